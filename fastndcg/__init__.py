@@ -1,0 +1,65 @@
+"""
+fastndcg: the fastest and most trustworthy ranking metrics in Python.
+
+>>> import fastndcg as fn
+>>> fn.ndcg([3, 2, 3, 0, 1], [0.5, 0.4, 0.3, 0.2, 0.1], [0, 5]).round(5)
+array([0.97236])
+>>> fn.evaluate([[1, 0], [0, 1]], [[0.2, 0.1], [0.2, 0.1]], [fn.nDCG @ 10, "rr"]).mean()
+{'nDCG@10': 0.8154648767857288, 'RR': 0.75}
+"""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+_PUBLIC = {
+    "catalog": ["CATALOG"],
+    "conventions": ["Convention", "conventions"],
+    "errors": [
+        "FastndcgError", "InvalidInputError", "InvalidTypeError", "MissingPackageError", "UndefinedMetricError",
+        "UnknownConventionError", "UnknownMetricError",
+    ],
+    "evaluate": ["Evaluator", "evaluate"],
+    "functions": [
+        "average_precision", "dcg", "f_score", "ndcg", "precision", "r_precision", "recall", "reciprocal_rank",
+        "success",
+    ],
+    "inputs.tables": ["Qrels", "Run"],
+    "inputs.trec": ["read_qrels", "read_run"],
+    "metric": [
+        "AP", "CG", "DCG", "F", "IDCG", "Metric", "P", "R", "RR", "Rprec", "Success", "nDCG", "num_rel",
+        "num_rel_ret", "num_ret",
+    ],
+    "rankings": ["Rankings"],
+    "reference": ["reference"],
+    "results": ["Results"],
+    "warm": ["warmup"],
+}  # fmt: skip
+_PLACES = {name: place for place, names in _PUBLIC.items() for name in names}
+
+__all__ = sorted(_PLACES)
+__version__ = "0.1.0"
+
+
+class _Package(ModuleType):
+    """Resolves public names when they are first used, so that importing the package costs nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = import_module(f"{__name__}.{_PLACES[name]}")
+        setattr(self, name, getattr(module, name, module))
+        return getattr(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # importing the file evaluate.py puts it in the place of the function evaluate, and likewise conventions
+        if name in _PLACES and isinstance(value, ModuleType):
+            value = getattr(value, name, value)
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *__all__})
+
+
+sys.modules[__name__].__class__ = _Package

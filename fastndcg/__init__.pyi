@@ -1,0 +1,48 @@
+"""The public names, for type checkers: `__init__.py` resolves them when they are used."""
+
+from fastndcg.catalog import CATALOG as CATALOG
+from fastndcg.conventions import Convention as Convention
+from fastndcg.conventions import conventions as conventions
+from fastndcg.errors import FastndcgError as FastndcgError
+from fastndcg.errors import InvalidInputError as InvalidInputError
+from fastndcg.errors import InvalidTypeError as InvalidTypeError
+from fastndcg.errors import MissingPackageError as MissingPackageError
+from fastndcg.errors import UndefinedMetricError as UndefinedMetricError
+from fastndcg.errors import UnknownConventionError as UnknownConventionError
+from fastndcg.errors import UnknownMetricError as UnknownMetricError
+from fastndcg.evaluate import Evaluator as Evaluator
+from fastndcg.evaluate import evaluate as evaluate
+from fastndcg.functions import average_precision as average_precision
+from fastndcg.functions import dcg as dcg
+from fastndcg.functions import f_score as f_score
+from fastndcg.functions import ndcg as ndcg
+from fastndcg.functions import precision as precision
+from fastndcg.functions import r_precision as r_precision
+from fastndcg.functions import recall as recall
+from fastndcg.functions import reciprocal_rank as reciprocal_rank
+from fastndcg.functions import success as success
+from fastndcg.inputs.tables import Qrels as Qrels
+from fastndcg.inputs.tables import Run as Run
+from fastndcg.inputs.trec import read_qrels as read_qrels
+from fastndcg.inputs.trec import read_run as read_run
+from fastndcg.metric import Metric as Metric
+from fastndcg.rankings import Rankings as Rankings
+from fastndcg import reference as reference
+from fastndcg.results import Results as Results
+from fastndcg.warm import warmup as warmup
+
+__version__: str
+AP: Metric
+CG: Metric
+DCG: Metric
+F: Metric
+IDCG: Metric
+P: Metric
+R: Metric
+RR: Metric
+Rprec: Metric
+Success: Metric
+nDCG: Metric
+num_rel: Metric
+num_rel_ret: Metric
+num_ret: Metric

@@ -1,0 +1,41 @@
+"""Discounts by rank and their running sums, made once and kept."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fastndcg.kernels.gain import add_up
+from fastndcg.rankings import Array, read_only
+from fastndcg.texts import Value
+
+
+class Discounts(NamedTuple):
+    """`values[r]` belongs to rank r; `sums[r] + rests[r]` is the sum of the first r of them."""
+
+    values: Array
+    sums: Array
+    rests: Array
+
+
+_kept: dict[Value, Discounts] = {}
+
+
+def discounts_of(discount: Value, n_ranks: int) -> Discounts:
+    """The discounts of ranks 1 to `n_ranks` or more: 1/log2(rank + 1), or those of a table and then 0."""
+    known = _kept.get(discount)
+    if known is not None and len(known.values) > n_ranks:
+        return known
+    n_ranks = max(1024, 1 << int(n_ranks).bit_length())
+    values = np.zeros(n_ranks + 1)
+    if isinstance(discount, tuple):
+        size = min(len(discount), n_ranks)
+        values[1 : size + 1] = discount[:size]
+    else:
+        values[1:] = 1.0 / np.log2(np.arange(2.0, n_ranks + 2.0))
+    sums, rests = np.empty_like(values), np.empty_like(values)
+    add_up(read_only(values), sums, rests)
+    made = Discounts(read_only(values), read_only(sums), read_only(rests))
+    _kept[discount] = made
+    return made

@@ -1,0 +1,135 @@
+"""From rankings, metrics and a convention to one value a query and metric: in chunks, on threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from fastndcg.chunk import Chunk, Job, Scratch, depth_of
+from fastndcg.conventions import Convention
+from fastndcg.discounts import discounts_of
+from fastndcg.errors import InvalidInputError, UndefinedMetricError
+from fastndcg.kernels.rank import AUTO
+from fastndcg.metric import Metric
+from fastndcg.rankings import Array, Rankings, ordinals
+from fastndcg.threads import checked_threads, run_all
+
+CHUNK_DOCUMENTS = 1 << 18  # smaller ones pay for calls from Python, larger ones leave the processor's cache
+SMALL = 1 << 16  # documents that are evaluated sooner than a thread starts
+
+
+class Evaluated(NamedTuple):
+    """The engine's answer: values (n_queries, n_metrics), and in how many queries ties between labels decide."""
+
+    values: Array
+    n_tied: int
+
+
+def run(
+    rankings: Rankings,
+    metrics: tuple[Metric, ...],
+    convention: Convention,
+    *,
+    undefined: Array | None = None,
+    threads: int | None = None,
+    chunk_documents: int = CHUNK_DOCUMENTS,
+    strategy: int = AUTO,
+) -> Evaluated:
+    """
+    Evaluate every metric on every query, those in the mask `undefined` aside, which no metric has a value for.
+
+    Neither threads nor chunks nor strategy change a bit of the values.
+    """
+    n_threads = checked_threads(threads)
+    rankings = apply_convention(rankings, convention)
+    values = np.empty((len(metrics), rankings.n_queries))
+    discounts = discounts_of(convention.discount, deepest_rank(rankings, metrics))
+    job = Job(rankings, metrics, convention, discounts, strategy, values)
+    spans = cut(rankings, chunk_documents)
+    tied: list[int] = []
+
+    def make_worker() -> Callable[[tuple[int, int]], None]:
+        scratch = Scratch()
+
+        def evaluate(span: tuple[int, int]) -> None:
+            chunk = Chunk(job, scratch, *span)
+            chunk.evaluate()
+            tied.append(chunk.n_tied)
+
+        return evaluate
+
+    run_all(spans, make_worker, 1 if rankings.n_documents < SMALL else min(n_threads, len(spans)))
+    if undefined is not None:
+        values[:, undefined] = np.nan
+    settle_undefined(job)
+    return Evaluated(values.T, sum(tied))
+
+
+def cut(rankings: Rankings, chunk_documents: int) -> list[tuple[int, int]]:
+    """Spans of queries with about equal numbers of documents, judged ones of the pool included; the largest first."""
+    work = rankings.offsets if rankings.pool is None else rankings.offsets + rankings.pool[1]
+    n_queries = rankings.n_queries
+    if work[-1] <= chunk_documents and n_queries <= chunk_documents:
+        return [(0, n_queries)] if n_queries else []
+    work = work + np.arange(n_queries + 1)  # queries without documents take time too
+    stops = np.searchsorted(work, np.arange(chunk_documents, work[-1], chunk_documents), side="left")
+    bounds = np.unique(np.concatenate([[0], stops, [n_queries]])).tolist()
+    spans = list(zip(bounds, bounds[1:], strict=False))
+    return sorted(spans, key=lambda span: int(work[span[0]] - work[span[1]]))
+
+
+def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
+    """The rankings as the convention sees them: which documents there are, and what their scores are."""
+    if convention.ties.startswith("id_") and rankings.tie_keys is None and rankings.n_documents:
+        raise InvalidInputError(
+            f"`tie_keys` are needed for ties={convention.ties!r}: give Rankings(..., tie_keys=...), "
+            "or take convention.replace(ties='average')"
+        )
+    if convention.unjudged == "removed" and rankings.judged is not None and not rankings.judged.all():
+        rankings = without_unjudged(rankings, rankings.judged)
+    scores = rankings.scores
+    if convention.score_dtype == "float32" and scores.dtype != np.float32:
+        with np.errstate(over="ignore"):  # beyond float32 is infinite, as in C
+            scores = scores.astype("f4")
+    if convention.nan_scores == "last" and np.isnan(scores).any():
+        scores = ordinals(scores)
+    return rankings if scores is rankings.scores else rankings.replace(scores=scores)
+
+
+def without_unjudged(rankings: Rankings, judged: Array) -> Rankings:
+    """The rankings of the judged documents alone."""
+    n_before = np.concatenate([[0], np.cumsum(judged)])
+    return rankings.replace(
+        labels=rankings.labels[judged],
+        scores=rankings.scores[judged],
+        offsets=n_before[rankings.offsets],
+        judged=None,
+        tie_keys=None if rankings.tie_keys is None else rankings.tie_keys[judged],
+    )
+
+
+def deepest_rank(rankings: Rankings, metrics: tuple[Metric, ...]) -> int:
+    """How far discounts are needed."""
+    longest = 0
+    for offsets in (rankings.offsets, *([] if rankings.pool is None else [rankings.pool[1]])):
+        longest = max(longest, int(np.diff(offsets).max(initial=0)))
+    return min(depth_of(metrics), longest)
+
+
+def settle_undefined(job: Job) -> None:
+    """Put the convention's value where a metric has none."""
+    choice = job.convention.undefined
+    if choice == "nan":
+        return
+    for metric, row in zip(job.metrics, job.values, strict=True):
+        undefined = np.isnan(row)
+        if choice != "raise":
+            row[undefined] = choice
+        elif undefined.any():
+            query = job.rankings.query_name(int(np.argmax(undefined)))
+            raise UndefinedMetricError(
+                f"{metric} must have a value for every query, but {query} has none ({metric.record.undefined}); "
+                "drop the query, or take convention.replace(undefined='nan')"
+            )

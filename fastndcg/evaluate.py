@@ -1,0 +1,151 @@
+"""The face: evaluate and Evaluator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastndcg.conventions import Convention, parse_convention
+from fastndcg.inputs.prepare import prepare_truth, with_predictions
+from fastndcg.inputs.tables import Qrels
+from fastndcg.metric import Metrics, parse_metrics
+from fastndcg.results import Results
+
+
+def evaluate(
+    truth: Any,
+    predictions: Any = None,
+    metrics: Metrics | None = None,
+    *,
+    offsets: Any = None,
+    groups: Any = None,
+    query_ids: Any = None,
+    convention: str | Convention = "default",
+    threads: int | None = None,
+) -> Results:
+    """
+    Evaluate ranking metrics for every query.
+
+    Parameters
+    ----------
+    truth : array, path, dict, Qrels or Rankings
+        What is right. Labels of the documents: a (n_documents,) array cut into queries by exactly one of `offsets`,
+        `groups` and `query_ids`, or a (n_queries, n_documents) array. Or judgments with ids: the path of a TREC qrels
+        file, {query: {document: label}}, or `Qrels`. Or `Rankings`, which hold scores too. 0 means not relevant.
+    predictions : array, path, dict or Run
+        What the system says, higher is better: scores of the shape of the labels; or, with judgments that have ids,
+        the path of a TREC run file, {query: {document: score}}, or `Run`.
+    metrics : str, Metric, or iterable of them
+        Such as "ndcg@10,map" or [nDCG @ 10, "P(rel=2)@5"]; `fastndcg metrics` lists all.
+    offsets : (n_queries + 1,) int array, optional
+        Query q owns documents ``offsets[q]`` up to ``offsets[q + 1]``.
+    groups : (n_queries,) int array, optional
+        How many documents each query has.
+    query_ids : (n_documents,) array of int or str, optional
+        Each document's query, in any order.
+    convention : str or Convention
+        What numbers mean: a name, such as "trec_eval", a name with other choices, such as "default(ties=input)", or
+        a value of `conventions`.
+    threads : int, optional
+        How many threads to use; by default one for each CPU that this process may use. Small inputs stay on the
+        calling thread. The result is the same to the bit.
+
+    Returns
+    -------
+    Results
+        One value a query and metric, float64, NaN where a metric is undefined.
+
+    Raises
+    ------
+    InvalidInputError
+        If an input breaks a rule: shapes that disagree, offsets that decrease, NaN, …
+    UnknownMetricError, UnknownConventionError
+        If there is no such name.
+    UndefinedMetricError
+        If a metric has no value for a query and the convention says to raise.
+
+    Examples
+    --------
+    >>> fn.evaluate([[3, 2, 0], [0, 0, 1]], [[0.9, 0.5, 0.1], [0.9, 0.5, 0.1]], "ndcg@10,map").mean()
+    {'nDCG@10': 0.75, 'AP': 0.6666666666666666}
+    >>> fn.evaluate({"q1": {"d1": 1, "d2": 2}}, {"q1": {"d2": 0.3}}, ["recall@10"]).to_dict()
+    {'q1': {'R@10': 0.5}}
+    """
+    evaluator = Evaluator(
+        truth,
+        metrics,
+        offsets=offsets,
+        groups=groups,
+        query_ids=query_ids,
+        convention=convention,
+        threads=threads,
+    )
+    return evaluator.evaluate(predictions)
+
+
+class Evaluator:
+    """
+    Truth prepared once, for the predictions of many systems or rounds.
+
+    Parameters
+    ----------
+    truth, metrics, offsets, groups, query_ids, convention, threads
+        See `evaluate`.
+
+    Examples
+    --------
+    >>> evaluator = fn.Evaluator([1, 0, 0, 1], ["rr"], groups=[2, 2])
+    >>> evaluator.evaluate([0.9, 0.1, 0.9, 0.1])["rr"]
+    array([1. , 0.5])
+    """
+
+    __slots__ = ("_applied", "_threads", "_truth", "convention", "metrics")
+
+    def __init__(
+        self,
+        truth: Any,
+        metrics: Metrics | None = None,
+        *,
+        offsets: Any = None,
+        groups: Any = None,
+        query_ids: Any = None,
+        convention: str | Convention = "default",
+        threads: int | None = None,
+    ) -> None:
+        self.metrics = parse_metrics(metrics)
+        self.convention = parse_convention(convention)
+        self._truth = prepare_truth(truth, offsets, groups, query_ids)
+        self._applied = self.convention.for_labels_of(qrels=isinstance(self._truth, Qrels))
+        self._threads = threads
+
+    def evaluate(self, predictions: Any = None) -> Results:
+        """
+        Evaluate one system.
+
+        Parameters
+        ----------
+        predictions
+            See `evaluate`; left out where the truth is `Rankings`.
+
+        Returns
+        -------
+        Results
+        """
+        from fastndcg import engine  # brings numba, which `import fastndcg` does not
+
+        joined = with_predictions(self._truth, predictions, self.convention)
+        values, n_tied = engine.run(
+            joined.rankings,
+            self.metrics,
+            self._applied,
+            undefined=joined.unjudged_queries,
+            threads=self._threads,
+        )
+        return Results(
+            values,
+            self.metrics,
+            joined.rankings.query_ids,
+            self.convention,
+            n_tied=n_tied,
+            n_missing_in_run=joined.n_missing_in_run,
+            n_missing_in_qrels=joined.n_missing_in_qrels,
+        )

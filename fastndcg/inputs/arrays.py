@@ -1,0 +1,115 @@
+"""Arrays: queries cut by offsets, groups, query ids or the rows of two dimensions."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fastndcg.errors import InvalidInputError, InvalidTypeError
+from fastndcg.rankings import Array, Rankings, as_labels, as_numbers, as_offsets, as_whole_numbers
+
+
+class Layout(NamedTuple):
+    """How arrays of a given shape fall into queries; `order` brings documents of a query together."""
+
+    shape: tuple[int, ...]
+    offsets: Array
+    order: Array | None = None
+    query_ids: Array | None = None
+
+    def arrange(self, values: npt.ArrayLike, name: str) -> Array:
+        """Values of this shape in one dimension, query after query; no copy unless the order asks for it."""
+        array = as_numbers(values, name)
+        if array.shape != self.shape:
+            raise InvalidInputError(
+                f"`{name}` must have the shape of `labels`, {self.shape}, but has {array.shape}"
+            )
+        flat = array.reshape(-1)
+        return flat if self.order is None else flat[self.order]
+
+
+class ArrayTruth:
+    """Labels and their layout, ready for the scores of many systems."""
+
+    def __init__(self, labels: Any, offsets: Any, groups: Any, query_ids: Any) -> None:
+        array = as_numbers(labels, "labels")
+        self._layout = layout_of(array.shape, offsets, groups, query_ids)
+        self._labels = as_labels(self._layout.arrange(array, "labels"), "labels")
+
+    def rankings(self, scores: Any) -> Rankings:
+        """The rankings that scores of the same shape make."""
+        arranged = self._layout.arrange(scores, "scores")
+        return Rankings(self._labels, arranged, self._layout.offsets, query_ids=self._layout.query_ids)
+
+
+def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any) -> Layout:
+    """The layout that exactly one of `offsets`, `groups`, `query_ids` or a second dimension gives."""
+    ways = {"offsets": offsets, "groups": groups, "query_ids": query_ids}
+    given = [f"`{name}`" for name, way in ways.items() if way is not None]
+    if len(shape) == 2:
+        given.append("two dimensions")
+    if len(shape) not in (1, 2):
+        raise InvalidInputError(
+            f"`labels` must have one dimension, or two (one query a row), but its shape is {shape}"
+        )
+    if len(given) != 1:
+        raise InvalidInputError(
+            "queries must be cut by exactly one of `offsets`, `groups`, `query_ids` or a second dimension, but there "
+            + (
+                f"are {' and '.join(given)}"
+                if given
+                else f"is none; for one query give offsets=[0, {shape[0]}]"
+            )
+        )
+    if len(shape) == 2:
+        return Layout(shape, np.arange(shape[0] + 1, dtype="i8") * shape[1])
+    if offsets is not None:
+        return Layout(shape, as_offsets(offsets, "offsets", shape[0]))
+    if groups is not None:
+        return Layout(shape, _offsets_of_groups(groups, shape[0]))
+    return _layout_of_ids(query_ids, shape)
+
+
+def _offsets_of_groups(groups: Any, n_documents: int) -> Array:
+    sizes = as_whole_numbers(groups, "groups")
+    if (sizes < 0).any():
+        place = int(np.argmax(sizes < 0))
+        raise InvalidInputError(
+            f"`groups` must hold sizes of 0 or more, but groups[{place}] = {sizes[place]}"
+        )
+    if sizes.sum() != n_documents:
+        raise InvalidInputError(
+            f"`groups` must add up to the number of documents, {n_documents}, but add up to {sizes.sum()}"
+        )
+    return np.concatenate([[0], np.cumsum(sizes)])
+
+
+def _layout_of_ids(query_ids: Any, shape: tuple[int, ...]) -> Layout:
+    ids = np.asarray(query_ids)
+    if ids.dtype == object and not all(isinstance(one, str) for one in ids.flat):
+        ids = np.asarray([one if isinstance(one, int | str) else _refuse_id(one) for one in ids.flat])
+    if ids.dtype.kind not in "iubUSTO" and ids.size:
+        raise InvalidTypeError(
+            f"`query_ids` must be whole numbers or texts, but its dtype is {ids.dtype}; convert them"
+        )
+    if ids.shape != shape:
+        raise InvalidInputError(f"`query_ids` must have the shape of `labels`, {shape}, but has {ids.shape}")
+    starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]])) if ids.size else np.empty(0, "i8")
+    distinct, first_run, run_codes = np.unique(ids[starts], return_index=True, return_inverse=True)
+    if len(distinct) == len(starts):
+        return Layout(shape, np.append(starts, shape[0]), None, ids[starts])
+    # some query comes in several runs: number the queries by first appearance, then bring their documents together
+    by_appearance = np.argsort(first_run, kind="stable")
+    number = np.empty(len(distinct), "i8")
+    number[by_appearance] = np.arange(len(distinct))
+    codes = np.repeat(number[run_codes], np.diff(np.append(starts, shape[0])))
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(distinct)))])
+    return Layout(shape, offsets, np.argsort(codes, kind="stable"), distinct[by_appearance])
+
+
+def _refuse_id(value: Any) -> Any:
+    raise InvalidTypeError(
+        f"`query_ids` must be whole numbers or texts, not {type(value).__name__}: {value!r}"
+    )

@@ -1,0 +1,1 @@
+"""Jitted loops, and nothing else: the only room that imports numba."""

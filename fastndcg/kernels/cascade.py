@@ -1,0 +1,63 @@
+"""
+Metrics of a user who stops at the first relevant document: RR, Success.
+
+Hits are in rank order. Where scores tie, the first relevant document of a group may stand at any of its ranks
+(McSherry and Najork 2008, section 2.5).
+
+hit_above, hit_ties   (n_hits,)         int32
+hit_labels            (n_hits,)         float64
+hit_offsets           (n_queries + 1,)  int64
+rel                   a document is relevant if its label is at least this
+out                   (n_queries,)      float64
+"""
+
+from fastndcg.kernels.jit import kernel
+
+
+@kernel
+def first_relevant(hit_above, hit_labels, start, stop, rel):
+    """The first relevant hit of one query, and how many relevant ones its tie group has."""
+    h = start
+    while h < stop and hit_labels[h] < rel:
+        h += 1
+    n_inside = 0
+    end = h
+    while end < stop and hit_above[end] == hit_above[h]:
+        n_inside += hit_labels[end] >= rel
+        end += 1
+    return h, n_inside
+
+
+@kernel
+def reciprocal_rank(hit_above, hit_ties, hit_labels, hit_offsets, rel, k, out):
+    """Expected 1 / rank of the first relevant document, 0 if it is below rank k."""
+    for q in range(out.shape[0]):
+        stop = hit_offsets[q + 1]
+        h, n_inside = first_relevant(hit_above, hit_labels, hit_offsets[q], stop, rel)
+        total = 0.0
+        if h < stop:
+            n_left = hit_ties[h]
+            chance = n_inside / n_left  # that the first relevant one is at this rank
+            for r in range(hit_above[h] + 1, min(hit_above[h] + hit_ties[h] - n_inside + 1, k) + 1):
+                total += chance / r
+                if n_left > 1:
+                    chance *= (n_left - n_inside) / (n_left - 1)
+                n_left -= 1
+        out[q] = total
+
+
+@kernel
+def success(hit_above, hit_ties, hit_labels, hit_offsets, rel, k, out):
+    """Chance that a relevant document is in the first k ranks: hypergeometric where a tie group straddles k."""
+    for q in range(out.shape[0]):
+        stop = hit_offsets[q + 1]
+        h, n_inside = first_relevant(hit_above, hit_labels, hit_offsets[q], stop, rel)
+        if h == stop or hit_above[h] >= k:
+            out[q] = 0.0
+            continue
+        ties = hit_ties[h]
+        slots = min(k - hit_above[h], ties)
+        missed = 1.0
+        for i in range(min(slots, n_inside)):
+            missed *= (ties - max(slots, n_inside) - i) / (ties - i)
+        out[q] = 1.0 - max(missed, 0.0)

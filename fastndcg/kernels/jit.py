@@ -1,0 +1,109 @@
+"""
+The one decorator of kernels, and why its flags.
+
+nogil      the engine's own threads run kernels side by side; numba's thread layers abort the process when two
+           threads enter, die after a fork and are set process-wide, so nothing here is `parallel`.
+cache      compiling takes a second, loading from disk milliseconds. A cache that cannot be read or written (read-only
+           install, full or broken disk, garbage in the files) costs a compilation in memory, never an error.
+fastmath   off, as by default: the bytes of a result depend on the data and the convention alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import pathlib
+import pickle
+import uuid
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+from numba.core import caching
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """Compile a kernel on its first call, for the dtypes of that call."""
+    dispatcher = numba.njit(nogil=True)(function)
+    if not numba.config.DISABLE_JIT:
+        with contextlib.suppress(Exception):  # no folder to cache in: compile in memory
+            dispatcher._cache = KernelCache(function)
+    return dispatcher  # type: ignore[no-any-return]
+
+
+def cache_folder(dispatcher: Any) -> str | None:
+    """Where a kernel's machine code is kept, None where it cannot be."""
+    cache = getattr(dispatcher, "_cache", None)
+    return cache.cache_path if isinstance(cache, KernelCache) and cache.is_writable else None
+
+
+class KernelCache(caching.FunctionCache):
+    """Numba's cache on disk, in which whatever goes wrong means "not cached"."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = _OneFileEach(pathlib.Path(self._cache_path), function.__name__)
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether the folder takes files."""
+        return os.access(self._cache_path, os.W_OK)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Give what is kept for a signature, None where it is absent or broken."""
+        with contextlib.suppress(Exception):
+            return super().load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled for a signature, if that is possible."""
+        with contextlib.suppress(Exception):
+            super().save_overload(sig, data)
+
+
+class _OneFileEach:
+    """
+    One file for each function, signature, processor and state of this folder, named by the hash of them all.
+
+    Numba's own layout has an index that two processes can overwrite for one another, so that one runs the other's
+    machine code; it trusts whatever bytes it finds; and it looks only at the kernel's own file, so that it misses an
+    edit in another file that the kernel calls.
+    """
+
+    def __init__(self, folder: pathlib.Path, name: str) -> None:
+        self._folder = folder
+        self._name = name
+
+    def load(self, key: Any) -> Any:
+        try:
+            stored = self._path(key).read_bytes()
+        except OSError:
+            return None
+        digest, content = stored[:32], stored[32:]
+        return pickle.loads(content) if hashlib.sha256(content).digest() == digest else None
+
+    def save(self, key: Any, data: Any) -> None:
+        content = caching.dumps(data)
+        path = self._path(key)
+        unfinished = path.with_suffix(f".{uuid.uuid4().hex[:12]}")
+        try:
+            unfinished.write_bytes(hashlib.sha256(content).digest() + content)
+            os.replace(unfinished, path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def _path(self, key: Any) -> pathlib.Path:
+        state = repr((numba.__version__, numba.config.BOUNDSCHECK, _FOLDER_STAMP, key))
+        return self._folder / f"{self._name}-{hashlib.sha256(state.encode()).hexdigest()[:32]}.nbc"
+
+
+def _folder_stamp() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(pathlib.Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+_FOLDER_STAMP = _folder_stamp()

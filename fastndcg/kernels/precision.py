@@ -1,0 +1,175 @@
+"""
+Metrics that count relevant documents: P, R, F, Rprec, AP.
+
+Hits are in rank order. Where scores tie, a group of `ties` documents from rank `above` + 1 on holds some relevant
+ones, each as likely at any of its ranks; what is linear in their number needs their share of the ranks up to k
+alone (McSherry and Najork 2008, sections 2.1 to 2.4).
+
+hit_above, hit_ties   (n_hits,)         int32
+hit_labels            (n_hits,)         float64
+hit_offsets           (n_queries + 1,)  int64
+rel                   a document is relevant if its label is at least this
+n_relevant            (n_queries,)      float64, retrieved or not
+precision_denominators, ap_denominators   (n_queries,)  float64
+out                   (n_queries,)      float64
+"""
+
+import math
+
+from fastndcg.kernels.jit import kernel
+
+
+@kernel
+def found(hit_above, hit_ties, hit_labels, start, stop, rel, k):
+    """Expected number of relevant documents in one query's first k ranks. Only the last group can straddle k."""
+    n_inside = 0
+    n_straddling = 0
+    share = 0.0
+    for h in range(start, stop):
+        if hit_above[h] >= k:
+            break
+        if hit_labels[h] >= rel:
+            if hit_above[h] + hit_ties[h] <= k:
+                n_inside += 1
+            else:
+                n_straddling += 1
+                share = (k - hit_above[h]) / hit_ties[h]
+    return n_inside + n_straddling * share
+
+
+@kernel
+def precision(hit_above, hit_ties, hit_labels, hit_offsets, rel, precision_denominators, k, out):
+    """Share of the first k ranks that is relevant."""
+    for q in range(out.shape[0]):
+        n_found = found(hit_above, hit_ties, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, k)
+        out[q] = n_found / precision_denominators[q] if precision_denominators[q] > 0 else math.nan
+
+
+@kernel
+def recall(hit_above, hit_ties, hit_labels, hit_offsets, rel, n_relevant, k, out):
+    """Share of the relevant documents that is in the first k ranks."""
+    for q in range(out.shape[0]):
+        n_found = found(hit_above, hit_ties, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, k)
+        out[q] = n_found / n_relevant[q] if n_relevant[q] > 0 else math.nan
+
+
+@kernel
+def f_score(
+    hit_above, hit_ties, hit_labels, hit_offsets, rel, beta, n_relevant, precision_denominators, k, out
+):
+    """Weighted harmonic mean of precision and recall, which is linear in the number found."""
+    for q in range(out.shape[0]):
+        n_found = found(hit_above, hit_ties, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, k)
+        denominator = beta * beta * n_relevant[q] + precision_denominators[q]
+        out[q] = (1.0 + beta * beta) * n_found / denominator if n_relevant[q] > 0 else math.nan
+
+
+@kernel
+def r_precision(hit_above, hit_ties, hit_labels, hit_offsets, rel, n_relevant, k, out):
+    """Precision at rank R, the number of relevant documents, or k if that is less."""
+    for q in range(out.shape[0]):
+        cut = min(k, int(n_relevant[q]))
+        n_found = found(hit_above, hit_ties, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, cut)
+        out[q] = n_found / cut if cut > 0 else math.nan
+
+
+@kernel
+def group_of(hit_above, hit_labels, h, stop, rel):
+    """The end of the tie group that begins at hit `h`, and how many of its hits are relevant."""
+    end = h
+    n_relevant = 0
+    while end < stop and hit_above[end] == hit_above[h]:
+        n_relevant += hit_labels[end] >= rel
+        end += 1
+    return end, n_relevant
+
+
+@kernel
+def precisions(above, ties, last, n_inside, n_before):
+    """
+    Expected sum of P@r over the relevant documents at ranks r = `above` + 1 … `last` of one group.
+
+    Each of the `ties` ranks is as likely to be relevant, `n_inside` are; given that one is, each rank before it in
+    the group is so with (n_inside − 1) / (ties − 1). `n_before` relevant documents stand above the group.
+    """
+    total = 0.0
+    for r in range(above + 1, last + 1):
+        among = (r - above - 1) * (n_inside - 1) / (ties - 1) if ties > 1 else 0.0
+        total += (n_before + 1 + among) / r
+    return total * (n_inside / ties)
+
+
+@kernel
+def average_precision(hit_above, hit_ties, hit_labels, hit_offsets, rel, ap_denominators, k, out):
+    """Mean of the precisions at the ranks of relevant documents, those not found counting 0."""
+    for q in range(out.shape[0]):
+        total = 0.0
+        n_before = 0
+        h = hit_offsets[q]
+        stop = hit_offsets[q + 1]
+        while h < stop and hit_above[h] < k:
+            end, n_inside = group_of(hit_above, hit_labels, h, stop, rel)
+            if n_inside > 0:
+                last = min(hit_above[h] + hit_ties[h], k)
+                total += precisions(hit_above[h], hit_ties[h], last, n_inside, n_before)
+                n_before += n_inside
+            h = end
+        out[q] = total / ap_denominators[q] if ap_denominators[q] > 0 else math.nan
+
+
+@kernel
+def average_precision_of_hits(hit_above, hit_ties, hit_labels, hit_offsets, rel, n_relevant, k, out):
+    """Mean of the precisions at the ranks of the relevant documents found in the first k."""
+    for q in range(out.shape[0]):
+        total = 0.0
+        n_before = 0
+        h = hit_offsets[q]
+        stop = hit_offsets[q + 1]
+        value = 0.0
+        while h < stop and hit_above[h] < k:
+            end, n_inside = group_of(hit_above, hit_labels, h, stop, rel)
+            last = hit_above[h] + hit_ties[h]
+            if n_inside > 0 and last <= k:
+                total += precisions(hit_above[h], hit_ties[h], last, n_inside, n_before)
+                n_before += n_inside
+                value = total / n_before
+            elif n_inside > 0:
+                value = straddling(hit_above[h], hit_ties[h], k, n_inside, n_before, total)
+            h = end
+        out[q] = value if n_relevant[q] > 0 else math.nan
+
+
+@kernel
+def straddling(above, ties, k, n_inside, n_before, total):
+    """
+    Expected mean of the precisions in the first k ranks, where a tie group goes on below k.
+
+    The number x of its relevant documents among the `slots` ranks above k is hypergeometric; given x, they are as
+    likely at any of these ranks. Weights are relative to the likeliest x, so that none of them vanishes.
+    """
+    slots = k - above
+    first = max(0, n_inside - (ties - slots))
+    last = min(slots, n_inside)
+    if first == last:
+        return (total + precisions(above, slots, k, first, n_before)) / (n_before + first)
+    flat = 0.0
+    rising = 0.0
+    for r in range(above + 1, k + 1):
+        flat += 1.0 / r
+        rising += (r - above - 1) / r / max(slots - 1, 1)
+    likeliest = min(max((slots + 1) * (n_inside + 1) // (ties + 2), first), last)
+    weights = 0.0
+    value = 0.0
+    weight = 1.0
+    for x in range(likeliest, first - 1, -1):
+        weights += weight
+        reached = x / slots * ((n_before + 1) * flat + (x - 1) * rising)
+        value += weight * ((total + reached) / max(n_before + x, 1))
+        weight *= x * (ties - n_inside - slots + x) / ((n_inside - x + 1) * (slots - x + 1))
+    weight = 1.0
+    for x in range(likeliest + 1, last + 1):
+        weight *= (n_inside - x + 1) * (slots - x + 1) / (x * (ties - n_inside - slots + x))
+        weights += weight
+        reached = x / slots * ((n_before + 1) * flat + (x - 1) * rising)
+        value += weight * ((total + reached) / (n_before + x))
+    return value / weights

@@ -1,0 +1,206 @@
+"""Metrics as values: ``nDCG @ 10`` and its text, each from the other."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from fastndcg.catalog import CATALOG, RECORDS, Parameter, Record
+from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, nearest
+from fastndcg.texts import Value, format_call, format_value, parse_call, parse_value, split_list
+
+Metrics: TypeAlias = "str | Metric | Iterable[str | Metric]"
+
+_NAMES = {text.lower(): r.name for r in RECORDS for text in (r.name, *r.aliases, r.trec_name) if text}
+_TREC_CUTS = {record.trec_cut.lower(): record.name for record in RECORDS if record.trec_cut}
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Metric:
+    """
+    A metric with its parameters and cutoff: hashable, equal by value, and its text reads back as itself.
+
+    Parameters
+    ----------
+    name : str
+        A canonical name of the catalogue or an alias; `fastndcg metrics` lists them.
+    k : int, optional
+        How many ranks count, 1 or more. By default all.
+    **parameters
+        Those of the metric's record: ``rel`` (threshold), ``gain``, ``beta``.
+
+    Raises
+    ------
+    UnknownMetricError
+        If there is no such metric, or it has no such parameter.
+    InvalidInputError
+        If `k` or a parameter is out of its range.
+
+    Examples
+    --------
+    >>> Metric("ndcg", gain="exp2") @ 10
+    nDCG(gain=exp2)@10
+    >>> Metric.parse("P_5") == Metric("P", 5)
+    True
+    """
+
+    name: str
+    parameters: tuple[tuple[str, Value], ...]
+    k: int | None
+
+    def __init__(self, name: str, k: int | None = None, **parameters: Any) -> None:
+        record = _record_of(name)
+        given = {key: _checked(record, key, value) for key, value in parameters.items() if value is not None}
+        kept = tuple(
+            (p.name, given[p.name]) for p in record.parameters if given.get(p.name, p.default) != p.default
+        )
+        object.__setattr__(self, "name", record.name)
+        object.__setattr__(self, "parameters", kept)
+        object.__setattr__(self, "k", None if k is None else checked_cutoff(k, record.name))
+
+    @classmethod
+    def parse(cls, text: str) -> Metric:
+        """Read a metric's text: ``nDCG@10``, ``P(rel=2)@5``, an alias, or a name of trec_eval's."""
+        name, parameters, cutoff = parse_call(text)
+        trec = re.fullmatch(r"(.+)_(\d+)", name)
+        if cutoff is None and trec and trec[1].lower() in _TREC_CUTS:
+            name, cutoff = _TREC_CUTS[trec[1].lower()], trec[2]
+        k = None if cutoff is None else parse_value(cutoff)
+        return cls(name, k, **parameters)  # type: ignore[arg-type]
+
+    @property
+    def record(self) -> Record:
+        """The catalogue's record of this metric."""
+        return CATALOG[self.name]
+
+    def get(self, parameter: str) -> Any:
+        """The value of a parameter, its default where none was given, None where the metric has no such one."""
+        defaults = {p.name: p.default for p in self.record.parameters}
+        return dict(self.parameters).get(parameter, defaults.get(parameter))
+
+    @property
+    def trec_name(self) -> str:
+        """What trec_eval prints for this metric, or our text where it has no name for it."""
+        if self.k is None and self.record.trec_name:
+            return self.record.trec_name
+        if self.k is not None and self.record.trec_cut:
+            return f"{self.record.trec_cut}_{self.k}"
+        return str(self)
+
+    def __call__(self, **parameters: Any) -> Metric:
+        """Make the same metric with other parameters: ``nDCG(gain="exp2")``."""
+        return Metric(self.name, self.k, **(dict(self.parameters) | parameters))
+
+    def __matmul__(self, k: int) -> Metric:
+        """Make the same metric with a cutoff: ``nDCG @ 10``."""
+        return Metric(self.name, k, **dict(self.parameters))
+
+    def __str__(self) -> str:
+        return format_call(self.name, dict(self.parameters), self.k)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Metric.parse, (str(self),)
+
+
+def parse_metrics(metrics: Metrics | None) -> tuple[Metric, ...]:
+    """
+    Every way to name metrics, as a tuple of values without repetitions.
+
+    >>> parse_metrics("ndcg@10, map"), parse_metrics(["P(rel=2)@5"])
+    ((nDCG@10, AP), (P(rel=2)@5,))
+    """
+    if metrics is None:
+        raise InvalidInputError("`metrics` is missing: name at least one, such as 'ndcg@10'")
+    if isinstance(metrics, Metric):
+        return (metrics,)
+    parts: Iterable[Any] = split_list(metrics) if isinstance(metrics, str) else metrics
+    if not isinstance(parts, Iterable) or isinstance(parts, Mapping | bytes):
+        raise InvalidTypeError(f"`metrics` must be texts or Metric values, not {type(metrics).__name__}")
+    found: dict[Metric, None] = {}
+    for part in parts:
+        if isinstance(part, Metric):
+            found[part] = None
+        elif isinstance(part, str):
+            found.update(dict.fromkeys(Metric.parse(text) for text in split_list(part)))
+        else:
+            raise InvalidTypeError(
+                f"`metrics` must be texts or Metric values, not {type(part).__name__}: {part!r}"
+            )
+    if not found:
+        raise InvalidInputError("`metrics` is empty: name at least one, such as 'ndcg@10'")
+    return tuple(found)
+
+
+def checked_cutoff(k: Any, owner: str = "a metric") -> int:
+    """The cutoff `k` of `owner` as an int, or an error that says what it must be."""
+    try:
+        cutoff = operator.index(k)
+    except TypeError:
+        raise InvalidTypeError(
+            f"`k` of {owner} must be a whole number, not {k!r}; leave it out to count all"
+        ) from None
+    if isinstance(k, bool) or cutoff < 1:
+        raise InvalidInputError(
+            f"`k` of {owner} must be 1 or more, not {k!r}; leave it out to count all ranks"
+        )
+    return cutoff
+
+
+def checked_gain(gain: Any, owner: str) -> Value:
+    """A gain as 'linear', 'exp2' or a tuple of the gains of labels 0, 1, …, or an error."""
+    if isinstance(gain, str) and gain in ("linear", "exp2"):
+        return gain
+    if isinstance(gain, str) or not isinstance(gain, Iterable):
+        raise InvalidInputError(
+            f"`gain` of {owner} must be 'linear', 'exp2' or a table of gains, not {gain!r}"
+        )
+    table = tuple(float(number) for number in gain)
+    if not table or table[0] != 0 or not all(math.isfinite(number) for number in table):
+        raise InvalidInputError(
+            f"`gain` of {owner} must hold finite gains of labels 0, 1, 2, …, the first of them 0 "
+            f"(what is not relevant gains nothing), not {format_value(table)}"
+        )
+    return table
+
+
+def _record_of(name: str) -> Record:
+    if not isinstance(name, str):
+        raise InvalidTypeError(f"a metric's name must be a text, not {type(name).__name__}: {name!r}")
+    known = _NAMES.get(name.lower())
+    if known is None:
+        hint = nearest(name, [*CATALOG, *_NAMES, *_TREC_CUTS])
+        raise UnknownMetricError(f"no metric is called {name!r}.{hint} `fastndcg metrics` lists all")
+    return CATALOG[known]
+
+
+def _checked(record: Record, key: str, value: Any) -> Value:
+    known: dict[str, Parameter] = {parameter.name: parameter for parameter in record.parameters}
+    if key not in known:
+        hint = nearest(key, known) or (f" It has {', '.join(known)}." if known else " It has none.")
+        raise UnknownMetricError(f"{record.name} has no parameter {key!r}.{hint}")
+    if known[key].kind == "gain":
+        return checked_gain(value, record.name)
+    if (
+        isinstance(value, bool | str)
+        or not isinstance(value, int | float)
+        and not hasattr(value, "__float__")
+    ):
+        raise InvalidTypeError(f"`{key}` of {record.name} must be a number, not {value!r}")
+    number = float(value)
+    if not (0 < number < math.inf):
+        raise InvalidInputError(f"`{key}` of {record.name} must be above 0 and finite, not {value!r}")
+    return int(number) if number.is_integer() else number
+
+
+def __getattr__(name: str) -> Metric:
+    """Each metric of the catalogue as a value without parameters: nDCG, AP, …."""
+    if name not in CATALOG:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return Metric(name)

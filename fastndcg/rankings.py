@@ -1,0 +1,267 @@
+"""Rankings: the form that every input becomes, and the only validation of arrays."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from fastndcg.errors import InvalidInputError, InvalidTypeError
+
+Array = npt.NDArray[Any]
+
+EXACT_LIMIT = 2.0**53  # above it float64 leaves out whole numbers
+LABEL_DTYPES = {"b": "u1", "u1": "u1", "i1": "i1", "i2": "i2", "i4": "i4", "i8": "i8", "f4": "f4", "f8": "f8"}
+LABEL_DTYPES |= {"u2": "i4", "u4": "i8", "u8": "i8", "f2": "f4"}
+SCORE_DTYPES = {"b": "f4", "u1": "f4", "i1": "f4", "u2": "f4", "i2": "f4", "f2": "f4", "f4": "f4"}
+SCORE_DTYPES |= {"u4": "f8", "i4": "f8", "f8": "f8"}
+LONGEST_QUERY = 2**31 - 1  # ranks are int32
+
+
+class Rankings:
+    """
+    Labels and scores of the documents of many queries, one query after the other.
+
+    Invariants: ``offsets[0] == 0``, offsets never decrease, ``offsets[-1] == len(labels) == len(scores)``; query q
+    owns documents ``offsets[q]`` up to ``offsets[q + 1]``. The arrays are read-only views of those that were given
+    wherever dtype and layout allow it.
+
+    Parameters
+    ----------
+    labels : (n_documents,) array of bool, int or float
+        Graded judgments, 0 for not relevant.
+    scores : (n_documents,) array of bool, int or float
+        What the system predicts, higher is better.
+    offsets : (n_queries + 1,) int array
+        Where queries begin and end.
+    judged : (n_documents,) bool array, optional
+        Which documents have a judgment. By default all.
+    pool : ((n_judged,) array of labels, (n_queries + 1,) int array of offsets), optional
+        All judged labels of each query, retrieved or not. By default the labels given.
+    tie_keys : (n_documents,) int array, optional
+        Stand for the documents' ids where a tie policy orders by id.
+    query_ids : (n_queries,) array, optional
+        Names of the queries. By default their numbers from 0.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes disagree, offsets decrease or do not fit, or a value has no exact form that kernels can read.
+
+    Examples
+    --------
+    >>> Rankings([3, 0, 1], [0.1, 0.9, 0.5], [0, 1, 3])
+    Rankings of 2 queries, 3 documents
+    """
+
+    __slots__ = ("judged", "labels", "offsets", "pool", "query_ids", "scores", "tie_keys")
+
+    def __init__(
+        self,
+        labels: npt.ArrayLike,
+        scores: npt.ArrayLike,
+        offsets: npt.ArrayLike,
+        *,
+        judged: npt.ArrayLike | None = None,
+        pool: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+        tie_keys: npt.ArrayLike | None = None,
+        query_ids: npt.ArrayLike | None = None,
+    ) -> None:
+        self.labels = as_labels(labels, "labels")
+        self.scores = as_scores(scores, "scores")
+        _same_length(self.scores, "scores", len(self.labels), "labels")
+        self.offsets = as_offsets(offsets, "offsets", len(self.labels))
+        self.judged = None if judged is None else _as_mask(judged, len(self.labels))
+        self.tie_keys = None if tie_keys is None else as_whole_numbers(tie_keys, "tie_keys")
+        if self.tie_keys is not None:
+            _same_length(self.tie_keys, "tie_keys", len(self.labels), "labels")
+        self.pool = None if pool is None else _as_pool(pool, self.n_queries)
+        self.query_ids = None if query_ids is None else read_only(np.asarray(query_ids))
+        if self.query_ids is not None:
+            _same_length(self.query_ids, "query_ids", self.n_queries, "offsets,")
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries there are."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_documents(self) -> int:
+        """How many documents there are in all queries."""
+        return len(self.labels)
+
+    def replace(self, **arrays: Any) -> Rankings:
+        """Make the same rankings with other arrays."""
+        kept = {name: getattr(self, name) for name in self.__slots__}
+        return Rankings(**(kept | arrays))
+
+    def query_name(self, query: int) -> str:
+        """What messages call a query."""
+        return f"query {query}" if self.query_ids is None else f"query {self.query_ids[query]!s}"
+
+    def __repr__(self) -> str:
+        return f"Rankings of {self.n_queries} queries, {self.n_documents} documents"
+
+    def refuse(self, name: str, offenders: Array, rule: str) -> NoReturn:
+        """Raise for the first offender in the array `name`: "`scores` must …, but scores[17] (query 3) is …"."""
+        values, offsets = self.pool if name == "pool" and self.pool else (getattr(self, name), self.offsets)
+        place = int(np.flatnonzero(offenders)[0])
+        query = int(np.searchsorted(offsets, place, side="right")) - 1
+        needs, _, remedy = rule.partition(": ")
+        where = f"{name}[{place}] ({self.query_name(query)}) is {values[place]!s}"
+        raise InvalidInputError(f"`{name}` must {needs}, but {where}; {remedy}")
+
+
+def as_labels(values: npt.ArrayLike, name: str) -> Array:
+    """Labels as a read-only contiguous array of a dtype that kernels read, the given one wherever possible."""
+    array = as_numbers(values, name, ndim=1)
+    return read_only(exact(array, LABEL_DTYPES.get(_code(array), "f8"), name))
+
+
+def as_scores(values: npt.ArrayLike, name: str) -> Array:
+    """Scores as a read-only contiguous float32 or float64 array; wide integers that float64 lacks as their ranks."""
+    array = as_numbers(values, name, ndim=1)
+    if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+        wide = array.size and (array.max() > EXACT_LIMIT or array.min() < -EXACT_LIMIT)
+        return read_only(ordinals(array) if wide else array.astype("f8"))
+    return read_only(exact(array, SCORE_DTYPES.get(_code(array), "f8"), name))
+
+
+def ordinals(values: Array) -> Array:
+    """
+    Numbers in the same order, equal where the given ones are equal; NaN comes lowest.
+
+    >>> ordinals(np.array([2.5, np.nan, -np.inf, 2.5]))
+    array([ 1., -1.,  0.,  1.])
+    """
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
+    ranks = np.full(values.shape, -1.0)
+    ranks[~missing] = np.unique(values[~missing], return_inverse=True)[1]
+    return ranks
+
+
+def as_numbers(values: npt.ArrayLike, name: str, ndim: int | None = None) -> Array:
+    """An array of bool, int or float from an array or a list, or an error that says what it is instead."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InvalidInputError(
+            f"`{name}` must be one array, but its rows differ in length; concatenate them and give `offsets`"
+        ) from None
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        place = int(np.flatnonzero(np.ma.getmaskarray(values))[0])
+        raise InvalidInputError(
+            f"`{name}` must have no masked value, but {name}[{place}] is masked; fill or drop it"
+        )
+    if array.dtype.kind not in "biuf":
+        raise InvalidTypeError(
+            f"`{name}` must hold numbers, but its dtype is {array.dtype}{_first(array, name)}"
+        )
+    if ndim is not None and array.ndim != ndim:
+        raise InvalidInputError(f"`{name}` must have {ndim} dimension, but its shape is {array.shape}")
+    return array
+
+
+def as_whole_numbers(values: npt.ArrayLike, name: str) -> Array:
+    """A one-dimensional contiguous int64 array, or an error."""
+    array = as_numbers(values, name, ndim=1)
+    if array.dtype.kind not in "iu" and array.size:
+        raise InvalidTypeError(
+            f"`{name}` must hold whole numbers, but its dtype is {array.dtype}; use an int array"
+        )
+    return read_only(exact(array, "i8", name))
+
+
+def as_offsets(values: npt.ArrayLike, name: str, n_documents: int) -> Array:
+    """Offsets as int64, checked: from 0, never down, up to the number of documents."""
+    offsets = as_whole_numbers(values, name)
+    if len(offsets) == 0:
+        raise InvalidInputError(
+            f"`{name}` must have one entry more than there are queries, but is empty; use [0]"
+        )
+    if offsets[0] != 0:
+        raise InvalidInputError(f"`{name}` must start at 0, but {name}[0] = {offsets[0]}")
+    falls = offsets[1:] < offsets[:-1]
+    if falls.any():
+        q = int(np.argmax(falls))
+        raise InvalidInputError(
+            f"`{name}` must not decrease, but {name}[{q}] = {offsets[q]} > {name}[{q + 1}] = {offsets[q + 1]}"
+        )
+    if offsets[-1] != n_documents:
+        raise InvalidInputError(
+            f"`{name}` must end at the number of documents, {n_documents}, but {name}[{len(offsets) - 1}] = {offsets[-1]}"
+        )
+    if n_documents > LONGEST_QUERY and np.diff(offsets).max() > LONGEST_QUERY:
+        q = int(np.argmax(np.diff(offsets)))
+        raise InvalidInputError(
+            f"a query must have at most {LONGEST_QUERY} documents, but query {q} has more"
+        )
+    return offsets
+
+
+def exact(array: Array, dtype: str, name: str) -> Array:
+    """The array in another dtype and contiguous, without a copy where it is so already; an error if a value changes."""
+    if array.dtype == np.bool_ and dtype == "u1":
+        return np.ascontiguousarray(array).view("u1")
+    with np.errstate(over="ignore", invalid="ignore"):
+        cast = np.ascontiguousarray(array, dtype=dtype)
+    if not np.can_cast(array.dtype, cast.dtype, "safe"):
+        changed = (cast != array) & (array == array) | (array.dtype.kind == "u") & (cast < 0)
+        if changed.any():
+            place = int(np.flatnonzero(changed)[0])
+            raise InvalidInputError(
+                f"`{name}` must fit {cast.dtype} exactly, but {name}[{place}] is {array[place]!s}; round or rescale it"
+            )
+    return cast
+
+
+def read_only(array: Array) -> Array:
+    """A view that cannot be written to: numba takes writable and read-only arrays for two types."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _code(array: Array) -> str:
+    return "b" if array.dtype.kind == "b" else f"{array.dtype.kind}{array.dtype.itemsize}"
+
+
+def _same_length(array: Array, name: str, length: int, other: str) -> None:
+    if array.shape != (length,):
+        raise InvalidInputError(
+            f"`{name}` must be as long as `{other.rstrip(',')}`{' less one' if ',' in other else ''}"
+            f", {length}, but its shape is {array.shape}"
+        )
+
+
+def _as_mask(judged: npt.ArrayLike, n_documents: int) -> Array:
+    mask = np.ascontiguousarray(judged)
+    if mask.dtype != np.bool_:
+        raise InvalidTypeError(f"`judged` must hold bools, but its dtype is {mask.dtype}")
+    _same_length(mask, "judged", n_documents, "labels")
+    return read_only(mask)
+
+
+def _as_pool(pool: tuple[npt.ArrayLike, npt.ArrayLike], n_queries: int) -> tuple[Array, Array]:
+    if not isinstance(pool, tuple) or len(pool) != 2:
+        raise InvalidTypeError(
+            "`pool` must be a tuple of all judged labels and their offsets: (pool_labels, pool_offsets)"
+        )
+    labels = as_labels(pool[0], "pool")
+    offsets = as_offsets(pool[1], "pool offsets", len(labels))
+    if len(offsets) != n_queries + 1:
+        raise InvalidInputError(
+            f"`pool` must have as many queries as `offsets`, {n_queries}, but its offsets have {len(offsets) - 1}"
+        )
+    return labels, offsets
+
+
+def _first(array: Array, name: str) -> str:
+    if array.dtype.kind != "O":
+        return ""
+    for place, value in np.ndenumerate(array):
+        if not isinstance(value, int | float | np.number | np.bool_):
+            index = ", ".join(str(i) for i in place)
+            return f": {name}[{index}] is {value!r}"
+    return "; use an array of one number type"

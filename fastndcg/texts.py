@@ -1,0 +1,103 @@
+"""The one grammar of metrics and conventions as text: ``Name(key=value, …)@k``."""
+
+from __future__ import annotations
+
+import re
+
+from fastndcg.errors import InvalidInputError
+
+Value = str | int | float | tuple[float, ...]
+
+_CALL = re.compile(r"\s*(?P<name>[^()@\s]+)\s*(?:\((?P<arguments>.*)\))?\s*(?:@\s*(?P<k>\S+)\s*)?")
+
+
+def parse_call(text: str) -> tuple[str, dict[str, Value], str | None]:
+    """
+    Take ``Name(key=value, …)@k`` apart.
+
+    >>> parse_call("nDCG(gain=exp2)@10")
+    ('nDCG', {'gain': 'exp2'}, '10')
+    >>> parse_call("P(rel=2)")
+    ('P', {'rel': 2}, None)
+    """
+    match = _CALL.fullmatch(text)
+    if match is None:
+        raise InvalidInputError(f"{text!r} does not read as Name, Name@k or Name(parameter=value)@k")
+    arguments = {}
+    for argument in split_list(match["arguments"] or ""):
+        key, equals, value = argument.partition("=")
+        if not equals:
+            raise InvalidInputError(f"{text!r}: {argument!r} does not read as parameter=value")
+        if key.strip() in arguments:
+            raise InvalidInputError(f"{text!r}: parameter {key.strip()!r} is given twice")
+        arguments[key.strip()] = parse_value(value.strip())
+    return match["name"], arguments, match["k"]
+
+
+def format_call(name: str, arguments: dict[str, Value], k: int | None = None) -> str:
+    """
+    Put ``Name(key=value, …)@k`` together, as `parse_call` reads it back.
+
+    >>> format_call("nDCG", {"gain": (0.0, 1.0, 3.0)}, 10)
+    'nDCG(gain=[0,1,3])@10'
+    """
+    inside = ",".join(f"{key}={format_value(value)}" for key, value in arguments.items())
+    return name + (f"({inside})" if inside else "") + ("" if k is None else f"@{k}")
+
+
+def split_list(text: str) -> list[str]:
+    """
+    Cut a text at its commas, but not at those inside brackets.
+
+    >>> split_list("ndcg@10, P(rel=2)@5, nDCG(gain=[0,1])")
+    ['ndcg@10', 'P(rel=2)@5', 'nDCG(gain=[0,1])']
+    """
+    parts, depth, start = [], 0, 0
+    for place, character in enumerate(text):
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 0:
+            parts.append(text[start:place].strip())
+            start = place + 1
+    parts.append(text[start:].strip())
+    return [part for part in parts if part]
+
+
+def parse_value(text: str) -> Value:
+    """
+    Read a number, a table of numbers in square brackets, or a word.
+
+    >>> parse_value("2"), parse_value("0.5"), parse_value("[0,1]"), parse_value("exp2")
+    (2, 0.5, (0.0, 1.0), 'exp2')
+    """
+    if text.startswith("[") and text.endswith("]"):
+        return tuple(float(part) for part in _numbers(text))
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def format_value(value: Value) -> str:
+    """
+    Write a value as `parse_value` reads it back.
+
+    >>> format_value((0.0, 1.5)), format_value(2.0), format_value("exp2")
+    ('[0,1.5]', '2', 'exp2')
+    """
+    if isinstance(value, tuple):
+        return "[" + ",".join(format_value(number) for number in value) + "]"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _numbers(text: str) -> list[str]:
+    parts = split_list(text[1:-1])
+    for part in parts:
+        try:
+            float(part)
+        except ValueError:
+            raise InvalidInputError(f"{text!r}: {part!r} is not a number") from None
+    return parts

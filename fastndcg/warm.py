@@ -1,0 +1,52 @@
+"""Compile ahead: fill the cache on disk, or this process, before the first request."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+
+class Warmup(NamedTuple):
+    """Where the machine code went (None: nowhere, only into this process), and how long it took."""
+
+    cache: str | None
+    seconds: float
+
+
+def warmup() -> Warmup:
+    """
+    Compile what evaluations need, for every dtype of scores and labels that kernels read.
+
+    Returns
+    -------
+    Warmup
+        The folder of the cache, None where none can be written, and the seconds taken.
+
+    Examples
+    --------
+    >>> fn.warmup().seconds > 0
+    True
+    """
+    import numpy as np
+
+    from fastndcg import engine
+    from fastndcg.catalog import RECORDS
+    from fastndcg.conventions import CHOICES, conventions
+    from fastndcg.kernels import jit, rank
+    from fastndcg.metric import Metric
+    from fastndcg.rankings import LABEL_DTYPES, Rankings
+
+    started = time.perf_counter()
+    default = conventions["default"]
+    metrics = tuple(Metric(record.name) for record in RECORDS)
+    gains = (Metric("DCG", gain="exp2"), Metric("DCG", gain=(0, 1)), Metric("DCG", rel=2))
+    for score_dtype in ("f4", "f8"):
+        scores = np.array([1, 2], score_dtype)
+        for label_dtype in sorted(set(LABEL_DTYPES.values())):
+            rankings = Rankings(np.array([1, 0], label_dtype), scores, [0, 2], tie_keys=[0, 1])
+            engine.run(rankings, metrics[:1], default)
+        engine.run(rankings, (*metrics, *gains), default)
+        for policy in CHOICES["ties"]:
+            engine.run(rankings, metrics[:1], default.replace(ties=policy))
+    engine.run(rankings, metrics, default.replace(ap_denominator="n_hits"))
+    return Warmup(jit.cache_folder(rank.rank), time.perf_counter() - started)
