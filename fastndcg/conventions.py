@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownConventionError, nearest
-from fastndcg.texts import Value, format_call, format_value, parse_call
+from fastndcg.texts import Value, as_table, format_call, format_value, parse_call
 
 CHOICES: dict[str, tuple[str | int, ...]] = {
     "gain": ("linear", "exp2"),
@@ -107,8 +106,10 @@ class Convention:
                 raise UnknownConventionError(f"a convention has no field {field!r}.{hint}")
         base = self.name.partition("(")[0]
         changed = Convention(**(asdict(self) | choices))
-        origin = conventions.get(base, self)
-        given = {f: getattr(changed, f) for f in CHOICES if getattr(changed, f) != getattr(origin, f)}
+        if base in conventions:
+            given = {f: choice for f, choice in changed.choices().items() if choice != conventions[base].choices()[f]}
+        else:
+            given = {f: getattr(changed, f) for f in CHOICES if f in choices or f in parse_call(self.name)[1]}
         object.__setattr__(changed, "name", format_call(base, given))
         return changed
 
@@ -137,7 +138,7 @@ class Conventions(Mapping[str, Convention]):
 
     def __getitem__(self, name: str) -> Convention:
         if name not in self._known:
-            hint = nearest(name, self._known) or f" There are {', '.join(self._known)}."
+            hint = nearest(str(name), self._known) or f" There are {', '.join(self._known)}."
             raise UnknownConventionError(f"no convention is called {name!r}.{hint}")
         return self._known[name]
 
@@ -168,31 +169,28 @@ def parse_convention(convention: str | Convention) -> Convention:
     if isinstance(convention, Convention):
         return convention
     if not isinstance(convention, str):
-        kind = type(convention).__name__
-        raise InvalidTypeError(f"`convention` must be a name or a Convention, not {kind}: {convention!r}")
+        raise InvalidTypeError(
+            f"`convention` must be a name or a Convention, not {type(convention).__name__}: {convention!r}"
+        )
     name, choices, cutoff = parse_call(convention)
     if cutoff is not None:
-        raise InvalidInputError(
-            f"`convention` has no cutoff, but got {convention!r}; metrics have: 'nDCG@10'"
-        )
+        raise InvalidInputError(f"`convention` has no cutoff, but got {convention!r}; metrics have: 'nDCG@10'")
     return conventions[name].replace(**choices) if choices else conventions[name]
 
 
 def _checked(field: str, choice: Any) -> Value:
-    if isinstance(choice, str | int) and not isinstance(choice, bool):
+    if isinstance(choice, str | int | float) and not isinstance(choice, bool):
         for known in CHOICES[field]:
-            if str(choice).replace(" ", "") == str(known).replace(" ", ""):
+            if format_value(choice).replace(" ", "") == str(known).replace(" ", ""):
                 return known
-    elif field in TABLES and isinstance(choice, Iterable):
-        table = tuple(float(number) for number in choice)
-        if table and all(math.isfinite(number) for number in table) and (field != "gain" or table[0] == 0):
-            return table
+    table = as_table(choice) if field in TABLES else None
+    if table and (field != "gain" or table[0] == 0):
+        return table
     choices = ", ".join(repr(known) for known in CHOICES[field])
     table_rule = ""
     if field in TABLES:
         table_rule = " or a table of finite numbers" + (", the first of them 0" if field == "gain" else "")
-    shown = format_value(choice) if isinstance(choice, tuple) else repr(choice)
-    raise InvalidInputError(f"`{field}` of a convention must be one of {choices}{table_rule}, not {shown}")
+    raise InvalidInputError(f"`{field}` of a convention must be one of {choices}{table_rule}, not {choice!r}")
 
 
 _TREC_EVAL = Convention(
@@ -213,7 +211,7 @@ conventions = Conventions(
             "name": "trec_eval_9",
             "missing_in_run": "skip",
             "score_dtype": "float32",
-            "source": "trec_eval 9.0.8, form_res_rels.c: scores as floats; leaves out judged queries missing from the run",
+            "source": "trec_eval 9.0.8, form_res_rels.c: scores as floats; leaves out queries that the run lacks",
         }
     ),
 )

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from fastndcg.catalog import CATALOG, RECORDS, Parameter, Record
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, nearest
-from fastndcg.texts import Value, format_call, format_value, parse_call, parse_value, split_list
+from fastndcg.texts import Value, as_float, as_table, format_call, parse_call, parse_value, split_list
 
 Metrics: TypeAlias = "str | Metric | Iterable[str | Metric]"
 
@@ -55,9 +55,7 @@ class Metric:
     def __init__(self, name: str, k: int | None = None, **parameters: Any) -> None:
         record = _record_of(name)
         given = {key: _checked(record, key, value) for key, value in parameters.items() if value is not None}
-        kept = tuple(
-            (p.name, given[p.name]) for p in record.parameters if given.get(p.name, p.default) != p.default
-        )
+        kept = tuple((p.name, given[p.name]) for p in record.parameters if given.get(p.name, p.default) != p.default)
         object.__setattr__(self, "name", record.name)
         object.__setattr__(self, "parameters", kept)
         object.__setattr__(self, "k", None if k is None else checked_cutoff(k, record.name))
@@ -120,9 +118,12 @@ def parse_metrics(metrics: Metrics | None) -> tuple[Metric, ...]:
         raise InvalidInputError("`metrics` is missing: name at least one, such as 'ndcg@10'")
     if isinstance(metrics, Metric):
         return (metrics,)
-    parts: Iterable[Any] = split_list(metrics) if isinstance(metrics, str) else metrics
-    if not isinstance(parts, Iterable) or isinstance(parts, Mapping | bytes):
-        raise InvalidTypeError(f"`metrics` must be texts or Metric values, not {type(metrics).__name__}")
+    if isinstance(metrics, Mapping):
+        raise InvalidTypeError(f"`metrics` must be texts or Metric values, not a {type(metrics).__name__}")
+    try:
+        parts = split_list(metrics) if isinstance(metrics, str) else list[Any](metrics)
+    except TypeError:
+        raise InvalidTypeError(f"`metrics` must be texts or Metric values, not {type(metrics).__name__}") from None
     found: dict[Metric, None] = {}
     for part in parts:
         if isinstance(part, Metric):
@@ -130,9 +131,7 @@ def parse_metrics(metrics: Metrics | None) -> tuple[Metric, ...]:
         elif isinstance(part, str):
             found.update(dict.fromkeys(Metric.parse(text) for text in split_list(part)))
         else:
-            raise InvalidTypeError(
-                f"`metrics` must be texts or Metric values, not {type(part).__name__}: {part!r}"
-            )
+            raise InvalidTypeError(f"`metrics` must be texts or Metric values, not {type(part).__name__}: {part!r}")
     if not found:
         raise InvalidInputError("`metrics` is empty: name at least one, such as 'ndcg@10'")
     return tuple(found)
@@ -143,13 +142,9 @@ def checked_cutoff(k: Any, owner: str = "a metric") -> int:
     try:
         cutoff = operator.index(k)
     except TypeError:
-        raise InvalidTypeError(
-            f"`k` of {owner} must be a whole number, not {k!r}; leave it out to count all"
-        ) from None
+        raise InvalidTypeError(f"`k` of {owner} must be a whole number, not {k!r}; leave it out to count all") from None
     if isinstance(k, bool) or cutoff < 1:
-        raise InvalidInputError(
-            f"`k` of {owner} must be 1 or more, not {k!r}; leave it out to count all ranks"
-        )
+        raise InvalidInputError(f"`k` of {owner} must be 1 or more, not {k!r}; leave it out to count all ranks")
     return cutoff
 
 
@@ -157,15 +152,11 @@ def checked_gain(gain: Any, owner: str) -> Value:
     """A gain as 'linear', 'exp2' or a tuple of the gains of labels 0, 1, …, or an error."""
     if isinstance(gain, str) and gain in ("linear", "exp2"):
         return gain
-    if isinstance(gain, str) or not isinstance(gain, Iterable):
+    table = as_table(gain)
+    if table is None or table[0] != 0:
         raise InvalidInputError(
-            f"`gain` of {owner} must be 'linear', 'exp2' or a table of gains, not {gain!r}"
-        )
-    table = tuple(float(number) for number in gain)
-    if not table or table[0] != 0 or not all(math.isfinite(number) for number in table):
-        raise InvalidInputError(
-            f"`gain` of {owner} must hold finite gains of labels 0, 1, 2, …, the first of them 0 "
-            f"(what is not relevant gains nothing), not {format_value(table)}"
+            f"`gain` of {owner} must be 'linear', 'exp2' or a table of the finite gains of labels 0, 1, 2, …, the "
+            f"first of them 0 (what is not relevant gains nothing), not {gain!r}"
         )
     return table
 
@@ -187,13 +178,9 @@ def _checked(record: Record, key: str, value: Any) -> Value:
         raise UnknownMetricError(f"{record.name} has no parameter {key!r}.{hint}")
     if known[key].kind == "gain":
         return checked_gain(value, record.name)
-    if (
-        isinstance(value, bool | str)
-        or not isinstance(value, int | float)
-        and not hasattr(value, "__float__")
-    ):
+    number = as_float(value)
+    if number is None:
         raise InvalidTypeError(f"`{key}` of {record.name} must be a number, not {value!r}")
-    number = float(value)
     if not (0 < number < math.inf):
         raise InvalidInputError(f"`{key}` of {record.name} must be above 0 and finite, not {value!r}")
     return int(number) if number.is_integer() else number

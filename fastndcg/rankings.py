@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from numbers import Integral
 from typing import Any, NoReturn
 
 import numpy as np
@@ -55,7 +57,7 @@ class Rankings:
     Rankings of 2 queries, 3 documents
     """
 
-    __slots__ = ("judged", "labels", "offsets", "pool", "query_ids", "scores", "tie_keys")
+    __slots__ = ("_place_of", "judged", "labels", "offsets", "pool", "query_ids", "scores", "tie_keys")
 
     def __init__(
         self,
@@ -68,6 +70,7 @@ class Rankings:
         tie_keys: npt.ArrayLike | None = None,
         query_ids: npt.ArrayLike | None = None,
     ) -> None:
+        self._place_of: Callable[[str, int], str] | None = None
         self.labels = as_labels(labels, "labels")
         self.scores = as_scores(scores, "scores")
         _same_length(self.scores, "scores", len(self.labels), "labels")
@@ -77,7 +80,7 @@ class Rankings:
         if self.tie_keys is not None:
             _same_length(self.tie_keys, "tie_keys", len(self.labels), "labels")
         self.pool = None if pool is None else _as_pool(pool, self.n_queries)
-        self.query_ids = None if query_ids is None else read_only(np.asarray(query_ids))
+        self.query_ids = None if query_ids is None else read_only(as_array(query_ids, "query_ids"))
         if self.query_ids is not None:
             _same_length(self.query_ids, "query_ids", self.n_queries, "offsets,")
 
@@ -93,8 +96,16 @@ class Rankings:
 
     def replace(self, **arrays: Any) -> Rankings:
         """Make the same rankings with other arrays."""
-        kept = {name: getattr(self, name) for name in self.__slots__}
-        return Rankings(**(kept | arrays))
+        kept = {name: getattr(self, name) for name in self.__slots__ if not name.startswith("_")}
+        made = Rankings(**(kept | arrays))
+        if made.n_documents == self.n_documents:
+            made._place_of = self._place_of
+        return made
+
+    def placed_by(self, place_of: Callable[[str, int], str]) -> Rankings:
+        """Let messages name a document's place in what the user gave: `place_of` takes an array's name and an index."""
+        self._place_of = place_of
+        return self
 
     def query_name(self, query: int) -> str:
         """What messages call a query."""
@@ -109,7 +120,8 @@ class Rankings:
         place = int(np.flatnonzero(offenders)[0])
         query = int(np.searchsorted(offsets, place, side="right")) - 1
         needs, _, remedy = rule.partition(": ")
-        where = f"{name}[{place}] ({self.query_name(query)}) is {values[place]!s}"
+        shown = str(place) if self._place_of is None else self._place_of(name, place)
+        where = f"{name}[{shown}] ({self.query_name(query)}) is {values[place]!s}"
         raise InvalidInputError(f"`{name}` must {needs}, but {where}; {remedy}")
 
 
@@ -143,23 +155,31 @@ def ordinals(values: Array) -> Array:
 
 def as_numbers(values: npt.ArrayLike, name: str, ndim: int | None = None) -> Array:
     """An array of bool, int or float from an array or a list, or an error that says what it is instead."""
+    array = as_array(values, name)
+    if array.dtype.kind not in "biuf":
+        raise InvalidTypeError(f"`{name}` must hold numbers, but its dtype is {array.dtype}{_first(array, name)}")
+    if ndim is not None and array.ndim != ndim:
+        raise InvalidInputError(f"`{name}` must have {ndim} dimension, but its shape is {array.shape}")
+    if array.dtype.kind == "f" and not hasattr(values, "dtype"):
+        _refuse_rounded(values, array, name)
+    return array
+
+
+def as_array(values: npt.ArrayLike, name: str) -> Array:
+    """An array of any dtype, or an error that says why there is none; what is masked is refused."""
     try:
         array = np.asarray(values)
     except ValueError:
         raise InvalidInputError(
             f"`{name}` must be one array, but its rows differ in length; concatenate them and give `offsets`"
         ) from None
+    except Exception as error:  # whatever the object's own conversion raises
+        raise InvalidTypeError(
+            f"`{name}` must be an array or a list, but {type(values).__name__} does not become one: {error}"
+        ) from error
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         place = int(np.flatnonzero(np.ma.getmaskarray(values))[0])
-        raise InvalidInputError(
-            f"`{name}` must have no masked value, but {name}[{place}] is masked; fill or drop it"
-        )
-    if array.dtype.kind not in "biuf":
-        raise InvalidTypeError(
-            f"`{name}` must hold numbers, but its dtype is {array.dtype}{_first(array, name)}"
-        )
-    if ndim is not None and array.ndim != ndim:
-        raise InvalidInputError(f"`{name}` must have {ndim} dimension, but its shape is {array.shape}")
+        raise InvalidInputError(f"`{name}` must have no masked value, but {name}[{place}] is masked; fill or drop it")
     return array
 
 
@@ -167,9 +187,7 @@ def as_whole_numbers(values: npt.ArrayLike, name: str) -> Array:
     """A one-dimensional contiguous int64 array, or an error."""
     array = as_numbers(values, name, ndim=1)
     if array.dtype.kind not in "iu" and array.size:
-        raise InvalidTypeError(
-            f"`{name}` must hold whole numbers, but its dtype is {array.dtype}; use an int array"
-        )
+        raise InvalidTypeError(f"`{name}` must hold whole numbers, but its dtype is {array.dtype}; use an int array")
     return read_only(exact(array, "i8", name))
 
 
@@ -177,9 +195,7 @@ def as_offsets(values: npt.ArrayLike, name: str, n_documents: int) -> Array:
     """Offsets as int64, checked: from 0, never down, up to the number of documents."""
     offsets = as_whole_numbers(values, name)
     if len(offsets) == 0:
-        raise InvalidInputError(
-            f"`{name}` must have one entry more than there are queries, but is empty; use [0]"
-        )
+        raise InvalidInputError(f"`{name}` must have one entry more than there are queries, but is empty; use [0]")
     if offsets[0] != 0:
         raise InvalidInputError(f"`{name}` must start at 0, but {name}[0] = {offsets[0]}")
     falls = offsets[1:] < offsets[:-1]
@@ -190,13 +206,12 @@ def as_offsets(values: npt.ArrayLike, name: str, n_documents: int) -> Array:
         )
     if offsets[-1] != n_documents:
         raise InvalidInputError(
-            f"`{name}` must end at the number of documents, {n_documents}, but {name}[{len(offsets) - 1}] = {offsets[-1]}"
+            f"`{name}` must end at the number of documents, {n_documents}, "
+            f"but {name}[{len(offsets) - 1}] = {offsets[-1]}"
         )
     if n_documents > LONGEST_QUERY and np.diff(offsets).max() > LONGEST_QUERY:
         q = int(np.argmax(np.diff(offsets)))
-        raise InvalidInputError(
-            f"a query must have at most {LONGEST_QUERY} documents, but query {q} has more"
-        )
+        raise InvalidInputError(f"a query must have at most {LONGEST_QUERY} documents, but query {q} has more")
     return offsets
 
 
@@ -223,6 +238,19 @@ def read_only(array: Array) -> Array:
     return view
 
 
+def _refuse_rounded(values: npt.ArrayLike, array: Array, name: str) -> None:
+    """Refuse a list whose whole numbers became floats, beside other floats, and lost digits."""
+    large = np.flatnonzero((np.abs(array) >= EXACT_LIMIT) & np.isfinite(array))
+    if not len(large):
+        return
+    given = np.asarray(values, dtype=object).reshape(-1)
+    for place in large.tolist():
+        if isinstance(given[place], Integral) and int(given[place]) != int(array.flat[place]):
+            raise InvalidInputError(
+                f"`{name}` must fit float64 exactly, but {name}[{place}] is {given[place]}; use whole numbers only"
+            )
+
+
 def _code(array: Array) -> str:
     return "b" if array.dtype.kind == "b" else f"{array.dtype.kind}{array.dtype.itemsize}"
 
@@ -236,7 +264,7 @@ def _same_length(array: Array, name: str, length: int, other: str) -> None:
 
 
 def _as_mask(judged: npt.ArrayLike, n_documents: int) -> Array:
-    mask = np.ascontiguousarray(judged)
+    mask = np.ascontiguousarray(as_array(judged, "judged"))
     if mask.dtype != np.bool_:
         raise InvalidTypeError(f"`judged` must hold bools, but its dtype is {mask.dtype}")
     _same_length(mask, "judged", n_documents, "labels")
@@ -259,9 +287,9 @@ def _as_pool(pool: tuple[npt.ArrayLike, npt.ArrayLike], n_queries: int) -> tuple
 
 def _first(array: Array, name: str) -> str:
     if array.dtype.kind != "O":
-        return ""
+        return "; convert it to an array of int or float"
     for place, value in np.ndenumerate(array):
         if not isinstance(value, int | float | np.number | np.bool_):
-            index = ", ".join(str(i) for i in place)
-            return f": {name}[{index}] is {value!r}"
+            index = f"[{', '.join(map(str, place))}]" if place else ""
+            return f": {name}{index} is {value!r}"
     return "; use an array of one number type"

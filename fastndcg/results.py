@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.conventions import Convention
-from fastndcg.errors import InvalidInputError, nearest, optional_import
+from fastndcg.errors import InvalidInputError, InvalidTypeError, nearest, optional_import
 from fastndcg.metric import Metric
 from fastndcg.rankings import Array
 
@@ -102,13 +102,16 @@ class Results:
 
     def n_undefined(self) -> Array:
         """For each metric, how many queries have no value."""
-        return np.count_nonzero(np.isnan(self.values), axis=0)
+        return np.asarray(np.count_nonzero(np.isnan(self.values), axis=0))
 
     def to_dict(self) -> dict[Any, dict[str, float]]:
         """One dict a query id, with one value a metric: plain Python ids and floats."""
         names = [str(metric) for metric in self.metrics]
         rows = zip(self.query_ids.tolist(), self.values.tolist(), strict=True)
-        return {query: dict(zip(names, row, strict=True)) for query, row in rows}
+        named = {query: dict(zip(names, row, strict=True)) for query, row in rows}
+        if len(named) < len(self):
+            raise InvalidInputError("`query_ids` must differ to be keys of a dict, but some are equal; use `values`")
+        return named
 
     def to_pandas(self) -> Any:
         """One row a query, indexed by its id, and one column a metric, as a pandas DataFrame."""
@@ -165,9 +168,7 @@ class Results:
         return [("metric", "mean", "queries", "undefined"), *body]
 
     def _footer(self) -> list[str]:
-        policy = (
-            f"ties {self.convention.ties}, in {self.n_tied} of {len(self)} queries between different labels"
-        )
+        policy = f"ties {self.convention.ties}, in {self.n_tied} of {len(self)} queries between different labels"
         lines = [f"convention {self.convention}; {policy}"]
         if self.n_missing_in_run:
             lines.append(
@@ -185,6 +186,8 @@ class Results:
 
     def _column(self, metric: str | Metric) -> int:
         wanted = Metric.parse(metric) if isinstance(metric, str) else metric
+        if not isinstance(wanted, Metric):
+            raise InvalidTypeError(f"a column of results is named by a text or a Metric, not {type(metric).__name__}")
         if wanted not in self.metrics:
             known = [str(one) for one in self.metrics]
             hint = nearest(str(wanted), known)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable, Mapping, Set
+from numbers import Real
+from typing import Any
 
 from fastndcg.errors import InvalidInputError
 
 Value = str | int | float | tuple[float, ...]
 
-_CALL = re.compile(r"\s*(?P<name>[^()@\s]+)\s*(?:\((?P<arguments>.*)\))?\s*(?:@\s*(?P<k>\S+)\s*)?")
+# possessive, so that no text takes more than linear time
+_CALL = re.compile(r"\s*+(?P<name>[^()@\s]++)\s*+(?:\((?P<arguments>.*)\))?+\s*+(?:@\s*+(?P<k>\S++)\s*+)?+")
 
 
 def parse_call(text: str) -> tuple[str, dict[str, Value], str | None]:
@@ -70,13 +75,42 @@ def parse_value(text: str) -> Value:
     (2, 0.5, (0.0, 1.0), 'exp2')
     """
     if text.startswith("[") and text.endswith("]"):
-        return tuple(float(part) for part in _numbers(text))
+        return _numbers(text)
+    if "_" in text:  # 1_000 is a number in Python's source only
+        return text
     for kind in (int, float):
         try:
             return kind(text)
         except ValueError:
             continue
     return text
+
+
+def as_float(value: Any) -> float | None:
+    """
+    A real number as a float, infinite beyond float64; None for whatever is not one, bools and texts too.
+
+    >>> as_float(2), as_float("2"), as_float(True), as_float(10**400)
+    (2.0, None, None, inf)
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def as_table(values: Any) -> tuple[float, ...] | None:
+    """A sequence of finite numbers as a tuple of floats; None for whatever is not one."""
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | Set):
+        return None
+    try:
+        table = tuple(as_float(number) for number in values)
+    except TypeError:  # an array without dimensions says that it is iterable
+        return None
+    finite = tuple(number for number in table if number is not None and math.isfinite(number))
+    return finite if finite and len(finite) == len(table) else None
 
 
 def format_value(value: Value) -> str:
@@ -93,11 +127,11 @@ def format_value(value: Value) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
-def _numbers(text: str) -> list[str]:
-    parts = split_list(text[1:-1])
-    for part in parts:
-        try:
-            float(part)
-        except ValueError:
-            raise InvalidInputError(f"{text!r}: {part!r} is not a number") from None
-    return parts
+def _numbers(text: str) -> tuple[float, ...]:
+    numbers = []
+    for part in split_list(text[1:-1]):
+        number = None if part.startswith("[") else as_float(parse_value(part))
+        if number is None:
+            raise InvalidInputError(f"{text!r}: {part!r} is not a number")
+        numbers.append(number)
+    return tuple(numbers)

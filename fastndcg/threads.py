@@ -42,7 +42,7 @@ def _cgroup_quota(root: pathlib.Path = pathlib.Path("/sys/fs/cgroup")) -> int:
             quota, period = " ".join((root / name).read_text().strip() for name in names).split()
             if int(quota) > 0:
                 return math.ceil(int(quota) / int(period))
-        except (OSError, ValueError):
+        except (OSError, ValueError, ZeroDivisionError):
             continue
     return 1 << 30
 
@@ -78,7 +78,11 @@ def run_all(items: Iterable[Item], make_worker: Callable[[], Callable[[Item], No
     finally:
         queue.close()
         for helper in helpers:
-            helper.join()
+            while helper.is_alive():
+                try:
+                    helper.join()
+                except BaseException as error:  # Ctrl-C while waiting: kept until no thread is left
+                    errors.append(error)
     if errors:
         raise errors[0]
 

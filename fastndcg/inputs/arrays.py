@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError
-from fastndcg.rankings import Array, Rankings, as_labels, as_numbers, as_offsets, as_whole_numbers
+from fastndcg.inputs.tables import are_texts, whole_numbers
+from fastndcg.rankings import Array, Rankings, as_array, as_labels, as_numbers, as_offsets, as_whole_numbers
 
 
 class Layout(NamedTuple):
@@ -23,11 +24,14 @@ class Layout(NamedTuple):
         """Values of this shape in one dimension, query after query; no copy unless the order asks for it."""
         array = as_numbers(values, name)
         if array.shape != self.shape:
-            raise InvalidInputError(
-                f"`{name}` must have the shape of `labels`, {self.shape}, but has {array.shape}"
-            )
+            raise InvalidInputError(f"`{name}` must have the shape of `labels`, {self.shape}, but has {array.shape}")
         flat = array.reshape(-1)
         return flat if self.order is None else flat[self.order]
+
+    def place(self, _: str, document: int) -> str:
+        """Where a document, counted query after query, stands in the arrays given."""
+        flat = document if self.order is None else int(self.order[document])
+        return ", ".join(str(index) for index in np.unravel_index(flat, self.shape))
 
 
 class ArrayTruth:
@@ -41,7 +45,8 @@ class ArrayTruth:
     def rankings(self, scores: Any) -> Rankings:
         """The rankings that scores of the same shape make."""
         arranged = self._layout.arrange(scores, "scores")
-        return Rankings(self._labels, arranged, self._layout.offsets, query_ids=self._layout.query_ids)
+        made = Rankings(self._labels, arranged, self._layout.offsets, query_ids=self._layout.query_ids)
+        return made.placed_by(self._layout.place)
 
 
 def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any) -> Layout:
@@ -51,17 +56,11 @@ def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any)
     if len(shape) == 2:
         given.append("two dimensions")
     if len(shape) not in (1, 2):
-        raise InvalidInputError(
-            f"`labels` must have one dimension, or two (one query a row), but its shape is {shape}"
-        )
+        raise InvalidInputError(f"`labels` must have one dimension, or two (one query a row), but its shape is {shape}")
     if len(given) != 1:
         raise InvalidInputError(
             "queries must be cut by exactly one of `offsets`, `groups`, `query_ids` or a second dimension, but there "
-            + (
-                f"are {' and '.join(given)}"
-                if given
-                else f"is none; for one query give offsets=[0, {shape[0]}]"
-            )
+            + (f"are {' and '.join(given)}" if given else f"is none; for one query give offsets=[0, {shape[0]}]")
         )
     if len(shape) == 2:
         return Layout(shape, np.arange(shape[0] + 1, dtype="i8") * shape[1])
@@ -76,8 +75,11 @@ def _offsets_of_groups(groups: Any, n_documents: int) -> Array:
     sizes = as_whole_numbers(groups, "groups")
     if (sizes < 0).any():
         place = int(np.argmax(sizes < 0))
+        raise InvalidInputError(f"`groups` must hold sizes of 0 or more, but groups[{place}] = {sizes[place]}")
+    if len(sizes) and sizes.max() > n_documents:  # before adding up, which might overflow
+        place = int(np.argmax(sizes))
         raise InvalidInputError(
-            f"`groups` must hold sizes of 0 or more, but groups[{place}] = {sizes[place]}"
+            f"`groups` must add up to the number of documents, {n_documents}, but groups[{place}] = {sizes[place]}"
         )
     if sizes.sum() != n_documents:
         raise InvalidInputError(
@@ -87,13 +89,7 @@ def _offsets_of_groups(groups: Any, n_documents: int) -> Array:
 
 
 def _layout_of_ids(query_ids: Any, shape: tuple[int, ...]) -> Layout:
-    ids = np.asarray(query_ids)
-    if ids.dtype == object and not all(isinstance(one, str) for one in ids.flat):
-        ids = np.asarray([one if isinstance(one, int | str) else _refuse_id(one) for one in ids.flat])
-    if ids.dtype.kind not in "iubUSTO" and ids.size:
-        raise InvalidTypeError(
-            f"`query_ids` must be whole numbers or texts, but its dtype is {ids.dtype}; convert them"
-        )
+    ids = _as_ids(query_ids)
     if ids.shape != shape:
         raise InvalidInputError(f"`query_ids` must have the shape of `labels`, {shape}, but has {ids.shape}")
     starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]])) if ids.size else np.empty(0, "i8")
@@ -109,7 +105,16 @@ def _layout_of_ids(query_ids: Any, shape: tuple[int, ...]) -> Layout:
     return Layout(shape, offsets, np.argsort(codes, kind="stable"), distinct[by_appearance])
 
 
-def _refuse_id(value: Any) -> Any:
-    raise InvalidTypeError(
-        f"`query_ids` must be whole numbers or texts, not {type(value).__name__}: {value!r}"
-    )
+def _as_ids(query_ids: Any) -> Array:
+    """Ids as an array of whole numbers or of texts; a list or an object array must not mix them, or hold others."""
+    ids = as_array(query_ids, "query_ids")
+    if hasattr(query_ids, "dtype") and ids.dtype != object:
+        if ids.dtype.kind not in "iuUST" and ids.size:
+            raise InvalidTypeError(
+                f"`query_ids` must be whole numbers or texts, but its dtype is {ids.dtype}; convert them"
+            )
+        return ids
+    given = np.asarray(query_ids, dtype=object)
+    if are_texts(given.reshape(-1), "`query_ids`"):
+        return ids
+    return whole_numbers(given.reshape(-1).tolist(), "`query_ids`").reshape(given.shape)

@@ -29,7 +29,8 @@ def join(qrels: Qrels, run: Run, convention: Convention) -> Joined:
     queries on one side only follow the convention. Queries come in the order of the qrels.
     """
     if convention.nan_scores == "raise":
-        run.refuse(np.isnan(run.values), "not be NaN")
+        remedy = "leave the document out, or take convention.replace(nan_scores='last')"
+        run.refuse(np.isnan(run.values), "not be NaN", remedy)
     qrels_query, run_query, n_union = merge(qrels.queries.distinct, run.queries.distinct, "queries")
     judged = np.zeros(n_union, bool)
     judged[qrels_query] = True
@@ -74,9 +75,7 @@ def _places(
 
 def _rankings(qrels: Qrels, run: Run, qrels_place: Array, run_place: Array, names: Array) -> Rankings:
     """The rows of kept queries, brought together query by query, with the labels that their documents have."""
-    qrels_document, run_document, n_documents = merge(
-        qrels.documents.distinct, run.documents.distinct, "documents"
-    )
+    qrels_document, run_document, n_documents = merge(qrels.documents.distinct, run.documents.distinct, "documents")
     judged_rows, pool_offsets = _rows_by_query(qrels_place[qrels.queries.codes], len(names))
     rows, offsets = _rows_by_query(run_place[run.queries.codes], len(names))
     tie_keys = run_document[run.documents.codes[rows]]
@@ -95,7 +94,12 @@ def _rankings(qrels: Qrels, run: Run, qrels_place: Array, run_place: Array, name
         found = order[nearest]
         judged = known[found] == wanted
         labels[judged] = pool_labels[found[judged]]
-    return Rankings(
+
+    def place_of(name: str, index: int) -> str:
+        table, row = (qrels, judged_rows[index]) if name == "pool" else (run, rows[index])
+        return str(table.documents.distinct[table.documents.codes[row]])
+
+    made = Rankings(
         labels,
         run.values[rows],
         offsets,
@@ -104,6 +108,7 @@ def _rankings(qrels: Qrels, run: Run, qrels_place: Array, run_place: Array, name
         tie_keys=tie_keys,
         query_ids=names,
     )
+    return made.placed_by(place_of)
 
 
 def _rows_by_query(places: Array, n_queries: int) -> tuple[Array, Array]:

@@ -32,9 +32,7 @@ def prepare_truth(truth: Any, offsets: Any, groups: Any, query_ids: Any) -> Trut
         return ArrayTruth(truth, offsets, groups, query_ids)
     for name, value in (("offsets", offsets), ("groups", groups), ("query_ids", query_ids)):
         if value is not None:
-            raise InvalidInputError(
-                f"`{name}` cuts arrays into queries, but `truth` has its own; leave it out"
-            )
+            raise InvalidInputError(f"`{name}` cuts arrays into queries, but `truth` has its own; leave it out")
     return prepared
 
 
@@ -42,18 +40,14 @@ def with_predictions(truth: Truth, predictions: Any, convention: Convention) -> 
     """Bring predictions to the truth."""
     if isinstance(truth, Rankings):
         if predictions is not None:
-            raise InvalidInputError(
-                "`predictions` must be left out where `truth` is Rankings, which holds scores"
-            )
+            raise InvalidInputError("`predictions` must be left out where `truth` is Rankings, which holds scores")
         return Joined(truth)
     if predictions is None:
         raise InvalidInputError("`predictions` is missing: give scores, a run, or its path")
     if isinstance(truth, ArrayTruth):
         if isinstance(predictions, str | os.PathLike | Mapping | Run):
             kind = type(predictions).__name__
-            raise InvalidTypeError(
-                f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}"
-            )
+            raise InvalidTypeError(f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}")
         return Joined(truth.rankings(predictions))
     return join(truth, as_run(predictions), convention)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -32,14 +32,9 @@ class Ids(NamedTuple):
     def of(cls, ids: Sequence[Any], what: str) -> Ids:
         """Code texts or whole numbers, which keep their type."""
         known = dict.fromkeys(ids)
-        kinds = {type(one) for one in known}
-        if not all(issubclass(kind, str) for kind in kinds) and not all(_is_whole(kind) for kind in kinds):
-            odd = next(one for one in known if not isinstance(one, str))
-            raise InvalidTypeError(
-                f"ids of {what} must be all texts or all whole numbers, but one is {odd!r}"
-            )
+        texts = are_texts(ids, f"ids of {what}")
         rising = sorted(known)
-        distinct = np.array(rising, dtype=object if kinds and issubclass(kinds.pop(), str) else None)
+        distinct = np.array(rising, dtype=object) if texts else whole_numbers(rising, f"ids of {what}")
         for code, one in enumerate(rising):
             known[one] = code
         return cls(distinct, np.fromiter(map(known.__getitem__, ids), "i8", len(ids)))
@@ -69,9 +64,7 @@ class Table:
         self.documents = Ids.of(document_ids, f"documents in {self.source.name}")
         self.values = self._checked_values(values)
         if not len(self.values) == len(self.queries.codes) == len(self.documents.codes):
-            raise InvalidInputError(
-                f"queries, documents and {self.value_name}s of a {self.what} must be as many"
-            )
+            raise InvalidInputError(f"queries, documents and {self.value_name}s of a {self.what} must be as many")
         self._refuse_duplicates()
 
     @classmethod
@@ -86,9 +79,7 @@ class Table:
         values: list[Any] = []
         for query, row in rows.items():
             if not isinstance(row, Mapping):
-                raise InvalidTypeError(
-                    f"`{cls.what}` must map queries to dicts, but {query!r} maps to {row!r}"
-                )
+                raise InvalidTypeError(f"`{cls.what}` must map queries to dicts, but {query!r} maps to {row!r}")
             queries.extend([query] * len(row))
             documents.extend(row)
             values.extend(row.values())
@@ -98,7 +89,7 @@ class Table:
                     f"`{cls.what}` must give numbers, but {cls.value_name} of document {document!r} "
                     f"of query {query!r} is {value!r}"
                 )
-        return cls(queries, documents, np.array(values))
+        return cls(queries, documents, values)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -112,14 +103,14 @@ class Table:
         np.minimum.at(first_rows, self.queries.codes, np.arange(len(self)))
         return np.argsort(first_rows, kind="stable")
 
-    def refuse(self, offenders: Array, rule: str) -> None:
+    def refuse(self, offenders: Array, rule: str, remedy: str) -> None:
         """Raise for the first row that breaks a rule, if one does."""
         if offenders.any():
             row = int(np.argmax(offenders))
             query, document = (ids.distinct[ids.codes[row]] for ids in (self.queries, self.documents))
             raise InvalidInputError(
                 f"{self.source.place(row)}: {self.value_name} of document {document!s} of query {query!s} must {rule}, "
-                f"but is {self.values[row]!s}"
+                f"but is {self.values[row]!s}; {remedy}"
             )
 
     def _checked_values(self, values: Any) -> Array:
@@ -161,7 +152,7 @@ class Qrels(Table):
     def _checked_values(self, values: Any) -> Array:
         self.values = as_labels(values, "labels")
         if self.values.dtype.kind == "f":
-            self.refuse(~np.isfinite(self.values), "be finite")
+            self.refuse(~np.isfinite(self.values), "be finite", "leave the document out, or give it the label 0")
         return self.values
 
 
@@ -186,14 +177,28 @@ class Run(Table):
 def pair_codes(queries: Array, documents: Array, n_documents: int) -> Array:
     """One whole number for each pair of codes."""
     if len(queries) and (int(queries.max()) + 1) * n_documents >= 2**63:
-        raise InvalidInputError(
-            "too many queries and documents to number their pairs: evaluate them in parts"
-        )
+        raise InvalidInputError("too many queries and documents to number their pairs: evaluate them in parts")
     return queries * n_documents + documents
 
 
-def _is_whole(kind: type) -> bool:
-    return issubclass(kind, int | np.integer) and kind is not bool
+def are_texts(ids: Iterable[Any], name: str) -> bool:
+    """Whether ids are texts, not whole numbers; an error where they are mixed, or anything else."""
+    kinds = dict.fromkeys(map(type, ids))
+    texts = bool(kinds) and issubclass(next(iter(kinds)), str)
+    for kind in kinds:
+        if not (issubclass(kind, str) if texts else issubclass(kind, int | np.integer) and kind is not bool):
+            odd = next(one for one in ids if type(one) is kind)
+            raise InvalidTypeError(f"{name} must be all texts or all whole numbers, but one is {odd!r}; use one type")
+    return texts
+
+
+def whole_numbers(ids: list[Any], name: str) -> Array:
+    """Whole numbers as int64."""
+    try:
+        return np.array(ids, dtype="i8")
+    except OverflowError:
+        odd = next(one for one in ids if not -(2**63) <= one < 2**63)
+        raise InvalidInputError(f"{name} must fit int64, but one is {odd!r}; use texts") from None
 
 
 def merge(first: Array, second: Array, what: str) -> tuple[Array, Array, int]:
