@@ -30,6 +30,7 @@ class Job(NamedTuple):
     metrics: tuple[Metric, ...]
     convention: Convention
     discounts: Discounts
+    scores: Array  # those of the rankings, made up to one vector: kernels compare whole vectors
     strategy: int
     values: Array  # (n_metrics, n_queries), filled in by the chunks
 
@@ -63,6 +64,8 @@ class Candidates(NamedTuple):
     documents: Array
     labels: Array
     offsets: Array
+    marks: Array
+    before: Array
 
 
 class Chunk:
@@ -177,27 +180,28 @@ class Chunk:
         documents = self.scratch.take((name, "documents"), n_documents, "i4")
         out_labels = self.scratch.take((name, "labels"), n_documents, "f8")
         out_offsets = self.scratch.take((name, "offsets"), self.stop - self.first + 1, "i8")
+        n_blocks = -(-n_documents // 64)
+        marks = self.scratch.take((name, "marks"), n_blocks, "u8")
+        before = self.scratch.take((name, "before"), n_blocks, "i8")
         extremes = np.empty(3)
         floor = 0.0 if self.job.convention.negative_labels == "keep" else -np.inf
-        candidates.collect(labels, offsets, self.first, floor, documents, out_labels, out_offsets, extremes)
+        candidates.collect(
+            labels, offsets, self.first, floor, documents, out_labels, out_offsets, marks, before, extremes
+        )
         n = out_offsets[-1]
         check_labels(self.job, name, labels, extremes, out_labels[:n])
-        return Candidates(documents[:n], out_labels[:n], out_offsets)
+        return Candidates(documents[:n], out_labels[:n], out_offsets, marks, before)
 
     def _rank(self) -> tuple[Hits, int]:
         rankings, found = self.job.rankings, self._candidates
         n = len(found.labels)
-        documents, above, tie_counts = (
-            self.scratch.take(name, n, "i4") for name in ("documents", "above", "ties")
-        )
+        documents, above, tie_counts = (self.scratch.take(name, n, "i4") for name in ("documents", "above", "ties"))
         labels = self.scratch.take("hit labels", n, "f8")
         offsets = self.scratch.take("hit offsets", len(found.offsets), "i8")
         counts = np.empty(2, "i8")
         depth = depth_of(self.job.metrics)
-        rank(
-            rankings.scores, rankings.offsets, self.first, *found, depth, self.job.strategy,
-            documents, labels, above, tie_counts, offsets, counts,
-        )  # fmt: skip
+        hits = (documents, labels, above, tie_counts)
+        rank(self.job.scores, rankings.offsets, self.first, found, depth, self.job.strategy, hits, offsets, counts)
         if counts[1]:
             rule = "not be NaN: find out where it comes from, or take convention.replace(nan_scores='last')"
             rankings.refuse("scores", np.isnan(rankings.scores), rule)
@@ -215,9 +219,7 @@ class Chunk:
             keys = np.empty(0, "i8") if rankings.tie_keys is None or policy == "input" else rankings.tie_keys
             if policy == "id_ascending":
                 keys = ~keys  # falls as the key rises, also for the lowest int64
-            ties.highest_key_first(
-                rankings.scores, read_only(keys), rankings.offsets, self.first, offsets, *hits
-            )
+            ties.highest_key_first(rankings.scores, read_only(keys), rankings.offsets, self.first, offsets, *hits)
 
     def _gains(self, name: str, labels: Array, metric: Metric) -> Array:
         chosen = gain_of(metric, self.job.convention)
@@ -283,9 +285,7 @@ def check_labels(job: Job, name: str, labels: Array, extremes: Array, found: Arr
         refuse(np.abs(labels) > EXACT_LIMIT, "be finite and at most 2**53 in size: rescale the labels")
     for chosen in {gain_of(metric, job.convention) for metric in job.metrics if has_gain(metric)}:
         if chosen == "exp2" and highest > HIGHEST_EXP2_LABEL:
-            refuse(
-                labels > HIGHEST_EXP2_LABEL, "be at most 1023 for gain exp2, beyond float64: take gain linear"
-            )
+            refuse(labels > HIGHEST_EXP2_LABEL, "be at most 1023 for gain exp2, beyond float64: take gain linear")
         if isinstance(chosen, tuple):
             if highest >= len(chosen) or lowest < 0 and negative == "keep":
                 outside = (labels >= len(chosen)) | ((labels < 0) & (negative == "keep"))
@@ -294,9 +294,7 @@ def check_labels(job: Job, name: str, labels: Array, extremes: Array, found: Arr
                     f"have a gain in the table of labels 0 to {len(chosen) - 1}: make the table longer",
                 )
             if (found % 1 != 0).any():
-                refuse(
-                    labels % 1 != 0, "be whole for a table of gains: round the labels, or take gain linear"
-                )
+                refuse(labels % 1 != 0, "be whole for a table of gains: round the labels, or take gain linear")
 
 
 def gain_of(metric: Metric, convention: Convention) -> Value:

@@ -12,8 +12,9 @@ from fastndcg.conventions import Convention
 from fastndcg.discounts import discounts_of
 from fastndcg.errors import InvalidInputError, UndefinedMetricError
 from fastndcg.kernels.rank import AUTO
+from fastndcg.kernels.vectors import LANES
 from fastndcg.metric import Metric
-from fastndcg.rankings import Array, Rankings, ordinals
+from fastndcg.rankings import Array, Rankings, ordinals, read_only
 from fastndcg.threads import checked_threads, run_all
 
 CHUNK_DOCUMENTS = 1 << 18  # smaller ones pay for calls from Python, larger ones leave the processor's cache
@@ -46,7 +47,10 @@ def run(
     rankings = apply_convention(rankings, convention)
     values = np.empty((len(metrics), rankings.n_queries))
     discounts = discounts_of(convention.discount, deepest_rank(rankings, metrics))
-    job = Job(rankings, metrics, convention, discounts, strategy, values)
+    scores = rankings.scores
+    if len(scores) < LANES:
+        scores = read_only(np.resize(np.append(scores, scores.dtype.type(0)), LANES))
+    job = Job(rankings, metrics, convention, discounts, scores, strategy, values)
     spans = cut(rankings, chunk_documents)
     tied: list[int] = []
 

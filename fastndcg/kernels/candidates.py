@@ -7,36 +7,68 @@ floor          negative labels below it are kept: 0.0 keeps them all, -inf none
 out_documents  (n_documents,)      int32, place of a candidate in its query
 out_labels     (n_documents,)      float64
 out_offsets    (n_queries + 1,)    int64, query q owns candidates out_offsets[q] up to out_offsets[q + 1]
+out_marks      (n_blocks,)         uint64, bit i of entry b is set if document 64 b + i of the call is a candidate
+out_before     (n_blocks,)         int64, how many candidates stand before block b
 out_extremes   (3,)                float64: lowest label, highest label, how many are NaN
 """
 
+import numpy as np
+
 from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.vectors import WIDE, lowest_bit, nonzero
 
 
 @kernel
-def collect(labels, offsets, first, floor, out_documents, out_labels, out_offsets, out_extremes):
+def collect(
+    labels, offsets, first, floor, out_documents, out_labels, out_offsets, out_marks, out_before, out_extremes
+):  # fmt: skip
     """Documents with a label above 0 (or below `floor`) of each query, in the order given."""
+    n_queries = out_offsets.shape[0] - 1
+    stop = offsets[first + n_queries]
     lowest = 0.0
     highest = 0.0
     n_nan = 0
     n_found = 0
+    q = 0
     out_offsets[0] = 0
-    for q in range(out_offsets.shape[0] - 1):
-        start = offsets[first + q]
-        for d in range(start, offsets[first + q + 1]):
-            if labels[d] != 0:
-                label = float(labels[d])
-                lowest = min(lowest, label)
-                highest = max(highest, label)
-                n_nan += label != label
-                if label > 0.0 or label < floor:
-                    out_documents[n_found] = d - start
-                    out_labels[n_found] = label
-                    n_found += 1
-        out_offsets[q + 1] = n_found
+    block = offsets[first]
+    for b in range(out_marks.shape[0]):  # across queries: most labels are 0, and sixty-four cost as much as one
+        marked = mark(labels, block, stop)
+        out_marks[b] = marked
+        out_before[b] = n_found
+        while marked != 0:
+            d = block + lowest_bit(marked)
+            marked &= marked - np.uint64(1)
+            while d >= offsets[first + q + 1]:
+                q += 1
+                out_offsets[q] = n_found
+            label = float(labels[d])
+            lowest = min(lowest, label)
+            highest = max(highest, label)
+            n_nan += label != label
+            out_documents[n_found] = d - offsets[first + q]
+            out_labels[n_found] = label
+            if label > 0.0 or label < floor:
+                n_found += 1
+            else:
+                out_marks[b] ^= np.uint64(1) << np.uint64(d - block)
+        block += WIDE
+    out_offsets[q + 1 :] = n_found
     out_extremes[0] = lowest
     out_extremes[1] = highest
     out_extremes[2] = n_nan
+
+
+@kernel
+def mark(labels, block, stop):
+    """A mask of the labels that are not 0, of the sixty-four from `block` on or as many as there are up to `stop`."""
+    if block + WIDE <= stop:
+        return nonzero(labels, block)
+    marked = np.uint64(0)
+    for d in range(block, stop):
+        if labels[d] != 0:
+            marked |= np.uint64(1) << np.uint64(d - block)
+    return marked
 
 
 @kernel

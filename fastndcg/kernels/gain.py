@@ -81,9 +81,7 @@ def discounted(
                 total += hit_gains[h] * discounts[r]
         else:
             last = min(above + ties, k)
-            share = (
-                discount_sums[last] - discount_sums[above] + (discount_rests[last] - discount_rests[above])
-            )
+            share = discount_sums[last] - discount_sums[above] + (discount_rests[last] - discount_rests[above])
             total += gains * (share / ties)
         h = end
     return total

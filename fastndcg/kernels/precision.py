@@ -54,9 +54,7 @@ def recall(hit_above, hit_ties, hit_labels, hit_offsets, rel, n_relevant, k, out
 
 
 @kernel
-def f_score(
-    hit_above, hit_ties, hit_labels, hit_offsets, rel, beta, n_relevant, precision_denominators, k, out
-):
+def f_score(hit_above, hit_ties, hit_labels, hit_offsets, rel, beta, n_relevant, precision_denominators, k, out):
     """Weighted harmonic mean of precision and recall, which is linear in the number found."""
     for q in range(out.shape[0]):
         n_found = found(hit_above, hit_ties, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, k)

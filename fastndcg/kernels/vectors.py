@@ -1,0 +1,136 @@
+"""
+Sixteen or sixty-four comparisons at once, as portable LLVM vectors; plain Python twins where the JIT is off.
+
+A mask holds one bit a lane, lane i in bit i. `place` is the first entry looked at: all lanes must lie in the array.
+"""
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+LANES = 16
+WIDE = 64
+
+
+def _lanes(context, builder, array_type, array, place, n_lanes):
+    """Load entries place … place + n_lanes − 1 of a contiguous array as one vector."""
+    data = context.make_array(array_type)(context, builder, array).data
+    element = context.get_data_type(array_type.dtype)
+    pointer = builder.bitcast(builder.gep(data, [place]), ir.VectorType(element, n_lanes).as_pointer())
+    return builder.load(pointer, align=context.get_abi_sizeof(element))
+
+
+def _filled(builder, value, n_lanes):
+    """A vector with the same value in every lane."""
+    vector = ir.VectorType(value.type, n_lanes)
+    one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), n_lanes), [0] * n_lanes)
+    return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), zeros)
+
+
+def _as_mask(builder, lanes, n_lanes):
+    """A vector of truths as the bits of a 64-bit number."""
+    mask = builder.bitcast(lanes, ir.IntType(n_lanes))
+    return mask if n_lanes == 64 else builder.zext(mask, ir.IntType(64))
+
+
+@intrinsic
+def _compare(typing_context, values, place, level):
+    def build(context, builder, signature, arguments):
+        lanes = _lanes(context, builder, signature.args[0], arguments[0], arguments[1], LANES)
+        levels = _filled(builder, arguments[2], LANES)
+        masks = [_as_mask(builder, builder.fcmp_ordered(sign, lanes, levels), LANES) for sign in (">", "==")]
+        return context.make_tuple(builder, signature.return_type, masks)
+
+    return types.UniTuple(types.uint64, 2)(values, types.intp, values.dtype), build
+
+
+@intrinsic
+def _missing(typing_context, values, place):
+    def build(context, builder, signature, arguments):
+        lanes = _lanes(context, builder, signature.args[0], arguments[0], arguments[1], LANES)
+        return _as_mask(builder, builder.fcmp_unordered("uno", lanes, lanes), LANES)
+
+    return types.uint64(values, types.intp), build
+
+
+@intrinsic
+def _nonzero(typing_context, values, place):
+    def build(context, builder, signature, arguments):
+        lanes = _lanes(context, builder, signature.args[0], arguments[0], arguments[1], WIDE)
+        zeros = ir.Constant(lanes.type, None)
+        if isinstance(signature.args[0].dtype, types.Float):
+            return _as_mask(builder, builder.fcmp_unordered("!=", lanes, zeros), WIDE)
+        return _as_mask(builder, builder.icmp_unsigned("!=", lanes, zeros), WIDE)
+
+    return types.uint64(values, types.intp), build
+
+
+@intrinsic
+def _raise_lanes(typing_context, maxima, values, place):
+    def build(context, builder, signature, arguments):
+        zero = ir.Constant(ir.IntType(64), 0)
+        lanes = _lanes(context, builder, signature.args[1], arguments[1], arguments[2], LANES)
+        known = _lanes(context, builder, signature.args[0], arguments[0], zero, LANES)
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        higher = builder.select(builder.fcmp_ordered(">", lanes, known), lanes, known)
+        store = builder.store(higher, builder.bitcast(data, lanes.type.as_pointer()))
+        store.align = context.get_abi_sizeof(lanes.type.element)
+        return context.get_dummy_value()
+
+    return types.void(maxima, values, types.intp), build
+
+
+@intrinsic
+def _popcount(typing_context, mask):
+    def build(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), build
+
+
+@intrinsic
+def _lowest_bit(typing_context, mask):
+    def build(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], cgutils.false_bit)
+
+    return types.int64(types.uint64), build
+
+
+def _plain_compare(values, place, level):
+    lanes = values[place : place + LANES]
+    return _plain_mask(lanes > level), _plain_mask(lanes == level)
+
+
+def _plain_missing(values, place):
+    return _plain_mask(np.isnan(values[place : place + LANES]))
+
+
+def _plain_raise_lanes(maxima, values, place):
+    maxima[:LANES] = np.fmax(maxima[:LANES], values[place : place + LANES])
+
+
+def _plain_nonzero(values, place):
+    return _plain_mask(values[place : place + WIDE] != 0)
+
+
+def _plain_mask(lanes):
+    return sum(1 << lane for lane in np.flatnonzero(lanes).tolist())
+
+
+def _plain_popcount(mask):
+    return int(mask).bit_count()
+
+
+def _plain_lowest_bit(mask):
+    return (int(mask) & -int(mask)).bit_length() - 1
+
+
+if numba.config.DISABLE_JIT:
+    compare, missing, nonzero, raise_lanes = _plain_compare, _plain_missing, _plain_nonzero, _plain_raise_lanes
+    popcount, lowest_bit = _plain_popcount, _plain_lowest_bit
+else:
+    compare, missing, nonzero, raise_lanes = _compare, _missing, _nonzero, _raise_lanes
+    popcount, lowest_bit = _popcount, _lowest_bit
