@@ -1,0 +1,207 @@
+"""What the property tests draw: ragged rankings, metrics and conventions that have a meaning together."""
+
+from collections import Counter
+from itertools import pairwise
+from math import factorial, prod
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+import fastndcg as fn
+from fastndcg.catalog import CATALOG
+from fastndcg.conventions import CHOICES
+from fastndcg.rankings import Rankings
+
+JIT = not numba.config.DISABLE_JIT
+TIES = CHOICES["ties"]
+LABEL_DTYPES = ["bool", *(f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)), "f2", "f4", "f8", "longdouble"]
+LABELS = {
+    "binary": st.integers(0, 1),
+    "graded": st.integers(0, 4),
+    "float": st.sampled_from([0.0, 0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.75, 9.5]),
+    "huge": st.sampled_from([0, 0, 1, 2, 2**31, 2**53 - 1, 2**53]),
+    "negative": st.integers(-3, 3),
+}
+TIED_SCORES = st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-9])  # the last two are one float32
+SCORES = st.sampled_from([-np.inf, -1e300, -1.5, 0.0, -0.0, 0.1, 1.0, 1.0 + 1e-9, 3e38, 1e300, np.inf])
+GAINS = ("linear", "exp2", (0.0, 1.0, 3.0, 7.0, 15.5), (0.0, 0.0, 2.0, 2.0, 2.0))
+DISCOUNTS = ("log2", (1.0, 0.5, 0.25), (1.0, 1.0, 0.9, 0.0, 0.0, 0.0, 0.0, 0.0))
+MOST_ORDERS = 300
+
+
+class Case(NamedTuple):
+    """Rankings and the kind of their labels."""
+
+    rankings: Rankings
+    kind: str
+
+
+def examples(number):
+    """Hypothesis settings for a test of kernels: fewer examples where they are not compiled."""
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
+    return settings(max_examples=number if JIT else 3, deadline=None, suppress_health_check=slow, derandomize=not JIT)
+
+
+@st.composite
+def cases(draw, kinds=tuple(LABELS), max_queries=4, max_documents=6):
+    """Ragged rankings of short queries, often tied, some empty; some with a pool, unjudged documents or NaN scores."""
+    kind = draw(st.sampled_from(kinds))
+    score = draw(st.sampled_from([TIED_SCORES, SCORES, SCORES | st.just(np.nan)]))
+    document = st.tuples(LABELS[kind], score, st.booleans(), st.integers(-2, 2))
+    queries = draw(st.lists(st.lists(document, max_size=max_documents), max_size=max_queries))
+    documents = [document for query in queries for document in query]
+    offsets = np.cumsum([0, *map(len, queries)])
+    labels = np.array([label for label, *_ in documents], "f8" if kind == "float" else "i8")
+    judged = np.array([was_judged for *_, was_judged, _ in documents], bool) | (labels != 0)
+    judged = judged if draw(st.booleans()) else np.ones_like(judged)
+    with np.errstate(over="ignore"):
+        scores = np.array([score for _, score, *_ in documents]).astype(draw(st.sampled_from(["f4", "f8"])))
+    pool = draw(pools(kind, labels, judged, offsets)) if draw(st.booleans()) else None
+    tie_keys = np.array([key for *_, key in documents], "i8")
+    return Case(Rankings(labels, scores, offsets, judged=judged, pool=pool, tie_keys=tie_keys), kind)
+
+
+@st.composite
+def pools(draw, kind, labels, judged, offsets):
+    """All judged labels of each query: those of its documents and some that were not retrieved."""
+    queries = []
+    for start, stop in pairwise(offsets):
+        known = labels[start:stop][judged[start:stop]].tolist()
+        queries.append(draw(st.permutations(known + draw(st.lists(LABELS[kind], max_size=3)))))
+    pool_labels = [label for query in queries for label in query]
+    return np.array(pool_labels, labels.dtype), np.cumsum([0, *map(len, queries)])
+
+
+@st.composite
+def long_cases(draw, max_queries=3, max_documents=90):
+    """Longer queries, so that merging, selecting and searching have work; few enough orders for the reference."""
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    labels, scores, offsets = [], [], [0]
+    for _ in range(draw(st.integers(1, max_queries))):
+        n = draw(st.integers(1, max_documents))
+        highest = draw(st.integers(1, 4))
+        share = draw(st.sampled_from([0.03, 0.2, 0.9]))
+        query_labels = random.integers(1, highest + 1, n) * (random.random(n) < share)
+        query_scores = random.integers(0, draw(st.sampled_from([1, 4, n, 10 * n])), n, endpoint=True) / 4
+        labels += query_labels.tolist()
+        scores += with_fewer_ties(query_labels, query_scores).tolist()
+        offsets.append(len(labels))
+    dtype = draw(st.sampled_from(["f4", "f8"]))
+    return Case(Rankings(labels, np.array(scores, dtype), offsets, tie_keys=random.permutation(len(labels))), "graded")
+
+
+def with_fewer_ties(labels, scores):
+    """The scores of a query, with tie groups taken apart until the rest has at most `MOST_ORDERS` orders."""
+    scores = scores.copy()
+    number = 1
+    for score in np.unique(scores):
+        members = np.flatnonzero(scores == score)
+        alike = prod(map(factorial, Counter(labels[members].tolist()).values()))
+        arrangements = factorial(len(members)) // alike
+        if number * arrangements <= MOST_ORDERS:
+            number *= arrangements
+        else:
+            scores[members] += np.arange(len(members)) / 1024
+    return scores
+
+
+@st.composite
+def metrics(draw, name, kind, convention, cutoffs=8):
+    """A metric of the catalogue with or without each of its parameters, as far as labels of that kind allow."""
+    choices = {
+        "rel": st.sampled_from([1, 2, 0.5, 4]),
+        "beta": st.sampled_from([0.5, 1, 2]),
+        "gain": st.sampled_from([gain for gain in GAINS if has_meaning(gain, kind, convention.negative_labels)]),
+    }
+    known = [parameter.name for parameter in CATALOG[name].parameters]
+    parameters = {key: draw(st.none() | choices[key]) for key in known}
+    return fn.Metric(name, draw(st.none() | st.integers(1, cutoffs)), **parameters)
+
+
+@st.composite
+def conventions(draw, case, ties):
+    """The default convention with each of its fields replaced or not, as far as the case allows."""
+    choices = CHOICES | {"ties": (ties,), "discount": DISCOUNTS, "undefined": ("nan", 0, 1), "gain": GAINS}
+    if case.kind == "negative":
+        choices["negative_labels"] = ("zero", "keep")
+    if np.isnan(case.rankings.scores).any():
+        choices["nan_scores"] = ("last",)
+    chosen = {field: draw(st.sampled_from(values)) for field, values in choices.items() if field != "gain"}
+    gains = [gain for gain in GAINS if has_meaning(gain, case.kind, chosen["negative_labels"])]
+    return fn.conventions["default"].replace(gain=draw(st.sampled_from(gains)), **chosen)
+
+
+def has_meaning(gain, kind, negative_labels):
+    """Whether a gain is known for all labels of a kind."""
+    if isinstance(gain, tuple):
+        return kind in ("binary", "graded") or (kind == "negative" and negative_labels != "keep")
+    return gain == "linear" or kind != "huge"
+
+
+def layouts(values):
+    """The same values in every layout of an array: as given, strided, reversed, of the other byte order, read-only."""
+    swapped = values.astype(values.dtype.newbyteorder()) if values.dtype.itemsize > 1 else values
+    fixed = values.copy()
+    fixed.flags.writeable = False
+    return {
+        "contiguous": values,
+        "strided": np.repeat(values, 3)[::3],
+        "reversed": values[::-1].copy()[::-1],
+        "byte-swapped": swapped,
+        "read-only": fixed,
+        "column": np.column_stack([values, values])[:, 0],
+    }
+
+
+def random_rankings(n_queries=300, most=80, seed=7):
+    """Seeded ragged rankings: ties of every extent, negative labels, a pool, unjudged documents, some empty queries."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(0, most, n_queries) * (random.random(n_queries) < 0.95)
+    n = int(sizes.sum())
+    share = np.repeat(random.choice([0.02, 0.1, 0.6], n_queries), sizes)
+    labels = random.integers(-1, 5, n) * (random.random(n) < share)
+    n_scores = np.repeat(random.choice([1, 9, 10 * most], n_queries), sizes)
+    scores = np.floor(random.random(n) * n_scores) / 8
+    queries = np.arange(n_queries)
+    owners = np.concatenate([np.repeat(queries, sizes), np.repeat(queries, 2)])
+    pool = np.append(labels, random.integers(0, 5, 2 * n_queries))[np.argsort(owners, kind="stable")]
+    return Rankings(
+        labels,
+        scores,
+        np.cumsum([0, *sizes]),
+        judged=(labels != 0) | (random.random(n) < 0.7),
+        pool=(pool, np.cumsum([0, *(sizes + 2)])),
+        tie_keys=random.permutation(n),
+    )
+
+
+def all_metrics(cutoffs=(None, 1, 3, 10)):
+    """Every metric at several cutoffs, with some parameters."""
+    asked = [fn.Metric(name, k) for name in CATALOG for k in cutoffs]
+    more = ["nDCG(gain=exp2)@5", "DCG(rel=2)@4", "P(rel=2)@5", "F(beta=2)@7", "AP(rel=3)@20"]
+    return [*asked, *map(fn.Metric.parse, more)]
+
+
+def reordered(rankings, queries, documents=None):
+    """The same queries in another order, or with their `documents` in another order."""
+    if documents is None:
+        documents = places(rankings.offsets, queries)
+    pool = rankings.pool
+    if pool is not None:
+        pool = (pool[0][places(pool[1], queries)], np.cumsum([0, *np.diff(pool[1])[queries]]))
+    return Rankings(
+        rankings.labels[documents],
+        rankings.scores[documents],
+        np.cumsum([0, *np.diff(rankings.offsets)[queries]]),
+        judged=None if rankings.judged is None else rankings.judged[documents],
+        pool=pool,
+        tie_keys=rankings.tie_keys[documents],
+    )
+
+
+def places(offsets, queries):
+    """Where the documents of some queries are, query after query."""
+    return np.array([d for q in queries for d in range(offsets[q], offsets[q + 1])], "i8")

@@ -1,0 +1,253 @@
+"""Kernels and reference give the same values; and the bytes of a value depend on nothing but data and convention."""
+
+from math import inf, nan
+
+import cases
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastndcg as fn
+from fastndcg import engine
+from fastndcg.catalog import CATALOG
+from fastndcg.conventions import CHOICES, parse_convention
+from fastndcg.kernels.rank import AUTO, COUNT, SELECT, SORT
+
+STRATEGIES = {"auto": AUTO, "count": COUNT, "select": SELECT, "sort": SORT}
+VARIANTS = [
+    "default(negative_labels=zero)",
+    "default(negative_labels=keep,gain=exp2,score_dtype=float32)",
+    "default(negative_labels=zero,gain=[0,1,3,7,15],ap_denominator=n_hits,unjudged=removed)",
+]
+
+
+def assert_equals_reference(truth, metrics, convention, predictions=None, **layout):
+    """Both give the same values and the same counts."""
+    ours = fn.evaluate(truth, predictions, metrics, convention=convention, **layout)
+    slow = fn.reference.evaluate(truth, predictions, metrics, convention=convention, **layout)
+    cancels = "keep" in str(convention)  # gains of both signs may add up to almost nothing
+    np.testing.assert_allclose(ours.values, slow.values, rtol=1e-12, atol=1e-12 if cancels else 0)
+    assert list(ours.query_ids) == list(slow.query_ids)
+    assert (ours.n_tied, ours.n_missing_in_run, ours.n_missing_in_qrels) == (
+        slow.n_tied,
+        slow.n_missing_in_run,
+        slow.n_missing_in_qrels,
+    )
+
+
+@pytest.mark.parametrize("ties", cases.TIES)
+@pytest.mark.parametrize("name", CATALOG)
+@cases.examples(25)
+@given(data=st.data())
+def test_every_metric_equals_the_reference(name, ties, data):
+    """Each metric under each tie policy and any convention, on short ragged rankings of every kind."""
+    case = data.draw(cases.cases())
+    convention = data.draw(cases.conventions(case, ties))
+    asked = data.draw(st.lists(cases.metrics(name, case.kind, convention), min_size=1, max_size=2))
+
+    assert_equals_reference(case.rankings, asked, convention)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
+@pytest.mark.parametrize("ties", cases.TIES)
+@cases.examples(12)
+@given(data=st.data())
+def test_long_queries_equal_the_reference(ties, strategy, data):
+    """All metrics together on longer queries, whichever way ranks are found."""
+    case = data.draw(cases.long_cases())
+    convention = data.draw(cases.conventions(case, ties)).replace(negative_labels="raise")
+    asked = tuple(data.draw(cases.metrics(name, case.kind, convention, 100)) for name in CATALOG)
+
+    values, n_tied = engine.run(case.rankings, asked, convention, strategy=strategy)
+
+    slow = fn.reference.evaluate(case.rankings, metrics=asked, convention=convention)
+    np.testing.assert_allclose(values, slow.values, rtol=1e-12, atol=0)
+    assert n_tied == slow.n_tied
+
+
+@pytest.mark.parametrize("name", CATALOG)
+@cases.examples(15)
+@given(data=st.data())
+def test_large_tie_groups_equal_the_reference(name, data):
+    """One tie group of up to 60 documents, of which few are relevant, with a cutoff at any place in it."""
+    n = data.draw(st.integers(2, 60))
+    n_relevant = data.draw(st.integers(1, 2 if n > 12 else n))
+    n_above = data.draw(st.integers(0, 3))
+    labels = [1] * data.draw(st.integers(0, n_above)) + [1] * n_relevant + [0] * (n - n_relevant)
+    scores = [2.0 + i for i in range(len(labels) - n)] + [1.0] * n
+    convention = fn.conventions["default"].replace(ap_denominator=data.draw(st.sampled_from(CHOICES["ap_denominator"])))
+    asked = data.draw(cases.metrics(name, "binary", convention, cutoffs=70))
+
+    assert_equals_reference(labels, asked, convention, scores, groups=[len(labels)])
+
+
+@pytest.mark.parametrize("dtype", cases.LABEL_DTYPES)
+@cases.examples(8)
+@given(data=st.data())
+def test_dtype_and_layout_of_labels_change_nothing(dtype, data):
+    """Labels of every dtype and layout give the bytes that float64 labels give."""
+    highest = 1 if dtype == "bool" else 4
+    labels = data.draw(st.lists(st.integers(0, highest), min_size=1, max_size=12))
+    scores = data.draw(st.lists(st.integers(0, 5), min_size=len(labels), max_size=len(labels)))
+    expected = fn.evaluate(np.array(labels, "f8"), scores, "nDCG@5,AP,RR", groups=[len(labels)])
+
+    for layout, array in cases.layouts(np.array(labels, dtype)).items():
+        result = fn.evaluate(array, scores, "nDCG@5,AP,RR", groups=[len(labels)])
+        assert result.values.tobytes() == expected.values.tobytes(), layout
+
+
+@pytest.mark.parametrize("dtype", cases.LABEL_DTYPES)
+@cases.examples(8)
+@given(data=st.data())
+def test_dtype_and_layout_of_scores_change_nothing(dtype, data):
+    """Scores of every dtype and layout give the bytes that float64 scores give."""
+    highest = 1 if dtype == "bool" else 6
+    scores = data.draw(st.lists(st.integers(0, highest), min_size=1, max_size=12))
+    labels = data.draw(st.lists(st.integers(0, 2), min_size=len(scores), max_size=len(scores)))
+    expected = fn.evaluate(labels, np.array(scores, "f8"), "nDCG@5,AP,RR", groups=[len(labels)])
+
+    for layout, array in cases.layouts(np.array(scores, dtype)).items():
+        result = fn.evaluate(labels, array, "nDCG@5,AP,RR", groups=[len(labels)])
+        assert result.values.tobytes() == expected.values.tobytes(), layout
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u8"])
+def test_wide_numbers_are_told_apart(dtype):
+    """Scores that float64 would take for one are ranked apart where their dtype tells them apart."""
+    scores = np.array([2**62 + 1, 2**62], dtype)
+
+    assert fn.evaluate([1, 0], scores, "RR", groups=[2])["RR"] == [1.0]
+    assert fn.evaluate([0, 1], scores, "RR", groups=[2])["RR"] == [0.5]
+
+
+ids = st.sampled_from(["a", "b", "c", "d"])
+
+
+@pytest.mark.parametrize("in_qrels", CHOICES["missing_in_qrels"])
+@pytest.mark.parametrize("in_run", CHOICES["missing_in_run"])
+@cases.examples(30)
+@given(
+    qrels=st.dictionaries(ids, st.dictionaries(ids, st.integers(-1, 2), min_size=1)),
+    run=st.dictionaries(ids, st.dictionaries(ids, st.sampled_from([0.5, 0.5, 1.0, 2.0]), min_size=1)),
+    data=st.data(),
+)
+def test_judgments_and_runs_equal_the_reference(in_run, in_qrels, qrels, run, data):
+    """Dicts with queries on one side only: the same values, queries and counts, or both refuse."""
+    convention = fn.conventions["default"].replace(
+        missing_in_run=in_run,
+        missing_in_qrels=in_qrels,
+        ties=data.draw(st.sampled_from(CHOICES["ties"])),
+        undefined=data.draw(st.sampled_from(CHOICES["undefined"])),
+        unjudged=data.draw(st.sampled_from(CHOICES["unjudged"])),
+    )
+    metrics = "nDCG@2,AP,P,P@3,num_ret,num_rel"
+    try:
+        fn.evaluate(qrels, run, metrics, convention=convention)
+    except fn.FastndcgError as error:
+        with pytest.raises(type(error)):
+            fn.reference.evaluate(qrels, run, metrics, convention=convention)
+        return
+
+    assert_equals_reference(qrels, metrics, convention, run)
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores", "metric", "convention"),
+    [
+        ([1, nan], [1.0, 2.0], "RR", "default"),
+        ([1, inf], [1.0, 2.0], "RR", "default"),
+        ([1, 2.0**54], [1.0, 2.0], "RR", "default"),
+        ([1, -1], [1.0, 2.0], "RR", "default"),
+        ([1, 0], [1.0, nan], "RR", "default"),
+        ([1024, 0], [1.0, 2.0], "DCG(gain=exp2)", "default"),
+        ([3, 0], [1.0, 2.0], "DCG(gain=[0,1,2])", "default"),
+        ([0.5, 0], [1.0, 2.0], "DCG(gain=[0,1,2])", "default"),
+        ([-1, 0], [1.0, 2.0], "DCG(gain=[0,1,2])", "default(negative_labels=keep)"),
+        ([1, 0], [1.0, 2.0], "RR", "default(ties=id_descending)"),
+    ],
+)
+@pytest.mark.parametrize("evaluate", [fn.evaluate, fn.reference.evaluate], ids=["kernels", "reference"])
+def test_both_refuse_what_has_no_meaning(evaluate, labels, scores, metric, convention):
+    """NaN, negative, too large or unknown labels, NaN scores and missing tie keys are errors in both."""
+    with pytest.raises(fn.InvalidInputError):
+        evaluate(labels, scores, metric, offsets=[0, 2], convention=convention)
+
+
+@pytest.mark.parametrize("evaluate", [fn.evaluate, fn.reference.evaluate], ids=["kernels", "reference"])
+def test_both_raise_where_a_metric_is_undefined(evaluate):
+    """The error names the metric and the query."""
+    with pytest.raises(fn.UndefinedMetricError, match=r"AP must have a value.* query 1 has none"):
+        evaluate([1, 0], [1.0, 1.0], "RR,AP", offsets=[0, 1, 2], convention="default(undefined=raise)")
+
+
+def test_reference_says_where_it_gives_up():
+    """Ten relevant of twenty tied documents have 20! / (10! · 10!) = 184756 orders, more than the reference tries."""
+    labels, scores = [1, 0] * 10, [1.0] * 20
+
+    with pytest.raises(
+        fn.InvalidInputError, match=r"100000 orders .* query 0 has 184756; fastndcg.evaluate has no such"
+    ):
+        fn.reference.evaluate(labels, scores, "RR", offsets=[0, 20])
+    assert fn.evaluate(labels, scores, "P@5", offsets=[0, 20])["P@5"] == pytest.approx([0.5], rel=1e-15)
+
+
+@pytest.fixture(scope="module")
+def rankings():
+    """Rankings that keep every strategy busy; fewer where kernels are not compiled."""
+    return cases.random_rankings(300 if cases.JIT else 12, 80 if cases.JIT else 30)
+
+
+@pytest.fixture(params=[(ties, text) for ties in cases.TIES for text in VARIANTS], ids="-".join)
+def convention(request):
+    """Every tie policy, with other fields replaced."""
+    ties, text = request.param
+    return parse_convention(text).replace(ties=ties)
+
+
+@pytest.fixture
+def expected(rankings, convention):
+    """All metrics in one chunk on one thread."""
+    return engine.run(rankings, tuple(cases.all_metrics()), convention, threads=1)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("chunk_documents", [1, 3, 100, 10**9])
+def test_threads_and_chunks_change_no_bit(rankings, convention, expected, chunk_documents, threads, monkeypatch):
+    """Cut in any way and handed to any number of threads, the bytes are the same."""
+    monkeypatch.setattr(engine, "SMALL", 0)
+    asked = tuple(cases.all_metrics())
+
+    result = engine.run(rankings, asked, convention, threads=threads, chunk_documents=chunk_documents)
+
+    assert result.values.tobytes() == expected.values.tobytes()
+    assert result.n_tied == expected.n_tied
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
+@pytest.mark.parametrize("cutoffs", [(None, 1), (1, 3), (2, 64), (5, 65)], ids=str)
+def test_strategy_changes_no_bit(rankings, convention, cutoffs, strategy):
+    """Counting, selecting and sorting give the same bytes, at depths that selection takes and at deeper ones."""
+    asked = tuple(fn.Metric(name, k) for name in CATALOG for k in cutoffs)
+
+    result = engine.run(rankings, asked, convention, strategy=strategy)
+
+    counted = engine.run(rankings, asked, convention, strategy=COUNT)
+    assert result.values.tobytes() == counted.values.tobytes()
+    assert result.n_tied == counted.n_tied
+
+
+def test_companions_change_no_bit(rankings, convention, expected):
+    """A metric alone gives the bytes that it gives among others."""
+    for column, metric in enumerate(cases.all_metrics()):
+        alone = engine.run(rankings, (metric,), convention).values[:, 0]
+        assert alone.tobytes() == expected.values[:, column].tobytes(), metric
+
+
+def test_order_of_queries_changes_no_bit(rankings, convention, expected):
+    """Each query gives the same bytes wherever it stands among the others."""
+    order = np.random.default_rng(3).permutation(rankings.n_queries)
+
+    result = engine.run(cases.reordered(rankings, order), tuple(cases.all_metrics()), convention)
+
+    assert result.values.tobytes() == expected.values[order].tobytes()

@@ -1,0 +1,222 @@
+"""What must not change a value, and what a value must never exceed."""
+
+from itertools import pairwise, permutations
+
+import cases
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastndcg as fn
+from fastndcg import engine
+from fastndcg.catalog import CATALOG
+from fastndcg.conventions import CHOICES
+from fastndcg.rankings import Rankings
+
+DEFAULT = fn.conventions["default"].replace(negative_labels="zero", nan_scores="last")
+ALL_METRICS = tuple(cases.all_metrics())
+SHORT_OF_EXP2 = tuple(metric for metric in ALL_METRICS if metric.get("gain") != "exp2")
+any_case = st.one_of(cases.cases(), cases.long_cases())
+tie_policies = st.sampled_from(cases.TIES)
+
+
+def values_of(rankings, metrics=ALL_METRICS, convention=DEFAULT):
+    """The values of metrics, one row a query."""
+    return engine.run(rankings, metrics, convention).values
+
+
+def metrics_for(case):
+    """All metrics that the labels of a case have a value for."""
+    return SHORT_OF_EXP2 if case.kind == "huge" else ALL_METRICS
+
+
+@cases.examples(60)
+@given(case=any_case, data=st.data())
+def test_order_of_documents_changes_no_bit_of_an_average(case, data):
+    """Documents of each query in any other order give the same bytes."""
+    queries = np.arange(case.rankings.n_queries)
+    spans = [np.arange(start, stop) for start, stop in pairwise(case.rankings.offsets.tolist())]
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    documents = np.concatenate([np.empty(0, "i8"), *map(random.permutation, spans)]).astype("i8")
+
+    permuted = cases.reordered(case.rankings, queries, documents)
+
+    expected = values_of(case.rankings, metrics_for(case))
+    assert values_of(permuted, metrics_for(case)).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("denominator", CHOICES["ap_denominator"])
+@cases.examples(25)
+@given(
+    documents=st.lists(st.tuples(st.integers(0, 3), st.sampled_from([1.0, 1.0, 2.0])), min_size=1, max_size=5),
+    unretrieved=st.lists(st.integers(0, 3), max_size=2),
+)
+def test_average_is_the_mean_over_all_orders(documents, unretrieved, denominator):
+    """Every order of a query's documents, ranked as given where scores tie, has the average as its mean."""
+    orders = list(permutations(documents))
+    labels, scores = np.array(orders).reshape(-1, 2).T
+    offsets = np.arange(len(orders) + 1) * len(documents)
+    pool = [label for label, _ in documents] + unretrieved
+    pools = (pool * len(orders), np.arange(len(orders) + 1) * len(pool))
+    rankings = Rankings(labels, scores, offsets, pool=pools)
+    convention = DEFAULT.replace(ap_denominator=denominator)
+
+    each = values_of(rankings, convention=convention.replace(ties="input"))
+    average = values_of(rankings, convention=convention)
+
+    assert average[0].tobytes() == average[-1].tobytes()
+    np.testing.assert_allclose(each.mean(axis=0), average[0], rtol=1e-12, atol=0)
+
+
+@cases.examples(40)
+@given(case=any_case, ties=tie_policies)
+def test_queries_together_give_what_each_gives_alone(case, ties):
+    """Concatenating queries changes no bit."""
+    convention = DEFAULT.replace(ties=ties)
+    together = values_of(case.rankings, metrics_for(case), convention)
+
+    for q in range(case.rankings.n_queries):
+        alone = values_of(cases.reordered(case.rankings, [q]), metrics_for(case), convention)
+        assert alone.tobytes() == together[q : q + 1].tobytes()
+
+
+TRANSFORMS = {
+    "line": lambda scores: 3.0 * scores - 7.0,
+    "cube": lambda scores: scores**3,
+    "exponential": lambda scores: np.exp2(scores / 64),
+    "reciprocal": lambda scores: -1.0 / (scores + 1000.0),
+    "rank": lambda scores: np.searchsorted(np.unique(scores), scores),
+    "float32": lambda scores: scores.astype("f4"),
+    "infinite ends": lambda scores: np.where(
+        scores == scores.max(), np.inf, np.where(scores == scores.min(), -np.inf, scores)
+    ),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+@cases.examples(15)
+@given(data=st.data(), ties=tie_policies)
+def test_monotone_transforms_of_scores_change_no_bit(transform, data, ties):
+    """Only the order of scores and their equality count."""
+    documents = data.draw(st.lists(st.tuples(st.integers(0, 3), st.integers(-60, 60)), min_size=2, max_size=40))
+    labels, scores = np.array(documents).T
+    rankings = Rankings(labels, scores.astype("f8"), [0, len(labels)], tie_keys=scores[::-1])
+    convention = DEFAULT.replace(ties=ties)
+
+    transformed = values_of(rankings.replace(scores=transform(rankings.scores)), convention=convention)
+
+    assert transformed.tobytes() == values_of(rankings, convention=convention).tobytes()
+
+
+@cases.examples(40)
+@given(case=any_case, ties=tie_policies, denominator=st.sampled_from(CHOICES["ap_denominator"]))
+def test_a_cutoff_below_the_last_rank_is_none(case, ties, denominator):
+    """K ≥ n equals no k; for P and F where they divide by no more than the number retrieved."""
+    convention = DEFAULT.replace(ties=ties, precision_denominator="min(k, n_retrieved)", ap_denominator=denominator)
+    without_k = tuple(fn.Metric(name) for name in CATALOG)
+    longest = max((stop - start for start, stop in pairwise(case.rankings.offsets.tolist())), default=0)
+    n_judged = 0 if case.rankings.pool is None else len(case.rankings.pool[0])
+
+    for k in {max(longest, n_judged, 1), max(longest, n_judged, 1) + 1, 10**9, 10**30}:
+        with_k = tuple(metric @ k for metric in without_k)
+        assert (
+            values_of(case.rankings, with_k, convention).tobytes()
+            == values_of(case.rankings, without_k, convention).tobytes()
+        )
+
+
+@st.composite
+def ideal_orders(draw):
+    """Labels that fall with the scores; equal labels tie or not."""
+    positive = st.sampled_from([0.1, 0.3, 1.0, 1.5, 2.0, 3.0, 7.0, 30.0])
+    labels = sorted(draw(st.lists(positive, min_size=1, max_size=60)), reverse=True)
+    labels += [0.0] * draw(st.integers(0, 5))
+    scores = [0]
+    for above, label in pairwise(labels):
+        scores.append(scores[-1] - (1 if label != above else draw(st.integers(0, 1))))
+    return labels, scores
+
+
+@pytest.mark.parametrize("ties", cases.TIES)
+@cases.examples(40)
+@given(order=ideal_orders(), data=st.data())
+def test_the_best_order_scores_exactly_one(ties, order, data):
+    """A perfect ranking has the value 1.0 to the bit, also where equal labels tie."""
+    labels, scores = order
+    k = data.draw(st.integers(1, 70))
+    pool = data.draw(st.permutations(labels))
+    rankings = Rankings(labels, scores, [0, len(labels)], pool=(pool, [0, len(pool)]), tie_keys=range(len(labels)))
+    convention = DEFAULT.replace(ties=ties, ap_denominator="min(k, n_relevant)")
+    graded = [fn.Metric("nDCG", cut, gain=gain) for cut in (None, k) for gain in ("linear", "exp2")]
+    binary = [fn.Metric(name, cut, rel=0.1) for cut in (None, k) for name in ("AP", "RR", "Success", "Rprec")]
+    n_relevant = sum(label > 0 for label in labels)
+    at_n_relevant = [fn.Metric(name, n_relevant, rel=0.1) for name in ("P", "R", "F")]
+
+    values = values_of(rankings, (*graded, *binary, *at_n_relevant, fn.Metric("R", rel=0.1)), convention)
+
+    assert set(values[0].tolist()) == {1.0}
+
+
+@cases.examples(60)
+@given(case=any_case, data=st.data(), ties=tie_policies)
+def test_values_stay_in_their_range(case, data, ties):
+    """For gains of 0 and more: 0 ≤ value ≤ 1 where the record says so, DCG ≤ IDCG, counts no more than there are."""
+    convention = data.draw(cases.conventions(case, ties)).replace(negative_labels="zero")
+    gain = data.draw(st.sampled_from(["linear"] if case.kind == "huge" else ["linear", "exp2"]))
+    for k in (None, data.draw(st.integers(1, 8))):
+        metrics = [fn.Metric(name, k) for name in CATALOG]
+        metrics = tuple(one(gain=gain) if "gain." in one.record.kernel else one for one in metrics)
+
+        values = dict(zip(CATALOG, values_of(case.rankings, metrics, convention).T, strict=True))
+
+        for metric in metrics:
+            value = values[metric.name][~np.isnan(values[metric.name])]
+            assert (value >= 0).all(), metric
+            assert (value <= 1).all() or metric.record.range != "0 to 1", metric
+        assert (values["DCG"] <= values["IDCG"] * (1 + 1e-14)).all()
+        most = np.minimum(values["num_rel"], values["num_ret"])
+        assert (values["num_rel_ret"] <= most).all()
+
+
+@pytest.mark.parametrize("k", [None, 1, 4, 10])
+@pytest.mark.parametrize("labels", [[1] + [0] * 14, [0, 3, 0, 1, 0, 2, 0, 0, 1, 0, 0, 2], [1] * 9 + [0]], ids=str)
+def test_a_constant_scorer_gets_what_random_orders_get_on_average(labels, k):
+    """For every metric, within five standard errors of the mean over many seeded random orders."""
+    n_orders = 20_000 if cases.JIT else 300
+    random = np.random.default_rng(11)
+    shuffled = random.permuted(np.tile(labels, (n_orders, 1)), axis=1)
+    metrics = tuple(fn.Metric(name, k) for name in CATALOG)
+    offsets = np.arange(n_orders + 1) * len(labels)
+
+    orders = Rankings(shuffled.ravel(), np.zeros(shuffled.size), offsets)
+
+    constant = values_of(Rankings(labels, [0.5] * len(labels), [0, len(labels)]), metrics)[0]
+    each = values_of(orders, metrics, DEFAULT.replace(ties="input"))
+
+    standard_errors = each.std(axis=0, ddof=1) / np.sqrt(n_orders)
+    assert (np.abs(each.mean(axis=0) - constant) <= 5 * standard_errors + 1e-12).all()
+
+
+def test_a_constant_scorer_does_not_depend_on_the_order_of_documents():
+    """Every metric gives all 300 orders of the documents the same bytes."""
+    shuffled = np.random.default_rng(5).permuted(np.tile([3, 1, 1, 0, 0, 0, 2, 0], (300, 1)), axis=1)
+
+    result = fn.evaluate(shuffled, np.zeros(shuffled.shape), ALL_METRICS)
+
+    assert len({row.tobytes() for row in result.values}) == 1
+    assert result.n_tied == 300
+
+
+@cases.examples(60)
+@given(case=any_case)
+def test_best_is_above_average_is_above_worst(case):
+    """And every order in between, whatever the metric."""
+    asked = metrics_for(case)
+    values = {ties: values_of(case.rankings, asked, DEFAULT.replace(ties=ties)) for ties in cases.TIES}
+    best, worst = np.nan_to_num(values["best"]), np.nan_to_num(values["worst"])
+
+    for policy in ("average", "input", "id_descending", "id_ascending"):
+        between = np.nan_to_num(values[policy])
+        assert (between <= best * (1 + 1e-14)).all(), policy
+        assert (between >= worst * (1 - 1e-14)).all(), policy
