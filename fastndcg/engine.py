@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from fastndcg.arguments import evaluate_chunk
 from fastndcg.chunk import Chunk, Job, Scratch, depth_of
 from fastndcg.conventions import Convention
 from fastndcg.discounts import discounts_of
@@ -59,7 +61,7 @@ def run(
 
         def evaluate(span: tuple[int, int]) -> None:
             chunk = Chunk(job, scratch, *span)
-            chunk.evaluate()
+            evaluate_chunk(chunk)
             tied.append(chunk.n_tied)
 
         return evaluate
@@ -80,7 +82,7 @@ def cut(rankings: Rankings, chunk_documents: int) -> list[tuple[int, int]]:
     work = work + np.arange(n_queries + 1)  # queries without documents take time too
     stops = np.searchsorted(work, np.arange(chunk_documents, work[-1], chunk_documents), side="left")
     bounds = np.unique(np.concatenate([[0], stops, [n_queries]])).tolist()
-    spans = list(zip(bounds, bounds[1:], strict=False))
+    spans = list(itertools.pairwise(bounds))
     return sorted(spans, key=lambda span: int(work[span[0]] - work[span[1]]))
 
 

@@ -4,11 +4,12 @@ The documents that can matter to a metric: those whose label is not 0. The one k
 labels         (n_documents,)      any dtype of labels
 offsets        (n_all_queries + 1,) int64; this call works on n_queries of them, from query `first`
 floor          negative labels below it are kept: 0.0 keeps them all, -inf none
-out_documents  (n_documents,)      int32, place of a candidate in its query
-out_labels     (n_documents,)      float64
-out_offsets    (n_queries + 1,)    int64, query q owns candidates out_offsets[q] up to out_offsets[q + 1]
-out_marks      (n_blocks,)         uint64, bit i of entry b is set if document 64 b + i of the call is a candidate
-out_before     (n_blocks,)         int64, how many candidates stand before block b
+out_candidates: documents, labels, offsets, marks, before
+documents      (n_documents,)      int32, place of a candidate in its query
+labels         (n_documents,)      float64
+offsets        (n_queries + 1,)    int64, query q owns candidates offsets[q] up to offsets[q + 1]
+marks          (n_blocks,)         uint64, bit i of entry b is set if document 64 b + i of the call is a candidate
+before         (n_blocks,)         int64, how many candidates stand before block b
 out_extremes   (3,)                float64: lowest label, highest label, how many are NaN
 """
 
@@ -19,10 +20,9 @@ from fastndcg.kernels.vectors import WIDE, lowest_bit, nonzero
 
 
 @kernel
-def collect(
-    labels, offsets, first, floor, out_documents, out_labels, out_offsets, out_marks, out_before, out_extremes
-):  # fmt: skip
+def collect(labels, offsets, first, floor, out_candidates, out_extremes):
     """Documents with a label above 0 (or below `floor`) of each query, in the order given."""
+    out_documents, out_labels, out_offsets, out_marks, out_before = out_candidates
     n_queries = out_offsets.shape[0] - 1
     stop = offsets[first + n_queries]
     lowest = 0.0

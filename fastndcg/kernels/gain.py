@@ -1,8 +1,8 @@
 """
 Gains, and the metrics that add them up: CG, DCG, IDCG, nDCG.
 
-Hits are in rank order (`rank.py` made them so). Sums run in that order, in float64. Where scores tie, a group
-of `ties` documents from rank `above` + 1 on shares the mean discount of its ranks (McSherry and Najork 2008, section 3);
+Hits are in rank order (`rank.py` made them so). Sums run in that order, in float64. Where scores tie, a group of
+`ties` documents from rank `above` + 1 on shares the mean discount of its ranks (McSherry and Najork 2008, section 3);
 a group of equal gains is added rank by rank, so that a perfect order adds up to the ideal to the bit.
 
 hit_above, hit_ties   (n_hits,)         int32

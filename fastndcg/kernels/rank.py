@@ -50,16 +50,17 @@ def rank(scores, offsets, first, candidates, depth, strategy, out_hits, out_offs
         stop = offsets[first + q + 1]
         c = candidate_offsets[q]
         n_candidates = candidate_offsets[q + 1] - c
-        n_new = 0 if has_nan(scores, start, stop) else -1
-        out_counts[1] += n_new == 0
         way = choose(stop - start, n_candidates, depth) if strategy == AUTO else strategy
+        n_new = 0
         mixed = False
-        if n_new == 0 or n_candidates == 0:
-            n_new = 0
-        elif way == SELECT and depth <= SELECT_DEPTH:
+        if has_nan(scores, start, stop):
+            out_counts[1] += 1
+        elif n_candidates > 0:
+            n_new = -1
+        if n_new < 0 and way == SELECT and depth <= SELECT_DEPTH:
             base = start - offsets[first]
             n_new, mixed = select_hits(scores, start, stop, base, candidates, survivors, near, depth, n_hits, out_hits)
-        elif way == COUNT and n_candidates <= LANES:
+        if n_new < 0 and way == COUNT and n_candidates <= LANES:
             n_new, mixed = count_hits(scores, start, stop, candidates, c, n_candidates, near, depth, n_hits, out_hits)
         if n_new < 0:
             n_new, mixed = sort_hits(
