@@ -135,7 +135,7 @@ def as_scores(values: npt.ArrayLike, name: str) -> Array:
     """Scores as a read-only contiguous float32 or float64 array; wide integers that float64 lacks as their ranks."""
     array = as_numbers(values, name, ndim=1)
     if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
-        wide = array.size and (array.max() > EXACT_LIMIT or array.min() < -EXACT_LIMIT)
+        wide = array.size and max(int(array.max()), -int(array.min())) > EXACT_LIMIT  # as int: float64 would round them
         return read_only(ordinals(array) if wide else array.astype("f8"))
     return read_only(exact(array, SCORE_DTYPES.get(_code(array), "f8"), name))
 

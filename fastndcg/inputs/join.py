@@ -148,8 +148,11 @@ def _refuse_missing(
 
 
 def _refuse_disjoint(qrels: Qrels, run: Run) -> None:
-    shown = [", ".join(repr(one) for one in table.queries.distinct[:3].tolist()) for table in (qrels, run)]
+    shown = []
+    for table in (qrels, run):
+        first = [repr(query) for query in table.queries.distinct[:3].tolist()] or ["none"]
+        shown.append(", ".join(first + ["…"] * (len(table.queries.distinct) > 3)))
     raise InvalidInputError(
-        f"qrels and run must have a query in common, but the qrels have {shown[0] or 'none'}, …, "
-        f"and the run has {shown[1] or 'none'}, …; check that the ids are written alike"
+        f"qrels and run must have a query in common, but the qrels have {shown[0]}, and the run has {shown[1]}; "
+        "check that the ids are written alike"
     )

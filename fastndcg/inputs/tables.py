@@ -31,7 +31,10 @@ class Ids(NamedTuple):
     @classmethod
     def of(cls, ids: Sequence[Any], what: str) -> Ids:
         """Code texts or whole numbers, which keep their type."""
-        known = dict.fromkeys(ids)
+        try:
+            known = dict.fromkeys(ids)
+        except TypeError:
+            raise InvalidTypeError(f"ids of {what} must be a sequence of texts or of whole numbers") from None
         texts = are_texts(ids, f"ids of {what}")
         rising = sorted(known)
         distinct = np.array(rising, dtype=object) if texts else whole_numbers(rising, f"ids of {what}")
@@ -77,6 +80,8 @@ class Table:
         queries: list[Any] = []
         documents: list[Any] = []
         values: list[Any] = []
+        if not isinstance(rows, Mapping):
+            raise InvalidTypeError(f"`{cls.what}` must map queries to dicts, but is a {type(rows).__name__}")
         for query, row in rows.items():
             if not isinstance(row, Mapping):
                 raise InvalidTypeError(f"`{cls.what}` must map queries to dicts, but {query!r} maps to {row!r}")
@@ -206,8 +211,8 @@ def merge(first: Array, second: Array, what: str) -> tuple[Array, Array, int]:
     if len(first) and len(second) and (first.dtype == object) != (second.dtype == object):
         kinds = ["texts" if ids.dtype == object else "whole numbers" for ids in (first, second)]
         raise InvalidTypeError(
-            f"ids of {what} are {kinds[0]} in the qrels, such as {first[0]!r}, but {kinds[1]} in the run, such as "
-            f"{second[0]!r}; use one type"
+            f"ids of {what} are {kinds[0]} in the qrels, such as {first.tolist()[0]!r}, "
+            f"but {kinds[1]} in the run, such as {second.tolist()[0]!r}; use one type"
         )
     union, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
     return codes[: len(first)], codes[len(first) :], len(union)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError
+from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.tables import Qrels, Run, Source
 from fastndcg.rankings import Array
 
@@ -101,8 +101,8 @@ def _content(path: str | os.PathLike[str]) -> bytes:
     """The file's text, which is checked to be one, as bytes."""
     try:
         content = Path(path).read_bytes()
-    except ValueError as error:
-        raise InvalidInputError(f"{str(path)!r} must be the path of a file, but is none: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise InvalidTypeError(f"{path!r} must be the path of a file, but is none: {error}") from None
     try:
         if content[:2] == b"\x1f\x8b":
             content = gzip.decompress(content)
