@@ -1,0 +1,110 @@
+"""``fastndcg evaluate``: judgments and runs in, values out."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastndcg.cli import formats, output
+from fastndcg.cli.progress import progress
+from fastndcg.conventions import Convention, conventions, parse_convention
+from fastndcg.errors import InvalidInputError
+from fastndcg.metric import Metric, parse_metrics
+from fastndcg.threads import checked_threads
+
+if TYPE_CHECKING:
+    from fastndcg.results import Results
+
+DEFAULT_METRICS = "ndcg@10,map,mrr,p@5,recall@10"
+DEMO_RUNS = ("lambdarank.run", "pointwise.run")
+DEMO_NOTE = (
+    "demo data: the test queries of LightGBM's ranking example (MIT); for yours: fastndcg evaluate QRELS RUN [RUN ...]"
+)
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command with its options."""
+    parser = commands.add_parser(
+        "evaluate",
+        help="evaluate runs against judgments; without arguments, the demo data",
+        description="Evaluate runs against judgments: TREC files, plain or .gz; without files, the demo data.",
+    )
+    parser.add_argument("qrels", nargs="?", metavar="QRELS", help="judgments: query, iteration, document, label")
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="a ranking: query, Q0, document, rank, score, name")
+    parser.add_argument(
+        "-m",
+        "--metrics",
+        action="append",
+        metavar="METRICS",
+        help=f"such as 'ndcg@10,P(rel=2)@5', repeatable; `fastndcg metrics` lists all (default: {DEFAULT_METRICS})",
+    )
+    parser.add_argument(
+        "--convention",
+        default="default",
+        metavar="NAME",
+        help=f"what numbers mean: {', '.join(conventions)}, or with choices: 'trec_eval(missing_in_run=zero)'",
+    )
+    parser.add_argument("--per-query", action="store_true", help="print each query's values too")
+    parser.add_argument("--format", choices=tuple(formats.FORMATS), default="table", help="default: table")
+    parser.add_argument("--threads", type=int, metavar="N", help="default: one for each CPU that may be used")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE, whole or not at all")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Check what can be checked before reading, evaluate, write."""
+    metrics = parse_metrics(arguments.metrics or DEFAULT_METRICS)
+    convention = parse_convention(arguments.convention)
+    checked_threads(arguments.threads)
+    if arguments.qrels is not None and not arguments.runs:
+        raise InvalidInputError("RUN is missing: give one run or more after QRELS, or no file at all for the demo data")
+    if arguments.output is not None:
+        output.check(arguments.output, [arguments.qrels, *arguments.runs] if arguments.qrels else [])
+    with _files(arguments) as (qrels, runs):
+        results = _evaluate(qrels, runs, metrics, convention, arguments.threads)
+    reports = [formats.Report(name, result) for name, result in zip(_names(runs), results, strict=True)]
+    note = DEMO_NOTE if arguments.qrels is None else ""
+    output.write(formats.FORMATS[arguments.format](reports, arguments.per_query, note), arguments.output)
+
+
+@contextlib.contextmanager
+def _files(arguments: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    """The files given, or those of the demo, which a package in a zip file has to unpack first."""
+    if arguments.qrels is not None:
+        yield arguments.qrels, arguments.runs
+        return
+    folder = resources.files("fastndcg").joinpath("demo")
+    with contextlib.ExitStack() as stack:
+        qrels, *runs = [
+            str(stack.enter_context(resources.as_file(folder.joinpath(name)))) for name in ("qrels.txt", *DEMO_RUNS)
+        ]
+        yield qrels, runs
+
+
+def _evaluate(
+    qrels: str, runs: Sequence[str], metrics: tuple[Metric, ...], convention: Convention, threads: int | None
+) -> list[Results]:
+    with progress(1 + 2 * len(runs)) as step:
+        step(f"reading {Path(qrels).name}")
+        from fastndcg.evaluate import Evaluator  # brings numpy, which --help and errors above do without
+        from fastndcg.inputs.trec import read_run
+
+        evaluator = Evaluator(qrels, metrics, convention=convention, threads=threads)
+        results = []
+        for path in runs:
+            step(f"reading {Path(path).name}")
+            table = read_run(path)
+            step(f"evaluating {Path(path).name}")
+            results.append(evaluator.evaluate(table))
+        return results
+
+
+def _names(runs: Sequence[str]) -> list[str]:
+    """What each run is called: its file's name without .run and .gz, or its path where names repeat."""
+    names = [os.path.basename(path).removesuffix(".gz").removesuffix(".run") for path in runs]
+    return names if len(set(names)) == len(names) else list(runs)

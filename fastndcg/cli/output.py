@@ -1,0 +1,62 @@
+"""Where the answer goes: standard output, or a file that is written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import uuid
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from fastndcg.errors import InvalidInputError
+
+
+def check(target: str, inputs: Sequence[str]) -> None:
+    """Refuse a target that cannot be written, before the work is done."""
+    path = Path(target)
+    if path.is_dir():
+        raise InvalidInputError(f"-o must name a file, but {target} is a folder")
+    folder = Path(os.path.realpath(target)).parent
+    if not folder.is_dir():
+        raise InvalidInputError(f"-o must name a file in a folder that exists, but there is no {folder}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise InvalidInputError(f"-o must name a file that can be written, but {target} cannot")
+    for one in inputs:
+        if path.is_file() and os.path.exists(one) and os.path.samefile(target, one):
+            raise InvalidInputError(f"-o must not name a file that is read, but {target} is one")
+
+
+def write(lines: Iterable[str], target: str | None) -> None:
+    """Write lines to standard output, or to a file."""
+    if target is None:
+        _print(lines)
+        return
+    path = Path(os.path.realpath(target))  # what a link points to, not the link
+    if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(lines)
+        return
+    unfinished = path.with_name(f".fastndcg-{uuid.uuid4().hex[:12]}")
+    try:
+        with unfinished.open("x", encoding="utf-8", newline="\n") as file:
+            file.writelines(lines)
+        if path.exists():
+            shutil.copymode(path, unfinished)
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise InvalidInputError(f"-o {target} cannot be written: {error.strerror}") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _print(lines: Iterable[str]) -> None:
+    try:
+        sys.stdout.writelines(lines)
+        sys.stdout.flush()
+    except OSError as error:
+        with contextlib.suppress(OSError, ValueError):  # or Python would complain again when it exits
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # whoever reads has enough, which is no error
+            raise

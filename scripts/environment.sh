@@ -1,0 +1,73 @@
+# Sourced by scripts/demo, scripts/test and .ci/run: makes .venv and keeps the package in it up to date.
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+ROOT=$PWD
+BIN=$ROOT/.venv/bin
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+export PYTHONSAFEPATH=1 # the source folder must not stand in for the installed package
+
+fail() {
+  echo "$1" >&2
+  exit 2
+}
+
+# The first Python that is new enough and can make environments.
+find_python() {
+  local candidate
+  for candidate in python3 python3.14 python3.13 python3.12 python3.11 python; do
+    if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then
+      echo "$candidate"
+      return
+    fi
+  done
+  fail "a Python of version 3.11 or later with its venv module is needed, and none is on the PATH"
+}
+
+make_venv() {
+  if ! "$BIN/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then
+    local python
+    python=$(find_python)
+    rm -rf "$ROOT/.venv"
+    "$python" -m venv "$ROOT/.venv"
+  fi
+}
+
+# What the wheel is made from, as one hash.
+sources_hash() {
+  "$BIN/python" - << 'PYTHON'
+import hashlib
+import pathlib
+
+digest = hashlib.sha256()
+files = [pathlib.Path(name) for name in ("pyproject.toml", "README.md", "LICENSE")]
+files += (path for path in pathlib.Path("fastndcg").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+for path in sorted(files):
+    digest.update(f"{path}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+print(digest.hexdigest())
+PYTHON
+}
+
+# install_package EXTRA: build the wheel and install it with this extra, unless that was done with the same sources.
+install_package() {
+  make_venv
+  local stamp=$ROOT/.venv/installed have=() implied wheel hash
+  hash=$(sources_hash)
+  if [[ -f $stamp ]]; then
+    read -r -a have < "$stamp"
+  fi
+  if [[ ${have[0]:-} == "$hash" && " ${have[*]:1} " == *" $1 "* ]]; then
+    return
+  fi
+  echo "installing fastndcg[$1] into .venv ..." >&2
+  rm -rf "$ROOT/.whl" "$stamp"
+  "$BIN/python" -m pip wheel --quiet --no-deps --wheel-dir "$ROOT/.whl" "$ROOT"
+  wheel=("$ROOT"/.whl/fastndcg-*.whl)
+  "$BIN/python" -m pip install --quiet "${wheel[0]}[$1]"
+  "$BIN/python" -m pip install --quiet --no-deps --force-reinstall "${wheel[0]}"
+  case $1 in
+    test) implied="progress test" ;;
+    peers) implied="progress test peers" ;;
+    *) implied=$1 ;;
+  esac
+  echo "$hash" "${have[@]:1}" "$implied" > "$stamp"
+}

@@ -1,0 +1,529 @@
+"""The command line: what it prints in each format, what it refuses, and how it ends."""
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from math import log2
+from pathlib import Path
+
+import pytest
+from shared import our_metrics, shared, trec_output
+
+import fastndcg as fn
+from fastndcg import cli
+from fastndcg.cli import formats
+
+QRELS = "q2 0 a 1\nq2 0 b 0\nq1 0 a 2\nq1 0 c 1\nq3 0 a 1\n"
+GOOD = "q1 Q0 a 1 0.9 good\nq1 Q0 c 2 0.8 good\nq2 Q0 a 1 0.7 good\nq2 Q0 b 2 0.6 good\nq3 Q0 a 1 1 good\n"
+TIED = "q1 Q0 b 1 0.5 tied\nq1 Q0 a 2 0.5 tied\nq2 Q0 b 1 0.7 tied\nq2 Q0 a 2 0.6 tied\nq9 Q0 a 1 1 tied\n"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A folder to work in, with judgments and two runs."""
+    for name, text in {"qrels.txt": QRELS, "good.run": GOOD, "tied.run": TIED}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command in this process: give its exit code, output and errors."""
+
+    def run(*arguments):
+        code = cli.main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+def command(*arguments, **options):
+    """Run the command in a process of its own."""
+    line = [sys.executable, "-m", "fastndcg", *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, check=False, **options)
+
+
+class TestEvaluate:
+    """`fastndcg evaluate`."""
+
+    def test_one_run_prints_its_results(self, files, run):
+        """For one run the table is that of Results."""
+        result = fn.evaluate("qrels.txt", "good.run", "ndcg@10,map")
+        assert run("evaluate", "qrels.txt", "good.run", "-m", "ndcg@10,map") == (0, f"{result}\n", "")
+
+    def test_metrics_may_be_given_several_times(self, files, run):
+        """-m adds up, and a text holds several."""
+        _, out, _ = run("evaluate", "qrels.txt", "good.run", "-m", "rr", "-m", "P(rel=2)@1, ap")
+        assert [line.split()[0] for line in out.splitlines()[1:4]] == ["RR", "P(rel=2)@1", "AP"]
+
+    def test_several_runs_give_one_row_each(self, files, run):
+        """A row a run, a column a metric, counts after them, what they mean below."""
+        _, out, _ = run("evaluate", "qrels.txt", "good.run", "tied.run", "-m", "rr,p@1")
+        lines = out.splitlines()
+        assert lines[0].split() == ["run", "RR", "P@1", "queries", "undefined", "tied"]
+        assert lines[1].split() == ["good", "1.0000", "1.0000", "3", "0", "0"]
+        # q1: a is first or second; q2: a is second; q3 is missing
+        rr, p = ((1 + 1 / 2) / 2 + 1 / 2 + 0) / 3, (1 / 2 + 0 + 0) / 3
+        assert lines[2].split() == ["tied", f"{rr:.4f}", f"{p:.4f}", "3", "0", "1"]
+        assert lines[3] == "convention default; ties average"
+        assert lines[6:] == [
+            "tied: judged queries missing in the run: 1 (zero)",
+            "tied: queries of the run missing in the qrels: 1 (skip)",
+        ]
+
+    def test_runs_of_the_same_name_are_told_apart(self, files, run):
+        """Where file names repeat, the paths stand in the table."""
+        (files / "sub").mkdir()
+        (files / "sub" / "good.run").write_text(GOOD, encoding="utf-8")
+        _, out, _ = run("evaluate", "qrels.txt", "good.run", "sub/good.run", "-m", "rr", "--format", "csv")
+        assert [line.partition(",")[0] for line in out.splitlines()] == ["run", "good.run", "sub/good.run"]
+
+    def test_per_query_table(self, files, run):
+        """--per-query prints a row for each query in the order of the qrels, then the usual table."""
+        _, out, _ = run("evaluate", "qrels.txt", "tied.run", "-m", "rr", "--per-query")
+        rows, _, table = out.partition("\n\n")
+        assert [row.split() for row in rows.splitlines()] == [
+            ["query", "RR"],
+            ["q2", "0.5000"],
+            ["q1", "0.7500"],
+            ["q3", "0.0000"],
+        ]
+        assert table == f"{fn.evaluate('qrels.txt', 'tied.run', 'rr')}\n"
+
+    def test_convention_with_choices(self, files, run):
+        """--convention takes a name with other choices, and the results are those of that convention."""
+        convention = "trec_eval(missing_in_run=zero)"
+        arguments = ["evaluate", "qrels.txt", "tied.run", "-m", "rr", "--format", "csv", "--convention", convention]
+        _, out, _ = run(*arguments)
+        (row,) = csv.DictReader(io.StringIO(out))
+        assert row["convention"] == convention
+        assert float(row["RR"]) == (1 / 2 + 1 / 2 + 0) / 3  # b, the larger id, comes first in q1
+
+    def test_json(self, files, run):
+        """JSON has versions, choices, means, counts and, if asked, each query's values."""
+        arguments = ["evaluate", "qrels.txt", "tied.run", "-m", "rr,p", "--format", "json", "--per-query"]
+        _, out, _ = run(*arguments)
+        found = json.loads(out)
+        assert found["version"] == fn.__version__
+        assert found["metrics"] == ["RR", "P"]
+        assert found["convention"]["name"] == "default"
+        assert found["convention"]["ties"] == "average"
+        assert found["runs"] == [
+            {
+                "run": "tied",
+                "mean": {"RR": (1 / 2 + 3 / 4 + 0) / 3, "P": 1 / 2},
+                "n_queries": 3,
+                "n_undefined": {"RR": 0, "P": 1},
+                "n_tied": 1,
+                "n_missing_in_run": 1,
+                "n_missing_in_qrels": 1,
+                "per_query": {
+                    "q2": {"RR": 1 / 2, "P": 1 / 2},
+                    "q1": {"RR": 3 / 4, "P": 1 / 2},
+                    "q3": {"RR": 0.0, "P": None},  # nothing retrieved: no precision, and null in JSON
+                },
+            }
+        ]
+
+    def test_csv_has_a_row_a_run(self, files, run):
+        """CSV has all digits and the counts, one row a run."""
+        _, out, _ = run("evaluate", "qrels.txt", "good.run", "tied.run", "-m", "ndcg@2,p", "--format", "csv")
+        good, tied = csv.DictReader(io.StringIO(out))
+        assert list(good) == [
+            "run", "nDCG@2", "P", "queries", "undefined", "tied", "missing_in_run", "missing_in_qrels", "convention",
+        ]  # fmt: skip
+        q1 = 2 * (1 + 1 / log2(3)) / 2 / (2 + 1 / log2(3))
+        assert float(tied["nDCG@2"]) == pytest.approx((q1 + 1 / log2(3) + 0) / 3, rel=1e-15)
+        assert [tied[name] for name in list(tied)[3:]] == ["3", "1", "1", "1", "1", "default"]
+
+    def test_csv_has_a_row_a_query(self, files, run):
+        """With --per-query CSV has one row a query of each run, nan where there is no value."""
+        _, out, _ = run("evaluate", "qrels.txt", "tied.run", "-m", "rr,p", "--format", "csv", "--per-query")
+        assert out == "run,query,RR,P\ntied,q2,0.5,0.5\ntied,q1,0.75,0.5\ntied,q3,0.0,nan\n"
+
+    def test_output_goes_to_a_file(self, files, run):
+        """-o writes what would have been printed, prints nothing, and leaves nothing else behind."""
+        before = set(os.listdir())
+        expected = run("evaluate", "qrels.txt", "good.run")[1]
+        assert run("evaluate", "qrels.txt", "good.run", "-o", "out.txt") == (0, "", "")
+        assert (files / "out.txt").read_text(encoding="utf-8") == expected
+        assert set(os.listdir()) - before == {"out.txt"}
+
+    def test_output_replaces_a_file_and_keeps_its_mode(self, files, run):
+        """An older file is replaced as a whole, through a link too, with its permissions."""
+        (files / "old.txt").write_text("x" * 10_000, encoding="utf-8")
+        (files / "old.txt").chmod(0o640)
+        (files / "link.txt").symlink_to("old.txt")
+        run("evaluate", "qrels.txt", "good.run", "-m", "rr", "--format", "csv", "-o", "link.txt")
+        assert (files / "link.txt").is_symlink()
+        assert (files / "old.txt").read_text(encoding="utf-8").startswith("run,RR,")
+        assert (files / "old.txt").stat().st_mode & 0o777 == 0o640
+
+    def test_failed_evaluation_leaves_the_output_alone(self, files, run):
+        """Where the input is wrong, an older output stays as it is."""
+        (files / "out.txt").write_text("old", encoding="utf-8")
+        (files / "wrong.run").write_text("q1 Q0 a 1 high name\n", encoding="utf-8")
+        assert run("evaluate", "qrels.txt", "wrong.run", "-o", "out.txt")[0] == 2
+        assert (files / "out.txt").read_text(encoding="utf-8") == "old"
+
+    def test_demo(self, run):
+        """Without files the demo data is evaluated: two rankers, and the list-wise one is better."""
+        code, out, err = run("evaluate")
+        lines = out.splitlines()
+        assert (code, err) == (0, "")
+        assert lines[0].split() == ["run", "nDCG@10", "AP", "RR", "P@5", "R@10", "queries", "undefined", "tied"]
+        assert [line.split()[0] for line in lines[1:3]] == ["lambdarank", "pointwise"]
+        assert float(lines[1].split()[1]) > float(lines[2].split()[1])
+        assert "demo data" in lines[-1]
+
+    def test_demo_is_that_of_the_two_runs(self, run):
+        """The demo's values are those of its files, read by the library."""
+        _, out, _ = run("evaluate", "--format", "json", "--per-query", "-m", "ndcg@10")
+        demo = Path(fn.__file__).parent / "demo"
+        for one in json.loads(out)["runs"]:
+            assert one["per_query"] == fn.evaluate(demo / "qrels.txt", demo / f"{one['run']}.run", "ndcg@10").to_dict()
+
+    def test_threads_change_nothing(self, files, run):
+        """--threads is taken, and the values are the same."""
+        one, two = (run("evaluate", "--format", "json", "--threads", threads)[1] for threads in (1, 2))
+        assert one == two
+
+
+class TestTrecFormat:
+    """`--format trec` prints what trec_eval prints."""
+
+    def test_lines(self, files, run):
+        """Names in 22 places, tabs, four digits; queries in byte order, then all; counts are summed."""
+        _, out, _ = run(
+            "evaluate", "qrels.txt", "good.run", "-m", "num_rel,map,ndcg@10", "--format", "trec", "--per-query"
+        )
+        assert out.splitlines() == [
+            "num_rel               \tq1\t2",
+            "map                   \tq1\t1.0000",
+            "ndcg_cut_10           \tq1\t1.0000",
+            "num_rel               \tq2\t1",
+            "map                   \tq2\t1.0000",
+            "ndcg_cut_10           \tq2\t1.0000",
+            "num_rel               \tq3\t1",
+            "map                   \tq3\t1.0000",
+            "ndcg_cut_10           \tq3\t1.0000",
+            "num_rel               \tall\t4",
+            "map                   \tall\t1.0000",
+            "ndcg_cut_10           \tall\t1.0000",
+        ]
+
+    def test_several_runs_begin_with_their_names(self, files, run):
+        """With several runs each block begins with the line runid."""
+        _, out, _ = run("evaluate", "qrels.txt", "good.run", "tied.run", "-m", "recip_rank", "--format", "trec")
+        assert out.splitlines() == [
+            "runid                 \tall\tgood",
+            "recip_rank            \tall\t1.0000",
+            "runid                 \tall\ttied",
+            "recip_rank            \tall\t0.4167",
+        ]
+
+    def test_expected_counts_may_be_fractions(self, files, run):
+        """Under ties=average half a relevant document may be above the cutoff."""
+        _, out, _ = run("evaluate", "qrels.txt", "tied.run", "-m", "num_rel_ret@1", "--format", "trec")
+        assert out == "num_rel_ret@1         \tall\t0.5000\n"
+
+    def test_metrics_that_share_a_name_keep_their_own(self, files, run):
+        """trec_eval has one name for P@1 whatever the threshold; where both are asked for, they keep ours."""
+        _, out, _ = run("evaluate", "qrels.txt", "good.run", "-m", "P@1,P(rel=2)@1,P@2", "--format", "trec")
+        assert [line.split()[0] for line in out.splitlines()] == ["P@1", "P(rel=2)@1", "P_2"]
+
+    @pytest.mark.parametrize(("version", "convention"), [("v10.0", "trec_eval"), ("v9.0.8", "trec_eval_9")])
+    @pytest.mark.parametrize("output", ["out.test", "out.test.a", "out.test.aq", "out.test.aqc", "out.test.aql"])
+    def test_equals_trec_eval_byte_for_byte(self, version, convention, output, run):
+        """The lines of trec_eval's own test outputs that our metrics cover, in its order."""
+        recorded = shared("data", "trec_eval-test", version, output)
+        rel = 2 if output.endswith("l") else 1
+        metrics = our_metrics(trec_output(recorded)["all"], rel=rel)
+        expected = [
+            line
+            for line in recorded.read_text(encoding="utf-8").splitlines(keepends=True)
+            if line.split("\t")[0].strip() in metrics
+        ]
+        folder = recorded.parent
+        qrels, results = folder / "qrels.test", folder / "results.test"
+        if output.endswith("l"):
+            qrels = folder / "qrels.rel_level"
+        if output.endswith("c"):
+            results, convention = folder / "results.trunc", f"{convention}(missing_in_run=zero)"
+        options = ["--per-query"] if "q" in output else []
+
+        text = ",".join(map(str, metrics.values()))
+        arguments = ["evaluate", qrels, results, "-m", text, "--convention", convention, "--format", "trec", *options]
+        code, out, _ = run(*arguments)
+
+        found = out.splitlines(keepends=True)
+        if (version, output) == ("v9.0.8", "out.test.aqc"):  # counts the missing query 302, and prints no line for it
+            found = [line for line in found if "\t302\t" not in line]
+        assert code == 0
+        assert len(expected) >= 14
+        assert found == expected
+
+
+class TestMetrics:
+    """`fastndcg metrics`."""
+
+    def test_lists_the_catalogue(self, run):
+        """Every metric has a line with its aliases."""
+        _, out, _ = run("metrics")
+        for name, record in fn.CATALOG.items():
+            line = next(line for line in out.splitlines() if line.split()[0] == name)
+            assert record.title in line
+            assert all(alias in line for alias in record.aliases)
+
+    @pytest.mark.parametrize("name", ["nDCG", "ndcg", "ndcg_cut_10", "nDCG(gain=exp2)@5"])
+    def test_explains_one(self, name, run):
+        """A name, an alias, trec_eval's name or a whole text explains the metric."""
+        _, out, _ = run("metrics", name)
+        assert out.startswith("nDCG: normalised discounted cumulative gain\n")
+        for expected in (
+            "DCG@k / IDCG@k", "gain  linear, exp2", "0 to 1", "where nothing has a gain", "Järvelin",
+            "https://doi.org/10.1145/582415.582418", "ndcg, ndcg_cut_k",
+        ):  # fmt: skip
+            assert expected in out
+
+    @pytest.mark.parametrize("name", list(fn.CATALOG))
+    def test_explains_each(self, name, run):
+        """Every record has words for every fact."""
+        code, out, _ = run("metrics", name)
+        assert code == 0
+        heads = [line[2:12].strip() for line in out.splitlines()[1:]]
+        facts = ["formula", "parameters", "range", "undefined", "source", "aliases", "trec_eval"]
+        assert [head for head in heads if head] == facts
+
+    def test_json(self, run):
+        """JSON holds every record, or one."""
+        every = json.loads(run("metrics", "--format", "json")[1])
+        assert [record["name"] for record in every] == list(fn.CATALOG)
+        assert json.loads(run("metrics", "map", "--format", "json")[1]) == next(r for r in every if r["name"] == "AP")
+
+    def test_unknown_name_suggests_the_nearest(self, run):
+        """A typing error is answered with the nearest name."""
+        code, out, err = run("metrics", "ndgc")
+        assert (code, out) == (2, "")
+        assert err.startswith("fastndcg: error: no metric is called 'ndgc'. Did you mean '")
+
+
+WRONG = {
+    "no command": ([], "arguments are required"),
+    "an unknown command": (["measure"], "invalid choice: 'measure'"),
+    "an unknown option": (["evaluate", "--speed", "high"], "unrecognized arguments: --speed"),
+    "an unknown format": (["evaluate", "--format", "xml"], "argument --format: invalid choice: 'xml'"),
+    "an unknown metric": (["evaluate", "-m", "ndgc@10"], "no metric is called 'ndgc'. Did you mean"),
+    "no metric": (["evaluate", "-m", " "], "`metrics` is empty"),
+    "a cutoff below 1": (["evaluate", "-m", "ndcg@0"], "`k` of nDCG must be 1 or more, not 0"),
+    "an unknown convention": (["evaluate", "--convention", "trec"], "no convention is called 'trec'. Did you mean"),
+    "an unknown choice": (["evaluate", "--convention", "default(ties=none)"], "`ties` of a convention must be one of"),
+    "no threads": (["evaluate", "--threads", "0"], "`threads` must be 1 or more, not 0"),
+    "threads that are no number": (["evaluate", "--threads", "all"], "argument --threads: invalid int value: 'all'"),
+    "qrels without a run": (["evaluate", "qrels.txt"], "RUN is missing"),
+    "absent qrels": (["evaluate", "absent.txt", "good.run"], "absent.txt: No such file or directory"),
+    "an absent run": (["evaluate", "qrels.txt", "absent.run"], "absent.run: No such file or directory"),
+    "a folder": (["evaluate", "qrels.txt", "."], ".: Is a directory"),
+    "a run that is none": (["evaluate", "qrels.txt", "qrels.txt"], "qrels.txt, line 1: must have"),
+    "a score that is none": (["evaluate", "qrels.txt", "wrong.run"], "wrong.run, line 1: score must be a number"),
+    "other queries": (["evaluate", "qrels.txt", "other.run"], "qrels and run must have a query in common"),
+    "a missing query": (
+        ["evaluate", "qrels.txt", "tied.run", "--convention", "trec_eval"], "judged query q3 is missing in the run",
+    ),
+    "an output that is a folder": (["evaluate", "-o", "."], "-o must name a file, but . is a folder"),
+    "an output in no folder": (["evaluate", "-o", "absent/out.txt"], "-o must name a file in a folder that exists"),
+    "an output that is read": (
+        ["evaluate", "qrels.txt", "good.run", "-o", "good.run"], "-o must not name a file that is read",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_use_and_wrong_input(case, files, run):
+    """Exit code 2, one line on stderr that says what is wrong, nothing on stdout."""
+    (files / "wrong.run").write_text("q1 Q0 a 1 high name\n", encoding="utf-8")
+    (files / "other.run").write_text("x1 Q0 a 1 0.5 name\n", encoding="utf-8")
+    arguments, message = WRONG[case]
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("fastndcg: error: ")
+    assert err.count("\n") == 1
+    assert err.endswith("\n")
+    assert message in err
+
+
+def test_output_without_permission(files, run, monkeypatch):
+    """A target that may not be written is refused before anything is read."""
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert run("evaluate", "absent.txt", "absent.run", "-o", "out.txt") == (
+        2, "", "fastndcg: error: -o must name a file that can be written, but out.txt cannot\n",
+    )  # fmt: skip
+
+
+def test_output_on_a_full_disk(files, run, monkeypatch):
+    """Where writing fails half way, the older file stays, nothing is left over, and the error says so."""
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    (files / "out.txt").write_text("old", encoding="utf-8")
+    before = set(os.listdir())
+    monkeypatch.setattr(os, "replace", full)
+    code, _, err = run("evaluate", "qrels.txt", "good.run", "-o", "out.txt")
+    assert (code, err) == (2, "fastndcg: error: -o out.txt cannot be written: No space left on device\n")
+    assert (files / "out.txt").read_text(encoding="utf-8") == "old"
+    assert set(os.listdir()) == before
+
+
+def test_version(run):
+    """--version prints the version of the package."""
+    assert run("--version") == (0, f"fastndcg {fn.__version__}\n", "")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["evaluate", "--help"], ["metrics", "--help"], ["warmup", "-h"]])
+def test_help(arguments, run):
+    """Each command explains itself."""
+    code, out, err = run(*arguments)
+    assert (code, err) == (0, "")
+    assert out.startswith("usage: fastndcg")
+
+
+def test_warmup_says_where_and_how_long(tmp_path):
+    """Warming up names the folder of the machine code, which then holds it, and the seconds."""
+    done = command("warmup", env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (0, "")
+    place, seconds = done.stdout.splitlines()
+    folder = Path(place.removeprefix("machine code: "))
+    assert folder.is_relative_to(tmp_path)
+    assert any(folder.iterdir())
+    assert re.fullmatch(r"took: \d+\.\d s", seconds)
+
+
+def test_package_is_run_as_a_module(files):
+    """`python -m fastndcg` is the same command, quiet on stderr."""
+    done = command("evaluate", "qrels.txt", "good.run", "-m", "rr", "--format", "trec")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "recip_rank            \tall\t1.0000\n", "")
+
+
+def test_command_is_installed():
+    """The environment has the command `fastndcg`."""
+    script = Path(sys.executable).with_name("fastndcg")
+    if not script.exists():
+        pytest.skip("the package is not installed: run scripts/test")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"fastndcg {fn.__version__}\n")
+
+
+def test_help_and_errors_do_without_numpy_and_numba(files):
+    """What needs no numbers imports none of the packages that take long to load."""
+    code = (
+        "import sys; from fastndcg.cli import main\n"
+        "for line in (['--help'], ['metrics'], ['metrics', 'ndcg'], ['evaluate', '-m', 'x']): main(line)\n"
+        "sys.exit(bool({'numpy', 'numba', 'tqdm', 'pandas'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def test_broken_pipe_ends_quietly(tmp_path):
+    """A reader that has enough, such as head, is no error."""
+    queries = range(3000)
+    (tmp_path / "qrels").write_text("".join(f"query{q} 0 a 1\n" for q in queries), encoding="utf-8")
+    (tmp_path / "run").write_text("".join(f"query{q} Q0 a 1 0.5 x\n" for q in queries), encoding="utf-8")
+    line = [sys.executable, "-m", "fastndcg", "evaluate", tmp_path / "qrels", tmp_path / "run"]
+    options = ["--format", "trec", "--per-query", "-m", "rr,ap,p@1,p@2,p@3,p@4"]  # more than a pipe holds
+    with subprocess.Popen([*line, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full: run on Linux")
+def test_full_standard_output_is_an_error():
+    """Where standard output cannot be written, the exit code is 2 and there is one line."""
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        line = [sys.executable, "-m", "fastndcg", "metrics"]
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "fastndcg: error: [Errno 28] No space left on device\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes: run on POSIX")
+def test_interrupt_ends_without_a_traceback(files):
+    """Ctrl-C gives exit code 130 and no traceback."""
+    os.mkfifo("pipe.run")  # reading it waits, so the signal comes in the middle of the work
+    line = [sys.executable, "-m", "fastndcg", "evaluate", "qrels.txt", "pipe.run"]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with process, open("pipe.run", "wb"):  # opens when the other side does
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def test_terminal_without_unicode_gets_the_rest(files):
+    """A standard output that lacks a character gets it escaped."""
+    done = command("metrics", "nDCG", env=os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+    assert done.returncode == 0
+    assert r"J\xe4rvelin" in done.stdout
+
+
+def on_a_terminal(*arguments):
+    """What the command writes to a terminal as its stderr, and to a pipe as its stdout."""
+    import pty
+
+    master, slave = pty.openpty()
+    line = [sys.executable, "-m", "fastndcg", *map(str, arguments)]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=slave) as process:
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(master, 4096)
+            except OSError:  # Linux says so where the other side has closed
+                break
+            if not piece:
+                break
+            shown += piece
+        out = process.stdout.read()
+    os.close(master)
+    assert process.returncode == 0
+    return shown.decode(), out.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals: run on POSIX")
+def test_progress_shows_on_a_terminal(files):
+    """On a terminal each step is named, and the line is wiped in the end; stdout has the answer alone."""
+    shown, out = on_a_terminal("evaluate", "qrels.txt", "good.run", "-m", "rr", "--format", "trec")
+    for step in ("reading qrels.txt", "reading good.run", "evaluating good.run"):
+        assert step in shown
+    assert "\n" not in shown.strip()
+    assert shown.rstrip("\r").rpartition("\r")[2].strip() == ""
+    assert out == "recip_rank            \tall\t1.0000\n"
+
+
+def test_progress_needs_tqdm(monkeypatch):
+    """Without tqdm there is no progress, and no error."""
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    from fastndcg.cli.progress import progress
+
+    with progress(1) as step:
+        step("work")
+    assert sys.stderr.getvalue() == ""
+
+
+def test_undefined_everywhere_is_null_and_nan(files, run):
+    """A metric without any value has no mean: null in JSON, nan in the other formats."""
+    (files / "zero.txt").write_text("q1 0 a 0\n", encoding="utf-8")
+    outputs = {name: run("evaluate", "zero.txt", "good.run", "-m", "ap", "--format", name) for name in formats.FORMATS}
+    assert json.loads(outputs["json"][1])["runs"][0]["mean"] == {"AP": None}
+    assert outputs["csv"][1].splitlines()[1].startswith("good,nan,1,1,")
+    assert outputs["trec"][1].split() == ["map", "all", "nan"]
+    assert outputs["table"][1].splitlines()[1].split() == ["AP", "nan", "1", "1"]

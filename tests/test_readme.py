@@ -1,0 +1,68 @@
+"""The README: its examples run, and what it shows of the program is what the program prints."""
+
+import doctest
+import importlib.util
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+import fastndcg as fn
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+QRELS = "q1 0 d1 2\nq1 0 d2 0\nq1 0 d3 1\nq2 0 d1 1\nq2 0 d4 3\n"
+RUN = "q1 Q0 d2 1 0.9 x\nq1 Q0 d1 2 0.8 x\nq1 Q0 d3 3 0.7 x\nq2 Q0 d4 1 0.6 x\nq2 Q0 d5 2 0.5 x\n"
+
+
+def script():
+    """The script that fills in the README."""
+    spec = importlib.util.spec_from_file_location("readme_script", ROOT / "scripts" / "readme.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_examples(tmp_path, monkeypatch):
+    """Every Python example prints what the README says."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text(QRELS, encoding="utf-8")
+    (tmp_path / "run.txt").write_text(RUN, encoding="utf-8")
+    blocks = re.findall(r"```pycon\n(.*?)```", README, re.DOTALL)
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "README.md", "README.md", 0)
+    assert len(test.examples) > 10
+    assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
+
+
+def test_output_of_the_demo():
+    """The output of the demo is its real output."""
+    assert f"<!-- demo -->\n```text\n{script().demo_output()}```\n<!-- /demo -->" in README
+
+
+def test_figure():
+    """The figure is the benchmark's, where that has been recorded."""
+    module = script()
+    if not module.FIGURE.exists():
+        pytest.skip("no figure has been recorded: run benchmarks/sklearn_ratio.py, then scripts/readme.py")
+    assert module.updated(README) == README
+
+
+def test_commands_are_there():
+    """The two commands are files that can be run."""
+    for name in re.findall(r"^(scripts/\w+)$", README, re.MULTILINE):
+        assert os.access(ROOT / name, os.X_OK)
+    assert len(re.findall(r"^scripts/\w+$", README, re.MULTILINE)) == 2
+
+
+def test_links_lead_somewhere():
+    """Files that the README and the changelog link to or name are there."""
+    named = re.findall(r"\]\((?!http)([^)]+)\)|`((?:fastndcg|scripts|tests|benchmarks)/[\w./]+)`", README)
+    assert len(named) > 4
+    for link, name in named:
+        assert (ROOT / (link or name)).exists(), link or name
+
+
+def test_changelog_has_this_version():
+    """The changelog has an entry for the version of the package."""
+    assert f"## [{fn.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
