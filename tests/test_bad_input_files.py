@@ -1,0 +1,229 @@
+"""Files and dicts that break a rule: the error names file and line, or query and document, and says what is wrong."""
+
+import gzip
+import re
+
+import pytest
+
+import fastndcg as fn
+
+QRELS_FIELDS = "4 fields (query, iteration, document, label)"
+RUN_FIELDS = "6 fields (query, 'Q0', document, rank, score, name)"
+NUMBER = "must be a number, but is"
+NOT_ONCE = "a document must stand once in a query, but document d1 of query q1 stands in"
+LEAVE_OUT = "leave the document out, or give it the label 0"
+
+BAD_FILES = {
+    "empty": (b"", " must hold lines of query, iteration, document, label, but is empty"),
+    "blank lines only": (b"\n  \n\t\r\n", " must hold lines of query, iteration, document, label, but is empty"),
+    "empty gzip": (gzip.compress(b""), " must hold lines of query, iteration, document, label, but is empty"),
+    "a field too few": (b"q1 0 d1 1\nq1 0 d2\n", f", line 2: must have {QRELS_FIELDS}, but has 3: 'q1 0 d2'"),
+    "a field too many": (b"\nq1 0 d1 1 x\n", f", line 2: must have {QRELS_FIELDS}, but has 5: 'q1 0 d1 1 x'"),
+    "a text": (b"q1 0 d1 high\n", f", line 1: label {NUMBER} 'high'"),
+    "underscore": (b"q1 0 d1 1_0\n", f", line 1: label {NUMBER} '1_0'"),
+    "hexadecimal": (b"q1 0 d1 0x1\n", f", line 1: label {NUMBER} '0x1'"),
+    "two signs": (b"q1 0 d1 +-1\n", f", line 1: label {NUMBER} '+-1'"),
+    "other digits": ("q1 0 d1 ١\n".encode(), f", line 1: label {NUMBER} '١'"),
+    "nan": (
+        b"q1 0 d0 1\nq1 0 d1 nan\n",
+        f", line 2: label of document d1 of query q1 must be finite, but is nan; {LEAVE_OUT}",
+    ),
+    "inf": (
+        b"q1 0 d1 -inf\n",
+        f", line 1: label of document d1 of query q1 must be finite, but is -inf; {LEAVE_OUT}",
+    ),
+    "5000 digits": (
+        b"q1 0 d1 " + b"9" * 5000,
+        f", line 1: label of document d1 of query q1 must be finite, but is inf; {LEAVE_OUT}",
+    ),
+    "twice": (b"q1 0 d1 1\n\nq2 0 d1 1\nq1 0 d1 0\n", f": {NOT_ONCE} lines 1 and 4; keep one of them"),
+    "binary": (bytes(range(256)), " must be UTF-8 text, but byte 128 is not: invalid start byte"),
+    "another encoding": ("q1 0 dé 1\n".encode("latin1"), " must be UTF-8 text, but byte 6 is not: invalid conti"),
+    "UTF-16": ("q1 0 d1 1\n".encode("utf-16-le"), " must be text, but byte 1 is NUL"),
+    "truncated gzip": (gzip.compress(b"q1 0 d1 1\n")[:-5], " must be a whole gzip file, but is not: Compressed"),
+    "broken gzip": (b"\x1f\x8b" + b"junk" * 9, " must be a whole gzip file, but is not: "),
+    "junk behind gzip": (gzip.compress(b"q1 0 d1 1\n") + b"junk", " must be a whole gzip file, but is not: Not"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_qrels_file(tmp_path, case):
+    """What is no qrels file, with the line where there is one."""
+    content, message = BAD_FILES[case]
+    path = tmp_path / "qrels.txt"
+    path.write_bytes(content)
+    with pytest.raises(fn.InvalidInputError, match="^" + re.escape(f"{path}{message}")):
+        fn.read_qrels(path)
+
+
+BAD_RUNS = {
+    "a field too few": (b"q1 Q0 d1 1 0.5\n", f", line 1: must have {RUN_FIELDS}, but has 5: 'q1 Q0 d1 1 0.5'"),
+    "a text": (b"q1 Q0 d1 1 0.5 n\nq1 Q0 d2 2 low n\n", f", line 2: score {NUMBER} 'low'"),
+    "underscore": (b"q1 Q0 d1 1 1_0 n\n", f", line 1: score {NUMBER} '1_0'"),
+    "twice": (
+        b"q1 Q0 d1 1 0.5 n\nq1 Q0 d2 1 0.5 n\nq1 Q0 d1 2 0.4 n\n",
+        f": {NOT_ONCE} lines 1 and 3; keep one of them",
+    ),
+    "nan": (
+        b"q1 Q0 d1 1 0.5 n\nq1 Q0 d2 2 NaN n\n",
+        ", line 2: score of document d2 of query q1 must not be NaN, but is nan; leave the document out, "
+        "or take convention.replace(nan_scores='last')",
+    ),
+    "qrels in its place": (b"q1 0 d1 1\n", f", line 1: must have {RUN_FIELDS}, but has 4: 'q1 0 d1 1'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_RUNS)
+def test_run_file(tmp_path, case):
+    """What is no run file, with the line."""
+    content, message = BAD_RUNS[case]
+    path = tmp_path / "run.txt"
+    path.write_bytes(content)
+    with pytest.raises(fn.InvalidInputError, match="^" + re.escape(f"{path}{message}")):
+        fn.evaluate({"q1": {"d1": 1}}, path, "ndcg")
+
+
+def test_run_in_the_place_of_qrels(tmp_path):
+    """Files in the wrong order are told apart by their fields."""
+    path = tmp_path / "run.txt"
+    path.write_bytes(b"q1 Q0 d1 1 0.5 n\n")
+    with pytest.raises(fn.InvalidInputError, match=r"line 1: must have 4 fields .* but has 6: 'q1 Q0"):
+        fn.evaluate(path, path, "ndcg")
+
+
+def test_paths_that_cannot_be_read(tmp_path):
+    """A missing file and a folder are the system's own errors; what can be no path is refused."""
+    for absent in (tmp_path / "absent", tmp_path):
+        with pytest.raises(OSError, match=re.escape(str(absent))):
+            fn.evaluate(absent, {"q1": {"d1": 1}}, "ndcg")
+    for nothing in ("a\0b", "\ud800", 5, None):
+        with pytest.raises(fn.InvalidTypeError, match="must be the path of a file, but is none: "):
+            fn.read_qrels(nothing)
+
+
+ONE = {"q1": {"d1": 1}}
+IDS = "must be all texts or all whole numbers, but one is"
+BAD_DICTS = {
+    "mixed queries": ({1: {"a": 1}, "b": {"a": 1}}, ONE, f"ids of queries in the qrels {IDS} 'b'; use one type"),
+    "mixed documents": (ONE, {"q1": {"a": 1, 2: 1}}, f"ids of documents in the run {IDS} 2; use one type"),
+    "None as id": ({None: {"a": 1}}, ONE, f"ids of queries in the qrels {IDS} None; use one type"),
+    "bool as id": ({True: {"a": 1}}, ONE, f"ids of queries in the qrels {IDS} True; use one type"),
+    "float as id": ({1.5: {"a": 1}}, ONE, f"ids of queries in the qrels {IDS} 1.5; use one type"),
+    "tuple as id": ({(1, 2): {"a": 1}}, ONE, f"ids of queries in the qrels {IDS} (1, 2); use one type"),
+    "huge id": ({2**70: {"a": 1}}, ONE, f"ids of queries in the qrels must fit int64, but one is {2**70}; use texts"),
+    "queries of two types": (
+        {1: {"a": 1}},
+        {"1": {"a": 1}},
+        "ids of queries are whole numbers in the qrels, such as 1, but texts in the run, such as '1'; use one type",
+    ),
+    "documents of two types": (
+        {"q": {"7": 1}},
+        {"q": {7: 1}},
+        "ids of documents are texts in the qrels, such as '7', but whole numbers in the run, such as 7; use one type",
+    ),
+    "no dict of dicts": ({"q1": ["d1"]}, ONE, "`qrels` must map queries to dicts, but 'q1' maps to ['d1']"),
+    "None as label": (
+        {"q1": {"d1": None}},
+        ONE,
+        "`qrels` must give numbers, but label of document 'd1' of query 'q1' is None",
+    ),
+    "text as score": (
+        ONE,
+        {"q1": {"d1": "1"}},
+        "`run` must give numbers, but score of document 'd1' of query 'q1' is '1'",
+    ),
+    "complex label": (
+        {"q1": {"d1": 1j}},
+        ONE,
+        "`qrels` must give numbers, but label of document 'd1' of query 'q1' is 1j",
+    ),
+    "NaN as label": (
+        {"q1": {"d1": float("nan")}},
+        ONE,
+        f"the qrels: label of document d1 of query q1 must be finite, but is nan; {LEAVE_OUT}",
+    ),
+    "NaN as score": (
+        ONE,
+        {"q1": {"d2": 1, "d1": float("nan")}},
+        "the run: score of document d1 of query q1 must not be NaN, but is nan; leave the document out, "
+        "or take convention.replace(nan_scores='last')",
+    ),
+    "huge label": (
+        {"q1": {"d1": 2**60}},
+        ONE,
+        "`labels` must be finite and at most 2**53 in size, but labels[d1] (query q1) is 1152921504606846976; "
+        "rescale the labels",
+    ),
+    "label that float64 lacks": (
+        {"q1": {"d1": 2**53 + 1, "d2": 0.5}},
+        ONE,
+        "`labels` must fit float64 exactly, but labels[0] is 9007199254740993; use whole numbers only",
+    ),
+    "nothing in common": (
+        {"q1": {"d1": 1}, "q2": {"d1": 1}},
+        {"1": {"d1": 1}, "2": {"d1": 1}, "3": {"d1": 1}, "4": {"d1": 1}},
+        "qrels and run must have a query in common, but the qrels have 'q1', 'q2', and the run has '1', '2', '3', …; "
+        "check that the ids are written alike",
+    ),
+    "nothing judged": (
+        {},
+        ONE,
+        "qrels and run must have a query in common, but the qrels have none, and the run has 'q1'; "
+        "check that the ids are written alike",
+    ),
+    "nothing retrieved": (
+        ONE,
+        {"q1": {}},
+        "qrels and run must have a query in common, but the qrels have 'q1', and the run has none; "
+        "check that the ids are written alike",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_DICTS)
+def test_dicts(case):
+    """Ids, labels and scores in dicts that cannot be what they should."""
+    qrels, run, message = BAD_DICTS[case]
+    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
+        fn.evaluate(qrels, run, "ndcg")
+
+
+def test_negative_label_in_qrels_where_the_convention_refuses_it():
+    """The document is named, not its place in an array that the user never saw; so for a document of the pool."""
+    convention = "default(negative_labels=raise)"
+    for document, name in (("d1", "labels"), ("d2", "pool")):
+        message = rf"`{name}` must not be negative, but {name}\[{document}\] \(query q1\) is -1; set it to 0"
+        with pytest.raises(fn.InvalidInputError, match=message):
+            fn.evaluate({"q1": {document: -1}}, {"q1": {"d1": 1}}, "ndcg", convention=convention)
+
+
+def test_tables_of_other_shapes():
+    """What `Qrels` and `Run` cannot be made from."""
+    with pytest.raises(fn.InvalidTypeError, match="`run` must map queries to dicts, but is a list"):
+        fn.Run.from_dict([("q1", "d1", 1)])
+    with pytest.raises(fn.InvalidInputError, match="queries, documents and labels of a qrels must be as many"):
+        fn.Qrels(["q1"], ["d1", "d2"], [1])
+    with pytest.raises(fn.InvalidTypeError, match="ids of queries in the qrels must be a sequence of texts"):
+        fn.Qrels([["q1"]], ["d1"], [1])
+    with pytest.raises(fn.InvalidInputError, match="document d1 of query q1 stands in rows 0 and 2; keep one of them"):
+        fn.Run(["q1", "q1", "q1"], ["d1", "d2", "d1"], [1, 2, 3])
+
+
+def test_inputs_that_do_not_go_together():
+    """Truth and predictions of different kinds, ways to cut queries that come cut, a run where judgments belong."""
+    rankings = fn.Rankings([1], [1.0], [0, 1])
+    for message, arguments, ways in (
+        ("`predictions` is missing: give scores, a run, or its path", (ONE, None), {}),
+        (
+            "`predictions` must be a path, a dict of dicts or a Run, as `truth` is of that kind, not list",
+            (ONE, [1]),
+            {},
+        ),
+        ("`predictions` must be an array of scores, as `truth` is of labels, not dict", ([[1]], ONE), {}),
+        ("`predictions` must be left out where `truth` is Rankings, which holds scores", (rankings, [1]), {}),
+        ("`offsets` cuts arrays into queries, but `truth` has its own; leave it out", (ONE, ONE), {"offsets": [0]}),
+        ("`groups` cuts arrays into queries, but `truth` has its own; leave it out", (rankings,), {"groups": [1]}),
+        ("`truth` must not be a Run: the judgments come first, then the run", (fn.Run.from_dict(ONE), ONE), {}),
+    ):
+        with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
+            fn.evaluate(*arguments, metrics="ndcg", **ways)
