@@ -42,7 +42,9 @@ class Case(NamedTuple):
 def examples(number):
     """Hypothesis settings for a test of kernels: fewer examples where they are not compiled."""
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
-    return settings(max_examples=number if JIT else 3, deadline=None, suppress_health_check=slow, derandomize=not JIT)
+    return settings(
+        max_examples=number if JIT else number // 3, deadline=None, suppress_health_check=slow, derandomize=not JIT
+    )
 
 
 @st.composite

@@ -195,7 +195,7 @@ def test_reference_says_where_it_gives_up():
 @pytest.fixture(scope="module")
 def rankings():
     """Rankings that keep every strategy busy; fewer where kernels are not compiled."""
-    return cases.random_rankings(300 if cases.JIT else 12, 80 if cases.JIT else 30)
+    return cases.random_rankings(300, 80) if cases.JIT else cases.random_rankings(15, 60)
 
 
 @pytest.fixture(params=[(ties, text) for ties in cases.TIES for text in VARIANTS], ids="-".join)
