@@ -17,7 +17,7 @@ from fastndcg.rankings import Rankings
 
 JIT = not numba.config.DISABLE_JIT
 TIES = CHOICES["ties"]
-LABEL_DTYPES = ["bool", *(f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)), "f2", "f4", "f8", "longdouble"]
+DTYPES = ["bool", *(f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)), "f2", "f4", "f8", "longdouble"]
 LABELS = {
     "binary": st.integers(0, 1),
     "graded": st.integers(0, 4),
@@ -29,7 +29,8 @@ TIED_SCORES = st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-9])  # the last two are 
 SCORES = st.sampled_from([-np.inf, -1e300, -1.5, 0.0, -0.0, 0.1, 1.0, 1.0 + 1e-9, 3e38, 1e300, np.inf])
 GAINS = ("linear", "exp2", (0.0, 1.0, 3.0, 7.0, 15.5), (0.0, 0.0, 2.0, 2.0, 2.0))
 DISCOUNTS = ("log2", (1.0, 0.5, 0.25), (1.0, 1.0, 0.9, 0.0, 0.0, 0.0, 0.0, 0.0))
-MOST_ORDERS = 300
+SPECIAL_SCORES = (np.inf, -np.inf, -0.0, np.nan)
+MOST_ORDERS = 100
 
 
 class Case(NamedTuple):
@@ -78,21 +79,24 @@ def pools(draw, kind, labels, judged, offsets):
 
 
 @st.composite
-def long_cases(draw, max_queries=3, max_documents=90):
-    """Longer queries, so that merging, selecting and searching have work; few enough orders for the reference."""
+def long_cases(draw, max_queries=4, max_documents=90):
+    """Longer queries, so that vectors, selecting and merging have work; few enough orders for the reference."""
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    labels, scores, offsets = [], [], [0]
+    labels, scores = [], []
     for _ in range(draw(st.integers(1, max_queries))):
-        n = draw(st.integers(1, max_documents))
-        highest = draw(st.integers(1, 4))
+        n = draw(st.integers(0, max_documents))
+        n_scores = draw(st.sampled_from([1, 4, n, 10 * n]))
         share = draw(st.sampled_from([0.03, 0.2, 0.9]))
-        query_labels = random.integers(1, highest + 1, n) * (random.random(n) < share)
-        query_scores = random.integers(0, draw(st.sampled_from([1, 4, n, 10 * n])), n, endpoint=True) / 4
-        labels += query_labels.tolist()
-        scores += with_fewer_ties(query_labels, query_scores).tolist()
-        offsets.append(len(labels))
-    dtype = draw(st.sampled_from(["f4", "f8"]))
-    return Case(Rankings(labels, np.array(scores, dtype), offsets, tie_keys=random.permutation(len(labels))), "graded")
+        labels.append(random.integers(1, draw(st.integers(1, 4)) + 1, n) * (random.random(n) < share))
+        scores.append(with_fewer_ties(labels[-1], random.integers(0, n_scores, n, endpoint=True) / 4))
+        scores[-1][random.integers(0, n, min(n, 3))] = random.choice(SPECIAL_SCORES, min(n, 3)) if n else 0
+    rankings = Rankings(
+        np.concatenate(labels).astype(draw(st.sampled_from(["u1", "i2", "i8", "f4", "f8"]))),
+        np.concatenate(scores).astype(draw(st.sampled_from(["f4", "f8"]))),
+        np.cumsum([0, *map(len, labels)]),
+        tie_keys=random.permutation(sum(map(len, labels))),
+    )
+    return Case(rankings, "graded")
 
 
 def with_fewer_ties(labels, scores):

@@ -82,34 +82,54 @@ def test_large_tie_groups_equal_the_reference(name, data):
     assert_equals_reference(labels, asked, convention, scores, groups=[len(labels)])
 
 
-@pytest.mark.parametrize("dtype", cases.LABEL_DTYPES)
+def drawn_numbers(data, highest, n):
+    """Whole numbers up to `highest`, as float64."""
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    return random.integers(0, highest, n, endpoint=True).astype("f8")
+
+
+@pytest.mark.parametrize("dtype", cases.DTYPES)
 @cases.examples(8)
-@given(data=st.data())
-def test_dtype_and_layout_of_labels_change_nothing(dtype, data):
+@given(data=st.data(), n=st.integers(1, 300))
+def test_dtype_and_layout_of_labels_change_nothing(dtype, data, n):
     """Labels of every dtype and layout give the bytes that float64 labels give."""
-    highest = 1 if dtype == "bool" else 4
-    labels = data.draw(st.lists(st.integers(0, highest), min_size=1, max_size=12))
-    scores = data.draw(st.lists(st.integers(0, 5), min_size=len(labels), max_size=len(labels)))
-    expected = fn.evaluate(np.array(labels, "f8"), scores, "nDCG@5,AP,RR", groups=[len(labels)])
+    labels = drawn_numbers(data, 1 if dtype == "bool" else 4, n) * (drawn_numbers(data, 3, n) == 0)
+    scores = drawn_numbers(data, 50, n)
+    expected = fn.evaluate(labels, scores, "nDCG@5,AP,RR", groups=[n])
 
-    for layout, array in cases.layouts(np.array(labels, dtype)).items():
-        result = fn.evaluate(array, scores, "nDCG@5,AP,RR", groups=[len(labels)])
+    for layout, array in cases.layouts(labels.astype(dtype)).items():
+        result = fn.evaluate(array, scores, "nDCG@5,AP,RR", groups=[n])
         assert result.values.tobytes() == expected.values.tobytes(), layout
 
 
-@pytest.mark.parametrize("dtype", cases.LABEL_DTYPES)
+@pytest.mark.parametrize("dtype", cases.DTYPES)
 @cases.examples(8)
-@given(data=st.data())
-def test_dtype_and_layout_of_scores_change_nothing(dtype, data):
+@given(data=st.data(), n=st.integers(1, 300))
+def test_dtype_and_layout_of_scores_change_nothing(dtype, data, n):
     """Scores of every dtype and layout give the bytes that float64 scores give."""
-    highest = 1 if dtype == "bool" else 6
-    scores = data.draw(st.lists(st.integers(0, highest), min_size=1, max_size=12))
-    labels = data.draw(st.lists(st.integers(0, 2), min_size=len(scores), max_size=len(scores)))
-    expected = fn.evaluate(labels, np.array(scores, "f8"), "nDCG@5,AP,RR", groups=[len(labels)])
+    scores = drawn_numbers(data, 1 if dtype == "bool" else 100, n)
+    labels = drawn_numbers(data, 2, n)
+    expected = fn.evaluate(labels, scores, "nDCG@5,AP,RR", groups=[n])
 
-    for layout, array in cases.layouts(np.array(scores, dtype)).items():
-        result = fn.evaluate(labels, array, "nDCG@5,AP,RR", groups=[len(labels)])
+    for layout, array in cases.layouts(scores.astype(dtype)).items():
+        result = fn.evaluate(labels, array, "nDCG@5,AP,RR", groups=[n])
         assert result.values.tobytes() == expected.values.tobytes(), layout
+
+
+@cases.examples(60)
+@given(data=st.data(), n=st.integers(1, 200))
+def test_nan_is_found_wherever_it_is(data, n):
+    """One NaN among many scores or labels, in any query, is an error that names its place."""
+    numbers = drawn_numbers(data, 3, n)
+    with_nan = numbers.astype(data.draw(st.sampled_from(["f4", "f8"])))
+    place = data.draw(st.integers(0, n - 1))
+    with_nan[place] = nan
+    offsets = sorted([0, data.draw(st.integers(0, n)), data.draw(st.integers(0, n)), n])
+
+    with pytest.raises(fn.InvalidInputError, match=rf"`scores` must not be NaN, but scores\[{place}\]"):
+        fn.evaluate(numbers, with_nan, "nDCG@5", offsets=offsets)
+    with pytest.raises(fn.InvalidInputError, match=rf"`labels` must not be NaN, but labels\[{place}\]"):
+        fn.evaluate(with_nan, numbers, "nDCG@5", offsets=offsets)
 
 
 @pytest.mark.parametrize("dtype", ["i8", "u8"])
