@@ -1,5 +1,6 @@
 # Sourced by scripts/demo, scripts/test and .ci/run: makes .venv and keeps the package in it up to date.
 
+unset CDPATH
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ROOT=$PWD
 BIN=$ROOT/.venv/bin
