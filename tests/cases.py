@@ -115,8 +115,8 @@ def with_fewer_ties(labels, scores):
 
 
 @st.composite
-def metrics(draw, name, kind, convention, cutoffs=8):
-    """A metric of the catalogue with or without each of its parameters, as far as labels of that kind allow."""
+def metrics(draw, name, kind, convention, deepest=None):
+    """A metric of the catalogue with or without each of its parameters; with a cutoff always if there is a deepest."""
     choices = {
         "rel": st.sampled_from([1, 2, 0.5, 4]),
         "beta": st.sampled_from([0.5, 1, 2]),
@@ -124,7 +124,8 @@ def metrics(draw, name, kind, convention, cutoffs=8):
     }
     known = [parameter.name for parameter in CATALOG[name].parameters]
     parameters = {key: draw(st.none() | choices[key]) for key in known}
-    return fn.Metric(name, draw(st.none() | st.integers(1, cutoffs)), **parameters)
+    k = draw(st.integers(1, deepest) if deepest else st.none() | st.integers(1, 8) | st.integers(1, 70))
+    return fn.Metric(name, k, **parameters)
 
 
 @st.composite
@@ -184,11 +185,12 @@ def random_rankings(n_queries=300, most=80, seed=7):
     )
 
 
-def all_metrics(cutoffs=(None, 1, 3, 10)):
-    """Every metric at several cutoffs, with some parameters."""
+def all_metrics(deepest=None):
+    """Every metric at several cutoffs, none of them below rank `deepest`, and some with other parameters."""
+    cutoffs = [None, 1, 3, 10, 64]
     asked = [fn.Metric(name, k) for name in CATALOG for k in cutoffs]
-    more = ["nDCG(gain=exp2)@5", "DCG(rel=2)@4", "P(rel=2)@5", "F(beta=2)@7", "AP(rel=3)@20"]
-    return [*asked, *map(fn.Metric.parse, more)]
+    asked += map(fn.Metric.parse, ["nDCG(gain=exp2)@5", "DCG(rel=2)@4", "P(rel=2)@5", "F(beta=2)@7", "AP(rel=3)@9"])
+    return tuple(one for one in asked if deepest is None or (one.k is not None and one.k <= deepest))
 
 
 def reordered(rankings, queries, documents=None):
