@@ -111,6 +111,27 @@ class Rankings:
         """What messages call a query."""
         return f"query {query}" if self.query_ids is None else f"query {self.query_ids[query]!s}"
 
+    def check_pool(self) -> None:
+        """Refuse a pool that lacks a label of what was ranked: recall would be 2, or DCG above the ideal."""
+        if self.pool is None:
+            return
+        parts = []
+        for labels, offsets in ((self.labels, self.offsets), self.pool):
+            places = np.flatnonzero(labels > 0)
+            parts.append((np.searchsorted(offsets, places, side="right") - 1, labels[places].astype("f8")))
+        queries, labels = (np.concatenate(pair) for pair in zip(*parts, strict=True))
+        order = np.lexsort((labels, queries))
+        queries, labels, ranked = queries[order], labels[order], order < len(parts[0][0])
+        firsts = np.flatnonzero((np.diff(queries, prepend=-1) != 0) | (np.diff(labels, prepend=0) != 0))
+        n_ranked, n_pooled = (np.add.reduceat(which, firsts) if len(firsts) else firsts for which in (ranked, ~ranked))
+        if (n_ranked > n_pooled).any():
+            first = int(np.argmax(n_ranked > n_pooled))
+            query, label = self.query_name(int(queries[firsts[first]])), f"{labels[firsts[first]]:g}"
+            raise InvalidInputError(
+                f"`pool` must hold the labels of all that was ranked, but {query} ranks {n_ranked[first]} with label "
+                f"{label} and its pool has {n_pooled[first]}; add them"
+            )
+
     def __repr__(self) -> str:
         return f"Rankings of {self.n_queries} queries, {self.n_documents} documents"
 
@@ -160,7 +181,7 @@ def as_numbers(values: npt.ArrayLike, name: str, ndim: int | None = None) -> Arr
         raise InvalidTypeError(f"`{name}` must hold numbers, but its dtype is {array.dtype}{_first(array, name)}")
     if ndim is not None and array.ndim != ndim:
         raise InvalidInputError(f"`{name}` must have {ndim} dimension, but its shape is {array.shape}")
-    if array.dtype.kind == "f" and not hasattr(values, "dtype"):
+    if array.dtype.kind == "f" and array.dtype.itemsize >= 8 and not hasattr(values, "dtype"):
         _refuse_rounded(values, array, name)
     return array
 

@@ -20,7 +20,10 @@ Truth: TypeAlias = Rankings | Qrels | ArrayTruth
 def prepare_truth(truth: Any, offsets: Any, groups: Any, query_ids: Any) -> Truth:
     """Read, check and code the truth once."""
     prepared: Truth
-    if isinstance(truth, Rankings | Qrels):
+    if isinstance(truth, Rankings):
+        truth.check_pool()
+        prepared = truth
+    elif isinstance(truth, Qrels):
         prepared = truth
     elif isinstance(truth, str | os.PathLike):
         prepared = read_qrels(truth)
