@@ -1,0 +1,146 @@
+"""Conventions as values: fields, names that say what was replaced, and what each choice does to a number."""
+
+import pickle
+from itertools import product
+from math import log2
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+from fastndcg.conventions import CHOICES
+
+DEFAULT = fn.conventions["default"]
+
+
+def value(labels, scores, metric, **choices):
+    """One query's value under the default convention with other choices."""
+    convention = DEFAULT.replace(**choices)
+    return fn.evaluate([labels], [scores], metric, convention=convention)[metric].item()
+
+
+def test_named_conventions():
+    """Three so far, each with its source; their fields are those that trec_eval's versions differ in."""
+    assert list(fn.conventions) == ["default", "trec_eval", "trec_eval_9"]
+    assert len(fn.conventions) == 3
+    assert "trec_eval" in fn.conventions
+    assert 5 not in fn.conventions
+    assert fn.conventions.get("nope") is None
+    new, old = (fn.conventions[name].choices() for name in ("trec_eval", "trec_eval_9"))
+    assert {field for field in new if new[field] != old[field]} == {"missing_in_run", "score_dtype"}
+    assert all(convention.source for convention in fn.conventions.values())
+    assert repr(fn.conventions) == "conventions: default, trec_eval, trec_eval_9"
+
+
+@pytest.mark.parametrize("field", CHOICES)
+def test_every_choice_of_every_field_reads_back(field):
+    """A replaced field shows in the name, and the name as a text is the convention again."""
+    for name, choice in product(fn.conventions, CHOICES[field]):
+        convention = fn.conventions[name].replace(**{field: choice})
+        assert getattr(convention, field) == choice
+        assert pickle.loads(pickle.dumps(convention)) == convention
+        truth, run = {"q": {"a": 1}}, {"q": {"a": 1.0}}
+        assert fn.evaluate(truth, run, "rr", convention=str(convention)).convention == convention
+        if choice == getattr(fn.conventions[name], field):
+            assert str(convention) == name
+        else:
+            assert str(convention) == f"{name}({field}={choice})"
+
+
+def test_names_of_replaced_conventions():
+    """Each replaced field is named once, whatever the order; what is put back is not named."""
+    convention = DEFAULT.replace(ties="best").replace(gain=[0, 1, 3], undefined=0)
+    assert str(convention) == "default(gain=[0,1,3],ties=best,undefined=0)" == repr(convention)
+    assert convention == DEFAULT.replace(undefined=0, gain=(0.0, 1.0, 3.0), ties="best")
+    assert convention.replace(gain="linear", undefined=float("nan"), ties="average") == DEFAULT
+    assert hash(convention.replace(ties="average")) == hash(DEFAULT.replace(gain=[0, 1, 3], undefined=0))
+    assert DEFAULT.replace(ap_denominator="min(k,n_relevant)").ap_denominator == "min(k, n_relevant)"
+    assert DEFAULT.replace(undefined="0") == DEFAULT.replace(undefined=0.0) == DEFAULT.replace(undefined=0)
+
+
+def test_conventions_of_ones_own():
+    """They keep their name, and name what was replaced since."""
+    mine = fn.Convention("mine", ties="input", gain="exp2")
+    assert str(mine) == "mine"
+    assert str(mine.replace(undefined=0)) == "mine(undefined=0)"
+    assert str(mine.replace(undefined=0).replace(gain="linear")) == "mine(gain=linear,undefined=0)"
+    assert fn.evaluate([[0]], [[1]], "ndcg", convention=mine.replace(undefined=1)).values.tolist() == [[1]]
+
+
+def test_gain_and_discount():
+    """Of the convention, where the metric has none of its own."""
+    labels, scores = [0, 2, 1], [3, 2, 1]
+    assert value(labels, scores, "dcg") == pytest.approx(2 / log2(3) + 1 / log2(4), rel=1e-15)
+    assert value(labels, scores, "dcg", gain="exp2") == pytest.approx(3 / log2(3) + 1 / log2(4), rel=1e-15)
+    assert value(labels, scores, "dcg", gain=(0, 5, 7)) == pytest.approx(7 / log2(3) + 5 / log2(4), rel=1e-15)
+    assert value(labels, scores, "dcg", discount=(1, 0.5)) == 2 * 0.5
+    assert value(labels, scores, "ndcg", discount=(1, 0.5)) == (2 * 0.5) / (2 * 1 + 1 * 0.5)
+    own = fn.evaluate([labels], [scores], fn.CG(gain="linear"), convention=DEFAULT.replace(gain="exp2"))
+    assert own.values.tolist() == [[3]]
+
+
+@pytest.mark.parametrize(
+    ("ties", "expected"),
+    [("average", (1 + 1 / 2 + 1 / 3) / 3), ("input", 1 / 2), ("best", 1), ("worst", 1 / 3)],
+)
+def test_ties(ties, expected):
+    """One relevant document among three that tie."""
+    assert value([0, 1, 0], [5, 5, 5], "rr", ties=ties) == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize("choice", [0, 1])
+def test_undefined(choice):
+    """A number in the place of NaN, which counts in the mean; defined values stay."""
+    result = fn.evaluate([[0, 0], [1, 0]], [[1, 2], [1, 2]], "ndcg,map", convention=DEFAULT.replace(undefined=choice))
+    assert result["map"].tolist() == [choice, 1 / 2]
+    assert result.mean()["AP"] == (choice + 1 / 2) / 2
+    assert result.n_undefined().tolist() == [0, 0]
+
+
+def test_negative_labels():
+    """In arrays an error, in qrels no gain; kept, they gain what they say, and the ideal puts them last."""
+    with pytest.raises(fn.InvalidInputError, match="`labels` must not be negative"):
+        value([1, -1, 0], [1, 2, 3], "dcg")
+    assert value([1, -1, 0], [1, 2, 3], "dcg", negative_labels="zero") == 1 / log2(4)
+    reached, best = -1 / log2(3) + 1 / log2(4), 1 / log2(2) - 1 / log2(4)
+    assert value([1, -1, 0], [1, 2, 3], "dcg", negative_labels="keep") == pytest.approx(reached, rel=1e-15)
+    assert value([1, -1, 0], [1, 2, 3], "ndcg", negative_labels="keep") == pytest.approx(reached / best, rel=1e-15)
+    assert value([1, -1], [1, 2], "num_rel", negative_labels="keep") == 1
+    assert fn.evaluate({"q": {"a": -1}}, {"q": {"a": 1}}, "dcg").values.tolist() == [[0]]
+
+
+def test_nan_scores_last():
+    """NaN stands below minus infinity, tied with other NaN."""
+    nan, inf = np.nan, np.inf
+    assert value([0, 1, 0], [-inf, nan, 1], "rr", nan_scores="last") == 1 / 3
+    assert value([1, 0, 0], [nan, nan, 1], "rr", nan_scores="last") == (1 / 2 + 1 / 3) / 2
+    assert value([1, 0, 0], [nan, nan, nan], "rr", nan_scores="last", ties="worst") == 1 / 3
+    with pytest.raises(fn.InvalidInputError, match=r"`scores` must not be NaN, but scores\[0, 1\] \(query 0\) is nan"):
+        value([1, 0], [1, nan], "rr")
+
+
+def test_score_dtype():
+    """Scores that float32 cannot tell apart tie there; beyond its range they are infinite, as in C."""
+    scores = [1 + 1e-9, 1 + 2e-9]
+    assert value([1, 0], scores, "rr") == 1 / 2
+    assert value([1, 0], scores, "rr", score_dtype="float32") == (1 + 1 / 2) / 2
+    assert value([1, 0], [1e300, 1e200], "rr", score_dtype="float32", ties="worst") == 1 / 2
+
+
+def test_denominators():
+    """Of AP and P, with a cutoff; without one they are the same."""
+    labels, scores = [1, 0, 1, 1, 1], [5, 4, 3, 2, 1]  # hits at 1 and 3 among the first 3, 4 relevant
+    hits = 1 + 2 / 3
+    for choice, denominator in (("n_relevant", 4), ("min(k, n_relevant)", 3), ("n_hits", 2)):
+        assert value(labels, scores, "ap@3", ap_denominator=choice) == pytest.approx(hits / denominator, rel=1e-15)
+        everything = (hits + 3 / 4 + 4 / 5) / 4
+        assert value(labels, scores, "ap", ap_denominator=choice) == pytest.approx(everything, rel=1e-15)
+    for choice, denominator in (("k", 10), ("min(k, n_retrieved)", 5)):
+        assert value(labels, scores, "p@10", precision_denominator=choice) == 4 / denominator
+        assert value(labels, scores, "p", precision_denominator=choice) == 4 / 5
+
+
+def test_conventions_cannot_change():
+    """They are values."""
+    with pytest.raises(AttributeError):
+        DEFAULT.ties = "best"
