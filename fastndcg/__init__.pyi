@@ -27,9 +27,10 @@ from fastndcg.inputs.trec import read_qrels as read_qrels
 from fastndcg.inputs.trec import read_run as read_run
 from fastndcg.metric import Metric as Metric
 from fastndcg.rankings import Rankings as Rankings
-from fastndcg import reference as reference
 from fastndcg.results import Results as Results
 from fastndcg.warm import warmup as warmup
+
+from . import reference as reference
 
 __version__: str
 AP: Metric

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.checks import check_sums, gain_of
-from fastndcg.chunk import UNLIMITED, Chunk
+from fastndcg.chunk import UNLIMITED, Chunk, Hits
 from fastndcg.conventions import Convention
 from fastndcg.kernels import candidates, gain
 from fastndcg.metric import Metric
@@ -40,10 +40,11 @@ def evaluate_chunk(chunk: Chunk) -> None:
         kernel(*(argument(chunk, metric) for argument in arguments), row[chunk.first : chunk.stop])
 
 
-def gains_of(chunk: Chunk, metric: Metric, name: str, labels: Array) -> Array:
+def gains_of(chunk: Chunk, metric: Metric, name: str, hits: Hits) -> Array:
     """The gains of labels, worked out once for all metrics that take the same."""
     chosen = gain_of(metric, chunk.job.convention)
     rel = -np.inf if metric.get("rel") is None else float(metric.get("rel"))
+    labels = hits.labels
     if chosen == "linear" and rel == -np.inf:
         return labels
 
@@ -54,7 +55,7 @@ def gains_of(chunk: Chunk, metric: Metric, name: str, labels: Array) -> Array:
             gain.exp2_gains(labels, rel, out)
         else:
             gain.table_gains(labels, np.array(chosen), rel, out)
-        check_sums(out, metric, chunk.first, chunk.stop)
+        check_sums(out, hits.offsets, metric, chunk.job.rankings, chunk.first)
 
     return chunk.once((name, chosen, rel), len(labels), make)
 
@@ -90,10 +91,10 @@ ARGUMENTS: dict[str, Callable[[Chunk, Metric], Any]] = {
     "hit_above": lambda chunk, _: chunk.hits.above,
     "hit_ties": lambda chunk, _: chunk.hits.ties,
     "hit_labels": lambda chunk, _: chunk.hits.labels,
-    "hit_gains": lambda chunk, metric: gains_of(chunk, metric, "hit gains", chunk.hits.labels),
+    "hit_gains": lambda chunk, metric: gains_of(chunk, metric, "hit gains", chunk.hits),
     "hit_offsets": lambda chunk, _: chunk.hits.offsets,
     "ideal_above": lambda chunk, _: chunk.ideal.above,
-    "ideal_gains": lambda chunk, metric: gains_of(chunk, metric, "ideal gains", chunk.ideal.labels),
+    "ideal_gains": lambda chunk, metric: gains_of(chunk, metric, "ideal gains", chunk.ideal),
     "ideal_offsets": lambda chunk, _: chunk.ideal.offsets,
     "discounts": lambda chunk, _: chunk.job.discounts.values,
     "discount_sums": lambda chunk, _: chunk.job.discounts.sums,

@@ -47,12 +47,8 @@ class Record:
 
 
 REL = Parameter("rel", "threshold", 1, "a document is relevant if its label is at least this; above 0")
-GAIN_REL = Parameter(
-    "rel", "threshold", None, "labels below this gain nothing; by default every label counts"
-)
-GAIN = Parameter(
-    "gain", "gain", None, "linear, exp2 (2^label − 1) or a table of gains; the convention's if left out"
-)
+GAIN_REL = Parameter("rel", "threshold", None, "labels below this gain nothing; by default every label counts")
+GAIN = Parameter("gain", "gain", None, "linear, exp2 (2^label − 1) or a table of gains; the convention's if left out")
 BETA = Parameter("beta", "positive", 1, "how many times as much recall matters as precision")
 
 RECORDS = (

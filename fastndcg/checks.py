@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import functools
+from itertools import pairwise
 
 import numpy as np
 
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.metric import Metric
-from fastndcg.rankings import EXACT_LIMIT, Array, Rankings
+from fastndcg.rankings import EXACT_LIMIT, LONGEST_QUERY, Array, Rankings
 from fastndcg.texts import Value
 
 HIGHEST_EXP2_LABEL = 1023.0  # 2^1024 leaves float64
-MOST_GAINS = 2.0**31  # more documents than this no query has
 
 
 def check_labels(
@@ -28,8 +28,10 @@ def check_labels(
         refuse(np.isnan(labels), "not be NaN: leave the document out, or give it the label 0")
     if lowest < 0 and negative == "raise":
         refuse(labels < 0, "not be negative: set it to 0, or take convention.replace(negative_labels='zero')")
-    if highest > EXACT_LIMIT or lowest < -EXACT_LIMIT:
-        refuse(~(np.abs(labels.astype("f8")) <= EXACT_LIMIT), "be finite and at most 2**53 in size: rescale the labels")
+    if highest >= EXACT_LIMIT or lowest <= -EXACT_LIMIT:  # 2**53 may have been 2**53 + 1 before it became a float64
+        beyond = (labels > int(EXACT_LIMIT)) | (labels < -int(EXACT_LIMIT))
+        if beyond.any():
+            refuse(beyond, "be finite and at most 2**53 in size: rescale the labels")
     for gain in {gain_of(metric, convention) for metric in metrics if has_gain(metric)}:
         if gain == "exp2" and highest > HIGHEST_EXP2_LABEL:
             refuse(labels > HIGHEST_EXP2_LABEL, "be at most 1023 for gain exp2, beyond float64: take gain linear")
@@ -42,16 +44,17 @@ def check_labels(
                 refuse(labels % 1 != 0, "be whole for a table of gains: round the labels, or take gain linear")
 
 
-def check_sums(gains: Array, metric: Metric, first: int, stop: int) -> None:
-    """Refuse gains of queries `first` up to `stop` whose sum may leave float64."""
-    if gains.max(initial=0.0) > np.finfo("f8").max / MOST_GAINS:
-        with np.errstate(over="ignore"):
-            total = gains.sum()
-        if not np.isfinite(total):
-            raise InvalidInputError(
-                f"gains of {metric} must add up within float64, but those of queries {first} to {stop - 1} do not; "
-                "take gain linear, or rescale the labels"
-            )
+def check_sums(gains: Array, offsets: Array, metric: Metric, rankings: Rankings, first: int) -> None:
+    """Refuse gains that may add up beyond float64 in a query; the first of them is query `first` of the rankings."""
+    if not gains.max(initial=0.0) > np.finfo("f8").max / LONGEST_QUERY:
+        return
+    with np.errstate(over="ignore"):
+        for query, (start, stop) in enumerate(pairwise(offsets.tolist()), first):
+            if not np.isfinite(gains[start:stop].sum()):
+                raise InvalidInputError(
+                    f"gains of {metric} must add up within float64, but those of {rankings.query_name(query)} do not; "
+                    "take gain linear, or rescale the labels"
+                )
 
 
 def gain_of(metric: Metric, convention: Convention) -> Value:

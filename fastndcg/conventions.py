@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownConventionError, nearest
-from fastndcg.texts import Value, as_table, format_call, format_value, parse_call
+from fastndcg.texts import Value, as_discounts, as_gains, format_call, format_value, parse_call
 
 CHOICES: dict[str, tuple[str | int, ...]] = {
     "gain": ("linear", "exp2"),
@@ -23,7 +23,10 @@ CHOICES: dict[str, tuple[str | int, ...]] = {
     "ap_denominator": ("n_relevant", "min(k, n_relevant)", "n_hits"),
     "precision_denominator": ("k", "min(k, n_retrieved)"),
 }
-TABLES = ("gain", "discount")
+TABLES = {
+    "gain": (as_gains, " or a table of finite numbers that starts with 0 and never falls"),
+    "discount": (as_discounts, " or a table of finite numbers of 0 or more that never rises"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +39,9 @@ class Convention:
     name : str
         What results call it.
     gain : 'linear', 'exp2' or tuple of float
-        Gain of a label; a table gives the gains of labels 0, 1, 2, …
+        Gain of a label; a table gives the gains of labels 0, 1, 2, …: from 0, never falling.
     discount : 'log2' or tuple of float
-        1/log2(rank + 1); a table gives the discounts of ranks 1, 2, …, and 0 beyond its end.
+        1/log2(rank + 1); a table gives the discounts of ranks 1, 2, …, never rising, and 0 beyond its end.
     ties : {'average', 'input', 'id_descending', 'id_ascending', 'best', 'worst'}
         How equal scores are ranked. 'average' is the exact expectation over all their orders; 'best' and
         'worst' put the higher or the lower labels first.
@@ -185,14 +188,12 @@ def _checked(field: str, choice: Any) -> Value:
         for known in CHOICES[field]:
             if format_value(choice).replace(" ", "") == str(known).replace(" ", ""):
                 return known
-    table = as_table(choice) if field in TABLES else None
-    if table and (field != "gain" or table[0] == 0):
+    table = TABLES[field][0](choice) if field in TABLES else None
+    if table:
         return table
     choices = ", ".join(repr(known) for known in CHOICES[field])
-    table_rule = ""
-    if field in TABLES:
-        table_rule = " or a table of finite numbers" + (", the first of them 0" if field == "gain" else "")
-    raise InvalidInputError(f"`{field}` of a convention must be one of {choices}{table_rule}, not {choice!r}")
+    rule = TABLES[field][1] if field in TABLES else ""
+    raise InvalidInputError(f"`{field}` of a convention must be one of {choices}{rule}, not {choice!r}")
 
 
 _TREC_EVAL = Convention(

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from fastndcg.catalog import CATALOG, RECORDS, Parameter, Record
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, nearest
-from fastndcg.texts import Value, as_float, as_table, format_call, parse_call, parse_value, split_list
+from fastndcg.texts import Value, as_float, as_gains, format_call, parse_call, parse_value, split_list
 
 Metrics: TypeAlias = "str | Metric | Iterable[str | Metric]"
 
@@ -152,11 +152,11 @@ def checked_gain(gain: Any, owner: str) -> Value:
     """A gain as 'linear', 'exp2' or a tuple of the gains of labels 0, 1, …, or an error."""
     if isinstance(gain, str) and gain in ("linear", "exp2"):
         return gain
-    table = as_table(gain)
-    if table is None or table[0] != 0:
+    table = as_gains(gain)
+    if table is None:
         raise InvalidInputError(
             f"`gain` of {owner} must be 'linear', 'exp2' or a table of the finite gains of labels 0, 1, 2, …, the "
-            f"first of them 0 (what is not relevant gains nothing), not {gain!r}"
+            f"first of them 0 (what is not relevant gains nothing) and none below the one before, not {gain!r}"
         )
     return table
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Set
+from itertools import pairwise
 from numbers import Real
 from typing import Any
 
@@ -111,6 +112,18 @@ def as_table(values: Any) -> tuple[float, ...] | None:
         return None
     finite = tuple(number for number in table if number is not None and math.isfinite(number))
     return finite if finite and len(finite) == len(table) else None
+
+
+def as_gains(values: Any) -> tuple[float, ...] | None:
+    """The gains of labels 0, 1, …: from 0, never falling, so that the best order is by label; None for others."""
+    table = as_table(values)
+    return table if table and table[0] == 0 and all(low <= high for low, high in pairwise(table)) else None
+
+
+def as_discounts(values: Any) -> tuple[float, ...] | None:
+    """The discounts of ranks 1, 2, …: never rising, never below 0, so that early ranks count most; None for others."""
+    table = as_table(values)
+    return table if table and table[-1] >= 0 and all(high >= low for high, low in pairwise(table)) else None
 
 
 def format_value(value: Value) -> str:

@@ -15,7 +15,7 @@ NAMES = [(text, r.name) for r in RECORDS for text in (r.name, *r.aliases, r.trec
 thresholds = st.one_of(st.integers(1, 2**60), st.floats(1e-300, 1e300))
 gains = st.one_of(
     st.sampled_from(["linear", "exp2"]),
-    st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=4).map(lambda rest: (0.0, *rest)),
+    st.lists(st.floats(0, allow_infinity=False), max_size=4).map(lambda rest: (0.0, *sorted(rest))),
 )
 values = {"threshold": thresholds, "positive": thresholds, "gain": gains}
 
