@@ -1,6 +1,6 @@
 """Every metric by its definition: the arithmetic written out, for the kernels and for the reference."""
 
-from math import inf, log2, nan
+from math import comb, fsum, inf, log2, nan
 
 import numpy as np
 import pytest
@@ -10,6 +10,12 @@ from fastndcg.catalog import CATALOG
 from fastndcg.rankings import Rankings
 
 EVALUATE = pytest.mark.parametrize("evaluate", [fn.evaluate, fn.reference.evaluate], ids=["kernels", "reference"])
+
+
+def exactly(value):
+    """The value up to the last digits of float64."""
+    return pytest.approx([value], rel=1e-14, abs=0, nan_ok=True)
+
 
 # record: metric, labels in rank order, labels that were judged and not retrieved, value
 DEFINITIONS = {
@@ -130,7 +136,7 @@ def test_is_what_the_definition_says(evaluate, metric, labels, unretrieved, expe
     pool = (labels + unretrieved, [0, len(labels) + len(unretrieved)])
     rankings = Rankings(labels, [-rank for rank in range(len(labels))], [0, len(labels)], pool=pool)
 
-    assert evaluate(rankings, metrics=metric)[metric] == pytest.approx([expected], rel=1e-15, nan_ok=True)
+    assert evaluate(rankings, metrics=metric)[metric] == exactly(expected)
 
 
 # metric, labels of the tie groups in rank order, value
@@ -178,7 +184,45 @@ def test_average_is_the_expectation_written_out(evaluate, metric, groups, expect
 
     result = evaluate(labels, scores, metric, offsets=[0, len(labels)], convention=convention)
 
-    assert result[metric] == pytest.approx([expected], rel=1e-14)
+    assert result[metric] == exactly(expected)
+
+
+# of so many equal scores so many are relevant, and so many ranks count
+LARGE_GROUPS = [
+    (3000, 1500, 1000),
+    (1000, 500, 1000),
+    (3000, 10, 7),
+    (3000, 2990, 20),
+    (100_000, 1, 1),
+    (100_000, 2, 5),
+]
+
+
+@pytest.mark.parametrize(("n", "n_relevant", "k"), LARGE_GROUPS)
+def test_chances_in_large_tie_groups_are_exact(n, n_relevant, k):
+    """Quotients of whole binomial coefficients: the kernels lose no digit of them among thousands of equal scores."""
+    n_most = min(k, n_relevant)
+    chance_of = [comb(n_relevant, x) * comb(n - n_relevant, k - x) / comb(n, k) for x in range(n_most + 1)]
+    chance_first = [comb(n - r, n_relevant - 1) / comb(n, n_relevant) for r in range(1, min(k, n - n_relevant + 1) + 1)]
+
+    def precisions(among, x):
+        """Expected sum of P@r over the ranks r = 1 … k of those of x relevant documents among so many."""
+        return x / among * fsum((1 + (r - 1) * (x - 1) / max(among - 1, 1)) / r for r in range(1, k + 1))
+
+    of_hits = fsum(chance_of[x] * precisions(k, x) / x for x in range(1, n_most + 1))
+    expected = {
+        f"Success@{k}": (comb(n, k) - comb(n - n_relevant, k)) / comb(n, k),
+        f"RR@{k}": fsum(chance / r for r, chance in enumerate(chance_first, 1)),
+        f"P@{k}": fsum(x * chance for x, chance in enumerate(chance_of)) / k,
+        f"AP@{k}": precisions(n, n_relevant) / n_relevant,
+    }
+    query = ([1] * n_relevant + [0] * (n - n_relevant), [0.5] * n)
+
+    result = fn.evaluate(*query, list(expected), groups=[n])
+    hits_only = fn.evaluate(*query, f"AP@{k}", groups=[n], convention="default(ap_denominator=n_hits)")
+
+    assert result.mean() == pytest.approx(expected, rel=1e-12, abs=0)
+    assert hits_only.means() == pytest.approx([of_hits], rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +243,7 @@ def test_tie_policy_places_the_relevant_document(evaluate, ties, expected):
 
     result = evaluate(rankings, metrics="RR", convention=f"default(ties={ties})")
 
-    assert result["RR"] == pytest.approx([expected], rel=1e-15)
+    assert result["RR"] == exactly(expected)
 
 
 @pytest.mark.parametrize("ties", ["id_descending", "id_ascending", "input"])
@@ -285,7 +329,7 @@ def test_textbook_values(evaluate, labels, metric, printed, expected):
     """Labels in rank order give the printed figure, and to full precision what its arithmetic gives."""
     value = evaluate([labels], [[5, 4, 3, 2, 1][: len(labels)]], metric)[metric]
 
-    assert value == pytest.approx([expected], rel=1e-14)
+    assert value == exactly(expected)
     assert value == pytest.approx([printed], abs=5.1e-6)
 
 
@@ -302,7 +346,7 @@ def test_the_ideal_comes_from_the_whole_pool(evaluate):
     rankings = Rankings([4, 0, 0, 0, 0], [5, 4, 3, 2, 1], [0, 5], pool=([4, 2, 2, 2, 1], [0, 5]))
     expected = (4 / log2(2)) / (4 / log2(2) + 2 / log2(3) + 2 / log2(4) + 2 / log2(5) + 1 / log2(6))
 
-    assert evaluate(rankings, metrics="nDCG")["nDCG"] == pytest.approx([expected], rel=1e-15)
+    assert evaluate(rankings, metrics="nDCG")["nDCG"] == exactly(expected)
     assert expected == pytest.approx(0.53262, abs=5e-6)
 
 
@@ -323,6 +367,9 @@ CHOSEN = [
     ("negative_labels=keep", "IDCG", [-1, 0, 2], [3, 2, 1], 2 / log2(2) + 0 / log2(3) - 1 / log2(4)),
     ("negative_labels=keep", "DCG(gain=exp2)", [-1, 0], [2, 1], (2**-1 - 1) / log2(2)),
     ("negative_labels=keep", "P@2", [-1, 1], [2, 1], 1 / 2),
+    ("negative_labels=keep,ties=best", "DCG", [0, -1, 2], [1, 1, 1], 2 / log2(2) + 0 / log2(3) - 1 / log2(4)),
+    ("negative_labels=keep,ties=worst", "DCG", [0, -1, 2], [1, 1, 1], -1 / log2(2) + 0 / log2(3) + 2 / log2(4)),
+    ("negative_labels=keep,ties=average", "DCG@1", [0, -1, 2], [1, 1, 1], (-1 + 0 + 2) / 3 / log2(2)),
     ("nan_scores=last", "RR", [1, 0], [nan, -inf], 1 / 2),
     ("nan_scores=last", "RR", [1, 0, 0], [nan, nan, 1], (1 / 2 + 1 / 3) / 2),
     ("score_dtype=as given", "RR", [1, 0], [1.0, 1.0 + 1e-9], 1 / 2),
@@ -346,7 +393,7 @@ def test_each_choice_of_a_convention(evaluate, choice, metric, labels, scores, e
     """Every field of a convention does what it says."""
     result = evaluate(labels, np.array(scores, "f8"), metric, groups=[len(labels)], convention=f"default({choice})")
 
-    assert result[metric] == pytest.approx([expected], rel=1e-15, nan_ok=True)
+    assert result[metric] == exactly(expected)
 
 
 @pytest.mark.parametrize(("unjudged", "expected"), [("nonrelevant", 1 / 3), ("removed", 1 / 2)])
@@ -357,7 +404,7 @@ def test_unjudged_documents_keep_their_rank_or_lose_it(evaluate, unjudged, expec
 
     result = evaluate(rankings, metrics="RR,num_ret", convention=f"default(unjudged={unjudged})")
 
-    assert result["RR"] == pytest.approx([expected], rel=1e-15)
+    assert result["RR"] == exactly(expected)
     assert result["num_ret"] == [{"nonrelevant": 3, "removed": 2}[unjudged]]
 
 

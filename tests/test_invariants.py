@@ -162,6 +162,13 @@ def test_the_best_order_scores_exactly_one(ties, order, data):
     assert set(values[0].tolist()) == {1.0}
 
 
+def test_rounding_lifts_no_value_above_one():
+    """0.1 + 0.2 + 0.3 is more than 0.3 + 0.2 + 0.1 in float64; with flat discounts both orders are ideal."""
+    assert 0.1 + 0.2 + 0.3 > 0.3 + 0.2 + 0.1
+
+    assert fn.evaluate([[0.1, 0.2, 0.3]], [[3, 2, 1]], "nDCG", convention="default(discount=[1,1,1])")["nDCG"] == [1.0]
+
+
 @cases.examples(60)
 @given(case=any_case, data=st.data(), ties=tie_policies)
 def test_values_stay_in_their_range(case, data, ties):
