@@ -65,10 +65,10 @@ def run_all(items: Iterable[Item], make_worker: Callable[[], Callable[[Item], No
             queue.close()
             errors.append(error)
 
-    helpers = []
+    helpers: list[_Helper] = []
     try:
         for _ in range(threads - 1):
-            helper = threading.Thread(target=work, name="fastndcg", daemon=True)
+            helper = _Helper(work)
             try:
                 helper.start()
             except RuntimeError:  # the interpreter is shutting down, or the system has no thread left
@@ -78,13 +78,34 @@ def run_all(items: Iterable[Item], make_worker: Callable[[], Callable[[Item], No
     finally:
         queue.close()
         for helper in helpers:
-            while helper.is_alive():
-                try:
-                    helper.join()
-                except BaseException as error:  # Ctrl-C while waiting: kept until no thread is left
-                    errors.append(error)
+            helper.wait(errors)
     if errors:
         raise errors[0]
+
+
+class _Helper(threading.Thread):
+    """A thread that can be waited for although Ctrl-C interrupts: before Python 3.13 `join` then takes it for ended."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        super().__init__(name="fastndcg", daemon=True)
+        self._work = work
+        self._ended = threading.Event()
+
+    def run(self) -> None:
+        try:
+            self._work()
+        finally:
+            self._ended.set()
+
+    def wait(self, errors: list[BaseException]) -> None:
+        """Wait to the end, and put aside what interrupts."""
+        while True:
+            try:
+                self._ended.wait()
+                self.join()
+                return
+            except BaseException as error:
+                errors.append(error)
 
 
 class _Queue(Iterator[Item]):
