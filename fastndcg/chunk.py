@@ -26,6 +26,7 @@ class Job(NamedTuple):
     rankings: Rankings
     metrics: tuple[Metric, ...]
     convention: Convention
+    depth: int  # the deepest rank that any metric looks at
     discounts: Discounts
     scores: Array  # those of the rankings, made up to one vector: kernels compare whole vectors
     strategy: int
@@ -89,7 +90,7 @@ class Chunk:
         out_labels = self._scratch.take("ideal labels", len(labels), "f8")
         above = self._scratch.take("ideal above", len(labels), "i4")
         out_offsets = self._scratch.take("ideal offsets", len(offsets), "i8")
-        ideal.best_order(labels, offsets, sizes, depth_of(self.job.metrics), out_labels, above, out_offsets)
+        ideal.best_order(labels, offsets, sizes, self.job.depth, out_labels, above, out_offsets)
         n = out_offsets[-1]
         return Hits(out_labels[:n], above[:n], above[:0], out_offsets)
 
@@ -127,8 +128,8 @@ class Chunk:
         offsets = self._scratch.take("hit offsets", len(found.offsets), "i8")
         counts = np.empty(2, "i8")
         hits = (documents, labels, above, tie_counts)
-        depth = depth_of(self.job.metrics)
-        rank(self.job.scores, rankings.offsets, self.first, found, depth, self.job.strategy, hits, offsets, counts)
+        job = self.job
+        rank(job.scores, rankings.offsets, self.first, found, job.depth, job.strategy, hits, offsets, counts)
         if counts[1]:
             rule = "not be NaN: find out where it comes from, or take convention.replace(nan_scores='last')"
             rankings.refuse("scores", np.isnan(rankings.scores), rule)

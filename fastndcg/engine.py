@@ -45,15 +45,10 @@ def run(
 
     Neither threads nor chunks nor strategy change a bit of the values.
     """
-    n_threads = checked_threads(threads)
     rankings = apply_convention(rankings, convention)
-    values = np.empty((len(metrics), rankings.n_queries))
-    discounts = discounts_of(convention.discount, deepest_rank(rankings, metrics))
-    scores = rankings.scores
-    if len(scores) < LANES:
-        scores = read_only(np.resize(np.append(scores, scores.dtype.type(0)), LANES))
-    job = Job(rankings, metrics, convention, discounts, scores, strategy, values)
+    job = job_of(rankings, metrics, convention, strategy)
     spans = cut(rankings, chunk_documents)
+    n_threads = checked_threads(threads) if threads is not None or rankings.n_documents >= SMALL else 1
     tied: list[int] = []
 
     def make_worker() -> Callable[[tuple[int, int]], None]:
@@ -68,9 +63,20 @@ def run(
 
     run_all(spans, make_worker, 1 if rankings.n_documents < SMALL else min(n_threads, len(spans)))
     if undefined is not None:
-        values[:, undefined] = np.nan
+        job.values[:, undefined] = np.nan
     settle_undefined(job)
-    return Evaluated(values.T, sum(tied))
+    return Evaluated(job.values.T, sum(tied))
+
+
+def job_of(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention, strategy: int) -> Job:
+    """What the chunks share, with room for their values."""
+    depth = depth_of(metrics)
+    scores = rankings.scores
+    if len(scores) < LANES:
+        scores = read_only(np.resize(np.append(scores, scores.dtype.type(0)), LANES))
+    discounts = discounts_of(convention.discount, min(depth, rankings.longest()))
+    values = np.empty((len(metrics), rankings.n_queries))
+    return Job(rankings, metrics, convention, depth, discounts, scores, strategy, values)
 
 
 def cut(rankings: Rankings, chunk_documents: int) -> list[tuple[int, int]]:
@@ -114,14 +120,6 @@ def without_unjudged(rankings: Rankings, judged: Array) -> Rankings:
         judged=None,
         tie_keys=None if rankings.tie_keys is None else rankings.tie_keys[judged],
     )
-
-
-def deepest_rank(rankings: Rankings, metrics: tuple[Metric, ...]) -> int:
-    """How far discounts are needed."""
-    longest = 0
-    for offsets in (rankings.offsets, *([] if rankings.pool is None else [rankings.pool[1]])):
-        longest = max(longest, int(np.diff(offsets).max(initial=0)))
-    return min(depth_of(metrics), longest)
 
 
 def settle_undefined(job: Job) -> None:

@@ -6,7 +6,7 @@ import math
 import operator
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from fastndcg.catalog import CATALOG, RECORDS, Parameter, Record
@@ -51,6 +51,7 @@ class Metric:
     name: str
     parameters: tuple[tuple[str, Value], ...]
     k: int | None
+    _values: dict[str, Any] = field(compare=False)  # every parameter's, the defaults among them
 
     def __init__(self, name: str, k: int | None = None, **parameters: Any) -> None:
         record = _record_of(name)
@@ -59,6 +60,7 @@ class Metric:
         object.__setattr__(self, "name", record.name)
         object.__setattr__(self, "parameters", kept)
         object.__setattr__(self, "k", None if k is None else checked_cutoff(k, record.name))
+        object.__setattr__(self, "_values", {p.name: p.default for p in record.parameters} | given)
 
     @classmethod
     def parse(cls, text: str) -> Metric:
@@ -77,8 +79,7 @@ class Metric:
 
     def get(self, parameter: str) -> Any:
         """The value of a parameter, its default where none was given, None where the metric has no such one."""
-        defaults = {p.name: p.default for p in self.record.parameters}
-        return dict(self.parameters).get(parameter, defaults.get(parameter))
+        return self._values.get(parameter)
 
     @property
     def trec_name(self) -> str:

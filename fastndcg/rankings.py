@@ -94,6 +94,11 @@ class Rankings:
         """How many documents there are in all queries."""
         return len(self.labels)
 
+    def longest(self) -> int:
+        """How many documents the longest query has, retrieved or in the pool."""
+        both = (self.offsets,) if self.pool is None else (self.offsets, self.pool[1])
+        return max(int((offsets[1:] - offsets[:-1]).max(initial=0)) for offsets in both)
+
     def replace(self, **arrays: Any) -> Rankings:
         """Make the same rankings with other arrays."""
         kept = {name: getattr(self, name) for name in self.__slots__ if not name.startswith("_")}
