@@ -29,6 +29,12 @@ def first_relevant(hit_above, hit_labels, start, stop, rel):
 
 
 @kernel
+def next_chance(chance, n_left, n_inside):
+    """The chance that the first of `n_inside` relevant documents is at the next rank, of `n_left` from this one on."""
+    return chance * ((n_left - n_inside) / (n_left - 1)) if n_left > 1 else 0.0
+
+
+@kernel
 def reciprocal_rank(hit_above, hit_ties, hit_labels, hit_offsets, rel, k, out):
     """Expected 1 / rank of the first relevant document, 0 if it is below rank k."""
     for q in range(out.shape[0]):
@@ -36,28 +42,26 @@ def reciprocal_rank(hit_above, hit_ties, hit_labels, hit_offsets, rel, k, out):
         h, n_inside = first_relevant(hit_above, hit_labels, hit_offsets[q], stop, rel)
         total = 0.0
         if h < stop:
-            n_left = hit_ties[h]
-            chance = n_inside / n_left  # that the first relevant one is at this rank
-            for r in range(hit_above[h] + 1, min(hit_above[h] + hit_ties[h] - n_inside + 1, k) + 1):
+            last = min(hit_above[h] + hit_ties[h] - n_inside + 1, k)
+            chance = n_inside / hit_ties[h]
+            for r in range(hit_above[h] + 1, last + 1):
                 total += chance / r
-                if n_left > 1:
-                    chance *= (n_left - n_inside) / (n_left - 1)
-                n_left -= 1
+                chance = next_chance(chance, hit_above[h] + hit_ties[h] - r + 1, n_inside)
         out[q] = total
 
 
 @kernel
 def success(hit_above, hit_ties, hit_labels, hit_offsets, rel, k, out):
-    """Chance that a relevant document is in the first k ranks: hypergeometric where a tie group straddles k."""
+    """Chance that a relevant document is in the first k ranks; 1 less the chance of none would lose its digits."""
     for q in range(out.shape[0]):
         stop = hit_offsets[q + 1]
         h, n_inside = first_relevant(hit_above, hit_labels, hit_offsets[q], stop, rel)
-        if h == stop or hit_above[h] >= k:
-            out[q] = 0.0
-            continue
-        ties = hit_ties[h]
-        slots = min(k - hit_above[h], ties)
-        missed = 1.0
-        for i in range(min(slots, n_inside)):
-            missed *= (ties - max(slots, n_inside) - i) / (ties - i)
-        out[q] = 1.0 - max(missed, 0.0)
+        total = 0.0
+        if h < stop and hit_above[h] + hit_ties[h] - n_inside < k:
+            total = 1.0
+        elif h < stop:
+            chance = n_inside / hit_ties[h]
+            for r in range(hit_above[h] + 1, k + 1):
+                total += chance
+                chance = next_chance(chance, hit_above[h] + hit_ties[h] - r + 1, n_inside)
+        out[q] = min(total, 1.0)
