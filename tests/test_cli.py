@@ -1,6 +1,7 @@
 """The command line: what it prints in each format, what it refuses, and how it ends."""
 
 import csv
+import errno
 import io
 import json
 import os
@@ -8,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from math import log2
 from pathlib import Path
 
@@ -460,10 +462,23 @@ def test_interrupt_ends_without_a_traceback(files):
     os.mkfifo("pipe.run")  # reading it waits, so the signal comes in the middle of the work
     line = [sys.executable, "-m", "fastndcg", "evaluate", "qrels.txt", "pipe.run"]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with process, open("pipe.run", "wb"):  # opens when the other side does
+    with process:
+        writing_end = open_when_read("pipe.run", process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
+        os.close(writing_end)
     assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def open_when_read(pipe, process):
+    """The writing end of a named pipe, as soon as the process reads the other; fails if the process has ended."""
+    while True:
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            assert error.errno == errno.ENXIO
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
 
 
 def test_terminal_without_unicode_gets_the_rest(files):
