@@ -17,7 +17,8 @@ def shared(*parts):
     """The path of a shared file or folder; the test is skipped where it is absent."""
     path = FOLDER.joinpath(*parts)
     if not path.exists():
-        pytest.skip(f"{path} is absent: put the folder `shared` beside the repository, or set FASTNDCG_SHARED")
+        absent = path if FOLDER.exists() else FOLDER
+        pytest.skip(f"{absent} is absent: put the folder `shared` beside the repository, or set FASTNDCG_SHARED")
     return path
 
 
