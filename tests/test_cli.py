@@ -1,7 +1,7 @@
 """The command line: what it prints in each format, what it refuses, and how it ends."""
 
-import csv
 import contextlib
+import csv
 import io
 import json
 import os
