@@ -45,7 +45,8 @@ def gains_of(chunk: Chunk, metric: Metric, name: str, hits: Hits) -> Array:
     chosen = gain_of(metric, chunk.job.convention)
     rel = -np.inf if metric.get("rel") is None else float(metric.get("rel"))
     labels = hits.labels
-    if chosen == "linear" and rel == -np.inf:
+    discount = float(chunk.job.discounts.values[1])
+    if chosen == "linear" and rel == -np.inf and discount <= 1:
         return labels
 
     def make(out: Array) -> None:
@@ -55,7 +56,7 @@ def gains_of(chunk: Chunk, metric: Metric, name: str, hits: Hits) -> Array:
             gain.exp2_gains(labels, rel, out)
         else:
             gain.table_gains(labels, np.array(chosen), rel, out)
-        check_sums(out, hits.offsets, metric, chunk.job.rankings, chunk.first)
+        check_sums(out, hits.offsets, discount, metric, chunk.job.rankings, chunk.first)
 
     return chunk.once((name, chosen, rel), len(labels), make)
 

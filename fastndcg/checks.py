@@ -44,13 +44,17 @@ def check_labels(
                 refuse(labels % 1 != 0, "be whole for a table of gains: round the labels, or take gain linear")
 
 
-def check_sums(gains: Array, offsets: Array, metric: Metric, rankings: Rankings, first: int) -> None:
-    """Refuse gains that may add up beyond float64 in a query; the first of them is query `first` of the rankings."""
-    if not gains.max(initial=0.0) > np.finfo("f8").max / LONGEST_QUERY:
+def check_sums(gains: Array, offsets: Array, discount: float, metric: Metric, rankings: Rankings, first: int) -> None:
+    """
+    Refuse gains that may add up beyond float64 in a query, or may where each counts `discount` times.
+
+    The first query of these is query `first` of the rankings.
+    """
+    if not gains.max(initial=0.0) > np.finfo("f8").max / LONGEST_QUERY / max(discount, 1.0):
         return
     with np.errstate(over="ignore"):
         for query, (start, stop) in enumerate(pairwise(offsets.tolist()), first):
-            if not np.isfinite(gains[start:stop].sum()):
+            if not np.isfinite(gains[start:stop].sum() * max(discount, 1.0)):
                 raise InvalidInputError(
                     f"gains of {metric} must add up within float64, but those of {rankings.query_name(query)} do not; "
                     "take gain linear, or rescale the labels"

@@ -59,7 +59,7 @@ class Convention:
     nan_scores : {'raise', 'last'}
         NaN scores: an error, or ranked below every other, tied with one another.
     score_dtype : {'as given', 'float32'}
-        Whether scores are rounded to float32 before they are compared.
+        Whether scores are rounded to float32 before they are compared; whole numbers beyond 2**53 are not.
     ap_denominator : {'n_relevant', 'min(k, n_relevant)', 'n_hits'}
         What AP@k divides by.
     precision_denominator : {'k', 'min(k, n_retrieved)'}

@@ -177,7 +177,7 @@ def precision(
     Returns
     -------
     (n_queries,) float64 array
-        From 0 to 1; NaN without k for a query without documents, unless the convention says otherwise.
+        From 0 to 1; 0 without k for a query without documents.
 
     References
     ----------

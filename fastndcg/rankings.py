@@ -38,7 +38,7 @@ class Rankings:
     offsets : (n_queries + 1,) int array
         Where queries begin and end.
     judged : (n_documents,) bool array, optional
-        Which documents have a judgment. By default all.
+        Which documents have a judgment; the label of the others is 0. By default all.
     pool : ((n_judged,) array of labels, (n_queries + 1,) int array of offsets), optional
         All judged labels of each query, retrieved or not. By default the labels given.
     tie_keys : (n_documents,) int array, optional
@@ -75,7 +75,6 @@ class Rankings:
         self.scores = as_scores(scores, "scores")
         _same_length(self.scores, "scores", len(self.labels), "labels")
         self.offsets = as_offsets(offsets, "offsets", len(self.labels))
-        self.judged = None if judged is None else _as_mask(judged, len(self.labels))
         self.tie_keys = None if tie_keys is None else as_whole_numbers(tie_keys, "tie_keys")
         if self.tie_keys is not None:
             _same_length(self.tie_keys, "tie_keys", len(self.labels), "labels")
@@ -83,6 +82,10 @@ class Rankings:
         self.query_ids = None if query_ids is None else read_only(as_array(query_ids, "query_ids"))
         if self.query_ids is not None:
             _same_length(self.query_ids, "query_ids", self.n_queries, "offsets,")
+        self.judged = None if judged is None else _as_mask(judged, len(self.labels))
+        if self.judged is not None and (self.labels[~self.judged] != 0).any():
+            rule = "be 0 where `judged` is False: an unjudged document has no label"
+            self.refuse("labels", (self.labels != 0) & ~self.judged, rule)
 
     @property
     def n_queries(self) -> int:
@@ -291,6 +294,8 @@ def _same_length(array: Array, name: str, length: int, other: str) -> None:
 
 def _as_mask(judged: npt.ArrayLike, n_documents: int) -> Array:
     mask = np.ascontiguousarray(as_array(judged, "judged"))
+    if not mask.size:
+        mask = mask.astype(bool)
     if mask.dtype != np.bool_:
         raise InvalidTypeError(f"`judged` must hold bools, but its dtype is {mask.dtype}")
     _same_length(mask, "judged", n_documents, "labels")

@@ -130,11 +130,11 @@ def n_relevant_retrieved(labels: list[float], judged: list[float], asked: Asked)
 
 
 def precision(labels: list[float], judged: list[float], asked: Asked) -> float:
-    """Relevant documents among the first k, over k; over the number retrieved if there is no k."""
+    """Relevant documents among the first k, over k; over the number retrieved if there is no k, 0 if that is 0."""
     denominator = len(labels) if asked.k is None else asked.k
     if asked.precision_denominator == "min(k, n_retrieved)":
         denominator = min(denominator, len(labels))
-    return n_relevant_retrieved(labels, judged, asked) / denominator if denominator else math.nan
+    return n_relevant_retrieved(labels, judged, asked) / denominator if denominator else 0
 
 
 def recall(labels: list[float], judged: list[float], asked: Asked) -> float:
@@ -146,7 +146,8 @@ def recall(labels: list[float], judged: list[float], asked: Asked) -> float:
 def f_score(labels: list[float], judged: list[float], asked: Asked) -> float:
     """(1 + beta²) · P · R / (beta² · P + R); 0 where nothing relevant is found."""
     p, r = precision(labels, judged, asked), recall(labels, judged, asked)
-    return (1 + asked.beta**2) * p * r / (asked.beta**2 * p + r) if r > 0 else r
+    share = 1 / (1 + asked.beta * asked.beta)  # of precision; as numerator and denominator by 1 + beta²
+    return p * r / ((1 - share) * p + share * r) if r > 0 else r
 
 
 def r_precision(labels: list[float], judged: list[float], asked: Asked) -> float:
@@ -301,7 +302,7 @@ def asked_of(metric: Metric, convention: Convention) -> Asked:
             return 0.0
         if isinstance(chosen, tuple):
             return chosen[int(label)]
-        return label if chosen == "linear" else 2.0**label - 1
+        return label if chosen == "linear" else 2.0**label - 1 if abs(label) >= 1 else math.expm1(label * math.log(2))
 
     def discount(rank: int) -> float:
         table = convention.discount

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -87,8 +86,7 @@ class Results:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __iter__(self) -> Iterator[Metric]:
-        return iter(self.metrics)
+    __iter__ = None  # over queries or over metrics? `query_ids` and `metrics` say which
 
     def mean(self) -> dict[str, float]:
         """Each metric's mean over the queries for which it is defined; NaN where there are none."""

@@ -137,14 +137,14 @@ def optional_packages_wait(root: Path) -> Iterator[str]:
 
 
 def kernels_look_alike(root: Path) -> Iterator[str]:
-    """Every kernel wears the one decorator, has a docstring, and its `out…` parameters last."""
+    """Every kernel, and every part of one, wears its decorator, has a docstring, and its `out…` parameters last."""
     for file in files(root, "fastndcg/kernels"):
         if file.path.name in NO_KERNELS:
             continue
         for function in (node for node in file.tree.body if isinstance(node, Function)):
             place = f"{file.name}:{function.lineno}: kernel {function.name}"
-            if [ast.unparse(decorator) for decorator in function.decorator_list] != ["kernel"]:
-                yield f"{place} must wear @kernel and nothing else"
+            if [ast.unparse(decorator) for decorator in function.decorator_list] not in (["kernel"], ["part"]):
+                yield f"{place} must wear @kernel or @part and nothing else"
             if not ast.get_docstring(function):
                 yield f"{place} must have a docstring"
             out = [argument.arg.startswith("out") for argument in function.args.args]

@@ -238,3 +238,11 @@ def test_long_texts_are_read_in_linear_time():
     for text in ("a" + " " * 50_000 + "(", "ndcg(gain=" + "[" * 5_000 + "])", "p(rel=" + "1" * 5_000 + ")"):
         with pytest.raises(fn.InvalidInputError):
             fn.Metric.parse(text)
+
+
+def test_discounts_that_lift_gains_beyond_float64():
+    """A table of huge discounts is refused where the sum it leads to is."""
+    convention = fn.conventions["default"].replace(discount=(1e308, 1e308))
+    with pytest.raises(fn.InvalidInputError, match="must add up within float64"):
+        fn.dcg([2.0**52, 1.0], [2, 1], [0, 2], convention=convention)
+    assert fn.ndcg([0.5, 0.25], [2, 1], [0, 2], convention=convention).tolist() == [1.0]

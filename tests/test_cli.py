@@ -120,16 +120,16 @@ class TestEvaluate:
         assert found["runs"] == [
             {
                 "run": "tied",
-                "mean": {"RR": (1 / 2 + 3 / 4 + 0) / 3, "P": 1 / 2},
+                "mean": {"RR": (1 / 2 + 3 / 4 + 0) / 3, "P": (1 / 2 + 1 / 2 + 0) / 3},
                 "n_queries": 3,
-                "n_undefined": {"RR": 0, "P": 1},
+                "n_undefined": {"RR": 0, "P": 0},
                 "n_tied": 1,
                 "n_missing_in_run": 1,
                 "n_missing_in_qrels": 1,
                 "per_query": {
                     "q2": {"RR": 1 / 2, "P": 1 / 2},
                     "q1": {"RR": 3 / 4, "P": 1 / 2},
-                    "q3": {"RR": 0.0, "P": None},  # nothing retrieved: no precision, and null in JSON
+                    "q3": {"RR": 0.0, "P": 0.0},  # nothing retrieved
                 },
             }
         ]
@@ -143,12 +143,12 @@ class TestEvaluate:
         ]  # fmt: skip
         q1 = 2 * (1 + 1 / log2(3)) / 2 / (2 + 1 / log2(3))
         assert float(tied["nDCG@2"]) == pytest.approx((q1 + 1 / log2(3) + 0) / 3, rel=1e-15)
-        assert [tied[name] for name in list(tied)[3:]] == ["3", "1", "1", "1", "1", "default"]
+        assert [tied[name] for name in list(tied)[3:]] == ["3", "0", "1", "1", "1", "default"]
 
     def test_csv_has_a_row_a_query(self, files, run):
-        """With --per-query CSV has one row a query of each run, nan where there is no value."""
+        """With --per-query CSV has one row a query of each run."""
         _, out, _ = run("evaluate", "qrels.txt", "tied.run", "-m", "rr,p", "--format", "csv", "--per-query")
-        assert out == "run,query,RR,P\ntied,q2,0.5,0.5\ntied,q1,0.75,0.5\ntied,q3,0.0,nan\n"
+        assert out == "run,query,RR,P\ntied,q2,0.5,0.5\ntied,q1,0.75,0.5\ntied,q3,0.0,0.0\n"
 
     def test_output_goes_to_a_file(self, files, run):
         """-o writes what would have been printed, prints nothing, and leaves nothing else behind."""

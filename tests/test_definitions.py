@@ -75,7 +75,7 @@ DEFINITIONS = {
         ("P", [1, 0, 1], [1, 1], 2 / 3),
         ("P(rel=2)@2", [1, 2], [], 1 / 2),
         ("P@2", [], [1], 0 / 2),
-        ("P", [], [1], nan),
+        ("P", [], [1], 0.0),
     ],
     "R": [
         ("R@2", [1, 0, 1], [], 1 / 2),
@@ -445,3 +445,13 @@ def test_negative_labels_are_an_error_in_arrays_and_zero_in_qrels(evaluate):
         evaluate([1, -1], [1, 2], "RR", groups=[2])
 
     assert evaluate({"a": {"x": 1, "y": -1}}, {"a": {"x": 1, "y": 2}}, "RR")["RR"] == [1 / 2]
+
+
+@EVALUATE
+def test_numbers_at_the_edge_of_float64(evaluate):
+    """Labels near 0 keep their exp2 gain, and F its limits, recall and precision, where beta² leaves float64."""
+    tiny = evaluate([1e-20, 0.0], [1, 2], "ndcg(gain=exp2)", offsets=[0, 2])
+    assert tiny.values == pytest.approx((1 / log2(3)) / (1 / log2(2)), rel=1e-15)
+    ranked = [1, 0, 1, 1], [4, 3, 2, 1]
+    assert evaluate(*ranked, fn.F(beta=1e200) @ 2, offsets=[0, 4]).values == pytest.approx(1 / 3, rel=1e-15)
+    assert evaluate(*ranked, fn.F(beta=1e-200) @ 2, offsets=[0, 4]).values == pytest.approx(1 / 2, rel=1e-15)

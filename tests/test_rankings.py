@@ -164,3 +164,10 @@ def test_bad_label_of_the_pool_has_its_place():
     rankings = fn.Rankings([1, 0], [1, 2], [0, 1, 2], pool=([1, 0, -1], [0, 1, 3]), query_ids=["a", "b"])
     with pytest.raises(fn.InvalidInputError, match=r"`pool` must not be negative, but pool\[2\] \(query b\) is -1"):
         fn.evaluate(rankings, metrics="ndcg")
+
+
+def test_unjudged_documents_have_no_label():
+    """A label above 0 on a document that nobody judged is refused with its place; an empty mask is one."""
+    with pytest.raises(fn.InvalidInputError, match=r"`labels` must be 0 where `judged` is False, but labels\[1\]"):
+        fn.Rankings([1, 3], [1.0, 2.0], [0, 2], judged=[True, False])
+    assert fn.Rankings([], [], [0], judged=[]).judged.dtype == bool

@@ -15,7 +15,7 @@ def test_values_and_columns():
     """One row a query and one float64 column a metric, by text, alias or value."""
     assert RESULT.values.shape == (3, 3)
     assert RESULT.values.dtype == np.float64
-    assert RESULT.metrics == tuple(RESULT) == (fn.nDCG @ 2, fn.RR, fn.num_rel)
+    assert RESULT.metrics == (fn.nDCG @ 2, fn.RR, fn.num_rel)
     assert len(RESULT) == 3
     for name in ("rr", "RR", "mrr", "recip_rank", fn.RR):
         assert RESULT[name].tolist() == pytest.approx([1, 0, (1 + 1 / 2 + 1 / 3) / 3], rel=1e-15)
@@ -120,7 +120,7 @@ def test_pandas(name):
     assert isinstance(frame, pandas.DataFrame)
     assert frame.index.tolist() == RESULTS[name].query_ids.tolist()
     assert frame.index.name == "query"
-    assert frame.columns.tolist() == [str(metric) for metric in RESULTS[name]]
+    assert frame.columns.tolist() == [str(metric) for metric in RESULTS[name].metrics]
     np.testing.assert_array_equal(frame.to_numpy(), RESULTS[name].values)
 
 
@@ -131,9 +131,9 @@ def test_polars_and_arrow(name, package, method):
     pytest.importorskip(package)
     table = getattr(RESULTS[name], method)()
     columns = table.to_dict(as_series=False) if package == "polars" else table.to_pydict()
-    assert list(columns) == ["query", *map(str, RESULTS[name])]
+    assert list(columns) == ["query", *map(str, RESULTS[name].metrics)]
     assert columns["query"] == RESULTS[name].query_ids.tolist()
-    for metric in RESULTS[name]:
+    for metric in RESULTS[name].metrics:
         np.testing.assert_array_equal(columns[str(metric)], RESULTS[name][metric])
 
 

@@ -15,7 +15,7 @@ out_extremes   (3,)                float64: lowest label, highest label, how man
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.vectors import WIDE, lowest_bit, nonzero
 
 
@@ -59,7 +59,7 @@ def collect(labels, offsets, first, floor, out_candidates, out_extremes):
     out_extremes[2] = n_nan
 
 
-@kernel
+@part
 def mark(labels, block, stop):
     """A mask of the labels that are not 0, of the sixty-four from `block` on or as many as there are up to `stop`."""
     if block + WIDE <= stop:

@@ -11,10 +11,10 @@ rel                   a document is relevant if its label is at least this
 out                   (n_queries,)      float64
 """
 
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.jit import kernel, part
 
 
-@kernel
+@part
 def first_relevant(hit_above, hit_labels, start, stop, rel):
     """The first relevant hit of one query, and how many relevant ones its tie group has."""
     h = start
@@ -28,7 +28,7 @@ def first_relevant(hit_above, hit_labels, start, stop, rel):
     return h, n_inside
 
 
-@kernel
+@part
 def next_chance(chance, n_left, n_inside):
     """The chance that the first of `n_inside` relevant documents is at the next rank, of `n_left` from this one on."""
     return chance * ((n_left - n_inside) / (n_left - 1)) if n_left > 1 else 0.0

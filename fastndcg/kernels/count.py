@@ -8,11 +8,11 @@ out_hits      see rank.py; this query's begin at `n_hits`
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.jit import part
 from fastndcg.kernels.vectors import LANES, compare, missing, popcount
 
 
-@kernel
+@part
 def count_hits(scores, start, stop, candidates, c, n_candidates, near, depth, n_hits, out_hits):
     """Hits among the candidates from `c` on; says how many, and whether documents that tie have different labels."""
     documents, labels = candidates[:2]
@@ -24,7 +24,7 @@ def count_hits(scores, start, stop, candidates, c, n_candidates, near, depth, n_
     return place_near(scores, start, stop, near, n_candidates, depth, n_hits, out_hits)
 
 
-@kernel
+@part
 def place_near(scores, start, stop, near, n_near, depth, n_hits, out_hits):
     """
     Hits among the near candidates; says how many, and whether documents that tie have different labels.
@@ -55,7 +55,7 @@ def place_near(scores, start, stop, near, n_near, depth, n_hits, out_hits):
     return n_new, mixed
 
 
-@kernel
+@part
 def count_around(scores, start, tail, tail_block, tail_lanes, score):
     """How many documents score higher, and how many the same."""
     above = 0
@@ -68,7 +68,7 @@ def count_around(scores, start, tail, tail_block, tail_lanes, score):
     return above + popcount(higher & tail_lanes), ties + popcount(same & tail_lanes)
 
 
-@kernel
+@part
 def has_nan(scores, start, stop):
     """Whether a score is NaN."""
     tail, tail_block, tail_lanes = find_tail(scores, start, stop)
@@ -78,7 +78,7 @@ def has_nan(scores, start, stop):
     return found != 0
 
 
-@kernel
+@part
 def find_tail(scores, start, stop):
     """
     Where whole blocks end, and the block and lanes that hold the rest.
@@ -90,7 +90,7 @@ def find_tail(scores, start, stop):
     return tail, block, lanes_between(tail - block, stop - block)
 
 
-@kernel
+@part
 def lanes_between(begin, end):
     """The mask of lanes `begin` up to `end`."""
     return (np.uint64(1) << np.uint64(end)) - (np.uint64(1) << np.uint64(begin))

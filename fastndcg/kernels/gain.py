@@ -16,7 +16,7 @@ out                   (n_queries,)      float64
 
 import math
 
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.jit import kernel, part
 
 
 @kernel
@@ -28,9 +28,15 @@ def linear_gains(labels, rel, out):
 
 @kernel
 def exp2_gains(labels, rel, out):
-    """2^label − 1, 0 below `rel`."""
+    """2^label − 1, 0 below `rel`; for fractions by `expm1`, which keeps the digits that the difference loses."""
     for h in range(out.shape[0]):
-        out[h] = 2.0 ** labels[h] - 1.0 if labels[h] >= rel else 0.0
+        label = labels[h]
+        if label < rel:
+            out[h] = 0.0
+        elif abs(label) < 1.0:
+            out[h] = math.expm1(label * math.log(2.0))
+        else:
+            out[h] = 2.0**label - 1.0
 
 
 @kernel
@@ -59,7 +65,7 @@ def add_up(discounts, out_sums, out_rests):
         out_rests[r] = rest
 
 
-@kernel
+@part
 def discounted(
     hit_above, hit_ties, hit_gains, start, stop, discounts, discount_sums, discount_rests, k
 ):  # fmt: skip
@@ -110,7 +116,7 @@ def dcg(hit_above, hit_ties, hit_gains, hit_offsets, discounts, discount_sums, d
         )  # fmt: skip
 
 
-@kernel
+@part
 def ideal(ideal_above, ideal_gains, start, stop, discounts, k):
     """DCG@k of one query's best order."""
     total = 0.0

@@ -8,11 +8,11 @@ out_hits      see rank.py; this query's begin at `n_hits`
 """
 
 from fastndcg.kernels.count import count_around, find_tail
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.jit import part
 from fastndcg.kernels.sorting import sort_descending
 
 
-@kernel
+@part
 def sort_hits(scores, start, stop, candidates, c, n_candidates, order, levels, counting, depth, n_hits, out_hits):
     """Hits among the candidates from `c` on; says how many, and whether documents that tie have different labels."""
     documents = candidates[0][c : c + n_candidates]
@@ -27,7 +27,7 @@ def sort_hits(scores, start, stop, candidates, c, n_candidates, order, levels, c
     return emit(documents, labels, order, levels, depth, n_hits, out_hits)
 
 
-@kernel
+@part
 def order_candidates(scores, start, documents, labels, order):
     """Put the candidates in rank order."""
     keys, places, spare = order
@@ -42,7 +42,7 @@ def order_candidates(scores, start, documents, labels, order):
     sort_descending(keys, spare, places[:n])
 
 
-@kernel
+@part
 def find_levels(order, n_candidates, out_levels):
     """The distinct scores of ordered candidates, falling; says how many they are."""
     keys, places, _ = order
@@ -55,7 +55,7 @@ def find_levels(order, n_candidates, out_levels):
     return n_levels
 
 
-@kernel
+@part
 def count_levels(scores, start, stop, levels, n_levels, out_above, out_ties):
     """For each level, the documents above it and at it, by comparing all of them."""
     tail, tail_block, tail_lanes = find_tail(scores, start, stop)
@@ -63,7 +63,7 @@ def count_levels(scores, start, stop, levels, n_levels, out_above, out_ties):
         out_above[i], out_ties[i] = count_around(scores, start, tail, tail_block, tail_lanes, levels[i])
 
 
-@kernel
+@part
 def search_levels(scores, start, stop, levels, n_levels, out_above, out_ties):
     """For each level, the documents above it and at it, by binary search of every document among the levels."""
     out_above[: n_levels + 1] = 0
@@ -87,7 +87,7 @@ def search_levels(scores, start, stop, levels, n_levels, out_above, out_ties):
         out_above[level] += out_above[level - 1]
 
 
-@kernel
+@part
 def emit(documents, labels, order, levels, depth, n_hits, out_hits):
     """Write one query's hits; says how many, and whether documents that tie have different labels."""
     keys, places, _ = order

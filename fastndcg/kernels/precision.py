@@ -16,10 +16,10 @@ out                   (n_queries,)      float64
 
 import math
 
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.jit import kernel, part
 
 
-@kernel
+@part
 def found(hit_above, hit_ties, hit_labels, start, stop, rel, k):
     """Expected number of relevant documents in one query's first k ranks. Only the last group can straddle k."""
     n_inside = 0
@@ -39,10 +39,10 @@ def found(hit_above, hit_ties, hit_labels, start, stop, rel, k):
 
 @kernel
 def precision(hit_above, hit_ties, hit_labels, hit_offsets, rel, precision_denominators, k, out):
-    """Share of the first k ranks that is relevant."""
+    """Share of the first k ranks that is relevant, 0 where there are none."""
     for q in range(out.shape[0]):
         n_found = found(hit_above, hit_ties, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, k)
-        out[q] = n_found / precision_denominators[q] if precision_denominators[q] > 0 else math.nan
+        out[q] = n_found / precision_denominators[q] if n_found > 0 else 0.0
 
 
 @kernel
@@ -56,10 +56,13 @@ def recall(hit_above, hit_ties, hit_labels, hit_offsets, rel, n_relevant, k, out
 @kernel
 def f_score(hit_above, hit_ties, hit_labels, hit_offsets, rel, beta, n_relevant, precision_denominators, k, out):
     """Weighted harmonic mean of precision and recall, which is linear in the number found."""
+    share = 1.0 / (1.0 + beta * beta)  # of precision; as the textbook's fraction divided by 1 + beta²
     for q in range(out.shape[0]):
         n_found = found(hit_above, hit_ties, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, k)
-        denominator = beta * beta * n_relevant[q] + precision_denominators[q]
-        out[q] = (1.0 + beta * beta) * n_found / denominator if n_relevant[q] > 0 else math.nan
+        if n_found > 0.0:
+            out[q] = n_found / ((1.0 - share) * n_relevant[q] + share * precision_denominators[q])
+        else:
+            out[q] = 0.0 if n_relevant[q] > 0 else math.nan
 
 
 @kernel
@@ -71,7 +74,7 @@ def r_precision(hit_above, hit_ties, hit_labels, hit_offsets, rel, n_relevant, k
         out[q] = n_found / cut if cut > 0 else math.nan
 
 
-@kernel
+@part
 def group_of(hit_above, hit_labels, h, stop, rel):
     """The end of the tie group that begins at hit `h`, and how many of its hits are relevant."""
     end = h
@@ -82,7 +85,7 @@ def group_of(hit_above, hit_labels, h, stop, rel):
     return end, n_relevant
 
 
-@kernel
+@part
 def precisions(above, ties, last, n_inside, n_before):
     """
     Expected sum of P@r over the relevant documents at ranks r = `above` + 1 … `last` of one group.
@@ -137,7 +140,7 @@ def average_precision_of_hits(hit_above, hit_ties, hit_labels, hit_offsets, rel,
         out[q] = value if n_relevant[q] > 0 else math.nan
 
 
-@kernel
+@part
 def straddling(above, ties, k, n_inside, n_before, total):
     """
     Expected mean of the precisions in the first k ranks, where a tie group goes on below k.

@@ -22,7 +22,7 @@ out_counts   (2,)                   int64: queries in which equal scores have di
 import numpy as np
 
 from fastndcg.kernels.count import count_hits, has_nan
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.levels import sort_hits
 from fastndcg.kernels.select import MOST_SURVIVORS, SELECT_DEPTH, select_hits
 from fastndcg.kernels.vectors import LANES
@@ -71,7 +71,7 @@ def rank(scores, offsets, first, candidates, depth, strategy, out_hits, out_offs
         out_counts[0] += mixed
 
 
-@kernel
+@part
 def choose(n_documents, n_candidates, depth):
     """The cheapest way, by the work of each in units of one document looked at."""
     if n_candidates <= 8:

@@ -10,14 +10,14 @@ out_hits      see rank.py; this query's begin at `n_hits`
 import numpy as np
 
 from fastndcg.kernels.count import find_tail, place_near
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.jit import part
 from fastndcg.kernels.vectors import LANES, WIDE, compare, lowest_bit, popcount, raise_lanes
 
 MOST_SURVIVORS = 64  # more come only from ties; sorting copes with them
 SELECT_DEPTH = 10  # the 10th best of 16 lanes is a bar that some 15 documents reach, however many there are
 
 
-@kernel
+@part
 def select_hits(scores, start, stop, base, candidates, survivors, near, depth, n_hits, out_hits):
     """Hits in the first ranks, and whether ties among them have different labels; -1 where too many scores tie."""
     n_survivors = find_survivors(scores, start, stop, depth, survivors)
@@ -29,7 +29,7 @@ def select_hits(scores, start, stop, base, candidates, survivors, near, depth, n
     return place_near(survivors[1], 0, n_survivors, near, n_near, depth, n_hits, out_hits)
 
 
-@kernel
+@part
 def find_survivors(scores, start, stop, depth, survivors):
     """
     Documents among which the best `depth` are; -1 if they are too many, else their number.
@@ -64,7 +64,7 @@ def find_survivors(scores, start, stop, depth, survivors):
     return n_survivors
 
 
-@kernel
+@part
 def nth_best(best, n):
     """The n-th highest of the lanes."""
     for i in range(LANES):
@@ -74,7 +74,7 @@ def nth_best(best, n):
     return best[0]
 
 
-@kernel
+@part
 def gather_candidates(base, candidates, survivors, n_survivors, near):
     """The candidates among the survivors; says how many."""
     documents, labels, _, marks, before = candidates

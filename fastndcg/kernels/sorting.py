@@ -6,12 +6,12 @@ spare  (n,)  int32, overwritten
 out    (n,)  int32, indices into keys: given in some order, left in order of their keys, equal keys as they were
 """
 
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.jit import part
 
 RUN = 16  # below it insertion wins over merging
 
 
-@kernel
+@part
 def sort_descending(keys, spare, out):
     """Order indices by key, highest first: runs by insertion, then merged bottom-up."""
     n = out.shape[0]
@@ -24,7 +24,7 @@ def sort_descending(keys, spare, out):
         width *= 2
 
 
-@kernel
+@part
 def insert_descending(keys, start, stop, out):
     """Order out[start:stop] by insertion."""
     for i in range(start + 1, stop):
@@ -37,7 +37,7 @@ def insert_descending(keys, start, stop, out):
         out[j] = moving
 
 
-@kernel
+@part
 def merge_descending(keys, start, middle, stop, spare, out):
     """Merge the ordered runs out[start:middle] and out[middle:stop]."""
     if keys[out[middle - 1]] >= keys[out[middle]]:

@@ -9,7 +9,7 @@ out_documents, out_labels, out_above, out_ties   (n_hits,), changed in place; ti
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.sorting import sort_descending
 
 
@@ -78,7 +78,7 @@ def highest_key_first(
         )  # fmt: skip
 
 
-@kernel
+@part
 def group_end(hit_above, h, stop):
     """Where the tie group that begins at hit `h` ends."""
     end = h + 1
@@ -87,7 +87,7 @@ def group_end(hit_above, h, stop):
     return end
 
 
-@kernel
+@part
 def swap(values, i, j):
     """Exchange two entries."""
     kept = values[i]
@@ -95,7 +95,7 @@ def swap(values, i, j):
     values[j] = kept
 
 
-@kernel
+@part
 def find_groups(hit_above, hit_ties, out):
     """The first hit of each tie group of more than one document; says how many there are."""
     n_groups = 0
@@ -106,7 +106,7 @@ def find_groups(hit_above, hit_ties, out):
     return n_groups
 
 
-@kernel
+@part
 def find_members(scores, hit_documents, group_hits, out_members, out_groups):
     """All documents of the tie groups, as given; groups are numbered from the last, so that sorting falls."""
     n_members = 0
@@ -128,7 +128,7 @@ def find_members(scores, hit_documents, group_hits, out_members, out_groups):
     return n_members
 
 
-@kernel
+@part
 def number_members(
     members, groups, order, group_hits, hit_of, labels, out_documents, out_labels, out_above, out_ties
 ):  # fmt: skip

@@ -99,21 +99,28 @@ def _lowest_bit(typing_context, mask):
     return types.int64(types.uint64), build
 
 
+def _plain_lanes(values, place, n_lanes):
+    """The entries that a vector would hold; an error where machine code would read beside the array."""
+    if not 0 <= place <= len(values) - n_lanes:
+        raise IndexError(f"{n_lanes} lanes from {place} on do not lie in an array of {len(values)}")
+    return values[place : place + n_lanes]
+
+
 def _plain_compare(values, place, level):
-    lanes = values[place : place + LANES]
+    lanes = _plain_lanes(values, place, LANES)
     return _plain_mask(lanes > level), _plain_mask(lanes == level)
 
 
 def _plain_missing(values, place):
-    return _plain_mask(np.isnan(values[place : place + LANES]))
+    return _plain_mask(np.isnan(_plain_lanes(values, place, LANES)))
 
 
 def _plain_raise_lanes(maxima, values, place):
-    maxima[:LANES] = np.fmax(maxima[:LANES], values[place : place + LANES])
+    maxima[:LANES] = np.fmax(_plain_lanes(maxima, 0, LANES), _plain_lanes(values, place, LANES))
 
 
 def _plain_nonzero(values, place):
-    return _plain_mask(values[place : place + WIDE] != 0)
+    return _plain_mask(_plain_lanes(values, place, WIDE) != 0)
 
 
 def _plain_mask(lanes):
