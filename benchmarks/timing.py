@@ -19,15 +19,24 @@ ROOT = Path(__file__).resolve().parents[1]
 LEAST_REPEATS = 5
 
 
-def interleaved(contenders: Mapping[str, Callable[[], Any]], repeat: int = LEAST_REPEATS) -> dict[str, float]:
-    """The shortest of `repeat` times of each, in seconds, taken in turns after one that does not count."""
+def interleaved(
+    contenders: Mapping[str, Callable[[], Any]], repeat: int = LEAST_REPEATS, least_seconds: float = 0.0
+) -> dict[str, float]:
+    """
+    The shortest time of each in seconds, taken in turns after one that does not count.
+
+    There are at least `repeat` turns, and more until they have lasted `least_seconds`: short times are noisy.
+    """
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for contender in contenders.values():
         contender()
-    for turn in range(repeat):
+    started = time.perf_counter()
+    turn = 0
+    while turn < repeat or time.perf_counter() - started < least_seconds:
         names = list(contenders) if turn % 2 == 0 else list(contenders)[::-1]
         for name in names:
             times[name].append(timed(contenders[name])[0])
+        turn += 1
     return {name: min(taken) for name, taken in times.items()}
 
 

@@ -68,6 +68,7 @@ install_package() {
   case $1 in
     test) implied="progress test" ;;
     peers) implied="progress test peers" ;;
+    bench) implied="progress test bench" ;;
     *) implied=$1 ;;
   esac
   echo "$hash" "${have[@]:1}" "$implied" > "$stamp"
