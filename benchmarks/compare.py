@@ -126,9 +126,7 @@ class Version:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        self._process.wait()
+        self._process.__exit__(None, None, None)  # closes the pipes, at which it ends, and waits for that
 
 
 def serve() -> None:

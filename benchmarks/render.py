@@ -101,7 +101,7 @@ def agreed(found: Found) -> str:
 
 def marks(row: Found) -> str:
     """Footnotes of a library."""
-    return "¹" * row["binary"] + "²" * row["ranked before"]
+    return " ¹" * row["binary"] + " ²" * row["ranked before"]
 
 
 def said(met: bool | None) -> str:

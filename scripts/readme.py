@@ -1,10 +1,10 @@
 """
-Bring the README up to date: the demo's output and the benchmark's figure, between their markers.
+Bring the READMEs up to date: the demo's output and the benchmarks' figures, between their markers.
 
 Usage: python scripts/readme.py [--check]
 
---check changes nothing and exits with 1 if something is out of date. The figure comes from
-benchmarks/sklearn_ratio.json, which benchmarks/sklearn_ratio.py writes.
+--check changes nothing and exits with 1 if something is out of date. The figures come from what benchmarks/peers.py
+and benchmarks/table.py saved; the chart beside them is drawn by scripts/chart.py.
 """
 
 from __future__ import annotations
@@ -17,36 +17,56 @@ import re
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+import render
+
 from fastndcg.cli import main as command
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-FIGURE = ROOT / "benchmarks" / "sklearn_ratio.json"
+BENCHMARKS = ROOT / "benchmarks" / "README.md"
+PEERS = ROOT / "benchmarks" / "peers.json"
+TABLE = ROOT / "benchmarks" / "table.json"
 
 
 def main() -> int:
     """Fill in, or compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    old = README.read_text(encoding="utf-8")
-    new = updated(old)
+    old = {path: path.read_text(encoding="utf-8") for path in (README, BENCHMARKS)}
+    new = {README: updated(old[README]), BENCHMARKS: updated_benchmarks(old[BENCHMARKS])}
     if parser.parse_args().check:
         return int(new != old)
-    README.write_text(new, encoding="utf-8")
+    for path, text in new.items():
+        path.write_text(text, encoding="utf-8")
     return 0
 
 
 def updated(readme: str) -> str:
-    """The README with what the demo prints now, and the figure where there is one."""
+    """The README with what the demo prints now, and the figures where there are some."""
     readme = fill(readme, "demo", f"```text\n{demo_output()}```")
-    return fill(readme, "figure", figure()) if FIGURE.exists() else readme
+    if not PEERS.exists():
+        return readme
+    found = json.loads(PEERS.read_text(encoding="utf-8"))
+    readme = fill(
+        readme, "peers", f"![Queries per second by library](benchmarks/peers.png)\n\n{render.peers_table(found)}"
+    )
+    return fill(readme, "figure", render.headline(found)) if "headline" in found else readme
+
+
+def updated_benchmarks(readme: str) -> str:
+    """The README of the benchmarks with the saved table of goals, where there is one."""
+    if not TABLE.exists():
+        return readme
+    return fill(readme, "table", render.goals(json.loads(TABLE.read_text(encoding="utf-8"))))
 
 
 def fill(readme: str, name: str, text: str) -> str:
     """The README with a text between the markers of this name."""
     pattern = re.compile(f"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
     if not pattern.search(readme):
-        raise SystemExit(f"README.md must have the markers <!-- {name} --> and <!-- /{name} -->")
+        raise SystemExit(f"a README must have the markers <!-- {name} --> and <!-- /{name} -->")
     return pattern.sub(lambda match: f"{match[1]}{text}\n{match[2]}", readme)
 
 
@@ -58,20 +78,6 @@ def demo_output() -> str:
     if code:
         raise SystemExit("`fastndcg evaluate` has failed")
     return printed.getvalue()
-
-
-def figure() -> str:
-    """The benchmark's figure in a sentence, with what it was measured on."""
-    found = json.loads(FIGURE.read_text(encoding="utf-8"))
-    seconds, versions = found["seconds"], found["versions"]
-    return (
-        f"nDCG@10 of {found['queries']:,} queries with {found['documents']} documents each: **{found['ratio']:g} times "
-        "as fast** as `sklearn.metrics.ndcg_score(..., ignore_ties=True)` on the same arrays "
-        f"({seconds['fastndcg']:.2g} s against {seconds['scikit-learn']:.2g} s; {found['ratio of 1 thread']:g} times "
-        f"on one thread), after proving that the values are equal. Measured on {found['date']} on {found['cpus']} CPUs "
-        f"({found['processor']}), Python {found['python']}, numba {versions['numba']}, numpy {versions['numpy']}, "
-        f"scikit-learn {versions['scikit-learn']}, by `benchmarks/sklearn_ratio.py`."
-    )
 
 
 if __name__ == "__main__":

@@ -40,12 +40,14 @@ def test_output_of_the_demo():
     assert f"<!-- demo -->\n```text\n{script().demo_output()}```\n<!-- /demo -->" in README
 
 
-def test_figure():
-    """The figure is the benchmark's, where that has been recorded."""
+def test_figures():
+    """The figures are those that the benchmarks saved, where they have been recorded."""
     module = script()
-    if not module.FIGURE.exists():
-        pytest.skip("no figure has been recorded: run benchmarks/sklearn_ratio.py, then scripts/readme.py")
+    if not module.PEERS.exists() and not module.TABLE.exists():
+        pytest.skip("no figure has been recorded: run benchmarks/peers.py and table.py, then scripts/readme.py")
     assert module.updated(README) == README
+    benchmarks = module.BENCHMARKS.read_text(encoding="utf-8")
+    assert module.updated_benchmarks(benchmarks) == benchmarks
 
 
 def test_commands_are_there():

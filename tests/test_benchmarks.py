@@ -1,0 +1,352 @@
+"""The benchmarks, their times aside: workloads, proofs, libraries, tables, history, comparisons."""
+
+import dataclasses
+import importlib.util
+import json
+import sys
+import types
+import warnings
+from pathlib import Path
+
+import compare
+import contenders
+import floor
+import history
+import numpy as np
+import peers
+import proof
+import pytest
+import render
+import smoke
+import timing
+import workloads
+
+import fastndcg as fn
+
+ROOT = Path(__file__).resolve().parents[1]
+SCALE = 1e-4
+QUERIES, DOCUMENTS = 40, 100
+
+
+@pytest.mark.parametrize("name", workloads.RECIPES)
+def test_workloads_are_as_their_recipes_say(name):
+    """Sizes, dtypes and shares of relevant documents are those of the recipe, and the floor adds the arrays up."""
+    recipe, workload = workloads.RECIPES[name], workloads.make(name, 0.002)
+    sizes = np.diff(workload.offsets)
+    assert (workload.labels.dtype, workload.scores.dtype) == (recipe.label_dtype, recipe.score_dtype)
+    assert len(workload.labels) == len(workload.scores) == workload.offsets[-1]
+    if recipe.giant is None:
+        assert sizes.min() >= recipe.shortest
+        assert sizes.max() <= recipe.longest
+        assert workload.n_queries == round(recipe.queries * 0.002)
+    share = 1 / recipe.shortest if recipe.relevant is None else recipe.relevant
+    assert workload.labels.mean() == pytest.approx(share, rel=0.1)
+    total = workload.scores.sum(dtype="f8") + workload.labels.sum(dtype="f8")
+    assert floor.floor(workload, threads=2)() == pytest.approx(total, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", workloads.RECIPES)
+def test_workloads_are_seeded_and_proven(name):
+    """The same name gives the same bytes; our values on them are the reference's."""
+    one, two = (workloads.make(name, SCALE) for _ in range(2))
+    for field in ("labels", "scores", "offsets"):
+        assert getattr(one, field).tobytes() == getattr(two, field).tobytes()
+    assert proof.prove(one, workloads.ours(one)(), 20) > 0
+
+
+def test_hard_cases_are_hard():
+    """Tied scores have 16 values, sorted ones are sorted, the giant has half of all documents."""
+    assert len(np.unique(workloads.make("tied", SCALE).scores)) == 16
+    for name, sign in (("presorted", -1), ("reversed", 1)):
+        workload = workloads.make(name, SCALE)
+        assert all(
+            (np.diff(sign * workload.scores[a:b]) >= 0).all()
+            for a, b in zip(workload.offsets[:-1], workload.offsets[1:], strict=True)
+        )
+    giant, spread = (workloads.make(name, SCALE) for name in ("giant", "giant-spread"))
+    assert 2 * np.diff(giant.offsets).max() == giant.n_documents == spread.n_documents
+    assert np.ptp(np.diff(spread.offsets)) <= 1
+    assert giant.scores.tobytes() == spread.scores.tobytes()
+    assert len(workloads.RECIPES["everything"].metrics) == 12
+
+
+def test_make_sized():
+    """A number of documents is met within a percent."""
+    assert workloads.make_sized("sparse8", 10**5).n_documents == pytest.approx(10**5, rel=0.01)
+
+
+def test_proof_refuses_a_wrong_value():
+    """A value that is off by 1e-9 is not proven, nor is a workload that the reference cannot follow."""
+    workload = workloads.make("sparse8", SCALE)
+    values = workloads.ours(workload)()
+    values[7] += 1e-9
+    with pytest.raises(SystemExit, match="sparse8: query 7 is"):
+        proof.prove(workload, values, 100)
+    same = dataclasses.replace(workload, scores=np.zeros_like(workload.scores), metrics=("nDCG@10", "AP"))
+    with pytest.raises(SystemExit, match="within the reference's reach"):
+        proof.prove(same, workloads.ours(same)(), 100)
+
+
+def test_cut_keeps_the_value():
+    """What nDCG@k does not depend on can be cut off: the value stays, with ties at rank k too."""
+    workload = workloads.make("tied", SCALE)
+    for query in range(10):
+        rankings = proof.one_query(workload, query)
+        whole, part = (fn.evaluate(one, metrics="ndcg@10").values for one in (rankings, proof.cut(rankings, 10)))
+        np.testing.assert_allclose(part, whole, rtol=0, atol=1e-15)
+
+
+def test_n_orders():
+    """Orders of ties are counted, those of equal labels once: 3! / 2! of three documents, 1 of another."""
+    assert proof.n_orders(fn.Rankings([1, 0, 0, 1], [2, 2, 2, 1], [0, 4])) == pytest.approx(3)
+
+
+@pytest.fixture(scope="module")
+def case():
+    """A small case without ties, with a query that has nothing relevant."""
+    made = peers.make(QUERIES, DOCUMENTS)
+    made.labels[3] = 0
+    return made
+
+
+@pytest.mark.parametrize("name", contenders.CONTENDERS)
+def test_libraries_agree(name, case):
+    """Every library that is installed gives the numbers that we give under the nearest convention."""
+    entry = contenders.CONTENDERS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        reason = entry.absent()
+        if reason:
+            pytest.skip(f"{entry.package} is absent: {reason}")
+        assert peers.prove(entry, case) > 0
+        found = contenders.agreement(entry, case, entry.setup(case)())
+    assert found["agrees"], found
+
+
+def entry(setup, **changes):
+    """A contender that is none of the registry's."""
+    convention = fn.conventions["default"]
+    made = contenders.Contender("made up", "numpy", "numpy", setup, convention, lambda given, _: given)
+    return dataclasses.replace(made, **changes)
+
+
+def test_disagreement_has_its_difference(case):
+    """Numbers that differ are found with the largest difference, for each query and for the mean."""
+    values = entry(None).expected(case)
+    shifted = values.copy()
+    shifted[5] += 0.25
+    found = contenders.agreement(entry(None), case, shifted)
+    assert (found["agrees"], found["of"], found["difference"]) == (False, "each query", pytest.approx(0.25))
+    assert contenders.agreement(entry(None), case, np.nanmean(values))["agrees"]
+    assert not contenders.agreement(entry(None), case, np.nanmean(values) + 1e-6)["agrees"]
+    values[3] = 0.0  # a query without a value is not one with the value 0
+    assert not contenders.agreement(entry(None), case, values)["agrees"]
+
+
+def test_absent_libraries_are_named(case, capsys):
+    """A library that cannot be imported is reported with its name and the reason."""
+    lacking = entry(None, module="no_such_library")
+    found = peers.measure(lacking, case, 1)
+    assert found == {"absent": "ModuleNotFoundError: No module named 'no_such_library'"}
+    peers.report({"name": "made up"} | found)
+    printed = capsys.readouterr().out
+    assert printed.startswith("made up ")
+    assert printed.endswith("absent: ModuleNotFoundError: No module named 'no_such_library'\n")
+
+
+def test_failing_libraries_are_named():
+    """What goes wrong in a library's own process is reported, and the others are measured."""
+    found = peers.apart("NumPy, one expression", -1, 10, 1)
+    assert "ValueError" in found["failed"]
+
+
+def test_measure(case):
+    """A measured library has its times, their ratio, and whether it agrees, with ties and without."""
+    found = peers.measure(contenders.CONTENDERS["NumPy, one expression"], case, 1)
+    assert found["seconds"] > 0
+    assert found["ratio"] > 0
+    assert found["agreement"]["agrees"]
+    assert found["agreement on ties"]["agrees"]
+
+
+def test_interleaved_takes_turns():
+    """Each is called once to warm up and `repeat` times in turns; the shortest time counts."""
+    calls = []
+    taken = timing.interleaved({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, repeat=2)
+    assert "".join(calls) == "ab" + "ab" + "ba"
+    assert set(taken) == {"a", "b"}
+
+
+def test_about_names_what_was_measured_with():
+    """Machine, versions and date are there."""
+    found = timing.about(["pytest", "no-such-package"])
+    assert found["versions"]["fastndcg"] == fn.__version__
+    assert "pytest" in found["versions"]
+    assert "no-such-package" not in found["versions"]
+    assert found["machine"]
+    assert found["date"].startswith("20")
+
+
+def table(**changes):
+    """A saved table of goals."""
+    names = [name for name in workloads.RECIPES if name not in workloads.WITHOUT_GOAL]
+    row = {
+        "queries": 10, "documents": 1000, "ms": 3.0, "floor ms": 2.0, "times floor": 1.5, "against": "floor",
+        "ratio": 1.5, "goal": 2.0, "met": True,
+    }  # fmt: skip
+    about = {
+        "commit": "abc",
+        "date": "2026-01-02",
+        "machine": "M",
+        "cpus": 2,
+        "python": "3",
+        "versions": {"numpy": "2"},
+    }
+    rows = [{"workload": name} | row for name in names]
+    figures = [
+        {"what": "import", "value": 3.0, "unit": "ms", "goal": "≤ 2 ms", "met": False},
+        {"what": "5e8 documents", "left out": "it takes 4 GiB of memory"},
+    ]
+    rest = {"versions": {"numpy": "2"}, "scale": 1, "repeat": 5, "smoke": {"sparse8": 1.5}}
+    made = about | rest | {"workloads": rows, "figures": figures}
+    return made | changes
+
+
+def test_history_is_appended_and_read_back(tmp_path):
+    """A landed change is one line; the last one is what later runs are compared with."""
+    path = tmp_path / "history.jsonl"
+    assert history.last(path) is None
+    history.append(table(commit="first"), path)
+    history.append(table(), path)
+    assert [json.loads(line)["commit"] for line in path.read_text().splitlines()] == ["first", "abc"]
+    line = history.last(path)
+    assert line["ratios"]["sparse8"] == 1.5
+    assert line["smoke"] == {"sparse8": 1.5}
+    assert {"commit", "date", "machine"} <= set(line)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"commit": "abc+"}, "commit first"),
+        ({"commit": ""}, "commit first"),
+        ({"scale": 0.1}, "at scale 1"),
+        ({"workloads": []}, "every workload"),
+    ],
+)
+def test_history_refuses_what_is_no_record(changes, message, tmp_path):
+    """Uncommitted code, scaled-down workloads and parts of the table make no line."""
+    with pytest.raises(SystemExit, match=message):
+        history.append(table(**changes), tmp_path / "history.jsonl")
+    assert not (tmp_path / "history.jsonl").exists()
+
+
+def test_smoke_gives_three_tries(monkeypatch, capsys):
+    """Too slow three times in a row fails; once in time is enough; without a record there is nothing to fail."""
+    monkeypatch.setattr(history, "SMALL", {"sparse8": 0.1, "dense-long": 0.1})
+    monkeypatch.setattr(history, "last", lambda: {"commit": "abc", "smoke": {"sparse8": 2.0, "dense-long": 2.0}})
+    ratios = iter([3.1, 2.9, 3.1, 3.0])
+    monkeypatch.setattr(history, "ratio_to_floor", lambda name, scale: next(ratios))
+    assert smoke.main() == 0  # dense-long in the first try, sparse8 in the third
+    assert next(ratios, None) is None
+    monkeypatch.setattr(history, "ratio_to_floor", lambda name, scale: 3.1)
+    assert smoke.main() == 1
+    assert "3 times: sparse8, dense-long" in capsys.readouterr().out
+    monkeypatch.setattr(history, "last", lambda: None)
+    assert smoke.main() == 0
+
+
+@pytest.mark.parametrize(
+    ("ratios", "expected"),
+    [
+        ({"a": [1.0], "b": [1.05]}, 0),
+        ({"a": [1.0], "b": [1.2, 1.2]}, 1),
+        ({"a": [1.0], "b": [1.2, 1.05]}, 0),
+        ({"a": [1.11, 1.0], "b": [1.12, 1.0]}, 0),
+        ({"a": [1.09, 1.09], "b": [1.2, 1.15]}, 1),
+    ],
+)
+def test_comparison_fails_on_two_repeats(ratios, expected, capsys):
+    """A ratio over 1.10 is measured again, and fails if it is over again."""
+    left = {name: iter(values) for name, values in ratios.items()}
+    assert compare.judge(list(ratios), lambda name: next(left[name])) == expected
+    assert all(next(values, None) is None for values in left.values())
+    printed = capsys.readouterr().out
+    assert "geometric mean" in printed
+    assert ("twice" in printed) == bool(expected)
+
+
+def test_comparison_runs_two_versions():
+    """Two processes evaluate the same workload, each with the package of its own folder, to the same bits."""
+    with compare.Version(ROOT) as one, compare.Version(ROOT) as two:
+        assert compare.ratio_of(one, two, "candidates", 1e-5, 2) > 0
+        hashes = [version.ask(load="tied", scale=1e-5)["values"] for version in (one, two)]
+    assert hashes[0] == hashes[1]
+
+
+def test_comparison_names_an_unknown_base(tmp_path):
+    """A commit that is not there is refused by name."""
+    with pytest.raises(SystemExit, match="there is no package in no-such-commit"):
+        compare.check_out("no-such-commit", tmp_path)
+
+
+def test_goals_as_markdown():
+    """Goals that are not met stand out, what was left out has its reason, and the machine is named."""
+    text = render.goals(table())
+    assert "| sparse8 | 10 | 1,000 | 3 | 2 | 1.5 | ≤ 2 × floor | 1.5 | yes |" in text
+    assert "| import | 3 ms | ≤ 2 ms | **no** |  |" in text
+    assert "left out: it takes 4 GiB of memory" in text
+    assert "Measured on 2026-01-02 on 2 CPUs (M), Python 3, numpy 2, commit abc." in text
+    assert "Scaled down" in render.goals(table(scale=0.1))
+
+
+def found_peers():
+    """What peers.py saves, made up: ours, one that agrees, one that differs, one that is absent."""
+    agrees = {"of": "each query", "difference": 0.0, "agrees": True}
+    differs = {"of": "the mean", "difference": 0.125, "agrees": False}
+    row = {
+        "binary": False, "ranked before": False, "conversion seconds": 0.5, "seconds": 0.25, "our seconds": 0.125,
+        "ratio": 2.0, "agreement": agrees, "agreement on ties": differs,
+    }  # fmt: skip
+    rows = [
+        row | {"name": "fastndcg", "package": "fastndcg", "seconds": 0.125, "ratio": 1.0},
+        row | {"name": "other", "package": "other", "agreement": differs, "binary": True},
+        {"name": "gone", "package": "gone", "absent": "no module named gone"},
+    ]
+    headline = [row | {"name": name, "package": "x"} for name in peers.HEADLINE]
+    made = {"metric": "nDCG@10", "queries": 1000, "documents": 100, "peers": rows}
+    made["headline"] = {"queries": 10**6, "documents": 100, "peers": headline}
+    return table() | made | {"versions": {"other": "1.2", "numpy": "2"}}
+
+
+def test_peers_as_markdown():
+    """The table has every library: figures, versions, differences, reasons."""
+    text = render.peers_table(found_peers())
+    assert "| fastndcg |  | 8,000 | 125 | 500 | 1 | yes | differs by 0.12 |" in text
+    assert "| other ¹ | 1.2 | 4,000 | 250 | 500 | 2 | differs by 0.12 | differs by 0.12 |" in text
+    assert "| gone |  | absent: no module named gone |" in text
+
+
+def test_headline():
+    """The sentence gives both ratios, and there is none where the numbers differ."""
+    found = found_peers()
+    text = render.headline(found)
+    assert "1,000,000 queries with 100 documents each: **2 times as fast**" in text
+    assert "0.12 s against 0.25 s; 1 times on one thread" in text
+    found["headline"]["peers"][0]["agreement"] = {"agrees": False}
+    with pytest.raises(SystemExit, match="disagree"):
+        render.headline(found)
+
+
+def test_chart_is_drawn(tmp_path):
+    """The chart has a bar for each library that was measured."""
+    pytest.importorskip("matplotlib", reason="matplotlib draws the chart: pip install 'fastndcg[bench]'")
+    spec = importlib.util.spec_from_file_location("chart", ROOT / "scripts" / "chart.py")
+    chart = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(chart)
+    assert [name for name, *_ in chart.bars(found_peers())] == ["other 1.2 ¹", "fastndcg"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of matplotlib's own dependencies
+        chart.draw(found_peers(), tmp_path / "peers.png")
+    assert (tmp_path / "peers.png").read_bytes().startswith(b"\x89PNG")
+    assert isinstance(sys.modules["render"], types.ModuleType)
