@@ -140,6 +140,8 @@ def prove(entry: Contender, case: Case) -> int:
         if not np.isclose(values[query], expected, rtol=0, atol=1e-12, equal_nan=True):
             raise SystemExit(f"query {query} is {values[query]!r}, but the reference says {expected!r}")
         compared += 1
+    if not compared:
+        raise SystemExit("no query is within the reference's reach")
     return compared
 
 
