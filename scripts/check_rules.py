@@ -143,8 +143,12 @@ def kernels_look_alike(root: Path) -> Iterator[str]:
             continue
         for function in (node for node in file.tree.body if isinstance(node, Function)):
             place = f"{file.name}:{function.lineno}: kernel {function.name}"
-            if [ast.unparse(decorator) for decorator in function.decorator_list] not in (["kernel"], ["part"]):
-                yield f"{place} must wear @kernel or @part and nothing else"
+            if [ast.unparse(decorator) for decorator in function.decorator_list] not in (
+                ["kernel"],
+                ["part"],
+                ["unit"],
+            ):
+                yield f"{place} must wear @kernel, @part or @unit and nothing else"
             if not ast.get_docstring(function):
                 yield f"{place} must have a docstring"
             out = [argument.arg.startswith("out") for argument in function.args.args]

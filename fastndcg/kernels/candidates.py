@@ -53,7 +53,8 @@ def collect(labels, offsets, first, floor, out_candidates, out_extremes):
             else:
                 out_marks[b] ^= np.uint64(1) << np.uint64(d - block)
         block += WIDE
-    out_offsets[q + 1 :] = n_found
+    for rest in range(q + 1, n_queries + 1):
+        out_offsets[rest] = n_found
     out_extremes[0] = lowest
     out_extremes[1] = highest
     out_extremes[2] = n_nan

@@ -26,16 +26,16 @@ def best_order(labels, label_offsets, sizes, depth, out_labels, out_above, out_o
     n_hits = 0
     out_offsets[0] = 0
     for q in range(sizes.shape[0]):
-        query_labels = labels[label_offsets[q] : label_offsets[q + 1]]
-        m = query_labels.shape[0]
+        c = label_offsets[q]
+        m = label_offsets[q + 1] - c
         falling = True
         for i in range(m):
-            order[i] = i
-            falling &= i == 0 or query_labels[i] <= query_labels[i - 1]
+            order[i] = c + i
+            falling &= i == 0 or labels[c + i] <= labels[c + i - 1]
         if not falling:
-            sort_descending(query_labels, spare, order[:m])
+            sort_descending(labels, m, spare, order)
         for i in range(m):
-            label = query_labels[order[i]]
+            label = labels[order[i]]
             above = i if label > 0.0 else sizes[q] - m + i
             if above >= depth:
                 break

@@ -45,6 +45,11 @@ def part(function: Function) -> Function:
     return numba.njit(inline="always")(function)  # type: ignore[no-any-return]
 
 
+def unit(function: Function) -> Function:
+    """Compile a function once for the kernels that call it: for long ones that would else be part of several."""
+    return numba.njit(no_cpython_wrapper=True)(function)  # type: ignore[no-any-return]
+
+
 class KernelCache(caching.FunctionCache):
     """Numba's cache on disk, in which whatever goes wrong means "not cached"."""
 

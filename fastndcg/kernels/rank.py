@@ -5,9 +5,9 @@ Candidates become hits, in rank order: score falling, among equal scores label f
 number of documents that score higher (`above`, the rank less one) and of those that score the same (`ties`, 1 for a
 document alone). Three ways lead to the same numbers:
 
-count   compare every document with each candidate, sixteen at once: for few candidates
+count   compare every document with each candidate, sixteen at once: for up to sixteen candidates
 select  find the documents that may stand in the first ranks, and forget the rest: for a small cutoff
-sort    order the candidates, then search every document's place among them: for many candidates
+sort    order the candidates, then search every document's place among them: for all others
 
 scores       (n_documents,)         float32 or float64; sixteen or more, so that one vector fits
 offsets      (n_all_queries + 1,)   int64; this call works on n_queries of them, from query `first`
@@ -40,11 +40,12 @@ def rank(scores, offsets, first, candidates, depth, strategy, out_hits, out_offs
         most = max(most, candidate_offsets[q + 1] - candidate_offsets[q])
     near = (np.empty(MOST_SURVIVORS + 1, kind), np.empty(MOST_SURVIVORS + 1), np.empty(MOST_SURVIVORS + 1, np.int32))
     survivors = (np.empty(LANES, kind), np.empty(MOST_SURVIVORS, kind), np.empty(MOST_SURVIVORS, np.int32))
-    order = (np.empty(most, kind), np.empty(most, np.int32), np.empty(most, np.int32))
-    levels = (np.empty(most, kind), np.empty(most + 1, np.int32), np.empty(most, np.int32))
+    order = (np.empty(most), np.empty(most, np.int32), np.empty(most, np.int32))
+    levels = (np.empty(most, kind), np.empty(most, np.int32), np.empty(most, np.int32))
     n_hits = 0
     out_offsets[0] = 0
-    out_counts[:] = 0
+    out_counts[0] = 0
+    out_counts[1] = 0
     for q in range(out_offsets.shape[0] - 1):
         start = offsets[first + q]
         stop = offsets[first + q + 1]
@@ -64,7 +65,7 @@ def rank(scores, offsets, first, candidates, depth, strategy, out_hits, out_offs
             n_new, mixed = count_hits(scores, start, stop, candidates, c, n_candidates, near, depth, n_hits, out_hits)
         if n_new < 0:
             n_new, mixed = sort_hits(
-                scores, start, stop, candidates, c, n_candidates, order, levels, way == COUNT, depth, n_hits, out_hits
+                scores, start, stop, candidates, c, n_candidates, order, levels, depth, n_hits, out_hits
             )
         n_hits += n_new
         out_offsets[q + 1] = n_hits
@@ -80,10 +81,4 @@ def choose(n_documents, n_candidates, depth):
     count = n_candidates * (10.0 + n_documents * 0.1)
     if depth <= SELECT_DEPTH and n_documents >= 2 * LANES and select < count:
         return SELECT
-    if n_candidates <= LANES:
-        return COUNT
-    searches = 1.0
-    while (1 << int(searches)) < n_candidates:
-        searches += 1.0
-    sort = (n_documents + 2.0 * n_candidates) * searches
-    return COUNT if count < sort else SORT
+    return COUNT if n_candidates <= LANES else SORT

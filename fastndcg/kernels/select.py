@@ -38,7 +38,8 @@ def find_survivors(scores, start, stop, depth, survivors):
     """
     best, survivor_scores, survivor_documents = survivors
     tail, tail_block, tail_lanes = find_tail(scores, start, stop)
-    best[:] = -np.inf
+    for lane in range(LANES):
+        best[lane] = -np.inf
     for d in range(start, tail, LANES):
         raise_lanes(best, scores, d)
     for d in range(tail, stop):

@@ -1,20 +1,19 @@
 """
 Stable sorts of small index arrays.
 
-keys   (n,)  any number type without NaN
-spare  (n,)  int32, overwritten
-out    (n,)  int32, indices into keys: given in some order, left in order of their keys, equal keys as they were
+keys   (n or more,)  any number type without NaN
+spare  (n or more,)  int32, overwritten
+out    (n or more,)  int32, indices into keys: given in some order, left in order of their keys, equal keys as they were
 """
 
-from fastndcg.kernels.jit import part
+from fastndcg.kernels.jit import part, unit
 
 RUN = 16  # below it insertion wins over merging
 
 
-@part
-def sort_descending(keys, spare, out):
-    """Order indices by key, highest first: runs by insertion, then merged bottom-up."""
-    n = out.shape[0]
+@unit
+def sort_descending(keys, n, spare, out):
+    """Order n indices by key, highest first: runs by insertion, then merged bottom-up."""
     for start in range(0, n, RUN):
         insert_descending(keys, start, min(start + RUN, n), out)
     width = RUN

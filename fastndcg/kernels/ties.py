@@ -70,8 +70,8 @@ def highest_key_first(
             order[i] = i
         if tie_keys.shape[0] > 0:
             keys = tie_keys[offsets[first + q] : offsets[first + q + 1]][members[:n_members]]
-            sort_descending(keys, spare, order[:n_members])
-        sort_descending(groups, spare, order[:n_members])
+            sort_descending(keys, n_members, spare, order)
+        sort_descending(groups, n_members, spare, order)
         number_members(
             members, groups, order[:n_members], group_hits, hit_of, labels,
             out_documents[hits], out_labels[hits], out_above[hits], out_ties[hits],
