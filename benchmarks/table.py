@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import further
 import history
 import startup
-from floor import floor
+from floor import floor, reading
 from proof import prove
 from render import goals
 from timing import LEAST_REPEATS, about, digits, interleaved
@@ -66,7 +66,7 @@ def workload_row(name: str, asked: argparse.Namespace) -> dict[str, Any]:
     """A workload's times, and whether its goal is met."""
     print(f"measuring {name} ...", file=sys.stderr, flush=True)
     recipe, workload = RECIPES[name], make(name, asked.scale)
-    calls = {"ours": ours(workload), "floor": floor(workload)}
+    calls = {"ours": ours(workload), "floor": floor(workload), "reading": reading(workload)}
     n_proven = prove(workload, calls["ours"]())
     if recipe.against != FLOOR:
         other = make(recipe.against, asked.scale)
@@ -80,7 +80,9 @@ def workload_row(name: str, asked: argparse.Namespace) -> dict[str, Any]:
         "documents": workload.n_documents,
         "ms": digits(seconds["ours"] * 1e3),
         "floor ms": digits(seconds["floor"] * 1e3),
+        "reading ms": digits(seconds["reading"] * 1e3),
         "times floor": digits(seconds["ours"] / seconds["floor"], 3),
+        "times reading": digits(seconds["ours"] / seconds["reading"], 3),
         "against": recipe.against,
         "ratio": digits(ratio, 3),
         "goal": recipe.limit,
