@@ -29,11 +29,11 @@ def order_candidates(scores, start, candidates, c, n_candidates, order):
         keys[i] = labels[c + i]
         places[i] = i
         one_label &= labels[c + i] == labels[c]
-    for by_score in range(one_label, 2):
-        if by_score:
-            for i in range(n_candidates):
-                keys[i] = scores[start + documents[c + i]]
+    if not one_label:
         sort_descending(keys, n_candidates, spare, places)
+    for i in range(n_candidates):
+        keys[i] = scores[start + documents[c + i]]
+    sort_descending(keys, n_candidates, spare, places)
 
 
 @part
