@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from fastndcg.checks import check_sums, gain_of
-from fastndcg.chunk import UNLIMITED, Chunk, Hits
+from fastndcg.chunk import Chunk, Hits, cutoff
 from fastndcg.conventions import Convention
-from fastndcg.kernels import candidates, gain
+from fastndcg.kernels import candidates, gain, precision
 from fastndcg.metric import Metric
 from fastndcg.rankings import Array
 
@@ -72,6 +72,17 @@ def n_relevant(chunk: Chunk, metric: Metric) -> Array:
     return chunk.once(("n_relevant", rel), len(chunk.sizes), make)
 
 
+def n_found(chunk: Chunk, metric: Metric) -> Array:
+    """The expected number of relevant documents in the first k ranks of each query."""
+    rel, k = float(metric.get("rel")), cutoff(metric)
+    hits = chunk.hits
+
+    def make(out: Array) -> None:
+        precision.count_found(hits.above, hits.ties, hits.labels, hits.offsets, rel, k, out)
+
+    return chunk.once(("n_found", rel, k), len(chunk.sizes), make)
+
+
 def ap_denominators(chunk: Chunk, metric: Metric) -> Array:
     """What AP divides by; where that is the number of hits found, a kernel of its own knows."""
     if chunk.job.convention.ap_denominator == "n_relevant" or metric.k is None:
@@ -103,9 +114,10 @@ ARGUMENTS: dict[str, Callable[[Chunk, Metric], Any]] = {
     "highest_ndcg": lambda chunk, _: np.inf if chunk.job.convention.negative_labels == "keep" else 1.0,
     "sizes": lambda chunk, _: chunk.sizes,
     "n_relevant": n_relevant,
+    "n_found": n_found,
     "ap_denominators": ap_denominators,
     "precision_denominators": precision_denominators,
     "rel": lambda _, metric: float(metric.get("rel")),
     "beta": lambda _, metric: float(metric.get("beta")),
-    "k": lambda _, metric: UNLIMITED if metric.k is None else min(metric.k, UNLIMITED),
+    "k": lambda _, metric: cutoff(metric),
 }

@@ -152,4 +152,9 @@ class Chunk:
 
 def depth_of(metrics: tuple[Metric, ...]) -> int:
     """The deepest rank that any metric looks at."""
-    return max(UNLIMITED if metric.k is None else min(metric.k, UNLIMITED) for metric in metrics)
+    return max(cutoff(metric) for metric in metrics)
+
+
+def cutoff(metric: Metric) -> int:
+    """How many ranks a metric looks at."""
+    return UNLIMITED if metric.k is None else min(metric.k, UNLIMITED)

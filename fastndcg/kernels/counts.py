@@ -3,11 +3,11 @@ Metrics that are counts.
 
 sizes        (n_queries,)  int64, how many documents a query has
 n_relevant   (n_queries,)  float64, retrieved or not
+n_found      (n_queries,)  float64, expected number of relevant documents in the first k ranks
 out          (n_queries,)  float64
 """
 
 from fastndcg.kernels.jit import kernel
-from fastndcg.kernels.precision import found
 
 
 @kernel
@@ -25,7 +25,7 @@ def n_relevant(n_relevant, k, out):
 
 
 @kernel
-def n_relevant_retrieved(hit_above, hit_ties, hit_labels, hit_offsets, rel, k, out):
+def n_relevant_retrieved(n_found, out):
     """Expected number of relevant documents in the first k ranks."""
     for q in range(out.shape[0]):
-        out[q] = found(hit_above, hit_ties, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, k)
+        out[q] = n_found[q]

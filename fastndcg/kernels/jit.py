@@ -1,5 +1,5 @@
 """
-The one decorator of kernels, and why its flags; and that of their parts.
+The one decorator of kernels, and why its flags; and those of what only kernels call, `part` and `unit`.
 
 nogil      the engine's own threads run kernels side by side; numba's thread layers abort the process when two
            threads enter, die after a fork and are set process-wide, so nothing here is `parallel`.
@@ -34,12 +34,6 @@ def kernel(function: Function) -> Function:
     return dispatcher  # type: ignore[no-any-return]
 
 
-def cache_folder(dispatcher: Any) -> str | None:
-    """Where a kernel's machine code is kept, None where it cannot be."""
-    cache = getattr(dispatcher, "_cache", None)
-    return cache.cache_path if isinstance(cache, KernelCache) and cache.is_writable else None
-
-
 def part(function: Function) -> Function:
     """Make a function part of each kernel that calls it; compiled on its own, it would cost a third of a second."""
     return numba.njit(inline="always")(function)  # type: ignore[no-any-return]
@@ -48,6 +42,12 @@ def part(function: Function) -> Function:
 def unit(function: Function) -> Function:
     """Compile a function once for the kernels that call it: for long ones that would else be part of several."""
     return numba.njit(no_cpython_wrapper=True)(function)  # type: ignore[no-any-return]
+
+
+def cache_folder(dispatcher: Any) -> str | None:
+    """Where a kernel's machine code is kept, None where it cannot be."""
+    cache = getattr(dispatcher, "_cache", None)
+    return cache.cache_path if isinstance(cache, KernelCache) and cache.is_writable else None
 
 
 class KernelCache(caching.FunctionCache):

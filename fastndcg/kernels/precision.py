@@ -10,6 +10,7 @@ hit_labels            (n_hits,)         float64
 hit_offsets           (n_queries + 1,)  int64
 rel                   a document is relevant if its label is at least this
 n_relevant            (n_queries,)      float64, retrieved or not
+n_found               (n_queries,)      float64, expected number of relevant documents in the first k ranks
 precision_denominators, ap_denominators   (n_queries,)  float64
 out                   (n_queries,)      float64
 """
@@ -38,29 +39,33 @@ def found(hit_above, hit_ties, hit_labels, start, stop, rel, k):
 
 
 @kernel
-def precision(hit_above, hit_ties, hit_labels, hit_offsets, rel, precision_denominators, k, out):
+def count_found(hit_above, hit_ties, hit_labels, hit_offsets, rel, k, out):
+    """Expected number of relevant documents in each query's first k ranks."""
+    for q in range(out.shape[0]):
+        out[q] = found(hit_above, hit_ties, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, k)
+
+
+@kernel
+def precision(n_found, precision_denominators, out):
     """Share of the first k ranks that is relevant, 0 where there are none."""
     for q in range(out.shape[0]):
-        n_found = found(hit_above, hit_ties, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, k)
-        out[q] = n_found / precision_denominators[q] if n_found > 0 else 0.0
+        out[q] = n_found[q] / precision_denominators[q] if n_found[q] > 0 else 0.0
 
 
 @kernel
-def recall(hit_above, hit_ties, hit_labels, hit_offsets, rel, n_relevant, k, out):
+def recall(n_found, n_relevant, out):
     """Share of the relevant documents that is in the first k ranks."""
     for q in range(out.shape[0]):
-        n_found = found(hit_above, hit_ties, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, k)
-        out[q] = n_found / n_relevant[q] if n_relevant[q] > 0 else math.nan
+        out[q] = n_found[q] / n_relevant[q] if n_relevant[q] > 0 else math.nan
 
 
 @kernel
-def f_score(hit_above, hit_ties, hit_labels, hit_offsets, rel, beta, n_relevant, precision_denominators, k, out):
+def f_score(n_found, beta, n_relevant, precision_denominators, out):
     """Weighted harmonic mean of precision and recall, which is linear in the number found."""
     share = 1.0 / (1.0 + beta * beta)  # of precision; as the textbook's fraction divided by 1 + beta²
     for q in range(out.shape[0]):
-        n_found = found(hit_above, hit_ties, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, k)
-        if n_found > 0.0:
-            out[q] = n_found / ((1.0 - share) * n_relevant[q] + share * precision_denominators[q])
+        if n_found[q] > 0.0:
+            out[q] = n_found[q] / ((1.0 - share) * n_relevant[q] + share * precision_denominators[q])
         else:
             out[q] = 0.0 if n_relevant[q] > 0 else math.nan
 
