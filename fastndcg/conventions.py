@@ -91,6 +91,7 @@ class Convention:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise InvalidTypeError(f"`name` of a convention must be a text, not {type(self.name).__name__}")
+        parse_call(self.name)
         for field in CHOICES:
             object.__setattr__(self, field, _checked(field, getattr(self, field)))
 

@@ -102,7 +102,7 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
     if convention.unjudged == "removed" and rankings.judged is not None and not rankings.judged.all():
         rankings = without_unjudged(rankings, rankings.judged)
     scores = rankings.scores
-    if convention.score_dtype == "float32" and scores.dtype != np.float32:
+    if convention.score_dtype == "float32" and scores.dtype != np.float32 and not rankings.are_ordinals:
         with np.errstate(over="ignore"):  # beyond float32 is infinite, as in C
             scores = scores.astype("f4")
     if convention.nan_scores == "last" and np.isnan(scores).any():

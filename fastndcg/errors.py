@@ -62,5 +62,5 @@ def nearest(word: str, known: Iterable[str]) -> str:
     ''
     """
     spelled = {text.lower(): text for text in known}
-    close = difflib.get_close_matches(word.lower(), spelled, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word.lower(), spelled, n=1, cutoff=0.6)
     return f" Did you mean {spelled[close[0]]!r}?" if close else ""

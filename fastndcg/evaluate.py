@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from fastndcg.conventions import Convention, parse_convention
+from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.prepare import prepare_truth, with_predictions
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metrics, parse_metrics
+from fastndcg.rankings import Rankings
 from fastndcg.results import Results
+from fastndcg.threads import checked_threads
 
 
 def evaluate(
@@ -70,6 +73,8 @@ def evaluate(
     >>> fn.evaluate({"q1": {"d1": 1, "d2": 2}}, {"q1": {"d2": 0.3}}, ["recall@10"]).to_dict()
     {'q1': {'R@10': 0.5}}
     """
+    if isinstance(truth, Rankings) and metrics is None and predictions is not None:
+        raise InvalidInputError("`predictions` must be left out where `truth` is Rankings; name `metrics=`")
     evaluator = Evaluator(
         truth,
         metrics,
@@ -112,6 +117,8 @@ class Evaluator:
         threads: int | None = None,
     ) -> None:
         self.metrics = parse_metrics(metrics)
+        if threads is not None:
+            checked_threads(threads)
         self.convention = parse_convention(convention)
         self._truth = prepare_truth(truth, offsets, groups, query_ids)
         self._applied = self.convention.for_labels_of(qrels=isinstance(self._truth, Qrels))

@@ -13,8 +13,6 @@ from fastndcg.catalog import CATALOG, RECORDS, Parameter, Record
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, nearest
 from fastndcg.texts import Value, as_float, as_gains, format_call, parse_call, parse_value, split_list
 
-Metrics: TypeAlias = "str | Metric | Iterable[str | Metric]"
-
 _NAMES = {text.lower(): r.name for r in RECORDS for text in (r.name, *r.aliases, r.trec_name) if text}
 _TREC_CUTS = {record.trec_cut.lower(): record.name for record in RECORDS if record.trec_cut}
 
@@ -65,6 +63,8 @@ class Metric:
     @classmethod
     def parse(cls, text: str) -> Metric:
         """Read a metric's text: ``nDCG@10``, ``P(rel=2)@5``, an alias, or a name of trec_eval's."""
+        if not isinstance(text, str):
+            raise InvalidTypeError(f"a metric's text must be a text, not {type(text).__name__}: {text!r}")
         name, parameters, cutoff = parse_call(text)
         trec = re.fullmatch(r"(.+)_(\d+)", name)
         if cutoff is None and trec and trec[1].lower() in _TREC_CUTS:
@@ -106,6 +106,9 @@ class Metric:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Metric.parse, (str(self),)
+
+
+Metrics: TypeAlias = str | Metric | Iterable[str | Metric]
 
 
 def parse_metrics(metrics: Metrics | None) -> tuple[Metric, ...]:

@@ -46,6 +46,11 @@ class Rankings:
     query_ids : (n_queries,) array, optional
         Names of the queries. By default their numbers from 0.
 
+    Attributes
+    ----------
+    are_ordinals : bool
+        Whether the scores are ranks that stand for whole numbers beyond 2**53.
+
     Raises
     ------
     InvalidInputError
@@ -57,7 +62,7 @@ class Rankings:
     Rankings of 2 queries, 3 documents
     """
 
-    __slots__ = ("_place_of", "judged", "labels", "offsets", "pool", "query_ids", "scores", "tie_keys")
+    __slots__ = ("_place_of", "are_ordinals", "judged", "labels", "offsets", "pool", "query_ids", "scores", "tie_keys")
 
     def __init__(
         self,
@@ -73,6 +78,7 @@ class Rankings:
         self._place_of: Callable[[str, int], str] | None = None
         self.labels = as_labels(labels, "labels")
         self.scores = as_scores(scores, "scores")
+        self.are_ordinals = is_wide(as_array(scores, "scores"))
         _same_length(self.scores, "scores", len(self.labels), "labels")
         self.offsets = as_offsets(offsets, "offsets", len(self.labels))
         self.tie_keys = None if tie_keys is None else as_whole_numbers(tie_keys, "tie_keys")
@@ -104,8 +110,9 @@ class Rankings:
 
     def replace(self, **arrays: Any) -> Rankings:
         """Make the same rankings with other arrays."""
-        kept = {name: getattr(self, name) for name in self.__slots__ if not name.startswith("_")}
+        kept = {name: getattr(self, name) for name in self.__slots__ if name not in ("_place_of", "are_ordinals")}
         made = Rankings(**(kept | arrays))
+        made.are_ordinals = self.are_ordinals
         if made.n_documents == self.n_documents:
             made._place_of = self._place_of
         return made
@@ -164,9 +171,15 @@ def as_scores(values: npt.ArrayLike, name: str) -> Array:
     """Scores as a read-only contiguous float32 or float64 array; wide integers that float64 lacks as their ranks."""
     array = as_numbers(values, name, ndim=1)
     if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
-        wide = array.size and max(int(array.max()), -int(array.min())) > EXACT_LIMIT  # as int: float64 would round them
-        return read_only(ordinals(array) if wide else array.astype("f8"))
+        return read_only(ordinals(array) if is_wide(array) else array.astype("f8"))
     return read_only(exact(array, SCORE_DTYPES.get(_code(array), "f8"), name))
+
+
+def is_wide(array: Array) -> bool:
+    """Whether whole numbers go beyond those that float64 keeps apart, so that their ranks stand for them."""
+    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or not array.size:
+        return False
+    return max(int(array.max()), -int(array.min())) > EXACT_LIMIT  # as int: float64 would round them
 
 
 def ordinals(values: Array) -> Array:
@@ -221,8 +234,8 @@ def as_whole_numbers(values: npt.ArrayLike, name: str) -> Array:
 
 
 def as_offsets(values: npt.ArrayLike, name: str, n_documents: int) -> Array:
-    """Offsets as int64, checked: from 0, never down, up to the number of documents."""
-    offsets = as_whole_numbers(values, name)
+    """Offsets as int64, checked: from 0, never down, up to the number of documents. A copy, which stays as checked."""
+    offsets = read_only(as_whole_numbers(values, name).copy())
     if len(offsets) == 0:
         raise InvalidInputError(f"`{name}` must have one entry more than there are queries, but is empty; use [0]")
     if offsets[0] != 0:

@@ -209,7 +209,7 @@ def query_of(rankings: Rankings, q: int, convention: Convention) -> Query:
     for d in range(rankings.offsets[q], rankings.offsets[q + 1]):
         if is_ranked(rankings, d, convention):
             tie_key = 0 if rankings.tie_keys is None else int(rankings.tie_keys[d])
-            score = score_of(rankings.scores[d], convention)
+            score = score_of(rankings.scores[d], convention, rankings.are_ordinals)
             documents.append(Document(label_of(rankings.labels[d], convention), score, tie_key))
     judged = [document.label for document in documents]
     if rankings.pool is not None:
@@ -230,9 +230,9 @@ def label_of(label: Any, convention: Convention) -> float:
     return float(label) if convention.negative_labels == "keep" else max(float(label), 0.0)
 
 
-def score_of(score: Any, convention: Convention) -> tuple[bool, float]:
+def score_of(score: Any, convention: Convention, are_ordinals: bool) -> tuple[bool, float]:
     """A score that compares as the convention says: NaN below all others, and equal to itself."""
-    if convention.score_dtype == "float32":
+    if convention.score_dtype == "float32" and not are_ordinals:
         with np.errstate(over="ignore"):  # beyond float32 is infinite
             score = np.float32(score)
     return (False, 0.0) if math.isnan(score) else (True, float(score))

@@ -155,6 +155,8 @@ def test_unknown_conventions_have_their_own_error():
     assert issubclass(fn.UnknownConventionError, LookupError)
     with pytest.raises(fn.InvalidTypeError, match="`name` of a convention must be a text, not int"):
         fn.Convention(5)
+    with pytest.raises(fn.InvalidInputError, match=r"'a\(b' does not read as Name"):
+        fn.Convention("a(b")
 
 
 @pytest.mark.parametrize(

@@ -540,3 +540,18 @@ def test_undefined_everywhere_is_null_and_nan(files, run):
     assert outputs["csv"][1].splitlines()[1].startswith("good,nan,1,1,")
     assert outputs["trec"][1].split() == ["map", "all", "nan"]
     assert outputs["table"][1].splitlines()[1].split() == ["AP", "nan", "1", "1"]
+
+
+def test_standard_output_by_its_name(files, run):
+    """-o - and -o /dev/stdout write to standard output as it is, and replace nothing."""
+    expected = run("evaluate", "qrels.txt", "good.run")
+    assert run("evaluate", "qrels.txt", "good.run", "-o", "-") == expected
+    assert run("evaluate", "qrels.txt", "good.run", "-o", "/dev/stdout") == expected
+    assert not (files / "-").exists()
+
+
+def test_closed_standard_output_is_an_error():
+    """Without a standard output there is one line that says so."""
+    code = "import sys; sys.stdout = None; from fastndcg.cli import main; sys.exit(main(['metrics']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "fastndcg: error: standard output is closed; name a file with -o\n")

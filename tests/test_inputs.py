@@ -46,7 +46,8 @@ def test_query_ids(ids):
     assert_expected(result.values)
     given = np.asarray(IDS[ids])
     assert result.query_ids.tolist() == given[OFFSETS[:-1]].tolist()
-    assert result.query_ids.dtype.kind == ("i" if ids == "whole objects" else given.dtype.kind)
+    kinds = {"whole objects": "i", "list of texts": "O"}
+    assert result.query_ids.dtype.kind == kinds.get(ids, given.dtype.kind)
 
 
 @pytest.mark.parametrize("ids", IDS)
@@ -216,3 +217,9 @@ def test_numbers_in_files(tmp_path):
     assert fn.read_qrels(qrels).values.tolist() == [0.5, 1.0]
     run.write_text("q Q0 a 1 -1e-3 n\nq Q0 b 2 inf n\nq Q0 c 3 1E5 n\nq Q0 d 4 -Infinity n\n")
     assert fn.read_run(run).values.tolist() == [-1e-3, np.inf, 1e5, -np.inf]
+
+
+def test_query_ids_keep_every_character():
+    """Ids in a list that differ in a NUL at their end are two."""
+    result = fn.evaluate([1, 0], [1.0, 2.0], "rr", query_ids=["a", "a\0"])
+    assert result.to_dict() == {"a": {"RR": 1.0}, "a\0": {"RR": 0.0}}

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import typing
 
 import numpy as np
 import pytest
@@ -139,3 +140,15 @@ def test_lists_of_metrics():
     assert fn.evaluate([[1]], [[1]], fn.AP).metrics == (fn.AP,)
     tables = fn.evaluate([[1]], [[1]], "ndcg(gain=[0,1]),dcg(gain=[0,2],rel=1)@3").metrics
     assert tables == (fn.nDCG(gain=(0, 1)), fn.DCG(gain=(0, 2), rel=1) @ 3)
+
+
+def test_hints_resolve():
+    """Type hints of the public functions can be read at run time."""
+    for function in (fn.evaluate, fn.Evaluator.__init__, fn.ndcg, fn.reference.evaluate, fn.read_run):
+        assert typing.get_type_hints(function)
+
+
+def test_text_of_another_type():
+    """What is no text gets the error of one."""
+    with pytest.raises(fn.InvalidTypeError, match="a metric's text must be a text, not int: 5"):
+        fn.Metric.parse(5)

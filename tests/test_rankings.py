@@ -171,3 +171,21 @@ def test_unjudged_documents_have_no_label():
     with pytest.raises(fn.InvalidInputError, match=r"`labels` must be 0 where `judged` is False, but labels\[1\]"):
         fn.Rankings([1, 3], [1.0, 2.0], [0, 2], judged=[True, False])
     assert fn.Rankings([], [], [0], judged=[]).judged.dtype == bool
+
+
+def test_offsets_stay_as_they_were_checked():
+    """What becomes of the caller's array later changes nothing: kernels rely on offsets."""
+    offsets, pool_offsets = np.array([0, 2, 4]), np.array([0, 2, 4])
+    labels = np.arange(4) % 2
+    rankings = fn.Rankings(labels, np.arange(4.0), offsets, pool=(labels, pool_offsets))
+    offsets[:], pool_offsets[:] = [0, 10**9, 2 * 10**9], [0, 10**9, 2 * 10**9]
+    assert fn.evaluate(rankings, metrics="ndcg")["ndcg"].tolist() == [1.0, 1.0]
+
+
+def test_wide_scores_are_not_rounded_to_float32():
+    """Ranks stand for whole numbers beyond 2**53; as float32 those beyond 2**24 would tie."""
+    scores = 2**60 + np.arange(2**24 + 3)
+    labels = np.zeros(len(scores), "i1")
+    labels[-2] = 1
+    as_float32 = fn.conventions["default"].replace(score_dtype="float32")
+    assert fn.reciprocal_rank(labels, scores, [0, len(scores)], convention=as_float32).tolist() == [0.5]

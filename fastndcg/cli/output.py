@@ -12,9 +12,13 @@ from pathlib import Path
 
 from fastndcg.errors import InvalidInputError
 
+STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1")
+
 
 def check(target: str, inputs: Sequence[str]) -> None:
     """Refuse a target that cannot be written, before the work is done."""
+    if target in STANDARD_OUTPUT:
+        return
     path = Path(target)
     if path.is_dir():
         raise InvalidInputError(f"-o must name a file, but {target} is a folder")
@@ -30,7 +34,7 @@ def check(target: str, inputs: Sequence[str]) -> None:
 
 def write(lines: Iterable[str], target: str | None) -> None:
     """Write lines to standard output, or to a file."""
-    if target is None:
+    if target is None or target in STANDARD_OUTPUT:
         _print(lines)
         return
     path = Path(os.path.realpath(target))  # what a link points to, not the link
@@ -52,6 +56,8 @@ def write(lines: Iterable[str], target: str | None) -> None:
 
 
 def _print(lines: Iterable[str]) -> None:
+    if sys.stdout is None:
+        raise InvalidInputError("standard output is closed; name a file with -o")
     try:
         sys.stdout.writelines(lines)
         sys.stdout.flush()

@@ -116,5 +116,5 @@ def _as_ids(query_ids: Any) -> Array:
         return ids
     given = np.asarray(query_ids, dtype=object)
     if are_texts(given.reshape(-1), "`query_ids`"):
-        return ids
+        return given  # numpy's texts are all as long as the longest, and lose NULs at their end
     return whole_numbers(given.reshape(-1).tolist(), "`query_ids`").reshape(given.shape)
