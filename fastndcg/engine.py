@@ -19,7 +19,7 @@ from fastndcg.metric import Metric
 from fastndcg.rankings import Array, Rankings, ordinals, read_only
 from fastndcg.threads import checked_threads, run_all
 
-CHUNK_DOCUMENTS = 1 << 18  # smaller ones pay for calls from Python, larger ones leave the processor's cache
+CHUNK_DOCUMENTS = 1 << 19  # smaller ones pay for calls from Python, larger ones leave the processor's cache
 SMALL = 1 << 16  # documents that are evaluated sooner than a thread starts
 
 

@@ -29,9 +29,8 @@ def collect(labels, offsets, first, floor, out_candidates, out_extremes):
     highest = 0.0
     n_nan = 0
     n_found = 0
-    q = 0
-    out_offsets[0] = 0
-    block = offsets[first]
+    q = -1
+    query_start = query_stop = block = offsets[first]
     for b in range(out_marks.shape[0]):  # across queries: most labels are 0, and sixty-four cost as much as one
         marked = mark(labels, block, stop)
         out_marks[b] = marked
@@ -39,14 +38,16 @@ def collect(labels, offsets, first, floor, out_candidates, out_extremes):
         while marked != 0:
             d = block + lowest_bit(marked)
             marked &= marked - np.uint64(1)
-            while d >= offsets[first + q + 1]:
+            while d >= query_stop:
                 q += 1
                 out_offsets[q] = n_found
+                query_start = query_stop
+                query_stop = offsets[first + q + 1]
             label = float(labels[d])
             lowest = min(lowest, label)
             highest = max(highest, label)
             n_nan += label != label
-            out_documents[n_found] = d - offsets[first + q]
+            out_documents[n_found] = d - query_start
             out_labels[n_found] = label
             if label > 0.0 or label < floor:
                 n_found += 1

@@ -11,8 +11,10 @@ out_offsets  (n_queries + 1,)   int64
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.count import lanes_between
+from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.sorting import sort_descending
+from fastndcg.kernels.vectors import LANES, compare
 
 
 @kernel
@@ -28,14 +30,13 @@ def best_order(labels, label_offsets, sizes, depth, out_labels, out_above, out_o
     for q in range(sizes.shape[0]):
         c = label_offsets[q]
         m = label_offsets[q + 1] - c
-        falling = True
-        for i in range(m):
-            order[i] = c + i
-            falling &= i == 0 or labels[c + i] <= labels[c + i - 1]
+        falling = is_falling(labels, c, m)
         if not falling:
+            for i in range(m):
+                order[i] = c + i
             sort_descending(labels, m, spare, order)
         for i in range(m):
-            label = labels[order[i]]
+            label = labels[c + i] if falling else labels[order[i]]
             above = i if label > 0.0 else sizes[q] - m + i
             if above >= depth:
                 break
@@ -43,3 +44,20 @@ def best_order(labels, label_offsets, sizes, depth, out_labels, out_above, out_o
             out_above[n_hits] = above
             n_hits += 1
         out_offsets[q + 1] = n_hits
+
+
+@part
+def is_falling(labels, c, m):
+    """Whether the m labels from `c` on are in order as they are; most often because they are all the same."""
+    if m >= LANES:
+        every = lanes_between(0, LANES)
+        _, alike = compare(labels, c + m - LANES, labels[c])
+        for i in range(c, c + m - LANES, LANES):
+            _, same = compare(labels, i, labels[c])
+            alike &= same
+        if alike == every:
+            return True
+    falling = True
+    for i in range(c + 1, c + m):
+        falling &= labels[i] <= labels[i - 1]
+    return falling
