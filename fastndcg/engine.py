@@ -20,6 +20,7 @@ from fastndcg.rankings import Array, Rankings, ordinals, read_only
 from fastndcg.threads import checked_threads, run_all
 
 CHUNK_DOCUMENTS = 1 << 19  # smaller ones pay for calls from Python, larger ones leave the processor's cache
+CHUNKS_A_THREAD = 4  # or more, so that the last one to finish is not waited for long
 SMALL = 1 << 16  # documents that are evaluated sooner than a thread starts
 
 
@@ -47,8 +48,9 @@ def run(
     """
     rankings = apply_convention(rankings, convention)
     job = job_of(rankings, metrics, convention, strategy)
-    spans = cut(rankings, chunk_documents)
     n_threads = checked_threads(threads) if threads is not None or rankings.n_documents >= SMALL else 1
+    share = rankings.n_documents // (CHUNKS_A_THREAD * n_threads)
+    spans = cut(rankings, min(chunk_documents, max(share, SMALL)))
     tied: list[int] = []
 
     def make_worker() -> Callable[[tuple[int, int]], None]:
