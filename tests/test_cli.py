@@ -1,15 +1,10 @@
 """The command line: what it prints in each format, what it refuses, and how it ends."""
 
-import contextlib
 import csv
 import io
 import json
 import os
-import re
-import signal
-import subprocess
-import sys
-import time
+import shutil
 from math import log2
 from pathlib import Path
 
@@ -17,39 +12,7 @@ import pytest
 from shared import our_metrics, shared, trec_output
 
 import fastndcg as fn
-from fastndcg import cli
 from fastndcg.cli import formats
-
-QRELS = "q2 0 a 1\nq2 0 b 0\nq1 0 a 2\nq1 0 c 1\nq3 0 a 1\n"
-GOOD = "q1 Q0 a 1 0.9 good\nq1 Q0 c 2 0.8 good\nq2 Q0 a 1 0.7 good\nq2 Q0 b 2 0.6 good\nq3 Q0 a 1 1 good\n"
-TIED = "q1 Q0 b 1 0.5 tied\nq1 Q0 a 2 0.5 tied\nq2 Q0 b 1 0.7 tied\nq2 Q0 a 2 0.6 tied\nq9 Q0 a 1 1 tied\n"
-
-
-@pytest.fixture
-def files(tmp_path, monkeypatch):
-    """A folder to work in, with judgments and two runs."""
-    for name, text in {"qrels.txt": QRELS, "good.run": GOOD, "tied.run": TIED}.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command in this process: give its exit code, output and errors."""
-
-    def run(*arguments):
-        code = cli.main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
-
-
-def command(*arguments, **options):
-    """Run the command in a process of its own."""
-    line = [sys.executable, "-m", "fastndcg", *map(str, arguments)]
-    return subprocess.run(line, capture_output=True, text=True, check=False, **options)
 
 
 class TestEvaluate:
@@ -83,7 +46,7 @@ class TestEvaluate:
     def test_runs_of_the_same_name_are_told_apart(self, files, run):
         """Where file names repeat, the paths stand in the table."""
         (files / "sub").mkdir()
-        (files / "sub" / "good.run").write_text(GOOD, encoding="utf-8")
+        shutil.copy("good.run", "sub/good.run")
         _, out, _ = run("evaluate", "qrels.txt", "good.run", "sub/good.run", "-m", "rr", "--format", "csv")
         assert [line.partition(",")[0] for line in out.splitlines()] == ["run", "good.run", "sub/good.run"]
 
@@ -397,141 +360,6 @@ def test_help(arguments, run):
     assert out.startswith("usage: fastndcg")
 
 
-def test_warmup_says_where_and_how_long(tmp_path):
-    """Warming up names the folder of the machine code, which then holds it, and the seconds."""
-    done = command("warmup", env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)})
-    assert (done.returncode, done.stderr) == (0, "")
-    place, seconds = done.stdout.splitlines()
-    folder = Path(place.removeprefix("machine code: "))
-    assert folder.is_relative_to(tmp_path)
-    assert any(folder.iterdir())
-    assert re.fullmatch(r"took: \d+\.\d s", seconds)
-
-
-def test_package_is_run_as_a_module(files):
-    """`python -m fastndcg` is the same command, quiet on stderr."""
-    done = command("evaluate", "qrels.txt", "good.run", "-m", "rr", "--format", "trec")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "recip_rank            \tall\t1.0000\n", "")
-
-
-def test_command_is_installed():
-    """The environment has the command `fastndcg`."""
-    script = Path(sys.executable).with_name("fastndcg")
-    if not script.exists():
-        pytest.skip("the package is not installed: run scripts/test")
-    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, f"fastndcg {fn.__version__}\n")
-
-
-def test_help_and_errors_do_without_numpy_and_numba(files):
-    """What needs no numbers imports none of the packages that take long to load."""
-    code = (
-        "import sys; from fastndcg.cli import main\n"
-        "for line in (['--help'], ['metrics'], ['metrics', 'ndcg'], ['evaluate', '-m', 'x']): main(line)\n"
-        "sys.exit(bool({'numpy', 'numba', 'tqdm', 'pandas'} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
-
-
-def test_broken_pipe_ends_quietly(tmp_path):
-    """A reader that has enough, such as head, is no error."""
-    queries = range(3000)
-    (tmp_path / "qrels").write_text("".join(f"query{q} 0 a 1\n" for q in queries), encoding="utf-8")
-    (tmp_path / "run").write_text("".join(f"query{q} Q0 a 1 0.5 x\n" for q in queries), encoding="utf-8")
-    line = [sys.executable, "-m", "fastndcg", "evaluate", tmp_path / "qrels", tmp_path / "run"]
-    options = ["--format", "trec", "--per-query", "-m", "rr,ap,p@1,p@2,p@3,p@4"]  # more than a pipe holds
-    with subprocess.Popen([*line, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        process.stdout.readline()
-        process.stdout.close()
-        assert process.stderr.read() == b""
-    assert process.returncode == 0
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full: run on Linux")
-def test_full_standard_output_is_an_error():
-    """Where standard output cannot be written, the exit code is 2 and there is one line."""
-    with open("/dev/full", "w", encoding="utf-8") as full:
-        line = [sys.executable, "-m", "fastndcg", "metrics"]
-        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, "fastndcg: error: [Errno 28] No space left on device\n")
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes: run on POSIX")
-def test_interrupt_ends_without_a_traceback(files):
-    """Ctrl-C gives exit code 130 and no traceback."""
-    os.mkfifo("pipe.run")  # reading it waits, so the signal comes in the middle of the work
-    line = [sys.executable, "-m", "fastndcg", "evaluate", "qrels.txt", "pipe.run"]
-    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with process:
-        writing_end = open_when_read("pipe.run", process)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate()
-        os.close(writing_end)
-    assert (process.returncode, out, err) == (130, b"", b"")
-
-
-def open_when_read(pipe, process):
-    """The writing end of a named pipe, as soon as the process reads the other; fails if the process has ended."""
-    while process.poll() is None:
-        with contextlib.suppress(OSError):  # ENXIO: nobody reads yet
-            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
-        time.sleep(0.01)
-    pytest.fail(f"ended before it read the pipe: {process.communicate()}")
-
-
-def test_terminal_without_unicode_gets_the_rest(files):
-    """A standard output that lacks a character gets it escaped."""
-    done = command("metrics", "nDCG", env=os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
-    assert done.returncode == 0
-    assert r"J\xe4rvelin" in done.stdout
-
-
-def on_a_terminal(*arguments):
-    """What the command writes to a terminal as its stderr, and to a pipe as its stdout."""
-    import pty
-
-    master, slave = pty.openpty()
-    line = [sys.executable, "-m", "fastndcg", *map(str, arguments)]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=slave) as process:
-        os.close(slave)
-        shown = b""
-        while True:
-            try:
-                piece = os.read(master, 4096)
-            except OSError:  # Linux says so where the other side has closed
-                break
-            if not piece:
-                break
-            shown += piece
-        out = process.stdout.read()
-    os.close(master)
-    assert process.returncode == 0
-    return shown.decode(), out.decode()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals: run on POSIX")
-def test_progress_shows_on_a_terminal(files):
-    """On a terminal each step is named, and the line is wiped in the end; stdout has the answer alone."""
-    shown, out = on_a_terminal("evaluate", "qrels.txt", "good.run", "-m", "rr", "--format", "trec")
-    for step in ("reading qrels.txt", "reading good.run", "evaluating good.run"):
-        assert step in shown
-    assert "\n" not in shown.strip()
-    assert shown.rstrip("\r").rpartition("\r")[2].strip() == ""
-    assert out == "recip_rank            \tall\t1.0000\n"
-
-
-def test_progress_needs_tqdm(monkeypatch):
-    """Without tqdm there is no progress, and no error."""
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    from fastndcg.cli.progress import progress
-
-    with progress(1) as step:
-        step("work")
-    assert sys.stderr.getvalue() == ""
-
-
 def test_undefined_everywhere_is_null_and_nan(files, run):
     """A metric without any value has no mean: null in JSON, nan in the other formats."""
     (files / "zero.txt").write_text("q1 0 a 0\n", encoding="utf-8")
@@ -548,10 +376,3 @@ def test_standard_output_by_its_name(files, run):
     assert run("evaluate", "qrels.txt", "good.run", "-o", "-") == expected
     assert run("evaluate", "qrels.txt", "good.run", "-o", "/dev/stdout") == expected
     assert not (files / "-").exists()
-
-
-def test_closed_standard_output_is_an_error():
-    """Without a standard output there is one line that says so."""
-    code = "import sys; sys.stdout = None; from fastndcg.cli import main; sys.exit(main(['metrics']))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, "fastndcg: error: standard output is closed; name a file with -o\n")
