@@ -115,13 +115,15 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
 def without_unjudged(rankings: Rankings, judged: Array) -> Rankings:
     """The rankings of the judged documents alone."""
     n_before = np.concatenate([[0], np.cumsum(judged)])
-    return rankings.replace(
+    judged_ones = rankings.replace(
         labels=rankings.labels[judged],
         scores=rankings.scores[judged],
         offsets=n_before[rankings.offsets],
         judged=None,
         tie_keys=None if rankings.tie_keys is None else rankings.tie_keys[judged],
     )
+    judged_ones.are_ordinals = rankings.are_ordinals
+    return judged_ones
 
 
 def settle_undefined(job: Job) -> None:

@@ -112,7 +112,8 @@ class Rankings:
         """Make the same rankings with other arrays."""
         kept = {name: getattr(self, name) for name in self.__slots__ if name not in ("_place_of", "are_ordinals")}
         made = Rankings(**(kept | arrays))
-        made.are_ordinals = self.are_ordinals
+        if "scores" not in arrays:
+            made.are_ordinals = self.are_ordinals
         if made.n_documents == self.n_documents:
             made._place_of = self._place_of
         return made

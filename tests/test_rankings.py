@@ -189,3 +189,17 @@ def test_wide_scores_are_not_rounded_to_float32():
     labels[-2] = 1
     as_float32 = fn.conventions["default"].replace(score_dtype="float32")
     assert fn.reciprocal_rank(labels, scores, [0, len(scores)], convention=as_float32).tolist() == [0.5]
+
+
+def test_other_scores_are_rounded_again():
+    """Scores that take the place of wide whole numbers are floats; those that are left of them are still ranks."""
+    as_float32 = fn.conventions["default"].replace(score_dtype="float32", unjudged="removed")
+    wide = fn.Rankings([1, 0], 2**60 + np.array([1, 0]), [0, 2])
+    tied = wide.replace(scores=[1 + 1e-12, 1.0])
+    assert fn.evaluate(wide, metrics="rr", convention=as_float32)["rr"].tolist() == [1.0]
+    assert fn.evaluate(tied, metrics="rr", convention=as_float32)["rr"].tolist() == [0.75]
+    scores = 2**60 + np.arange(2**24 + 4)
+    labels, judged = np.zeros(len(scores), "i1"), np.ones(len(scores), bool)
+    labels[-2], judged[0] = 1, False
+    part = fn.Rankings(labels, scores, [0, len(scores)], judged=judged)
+    assert fn.evaluate(part, metrics="rr", convention=as_float32)["rr"].tolist() == [0.5]
