@@ -4,24 +4,56 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.checks import check_sums, gain_of
-from fastndcg.chunk import Chunk, Hits, cutoff
+from fastndcg.checks import check_sums, gain_of, gains_asked
+from fastndcg.chunk import F8, UNLIMITED, Chunk, Truth
 from fastndcg.conventions import Convention
 from fastndcg.kernels import candidates, gain, precision
 from fastndcg.metric import Metric
 from fastndcg.rankings import Array
+from fastndcg.texts import Value
 
 Kernel = Callable[..., None]
+Source = Callable[[Chunk, "Step"], Any]
+Fill = Callable[[Chunk, "Step", Array], None]
 
 
-@functools.cache
-def kernel_of(metric: Metric, convention: Convention) -> tuple[Kernel, tuple[Callable[[Chunk, Metric], Any], ...]]:
+class Step(NamedTuple):
+    """What a chunk does for one metric: a kernel, what gives its arguments, and what these depend on."""
+
+    kernel: Kernel
+    arguments: tuple[Source, ...]
+    metric: Metric
+    k: int
+    rel: float  # a label below it is not relevant, or gains nothing
+    gain: Value
+    beta: float
+
+
+class Plan(NamedTuple):
+    """Metrics under a convention: how deep they look, and a step for each."""
+
+    metrics: tuple[Metric, ...]
+    convention: Convention
+    depth: int
+    gains: frozenset[Value]
+    steps: tuple[Step, ...]
+
+
+@functools.lru_cache(maxsize=256)
+def plan_of(metrics: tuple[Metric, ...], convention: Convention) -> Plan:
+    """Work out what a chunk has to do."""
+    steps = tuple(step_of(metric, convention) for metric in metrics)
+    return Plan(metrics, convention, max(step.k for step in steps), gains_asked(metrics, convention), steps)
+
+
+def step_of(metric: Metric, convention: Convention) -> Step:
     """The kernel of a metric under a convention, and what gives its arguments, `out` aside."""
     place = metric.record.kernel
     for field, choice, variant in metric.record.variants:
@@ -30,94 +62,182 @@ def kernel_of(metric: Metric, convention: Convention) -> tuple[Kernel, tuple[Cal
     file, _, name = place.partition(".")
     kernel = getattr(import_module(f"fastndcg.kernels.{file}"), name)
     *names, _ = inspect.signature(getattr(kernel, "py_func", kernel)).parameters
-    return kernel, tuple(ARGUMENTS[name] for name in names)
-
-
-def evaluate_chunk(chunk: Chunk) -> None:
-    """Fill in a chunk's part of its job's values."""
-    for row, metric in zip(chunk.job.values, chunk.job.metrics, strict=True):
-        kernel, arguments = kernel_of(metric, chunk.job.convention)
-        kernel(*(argument(chunk, metric) for argument in arguments), row[chunk.first : chunk.stop])
-
-
-def gains_of(chunk: Chunk, metric: Metric, name: str, hits: Hits) -> Array:
-    """The gains of labels, worked out once for all metrics that take the same."""
-    chosen = gain_of(metric, chunk.job.convention)
     rel = -np.inf if metric.get("rel") is None else float(metric.get("rel"))
-    labels = hits.labels
-    discount = float(chunk.job.discounts.values[1])
-    if chosen == "linear" and rel == -np.inf and discount <= 1:
+    k = UNLIMITED if metric.k is None else min(metric.k, UNLIMITED)
+    arguments = tuple(ARGUMENTS[name] for name in names)
+    return Step(kernel, arguments, metric, k, rel, gain_of(metric, convention), float(metric.get("beta") or 1))
+
+
+def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
+    """Fill in a chunk's part of its job's values."""
+    first, stop = chunk.truth.first, chunk.truth.stop
+    for row, step in zip(chunk.job.values, plan.steps, strict=True):
+        step.kernel(*[argument(chunk, step) for argument in step.arguments], row[first:stop])
+
+
+def once(keeper: str, *fields: str) -> Callable[[Fill], Callable[[Chunk, Step], Array]]:
+    """
+    Make what fills one value a query a source of it, which does so once for all metrics that agree in `fields`.
+
+    What the scores matter to is kept by the chunk, all else by its truth.
+    """
+
+    def decorate(fill: Fill) -> Callable[[Chunk, Step], Array]:
+        depends = operator.itemgetter(*(Step._fields.index(field) for field in fields))
+
+        @functools.wraps(fill)
+        def source(chunk: Chunk, step: Step) -> Array:
+            kept = chunk if keeper == "chunk" else chunk.truth
+            key = (fill, depends(step))
+            made = kept.made.get(key)
+            if made is None:
+                made = kept.take(key, len(chunk.truth.sizes), F8)
+                fill(chunk, step, made)
+                kept.made[key] = made  # now, when it is full: another thread may look
+            return made
+
+        return source
+
+    return decorate
+
+
+def hit_gains(chunk: Chunk, step: Step) -> Array:
+    """The gains of the hits."""
+    return gains_of(chunk, step, chunk, chunk.hits.labels, chunk.hits.offsets)
+
+
+def ideal_gains(chunk: Chunk, step: Step) -> Array:
+    """The gains of the best order."""
+    ideal = chunk.truth.ideal(chunk.job)
+    return gains_of(chunk, step, chunk.truth, ideal.labels, ideal.offsets)
+
+
+def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, offsets: Array) -> Array:
+    """The gains of labels, worked out once for all metrics that take the same."""
+    discount = chunk.job.discounts.highest
+    if step.gain == "linear" and step.rel == -np.inf and discount <= 1:
         return labels
-
-    def make(out: Array) -> None:
-        if chosen == "linear":
-            gain.linear_gains(labels, rel, out)
-        elif chosen == "exp2":
-            gain.exp2_gains(labels, rel, out)
+    key = ("gains", step.gain, step.rel)
+    made = keeper.made.get(key)
+    if made is None:
+        made = keeper.take(key, len(labels), F8)
+        if step.gain == "linear":
+            gain.linear_gains(labels, step.rel, made)
+        elif step.gain == "exp2":
+            gain.exp2_gains(labels, step.rel, made)
         else:
-            gain.table_gains(labels, np.array(chosen), rel, out)
-        check_sums(out, hits.offsets, discount, metric, chunk.job.rankings, chunk.first)
+            gain.table_gains(labels, np.array(step.gain), step.rel, made)
+        check_sums(made, offsets, discount, step.metric, chunk.job.rankings, chunk.truth.first)
+        keeper.made[key] = made
+    return made
 
-    return chunk.once((name, chosen, rel), len(labels), make)
+
+@once("chunk", "k", "gain", "rel")
+def reached(chunk: Chunk, step: Step, out: Array) -> None:
+    """DCG@k."""
+    hits, (discounts, sums, rests, _) = chunk.hits, chunk.job.discounts
+    gains = hit_gains(chunk, step)
+    gain.dcg(hits.queries, hits.above, hits.ties, gains, discounts, sums, rests, step.k, out)
 
 
-def n_relevant(chunk: Chunk, metric: Metric) -> Array:
+@once("truth", "k", "gain", "rel")
+def best(chunk: Chunk, step: Step, out: Array) -> None:
+    """IDCG@k."""
+    discounts = chunk.job.discounts
+    if gain_of_only_label(chunk.truth, step) == 1.0:
+        gain.idcg_of_ones(chunk.truth.judged.offsets, discounts.sums, step.k, out)
+    else:
+        ideal = chunk.truth.ideal(chunk.job)
+        gain.idcg(ideal.above, ideal_gains(chunk, step), ideal.offsets, discounts.values, step.k, out)
+
+
+def gain_of_only_label(truth: Truth, step: Step) -> float | None:
+    """What each candidate gains if all have the same label, else None."""
+    label = truth.only_label
+    if label is None or label < step.rel:
+        return None
+    if isinstance(step.gain, tuple):
+        return step.gain[int(label)]
+    return label if step.gain == "linear" else 2.0**label - 1.0
+
+
+@once("truth", "rel")
+def n_relevant(chunk: Chunk, step: Step, out: Array) -> None:
     """How many documents of each query are relevant, retrieved or not."""
-    rel = float(metric.get("rel"))
-    judged = chunk.judged
+    truth = chunk.truth
+    labels, offsets = truth.judged.labels, truth.judged.offsets
+    if truth.only_label is not None and truth.only_label >= step.rel:
+        np.subtract(offsets[1:], offsets[:-1], out=out)
+    else:
+        candidates.count_relevant(labels, offsets, step.rel, out)
 
-    def make(out: Array) -> None:
-        candidates.count_relevant(judged.labels, judged.offsets, rel, out)
 
-    return chunk.once(("n_relevant", rel), len(chunk.sizes), make)
+@once("truth", "metric")
+def cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
+    """How many ranks of each query count."""
+    out.fill(step.metric.k or UNLIMITED)
 
 
-def n_found(chunk: Chunk, metric: Metric) -> Array:
+@once("truth", "k", "rel")
+def r_cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
+    """How many documents of each query are relevant, k at the most."""
+    np.minimum(n_relevant(chunk, step), step.k, out=out)
+
+
+@once("chunk", "k", "rel")
+def n_found(chunk: Chunk, step: Step, out: Array) -> None:
     """The expected number of relevant documents in the first k ranks of each query."""
-    rel, k = float(metric.get("rel")), cutoff(metric)
     hits = chunk.hits
-
-    def make(out: Array) -> None:
-        precision.count_found(hits.above, hits.ties, hits.labels, hits.offsets, rel, k, out)
-
-    return chunk.once(("n_found", rel, k), len(chunk.sizes), make)
+    precision.count_found(hits.queries, hits.above, hits.ties, hits.labels, step.rel, cutoffs(chunk, step), out)
 
 
-def ap_denominators(chunk: Chunk, metric: Metric) -> Array:
+@once("chunk", "k", "rel")
+def n_found_at_r(chunk: Chunk, step: Step, out: Array) -> None:
+    """The same in as many ranks as there are relevant documents, or k if that is less."""
+    hits = chunk.hits
+    precision.count_found(hits.queries, hits.above, hits.ties, hits.labels, step.rel, r_cutoffs(chunk, step), out)
+
+
+def ap_denominators(chunk: Chunk, step: Step) -> Array:
     """What AP divides by; where that is the number of hits found, a kernel of its own knows."""
-    if chunk.job.convention.ap_denominator == "n_relevant" or metric.k is None:
-        return n_relevant(chunk, metric)
-    return np.minimum(n_relevant(chunk, metric), float(metric.k))
+    return n_relevant(chunk, step) if chunk.job.convention.ap_denominator == "n_relevant" else r_cutoffs(chunk, step)
 
 
-def precision_denominators(chunk: Chunk, metric: Metric) -> Array:
+def precision_denominators(chunk: Chunk, step: Step) -> Array:
     """What P divides by; without k, the number retrieved."""
-    if metric.k is None:
-        return chunk.sizes.astype("f8")
+    sizes: Array = chunk.truth.sizes
+    if step.metric.k is None:
+        return sizes.astype("f8")
     if chunk.job.convention.precision_denominator == "k":
-        return np.full(len(chunk.sizes), float(metric.k))
-    return np.minimum(chunk.sizes, float(metric.k))
+        return cutoffs(chunk, step)
+    return np.minimum(sizes, float(step.metric.k))
 
 
-ARGUMENTS: dict[str, Callable[[Chunk, Metric], Any]] = {
+ARGUMENTS: dict[str, Source] = {
     "hit_above": lambda chunk, _: chunk.hits.above,
     "hit_ties": lambda chunk, _: chunk.hits.ties,
     "hit_labels": lambda chunk, _: chunk.hits.labels,
-    "hit_gains": lambda chunk, metric: gains_of(chunk, metric, "hit gains", chunk.hits),
+    "hit_queries": lambda chunk, _: chunk.hits.queries,
     "hit_offsets": lambda chunk, _: chunk.hits.offsets,
-    "ideal_above": lambda chunk, _: chunk.ideal.above,
-    "ideal_gains": lambda chunk, metric: gains_of(chunk, metric, "ideal gains", chunk.ideal),
-    "ideal_offsets": lambda chunk, _: chunk.ideal.offsets,
+    "hit_gains": hit_gains,
+    "ideal_above": lambda chunk, _: chunk.truth.ideal(chunk.job).above,
+    "ideal_gains": ideal_gains,
+    "ideal_offsets": lambda chunk, _: chunk.truth.ideal(chunk.job).offsets,
     "discounts": lambda chunk, _: chunk.job.discounts.values,
     "discount_sums": lambda chunk, _: chunk.job.discounts.sums,
     "discount_rests": lambda chunk, _: chunk.job.discounts.rests,
+    "reached": reached,
+    "best": best,
     "highest_ndcg": lambda chunk, _: np.inf if chunk.job.convention.negative_labels == "keep" else 1.0,
-    "sizes": lambda chunk, _: chunk.sizes,
+    "sizes": lambda chunk, _: chunk.truth.sizes,
     "n_relevant": n_relevant,
     "n_found": n_found,
+    "n_found_at_r": n_found_at_r,
+    "cutoffs": cutoffs,
+    "r_cutoffs": r_cutoffs,
     "ap_denominators": ap_denominators,
     "precision_denominators": precision_denominators,
-    "rel": lambda _, metric: float(metric.get("rel")),
-    "beta": lambda _, metric: float(metric.get("beta")),
-    "k": lambda _, metric: cutoff(metric),
+    "rel": lambda _, step: step.rel,
+    "beta": lambda _, step: step.beta,
+    "k": lambda _, step: step.k,
 }

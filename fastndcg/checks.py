@@ -14,16 +14,28 @@ from fastndcg.rankings import EXACT_LIMIT, LONGEST_QUERY, Array, Rankings
 from fastndcg.texts import Value
 
 HIGHEST_EXP2_LABEL = 1023.0  # 2^1024 leaves float64
+HARMLESS_LABEL = 1000.0  # most data sets have nothing above it, and every formula can take it
+FORMULAS = frozenset({"linear", "exp2"})
 
 
 def check_labels(
-    rankings: Rankings, name: str, extremes: Array, found: Array, metrics: tuple[Metric, ...], convention: Convention
+    rankings: Rankings,
+    name: str,
+    extremes: tuple[float, float, float],
+    found: Array,
+    gains: frozenset[Value],
+    negative: str,
 ) -> None:
-    """Refuse labels of the array `name`, of which a chunk's `extremes` and those not 0, `found`, are known."""
+    """
+    Refuse labels of the array `name` that the `gains` asked for, or the convention for negative ones, cannot take.
+
+    Of a chunk's labels the lowest, the highest, the number of NaN, and those that are not 0, `found`, are known.
+    """
+    lowest, highest, n_nan = extremes
+    if lowest == 0 and highest <= HARMLESS_LABEL and not n_nan and gains <= FORMULAS:
+        return
     labels = rankings.pool[0] if name == "pool" and rankings.pool else rankings.labels
-    lowest, highest, n_nan = extremes.tolist()
     refuse = functools.partial(rankings.refuse, name)
-    negative = convention.negative_labels
     if n_nan:
         refuse(np.isnan(labels), "not be NaN: leave the document out, or give it the label 0")
     if lowest < 0 and negative == "raise":
@@ -32,7 +44,7 @@ def check_labels(
         beyond = (labels > int(EXACT_LIMIT)) | (labels < -int(EXACT_LIMIT))
         if beyond.any():
             refuse(beyond, "be finite and at most 2**53 in size: rescale the labels")
-    for gain in {gain_of(metric, convention) for metric in metrics if has_gain(metric)}:
+    for gain in gains:
         if gain == "exp2" and highest > HIGHEST_EXP2_LABEL:
             refuse(labels > HIGHEST_EXP2_LABEL, "be at most 1023 for gain exp2, beyond float64: take gain linear")
         if isinstance(gain, tuple):
@@ -67,6 +79,7 @@ def gain_of(metric: Metric, convention: Convention) -> Value:
     return convention.gain if own is None else own
 
 
-def has_gain(metric: Metric) -> bool:
-    """Whether a metric adds up gains."""
-    return any(parameter.name == "gain" for parameter in metric.record.parameters)
+def gains_asked(metrics: tuple[Metric, ...], convention: Convention) -> frozenset[Value]:
+    """The gains that some metrics add up."""
+    adding = [metric for metric in metrics if any(parameter.name == "gain" for parameter in metric.record.parameters)]
+    return frozenset(gain_of(metric, convention) for metric in adding)

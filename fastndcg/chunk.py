@@ -1,10 +1,9 @@
-"""One chunk of queries: its documents that matter, ranked once for all metrics."""
+"""One chunk of queries: its truth, which all systems share, and one system's ranking of its documents."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Hashable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,25 +11,34 @@ from fastndcg.checks import check_labels
 from fastndcg.conventions import Convention
 from fastndcg.discounts import Discounts
 from fastndcg.kernels import candidates, ideal, ties
+from fastndcg.kernels.levels import sort_open
 from fastndcg.kernels.rank import rank
 from fastndcg.kernels.vectors import WIDE
-from fastndcg.metric import Metric
 from fastndcg.rankings import Array, Rankings, read_only
+from fastndcg.texts import Value
 
 UNLIMITED = 2**31 - 1  # stands for "no cutoff": no query has more documents
+I4, I8, U8, F8 = (np.dtype(code) for code in ("i4", "i8", "u8", "f8"))
+
+Take = Callable[[Hashable, int, "np.dtype[Any]"], Array]
 
 
 class Job(NamedTuple):
     """What the chunks of an evaluation share. In `rankings` the convention has been applied already."""
 
     rankings: Rankings
-    metrics: tuple[Metric, ...]
     convention: Convention
     depth: int  # the deepest rank that any metric looks at
+    gains: frozenset[Value]  # that any metric adds up
     discounts: Discounts
     scores: Array  # those of the rankings, made up to one vector: kernels compare whole vectors
     strategy: int
     values: Array  # (n_metrics, n_queries), filled in by the chunks
+
+
+def fresh(_: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
+    """An uninitialised array of its own."""
+    return np.empty(size, dtype)
 
 
 class Scratch:
@@ -39,21 +47,12 @@ class Scratch:
     def __init__(self) -> None:
         self._buffers: dict[Hashable, Array] = {}
 
-    def take(self, name: Hashable, size: int, dtype: str) -> Array:
+    def take(self, name: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
         """An uninitialised array, good until the same name is taken again."""
         buffer = self._buffers.get(name)
         if buffer is None or len(buffer) < size:
             buffer = self._buffers[name] = np.empty(size, dtype)
         return buffer[:size]
-
-
-class Hits(NamedTuple):
-    """Documents that matter, query after query in rank order; `above` is the rank less one."""
-
-    labels: Array
-    above: Array
-    ties: Array
-    offsets: Array
 
 
 class Candidates(NamedTuple):
@@ -66,76 +65,113 @@ class Candidates(NamedTuple):
     before: Array
 
 
-class Chunk:
-    """Queries `first` up to `stop` of a job."""
+class Hits(NamedTuple):
+    """Documents that matter, query after query in rank order; `above` is the rank less one."""
 
-    def __init__(self, job: Job, scratch: Scratch, first: int, stop: int) -> None:
-        self.job = job
+    labels: Array
+    above: Array
+    ties: Array
+    queries: Array
+    offsets: Array
+
+
+class Ideal(NamedTuple):
+    """The same of the best order, which has no ties."""
+
+    labels: Array
+    above: Array
+    offsets: Array
+
+
+class Truth:
+    """The labels of queries `first` up to `stop`: all that does not depend on the scores."""
+
+    __slots__ = ("_ideal", "candidates", "first", "judged", "made", "only_label", "sizes", "stop", "take")
+
+    def __init__(self, job: Job, take: Take, first: int, stop: int) -> None:
+        rankings = job.rankings
         self.first = first
         self.stop = stop
-        self.sizes = np.diff(job.rankings.offsets[first : stop + 1])
-        self._scratch = scratch
-        self._made: dict[Hashable, Array] = {}
-        self._candidates = self._collect("labels", job.rankings.labels, job.rankings.offsets)
-        pool = job.rankings.pool
-        self.judged = self._candidates if pool is None else self._collect("pool", *pool)
-        self.hits, self.n_tied = self._rank()
+        self.take = take
+        self.made: dict[Hashable, Array] = {}  # by what it is and depends on
+        self._ideal: Ideal | None = None
+        self.sizes = rankings.offsets[first + 1 : stop + 1] - rankings.offsets[first:stop]
+        self.candidates, self.only_label = self._collect(job, "labels", rankings.labels, rankings.offsets)
+        self.judged = self.candidates
+        if rankings.pool is not None:
+            self.judged, self.only_label = self._collect(job, "pool", *rankings.pool)
 
-    @functools.cached_property
-    def ideal(self) -> Hits:
-        """The best order of the judged documents; it has no ties."""
-        labels, offsets = self.judged.labels, self.judged.offsets
-        pool = self.job.rankings.pool
-        sizes = self.sizes if pool is None else np.diff(pool[1][self.first : self.stop + 1])
-        out_labels = self._scratch.take("ideal labels", len(labels), "f8")
-        above = self._scratch.take("ideal above", len(labels), "i4")
-        out_offsets = self._scratch.take("ideal offsets", len(offsets), "i8")
-        ideal.best_order(labels, offsets, sizes, self.job.depth, out_labels, above, out_offsets)
-        n = out_offsets[-1]
-        return Hits(out_labels[:n], above[:n], above[:0], out_offsets)
+    def ideal(self, job: Job) -> Ideal:
+        """The best order of the judged documents, found when it is first asked for."""
+        if self._ideal is None:
+            labels, offsets = self.judged.labels, self.judged.offsets
+            pool = job.rankings.pool
+            sizes = self.sizes if pool is None else np.diff(pool[1][self.first : self.stop + 1])
+            out_labels = self.take("ideal labels", len(labels), F8)
+            above = self.take("ideal above", len(labels), I4)
+            out_offsets = self.take("ideal offsets", len(offsets), I8)
+            ideal.best_order(labels, offsets, sizes, job.depth, out_labels, above, out_offsets)
+            n = out_offsets[-1]
+            self._ideal = Ideal(out_labels[:n], above[:n], out_offsets)
+        return self._ideal
 
-    def once(self, key: Hashable, size: int, make: Callable[[Array], None]) -> Array:
-        """A float64 array that is filled when it is first asked for."""
-        if key not in self._made:
-            out = self._scratch.take(key, size, "f8")
-            make(out)
-            self._made[key] = out
-        return self._made[key]
-
-    def _collect(self, name: str, labels: Array, offsets: Array) -> Candidates:
+    def _collect(self, job: Job, name: str, labels: Array, offsets: Array) -> tuple[Candidates, float | None]:
+        """The candidates among labels, and the label that they all have, None if they differ."""
         n_documents = int(offsets[self.stop] - offsets[self.first])
         n_blocks = -(-n_documents // WIDE)
-        found = Candidates(
-            self._scratch.take((name, "documents"), n_documents, "i4"),
-            self._scratch.take((name, "labels"), n_documents, "f8"),
-            self._scratch.take((name, "offsets"), self.stop - self.first + 1, "i8"),
-            self._scratch.take((name, "marks"), n_blocks, "u8"),
-            self._scratch.take((name, "before"), n_blocks, "i8"),
+        documents = self.take((name, "documents"), n_documents, I4)
+        out_labels = self.take((name, "labels"), n_documents, F8)
+        out_offsets = self.take((name, "offsets"), self.stop - self.first + 1, I8)
+        marks = self.take((name, "marks"), n_blocks, U8)
+        before = self.take((name, "before"), n_blocks, I8)
+        extremes = np.empty(4)
+        floor = 0.0 if job.convention.negative_labels == "keep" else -np.inf
+        candidates.collect(
+            labels, offsets, self.first, floor, documents, out_labels, out_offsets, marks, before, extremes
         )
-        extremes = np.empty(3)
-        floor = 0.0 if self.job.convention.negative_labels == "keep" else -np.inf
-        candidates.collect(labels, offsets, self.first, floor, found, extremes)
-        n = found.offsets[-1]
-        found = found._replace(documents=found.documents[:n], labels=found.labels[:n])
-        check_labels(self.job.rankings, name, extremes, found.labels, self.job.metrics, self.job.convention)
-        return found
+        lowest, highest, n_nan, least = extremes.tolist()
+        n = int(out_offsets[-1])
+        found = Candidates(documents[:n], out_labels[:n], out_offsets, marks, before)
+        negative = job.convention.negative_labels
+        check_labels(job.rankings, name, (lowest, highest, n_nan), found.labels, job.gains, negative)
+        return found, highest if least == highest else None
+
+
+class Chunk:
+    """One system's ranking of the documents of a truth."""
+
+    __slots__ = ("hits", "job", "made", "n_tied", "take", "truth")
+
+    def __init__(self, job: Job, truth: Truth, take: Take) -> None:
+        self.job = job
+        self.truth = truth
+        self.take = take
+        self.made: dict[Hashable, Array] = {}  # by what it is and depends on
+        self.hits, self.n_tied = self._rank()
 
     def _rank(self) -> tuple[Hits, int]:
-        rankings, found = self.job.rankings, self._candidates
-        n = len(found.labels)
-        documents, above, tie_counts = (self._scratch.take(name, n, "i4") for name in ("documents", "above", "ties"))
-        labels = self._scratch.take("hit labels", n, "f8")
-        offsets = self._scratch.take("hit offsets", len(found.offsets), "i8")
-        counts = np.empty(2, "i8")
-        hits = (documents, labels, above, tie_counts)
-        job = self.job
-        rank(job.scores, rankings.offsets, self.first, found, job.depth, job.strategy, hits, offsets, counts)
-        if counts[1]:
+        job, truth, take = self.job, self.truth, self.take
+        n = len(truth.candidates.labels)
+        labels = take("hit labels", n, F8)
+        documents, above = take("hit documents", n, I4), take("hit above", n, I4)
+        tie_counts, queries = take("hit ties", n, I4), take("hit queries", n, I4)
+        offsets = take("hit offsets", len(truth.candidates.offsets), I8)
+        counts = np.empty(3, I8)
+        rankings, (places, found, found_offsets, marks, before) = job.rankings, truth.candidates
+        where = (job.scores, rankings.offsets, truth.first, places, found, found_offsets)
+        out = (documents, labels, above, tie_counts, queries, offsets, counts)
+        rank(*where, marks, before, job.depth, job.strategy, *out)
+        n_tied, n_nan, n_open = counts.tolist()
+        if n_open:
+            sort_open(*where, job.depth, *out)
+            n_tied = int(counts[0])
+        if n_nan:
             rule = "not be NaN: find out where it comes from, or take convention.replace(nan_scores='last')"
             rankings.refuse("scores", np.isnan(rankings.scores), rule)
-        self._order_ties(offsets, *hits)
-        n = offsets[-1]
-        return Hits(labels[:n], above[:n], tie_counts[:n], offsets), int(counts[0])
+        if n_tied and job.convention.ties != "average":
+            self._order_ties(offsets, documents, labels, above, tie_counts)
+        n = int(offsets[-1])
+        return Hits(labels[:n], above[:n], tie_counts[:n], queries[:n], offsets), n_tied
 
     def _order_ties(self, offsets: Array, *hits: Array) -> None:
         policy, rankings = self.job.convention.ties, self.job.rankings
@@ -143,18 +179,8 @@ class Chunk:
             ties.best_first(offsets, *hits)
         elif policy == "worst":
             ties.worst_first(offsets, *hits)
-        elif policy != "average":
+        else:
             keys = np.empty(0, "i8") if rankings.tie_keys is None or policy == "input" else rankings.tie_keys
             if policy == "id_ascending":
                 keys = ~keys  # falls as the key rises, also for the lowest int64
-            ties.highest_key_first(rankings.scores, read_only(keys), rankings.offsets, self.first, offsets, *hits)
-
-
-def depth_of(metrics: tuple[Metric, ...]) -> int:
-    """The deepest rank that any metric looks at."""
-    return max(cutoff(metric) for metric in metrics)
-
-
-def cutoff(metric: Metric) -> int:
-    """How many ranks a metric looks at."""
-    return UNLIMITED if metric.k is None else min(metric.k, UNLIMITED)
+            ties.highest_key_first(rankings.scores, read_only(keys), rankings.offsets, self.truth.first, offsets, *hits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -119,6 +120,7 @@ class Convention:
         object.__setattr__(changed, "name", format_call(base, given))
         return changed
 
+    @functools.lru_cache(maxsize=256)  # noqa: B019 - conventions are few, and values
     def for_labels_of(self, *, qrels: bool) -> Convention:
         """Make the convention that says what negative labels mean in qrels, or in arrays."""
         if self.negative_labels != "raise_in_arrays":
@@ -128,6 +130,9 @@ class Convention:
     def choices(self) -> dict[str, Value]:
         """Every field with its choice."""
         return {field: getattr(self, field) for field in CHOICES}
+
+    def __hash__(self) -> int:
+        return hash(self.name)  # quick: conventions are looked up in every call
 
     def __str__(self) -> str:
         return self.name
@@ -178,9 +183,14 @@ def parse_convention(convention: str | Convention) -> Convention:
         raise InvalidTypeError(
             f"`convention` must be a name or a Convention, not {type(convention).__name__}: {convention!r}"
         )
-    name, choices, cutoff = parse_call(convention)
+    return _parsed(convention)
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed(text: str) -> Convention:
+    name, choices, cutoff = parse_call(text)
     if cutoff is not None:
-        raise InvalidInputError(f"`convention` has no cutoff, but got {convention!r}; metrics have: 'nDCG@10'")
+        raise InvalidInputError(f"`convention` has no cutoff, but got {text!r}; metrics have: 'nDCG@10'")
     return conventions[name].replace(**choices) if choices else conventions[name]
 
 

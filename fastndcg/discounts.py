@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.gain import add_up
-from fastndcg.rankings import Array, read_only
+from fastndcg.rankings import Array
 from fastndcg.texts import Value
 
 
@@ -17,6 +17,7 @@ class Discounts(NamedTuple):
     values: Array
     sums: Array
     rests: Array
+    highest: float
 
 
 _kept: dict[Value, Discounts] = {}
@@ -35,7 +36,7 @@ def discounts_of(discount: Value, n_ranks: int) -> Discounts:
     else:
         values[1:] = 1.0 / np.log2(np.arange(2.0, n_ranks + 2.0))
     sums, rests = np.empty_like(values), np.empty_like(values)
-    add_up(read_only(values), sums, rests)
-    made = Discounts(read_only(values), read_only(sums), read_only(rests))
+    add_up(values, sums, rests)
+    made = Discounts(values, sums, rests, float(values[1]))
     _kept[discount] = made
     return made

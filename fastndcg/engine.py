@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.arguments import evaluate_chunk
-from fastndcg.chunk import Chunk, Job, Scratch, depth_of
+from fastndcg.arguments import Plan, evaluate_chunk, plan_of
+from fastndcg.chunk import Chunk, Job, Scratch, Take, Truth, fresh
 from fastndcg.conventions import Convention
 from fastndcg.discounts import discounts_of
 from fastndcg.errors import InvalidInputError, UndefinedMetricError
 from fastndcg.kernels.rank import AUTO
-from fastndcg.kernels.vectors import LANES
+from fastndcg.kernels.vectors import WIDE
 from fastndcg.metric import Metric
 from fastndcg.rankings import Array, Rankings, ordinals, read_only
 from fastndcg.threads import checked_threads, run_all
@@ -22,6 +22,9 @@ from fastndcg.threads import checked_threads, run_all
 CHUNK_DOCUMENTS = 1 << 19  # smaller ones pay for calls from Python, larger ones leave the processor's cache
 CHUNKS_A_THREAD = 4  # or more, so that the last one to finish is not waited for long
 SMALL = 1 << 16  # documents that are evaluated sooner than a thread starts
+FEW_RANKS = 1024  # of which discounts are made always
+
+Span = tuple[int, int]
 
 
 class Evaluated(NamedTuple):
@@ -40,53 +43,78 @@ def run(
     threads: int | None = None,
     chunk_documents: int = CHUNK_DOCUMENTS,
     strategy: int = AUTO,
+    kept: dict[Span, Truth] | None = None,
 ) -> Evaluated:
     """
     Evaluate every metric on every query, those in the mask `undefined` aside, which no metric has a value for.
 
-    Neither threads nor chunks nor strategy change a bit of the values.
+    Neither threads nor chunks nor strategy change a bit of the values. What depends on the labels alone is put in
+    `kept`, and taken from there by the next call with the same labels, metrics and convention.
     """
-    rankings = apply_convention(rankings, convention)
-    job = job_of(rankings, metrics, convention, strategy)
-    n_threads = checked_threads(threads) if threads is not None or rankings.n_documents >= SMALL else 1
-    share = rankings.n_documents // (CHUNKS_A_THREAD * n_threads)
-    spans = cut(rankings, min(chunk_documents, max(share, SMALL)))
-    tied: list[int] = []
-
-    def make_worker() -> Callable[[tuple[int, int]], None]:
-        scratch = Scratch()
-
-        def evaluate(span: tuple[int, int]) -> None:
-            chunk = Chunk(job, scratch, *span)
-            evaluate_chunk(chunk)
-            tied.append(chunk.n_tied)
-
-        return evaluate
-
-    run_all(spans, make_worker, 1 if rankings.n_documents < SMALL else min(n_threads, len(spans)))
+    plan = plan_of(metrics, convention)
+    job = job_of(apply_convention(rankings, convention), plan, strategy)
+    n_threads = threads_for(job.rankings, threads)
+    spans = cut(job.rankings, chunk_documents, n_threads)
+    if len(spans) == 1:
+        n_tied = evaluate_span(job, plan, spans[0], fresh, fresh, kept)
+    else:
+        n_tied = evaluate_spans(job, plan, spans, n_threads, kept)
     if undefined is not None:
         job.values[:, undefined] = np.nan
-    settle_undefined(job)
-    return Evaluated(job.values.T, sum(tied))
+    settle_undefined(job, metrics)
+    return Evaluated(job.values.T, n_tied)
 
 
-def job_of(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention, strategy: int) -> Job:
+def evaluate_spans(job: Job, plan: Plan, spans: list[Span], threads: int, kept: dict[Span, Truth] | None) -> int:
+    """Evaluate all spans, on threads; in how many queries ties decide."""
+    tied: list[int] = []
+
+    def make_worker() -> Callable[[Span], None]:
+        of_truth, of_chunk = Scratch().take, Scratch().take
+        return lambda span: tied.append(evaluate_span(job, plan, span, of_truth, of_chunk, kept))
+
+    run_all(spans, make_worker, min(threads, len(spans)))
+    return sum(tied)
+
+
+def evaluate_span(
+    job: Job, plan: Plan, span: Span, of_truth: Take, of_chunk: Take, kept: dict[Span, Truth] | None
+) -> int:
+    """Evaluate a span of queries, with memory for its truth and for the rest; in how many of them ties decide."""
+    truth = None if kept is None else kept.get(span)
+    if truth is None:
+        truth = Truth(job, of_truth if kept is None else fresh, *span)
+        if kept is not None:
+            kept[span] = truth
+    chunk = Chunk(job, truth, of_chunk)
+    evaluate_chunk(chunk, plan)
+    return chunk.n_tied
+
+
+def job_of(rankings: Rankings, plan: Plan, strategy: int) -> Job:
     """What the chunks share, with room for their values."""
-    depth = depth_of(metrics)
     scores = rankings.scores
-    if len(scores) < LANES:
-        scores = read_only(np.resize(np.append(scores, scores.dtype.type(0)), LANES))
-    discounts = discounts_of(convention.discount, min(depth, rankings.longest()))
-    values = np.empty((len(metrics), rankings.n_queries))
-    return Job(rankings, metrics, convention, depth, discounts, scores, strategy, values)
+    if len(scores) < WIDE:
+        scores = read_only(np.resize(np.append(scores, scores.dtype.type(0)), WIDE))
+    n_ranks = plan.depth if plan.depth <= FEW_RANKS else min(plan.depth, rankings.longest())
+    discounts = discounts_of(plan.convention.discount, n_ranks)
+    values = np.empty((len(plan.metrics), rankings.n_queries))
+    return Job(rankings, plan.convention, plan.depth, plan.gains, discounts, scores, strategy, values)
 
 
-def cut(rankings: Rankings, chunk_documents: int) -> list[tuple[int, int]]:
+def threads_for(rankings: Rankings, threads: int | None) -> int:
+    """How many threads to use: one for small inputs, else those asked for or all CPUs."""
+    return 1 if rankings.n_documents < SMALL else checked_threads(threads)
+
+
+def cut(rankings: Rankings, chunk_documents: int, threads: int) -> list[Span]:
     """Spans of queries with about equal numbers of documents, judged ones of the pool included; the largest first."""
-    work = rankings.offsets if rankings.pool is None else rankings.offsets + rankings.pool[1]
+    chunk_documents = min(chunk_documents, max(rankings.n_documents // (CHUNKS_A_THREAD * threads), SMALL))
     n_queries = rankings.n_queries
-    if work[-1] <= chunk_documents and n_queries <= chunk_documents:
+    n_judged = 0 if rankings.pool is None else len(rankings.pool[0])
+    if rankings.n_documents + n_judged <= chunk_documents and n_queries <= chunk_documents:
         return [(0, n_queries)] if n_queries else []
+    work = rankings.offsets if rankings.pool is None else rankings.offsets + rankings.pool[1]
     work = work + np.arange(n_queries + 1)  # queries without documents take time too
     stops = np.searchsorted(work, np.arange(chunk_documents, work[-1], chunk_documents), side="left")
     bounds = np.unique(np.concatenate([[0], stops, [n_queries]])).tolist()
@@ -126,12 +154,12 @@ def without_unjudged(rankings: Rankings, judged: Array) -> Rankings:
     return judged_ones
 
 
-def settle_undefined(job: Job) -> None:
+def settle_undefined(job: Job, metrics: tuple[Metric, ...]) -> None:
     """Put the convention's value where a metric has none."""
     choice = job.convention.undefined
     if choice == "nan":
         return
-    for metric, row in zip(job.metrics, job.values, strict=True):
+    for metric, row in zip(metrics, job.values, strict=True):
         undefined = np.isnan(row)
         if choice != "raise":
             row[undefined] = choice

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError
+from fastndcg.inputs.arrays import ArrayTruth
 from fastndcg.inputs.prepare import prepare_truth, with_predictions
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metrics, parse_metrics
@@ -84,7 +85,7 @@ def evaluate(
         convention=convention,
         threads=threads,
     )
-    return evaluator.evaluate(predictions)
+    return evaluator._run(predictions, None)
 
 
 class Evaluator:
@@ -103,7 +104,7 @@ class Evaluator:
     array([1. , 0.5])
     """
 
-    __slots__ = ("_applied", "_threads", "_truth", "convention", "metrics")
+    __slots__ = ("_applied", "_kept", "_threads", "_truth", "convention", "metrics")
 
     def __init__(
         self,
@@ -123,6 +124,7 @@ class Evaluator:
         self._truth = prepare_truth(truth, offsets, groups, query_ids)
         self._applied = self.convention.for_labels_of(qrels=isinstance(self._truth, Qrels))
         self._threads = threads
+        self._kept: dict[Any, Any] = {}
 
     def evaluate(self, predictions: Any = None) -> Results:
         """
@@ -137,7 +139,11 @@ class Evaluator:
         -------
         Results
         """
-        from fastndcg import engine  # brings numba, which `import fastndcg` does not
+        return self._run(predictions, self._kept if isinstance(self._truth, ArrayTruth) else None)
+
+    def _run(self, predictions: Any, kept: dict[Any, Any] | None) -> Results:
+        """Evaluate one system, with what is `kept` of the labels."""
+        import fastndcg.engine as engine  # brings numba, which `import fastndcg` does not
 
         joined = with_predictions(self._truth, predictions, self.convention)
         values, n_tied = engine.run(
@@ -146,6 +152,7 @@ class Evaluator:
             self._applied,
             undefined=joined.unjudged_queries,
             threads=self._threads,
+            kept=kept,
         )
         return Results(
             values,

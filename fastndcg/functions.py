@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from fastndcg.conventions import Convention
@@ -43,7 +44,7 @@ def ndcg(
     >>> fn.ndcg([1, 0, 2], [0.9, 0.1, 0.5], [0, 3], k=10).round(5)
     array([0.85972])
     """
-    metric = Metric("nDCG", k, gain=gain)
+    metric = metric_of("nDCG", k, gain=gain)
     return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
 
 
@@ -79,7 +80,7 @@ def dcg(
     >>> fn.dcg([1, 0, 2], [0.9, 0.1, 0.5], [0, 3]).round(5)  # 1/log2(2) + 2/log2(3)
     array([2.26186])
     """
-    metric = Metric("DCG", k, gain=gain)
+    metric = metric_of("DCG", k, gain=gain)
     return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
 
 
@@ -116,7 +117,7 @@ def average_precision(
     >>> fn.average_precision([1, 0, 1], [0.9, 0.5, 0.1], [0, 3])  # (1/1 + 2/3) / 2
     array([0.83333333])
     """
-    metric = Metric("AP", k, rel=rel)
+    metric = metric_of("AP", k, rel=rel)
     return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
 
 
@@ -152,7 +153,7 @@ def reciprocal_rank(
     >>> fn.reciprocal_rank([0, 1, 1], [0.9, 0.5, 0.1], [0, 3])
     array([0.5])
     """
-    metric = Metric("RR", k, rel=rel)
+    metric = metric_of("RR", k, rel=rel)
     return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
 
 
@@ -188,7 +189,7 @@ def precision(
     >>> fn.precision([1, 0, 1], [0.9, 0.5, 0.1], [0, 3], k=2)
     array([0.5])
     """
-    metric = Metric("P", k, rel=rel)
+    metric = metric_of("P", k, rel=rel)
     return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
 
 
@@ -224,7 +225,7 @@ def recall(
     >>> fn.recall([1, 0, 1], [0.9, 0.5, 0.1], [0, 3], k=2)
     array([0.5])
     """
-    metric = Metric("R", k, rel=rel)
+    metric = metric_of("R", k, rel=rel)
     return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
 
 
@@ -262,7 +263,7 @@ def f_score(
     >>> fn.f_score([1, 0, 1, 1], [0.9, 0.5, 0.1, 0.7], [0, 4], k=2)  # P = 1, R = 2/3
     array([0.8])
     """
-    metric = Metric("F", k, beta=beta, rel=rel)
+    metric = metric_of("F", k, beta=beta, rel=rel)
     return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
 
 
@@ -298,7 +299,7 @@ def success(
     >>> fn.success([0, 1, 1], [0.9, 0.5, 0.1], [0, 3], k=1)
     array([0.])
     """
-    metric = Metric("Success", k, rel=rel)
+    metric = metric_of("Success", k, rel=rel)
     return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
 
 
@@ -334,5 +335,16 @@ def r_precision(
     >>> fn.r_precision([1, 0, 1], [0.9, 0.5, 0.1], [0, 3])
     array([0.5])
     """
-    metric = Metric("Rprec", k, rel=rel)
+    metric = metric_of("Rprec", k, rel=rel)
     return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
+
+
+def metric_of(name: str, k: Any, **parameters: Any) -> Metric:
+    """Make a metric, or give the one that the same arguments made before: making it takes as long as a short query."""
+    try:
+        return _made_before(name, k, **parameters)
+    except TypeError:  # a list of gains
+        return Metric(name, k, **parameters)
+
+
+_made_before = functools.lru_cache(maxsize=256, typed=True)(Metric)

@@ -104,6 +104,9 @@ class Metric:
     def __repr__(self) -> str:
         return str(self)
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.k))  # quick: metrics are looked up in every call
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Metric.parse, (str(self),)
 

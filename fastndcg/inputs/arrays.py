@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.tables import are_texts, whole_numbers
-from fastndcg.rankings import Array, Rankings, as_array, as_labels, as_numbers, as_offsets, as_whole_numbers
+from fastndcg.rankings import Array, Rankings, as_array, as_labels, as_numbers, as_offsets, as_whole_numbers, read_only
 
 
 class Layout(NamedTuple):
@@ -25,7 +25,7 @@ class Layout(NamedTuple):
         array = as_numbers(values, name)
         if array.shape != self.shape:
             raise InvalidInputError(f"`{name}` must have the shape of `labels`, {self.shape}, but has {array.shape}")
-        flat = array.reshape(-1)
+        flat = array if array.ndim == 1 else array.reshape(-1)
         return flat if self.order is None else flat[self.order]
 
     def place(self, _: str, document: int) -> str:
@@ -44,9 +44,9 @@ class ArrayTruth:
 
     def rankings(self, scores: Any) -> Rankings:
         """The rankings that scores of the same shape make."""
-        arranged = self._layout.arrange(scores, "scores")
-        made = Rankings(self._labels, arranged, self._layout.offsets, query_ids=self._layout.query_ids)
-        return made.placed_by(self._layout.place)
+        layout = self._layout
+        arranged = layout.arrange(scores, "scores")
+        return Rankings.of_checked(self._labels, arranged, layout.offsets, layout.query_ids, layout.place)
 
 
 def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any) -> Layout:
@@ -63,11 +63,11 @@ def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any)
             + (f"are {' and '.join(given)}" if given else f"is none; for one query give offsets=[0, {shape[0]}]")
         )
     if len(shape) == 2:
-        return Layout(shape, np.arange(shape[0] + 1, dtype="i8") * shape[1])
+        return Layout(shape, read_only(np.arange(shape[0] + 1, dtype="i8") * shape[1]))
     if offsets is not None:
         return Layout(shape, as_offsets(offsets, "offsets", shape[0]))
     if groups is not None:
-        return Layout(shape, _offsets_of_groups(groups, shape[0]))
+        return Layout(shape, as_offsets(_offsets_of_groups(groups, shape[0]), "groups", shape[0]))
     return _layout_of_ids(query_ids, shape)
 
 
@@ -95,14 +95,15 @@ def _layout_of_ids(query_ids: Any, shape: tuple[int, ...]) -> Layout:
     starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]])) if ids.size else np.empty(0, "i8")
     distinct, first_run, run_codes = np.unique(ids[starts], return_index=True, return_inverse=True)
     if len(distinct) == len(starts):
-        return Layout(shape, np.append(starts, shape[0]), None, ids[starts])
+        return Layout(shape, read_only(np.append(starts, shape[0])), None, read_only(ids[starts]))
     # some query comes in several runs: number the queries by first appearance, then bring their documents together
     by_appearance = np.argsort(first_run, kind="stable")
     number = np.empty(len(distinct), "i8")
     number[by_appearance] = np.arange(len(distinct))
     codes = np.repeat(number[run_codes], np.diff(np.append(starts, shape[0])))
     offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(distinct)))])
-    return Layout(shape, offsets, np.argsort(codes, kind="stable"), distinct[by_appearance])
+    order = np.argsort(codes, kind="stable")
+    return Layout(shape, read_only(offsets), order, read_only(distinct[by_appearance]))
 
 
 def _as_ids(query_ids: Any) -> Array:

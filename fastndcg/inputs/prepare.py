@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.arrays import ArrayTruth
@@ -21,7 +23,7 @@ def prepare_truth(truth: Any, offsets: Any, groups: Any, query_ids: Any) -> Trut
     """Read, check and code the truth once."""
     prepared: Truth
     if isinstance(truth, Rankings):
-        truth.check_pool()
+        check_pool(truth)
         prepared = truth
     elif isinstance(truth, Qrels):
         prepared = truth
@@ -48,11 +50,33 @@ def with_predictions(truth: Truth, predictions: Any, convention: Convention) -> 
     if predictions is None:
         raise InvalidInputError("`predictions` is missing: give scores, a run, or its path")
     if isinstance(truth, ArrayTruth):
-        if isinstance(predictions, str | os.PathLike | Mapping | Run):
+        if not hasattr(predictions, "dtype") and isinstance(predictions, str | os.PathLike | Mapping | Run):
             kind = type(predictions).__name__
             raise InvalidTypeError(f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}")
         return Joined(truth.rankings(predictions))
     return join(truth, as_run(predictions), convention)
+
+
+def check_pool(rankings: Rankings) -> None:
+    """Refuse a pool that lacks a label of what was ranked: recall would be 2, or DCG above the ideal."""
+    if rankings.pool is None:
+        return
+    parts = []
+    for labels, offsets in ((rankings.labels, rankings.offsets), rankings.pool):
+        places = np.flatnonzero(labels > 0)
+        parts.append((np.searchsorted(offsets, places, side="right") - 1, labels[places].astype("f8")))
+    queries, labels = (np.concatenate(pair) for pair in zip(*parts, strict=True))
+    order = np.lexsort((labels, queries))
+    queries, labels, ranked = queries[order], labels[order], order < len(parts[0][0])
+    firsts = np.flatnonzero((np.diff(queries, prepend=-1) != 0) | (np.diff(labels, prepend=0) != 0))
+    n_ranked, n_pooled = (np.add.reduceat(which, firsts) if len(firsts) else firsts for which in (ranked, ~ranked))
+    if (n_ranked > n_pooled).any():
+        first = int(np.argmax(n_ranked > n_pooled))
+        query, label = rankings.query_name(int(queries[firsts[first]])), f"{labels[firsts[first]]:g}"
+        raise InvalidInputError(
+            f"`pool` must hold the labels of all that was ranked, but {query} ranks {n_ranked[first]} with label "
+            f"{label} and its pool has {n_pooled[first]}; add them"
+        )
 
 
 def as_run(predictions: Any) -> Run:

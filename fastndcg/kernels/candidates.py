@@ -4,13 +4,12 @@ The documents that can matter to a metric: those whose label is not 0. The one k
 labels         (n_documents,)      any dtype of labels
 offsets        (n_all_queries + 1,) int64; this call works on n_queries of them, from query `first`
 floor          negative labels below it are kept: 0.0 keeps them all, -inf none
-out_candidates: documents, labels, offsets, marks, before
-documents      (n_documents,)      int32, place of a candidate in its query
-labels         (n_documents,)      float64
-offsets        (n_queries + 1,)    int64, query q owns candidates offsets[q] up to offsets[q + 1]
-marks          (n_blocks,)         uint64, bit i of entry b is set if document 64 b + i of the call is a candidate
-before         (n_blocks,)         int64, how many candidates stand before block b
-out_extremes   (3,)                float64: lowest label, highest label, how many are NaN
+out_documents  (n_documents,)      int32, place of a candidate in its query
+out_labels     (n_documents,)      float64
+out_offsets    (n_queries + 1,)    int64, query q owns candidates out_offsets[q] up to out_offsets[q + 1]
+out_marks      (n_blocks,)         uint64, bit i of entry b is set if document 64 b + i of the call is a candidate
+out_before     (n_blocks,)         int64, how many candidates stand before block b
+out_extremes   (4,)                float64: lowest label, highest label, how many are NaN, lowest of a candidate or inf
 """
 
 import numpy as np
@@ -20,13 +19,15 @@ from fastndcg.kernels.vectors import WIDE, lowest_bit, nonzero
 
 
 @kernel
-def collect(labels, offsets, first, floor, out_candidates, out_extremes):
+def collect(
+    labels, offsets, first, floor, out_documents, out_labels, out_offsets, out_marks, out_before, out_extremes
+):  # fmt: skip
     """Documents with a label above 0 (or below `floor`) of each query, in the order given."""
-    out_documents, out_labels, out_offsets, out_marks, out_before = out_candidates
     n_queries = out_offsets.shape[0] - 1
     stop = offsets[first + n_queries]
     lowest = 0.0
     highest = 0.0
+    least = np.inf
     n_nan = 0
     n_found = 0
     q = -1
@@ -50,6 +51,7 @@ def collect(labels, offsets, first, floor, out_candidates, out_extremes):
             out_documents[n_found] = d - query_start
             out_labels[n_found] = label
             if label > 0.0 or label < floor:
+                least = min(least, label)
                 n_found += 1
             else:
                 out_marks[b] ^= np.uint64(1) << np.uint64(d - block)
@@ -59,6 +61,7 @@ def collect(labels, offsets, first, floor, out_candidates, out_extremes):
     out_extremes[0] = lowest
     out_extremes[1] = highest
     out_extremes[2] = n_nan
+    out_extremes[3] = least
 
 
 @part

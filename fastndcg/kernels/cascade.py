@@ -57,7 +57,9 @@ def success(hit_above, hit_ties, hit_labels, hit_offsets, rel, k, out):
         stop = hit_offsets[q + 1]
         h, n_inside = first_relevant(hit_above, hit_labels, hit_offsets[q], stop, rel)
         total = 0.0
-        if h < stop and hit_above[h] + hit_ties[h] - n_inside < k:
+        if h < stop and hit_ties[h] == 1:
+            total = 1.0 if hit_above[h] < k else 0.0
+        elif h < stop and hit_above[h] + hit_ties[h] - n_inside < k:
             total = 1.0
         elif h < stop:
             chance = n_inside / hit_ties[h]

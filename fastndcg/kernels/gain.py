@@ -5,16 +5,23 @@ Hits are in rank order (`rank.py` made them so). Sums run in that order, in floa
 `ties` documents from rank `above` + 1 on shares the mean discount of its ranks (McSherry and Najork 2008, section 3);
 a group of equal gains is added rank by rank, so that a perfect order adds up to the ideal to the bit.
 
-hit_above, hit_ties   (n_hits,)         int32
+One loop goes over the hits of all queries, and adds what lies below rank k as 0: a loop for each query, or one that
+stops at rank k, ends where the processor does not expect it, which takes longer than the hits do. Indices are
+unsigned, so that no code is made for negative ones.
+
+hit_queries, hit_above, hit_ties   (n_hits,)  int32
 hit_gains             (n_hits,)         float64
-hit_offsets           (n_queries + 1,)  int64
 ideal_above, ideal_gains, ideal_offsets   the same for the best order, without ties
+label_offsets         (n_queries + 1,)  int64, query q owns candidates label_offsets[q] up to label_offsets[q + 1]
 discounts             (n_ranks + 1,)    float64, discounts[r] belongs to rank r
 discount_sums, discount_rests   (n_ranks + 1,)  float64, sum of the first r discounts as two numbers, see `add_up`
+reached, best         (n_queries,)      float64, DCG@k and IDCG@k
 out                   (n_queries,)      float64
 """
 
 import math
+
+import numpy as np
 
 from fastndcg.kernels.jit import kernel, part
 
@@ -66,87 +73,77 @@ def add_up(discounts, out_sums, out_rests):
 
 
 @part
-def discounted(
-    hit_above, hit_ties, hit_gains, start, stop, discounts, discount_sums, discount_rests, k
-):  # fmt: skip
-    """Expected DCG@k of one query, whose hits are `start` up to `stop`."""
-    total = 0.0
-    h = start
-    while h < stop and hit_above[h] < k:
-        above = hit_above[h]
-        ties = hit_ties[h]
-        gains = hit_gains[h]
-        alike = True
-        end = h + 1
-        while end < stop and hit_above[end] == above:
-            gains += hit_gains[end]
-            alike &= hit_gains[end] == hit_gains[h]
-            end += 1
-        if alike and end - h == ties:
-            for r in range(above + 1, min(above + ties, k) + 1):
-                total += hit_gains[h] * discounts[r]
-        else:
-            last = min(above + ties, k)
-            share = discount_sums[last] - discount_sums[above] + (discount_rests[last] - discount_rests[above])
-            total += gains * (share / ties)
-        h = end
-    return total
+def group_share(hit_queries, hit_above, hit_ties, hit_gains, h, discounts, discount_sums, discount_rests, k):
+    """Where the tie group that begins at hit `h` ends, and its expected part of DCG@k."""
+    above = hit_above[h]
+    ties = hit_ties[h]
+    gains = hit_gains[h]
+    alike = True
+    end = h + 1
+    while end < hit_above.shape[0] and hit_above[end] == above and hit_queries[end] == hit_queries[h]:
+        gains += hit_gains[end]
+        alike &= hit_gains[end] == hit_gains[h]
+        end += 1
+    last = min(above + ties, max(above, k))
+    if alike and end - h == ties:
+        total = 0.0
+        for r in range(above + 1, last + 1):
+            total += hit_gains[h] * discounts[r]
+        return end, total
+    share = discount_sums[last] - discount_sums[above] + (discount_rests[last] - discount_rests[above])
+    return end, gains * (share / ties)
 
 
 @kernel
-def cg(hit_above, hit_ties, hit_gains, hit_offsets, k, out):
+def cg(hit_queries, hit_above, hit_ties, hit_gains, k, out):
     """Gain of each query's first k ranks."""
     for q in range(out.shape[0]):
-        total = 0.0
-        for h in range(hit_offsets[q], hit_offsets[q + 1]):
-            if hit_above[h] >= k:
-                break
-            inside = min(k - hit_above[h], hit_ties[h])
-            total += hit_gains[h] if inside == hit_ties[h] else hit_gains[h] * (inside / hit_ties[h])
-        out[q] = total
+        out[q] = 0.0
+    for h in range(hit_above.shape[0]):
+        inside = min(max(k - hit_above[h], 0), hit_ties[h])
+        out[hit_queries[h]] += hit_gains[h] if inside == hit_ties[h] else hit_gains[h] * (inside / hit_ties[h])
 
 
 @kernel
-def dcg(hit_above, hit_ties, hit_gains, hit_offsets, discounts, discount_sums, discount_rests, k, out):
+def dcg(hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, k, out):
     """Discounted gain of each query's first k ranks."""
     for q in range(out.shape[0]):
-        out[q] = discounted(
-            hit_above, hit_ties, hit_gains, hit_offsets[q], hit_offsets[q + 1],
-            discounts, discount_sums, discount_rests, k,
-        )  # fmt: skip
-
-
-@part
-def ideal(ideal_above, ideal_gains, start, stop, discounts, k):
-    """DCG@k of one query's best order."""
-    total = 0.0
-    for h in range(start, stop):
-        if ideal_above[h] >= k:
-            break
-        total += ideal_gains[h] * discounts[ideal_above[h] + 1]
-    return total
+        out[q] = 0.0
+    end = 0
+    for h in range(hit_above.shape[0]):
+        query = np.uint32(hit_queries[h])
+        share = 0.0
+        if hit_ties[h] == 1:
+            gain = hit_gains[h] * discounts[np.uint32(hit_above[h]) + 1]
+            share = gain if hit_above[h] < k else 0.0
+        elif h >= end:
+            end, share = group_share(
+                hit_queries, hit_above, hit_ties, hit_gains, h, discounts, discount_sums, discount_rests, k
+            )
+        out[query] += share
 
 
 @kernel
 def idcg(ideal_above, ideal_gains, ideal_offsets, discounts, k, out):
     """Discounted gain of the first k ranks of each query's best order."""
     for q in range(out.shape[0]):
-        out[q] = ideal(ideal_above, ideal_gains, ideal_offsets[q], ideal_offsets[q + 1], discounts, k)
+        total = 0.0
+        for h in range(ideal_offsets[q], ideal_offsets[q + 1]):
+            if ideal_above[h] >= k:
+                break
+            total += ideal_gains[h] * discounts[ideal_above[h] + 1]
+        out[q] = total
 
 
 @kernel
-def ndcg(
-    hit_above, hit_ties, hit_gains, hit_offsets, ideal_above, ideal_gains, ideal_offsets,
-    discounts, discount_sums, discount_rests, k, highest_ndcg, out,
-):  # fmt: skip
+def idcg_of_ones(label_offsets, discount_sums, k, out):
+    """IDCG where each candidate gains 1: the sum of as many discounts."""
+    for q in range(out.shape[0]):
+        out[q] = discount_sums[min(label_offsets[q + 1] - label_offsets[q], k)]
+
+
+@kernel
+def ndcg(reached, best, highest_ndcg, out):
     """DCG over IDCG of each query. Rounding may lift a sum above the ideal's: `highest_ndcg` takes that back."""
     for q in range(out.shape[0]):
-        best = ideal(ideal_above, ideal_gains, ideal_offsets[q], ideal_offsets[q + 1], discounts, k)
-        if best == 0.0:
-            out[q] = math.nan
-            continue
-        reached = discounted(
-            hit_above, hit_ties, hit_gains, hit_offsets[q], hit_offsets[q + 1],
-            discounts, discount_sums, discount_rests, k,
-        )  # fmt: skip
-        out[q] = min(reached / best, highest_ndcg)
+        out[q] = min(reached[q] / best[q], highest_ndcg) if best[q] != 0.0 else math.nan

@@ -11,7 +11,7 @@ out_offsets  (n_queries + 1,)   int64
 
 import numpy as np
 
-from fastndcg.kernels.count import lanes_between
+from fastndcg.kernels.count import first_lanes
 from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.sorting import sort_descending
 from fastndcg.kernels.vectors import LANES, compare
@@ -50,7 +50,7 @@ def best_order(labels, label_offsets, sizes, depth, out_labels, out_above, out_o
 def is_falling(labels, c, m):
     """Whether the m labels from `c` on are in order as they are; most often because they are all the same."""
     if m >= LANES:
-        every = lanes_between(0, LANES)
+        every = first_lanes(LANES)
         _, alike = compare(labels, c + m - LANES, labels[c])
         for i in range(c, c + m - LANES, LANES):
             _, same = compare(labels, i, labels[c])

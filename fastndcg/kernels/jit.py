@@ -6,6 +6,7 @@ nogil      the engine's own threads run kernels side by side; numba's thread lay
 cache      compiling takes a second, loading from disk milliseconds. A cache that cannot be read or written (read-only
            install, full or broken disk, garbage in the files) costs a compilation in memory, never an error.
 fastmath   off, as by default: the bytes of a result depend on the data and the convention alone.
+error_model  numpy's: a check for division by zero in a loop keeps it from being vectorised.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def kernel(function: Function) -> Function:
     """Compile a kernel on its first call, for the dtypes of that call."""
-    dispatcher = numba.njit(nogil=True)(function)
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
     if not numba.config.DISABLE_JIT:
         with contextlib.suppress(Exception):  # no folder to cache in: compile in memory
             dispatcher._cache = KernelCache(function)

@@ -1,28 +1,67 @@
 """
-Hits by way of *levels*, the distinct scores of a query's candidates: for queries with many of them.
+Hits by way of *levels*, the distinct scores of a query's candidates: for those queries that `rank` left open.
 
-start, stop   the query's documents in `scores`
-order         scores of the candidates, their order, spare room
-levels        distinct scores, falling; for each, the documents above it and at it
-out_hits      see rank.py; this query's begin at `n_hits`
+scores, offsets, …, depth, out_documents, …, out_counts   see rank.py
+order    scores of a query's candidates, their order, spare room
+levels   distinct scores, falling; for each, the documents above it and at it
 """
 
-from fastndcg.kernels.jit import part
+import numpy as np
+
+from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.sorting import sort_descending
 
 
+@kernel
+def sort_open(
+    scores, offsets, first, documents, labels, candidate_offsets, depth,
+    out_documents, out_labels, out_above, out_ties, out_queries, out_offsets, out_counts,
+):  # fmt: skip
+    """Find the hits of the open queries; those of the others move up to where the ones before them end."""
+    candidates = (documents, labels)
+    out_hits = (out_documents, out_labels, out_above, out_ties, out_queries)
+    most = 0
+    for q in range(out_offsets.shape[0] - 1):
+        most = max(most, candidate_offsets[q + 1] - candidate_offsets[q])
+    order = (np.empty(most), np.empty(most, np.int32), np.empty(most, np.int32))
+    levels = (np.empty(most, scores.dtype), np.empty(most, np.int32), np.empty(most, np.int32))
+    n_hits = 0
+    stop = 0
+    for q in range(out_offsets.shape[0] - 1):
+        h = stop
+        stop = out_offsets[q + 1]
+        if h < stop and out_ties[h] == 0:
+            c = candidate_offsets[q]
+            n_candidates = candidate_offsets[q + 1] - c
+            order_candidates(scores, offsets[first + q], candidates, c, n_candidates, order)
+            n_levels = find_levels(order, n_candidates, levels)
+            search_levels(scores, offsets[first + q], offsets[first + q + 1], n_levels, levels)
+            n_new, mixed = emit(candidates, c, n_candidates, order, levels, depth, q, n_hits, out_hits)
+            n_hits += n_new
+            out_counts[0] += mixed
+        else:
+            if n_hits < h:
+                move_up(h, stop, n_hits, out_hits)
+            n_hits += stop - h
+        out_offsets[q + 1] = n_hits
+
+
 @part
-def sort_hits(scores, start, stop, candidates, c, n_candidates, order, levels, depth, n_hits, out_hits):
-    """Hits among the candidates from `c` on; says how many, and whether documents that tie have different labels."""
-    order_candidates(scores, start, candidates, c, n_candidates, order)
-    search_levels(scores, start, stop, find_levels(order, n_candidates, levels), levels)
-    return emit(candidates, c, n_candidates, order, levels, depth, n_hits, out_hits)
+def move_up(start, stop, place, out_hits):
+    """Move the hits from `start` up to `stop` to an earlier place."""
+    out_documents, out_labels, out_above, out_ties, out_queries = out_hits
+    for h in range(start, stop):
+        out_documents[place + h - start] = out_documents[h]
+        out_labels[place + h - start] = out_labels[h]
+        out_above[place + h - start] = out_above[h]
+        out_ties[place + h - start] = out_ties[h]
+        out_queries[place + h - start] = out_queries[h]
 
 
 @part
 def order_candidates(scores, start, candidates, c, n_candidates, order):
     """Put the candidates in rank order: by label first, then by score, which keeps that order among equals."""
-    documents, labels = candidates[:2]
+    documents, labels = candidates
     keys, places, spare = order
     one_label = True
     for i in range(n_candidates):
@@ -77,31 +116,32 @@ def search_levels(scores, start, stop, n_levels, levels):
 
 
 @part
-def emit(candidates, c, n_candidates, order, levels, depth, n_hits, out_hits):
-    """Write one query's hits; says how many, and whether documents that tie have different labels."""
-    documents, labels = candidates[:2]
+def emit(candidates, c, n_candidates, order, levels, depth, q, n_hits, out_hits):
+    """Write one query's hits, group after group; says how many, and whether one that ties has different labels."""
+    documents, labels = candidates
     keys, places, _ = order
-    level_scores, level_above, level_ties = levels
-    out_documents, out_labels, out_above, out_ties = out_hits
-    level = 0
+    _, level_above, level_ties = levels
+    out_documents, out_labels, out_above, out_ties, out_queries = out_hits
     n_new = 0
-    n_alike = 0
     mixed = False
-    for i in range(n_candidates):
-        key = keys[places[i]]
-        label = labels[c + places[i]]
-        if key != level_scores[level]:
-            level += 1
-            n_alike = 0
-        if level_above[level] >= depth:
-            break
-        n_alike += n_alike == 0 or label == out_labels[n_hits + n_new - 1]
-        if level_ties[level] > 1:
-            last_of_level = i + 1 == n_candidates or keys[places[i + 1]] != key
-            mixed |= last_of_level and n_alike < level_ties[level]
-        out_documents[n_hits + n_new] = documents[c + places[i]]
-        out_labels[n_hits + n_new] = label
-        out_above[n_hits + n_new] = level_above[level]
-        out_ties[n_hits + n_new] = level_ties[level]
-        n_new += 1
+    i = 0
+    level = 0
+    while i < n_candidates and level_above[level] < depth:
+        stop = i + 1
+        alike = True
+        while stop < n_candidates and keys[places[stop]] == keys[places[i]]:
+            alike &= labels[c + places[stop]] == labels[c + places[i]]
+            stop += 1
+        alike &= stop - i == level_ties[level]
+        mixed |= not alike
+        for member in range(i, stop):
+            above = level_above[level] + (member - i if alike else 0)
+            out_documents[n_hits + n_new] = documents[c + places[member]]
+            out_labels[n_hits + n_new] = labels[c + places[member]]
+            out_above[n_hits + n_new] = above
+            out_ties[n_hits + n_new] = 1 if alike else level_ties[level]
+            out_queries[n_hits + n_new] = q
+            n_new += above < depth
+        i = stop
+        level += 1
     return n_new, mixed

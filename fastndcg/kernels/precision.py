@@ -3,46 +3,53 @@ Metrics that count relevant documents: P, R, F, Rprec, AP.
 
 Hits are in rank order. Where scores tie, a group of `ties` documents from rank `above` + 1 on holds some relevant
 ones, each as likely at any of its ranks; what is linear in their number needs their share of the ranks up to k
-alone (McSherry and Najork 2008, sections 2.1 to 2.4).
+alone (McSherry and Najork 2008, sections 2.1 to 2.4). One loop goes over the hits of all queries: see gain.py.
 
-hit_above, hit_ties   (n_hits,)         int32
+hit_queries, hit_above, hit_ties   (n_hits,)  int32
 hit_labels            (n_hits,)         float64
 hit_offsets           (n_queries + 1,)  int64
 rel                   a document is relevant if its label is at least this
+cutoffs, r_cutoffs    (n_queries,)      float64, how many ranks count: k, or as many as are relevant, k at the most
 n_relevant            (n_queries,)      float64, retrieved or not
-n_found               (n_queries,)      float64, expected number of relevant documents in the first k ranks
+n_found, n_found_at_r (n_queries,)      float64, expected number of relevant documents in so many ranks
 precision_denominators, ap_denominators   (n_queries,)  float64
 out                   (n_queries,)      float64
 """
 
 import math
 
+import numpy as np
+
 from fastndcg.kernels.jit import kernel, part
 
 
 @part
-def found(hit_above, hit_ties, hit_labels, start, stop, rel, k):
-    """Expected number of relevant documents in one query's first k ranks. Only the last group can straddle k."""
-    n_inside = 0
-    n_straddling = 0
-    share = 0.0
-    for h in range(start, stop):
-        if hit_above[h] >= k:
-            break
-        if hit_labels[h] >= rel:
-            if hit_above[h] + hit_ties[h] <= k:
-                n_inside += 1
-            else:
-                n_straddling += 1
-                share = (k - hit_above[h]) / hit_ties[h]
-    return n_inside + n_straddling * share
+def group_of(hit_queries, hit_above, hit_labels, h, rel):
+    """The end of the tie group that begins at hit `h`, and how many of its hits are relevant."""
+    end = h
+    n_relevant = 0
+    while end < hit_above.shape[0] and hit_above[end] == hit_above[h] and hit_queries[end] == hit_queries[h]:
+        n_relevant += hit_labels[end] >= rel
+        end += 1
+    return end, n_relevant
 
 
 @kernel
-def count_found(hit_above, hit_ties, hit_labels, hit_offsets, rel, k, out):
-    """Expected number of relevant documents in each query's first k ranks."""
+def count_found(hit_queries, hit_above, hit_ties, hit_labels, rel, cutoffs, out):
+    """Expected number of relevant documents in each query's first ranks."""
     for q in range(out.shape[0]):
-        out[q] = found(hit_above, hit_ties, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, k)
+        out[q] = 0.0
+    end = 0
+    for h in range(hit_above.shape[0]):
+        query = np.uint32(hit_queries[h])
+        found = 0.0
+        if hit_ties[h] == 1:
+            found = 1.0 if (hit_labels[h] >= rel) & (hit_above[h] < cutoffs[query]) else 0.0
+        elif h >= end:
+            end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
+            ranks = min(max(cutoffs[query] - hit_above[h], 0.0), float(hit_ties[h]))
+            found = n_inside if ranks == hit_ties[h] else n_inside * (ranks / hit_ties[h])
+        out[query] += found
 
 
 @kernel
@@ -71,23 +78,10 @@ def f_score(n_found, beta, n_relevant, precision_denominators, out):
 
 
 @kernel
-def r_precision(hit_above, hit_ties, hit_labels, hit_offsets, rel, n_relevant, k, out):
+def r_precision(n_found_at_r, r_cutoffs, out):
     """Precision at rank R, the number of relevant documents, or k if that is less."""
     for q in range(out.shape[0]):
-        cut = min(k, int(n_relevant[q]))
-        n_found = found(hit_above, hit_ties, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, cut)
-        out[q] = n_found / cut if cut > 0 else math.nan
-
-
-@part
-def group_of(hit_above, hit_labels, h, stop, rel):
-    """The end of the tie group that begins at hit `h`, and how many of its hits are relevant."""
-    end = h
-    n_relevant = 0
-    while end < stop and hit_above[end] == hit_above[h]:
-        n_relevant += hit_labels[end] >= rel
-        end += 1
-    return end, n_relevant
+        out[q] = n_found_at_r[q] / r_cutoffs[q] if r_cutoffs[q] > 0 else math.nan
 
 
 @part
@@ -106,25 +100,34 @@ def precisions(above, ties, last, n_inside, n_before):
 
 
 @kernel
-def average_precision(hit_above, hit_ties, hit_labels, hit_offsets, rel, ap_denominators, k, out):
+def average_precision(hit_queries, hit_above, hit_ties, hit_labels, rel, ap_denominators, k, out):
     """Mean of the precisions at the ranks of relevant documents, those not found counting 0."""
     for q in range(out.shape[0]):
-        total = 0.0
-        n_before = 0
-        h = hit_offsets[q]
-        stop = hit_offsets[q + 1]
-        while h < stop and hit_above[h] < k:
-            end, n_inside = group_of(hit_above, hit_labels, h, stop, rel)
-            if n_inside > 0:
-                last = min(hit_above[h] + hit_ties[h], k)
-                total += precisions(hit_above[h], hit_ties[h], last, n_inside, n_before)
-                n_before += n_inside
-            h = end
-        out[q] = total / ap_denominators[q] if ap_denominators[q] > 0 else math.nan
+        out[q] = 0.0
+    end = 0
+    last_query = np.uint32(0)
+    n_before = 0
+    for h in range(hit_above.shape[0]):
+        query = np.uint32(hit_queries[h])
+        n_before *= query == last_query
+        last_query = query
+        found = 0.0
+        if hit_ties[h] == 1:
+            relevant = hit_labels[h] >= rel
+            n_before += relevant
+            found = n_before / (hit_above[h] + 1) if relevant & (hit_above[h] < k) else 0.0
+        elif h >= end:
+            end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
+            last = min(hit_above[h] + hit_ties[h], k)
+            found = precisions(hit_above[h], hit_ties[h], last, n_inside, n_before)
+            n_before += n_inside
+        out[query] += found
+    for q in range(out.shape[0]):
+        out[q] = out[q] / ap_denominators[q] if ap_denominators[q] > 0 else math.nan
 
 
 @kernel
-def average_precision_of_hits(hit_above, hit_ties, hit_labels, hit_offsets, rel, n_relevant, k, out):
+def average_precision_of_hits(hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, n_relevant, k, out):
     """Mean of the precisions at the ranks of the relevant documents found in the first k."""
     for q in range(out.shape[0]):
         total = 0.0
@@ -133,7 +136,7 @@ def average_precision_of_hits(hit_above, hit_ties, hit_labels, hit_offsets, rel,
         stop = hit_offsets[q + 1]
         value = 0.0
         while h < stop and hit_above[h] < k:
-            end, n_inside = group_of(hit_above, hit_labels, h, stop, rel)
+            end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
             last = hit_above[h] + hit_ties[h]
             if n_inside > 0 and last <= k:
                 total += precisions(hit_above[h], hit_ties[h], last, n_inside, n_before)

@@ -1,94 +1,73 @@
 """
-Selection: hits of queries with many candidates, where few ranks count.
+Selection: the candidates that may stand in the first ranks, of queries with many candidates where few ranks count.
 
 start, stop   the query's documents in `scores`; its first is document `base` of the call
-survivors     the best score of each lane, and scores and places of the documents that may stand in the first ranks
-near          scores, labels, documents of the candidates among them
-out_hits      see rank.py; this query's begin at `n_hits`
+best          room for the best score of each of sixteen lanes
+near          scores, labels, documents of up to sixteen candidates
 """
 
 import numpy as np
 
-from fastndcg.kernels.count import find_tail, place_near
-from fastndcg.kernels.jit import part
-from fastndcg.kernels.vectors import LANES, WIDE, compare, lowest_bit, popcount, raise_lanes
+from fastndcg.kernels.count import first_lanes
+from fastndcg.kernels.jit import part, unit
+from fastndcg.kernels.vectors import LANES, WIDE, compare, compare_wide, lowest_bit, popcount, raise_lanes
 
-MOST_SURVIVORS = 64  # more come only from ties; sorting copes with them
 SELECT_DEPTH = 10  # the 10th best of 16 lanes is a bar that some 15 documents reach, however many there are
 
 
-@part
-def select_hits(scores, start, stop, base, candidates, survivors, near, depth, n_hits, out_hits):
-    """Hits in the first ranks, and whether ties among them have different labels; -1 where too many scores tie."""
-    n_survivors = find_survivors(scores, start, stop, depth, survivors)
-    if n_survivors < 0:
-        return -1, False
-    n_near = gather_candidates(base, candidates, survivors, n_survivors, near)
-    if n_near > LANES:
-        return -1, False
-    return place_near(survivors[1], 0, n_survivors, near, n_near, depth, n_hits, out_hits)
+@unit
+def gather_best(scores, start, stop, base, candidates, best, depth, near):
+    """Put the candidates that may stand in the first `depth` ranks among the near ones; how many, -1 if too many."""
+    _, labels, _, marks, before = candidates
+    near_scores, near_labels, near_documents = near
+    bar = find_bar(scores, start, stop, best, depth)
+    n_near = 0
+    n_wanted = 0
+    for d in range(start, stop, WIDE):
+        block = min(d, scores.shape[0] - WIDE)
+        higher, same = compare_wide(scores, block, bar)
+        reached = (higher | same) >> np.uint64(d - block)
+        wanted = reached & marks_from(marks, base + d - start) & (~np.uint64(0) >> np.uint64(max(WIDE - stop + d, 0)))
+        n_wanted += popcount(wanted)
+        while wanted != 0 and n_near < LANES:
+            near_document = d + lowest_bit(wanted) - start
+            wanted &= wanted - np.uint64(1)
+            word = (base + near_document) // WIDE
+            bit = np.uint64(1) << np.uint64((base + near_document) % WIDE)
+            c = before[word] + popcount(marks[word] & (bit - np.uint64(1)))
+            near_scores[n_near] = scores[start + near_document]
+            near_labels[n_near] = labels[c]
+            near_documents[n_near] = near_document
+            n_near += 1
+    return n_near if n_near == n_wanted else -1
 
 
 @part
-def find_survivors(scores, start, stop, depth, survivors):
+def find_bar(scores, start, stop, best, depth):
     """
-    Documents among which the best `depth` are; -1 if they are too many, else their number.
+    A score that the best `depth` documents reach, and few others.
 
     Lane i holds the best score of documents i, i + 16, …: as many documents as lanes reach the `depth`-th best lane.
     """
-    best, survivor_scores, survivor_documents = survivors
-    tail, tail_block, tail_lanes = find_tail(scores, start, stop)
     for lane in range(LANES):
         best[lane] = -np.inf
-    for d in range(start, tail, LANES):
-        raise_lanes(best, scores, d)
-    for d in range(tail, stop):
-        best[d - tail] = max(best[d - tail], scores[d])
-    least = nth_best(best, depth)
-    n_survivors = 0
-    for word in range(start, stop, WIDE):
-        kept = np.uint64(0)
-        for d in range(word, min(word + WIDE, tail), LANES):
-            higher, same = compare(scores, d, least)
-            kept |= (higher | same) << np.uint64(d - word)
-        if tail < word + WIDE:
-            higher, same = compare(scores, tail_block, least)
-            kept |= ((higher | same) & tail_lanes) >> np.uint64(tail - tail_block) << np.uint64(tail - word)
-        if n_survivors + popcount(kept) > MOST_SURVIVORS:
-            return -1
-        while kept != 0:
-            survivor = word + lowest_bit(kept)
-            kept &= kept - np.uint64(1)
-            survivor_documents[n_survivors] = survivor - start
-            survivor_scores[n_survivors] = scores[survivor]
-            n_survivors += 1
-    return n_survivors
+    whole = start + (stop - start) // LANES * LANES
+    for d in range(start, whole, LANES):
+        raise_lanes(best, scores, d, first_lanes(LANES))
+    block = min(whole, scores.shape[0] - LANES)
+    raise_lanes(best, scores, block, first_lanes(stop - block) ^ first_lanes(whole - block))
+    bar = best[0]
+    for lane in range(LANES):
+        higher, same = compare(best, 0, best[lane])
+        if popcount(higher) < depth <= popcount(higher | same):
+            bar = best[lane]
+    return bar
 
 
 @part
-def nth_best(best, n):
-    """The n-th highest of the lanes."""
-    for i in range(LANES):
-        higher, same = compare(best, 0, best[i])
-        if popcount(higher) < n <= popcount(higher) + popcount(same):
-            return best[i]
-    return best[0]
-
-
-@part
-def gather_candidates(base, candidates, survivors, n_survivors, near):
-    """The candidates among the survivors; says how many."""
-    documents, labels, _, marks, before = candidates
-    _, survivor_scores, survivor_documents = survivors
-    near_scores, near_labels, near_documents = near
-    n_near = 0
-    for i in range(n_survivors):
-        d = base + survivor_documents[i]
-        bit = np.uint64(1) << np.uint64(d % WIDE)
-        word = marks[d // WIDE]
-        c = min(before[d // WIDE] + popcount(word & (bit - np.uint64(1))), labels.shape[0] - 1)
-        near_scores[n_near] = survivor_scores[i]
-        near_labels[n_near] = labels[c]
-        near_documents[n_near] = documents[c]
-        n_near += (word & bit) != 0  # written always, kept sometimes: a branch would be guessed wrong
-    return n_near
+def marks_from(marks, place):
+    """The marks of sixty-four documents, from `place` on."""
+    word = place // WIDE
+    skipped = np.uint64(place % WIDE)
+    following = marks[min(word + 1, marks.shape[0] - 1)] << np.uint64(1) << np.uint64(63) - skipped
+    return marks[word] >> skipped | following

@@ -36,22 +36,30 @@ def _as_mask(builder, lanes, n_lanes):
     return mask if n_lanes == 64 else builder.zext(mask, ir.IntType(64))
 
 
-@intrinsic
-def _compare(typing_context, values, place, level):
-    def build(context, builder, signature, arguments):
-        lanes = _lanes(context, builder, signature.args[0], arguments[0], arguments[1], LANES)
-        levels = _filled(builder, arguments[2], LANES)
-        masks = [_as_mask(builder, builder.fcmp_ordered(sign, lanes, levels), LANES) for sign in (">", "==")]
-        return context.make_tuple(builder, signature.return_type, masks)
+def _comparing(n_lanes):
+    """An intrinsic that compares so many entries with a level: a mask of those above it, one of those equal to it."""
 
-    return types.UniTuple(types.uint64, 2)(values, types.intp, values.dtype), build
+    @intrinsic
+    def comparing(typing_context, values, place, level):
+        def build(context, builder, signature, arguments):
+            lanes = _lanes(context, builder, signature.args[0], arguments[0], arguments[1], n_lanes)
+            levels = _filled(builder, arguments[2], n_lanes)
+            masks = [_as_mask(builder, builder.fcmp_ordered(sign, lanes, levels), n_lanes) for sign in (">", "==")]
+            return context.make_tuple(builder, signature.return_type, masks)
+
+        return types.UniTuple(types.uint64, 2)(values, types.intp, values.dtype), build
+
+    return comparing
+
+
+_compare, _compare_wide = _comparing(LANES), _comparing(WIDE)
 
 
 @intrinsic
 def _missing(typing_context, values, place):
     def build(context, builder, signature, arguments):
-        lanes = _lanes(context, builder, signature.args[0], arguments[0], arguments[1], LANES)
-        return _as_mask(builder, builder.fcmp_unordered("uno", lanes, lanes), LANES)
+        lanes = _lanes(context, builder, signature.args[0], arguments[0], arguments[1], WIDE)
+        return _as_mask(builder, builder.fcmp_unordered("uno", lanes, lanes), WIDE)
 
     return types.uint64(values, types.intp), build
 
@@ -69,18 +77,21 @@ def _nonzero(typing_context, values, place):
 
 
 @intrinsic
-def _raise_lanes(typing_context, maxima, values, place):
+def _raise_lanes(typing_context, maxima, values, place, among):
     def build(context, builder, signature, arguments):
         zero = ir.Constant(ir.IntType(64), 0)
         lanes = _lanes(context, builder, signature.args[1], arguments[1], arguments[2], LANES)
         known = _lanes(context, builder, signature.args[0], arguments[0], zero, LANES)
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        higher = builder.select(builder.fcmp_ordered(">", lanes, known), lanes, known)
+        bits = builder.trunc(arguments[3], ir.IntType(LANES))
+        counted = builder.bitcast(bits, ir.VectorType(ir.IntType(1), LANES))
+        above = builder.and_(builder.fcmp_ordered(">", lanes, known), counted)
+        higher = builder.select(above, lanes, known)
         store = builder.store(higher, builder.bitcast(data, lanes.type.as_pointer()))
         store.align = context.get_abi_sizeof(lanes.type.element)
         return context.get_dummy_value()
 
-    return types.void(maxima, values, types.intp), build
+    return types.void(maxima, values, types.intp, types.uint64), build
 
 
 @intrinsic
@@ -106,17 +117,22 @@ def _plain_lanes(values, place, n_lanes):
     return values[place : place + n_lanes]
 
 
-def _plain_compare(values, place, level):
-    lanes = _plain_lanes(values, place, LANES)
-    return _plain_mask(lanes > level), _plain_mask(lanes == level)
+def _plain_comparing(n_lanes):
+    def comparing(values, place, level):
+        lanes = _plain_lanes(values, place, n_lanes)
+        return _plain_mask(lanes > level), _plain_mask(lanes == level)
+
+    return comparing
 
 
 def _plain_missing(values, place):
-    return _plain_mask(np.isnan(_plain_lanes(values, place, LANES)))
+    return _plain_mask(np.isnan(_plain_lanes(values, place, WIDE)))
 
 
-def _plain_raise_lanes(maxima, values, place):
-    maxima[:LANES] = np.fmax(_plain_lanes(maxima, 0, LANES), _plain_lanes(values, place, LANES))
+def _plain_raise_lanes(maxima, values, place, among):
+    lanes = _plain_lanes(values, place, LANES)
+    counted = [int(among) >> lane & 1 == 1 for lane in range(LANES)]
+    maxima[:LANES] = np.where(counted, np.fmax(_plain_lanes(maxima, 0, LANES), lanes), maxima[:LANES])
 
 
 def _plain_nonzero(values, place):
@@ -136,8 +152,10 @@ def _plain_lowest_bit(mask):
 
 
 if numba.config.DISABLE_JIT:
-    compare, missing, nonzero, raise_lanes = _plain_compare, _plain_missing, _plain_nonzero, _plain_raise_lanes
+    compare, compare_wide = _plain_comparing(LANES), _plain_comparing(WIDE)
+    missing, nonzero, raise_lanes = _plain_missing, _plain_nonzero, _plain_raise_lanes
     popcount, lowest_bit = _plain_popcount, _plain_lowest_bit
 else:
-    compare, missing, nonzero, raise_lanes = _compare, _missing, _nonzero, _raise_lanes
+    compare, compare_wide = _compare, _compare_wide
+    missing, nonzero, raise_lanes = _missing, _nonzero, _raise_lanes
     popcount, lowest_bit = _popcount, _lowest_bit
