@@ -17,7 +17,7 @@ import numpy as np
 from workloads import Array
 
 import fastndcg as fn
-from fastndcg.threads import available_cpus
+from fastndcg.cpus import available_cpus
 
 K = 10
 METRIC = f"nDCG@{K}"

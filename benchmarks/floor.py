@@ -21,7 +21,7 @@ import numba
 import numpy as np
 from workloads import Array, Workload
 
-from fastndcg.threads import available_cpus
+from fastndcg.cpus import available_cpus
 
 CHUNK_DOCUMENTS = 1 << 18
 

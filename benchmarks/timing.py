@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import fastndcg
-from fastndcg.threads import available_cpus
+from fastndcg.cpus import available_cpus
 
 ROOT = Path(__file__).resolve().parents[1]
 LEAST_REPEATS = 5

@@ -58,6 +58,9 @@ class _Package(ModuleType):
             value = getattr(value, name, value)
         super().__setattr__(name, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return import_module, (self.__name__,)
+
     def __dir__(self) -> list[str]:
         return sorted({*__all__, *(name for name in super().__dir__() if name.startswith("__"))})
 

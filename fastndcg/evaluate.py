@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError
@@ -13,6 +15,16 @@ from fastndcg.metric import Metrics, parse_metrics
 from fastndcg.rankings import Rankings
 from fastndcg.results import Results
 from fastndcg.threads import checked_threads
+
+if TYPE_CHECKING:
+    from fastndcg.engine import Evaluated
+
+
+@functools.cache  # at the interpreter's end nothing can be imported, not even once more
+def _engine() -> Callable[..., Evaluated]:
+    from fastndcg.engine import run  # brings numba, which `import fastndcg` does not
+
+    return run
 
 
 def evaluate(
@@ -143,10 +155,8 @@ class Evaluator:
 
     def _run(self, predictions: Any, kept: dict[Any, Any] | None) -> Results:
         """Evaluate one system, with what is `kept` of the labels."""
-        import fastndcg.engine as engine  # brings numba, which `import fastndcg` does not
-
         joined = with_predictions(self._truth, predictions, self.convention)
-        values, n_tied = engine.run(
+        values, n_tied = _engine()(
             joined.rankings,
             self.metrics,
             self._applied,

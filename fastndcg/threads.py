@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import operator
-import os
-import pathlib
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from fastndcg.cpus import available_cpus
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 
 Item = TypeVar("Item")
+
+START_SECONDS = 0.5  # within which a thread that can begin has begun
 
 
 def checked_threads(threads: int | None) -> int:
@@ -28,25 +29,6 @@ def checked_threads(threads: int | None) -> int:
     return wanted
 
 
-def available_cpus() -> int:
-    """The CPUs that this process may use, by its affinity and its control group's quota."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
-    return max(1, min(cpus, _cgroup_quota()))
-
-
-def _cgroup_quota(root: pathlib.Path = pathlib.Path("/sys/fs/cgroup")) -> int:
-    """Whole CPUs of the control group's quota (version 2, then 1), rounded up; a very large number without one."""
-    for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
-        try:
-            quota, period = " ".join((root / name).read_text().strip() for name in names).split()
-            if int(quota) > 0:
-                return math.ceil(int(quota) / int(period))
-        except (OSError, ValueError, ZeroDivisionError):
-            continue
-    return 1 << 30
-
-
 def run_all(items: Iterable[Item], make_worker: Callable[[], Callable[[Item], None]], threads: int) -> None:
     """
     Hand items to as many workers as there are threads, the calling thread among them, each when it is free.
@@ -55,6 +37,7 @@ def run_all(items: Iterable[Item], make_worker: Callable[[], Callable[[Item], No
     """
     queue = _Queue(items)
     errors: list[BaseException] = []
+    helpers: list[_Helper] = []
 
     def work() -> None:
         try:
@@ -65,22 +48,34 @@ def run_all(items: Iterable[Item], make_worker: Callable[[], Callable[[Item], No
             queue.close()
             errors.append(error)
 
-    helpers: list[_Helper] = []
     try:
-        for _ in range(threads - 1):
-            helper = _Helper(work)
-            try:
-                helper.start()
-            except RuntimeError:  # the interpreter is shutting down, or the system has no thread left
-                break
-            helpers.append(helper)
+        _start(helpers, work, threads - 1)
         work()
-    finally:
-        queue.close()
-        for helper in helpers:
-            helper.wait(errors)
+    except BaseException as error:  # Ctrl-C between two workers' work
+        errors.append(error)
+    while True:
+        try:
+            queue.close()
+            for helper in helpers:
+                helper.wait()
+            break
+        except BaseException as error:  # Ctrl-C, which must not cut the waiting short
+            errors.append(error)
     if errors:
         raise errors[0]
+
+
+def _start(helpers: list[_Helper], work: Callable[[], None], wanted: int) -> None:
+    """Add helpers, as many as are wanted or as there can be."""
+    if sys.is_finalizing():  # a thread that starts now never runs, and Python 3.11 waits for it
+        return
+    for _ in range(wanted):
+        helpers.append(_Helper(work))  # before it starts: Ctrl-C may come in between
+        try:
+            helpers[-1].start()
+        except RuntimeError:  # the interpreter is shutting down, or the system has no thread left
+            helpers.pop()
+            break
 
 
 class _Helper(threading.Thread):
@@ -97,15 +92,10 @@ class _Helper(threading.Thread):
         finally:
             self._ended.set()
 
-    def wait(self, errors: list[BaseException]) -> None:
-        """Wait to the end, and put aside what interrupts."""
-        while True:
-            try:
-                self._ended.wait()
-                self.join()
-                return
-            except BaseException as error:
-                errors.append(error)
+    def wait(self) -> None:
+        """Wait to the end. One whose start was interrupted may never begin; if it does, it finds no work."""
+        if self._ended.wait(None if self.ident else START_SECONDS):
+            self.join()
 
 
 class _Queue(Iterator[Item]):

@@ -24,7 +24,7 @@ ROOMS = (
     "errors", "texts",
     "kernels", "catalog", "conventions",
     "metric", "rankings",
-    "inputs", "results", "discounts", "threads",
+    "inputs", "results", "discounts", "cpus", "threads",
     "checks", "chunk", "arguments", "engine", "reference", "evaluate",
     "functions", "warm",
     "cli", "__main__",

@@ -1,10 +1,6 @@
-"""Threads: how many, that errors and Ctrl-C stop them all, forks, and many callers at once."""
+"""Threads: they share the work, errors and Ctrl-C stop them all, and many callers have their own."""
 
-import os
 import signal
-import subprocess
-import sys
-import textwrap
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,63 +10,18 @@ import pytest
 
 import fastndcg as fn
 from fastndcg import threads
-from fastndcg.threads import available_cpus, run_all
+from fastndcg.threads import run_all
 
 RANDOM = np.random.default_rng(2)
 N_QUERIES, N_DOCUMENTS = 40_000, 20  # more than stays on the calling thread, and more than one chunk
 LABELS = RANDOM.integers(0, 3, (N_QUERIES, N_DOCUMENTS), dtype="i1")
 SCORES = RANDOM.integers(0, 50, (N_QUERIES, N_DOCUMENTS)).astype("f4")
 METRICS = "ndcg@10,map,rr,p@5,f1@5,success@3,rprec"
-NO_LIMIT = 1 << 30
 
 
 def our_threads():
     """The threads of ours that are alive."""
     return [thread for thread in threading.enumerate() if thread.name == "fastndcg"]
-
-
-def python(code):
-    """What a fresh interpreter prints."""
-    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(code)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout.strip()
-
-
-@pytest.mark.parametrize(
-    ("files", "cpus"),
-    [
-        ({}, NO_LIMIT),
-        ({"cpu.max": "max 100000\n"}, NO_LIMIT),
-        ({"cpu.max": "200000 100000\n"}, 2),
-        ({"cpu.max": "150000 100000\n"}, 2),
-        ({"cpu.max": "1000 100000\n"}, 1),
-        ({"cpu.max": "nonsense"}, NO_LIMIT),
-        ({"cpu.max": ""}, NO_LIMIT),
-        ({"cpu.max": "100000 0"}, NO_LIMIT),
-        ({"cpu/cpu.cfs_quota_us": "300000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 3),
-        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, NO_LIMIT),
-        ({"cpu/cpu.cfs_quota_us": "300000\n"}, NO_LIMIT),
-    ],
-)
-def test_quota_of_the_control_group(tmp_path, files, cpus):
-    """Version 2's file, version 1's pair, no limit, and files that say nothing; parts of a CPU count as one."""
-    for name, content in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(content)
-    assert threads._cgroup_quota(tmp_path) == cpus
-
-
-def test_available_cpus(monkeypatch):
-    """The lesser of affinity and quota, at least one; where there is no affinity, the machine's."""
-    monkeypatch.setattr(threads, "_cgroup_quota", lambda: 3)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
-    assert available_cpus() == 3
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {5}, raising=False)
-    assert available_cpus() == 1
-    monkeypatch.delattr(os, "sched_getaffinity")
-    monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert available_cpus() == 1
 
 
 def test_values_do_not_depend_on_threads():
@@ -155,6 +106,39 @@ def test_control_c_while_waiting_for_helpers():
     assert our_threads() == []
 
 
+@pytest.mark.parametrize("has_started", [True, False])
+def test_control_c_while_a_helper_starts(monkeypatch, has_started):
+    """Whether it has started nobody knows: it finds no work, is gone in the end, and nothing waits for it for ever."""
+    start = threading.Thread.start
+
+    def interrupted(thread):
+        if has_started:
+            start(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_all(range(1_000_000), lambda: lambda _: time.sleep(0.001), 4)
+    assert our_threads() == []
+
+
+def test_control_c_when_the_work_is_done(monkeypatch):
+    """It comes just before the helpers are waited for: they are nevertheless."""
+    wait = threads._Helper.wait
+    calls = []
+
+    def interrupted(helper):
+        calls.append(helper)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        wait(helper)
+
+    monkeypatch.setattr(threads._Helper, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_all(range(8), lambda: lambda _: time.sleep(0.05), 4)
+    assert our_threads() == []
+
+
 def test_fewer_threads_than_asked_for(monkeypatch):
     """Where the system has no thread left, those that there are do the work."""
 
@@ -189,52 +173,3 @@ def test_many_callers_at_once():
     with ThreadPoolExecutor(8) as pool:
         for _ in range(3):
             assert list(pool.map(call, starts)) == expected
-
-
-FORKS = """
-    import os, sys, warnings
-    import numpy as np
-    import fastndcg as fn
-
-    labels = np.tile(np.array([[1, 0, 2, 0]], "i1"), (50_000, 1))
-    scores = np.tile(np.array([[1.0, 2.0, 3.0, 3.0]]), (50_000, 1))
-    def mean():
-        return fn.evaluate(labels, scores, "ndcg@3", threads=4).mean()["nDCG@3"]
-
-    first = mean() if {before} else None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child == 0:
-        print(mean(), flush=True)
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    print(mean(), flush=True)
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.parametrize("before", [True, False])
-def test_forks(before):
-    """Used before a fork or not, the child works, and the parent after it."""
-    values = python(FORKS.format(before=before)).split()
-    assert len(values) == 2
-    assert values[0] == values[1]
-
-
-def test_interpreter_ends_while_another_thread_evaluates():
-    """A daemon thread that is evaluating when the program ends does not hold or crash it."""
-    code = """
-        import threading, time
-        import numpy as np
-        import fastndcg as fn
-        labels = np.ones((20_000, 30), "i1"); scores = np.random.default_rng(1).random((20_000, 30))
-        fn.evaluate(labels[:10], scores[:10], "ndcg")
-        def forever():
-            while True:
-                fn.evaluate(labels, scores, "ndcg", threads=3)
-        threading.Thread(target=forever, daemon=True).start()
-        time.sleep(0.3)
-        print("done")
-    """
-    assert python(code) == "done"

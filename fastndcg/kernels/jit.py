@@ -16,6 +16,7 @@ import hashlib
 import os
 import pathlib
 import pickle
+import sysconfig
 import uuid
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -76,7 +77,7 @@ class KernelCache(caching.FunctionCache):
 
 class _OneFileEach:
     """
-    One file for each function, signature, processor and state of this folder, named by the hash of them all.
+    One file for each function, signature, processor, Python and state of this folder, named by the hash of them all.
 
     Numba's own layout has an index that two processes can overwrite for one another, so that one runs the other's
     machine code; it trusts whatever bytes it finds; and it looks only at the kernel's own file, so that it misses an
@@ -106,7 +107,8 @@ class _OneFileEach:
             unfinished.unlink(missing_ok=True)
 
     def _path(self, key: Any) -> pathlib.Path:
-        state = repr((numba.__version__, numba.config.BOUNDSCHECK, _FOLDER_STAMP, key))
+        python = sysconfig.get_config_var("SOABI")
+        state = repr((numba.__version__, python, numba.config.BOUNDSCHECK, _FOLDER_STAMP, key))
         return self._folder / f"{self._name}-{hashlib.sha256(state.encode()).hexdigest()[:32]}.nbc"
 
 
