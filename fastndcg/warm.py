@@ -39,13 +39,16 @@ def warmup() -> Warmup:
     started = time.perf_counter()
     default = conventions["default"]
     metrics = tuple(Metric(record.name) for record in RECORDS)
-    gains = (Metric("DCG", gain="exp2"), Metric("DCG", gain=(0, 1)), Metric("DCG", rel=2))
+    gains = (Metric("DCG", gain="exp2"), Metric("DCG", gain=(0, 1, 2)), Metric("DCG", rel=2))
     for score_dtype in ("f4", "f8"):
-        scores = np.array([1, 2], score_dtype)
+        scores = np.array([1, 1], score_dtype)  # tied, so that the tie policies have something to do
         for label_dtype in sorted(set(LABEL_DTYPES.values())):
-            rankings = Rankings(np.array([1, 0], label_dtype), scores, [0, 2], tie_keys=[0, 1])
+            rankings = Rankings(np.array([2, 1], label_dtype), scores, [0, 2], tie_keys=[0, 1])
             engine.run(rankings, metrics[:1], default)
         engine.run(rankings, (*metrics, *gains), default)
+        engine.run(rankings, metrics[:1], default, strategy=rank.SORT)
+        ones = Rankings(np.ones(2, "u1"), scores, [0, 2])
+        engine.run(ones, metrics[:1], default)
         for policy in CHOICES["ties"]:
             engine.run(rankings, metrics[:1], default.replace(ties=policy))
     engine.run(rankings, metrics, default.replace(ap_denominator="n_hits"))

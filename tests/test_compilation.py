@@ -219,3 +219,36 @@ def test_read_only_install(copy, home):
     else:
         assert cache is None
     assert not list((copy / "fastndcg").rglob("__pycache__"))
+
+
+def test_warmup_leaves_nothing_to_compile():
+    """After it, no dtype, way to rank, gain or tie policy compiles anything."""
+    code = """
+        import json
+        import numpy as np
+        from numba.core import event
+        import fastndcg as fn
+
+        class Watch(event.Listener):
+            def on_start(self, compiling):
+                compiled.append(compiling.data["dispatcher"].py_func.__name__)
+
+            def on_end(self, compiling):
+                pass
+
+        fn.warmup()
+        compiled = []
+        event.register("numba:compile", Watch())
+        every = [*(fn.Metric(name) for name in fn.CATALOG), "dcg(gain=exp2)", "dcg(gain=[0,1,3,7])", "dcg(rel=2)"]
+        for n in (10, 300):
+            labels = np.arange(n) * 7 % 4
+            scores = np.arange(n) * 5 % 7
+            for label_dtype in ("?", "u1", "i1", "i2", "i4", "i8", "f4", "f8"):
+                for score_dtype in ("f4", "f8"):
+                    arrays = labels.astype(label_dtype), scores.astype(score_dtype)
+                    for ties in ("average", "input", "best", "worst"):
+                        for metrics in (every, "ndcg@10"):
+                            fn.evaluate(*arrays, metrics, offsets=[0, n], convention=f"default(ties={ties})")
+        print(json.dumps(compiled))
+    """
+    assert answer(start(code, None)) == []
