@@ -1,0 +1,115 @@
+"""Vector intrinsics against their plain twins, entry by entry, and what the twins refuse."""
+
+import cases
+import numba
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from fastndcg.kernels import vectors
+from fastndcg.kernels.vectors import LANES, WIDE
+
+needs_jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="intrinsics need the JIT")
+FEW = st.sampled_from([-np.inf, -1.5, -0.0, 0.0, 1.0, 2.5, np.inf, np.nan])
+TWO_ARGUMENTS = {"missing": vectors._plain_missing, "nonzero": vectors._plain_nonzero}
+SCORES = (np.float32, np.float64)
+LABELS = (np.uint8, np.int8, np.int16, np.int32, np.int64, *SCORES)
+COMPARING = {"compare": vectors._plain_comparing(LANES), "compare_wide": vectors._plain_comparing(WIDE)}
+
+
+def compiled(name):
+    """An intrinsic as a function that Python may call."""
+    intrinsic = getattr(vectors, name)
+    return {
+        "compare": numba.njit(lambda values, place, level: intrinsic(values, place, level)),
+        "compare_wide": numba.njit(lambda values, place, level: intrinsic(values, place, level)),
+        "missing": numba.njit(lambda values, place: intrinsic(values, place)),
+        "nonzero": numba.njit(lambda values, place: intrinsic(values, place)),
+        "raise_lanes": numba.njit(lambda maxima, values, place, among: intrinsic(maxima, values, place, among)),
+        "popcount": numba.njit(lambda mask: intrinsic(np.uint64(mask))),
+        "lowest_bit": numba.njit(lambda mask: intrinsic(np.uint64(mask))),
+    }[name]
+
+
+def scores(dtype):
+    """Arrays of WIDE entries and some more, of few different values."""
+    return arrays.arrays(dtype, st.integers(WIDE, WIDE + 20), elements=FEW.map(dtype))
+
+
+@needs_jit
+@pytest.mark.parametrize("dtype", SCORES)
+@pytest.mark.parametrize("name", COMPARING)
+def test_comparing_equals_its_twin(name, dtype):
+    """Masks of what is higher and of what is the same, NaN being neither."""
+    function = compiled(name)
+
+    @cases.examples(60)
+    @given(values=scores(dtype), level=FEW, data=st.data())
+    def check(values, level, data):
+        n_lanes = WIDE if name == "compare_wide" else LANES
+        place = data.draw(st.integers(0, len(values) - n_lanes))
+        found = function(values, place, dtype(level))
+        assert tuple(map(int, found)) == COMPARING[name](values, place, dtype(level))
+
+    check()
+
+
+@needs_jit
+@pytest.mark.parametrize(
+    ("name", "dtype"), [*[("missing", dtype) for dtype in SCORES], *[("nonzero", d) for d in LABELS]]
+)
+def test_masks_equal_their_twins(name, dtype):
+    """Masks of NaN among scores, and of labels that are not 0, of every dtype."""
+    function = compiled(name)
+
+    @cases.examples(60)
+    @given(seed=st.integers(0, 1000))
+    def check(seed):
+        rng = np.random.default_rng(seed)
+        values = rng.integers(0, 3, WIDE + 9).astype(dtype)
+        if np.issubdtype(dtype, np.floating):
+            values[rng.random(len(values)) < 0.2] = np.nan
+        place = int(rng.integers(0, 10))
+        assert int(function(values, place)) == TWO_ARGUMENTS[name](values, place)
+
+    check()
+
+
+@needs_jit
+@pytest.mark.parametrize("dtype", SCORES)
+def test_raise_lanes_equals_its_twin(dtype):
+    """The higher of both in the lanes that count; the others stay, and NaN raises none."""
+    function = compiled("raise_lanes")
+
+    @cases.examples(60)
+    @given(values=scores(dtype), maxima=scores(dtype), among=st.integers(0, 2**LANES - 1), place=st.integers(0, 40))
+    def check(values, maxima, among, place):
+        known = np.nan_to_num(maxima[:LANES], nan=0.0)
+        found, expected = known.copy(), known.copy()
+        function(found, values, place, np.uint64(among))
+        vectors._plain_raise_lanes(expected, values, place, among)
+        np.testing.assert_array_equal(found, expected)
+
+    check()
+
+
+@needs_jit
+@cases.examples(60)
+@given(mask=st.integers(1, 2**64 - 1))
+def test_bits_equal_their_twins(mask):
+    """How many bits are set, and which is the lowest."""
+    assert COUNT(np.uint64(mask)) == vectors._plain_popcount(mask)
+    assert LOWEST(np.uint64(mask)) == vectors._plain_lowest_bit(mask)
+
+
+if not numba.config.DISABLE_JIT:
+    COUNT, LOWEST = compiled("popcount"), compiled("lowest_bit")
+
+
+@pytest.mark.parametrize("place", [-1, 1])
+def test_twins_refuse_lanes_beside_the_array(place):
+    """Where machine code would read on, the twin raises, so that the run without JIT finds it."""
+    with pytest.raises(IndexError, match="do not lie in an array of 64"):
+        vectors._plain_missing(np.zeros(WIDE), place)
