@@ -151,11 +151,11 @@ def best(chunk: Chunk, step: Step, out: Array) -> None:
         gain.idcg(ideal.above, ideal_gains(chunk, step), ideal.offsets, discounts.values, step.k, out)
 
 
-def gain_of_only_label(truth: Truth, step: Step) -> float | None:
-    """What each candidate gains if all have the same label, else None."""
+def gain_of_only_label(truth: Truth, step: Step) -> float:
+    """What each candidate gains if all have the same label, else NaN."""
     label = truth.only_label
-    if label is None or label < step.rel:
-        return None
+    if not label >= step.rel:
+        return np.nan
     if isinstance(step.gain, tuple):
         return step.gain[int(label)]
     return label if step.gain == "linear" else 2.0**label - 1.0
@@ -166,7 +166,7 @@ def n_relevant(chunk: Chunk, step: Step, out: Array) -> None:
     """How many documents of each query are relevant, retrieved or not."""
     truth = chunk.truth
     labels, offsets = truth.judged.labels, truth.judged.offsets
-    if truth.only_label is not None and truth.only_label >= step.rel:
+    if truth.only_label >= step.rel:
         np.subtract(offsets[1:], offsets[:-1], out=out)
     else:
         candidates.count_relevant(labels, offsets, step.rel, out)

@@ -21,7 +21,7 @@ FORMULAS = frozenset({"linear", "exp2"})
 def check_labels(
     rankings: Rankings,
     name: str,
-    extremes: tuple[float, float, float],
+    extremes: list[float],
     found: Array,
     gains: frozenset[Value],
     negative: str,

@@ -115,8 +115,8 @@ class Truth:
             self._ideal = Ideal(out_labels[:n], above[:n], out_offsets)
         return self._ideal
 
-    def _collect(self, job: Job, name: str, labels: Array, offsets: Array) -> tuple[Candidates, float | None]:
-        """The candidates among labels, and the label that they all have, None if they differ."""
+    def _collect(self, job: Job, name: str, labels: Array, offsets: Array) -> tuple[Candidates, float]:
+        """The candidates among labels, and the label that they all have, NaN if they differ."""
         n_documents = int(offsets[self.stop] - offsets[self.first])
         n_blocks = -(-n_documents // WIDE)
         documents = self.take((name, "documents"), n_documents, I4)
@@ -124,17 +124,15 @@ class Truth:
         out_offsets = self.take((name, "offsets"), self.stop - self.first + 1, I8)
         marks = self.take((name, "marks"), n_blocks, U8)
         before = self.take((name, "before"), n_blocks, I8)
-        extremes = np.empty(4)
+        about = np.empty(4)
         floor = 0.0 if job.convention.negative_labels == "keep" else -np.inf
-        candidates.collect(
-            labels, offsets, self.first, floor, documents, out_labels, out_offsets, marks, before, extremes
-        )
-        lowest, highest, n_nan, least = extremes.tolist()
+        candidates.collect(labels, offsets, self.first, floor, documents, out_labels, out_offsets, marks, before, about)
+        *extremes, only_label = about.tolist()
         n = int(out_offsets[-1])
         found = Candidates(documents[:n], out_labels[:n], out_offsets, marks, before)
         negative = job.convention.negative_labels
-        check_labels(job.rankings, name, (lowest, highest, n_nan), found.labels, job.gains, negative)
-        return found, highest if least == highest else None
+        check_labels(job.rankings, name, extremes, found.labels, job.gains, negative)
+        return found, only_label
 
 
 class Chunk:

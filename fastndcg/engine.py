@@ -21,7 +21,7 @@ from fastndcg.threads import checked_threads, run_all
 
 CHUNK_DOCUMENTS = 1 << 19  # smaller ones pay for calls from Python, larger ones leave the processor's cache
 CHUNKS_A_THREAD = 4  # or more, so that the last one to finish is not waited for long
-SMALL = 1 << 16  # documents that are evaluated sooner than a thread starts
+SMALL = 1 << 17  # documents that are evaluated sooner than a thread starts
 FEW_RANKS = 1024  # of which discounts are made always
 
 Span = tuple[int, int]

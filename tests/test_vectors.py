@@ -13,7 +13,12 @@ from fastndcg.kernels.vectors import LANES, WIDE
 
 needs_jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="intrinsics need the JIT")
 FEW = st.sampled_from([-np.inf, -1.5, -0.0, 0.0, 1.0, 2.5, np.inf, np.nan])
-TWO_ARGUMENTS = {"missing": vectors._plain_missing, "nonzero": vectors._plain_nonzero}
+TWO_ARGUMENTS = {
+    "missing": vectors._plain_missing,
+    "nonzero": vectors._plain_nonzero,
+    "positive": vectors._plain_positive,
+}
+RAISING = {"raise_lanes": vectors._plain_raising(LANES), "raise_wide": vectors._plain_raising(WIDE)}
 SCORES = (np.float32, np.float64)
 LABELS = (np.uint8, np.int8, np.int16, np.int32, np.int64, *SCORES)
 COMPARING = {"compare": vectors._plain_comparing(LANES), "compare_wide": vectors._plain_comparing(WIDE)}
@@ -27,7 +32,9 @@ def compiled(name):
         "compare_wide": numba.njit(lambda values, place, level: intrinsic(values, place, level)),
         "missing": numba.njit(lambda values, place: intrinsic(values, place)),
         "nonzero": numba.njit(lambda values, place: intrinsic(values, place)),
+        "positive": numba.njit(lambda values, place: intrinsic(values, place)),
         "raise_lanes": numba.njit(lambda maxima, values, place, among: intrinsic(maxima, values, place, among)),
+        "raise_wide": numba.njit(lambda maxima, values, place, among: intrinsic(maxima, values, place, among)),
         "popcount": numba.njit(lambda mask: intrinsic(np.uint64(mask))),
         "lowest_bit": numba.njit(lambda mask: intrinsic(np.uint64(mask))),
     }[name]
@@ -58,7 +65,8 @@ def test_comparing_equals_its_twin(name, dtype):
 
 @needs_jit
 @pytest.mark.parametrize(
-    ("name", "dtype"), [*[("missing", dtype) for dtype in SCORES], *[("nonzero", d) for d in LABELS]]
+    ("name", "dtype"),
+    [*[("missing", dtype) for dtype in SCORES], *[(n, d) for n in ("nonzero", "positive") for d in LABELS]],
 )
 def test_masks_equal_their_twins(name, dtype):
     """Masks of NaN among scores, and of labels that are not 0, of every dtype."""
@@ -68,7 +76,7 @@ def test_masks_equal_their_twins(name, dtype):
     @given(seed=st.integers(0, 1000))
     def check(seed):
         rng = np.random.default_rng(seed)
-        values = rng.integers(0, 3, WIDE + 9).astype(dtype)
+        values = rng.integers(-1, 3, WIDE + 9).astype(dtype)
         if np.issubdtype(dtype, np.floating):
             values[rng.random(len(values)) < 0.2] = np.nan
         place = int(rng.integers(0, 10))
@@ -79,17 +87,20 @@ def test_masks_equal_their_twins(name, dtype):
 
 @needs_jit
 @pytest.mark.parametrize("dtype", SCORES)
-def test_raise_lanes_equals_its_twin(dtype):
+@pytest.mark.parametrize("name", RAISING)
+def test_raising_equals_its_twin(name, dtype):
     """The higher of both in the lanes that count; the others stay, and NaN raises none."""
-    function = compiled("raise_lanes")
+    function = compiled(name)
+    n_lanes = WIDE if name == "raise_wide" else LANES
 
     @cases.examples(60)
-    @given(values=scores(dtype), maxima=scores(dtype), among=st.integers(0, 2**LANES - 1), place=st.integers(0, 40))
-    def check(values, maxima, among, place):
-        known = np.nan_to_num(maxima[:LANES], nan=0.0)
+    @given(values=scores(dtype), maxima=scores(dtype), among=st.integers(0, 2**n_lanes - 1), data=st.data())
+    def check(values, maxima, among, data):
+        place = data.draw(st.integers(0, len(values) - n_lanes))
+        known = np.nan_to_num(maxima[:n_lanes], nan=0.0)
         found, expected = known.copy(), known.copy()
         function(found, values, place, np.uint64(among))
-        vectors._plain_raise_lanes(expected, values, place, among)
+        RAISING[name](expected, values, place, among)
         np.testing.assert_array_equal(found, expected)
 
     check()

@@ -9,13 +9,14 @@ out_labels     (n_documents,)      float64
 out_offsets    (n_queries + 1,)    int64, query q owns candidates out_offsets[q] up to out_offsets[q + 1]
 out_marks      (n_blocks,)         uint64, bit i of entry b is set if document 64 b + i of the call is a candidate
 out_before     (n_blocks,)         int64, how many candidates stand before block b
-out_extremes   (4,)                float64: lowest label, highest label, how many are NaN, lowest of a candidate or inf
+out_extremes   (4,)                float64: lowest label, highest label, how many are NaN, the label that all candidates
+                                   have, NaN if they differ
 """
 
 import numpy as np
 
 from fastndcg.kernels.jit import kernel, part
-from fastndcg.kernels.vectors import WIDE, lowest_bit, nonzero
+from fastndcg.kernels.vectors import WIDE, lowest_bit, nonzero, positive
 
 
 @kernel
@@ -25,15 +26,19 @@ def collect(
     """Documents with a label above 0 (or below `floor`) of each query, in the order given."""
     n_queries = out_offsets.shape[0] - 1
     stop = offsets[first + n_queries]
-    lowest = 0.0
-    highest = 0.0
-    least = np.inf
-    n_nan = 0
-    n_found = 0
+    lowest = highest = 0.0
+    n_nan = n_different = n_found = 0
     q = -1
     query_start = query_stop = block = offsets[first]
     for b in range(out_marks.shape[0]):  # across queries: most labels are 0, and sixty-four cost as much as one
-        marked = mark(labels, block, stop)
+        marked, others = mark(labels, block, stop)
+        while others != 0:
+            label = float(labels[block + lowest_bit(others)])
+            lowest = min(lowest, label)
+            n_nan += label != label
+            if label < floor:
+                marked |= np.uint64(1) << np.uint64(lowest_bit(others))
+            others &= others - np.uint64(1)
         out_marks[b] = marked
         out_before[b] = n_found
         while marked != 0:
@@ -44,36 +49,36 @@ def collect(
                 out_offsets[q] = n_found
                 query_start = query_stop
                 query_stop = offsets[first + q + 1]
-            label = float(labels[d])
-            lowest = min(lowest, label)
+            label = float(labels[np.uint64(d)])
             highest = max(highest, label)
-            n_nan += label != label
-            out_documents[n_found] = d - query_start
-            out_labels[n_found] = label
-            if label > 0.0 or label < floor:
-                least = min(least, label)
-                n_found += 1
-            else:
-                out_marks[b] ^= np.uint64(1) << np.uint64(d - block)
+            out_documents[np.uint64(n_found)] = d - query_start
+            out_labels[np.uint64(n_found)] = label
+            n_different += label != out_labels[0]
+            n_found += 1
         block += WIDE
     for rest in range(q + 1, n_queries + 1):
         out_offsets[rest] = n_found
     out_extremes[0] = lowest
     out_extremes[1] = highest
     out_extremes[2] = n_nan
-    out_extremes[3] = least
+    out_extremes[3] = out_labels[0] if n_found > 0 and n_different == 0 else np.nan
 
 
 @part
 def mark(labels, block, stop):
-    """A mask of the labels that are not 0, of the sixty-four from `block` on or as many as there are up to `stop`."""
+    """Masks of labels above 0, and of others that are not 0, among the sixty-four from `block` on; fewer at `stop`."""
     if block + WIDE <= stop:
-        return nonzero(labels, block)
-    marked = np.uint64(0)
+        above = positive(labels, block)
+        return above, nonzero(labels, block) & ~above
+    above = np.uint64(0)
+    others = np.uint64(0)
     for d in range(block, stop):
-        if labels[d] != 0:
-            marked |= np.uint64(1) << np.uint64(d - block)
-    return marked
+        bit = np.uint64(1) << np.uint64(d - block)
+        if labels[d] > 0:
+            above |= bit
+        elif labels[d] != 0:
+            others |= bit
+    return above, others
 
 
 @kernel

@@ -26,7 +26,7 @@ import numpy as np
 from fastndcg.kernels.count import gather_all, has_nan, place_near
 from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.select import SELECT_DEPTH, gather_best
-from fastndcg.kernels.vectors import LANES
+from fastndcg.kernels.vectors import LANES, WIDE
 
 AUTO, COUNT, SELECT, SORT = 0, 1, 2, 3
 
@@ -40,7 +40,7 @@ def rank(
     candidates = (documents, labels, candidate_offsets, marks, before)
     out_hits = (out_documents, out_labels, out_above, out_ties, out_queries)
     near = (np.empty(LANES, scores.dtype), np.empty(LANES), np.empty(LANES, np.int32))
-    best = np.empty(LANES, scores.dtype)
+    best = np.empty(WIDE, scores.dtype)
     n_hits = 0
     out_offsets[0] = 0
     out_counts[:] = 0

@@ -2,15 +2,15 @@
 Selection: the candidates that may stand in the first ranks, of queries with many candidates where few ranks count.
 
 start, stop   the query's documents in `scores`; its first is document `base` of the call
-best          room for the best score of each of sixteen lanes
+best          room for the best score of each of sixty-four lanes
 near          scores, labels, documents of up to sixteen candidates
 """
 
 import numpy as np
 
-from fastndcg.kernels.count import first_lanes
+from fastndcg.kernels.count import find_tail
 from fastndcg.kernels.jit import part, unit
-from fastndcg.kernels.vectors import LANES, WIDE, compare, compare_wide, lowest_bit, popcount, raise_lanes
+from fastndcg.kernels.vectors import LANES, WIDE, compare, compare_wide, lowest_bit, popcount, raise_lanes, raise_wide
 
 SELECT_DEPTH = 10  # the 10th best of 16 lanes is a bar that some 15 documents reach, however many there are
 
@@ -48,14 +48,16 @@ def find_bar(scores, start, stop, best, depth):
     A score that the best `depth` documents reach, and few others.
 
     Lane i holds the best score of documents i, i + 16, …: as many documents as lanes reach the `depth`-th best lane.
+    Four of them are filled at once, then put together.
     """
-    for lane in range(LANES):
+    for lane in range(WIDE):
         best[lane] = -np.inf
-    whole = start + (stop - start) // LANES * LANES
-    for d in range(start, whole, LANES):
-        raise_lanes(best, scores, d, first_lanes(LANES))
-    block = min(whole, scores.shape[0] - LANES)
-    raise_lanes(best, scores, block, first_lanes(stop - block) ^ first_lanes(whole - block))
+    tail, tail_block, tail_lanes = find_tail(scores, start, stop)
+    for d in range(start, tail, WIDE):
+        raise_wide(best, scores, d, ~np.uint64(0))
+    raise_wide(best, scores, tail_block, tail_lanes)
+    for lane in range(LANES, WIDE, LANES):
+        raise_lanes(best, best, lane, ~np.uint64(0))
     bar = best[0]
     for lane in range(LANES):
         higher, same = compare(best, 0, best[lane])

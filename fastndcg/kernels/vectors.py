@@ -64,34 +64,55 @@ def _missing(typing_context, values, place):
     return types.uint64(values, types.intp), build
 
 
-@intrinsic
-def _nonzero(typing_context, values, place):
-    def build(context, builder, signature, arguments):
-        lanes = _lanes(context, builder, signature.args[0], arguments[0], arguments[1], WIDE)
-        zeros = ir.Constant(lanes.type, None)
-        if isinstance(signature.args[0].dtype, types.Float):
-            return _as_mask(builder, builder.fcmp_unordered("!=", lanes, zeros), WIDE)
-        return _as_mask(builder, builder.icmp_unsigned("!=", lanes, zeros), WIDE)
+def _marking(sign):
+    """An intrinsic that compares sixty-four labels with 0; NaN is not above it, and not equal to it."""
 
-    return types.uint64(values, types.intp), build
+    @intrinsic
+    def marking(typing_context, values, place):
+        def build(context, builder, signature, arguments):
+            lanes = _lanes(context, builder, signature.args[0], arguments[0], arguments[1], WIDE)
+            kind = signature.args[0].dtype
+            if not isinstance(kind, types.Float):
+                compare_integers = builder.icmp_signed if kind.signed else builder.icmp_unsigned
+                truths = compare_integers(sign, lanes, ir.Constant(lanes.type, None))
+            elif sign == "!=":
+                truths = builder.fcmp_unordered(sign, lanes, ir.Constant(lanes.type, None))
+            else:
+                truths = builder.fcmp_ordered(sign, lanes, ir.Constant(lanes.type, None))
+            return _as_mask(builder, truths, WIDE)
+
+        return types.uint64(values, types.intp), build
+
+    return marking
 
 
-@intrinsic
-def _raise_lanes(typing_context, maxima, values, place, among):
-    def build(context, builder, signature, arguments):
-        zero = ir.Constant(ir.IntType(64), 0)
-        lanes = _lanes(context, builder, signature.args[1], arguments[1], arguments[2], LANES)
-        known = _lanes(context, builder, signature.args[0], arguments[0], zero, LANES)
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        bits = builder.trunc(arguments[3], ir.IntType(LANES))
-        counted = builder.bitcast(bits, ir.VectorType(ir.IntType(1), LANES))
-        above = builder.and_(builder.fcmp_ordered(">", lanes, known), counted)
-        higher = builder.select(above, lanes, known)
-        store = builder.store(higher, builder.bitcast(data, lanes.type.as_pointer()))
-        store.align = context.get_abi_sizeof(lanes.type.element)
-        return context.get_dummy_value()
+_nonzero, _positive = _marking("!="), _marking(">")
 
-    return types.void(maxima, values, types.intp, types.uint64), build
+
+def _raising(n_lanes):
+    """An intrinsic that raises the first lanes of one array to those of another, where a mask says so."""
+
+    @intrinsic
+    def raising(typing_context, maxima, values, place, among):
+        def build(context, builder, signature, arguments):
+            zero = ir.Constant(ir.IntType(64), 0)
+            lanes = _lanes(context, builder, signature.args[1], arguments[1], arguments[2], n_lanes)
+            known = _lanes(context, builder, signature.args[0], arguments[0], zero, n_lanes)
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            bits = arguments[3] if n_lanes == WIDE else builder.trunc(arguments[3], ir.IntType(n_lanes))
+            counted = builder.bitcast(bits, ir.VectorType(ir.IntType(1), n_lanes))
+            above = builder.and_(builder.fcmp_ordered(">", lanes, known), counted)
+            higher = builder.select(above, lanes, known)
+            store = builder.store(higher, builder.bitcast(data, lanes.type.as_pointer()))
+            store.align = context.get_abi_sizeof(lanes.type.element)
+            return context.get_dummy_value()
+
+        return types.void(maxima, values, types.intp, types.uint64), build
+
+    return raising
+
+
+_raise_lanes, _raise_wide = _raising(LANES), _raising(WIDE)
 
 
 @intrinsic
@@ -129,14 +150,21 @@ def _plain_missing(values, place):
     return _plain_mask(np.isnan(_plain_lanes(values, place, WIDE)))
 
 
-def _plain_raise_lanes(maxima, values, place, among):
-    lanes = _plain_lanes(values, place, LANES)
-    counted = [int(among) >> lane & 1 == 1 for lane in range(LANES)]
-    maxima[:LANES] = np.where(counted, np.fmax(_plain_lanes(maxima, 0, LANES), lanes), maxima[:LANES])
+def _plain_raising(n_lanes):
+    def raising(maxima, values, place, among):
+        lanes = _plain_lanes(values, place, n_lanes)
+        counted = [int(among) >> lane & 1 == 1 for lane in range(n_lanes)]
+        maxima[:n_lanes] = np.where(counted, np.fmax(_plain_lanes(maxima, 0, n_lanes), lanes), maxima[:n_lanes])
+
+    return raising
 
 
 def _plain_nonzero(values, place):
     return _plain_mask(_plain_lanes(values, place, WIDE) != 0)
+
+
+def _plain_positive(values, place):
+    return _plain_mask(_plain_lanes(values, place, WIDE) > 0)
 
 
 def _plain_mask(lanes):
@@ -153,9 +181,11 @@ def _plain_lowest_bit(mask):
 
 if numba.config.DISABLE_JIT:
     compare, compare_wide = _plain_comparing(LANES), _plain_comparing(WIDE)
-    missing, nonzero, raise_lanes = _plain_missing, _plain_nonzero, _plain_raise_lanes
+    raise_lanes, raise_wide = _plain_raising(LANES), _plain_raising(WIDE)
+    missing, nonzero, positive = _plain_missing, _plain_nonzero, _plain_positive
     popcount, lowest_bit = _plain_popcount, _plain_lowest_bit
 else:
     compare, compare_wide = _compare, _compare_wide
-    missing, nonzero, raise_lanes = _missing, _nonzero, _raise_lanes
+    raise_lanes, raise_wide = _raise_lanes, _raise_wide
+    missing, nonzero, positive = _missing, _nonzero, _positive
     popcount, lowest_bit = _popcount, _lowest_bit
