@@ -122,7 +122,7 @@ def agreement(entry: Contender, case: Case, given: Any) -> dict[str, Any]:
         difference = abs(float(theirs) - float(np.nanmean(ours)))
     return {
         "of": "each query" if np.ndim(theirs) else "the mean",
-        "convention": str(entry.convention),
+        "convention": entry.convention.name,
         "difference": difference,
         "agrees": bool(difference <= entry.tolerance),
     }

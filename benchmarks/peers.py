@@ -88,7 +88,7 @@ def apart(name: str, n_queries: int, n_documents: int, repeat: int) -> dict[str,
     """Measure a contender in another process; what goes wrong there is what is found."""
     entry = CONTENDERS[name]
     found = {
-        "name": name, "package": entry.package, "convention": str(entry.convention),
+        "name": name, "package": entry.package, "convention": entry.convention.name,
         "binary": entry.is_binary, "ranked before": entry.is_ranked_before,
     }  # fmt: skip
     reason = entry.absent() if entry.package == OURS else ""

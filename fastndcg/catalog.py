@@ -27,7 +27,8 @@ class Record:
     `kernel` is ``file.function`` in `fastndcg.kernels` and the name of its twin in `fastndcg.reference`;
     `variants` name the kernel that takes its place where a convention field has a certain choice;
     `trec_name` is what trec_eval calls it without a cutoff, `trec_cut` with one; `is_count` metrics are
-    summed, not averaged, on trec_eval's line for all queries.
+    summed, not averaged, on trec_eval's line for all queries; those that `looks_for_relevant` documents are 0 where
+    none are there, or undefined if the convention says so.
     """
 
     name: str
@@ -44,11 +45,14 @@ class Record:
     trec_cut: str = ""
     variants: tuple[tuple[str, str, str], ...] = ()
     is_count: bool = False
+    looks_for_relevant: bool = False
 
 
 REL = Parameter("rel", "threshold", 1, "a document is relevant if its label is at least this; above 0")
 GAIN_REL = Parameter("rel", "threshold", None, "labels below this gain nothing; by default every label counts")
-GAIN = Parameter("gain", "gain", None, "linear, exp2 (2^label − 1) or a table of gains; the convention's if left out")
+GAIN = Parameter(
+    "gain", "gain", None, "linear, exp2 (2^label − 1), binary or a table of gains; the convention's if left out"
+)
 BETA = Parameter("beta", "positive", 1, "how many times as much recall matters as precision")
 
 RECORDS = (
@@ -131,6 +135,7 @@ RECORDS = (
         parameters=(REL,),
         aliases=("mrr", "recip_rank", "reciprocal_rank"),
         trec_name="recip_rank",
+        looks_for_relevant=True,
     ),
     Record(
         name="P",
@@ -181,6 +186,7 @@ RECORDS = (
         parameters=(REL,),
         aliases=("success", "hit_rate", "hit"),
         trec_cut="success",
+        looks_for_relevant=True,
     ),
     Record(
         name="Rprec",

@@ -156,14 +156,14 @@ def checked_cutoff(k: Any, owner: str = "a metric") -> int:
 
 
 def checked_gain(gain: Any, owner: str) -> Value:
-    """A gain as 'linear', 'exp2' or a tuple of the gains of labels 0, 1, …, or an error."""
-    if isinstance(gain, str) and gain in ("linear", "exp2"):
+    """A gain as 'linear', 'exp2', 'binary' or a tuple of the gains of labels 0, 1, …, or an error."""
+    if isinstance(gain, str) and gain in ("linear", "exp2", "binary"):
         return gain
     table = as_gains(gain)
     if table is None:
         raise InvalidInputError(
-            f"`gain` of {owner} must be 'linear', 'exp2' or a table of the finite gains of labels 0, 1, 2, …, the "
-            f"first of them 0 (what is not relevant gains nothing) and none below the one before, not {gain!r}"
+            f"`gain` of {owner} must be 'linear', 'exp2', 'binary' or a table of the finite gains of labels 0, 1, 2, "
+            f"…, the first of them 0 (what is not relevant gains nothing) and none below the one before, not {gain!r}"
         )
     return table
 

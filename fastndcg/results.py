@@ -32,6 +32,8 @@ class Results:
         policy decides a value.
     n_missing_in_run, n_missing_in_qrels : int
         Queries on one side only.
+    value_weights : (n_queries, n_metrics) float64 array or None
+        What each value counts in its metric's mean, beside the weight of its query; None if all count the same.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class Results:
         "n_missing_in_qrels",
         "n_missing_in_run",
         "n_tied",
+        "value_weights",
         "values",
     )
 
@@ -62,6 +65,7 @@ class Results:
         query_ids: Array | None,
         convention: Convention,
         *,
+        value_weights: Array | None = None,
         n_tied: int = 0,
         n_missing_in_run: int = 0,
         n_missing_in_qrels: int = 0,
@@ -70,6 +74,7 @@ class Results:
         self.metrics = metrics
         self._query_ids = query_ids
         self.convention = convention
+        self.value_weights = value_weights
         self.n_tied = n_tied
         self.n_missing_in_run = n_missing_in_run
         self.n_missing_in_qrels = n_missing_in_qrels
@@ -88,15 +93,54 @@ class Results:
 
     __iter__ = None  # over queries or over metrics? `query_ids` and `metrics` say which
 
-    def mean(self) -> dict[str, float]:
-        """Each metric's mean over the queries for which it is defined; NaN where there are none."""
-        return dict(zip(map(str, self.metrics), self.means(), strict=True))
+    def mean(self, weights: Any = None) -> dict[str, float]:
+        """
+        Each metric's mean over the queries for which it is defined; NaN where there are none.
 
-    def means(self) -> list[float]:
-        """Each metric's mean, in the order of the metrics."""
-        sums = np.nansum(self.values, axis=0)
-        counts = len(self) - self.n_undefined()
+        Parameters
+        ----------
+        weights : (n_queries,) array, optional
+            What each query counts: finite numbers of 0 or more. A query whose value is undefined counts nothing,
+            neither above nor below the line.
+
+        Examples
+        --------
+        >>> fn.evaluate([[0, 1], [1, 0]], [[2, 1], [2, 1]], "rr").mean(weights=[3, 1])
+        {'RR': 0.625}
+        """
+        return dict(zip(map(str, self.metrics), self.means(weights), strict=True))
+
+    def means(self, weights: Any = None) -> list[float]:
+        """Each metric's mean, in the order of the metrics; `weights` as in `mean`."""
+        if weights is None and self.value_weights is None:
+            sums = np.nansum(self.values, axis=0)
+            counts = len(self) - self.n_undefined()
+        else:
+            counted = np.where(np.isnan(self.values), 0.0, self._weights(weights))
+            sums = np.sum(np.where(counted > 0, self.values, 0.0) * counted, axis=0)
+            counts = counted.sum(axis=0)
         return [float(s / n) if n else float("nan") for s, n in zip(sums, counts, strict=True)]
+
+    def _weights(self, weights: Any) -> Array:
+        """What every value counts."""
+        of_values = np.ones(self.values.shape) if self.value_weights is None else self.value_weights
+        if weights is None:
+            return of_values
+        of_queries = np.asarray(weights)
+        if of_queries.shape != (len(self),) or of_queries.dtype.kind not in "buif":
+            raise InvalidInputError(
+                f"`weights` must be one number for each of the {len(self)} queries, not an array of shape "
+                f"{of_queries.shape} and dtype {of_queries.dtype}"
+            )
+        wrong = ~(np.isfinite(of_queries) & (of_queries >= 0))
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            raise InvalidInputError(
+                f"`weights` must be finite and not negative, but weights[{place}] = {of_queries[place]}; "
+                "a query that does not count has the weight 0"
+            )
+        counted: Array = of_values * of_queries[:, None].astype("f8")
+        return counted
 
     def n_undefined(self) -> Array:
         """For each metric, how many queries have no value."""
@@ -167,7 +211,7 @@ class Results:
 
     def _footer(self) -> list[str]:
         policy = f"ties {self.convention.ties}, in {self.n_tied} of {len(self)} queries between different labels"
-        lines = [f"convention {self.convention}; {policy}"]
+        lines = [f"convention {self.convention.name}; {policy}"]
         if self.n_missing_in_run:
             lines.append(
                 f"judged queries missing in the run: {self.n_missing_in_run} ({self.convention.missing_in_run})"

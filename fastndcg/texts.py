@@ -126,6 +126,17 @@ def as_discounts(values: Any) -> tuple[float, ...] | None:
     return table if table and table[-1] >= 0 and all(high >= low for high, low in pairwise(table)) else None
 
 
+def as_count(value: Any) -> int | None:
+    """
+    A whole number of 1 or more; None for whatever is not one.
+
+    >>> as_count(32), as_count(32.0), as_count(0), as_count("32")
+    (32, 32, None, None)
+    """
+    number = as_float(value)
+    return int(number) if number is not None and math.isfinite(number) and number >= 1 and number % 1 == 0 else None
+
+
 def format_value(value: Value) -> str:
     """
     Write a value as `parse_value` reads it back.

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 ROOMS = (
     "errors", "texts",
     "kernels", "catalog", "conventions",
-    "metric", "rankings",
+    "metric", "rankings", "combinations",
     "inputs", "results", "discounts", "cpus", "threads",
     "checks", "chunk", "arguments", "engine", "reference", "evaluate",
     "functions", "warm",
@@ -187,7 +187,7 @@ def catalogue_is_complete(root: Path) -> Iterator[str]:
             if kernel not in kernels:
                 yield f"catalog.py: {record['name']} names the kernel {kernel}, which is not there"
             if kernel.partition(".")[2] not in twins:
-                yield f"reference.py: there is no {kernel.partition('.')[2]}, the twin of {record['name']}'s kernel"
+                yield f"reference: there is no {kernel.partition('.')[2]}, the twin of {record['name']}'s kernel"
         if not record["source"]:
             yield f"catalog.py: {record['name']} must have a source"
         if not tested & {word.lower() for word in (record["name"], *record["aliases"])}:

@@ -10,8 +10,14 @@ import fastndcg as fn
 LABELS, SCORES, OFFSETS = [1, 0, 2], [0.3, 0.2, 0.1], [0, 3]
 ALL_RANKS = "leave it out to count all"
 TABLE = (
-    "must be 'linear', 'exp2' or a table of the finite gains of labels 0, 1, 2, …, the first of them 0 "
+    "must be 'linear', 'exp2', 'binary' or a table of the finite gains of labels 0, 1, 2, …, the first of them 0 "
     "(what is not relevant gains nothing) and none below the one before, not "
+)
+
+
+DISCOUNTS = (
+    "`discount` of a convention must be one of 'log2', 'log2(max(r, 2))', '1/r' or a table of finite numbers of 0 or "
+    "more that never rises,"
 )
 
 
@@ -100,7 +106,8 @@ def test_gain_that_is_no_table(gain):
     """A dict, a set or bytes would be read by their keys, in any order, or as numbers: they are refused."""
     with pytest.raises(fn.InvalidInputError, match="^`gain` of nDCG " + re.escape(TABLE)):
         fn.nDCG(gain=gain)
-    with pytest.raises(fn.InvalidInputError, match="`gain` of a convention must be one of 'linear', 'exp2' or a"):
+    rule = "`gain` of a convention must be one of 'linear', 'exp2', 'binary' or a"
+    with pytest.raises(fn.InvalidInputError, match=rule):
         fn.conventions["default"].replace(gain=gain)
 
 
@@ -116,23 +123,20 @@ def test_gain_that_is_no_table(gain):
         (
             "default(ties=random)",
             "`ties` of a convention must be one of 'average', 'input', 'id_descending', 'id_ascending', 'best', "
-            "'worst', not 'random'",
+            "'worst', 'input_reversed', not 'random'",
         ),
         ("default(undefined=2)", "`undefined` of a convention must be one of 'nan', 0, 1, 'raise', not 2"),
         (
             "default(discount=[])",
-            "`discount` of a convention must be one of 'log2' or a table of finite numbers of 0 or more that never "
-            "rises, not ()",
+            DISCOUNTS + " not ()",
         ),
         (
             "default(discount=[0.5,1])",
-            "`discount` of a convention must be one of 'log2' or a table of finite numbers of 0 or more that never "
-            "rises, not (0.5, 1.0)",
+            DISCOUNTS + " not (0.5, 1.0)",
         ),
         (
             "default(discount=[1,-1])",
-            "`discount` of a convention must be one of 'log2' or a table of finite numbers of 0 or more that never "
-            "rises, not (1.0, -1.0)",
+            DISCOUNTS + " not (1.0, -1.0)",
         ),
         (
             "trec_eval",

@@ -20,16 +20,22 @@ def value(labels, scores, metric, **choices):
 
 
 def test_named_conventions():
-    """Three so far, each with its source; their fields are those that trec_eval's versions differ in."""
-    assert list(fn.conventions) == ["default", "trec_eval", "trec_eval_9"]
-    assert len(fn.conventions) == 3
+    """Each with its source; the peers' with the versions they hold for, and what these are known to get wrong."""
+    assert list(fn.conventions) == [
+        "default", "trec_eval", "trec_eval_c", "trec_eval_9", "trec_eval_9_c", "ranx", "ms_marco", "sklearn",
+        "sklearn_ignore_ties", "lightgbm", "xgboost", "xgboost_minus", "catboost", "ranklib", "torchmetrics", "rax",
+        "tf_ranking", "allrank", "rectools", "replay", "recommenders", "lenskit", "implicit", "recbole",
+    ]  # fmt: skip
+    assert len(fn.conventions) == 24
     assert "trec_eval" in fn.conventions
     assert 5 not in fn.conventions
     assert fn.conventions.get("nope") is None
     new, old = (fn.conventions[name].choices() for name in ("trec_eval", "trec_eval_9"))
     assert {field for field in new if new[field] != old[field]} == {"missing_in_run", "score_dtype"}
     assert all(convention.source for convention in fn.conventions.values())
-    assert repr(fn.conventions) == "conventions: default, trec_eval, trec_eval_9"
+    peers = [convention for name, convention in fn.conventions.items() if name != "default"]
+    assert all(convention.peer and convention.versions for convention in peers)
+    assert repr(fn.conventions).startswith("conventions: default, trec_eval, trec_eval_c, trec_eval_9")
 
 
 @pytest.mark.parametrize("field", CHOICES)
@@ -40,17 +46,17 @@ def test_every_choice_of_every_field_reads_back(field):
         assert getattr(convention, field) == choice
         assert pickle.loads(pickle.dumps(convention)) == convention
         truth, run = {"q": {"a": 1}}, {"q": {"a": 1.0}}
-        assert fn.evaluate(truth, run, "rr", convention=str(convention)).convention == convention
+        assert fn.evaluate(truth, run, "rr", convention=convention.name).convention == convention
         if choice == getattr(fn.conventions[name], field):
-            assert str(convention) == name
+            assert convention.name == name
         else:
-            assert str(convention) == f"{name}({field}={choice})"
+            assert convention.name == f"{name}({field}={choice})"
 
 
 def test_names_of_replaced_conventions():
     """Each replaced field is named once, whatever the order; what is put back is not named."""
     convention = DEFAULT.replace(ties="best").replace(gain=[0, 1, 3], undefined=0)
-    assert str(convention) == "default(gain=[0,1,3],ties=best,undefined=0)" == repr(convention)
+    assert convention.name == "default(gain=[0,1,3],ties=best,undefined=0)" == repr(convention)
     assert convention == DEFAULT.replace(undefined=0, gain=(0.0, 1.0, 3.0), ties="best")
     assert convention.replace(gain="linear", undefined=float("nan"), ties="average") == DEFAULT
     assert hash(convention.replace(ties="average")) == hash(DEFAULT.replace(gain=[0, 1, 3], undefined=0))
@@ -61,9 +67,9 @@ def test_names_of_replaced_conventions():
 def test_conventions_of_ones_own():
     """They keep their name, and name what was replaced since."""
     mine = fn.Convention("mine", ties="input", gain="exp2")
-    assert str(mine) == "mine"
-    assert str(mine.replace(undefined=0)) == "mine(undefined=0)"
-    assert str(mine.replace(undefined=0).replace(gain="linear")) == "mine(gain=linear,undefined=0)"
+    assert mine.name == "mine"
+    assert mine.replace(undefined=0).name == "mine(undefined=0)"
+    assert mine.replace(undefined=0).replace(gain="linear").name == "mine(gain=linear,undefined=0)"
     assert fn.evaluate([[0]], [[1]], "ndcg", convention=mine.replace(undefined=1)).values.tolist() == [[1]]
 
 

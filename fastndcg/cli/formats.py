@@ -44,7 +44,7 @@ def _run_table(reports: Sequence[Report]) -> Iterator[str]:
         means = (f"{mean:.4f}" for mean in results.means())
         rows.append([name, *means, str(len(results)), str(_n_undefined(results)), str(results.n_tied)])
     yield from _aligned(rows, 1)
-    yield f"convention {first.convention}; ties {first.convention.ties}\n"
+    yield f"convention {first.convention.name}; ties {first.convention.ties}\n"
     yield "undefined: queries for which a metric has no value\n"
     yield "tied: queries in which equal scores have different labels\n"
     for name, results in reports:
@@ -125,7 +125,7 @@ def as_csv(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[st
     yield _csv_row(["run", *metrics, *counts])
     for name, results in reports:
         about = [len(results), _n_undefined(results), results.n_tied]
-        missing = [results.n_missing_in_run, results.n_missing_in_qrels, results.convention]
+        missing = [results.n_missing_in_run, results.n_missing_in_qrels, results.convention.name]
         yield _csv_row([name, *results.means(), *about, *missing])
 
 

@@ -1,0 +1,47 @@
+"""What a convention makes of the metrics that were asked for, and combinations that no definition covers."""
+
+from __future__ import annotations
+
+from fastndcg.conventions import Convention
+from fastndcg.errors import InvalidInputError
+from fastndcg.metric import Metric
+
+HIGHEST_K_OF_BEST = 1 << 24  # ranks whose discounts are added up before any document is seen
+
+
+def check_combinations(metrics: tuple[Metric, ...], convention: Convention) -> None:
+    """Refuse metrics that have no definition under the convention."""
+    for metric in with_default_cutoff(metrics, convention):
+        if metric.k is None and metric.name == "AP" and convention.ap_denominator == "k":
+            _refuse(
+                metric, "ap_denominator='k'", f"give it one, such as {metric @ 10}, or take ap_denominator='n_relevant'"
+            )
+        if metric.name not in ("nDCG", "IDCG") or convention.ideal != "k best":
+            continue
+        if metric.k is None:
+            _refuse(metric, "ideal='k best'", f"give it one, such as {metric @ 10}, or take ideal='judged'")
+        elif metric.k > HIGHEST_K_OF_BEST:
+            _refuse(metric, "ideal='k best'", f"it must be at most {HIGHEST_K_OF_BEST}", "a smaller cutoff")
+
+
+def with_default_cutoff(metrics: tuple[Metric, ...], convention: Convention) -> tuple[Metric, ...]:
+    """The metrics with the convention's cutoff where they have none."""
+    default = convention.default_k
+    if not isinstance(default, int):
+        return metrics
+    return tuple(metric @ default if metric.k is None else metric for metric in metrics)
+
+
+def denominator_of(metric: Metric, convention: Convention) -> Metric | None:
+    """The metric whose values are the denominators of a precision; None where they are all the same or do not count."""
+    if metric.name != "P" or convention.precision_mean == "macro":
+        return None
+    if convention.precision_denominator == "min(k, n_relevant)":
+        return Metric("num_rel", metric.k, rel=metric.get("rel"))
+    if convention.precision_denominator == "k" and metric.k is not None:
+        return None
+    return Metric("num_ret", metric.k)
+
+
+def _refuse(metric: Metric, choice: str, remedy: str, needed: str = "a cutoff") -> None:
+    raise InvalidInputError(f"{metric} must have {needed} under {choice}: {remedy}")

@@ -1,0 +1,135 @@
+"""Conventions of programs that evaluate search: judgments and runs with ids."""
+
+from typing import Any
+
+from fastndcg.conventions.value import Bug, Convention
+
+PERFECT: dict[str, Any] = {"labels": ((2, 1),), "scores": ((2, 1),)}
+
+TREC_BUGS = (
+    Bug(
+        "gains that differ by less than 1 are not sorted, so that the ideal order is wrong",
+        "trec_eval m_ndcg.c, comp_rel_gain returns an int", 0.0, 1.0,
+        "nDCG(gain=[0,0.5,0.9])", golden="custom_gain_fractional", **PERFECT,
+    ),
+    Bug(
+        "a first query with negative labels only stops the program",
+        "trec_eval form_res_rels.c, malloc(0)", "exit 4: can't calculate measure", 0.0,
+        "AP", ((-1, -2),), ((2, 1),), golden="all_negative_labels",
+    ),
+    Bug(
+        "set_F weighs recall by beta where F-beta says beta²",
+        "trec_eval m_set_F.c: (x + 1)PR / (R + xP)", "set_F.2 of P 1/2, R 3/4: 0.643", "F(beta=2): 0.682",
+        case="precision 1/2, recall 3/4, beta 2",
+    ),
+)  # fmt: skip
+TREC_EVAL = Convention(
+    "trec_eval",
+    label_fractions="cut off",
+    ties="id_descending",
+    undefined=0,
+    negative_labels="zero",
+    missing_in_run="raise",
+    peer="trec_eval",
+    versions="10.0",
+    source="form_res_rels.c, m_*.c: scores as doubles; stops at a judged query missing from the run",
+    options=(("-c", "trec_eval_c"), ("-J", "trec_eval(unjudged=removed)"), ("-l 2", "P(rel=2)@10")),
+    bugs=(
+        *TREC_BUGS,
+        Bug(
+            "the bounds that gains are scaled with are read before they are set",
+            "m_rbp.c:44, 71-77", "depends on what was in memory", "no scaling",
+            case="-m rbp with labels outside 0 to 1",
+        ),
+    ),
+)  # fmt: skip
+TREC_EVAL_9 = TREC_EVAL.with_fields(
+    name="trec_eval_9",
+    missing_in_run="skip",
+    score_dtype="float32",
+    peer="trec_eval, pytrec_eval, ir_measures",
+    versions="9.0.8; pytrec_eval-terrier 0.5.11, ir_measures 0.4.3 (trec_eval_9_c)",
+    source="form_res_rels.c:35, trec_format.h:15: scores as floats; leaves out queries that the run lacks",
+    options=(
+        ("-c, and ir_measures always", "trec_eval_9_c"),
+        ("-J, judged_docs_only_flag=True, judged_only=True", "trec_eval_9(unjudged=removed)"),
+        ("-l 2, relevance_level=2, P(rel=2)@10", "P(rel=2)@10"),
+        ("ir_measures' nDCG(dcg='exp-log2')", "trec_eval_9_c(gain=exp2)"),
+    ),
+    bugs=(
+        *TREC_BUGS,
+        Bug(
+            "ir_measures: the same tie is decided by the provider that happens to compute the measure",
+            "msmarco_provider.py:41, util.py:233", "RR 0.5 and RR@10 1.0", "RR 0.5 and RR@10 0.5",
+            case="documents a (relevant) and b with equal scores", golden="tie_depends_on_provider",
+        ),
+    ),
+)  # fmt: skip
+
+RECORDS = (
+    TREC_EVAL,
+    TREC_EVAL.with_fields(
+        name="trec_eval_c",
+        missing_in_run="zero",
+        source="trec_eval.c with -c: a judged query that the run lacks scores 0",
+        options=(),
+    ),
+    TREC_EVAL_9,
+    TREC_EVAL_9.with_fields(
+        name="trec_eval_9_c",
+        missing_in_run="zero",
+        source="trec_eval.c with -c; ir_measures base.py:22-27: a judged query that the run lacks scores 0",
+        options=TREC_EVAL_9.options[1:],
+    ),
+    Convention(
+        "ranx",
+        label_fractions="cut off",
+        ties="input",
+        undefined=0,
+        negative_labels="zero",
+        missing_in_run="raise",
+        missing_in_qrels="raise",
+        peer="ranx",
+        versions="0.3.21",
+        source="metrics/*.py, data_structures/common.py:76-85: argsort(-score), stable for short lists only",
+        options=(
+            ("dicts in place of Qrels and Run", "ranx(ties=input_reversed)"),
+            ("make_comparable=True", "ranx(missing_in_run=zero,missing_in_qrels=skip)"),
+            ("map-l2", "AP(rel=2)"),
+            ("ndcg_burges", "nDCG(gain=exp2)"),
+        ),
+        bugs=(
+            Bug(
+                "dicts are paired by position, not by query: the same run in another order scores otherwise",
+                "evaluate.py:59-62, utils.py:24", 0.6309297535714575, 1.0,
+                case="qrels {q1, q2}, a perfect run {q2, q1}, nDCG", golden="dict_query_order_misaligned",
+            ),
+            Bug(
+                "ties depend on the container: as given in a Run, the last first in a dict",
+                "data_structures/common.py:76-85, utils.py:12-13", "0.2398 and 0.4796", "as `ties` says",
+                case="labels 0, 1, 2, 0 with equal scores, nDCG@2", golden="ties_all_equal",
+            ),
+            Bug(
+                "the sort is unstable: in a query of 20 equal scores the first document gets rank 19",
+                "data_structures/common.py:76-85, quicksort", "RR 1/19", 1.0, "RR",
+                ((1, *[0] * 19),), ((0.5,) * 20,), golden="ties_20_first_relevant",
+            ),
+            Bug(
+                "evaluate on fewer than 10 queries leaves numba with one thread for the rest of the process",
+                "evaluate.py:123-126", "numba.get_num_threads() is 1", "never touched",
+                case="evaluate(qrels, run, 'ndcg') with 9 queries", golden="thread_count_side_effect",
+            ),
+        ),
+    ),
+    Convention(
+        "ms_marco",
+        default_k=10,
+        ties="input",
+        undefined=0,
+        negative_labels="zero",
+        peer="MS MARCO's script for RR@10",
+        versions="passage ranking",
+        source="ms_marco_eval.py: ranks as given, 10 of them, over all judged queries",
+        options=(("ir_measures' RR@10", "ms_marco(ties=id_ascending)"),),
+    ),
+)  # fmt: skip

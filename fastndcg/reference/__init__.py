@@ -1,0 +1,152 @@
+"""
+Every metric and every tie policy in plain Python, as the textbook reads: slow, and there to check the package with.
+
+Nothing here is shared with the kernels. A metric is a function of one order of a query's documents, in
+`definitions.py`. Where scores tie, 'average' takes the mean over every order of equal scores, one by one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fastndcg.combinations import check_combinations
+from fastndcg.conventions import Convention, parse_convention
+from fastndcg.errors import InvalidInputError, UndefinedMetricError
+from fastndcg.inputs.prepare import prepare_truth, with_predictions
+from fastndcg.inputs.tables import Qrels
+from fastndcg.metric import Metric, Metrics, parse_metrics
+from fastndcg.rankings import EXACT_LIMIT, Array, Rankings
+from fastndcg.reference import definitions
+from fastndcg.reference.definitions import Asked, asked_of, n_relevant, precision_denominator
+from fastndcg.reference.orders import is_ranked, is_tied, label_of, orders_of, query_of
+from fastndcg.results import Results
+from fastndcg.texts import Value
+
+
+def evaluate(
+    truth: Any, predictions: Any = None, metrics: Metrics | None = None, *, offsets: Any = None, groups: Any = None,
+    query_ids: Any = None, convention: str | Convention = "default", threads: int | None = None,
+) -> Results:  # fmt: skip
+    """
+    Evaluate ranking metrics slowly, in plain Python: `fastndcg.evaluate` must give the same.
+
+    Parameters
+    ----------
+    truth, predictions, metrics, offsets, groups, query_ids, convention
+        See `evaluate`.
+    threads : int, optional
+        Taken so that both functions are called alike, and not used.
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    InvalidInputError, UndefinedMetricError
+        As `evaluate`; and if the tied scores of a query have more than 100,000 orders under the tie policy 'average',
+        which goes through all of them here and through none in `evaluate`.
+
+    Examples
+    --------
+    >>> fn.reference.evaluate([2, 1, 0], [0.5, 0.5, 0.1], "DCG, RR(rel=2)", offsets=[0, 3]).mean()
+    {'DCG': 2.4463946303571866, 'RR(rel=2)': 0.75}
+    """
+    asked_for = parse_metrics(metrics)
+    named = parse_convention(convention)
+    check_combinations(asked_for, named)
+    prepared = prepare_truth(truth, offsets, groups, query_ids)
+    applied = named.for_labels_of(qrels=isinstance(prepared, Qrels))
+    rankings, unjudged, n_missing_in_run, n_missing_in_qrels = with_predictions(prepared, predictions, named)
+    check(rankings, asked_for, applied)
+    queries = [query_of(rankings, q, applied) for q in range(rankings.n_queries)]
+    values = np.empty((len(queries), len(asked_for)))
+    weights = np.ones_like(values)
+    for q, query in enumerate(queries):
+        orders = orders_of(query, applied.ties)
+        values[q] = [expectation(metric, orders, query.judged, applied) for metric in asked_for]
+        weights[q] = [weight_in_mean(metric, orders[0], query.judged, applied) for metric in asked_for]
+    if unjudged is not None:
+        values[unjudged] = math.nan
+    settle_undefined(values, asked_for, rankings, applied)
+    cutoffs = [asked_of(metric, applied).k for metric in asked_for]
+    deepest = max(math.inf if k is None else k for k in cutoffs)
+    n_tied = sum(is_tied(query.tie_groups, deepest) for query in queries)
+    counts = {"n_tied": n_tied, "n_missing_in_run": n_missing_in_run, "n_missing_in_qrels": n_missing_in_qrels}
+    return Results(values, asked_for, rankings.query_ids, named, value_weights=weights, **counts)
+
+
+def expectation(metric: Metric, orders: list[list[float]], judged: list[float], convention: Convention) -> float:
+    """The mean of a metric's values over all orders."""
+    place = metric.record.kernel
+    for field, choice, variant in metric.record.variants:
+        if getattr(convention, field) == choice:
+            place = variant
+    function: Callable[[list[float], list[float], Asked], float] = getattr(definitions, place.partition(".")[2])
+    asked = asked_of(metric, convention)
+    if is_left_out(metric, convention) and not n_relevant([], judged, asked):
+        return math.nan
+    return math.fsum(function(order, judged, asked) / len(orders) for order in orders)
+
+
+def is_left_out(metric: Metric, convention: Convention) -> bool:
+    """Whether a metric has no value where nothing is relevant, whatever its definition says."""
+    if convention.no_relevant == "undefined":
+        return metric.record.looks_for_relevant
+    return convention.no_relevant == "skipped"
+
+
+def weight_in_mean(metric: Metric, labels: list[float], judged: list[float], convention: Convention) -> float:
+    """What a query counts in the mean of a metric: 1, or the denominator of a precision."""
+    if metric.name != "P" or convention.precision_mean == "macro":
+        return 1
+    return precision_denominator(labels, judged, asked_of(metric, convention))
+
+
+def check(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention) -> None:
+    """Refuse what has no meaning under the convention."""
+    if convention.ties.startswith("id_") and rankings.tie_keys is None and rankings.n_documents:
+        raise InvalidInputError(f"`tie_keys` are needed for ties={convention.ties!r}: give Rankings(tie_keys=…)")
+    ranked = np.array([is_ranked(rankings, d, convention) for d in range(rankings.n_documents)], bool)
+    nan = np.isnan(rankings.scores) & ranked
+    if convention.nan_scores == "raise" and nan.any():
+        rankings.refuse("scores", nan, "not be NaN: take convention.replace(nan_scores='last')")
+    gains = {metric.get("gain") or convention.gain for metric in metrics if "gain." in metric.record.kernel}
+    has_pool = rankings.pool is not None and convention.pool == "judged"
+    pool = [("pool", rankings.pool[0], np.True_)] if rankings.pool is not None and has_pool else []
+    for name, labels, counted in [("labels", rankings.labels, ranked), *pool]:
+        unknown = np.array([not has_meaning(float(label), gains, convention) for label in labels], bool) & counted
+        if unknown.any():
+            rankings.refuse(name, unknown, "have a meaning under the convention: see fastndcg.evaluate")
+
+
+def has_meaning(label: float, gains: set[Value], convention: Convention) -> bool:
+    """Whether a label is a number that every gain is known for."""
+    if label < 0 and convention.negative_labels == "removed":
+        return label >= -EXACT_LIMIT
+    if not abs(label) <= EXACT_LIMIT or (label < 0 and convention.negative_labels == "raise"):
+        return False
+    label = label_of(label, convention)
+    if convention.label_fractions == "cut off":
+        label = math.trunc(label)
+    in_tables = all(label in range(len(table)) for table in gains if isinstance(table, tuple))
+    return in_tables and ("exp2" not in gains or label <= 1023)
+
+
+def settle_undefined(values: Array, metrics: tuple[Metric, ...], rankings: Rankings, convention: Convention) -> None:
+    """Put the convention's value where a metric has none."""
+    for metric, column in zip(metrics, values.T, strict=True):
+        choice = convention.undefined
+        if metric.name == "AP" and convention.undefined_ap != "as undefined":
+            choice = convention.undefined_ap
+        undefined = np.isnan(column)
+        if choice == "raise" and undefined.any():
+            raise UndefinedMetricError(
+                f"{metric} must have a value, but {rankings.query_name(undefined.argmax())} has none"
+            )
+        if isinstance(choice, int):
+            column[undefined] = choice
