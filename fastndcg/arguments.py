@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.checks import check_sums, gain_of, gains_asked
+from fastndcg.checks import check_sums, gain_of, gains_asked, rel_of
 from fastndcg.chunk import F8, UNLIMITED, Chunk, Truth
+from fastndcg.combinations import check_combinations, n_ideal_ranks, with_default_cutoff
 from fastndcg.conventions import Convention
 from fastndcg.kernels import candidates, gain, precision
 from fastndcg.metric import Metric
@@ -34,6 +35,7 @@ class Step(NamedTuple):
     rel: float  # a label below it is not relevant, or gains nothing
     gain: Value
     beta: float
+    least: float | None  # a query without a label of this or more is left out; None: none is
 
 
 class Plan(NamedTuple):
@@ -42,6 +44,7 @@ class Plan(NamedTuple):
     metrics: tuple[Metric, ...]
     convention: Convention
     depth: int
+    n_ideal_ranks: int  # that have discounts whatever there is to rank
     gains: frozenset[Value]
     steps: tuple[Step, ...]
 
@@ -49,8 +52,11 @@ class Plan(NamedTuple):
 @functools.lru_cache(maxsize=256)
 def plan_of(metrics: tuple[Metric, ...], convention: Convention) -> Plan:
     """Work out what a chunk has to do."""
+    check_combinations(metrics, convention)
+    metrics = with_default_cutoff(metrics, convention)
     steps = tuple(step_of(metric, convention) for metric in metrics)
-    return Plan(metrics, convention, max(step.k for step in steps), gains_asked(metrics, convention), steps)
+    depth, n_ranks = max(step.k for step in steps), n_ideal_ranks(metrics, convention)
+    return Plan(metrics, convention, depth, n_ranks, gains_asked(metrics, convention), steps)
 
 
 def step_of(metric: Metric, convention: Convention) -> Step:
@@ -62,10 +68,25 @@ def step_of(metric: Metric, convention: Convention) -> Step:
     file, _, name = place.partition(".")
     kernel = getattr(import_module(f"fastndcg.kernels.{file}"), name)
     *names, _ = inspect.signature(getattr(kernel, "py_func", kernel)).parameters
-    rel = -np.inf if metric.get("rel") is None else float(metric.get("rel"))
-    k = UNLIMITED if metric.k is None else min(metric.k, UNLIMITED)
-    arguments = tuple(ARGUMENTS[name] for name in names)
-    return Step(kernel, arguments, metric, k, rel, gain_of(metric, convention), float(metric.get("beta") or 1))
+    gain_asked, least = gain_of(metric, convention), rel_of(metric, convention)
+    counts_all = metric.get("rel") is None and gain_asked != "binary"
+    return Step(
+        kernel,
+        tuple(ARGUMENTS[name] for name in names),
+        metric,
+        UNLIMITED if metric.k is None else min(metric.k, UNLIMITED),
+        -np.inf if counts_all else least,
+        gain_asked,
+        float(metric.get("beta") or 1),
+        least if is_left_out(metric, convention) else None,
+    )
+
+
+def is_left_out(metric: Metric, convention: Convention) -> bool:
+    """Whether the convention says that a metric has no value where nothing is relevant."""
+    if convention.no_relevant == "undefined":
+        return metric.record.looks_for_relevant
+    return convention.no_relevant == "skipped"
 
 
 def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
@@ -73,6 +94,8 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
     first, stop = chunk.truth.first, chunk.truth.stop
     for row, step in zip(chunk.job.values, plan.steps, strict=True):
         step.kernel(*[argument(chunk, step) for argument in step.arguments], row[first:stop])
+        if step.least is not None:
+            row[first:stop][n_relevant(chunk, step._replace(rel=step.least)) == 0] = np.nan
 
 
 def once(keeper: str, *fields: str) -> Callable[[Fill], Callable[[Chunk, Step], Array]]:
@@ -115,21 +138,35 @@ def ideal_gains(chunk: Chunk, step: Step) -> Array:
 def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, offsets: Array) -> Array:
     """The gains of labels, worked out once for all metrics that take the same."""
     discount = chunk.job.discounts.highest
-    if step.gain == "linear" and step.rel == -np.inf and discount <= 1:
+    cuts = chunk.job.convention.label_fractions == "cut off"
+    if step.gain == "linear" and step.rel == -np.inf and discount <= 1 and not cuts:
         return labels
+    if chunk.job.convention.ideal == "k best" and step.k < len(chunk.job.discounts.sums):
+        discount = float(chunk.job.discounts.sums[step.k])
     key = ("gains", step.gain, step.rel)
     made = keeper.made.get(key)
     if made is None:
         made = keeper.take(key, len(labels), F8)
-        if step.gain == "linear":
-            gain.linear_gains(labels, step.rel, made)
-        elif step.gain == "exp2":
-            gain.exp2_gains(labels, step.rel, made)
+        if step.gain == "binary":
+            gain.binary_gains(labels, step.rel, made)
+        elif cuts:
+            fill_gains(step.gain, np.trunc(labels), -np.inf, made)
+            made[labels < step.rel] = 0.0
         else:
-            gain.table_gains(labels, np.array(step.gain), step.rel, made)
+            fill_gains(step.gain, labels, step.rel, made)
         check_sums(made, offsets, discount, step.metric, chunk.job.rankings, chunk.truth.first)
         keeper.made[key] = made
     return made
+
+
+def fill_gains(chosen: Value, labels: Array, rel: float, out: Array) -> None:
+    """The gains of labels, 0 of those below `rel`."""
+    if chosen == "linear":
+        gain.linear_gains(labels, rel, out)
+    elif chosen == "exp2":
+        gain.exp2_gains(labels, rel, out)
+    else:
+        gain.table_gains(labels, np.array(chosen), rel, out)
 
 
 @once("chunk", "k", "gain", "rel")
@@ -144,18 +181,24 @@ def reached(chunk: Chunk, step: Step, out: Array) -> None:
 def best(chunk: Chunk, step: Step, out: Array) -> None:
     """IDCG@k."""
     discounts = chunk.job.discounts
-    if gain_of_only_label(chunk.truth, step) == 1.0:
+    if chunk.job.convention.ideal == "k best":
+        gain.idcg_of_k_best(ideal_gains(chunk, step), chunk.truth.ideal(chunk.job).offsets, discounts.sums, step.k, out)
+    elif gain_of_only_label(chunk, step) == 1.0:
         gain.idcg_of_ones(chunk.truth.judged.offsets, discounts.sums, step.k, out)
     else:
         ideal = chunk.truth.ideal(chunk.job)
         gain.idcg(ideal.above, ideal_gains(chunk, step), ideal.offsets, discounts.values, step.k, out)
 
 
-def gain_of_only_label(truth: Truth, step: Step) -> float:
+def gain_of_only_label(chunk: Chunk, step: Step) -> float:
     """What each candidate gains if all have the same label, else NaN."""
-    label = truth.only_label
+    label = chunk.truth.only_label
     if not label >= step.rel:
         return np.nan
+    if step.gain == "binary":
+        return 1.0
+    if chunk.job.convention.label_fractions == "cut off":
+        label = float(np.trunc(label))
     if isinstance(step.gain, tuple):
         return step.gain[int(label)]
     return label if step.gain == "linear" else 2.0**label - 1.0
@@ -199,18 +242,31 @@ def n_found_at_r(chunk: Chunk, step: Step, out: Array) -> None:
 
 
 def ap_denominators(chunk: Chunk, step: Step) -> Array:
-    """What AP divides by; where that is the number of hits found, a kernel of its own knows."""
-    return n_relevant(chunk, step) if chunk.job.convention.ap_denominator == "n_relevant" else r_cutoffs(chunk, step)
+    """What AP divides by, 0 where nothing is relevant; a number of hits found is known to a kernel of its own."""
+    choice = chunk.job.convention.ap_denominator
+    if choice == "n_relevant":
+        return n_relevant(chunk, step)
+    if choice == "k":
+        return np.where(n_relevant(chunk, step) > 0, float(step.k), 0.0)
+    if choice == "min(k, n_relevant, n_retrieved)":
+        return np.asarray(np.minimum(r_cutoffs(chunk, step), chunk.truth.sizes))
+    return r_cutoffs(chunk, step)
 
 
 def precision_denominators(chunk: Chunk, step: Step) -> Array:
     """What P divides by; without k, the number retrieved."""
-    sizes: Array = chunk.truth.sizes
-    if step.metric.k is None:
-        return sizes.astype("f8")
-    if chunk.job.convention.precision_denominator == "k":
+    choice, sizes = chunk.job.convention.precision_denominator, chunk.truth.sizes
+    if choice == "min(k, n_relevant)":
+        return r_cutoffs(chunk, step)
+    if choice == "k" and step.metric.k is not None:
         return cutoffs(chunk, step)
-    return np.minimum(sizes, float(step.metric.k))
+    return np.asarray(np.minimum(sizes, float(step.k)))
+
+
+def recall_denominators(chunk: Chunk, step: Step) -> Array:
+    """What R divides by, 0 where nothing is relevant."""
+    is_all = chunk.job.convention.recall_denominator == "n_relevant"
+    return n_relevant(chunk, step) if is_all else r_cutoffs(chunk, step)
 
 
 ARGUMENTS: dict[str, Source] = {
@@ -237,6 +293,7 @@ ARGUMENTS: dict[str, Source] = {
     "r_cutoffs": r_cutoffs,
     "ap_denominators": ap_denominators,
     "precision_denominators": precision_denominators,
+    "recall_denominators": recall_denominators,
     "rel": lambda _, step: step.rel,
     "beta": lambda _, step: step.beta,
     "k": lambda _, step: step.k,

@@ -107,6 +107,7 @@ RECORDS = (
         parameters=(GAIN, GAIN_REL),
         aliases=("idcg", "ideal_dcg"),
         trec_name="ideal_dcg",
+        variants=(("ideal", "k best", "gain.idcg_of_k_best"),),
     ),
     Record(
         name="AP",

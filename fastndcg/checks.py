@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import math
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +17,12 @@ from fastndcg.texts import Value
 
 HIGHEST_EXP2_LABEL = 1023.0  # 2^1024 leaves float64
 HARMLESS_LABEL = 1000.0  # most data sets have nothing above it, and every formula can take it
-FORMULAS = frozenset({"linear", "exp2"})
+FORMULAS = frozenset({"linear", "exp2", "binary"})
+LOWEST_RELEVANT = {
+    "at least 1": 1.0,
+    "above 0": sys.float_info.min,  # below it, processors may be told to take numbers for 0
+    "above 0.5": math.nextafter(0.5, 1),
+}
 
 
 def check_labels(
@@ -24,10 +31,10 @@ def check_labels(
     extremes: list[float],
     found: Array,
     gains: frozenset[Value],
-    negative: str,
+    convention: Convention,
 ) -> None:
     """
-    Refuse labels of the array `name` that the `gains` asked for, or the convention for negative ones, cannot take.
+    Refuse labels of the array `name` that the `gains` asked for, or the convention, cannot take.
 
     Of a chunk's labels the lowest, the highest, the number of NaN, and those that are not 0, `found`, are known.
     """
@@ -36,6 +43,7 @@ def check_labels(
         return
     labels = rankings.pool[0] if name == "pool" and rankings.pool else rankings.labels
     refuse = functools.partial(rankings.refuse, name)
+    negative = convention.negative_labels
     if n_nan:
         refuse(np.isnan(labels), "not be NaN: leave the document out, or give it the label 0")
     if lowest < 0 and negative == "raise":
@@ -45,14 +53,16 @@ def check_labels(
         if beyond.any():
             refuse(beyond, "be finite and at most 2**53 in size: rescale the labels")
     for gain in gains:
-        if gain == "exp2" and highest > HIGHEST_EXP2_LABEL:
-            refuse(labels > HIGHEST_EXP2_LABEL, "be at most 1023 for gain exp2, beyond float64: take gain linear")
+        seen = np.trunc if convention.label_fractions == "cut off" else np.asarray
+        if gain == "exp2" and seen(highest) > HIGHEST_EXP2_LABEL:
+            beyond = seen(labels) > HIGHEST_EXP2_LABEL
+            refuse(beyond, "be at most 1023 for gain exp2, beyond float64: take gain linear")
         if isinstance(gain, tuple):
-            below = lowest < 0 and negative == "keep"
-            if highest >= len(gain) or below:
-                outside = (labels >= len(gain)) | ((labels < 0) & below)
+            below = seen(lowest) < 0 and negative == "keep"
+            if seen(highest) >= len(gain) or below:
+                outside = (seen(labels) >= len(gain)) | ((seen(labels) < 0) & below)
                 refuse(outside, f"have a gain in the table of labels 0 to {len(gain) - 1}: make the table longer")
-            if (found % 1 != 0).any():
+            if (seen(found) % 1 != 0).any():
                 refuse(labels % 1 != 0, "be whole for a table of gains: round the labels, or take gain linear")
 
 
@@ -77,6 +87,12 @@ def gain_of(metric: Metric, convention: Convention) -> Value:
     """The gain that a metric adds up: its own, or else the convention's."""
     own: Value | None = metric.get("gain")
     return convention.gain if own is None else own
+
+
+def rel_of(metric: Metric, convention: Convention) -> float:
+    """The lowest label that is relevant: the metric's threshold, or what the convention says where that is 1."""
+    rel = float(metric.get("rel") or 1)
+    return LOWEST_RELEVANT[convention.relevant] if rel == 1 else rel
 
 
 def gains_asked(metrics: tuple[Metric, ...], convention: Convention) -> frozenset[Value]:

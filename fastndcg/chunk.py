@@ -130,8 +130,7 @@ class Truth:
         *extremes, only_label = about.tolist()
         n = int(out_offsets[-1])
         found = Candidates(documents[:n], out_labels[:n], out_offsets, marks, before)
-        negative = job.convention.negative_labels
-        check_labels(job.rankings, name, extremes, found.labels, job.gains, negative)
+        check_labels(job.rankings, name, extremes, found.labels, job.gains, job.convention)
         return found, only_label
 
 

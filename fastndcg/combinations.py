@@ -32,6 +32,13 @@ def with_default_cutoff(metrics: tuple[Metric, ...], convention: Convention) -> 
     return tuple(metric @ default if metric.k is None else metric for metric in metrics)
 
 
+def n_ideal_ranks(metrics: tuple[Metric, ...], convention: Convention) -> int:
+    """How many ranks an ideal has whatever there is to rank."""
+    if convention.ideal == "judged":
+        return 0
+    return max((metric.k or 0 for metric in metrics if metric.name in ("nDCG", "IDCG")), default=0)
+
+
 def denominator_of(metric: Metric, convention: Convention) -> Metric | None:
     """The metric whose values are the denominators of a precision; None where they are all the same or do not count."""
     if metric.name != "P" or convention.precision_mean == "macro":

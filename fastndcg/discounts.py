@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,11 +21,16 @@ class Discounts(NamedTuple):
     highest: float
 
 
+FORMULAS: dict[Value, Callable[[Array], Array]] = {
+    "log2": lambda ranks: 1.0 / np.log2(ranks + 1.0),
+    "log2(max(r, 2))": lambda ranks: 1.0 / np.log2(np.maximum(ranks, 2.0)),
+    "1/r": lambda ranks: 1.0 / ranks,
+}
 _kept: dict[Value, Discounts] = {}
 
 
 def discounts_of(discount: Value, n_ranks: int) -> Discounts:
-    """The discounts of ranks 1 to `n_ranks` or more: 1/log2(rank + 1), or those of a table and then 0."""
+    """The discounts of ranks 1 to `n_ranks` or more: by a formula, or those of a table and then 0."""
     known = _kept.get(discount)
     if known is not None and len(known.values) > n_ranks:
         return known
@@ -34,7 +40,7 @@ def discounts_of(discount: Value, n_ranks: int) -> Discounts:
         size = min(len(discount), n_ranks)
         values[1 : size + 1] = discount[:size]
     else:
-        values[1:] = 1.0 / np.log2(np.arange(2.0, n_ranks + 2.0))
+        values[1:] = FORMULAS[discount](np.arange(1.0, n_ranks + 1.0))
     sums, rests = np.empty_like(values), np.empty_like(values)
     add_up(values, sums, rests)
     made = Discounts(values, sums, rests, float(values[1]))

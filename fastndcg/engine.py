@@ -97,6 +97,7 @@ def job_of(rankings: Rankings, plan: Plan, strategy: int) -> Job:
     if len(scores) < WIDE:
         scores = read_only(np.resize(np.append(scores, scores.dtype.type(0)), WIDE))
     n_ranks = plan.depth if plan.depth <= FEW_RANKS else min(plan.depth, rankings.longest())
+    n_ranks = max(n_ranks, plan.n_ideal_ranks)
     discounts = discounts_of(plan.convention.discount, n_ranks)
     values = np.empty((len(plan.metrics), rankings.n_queries))
     return Job(rankings, plan.convention, plan.depth, plan.gains, discounts, scores, strategy, values)
@@ -130,7 +131,13 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
             "or take convention.replace(ties='average')"
         )
     if convention.unjudged == "removed" and rankings.judged is not None and not rankings.judged.all():
-        rankings = without_unjudged(rankings, rankings.judged)
+        rankings = of_documents(rankings, rankings.judged)
+    if convention.pool == "retrieved" and rankings.pool is not None:
+        rankings = rankings.replace(pool=None)
+    if convention.negative_labels == "removed":
+        rankings = without_negative_labels(rankings)
+    if convention.ties == "input_reversed":
+        rankings = rankings.replace(tie_keys=np.arange(rankings.n_documents))
     scores = rankings.scores
     if convention.score_dtype == "float32" and scores.dtype != np.float32 and not rankings.are_ordinals:
         with np.errstate(over="ignore"):  # beyond float32 is infinite, as in C
@@ -140,26 +147,44 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
     return rankings if scores is rankings.scores else rankings.replace(scores=scores)
 
 
-def without_unjudged(rankings: Rankings, judged: Array) -> Rankings:
-    """The rankings of the judged documents alone."""
-    n_before = np.concatenate([[0], np.cumsum(judged)])
-    judged_ones = rankings.replace(
-        labels=rankings.labels[judged],
-        scores=rankings.scores[judged],
-        offsets=n_before[rankings.offsets],
-        judged=None,
-        tie_keys=None if rankings.tie_keys is None else rankings.tie_keys[judged],
+def without_negative_labels(rankings: Rankings) -> Rankings:
+    """The rankings of the documents whose label is not below 0, and their pool likewise."""
+    if rankings.pool is not None:
+        labels, offsets = rankings.pool
+        kept = ~(labels < 0)
+        rankings = rankings.replace(pool=(labels[kept], n_before(kept)[offsets]))
+    kept = ~(rankings.labels < 0)
+    return rankings if kept.all() else of_documents(rankings, kept)
+
+
+def of_documents(rankings: Rankings, kept: Array) -> Rankings:
+    """The rankings of some documents alone."""
+    some = rankings.replace(
+        labels=rankings.labels[kept],
+        scores=rankings.scores[kept],
+        offsets=n_before(kept)[rankings.offsets],
+        judged=None if rankings.judged is None else rankings.judged[kept],
+        tie_keys=None if rankings.tie_keys is None else rankings.tie_keys[kept],
     )
-    judged_ones.are_ordinals = rankings.are_ordinals
-    return judged_ones
+    some.are_ordinals = rankings.are_ordinals
+    return some
+
+
+def n_before(kept: Array) -> Array:
+    """How many entries before each are kept, and how many in all."""
+    return np.concatenate([[0], np.cumsum(kept)])
 
 
 def settle_undefined(job: Job, metrics: tuple[Metric, ...]) -> None:
     """Put the convention's value where a metric has none."""
-    choice = job.convention.undefined
-    if choice == "nan":
+    if job.convention.undefined == "nan" and job.convention.undefined_ap == "as undefined":
         return
     for metric, row in zip(metrics, job.values, strict=True):
+        choice = job.convention.undefined
+        if metric.name == "AP" and job.convention.undefined_ap != "as undefined":
+            choice = job.convention.undefined_ap
+        if choice == "nan":
+            continue
         undefined = np.isnan(row)
         if choice != "raise":
             row[undefined] = choice

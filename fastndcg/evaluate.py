@@ -6,13 +6,16 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from fastndcg.combinations import denominator_of
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.arrays import ArrayTruth
 from fastndcg.inputs.prepare import prepare_truth, with_predictions
 from fastndcg.inputs.tables import Qrels
-from fastndcg.metric import Metrics, parse_metrics
-from fastndcg.rankings import Rankings
+from fastndcg.metric import Metric, Metrics, parse_metrics
+from fastndcg.rankings import Array, Rankings
 from fastndcg.results import Results
 from fastndcg.threads import checked_threads
 
@@ -116,7 +119,7 @@ class Evaluator:
     array([1. , 0.5])
     """
 
-    __slots__ = ("_applied", "_kept", "_threads", "_truth", "convention", "metrics")
+    __slots__ = ("_applied", "_asked", "_denominators", "_kept", "_threads", "_truth", "convention", "metrics")
 
     def __init__(
         self,
@@ -133,6 +136,8 @@ class Evaluator:
         if threads is not None:
             checked_threads(threads)
         self.convention = parse_convention(convention)
+        self._denominators = [denominator_of(metric, self.convention) for metric in self.metrics]
+        self._asked = self.metrics + tuple(metric for metric in self._denominators if metric is not None)
         self._truth = prepare_truth(truth, offsets, groups, query_ids)
         self._applied = self.convention.for_labels_of(qrels=isinstance(self._truth, Qrels))
         self._threads = threads
@@ -158,18 +163,30 @@ class Evaluator:
         joined = with_predictions(self._truth, predictions, self.convention)
         values, n_tied = _engine()(
             joined.rankings,
-            self.metrics,
+            self._asked,
             self._applied,
             undefined=joined.unjudged_queries,
             threads=self._threads,
             kept=kept,
         )
+        values, value_weights = apart(values, self._denominators)
         return Results(
             values,
             self.metrics,
             joined.rankings.query_ids,
             self.convention,
+            value_weights=value_weights,
             n_tied=n_tied,
             n_missing_in_run=joined.n_missing_in_run,
             n_missing_in_qrels=joined.n_missing_in_qrels,
         )
+
+
+def apart(values: Array, denominators: list[Metric | None]) -> tuple[Array, Array | None]:
+    """Metrics' values, and what each counts in its mean: 1, or the denominator that stands behind all of them."""
+    n_metrics = len(denominators)
+    if values.shape[1] == n_metrics:
+        return values, None
+    weights = np.ones((len(values), n_metrics))
+    weights[:, [denominator is not None for denominator in denominators]] = np.nan_to_num(values[:, n_metrics:])
+    return values[:, :n_metrics], weights

@@ -27,8 +27,8 @@ LABELS = {
 }
 TIED_SCORES = st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-9])  # the last two are one float32
 SCORES = st.sampled_from([-np.inf, -1e300, -1.5, 0.0, -0.0, 0.1, 1.0, 1.0 + 1e-9, 3e38, 1e300, np.inf])
-GAINS = ("linear", "exp2", (0.0, 1.0, 3.0, 7.0, 15.5), (0.0, 0.0, 2.0, 2.0, 2.0))
-DISCOUNTS = ("log2", (1.0, 0.5, 0.25), (1.0, 1.0, 0.9, 0.0, 0.0, 0.0, 0.0, 0.0))
+GAINS = ("linear", "exp2", "binary", (0.0, 1.0, 3.0, 7.0, 15.5), (0.0, 0.0, 2.0, 2.0, 2.0))
+DISCOUNTS = ("log2", "log2(max(r, 2))", "1/r", (1.0, 0.5, 0.25), (1.0, 1.0, 0.9, 0.0, 0.0, 0.0, 0.0, 0.0))
 SPECIAL_SCORES = (np.inf, -np.inf, -0.0, np.nan)
 MOST_ORDERS = 100
 
@@ -124,16 +124,18 @@ def metrics(draw, name, kind, convention, deepest=None):
     }
     known = [parameter.name for parameter in CATALOG[name].parameters]
     parameters = {key: draw(st.none() | choices[key]) for key in known}
-    k = draw(st.integers(1, deepest) if deepest else st.none() | st.integers(1, 8) | st.integers(1, 70))
+    cutoffs = st.integers(1, deepest) if deepest else st.integers(1, 8) | st.integers(1, 70)
+    k = draw(cutoffs if deepest or needs_cutoff(name, convention) else st.none() | cutoffs)
     return fn.Metric(name, k, **parameters)
 
 
 @st.composite
 def conventions(draw, case, ties):
     """The default convention with each of its fields replaced or not, as far as the case allows."""
-    choices = CHOICES | {"ties": (ties,), "discount": DISCOUNTS, "undefined": ("nan", 0, 1), "gain": GAINS}
+    choices = CHOICES | {"ties": (ties,), "discount": DISCOUNTS, "undefined": ("nan", 0, 1), "default_k": ("all", 2)}
+    choices["undefined_ap"] = ("as undefined", "nan", 0, 1)
     if case.kind == "negative":
-        choices["negative_labels"] = ("zero", "keep")
+        choices["negative_labels"] = ("zero", "keep", "removed")
     if np.isnan(case.rankings.scores).any():
         choices["nan_scores"] = ("last",)
     chosen = {field: draw(st.sampled_from(values)) for field, values in choices.items() if field != "gain"}
@@ -141,11 +143,22 @@ def conventions(draw, case, ties):
     return fn.conventions["default"].replace(gain=draw(st.sampled_from(gains)), **chosen)
 
 
+def needs_cutoff(name, convention):
+    """Whether a metric has no definition without one."""
+    if convention.default_k != "all":
+        return False
+    of_k = (
+        name == "AP" and convention.ap_denominator == "k",
+        name in ("nDCG", "IDCG") and convention.ideal == "k best",
+    )
+    return any(of_k)
+
+
 def has_meaning(gain, kind, negative_labels):
     """Whether a gain is known for all labels of a kind."""
     if isinstance(gain, tuple):
         return kind in ("binary", "graded") or (kind == "negative" and negative_labels != "keep")
-    return gain == "linear" or kind != "huge"
+    return gain in ("linear", "binary") or kind != "huge"
 
 
 def layouts(values):

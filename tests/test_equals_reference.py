@@ -16,6 +16,8 @@ from fastndcg.kernels.rank import AUTO, COUNT, SELECT, SORT
 
 STRATEGIES = {"auto": AUTO, "count": COUNT, "select": SELECT, "sort": SORT}
 VARIANTS = [
+    "default(negative_labels=removed,gain=binary,relevant=above 0.5,no_relevant=skipped,pool=retrieved,default_k=64)",
+    "default(negative_labels=zero,discount=1/r,label_fractions=cut off,no_relevant=undefined,precision_mean=micro)",
     "default(negative_labels=zero)",
     "default(negative_labels=keep,gain=exp2,score_dtype=float32)",
     "default(negative_labels=zero,gain=[0,1,3,7,15],ap_denominator=n_hits,unjudged=removed)",
@@ -28,6 +30,7 @@ def assert_equals_reference(truth, metrics, convention, predictions=None, **layo
     slow = fn.reference.evaluate(truth, predictions, metrics, convention=convention, **layout)
     cancels = "keep" in repr(convention)  # gains of both signs may add up to almost nothing
     np.testing.assert_allclose(ours.values, slow.values, rtol=1e-12, atol=1e-12 if cancels else 0)
+    np.testing.assert_allclose(ours.means(), slow.means(), rtol=1e-12, atol=1e-12 if cancels else 0)
     assert list(ours.query_ids) == list(slow.query_ids)
     assert (ours.n_tied, ours.n_missing_in_run, ours.n_missing_in_qrels) == (
         slow.n_tied,
@@ -161,6 +164,9 @@ def test_judgments_and_runs_equal_the_reference(in_run, in_qrels, qrels, run, da
         ties=data.draw(st.sampled_from(CHOICES["ties"])),
         undefined=data.draw(st.sampled_from(CHOICES["undefined"])),
         unjudged=data.draw(st.sampled_from(CHOICES["unjudged"])),
+        pool=data.draw(st.sampled_from(CHOICES["pool"])),
+        negative_labels=data.draw(st.sampled_from(["zero", "removed"])),
+        no_relevant=data.draw(st.sampled_from(CHOICES["no_relevant"])),
     )
     metrics = "nDCG@2,AP,P,P@3,num_ret,num_rel"
     try:

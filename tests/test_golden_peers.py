@@ -23,7 +23,7 @@ def records():
     return [one for one in golden.records() if golden.has_metric(one) and golden.has_input(one)]
 
 
-@pytest.fixture(scope="module", params=[fn.reference.evaluate], ids=["reference"])
+@pytest.fixture(scope="module", params=[fn.evaluate, fn.reference.evaluate], ids=["kernels", "reference"])
 def answers(records, request):
     """Our answer to each record."""
     return [golden.ours(one, request.param) for one in records]

@@ -47,6 +47,13 @@ def exp2_gains(labels, rel, out):
 
 
 @kernel
+def binary_gains(labels, rel, out):
+    """1 from `rel` on, 0 below."""
+    for h in range(out.shape[0]):
+        out[h] = 1.0 if labels[h] >= rel else 0.0
+
+
+@kernel
 def table_gains(labels, table, rel, out):
     """The gain that a table gives, 0 below `rel`."""
     for h in range(out.shape[0]):
@@ -140,6 +147,14 @@ def idcg_of_ones(label_offsets, discount_sums, k, out):
     """IDCG where each candidate gains 1: the sum of as many discounts."""
     for q in range(out.shape[0]):
         out[q] = discount_sums[min(label_offsets[q + 1] - label_offsets[q], k)]
+
+
+@kernel
+def idcg_of_k_best(ideal_gains, ideal_offsets, discount_sums, k, out):
+    """Discounted gain of k documents that all have the highest gain of their query."""
+    for q in range(out.shape[0]):
+        highest = ideal_gains[ideal_offsets[q]] if ideal_offsets[q] < ideal_offsets[q + 1] else 0.0
+        out[q] = max(highest, 0.0) * discount_sums[k]
 
 
 @kernel

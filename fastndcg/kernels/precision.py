@@ -12,7 +12,7 @@ rel                   a document is relevant if its label is at least this
 cutoffs, r_cutoffs    (n_queries,)      float64, how many ranks count: k, or as many as are relevant, k at the most
 n_relevant            (n_queries,)      float64, retrieved or not
 n_found, n_found_at_r (n_queries,)      float64, expected number of relevant documents in so many ranks
-precision_denominators, ap_denominators   (n_queries,)  float64
+precision_denominators, recall_denominators, ap_denominators   (n_queries,)  float64
 out                   (n_queries,)      float64
 """
 
@@ -60,21 +60,21 @@ def precision(n_found, precision_denominators, out):
 
 
 @kernel
-def recall(n_found, n_relevant, out):
+def recall(n_found, recall_denominators, out):
     """Share of the relevant documents that is in the first k ranks."""
     for q in range(out.shape[0]):
-        out[q] = n_found[q] / n_relevant[q] if n_relevant[q] > 0 else math.nan
+        out[q] = n_found[q] / recall_denominators[q] if recall_denominators[q] > 0 else math.nan
 
 
 @kernel
-def f_score(n_found, beta, n_relevant, precision_denominators, out):
+def f_score(n_found, beta, recall_denominators, precision_denominators, out):
     """Weighted harmonic mean of precision and recall, which is linear in the number found."""
     share = 1.0 / (1.0 + beta * beta)  # of precision; as the textbook's fraction divided by 1 + beta²
     for q in range(out.shape[0]):
         if n_found[q] > 0.0:
-            out[q] = n_found[q] / ((1.0 - share) * n_relevant[q] + share * precision_denominators[q])
+            out[q] = n_found[q] / ((1.0 - share) * recall_denominators[q] + share * precision_denominators[q])
         else:
-            out[q] = 0.0 if n_relevant[q] > 0 else math.nan
+            out[q] = 0.0 if recall_denominators[q] > 0 else math.nan
 
 
 @kernel

@@ -127,7 +127,7 @@ def check(rankings: Rankings, metrics: tuple[Metric, ...], convention: Conventio
 def has_meaning(label: float, gains: set[Value], convention: Convention) -> bool:
     """Whether a label is a number that every gain is known for."""
     if label < 0 and convention.negative_labels == "removed":
-        return label >= -EXACT_LIMIT
+        return True
     if not abs(label) <= EXACT_LIMIT or (label < 0 and convention.negative_labels == "raise"):
         return False
     label = label_of(label, convention)

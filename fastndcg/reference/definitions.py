@@ -86,16 +86,20 @@ def dcg(labels: list[float], judged: list[float], asked: Asked) -> float:
 
 
 def idcg(labels: list[float], judged: list[float], asked: Asked) -> float:
-    """DCG@k of all judged documents, highest gain first; or of k documents of the highest gain."""
-    if asked.convention.ideal == "k best" and asked.k is not None:
-        highest = max(map(asked.gain, judged), default=0.0)
-        return max(highest, 0.0) * math.fsum(asked.discount(r) for r in range(1, asked.k + 1))
+    """DCG@k of all judged documents, highest gain first."""
     return dcg(sorted(judged, key=asked.gain, reverse=True), judged, asked)
+
+
+def idcg_of_k_best(labels: list[float], judged: list[float], asked: Asked) -> float:
+    """DCG@k of k documents that all have the highest gain."""
+    highest = max(map(asked.gain, judged), default=0.0)
+    return max(highest, 0.0) * math.fsum(asked.discount(r) for r in range(1, (asked.k or 0) + 1))
 
 
 def ndcg(labels: list[float], judged: list[float], asked: Asked) -> float:
     """DCG@k / IDCG@k; undefined where the ideal is 0."""
-    best = idcg(labels, judged, asked)
+    ideal = idcg_of_k_best if asked.convention.ideal == "k best" else idcg
+    best = ideal(labels, judged, asked)
     return math.nan if best == 0 else dcg(labels, judged, asked) / best
 
 
