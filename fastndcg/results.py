@@ -211,7 +211,7 @@ class Results:
 
     def _footer(self) -> list[str]:
         policy = f"ties {self.convention.ties}, in {self.n_tied} of {len(self)} queries between different labels"
-        lines = [f"convention {self.convention.name}; {policy}"]
+        lines = [f"convention {self.convention}; {policy}"]
         if self.n_missing_in_run:
             lines.append(
                 f"judged queries missing in the run: {self.n_missing_in_run} ({self.convention.missing_in_run})"

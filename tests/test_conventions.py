@@ -85,9 +85,96 @@ def test_gain_and_discount():
     assert own.values.tolist() == [[3]]
 
 
+def test_discount_formulas():
+    """The gain at rank 2 counts 1/2 or, as at rank 1, all; that at rank 3 a third, or 1/log2(3)."""
+    assert value([0, 2, 1], [3, 2, 1], "dcg", discount="1/r") == pytest.approx(2 / 2 + 1 / 3, rel=1e-15)
+    expected = 2 / log2(2) + 1 / log2(3)
+    assert value([0, 2, 1], [3, 2, 1], "dcg", discount="log2(max(r, 2))") == pytest.approx(expected, rel=1e-15)
+
+
+def test_binary_gain():
+    """1 for what is relevant, by the metric's threshold or the convention's."""
+    labels, scores = [3, 1, 0.5], [3, 2, 1]
+    assert value(labels, scores, "cg", gain="binary") == 2
+    assert value(labels, scores, "cg", gain="binary", relevant="above 0") == 3
+    assert value(labels, scores, fn.CG(rel=2), gain="binary", relevant="above 0") == 1
+    assert value(labels, scores, "CG(gain=binary)") == 2
+
+
+def test_label_fractions():
+    """Cut off, labels 1.5 and 0.7 gain 1 and 0; whether they are relevant is another question."""
+    labels, scores = [1.5, 0.7], [2, 1]
+    assert value(labels, scores, "cg", label_fractions="cut off") == 1
+    assert value(labels, scores, "cg", label_fractions="cut off", gain="exp2") == 2**1 - 1
+    assert value(labels, scores, "cg", label_fractions="cut off", gain=(0, 5)) == 5
+    assert value(labels, scores, "p", label_fractions="cut off", relevant="above 0.5") == 2 / 2
+
+
+@pytest.mark.parametrize(("choice", "expected"), [("at least 1", 1), ("above 0", 3), ("above 0.5", 2)])
+def test_relevant(choice, expected):
+    """Of labels 1, 0.7 and 0.5; a metric's own threshold stands above the convention."""
+    labels, scores = [1, 0.7, 0.5, 0], [4, 3, 2, 1]
+    assert value(labels, scores, "num_rel", relevant=choice) == expected
+    assert value(labels, scores, "num_rel(rel=0.6)", relevant=choice) == 2
+    assert value(labels, scores, "p@4", relevant=choice) == expected / 4
+
+
+def test_ideal():
+    """One relevant document at rank 2 of 3: over the best order, or over three that all gain as much."""
+    reached = 2 / log2(3)
+    assert value([0, 2, 0], [3, 2, 1], "ndcg@3") == pytest.approx(reached / (2 / log2(2)), rel=1e-15)
+    best = 2 / log2(2) + 2 / log2(3) + 2 / log2(4)
+    assert value([0, 2, 0], [3, 2, 1], "idcg@3", ideal="k best") == pytest.approx(best, rel=1e-15)
+    assert value([0, 2, 0], [3, 2, 1], "ndcg@3", ideal="k best") == pytest.approx(reached / best, rel=1e-15)
+    wider = best + sum(2 / log2(r + 1) for r in range(4, 2001))
+    assert value([0, 2, 0], [3, 2, 1], "ndcg@2000", ideal="k best") == pytest.approx(reached / wider, rel=1e-14)
+    assert value([1, 1, 1], [3, 2, 1], "ndcg@3", ideal="k best") == 1
+    assert np.isnan(value([0, 0, 0], [3, 2, 1], "ndcg@3", ideal="k best"))
+
+
+def test_pool():
+    """A relevant document that was not retrieved counts, or there is nothing but the list."""
+    qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"a": 1.0}}
+    for choice, recall in (("judged", 1 / 2), ("retrieved", 1 / 1)):
+        result = fn.evaluate(qrels, run, "recall,num_rel,ndcg", convention=DEFAULT.replace(pool=choice))
+        assert result["recall"].tolist() == [recall]
+        assert result["num_rel"].tolist() == [1 / recall]
+        expected = (1 / log2(2)) / (1 / log2(2) + (1 / log2(3) if choice == "judged" else 0))
+        assert result["ndcg"].tolist() == pytest.approx([expected], rel=1e-15)
+
+
+def test_default_k():
+    """Metrics without a cutoff get it and keep their name; others keep theirs."""
+    result = fn.evaluate([[0, 0, 1]], [[3, 2, 1]], "rr,rr@3,p", convention=DEFAULT.replace(default_k=2))
+    assert result.values.tolist() == [[0, 1 / 3, 0]]
+    assert [str(metric) for metric in result.metrics] == ["RR", "RR@3", "P"]
+
+
+def test_undefined_ap():
+    """AP may have another value than the others where nothing is relevant."""
+    result = fn.evaluate([[0]], [[1]], "map,ndcg", convention=DEFAULT.replace(undefined=1, undefined_ap=0))
+    assert result.values.tolist() == [[0, 1]]
+    with pytest.raises(fn.UndefinedMetricError, match="AP must have a value"):
+        value([0], [1], "map", undefined_ap="raise")
+
+
+@pytest.mark.parametrize(
+    ("choice", "undefined"),
+    [("defined", ["AP"]), ("undefined", ["AP", "RR", "Success"]), ("skipped", ["AP", "RR", "Success", "P", "num_ret"])],
+)
+def test_no_relevant(choice, undefined):
+    """Which metrics of a query without relevant documents are left out of the mean."""
+    names = ["AP", "RR", "Success", "P", "num_ret"]
+    labels, scores = [[0, 0], [1, 0]], [[2, 1], [1, 2]]
+    result = fn.evaluate(labels, scores, names, convention=DEFAULT.replace(no_relevant=choice))
+    assert [name for name in names if np.isnan(result[name][0])] == undefined
+    assert not np.isnan(result.values[1]).any()
+    assert result.mean()["RR"] == (1 / 2 if "RR" in undefined else (0 + 1 / 2) / 2)
+
+
 @pytest.mark.parametrize(
     ("ties", "expected"),
-    [("average", (1 + 1 / 2 + 1 / 3) / 3), ("input", 1 / 2), ("best", 1), ("worst", 1 / 3)],
+    [("average", (1 + 1 / 2 + 1 / 3) / 3), ("input", 1 / 2), ("best", 1), ("worst", 1 / 3), ("input_reversed", 1 / 2)],
 )
 def test_ties(ties, expected):
     """One relevant document among three that tie."""
@@ -112,6 +199,8 @@ def test_negative_labels():
     assert value([1, -1, 0], [1, 2, 3], "dcg", negative_labels="keep") == pytest.approx(reached, rel=1e-15)
     assert value([1, -1, 0], [1, 2, 3], "ndcg", negative_labels="keep") == pytest.approx(reached / best, rel=1e-15)
     assert value([1, -1], [1, 2], "num_rel", negative_labels="keep") == 1
+    assert value([1, -1, 0], [1, 2, 0], "rr", negative_labels="removed") == 1
+    assert value([1, -1, 0], [1, 2, 0], "num_ret", negative_labels="removed") == 2
     assert fn.evaluate({"q": {"a": -1}}, {"q": {"a": 1}}, "dcg").values.tolist() == [[0]]
 
 
@@ -137,13 +226,60 @@ def test_denominators():
     """Of AP and P, with a cutoff; without one they are the same."""
     labels, scores = [1, 0, 1, 1, 1], [5, 4, 3, 2, 1]  # hits at 1 and 3 among the first 3, 4 relevant
     hits = 1 + 2 / 3
-    for choice, denominator in (("n_relevant", 4), ("min(k, n_relevant)", 3), ("n_hits", 2)):
+    for choice, denominator in (("n_relevant", 4), ("min(k, n_relevant)", 3), ("n_hits", 2), ("k", 3)):
         assert value(labels, scores, "ap@3", ap_denominator=choice) == pytest.approx(hits / denominator, rel=1e-15)
-        everything = (hits + 3 / 4 + 4 / 5) / 4
-        assert value(labels, scores, "ap", ap_denominator=choice) == pytest.approx(everything, rel=1e-15)
-    for choice, denominator in (("k", 10), ("min(k, n_retrieved)", 5)):
+        if choice != "k":
+            everything = (hits + 3 / 4 + 4 / 5) / 4
+            assert value(labels, scores, "ap", ap_denominator=choice) == pytest.approx(everything, rel=1e-15)
+    assert value([1, 0], [2, 1], "ap@3", ap_denominator="k") == 1 / 3
+    assert fn.evaluate(
+        {"q": {"a": 1, "b": 1, "c": 1}}, {"q": {"a": 1.0}}, "ap@2",
+        convention=DEFAULT.replace(ap_denominator="min(k, n_relevant, n_retrieved)"),
+    ).values.tolist() == [[1 / 1]]  # fmt: skip
+    for choice, denominator in (("n_relevant", 4), ("min(k, n_relevant)", 2)):
+        assert value(labels, scores, "recall@2", recall_denominator=choice) == 1 / denominator
+        assert value(labels, scores, "recall", recall_denominator=choice) == 4 / 4
+    for choice, denominator in (("k", 10), ("min(k, n_retrieved)", 5), ("min(k, n_relevant)", 4)):
         assert value(labels, scores, "p@10", precision_denominator=choice) == 4 / denominator
-        assert value(labels, scores, "p", precision_denominator=choice) == 4 / 5
+        assert value(labels, scores, "p", precision_denominator=choice) == 4 / min(denominator, 5)
+
+
+@pytest.mark.parametrize(
+    ("metric", "denominator", "expected"),
+    [
+        ("P@2", "k", (1 + 1) / (2 + 2)),
+        ("P@2", "min(k, n_retrieved)", (1 + 1) / (1 + 2)),
+        ("P@2", "min(k, n_relevant)", (1 + 1) / (1 + 2)),
+        ("P", "k", (1 + 2) / (1 + 3)),
+    ],
+)
+def test_micro_mean(metric, denominator, expected):
+    """All relevant documents found, over the sum of all denominators; values and other metrics stay as they are."""
+    convention = DEFAULT.replace(precision_mean="micro", precision_denominator=denominator)
+    result = fn.evaluate([1, 0, 1, 1], [1, 3, 2, 1], [metric, "RR"], groups=[1, 3], convention=convention)
+    assert result.means() == pytest.approx([expected, (1 + 1 / 2) / 2], rel=1e-15)
+    assert result.values.shape == (2, 2)
+    plain = fn.evaluate([1, 0, 1, 1], [1, 3, 2, 1], [metric, "RR"], groups=[1, 3],
+                        convention=convention.replace(precision_mean="macro"))  # fmt: skip
+    assert plain.values.tolist() == result.values.tolist()
+
+
+@pytest.mark.parametrize(
+    ("metric", "choices", "message"),
+    [
+        ("ndcg", {"ideal": "k best"}, "nDCG must have a cutoff under ideal='k best': give it one, such as nDCG@10"),
+        ("IDCG(rel=2)", {"ideal": "k best"}, "must have a cutoff under ideal='k best'"),
+        ("ndcg@16777217", {"ideal": "k best"}, "must have a smaller cutoff under ideal='k best': it must be at most"),
+        ("map", {"ap_denominator": "k"}, "AP must have a cutoff under ap_denominator='k': give it one, such as AP@10"),
+    ],
+)
+def test_what_no_definition_covers(metric, choices, message):
+    """The error says what works; with a cutoff by default it does."""
+    for evaluate in (fn.evaluate, fn.reference.evaluate):
+        with pytest.raises(fn.InvalidInputError, match=message):
+            evaluate([[1]], [[1]], metric, convention=DEFAULT.replace(**choices))
+    if "@" not in metric:
+        assert value([2], [1], metric, **choices, default_k=1) > 0
 
 
 def test_conventions_cannot_change():

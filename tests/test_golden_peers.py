@@ -1,6 +1,7 @@
 """Small cases as other programs printed them: each value is reproduced under its convention, or on the ledger."""
 
 from collections import Counter
+from pathlib import Path
 
 import golden
 import pytest
@@ -65,6 +66,16 @@ def test_counts(records, answers):
         "metrics that the catalogue lacks": 204,
         "about the program, not a number": 3,
     }
+
+
+def test_readme_has_the_counts(records, answers):
+    """The counts that the README names."""
+    n_reproduced = sum(golden.is_reproduced(*pair) for pair in zip(records, answers, strict=True))
+    n_listed = len(records) - n_reproduced
+    readme = " ".join((Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8").split())
+    assert f"of {len(records):,} values" in readme
+    assert f"{n_reproduced:,} are reproduced" in readme
+    assert f"the other {n_listed} have their reason" in readme
 
 
 def test_reasons(records, answers):

@@ -34,6 +34,7 @@ def test_the_default_differs_in_nothing():
     default = fn.conventions["default"]
     assert default.choices() == {name: field.choices[0] for name, field in FIELDS.items()}
     assert "(default:" not in str(default)
+    assert f"{default}" == default.name == "default"
 
 
 def test_differences():

@@ -40,6 +40,12 @@ def test_output_of_the_demo():
     assert f"<!-- demo -->\n```text\n{script().demo_output()}```\n<!-- /demo -->" in README
 
 
+def test_page_about_conventions():
+    """The page "Why is my number different?" is what the records of the conventions say."""
+    page = "".join(script().page_lines())
+    assert f"<!-- conventions -->\n<details><summary>Why is my number different?</summary>\n\n{page}" in README
+
+
 def test_figures():
     """The figures are those that the benchmarks saved, where they have been recorded."""
     module = script()

@@ -146,3 +146,30 @@ def test_missing_packages(monkeypatch, package, method, extra):
     monkeypatch.setitem(__import__("sys").modules, package, None)
     with pytest.raises(fn.MissingPackageError, match=rf"needs {package}: pip install 'fastndcg\[{extra}\]'"):
         getattr(RESULT, method)()
+
+
+def test_weighted_means():
+    """Queries count as their weights say; those without a value count nothing."""
+    result = fn.evaluate([[1, 0], [0, 1], [0, 0]], [[2, 1]] * 3, "rr,map")
+    assert result.mean([1, 2, 3]) == {"RR": (1 * 1 + 2 / 2 + 3 * 0) / 6, "AP": (1 * 1 + 2 / 2) / 3}
+    assert result.mean(np.array([True, False, True])) == {"RR": (1 + 0) / 2, "AP": 1}
+    assert result.means([1, 1, 1]) == result.means()
+    assert np.isnan(result.means([0, 0, 5])[1])
+    assert np.isnan(result.means([0, 0, 0])).all()
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, 2], r"`weights` must be one number for each of the 3 queries, not an array of shape \(2,\)"),
+        (3, r"one number for each of the 3 queries, not an array of shape \(\)"),
+        (["a", "b", "c"], "one number for each of the 3 queries, .* dtype <U1"),
+        ([1, -1, 0], r"`weights` must be finite and not negative, but weights\[1\] = -1"),
+        ([1, np.nan, 0], r"but weights\[1\] = nan; a query that does not count has the weight 0"),
+        ([1, 0, np.inf], r"but weights\[2\] = inf"),
+    ],
+)
+def test_weights_that_are_refused(weights, message):
+    """The error names the first offender."""
+    with pytest.raises(fn.InvalidInputError, match=message):
+        RESULT.mean(weights)

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
     elif len(chosen) == 2:
         output.write(_compare(*chosen), None)
     else:
-        output.write([f"{chosen[0]}\n"] if chosen else _list(), None)
+        output.write([f"{chosen[0]!s}\n"] if chosen else _list(), None)
 
 
 def as_dict(convention: Convention) -> dict[str, Any]:

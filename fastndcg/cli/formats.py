@@ -44,7 +44,7 @@ def _run_table(reports: Sequence[Report]) -> Iterator[str]:
         means = (f"{mean:.4f}" for mean in results.means())
         rows.append([name, *means, str(len(results)), str(_n_undefined(results)), str(results.n_tied)])
     yield from _aligned(rows, 1)
-    yield f"convention {first.convention.name}; ties {first.convention.ties}\n"
+    yield f"convention {first.convention}; ties {first.convention.ties}\n"
     yield "undefined: queries for which a metric has no value\n"
     yield "tied: queries in which equal scores have different labels\n"
     for name, results in reports:

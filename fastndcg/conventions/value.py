@@ -191,6 +191,9 @@ class Convention:
     def __str__(self) -> str:
         return "\n".join(_shown(self))
 
+    def __format__(self, specification: str) -> str:
+        return format(self.name, specification)  # what sentences call it
+
     def __repr__(self) -> str:
         return self.name
 

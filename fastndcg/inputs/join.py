@@ -142,7 +142,7 @@ def _refuse_missing(
         lacking = table.queries.distinct[missing[union_codes]]
         if getattr(convention, field) == "raise" and len(lacking):
             raise InvalidInputError(
-                f"convention {convention.name} takes the same queries in qrels and run, but {what.format(lacking[0])} "
+                f"convention {convention} takes the same queries in qrels and run, but {what.format(lacking[0])} "
                 f"({len(lacking)} in all); add it, or take convention.replace({field}={remedy})"
             )
 

@@ -1,0 +1,109 @@
+"""Other libraries, called on lists of labels and scores: what they say, query by query or as a mean."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+K = 3
+
+
+def library(name):
+    """The module, or the test is skipped where it is not installed."""
+    return pytest.importorskip(name, reason=f"{name} is not installed: pip install 'fastndcg[peers]'")
+
+
+def sklearn(case, metric):
+    """The weighted mean of dcg_score or ndcg_score; each query alone, as rows must be of one length."""
+    metrics = library("sklearn.metrics")
+    name, ignore_ties = metric
+    score = getattr(metrics, name)
+    values = [
+        score([labels], [scores], k=K, ignore_ties=ignore_ties)
+        for labels, scores in zip(case.labels, case.scores, strict=True)
+    ]
+    return np.average(values, weights=case.weights)
+
+
+def pytrec_eval(case, measure):
+    """The mean over queries that the run has, of trec_eval 9.0.8's value."""
+    evaluator = library("pytrec_eval").RelevanceEvaluator(case.qrels, {measure})
+    values = evaluator.evaluate(case.run)
+    return np.mean([next(iter(value.values())) for value in values.values()])
+
+
+def ranx(case, metric):
+    """Its mean over the queries, from its own containers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of numba, about casts in ranx
+        module = library("ranx")
+        qrels, run = module.Qrels(case.qrels), module.Run(case.run)
+        return module.evaluate(qrels, run, metric, make_comparable=True)
+
+
+def ir_measures(case, measure):
+    """The aggregate of a measure."""
+    module = library("ir_measures")
+    parsed = module.parse_measure(measure)
+    return module.calc_aggregate([parsed], case.qrels, case.run)[parsed]
+
+
+def torchmetrics(case, metric):
+    """The mean of a functional metric over the queries."""
+    torch = library("torch")
+    name, arguments = metric
+    function = getattr(library("torchmetrics.functional.retrieval"), name)
+    values = [
+        function(torch.tensor(scores, dtype=torch.float32), torch.tensor(labels, dtype=torch.long), **arguments)
+        for labels, scores in zip(case.labels, case.scores, strict=True)
+    ]
+    return float(np.mean([float(value) for value in values]))
+
+
+def rax(case, metric):
+    """The mean of a metric over the queries."""
+    name, arguments = metric
+    numpy = library("jax.numpy")
+    metrics = library("rax")
+    values = [
+        getattr(metrics, name)(numpy.array(scores), numpy.array(labels, "f4"), **arguments)
+        for labels, scores in zip(case.labels, case.scores, strict=True)
+    ]
+    return float(np.mean([float(value) for value in values]))
+
+
+def lightgbm(case, metric):
+    """What a booster without trees prints for scores to begin with; each document carries its query's weight."""
+    module = library("lightgbm")
+    name, parameters = metric
+    data = module.Dataset(
+        case.features, case.flat_labels, group=case.sizes, init_score=case.flat_scores,
+        weight=np.repeat(case.weights, case.sizes), params={"min_data_in_bin": 1, "verbosity": -1},
+    )  # fmt: skip
+    asked = {"objective": "lambdarank", "metric": name, "eval_at": [K], "verbosity": -1, "num_threads": 1}
+    ((_, _, value, *_),) = module.Booster(asked | parameters, data).eval_train()
+    return value
+
+
+def xgboost(case, metric):
+    """What a booster without trees prints for a margin to begin with."""
+    module = library("xgboost")
+    name, parameters = metric
+    data = module.DMatrix(
+        case.features, case.flat_labels, group=case.sizes, weight=case.weights, base_margin=case.flat_scores
+    )
+    asked = {"objective": "rank:ndcg", "eval_metric": name, "verbosity": 0, "nthread": 1} | parameters
+    printed = module.train(asked, data, num_boost_round=0).eval(data)
+    return float(re.fullmatch(r"\[0\]\teval-\S+:(\S+)", printed)[1])
+
+
+def catboost(case, metric):
+    """What its eval_metric says, with the queries' weights."""
+    queries = np.repeat(np.arange(len(case.sizes)), case.sizes)
+    weights = np.repeat(case.weights, case.sizes)
+    evaluate = library("catboost.utils").eval_metric
+    (value,) = evaluate(
+        case.flat_labels, case.flat_scores, metric, group_id=queries, group_weight=weights, thread_count=1
+    )
+    return value

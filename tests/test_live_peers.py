@@ -1,0 +1,272 @@
+"""The other libraries themselves, as they are installed: the same mean on random inputs, under their conventions."""
+
+from typing import NamedTuple
+
+import live
+import numpy as np
+import pytest
+from cases import examples
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import fastndcg as fn
+
+
+class Case(NamedTuple):
+    """Queries with their labels, scores and weights; and judged documents that were not retrieved."""
+
+    labels: list
+    scores: list
+    weights: list
+    unretrieved: list
+
+    @property
+    def sizes(self):
+        """How many documents each query has."""
+        return [len(labels) for labels in self.labels]
+
+    @property
+    def flat_labels(self):
+        """All labels."""
+        return np.array([label for labels in self.labels for label in labels], "f8")
+
+    @property
+    def flat_scores(self):
+        """All scores."""
+        return np.array([score for scores in self.scores for score in scores], "f8")
+
+    @property
+    def features(self):
+        """Something to learn from, for libraries that ask for it."""
+        return np.arange(float(sum(self.sizes)))[:, None]
+
+    @property
+    def qrels(self):
+        """Judgments by query and document; a label of None is not judged."""
+        judged = {
+            f"q{q}": {f"d{d}": label for d, label in enumerate(labels) if label is not None}
+            for q, labels in enumerate(self.labels)
+        }
+        for q, labels in enumerate(self.unretrieved):
+            judged[f"q{q}"] |= {f"x{d}": label for d, label in enumerate(labels)}
+        return judged
+
+    @property
+    def run(self):
+        """Scores by query and document."""
+        return {f"q{q}": {f"d{d}": score for d, score in enumerate(scores)} for q, scores in enumerate(self.scores)}
+
+
+@st.composite
+def cases(draw, labels, *, ties=True, least=1, positive=False, weighted=False, unretrieved=False, all_relevant=False):
+    """Ragged queries, tied or not, some without relevant documents, most with fewer than ten."""
+    sizes = draw(st.lists(st.integers(least, 8), min_size=1, max_size=5))
+    queries = [draw(st.lists(labels, min_size=n, max_size=n)) for n in sizes]
+    if all_relevant:
+        queries = [[1, *query[1:]] for query in queries]
+    lowest = 1 if positive else -3
+    score = st.integers(lowest, lowest + 4).map(lambda value: value / 4)
+    scores = [
+        draw(st.lists(score, min_size=n, max_size=n) if ties else st.permutations(range(1, n + 1))) for n in sizes
+    ]
+    scores = [[float(value) for value in query] for query in scores]
+    weight = st.sampled_from([0.5, 1.0, 2.0, 3.5]) if weighted else st.just(1.0)
+    weights = [draw(weight) for _ in sizes]
+    more = [draw(st.lists(labels.filter(lambda label: label is not None), max_size=3)) for _ in sizes]
+    return Case(queries, scores, weights, more if unretrieved else [[] for _ in sizes])
+
+
+BINARY = st.sampled_from([0, 0, 1])
+GRADED = st.integers(0, 4)
+JUDGED = st.sampled_from([None, -1, 0, 0, 1, 2, 3])
+
+
+def mean_of_lists(case, metric, convention):
+    """Our mean of the lists, weighted."""
+    offsets = np.cumsum([0, *case.sizes])
+    result = fn.evaluate(case.flat_labels, case.flat_scores, metric, offsets=offsets, convention=convention)
+    return result.means(case.weights)[0]
+
+
+def mean_of_run(case, metric, convention):
+    """Our mean of the run."""
+    return fn.evaluate(case.qrels, case.run, metric, convention=convention).means()[0]
+
+
+SKLEARN = [
+    (("ndcg_score", False), "nDCG@3", "sklearn"),
+    (("dcg_score", False), "DCG@3", "sklearn"),
+    (("ndcg_score", True), "nDCG@3", "sklearn_ignore_ties"),
+]
+
+
+@pytest.mark.parametrize(("theirs", "ours", "convention"), SKLEARN, ids=str)
+@examples(60)
+@given(data=st.data())
+def test_sklearn(theirs, ours, convention, data):
+    """ndcg_score and dcg_score; where they ignore ties there are none, as their sort is unstable."""
+    case = data.draw(cases(GRADED, ties=not theirs[1], least=2, weighted=True))
+
+    assert mean_of_lists(case, ours, convention) == pytest.approx(live.sklearn(case, theirs), rel=1e-12, abs=1e-12)
+
+
+TREC = [
+    ("ndcg", "nDCG"), ("ndcg_cut.3", "nDCG@3"), ("map", "AP"), ("map_cut.3", "AP@3"), ("recip_rank", "RR"),
+    ("P.3", "P@3"), ("recall.3", "R@3"), ("success.3", "Success@3"), ("Rprec", "Rprec"), ("set_P", "P"),
+    ("set_recall", "R"), ("set_F", "F"), ("num_rel", "num_rel"), ("num_rel_ret", "num_rel_ret"), ("num_ret", "num_ret"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("theirs", "ours"), TREC, ids=str)
+@examples(60)
+@given(case=cases(JUDGED, unretrieved=True))
+def test_pytrec_eval(theirs, ours, case):
+    """Every measure that both have, with ties, unjudged, negative and missing documents."""
+    assume(all(any(label is not None and label >= 0 for label in labels.values()) for labels in case.qrels.values()))
+
+    assert mean_of_run(case, ours, "trec_eval_9") == pytest.approx(live.pytrec_eval(case, theirs), rel=1e-12, abs=1e-12)
+
+
+RANX = [
+    ("ndcg", "nDCG"), ("ndcg@3", "nDCG@3"), ("ndcg_burges@3", "nDCG(gain=exp2)@3"), ("dcg@3", "DCG@3"), ("map", "AP"),
+    ("map@3", "AP@3"), ("mrr", "RR"), ("mrr@3", "RR@3"), ("precision@3", "P@3"), ("recall@3", "R@3"), ("f1@3", "F@3"),
+    ("hit_rate@3", "Success@3"), ("r-precision", "Rprec"), ("ndcg@3-l2", "nDCG(rel=2)@3"), ("map-l2", "AP(rel=2)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("theirs", "ours"), RANX, ids=str)
+@examples(25)
+@given(case=cases(st.sampled_from([None, 0, 0, 1, 2, 3]), unretrieved=True))
+def test_ranx(theirs, ours, case):
+    """Its metrics, with ties, unjudged and missing documents; a query without judgments is an error there."""
+    assume(all(case.qrels.values()))
+
+    assert mean_of_run(case, ours, "ranx") == pytest.approx(live.ranx(case, theirs), rel=1e-9, abs=1e-12)
+
+
+IR_MEASURES = [
+    ("nDCG@3", "nDCG@3", "trec_eval_9_c"), ("AP", "AP", "trec_eval_9_c"),
+    ("AP(rel=2)@3", "AP(rel=2)@3", "trec_eval_9_c"),
+    ("RR", "RR", "trec_eval_9_c"), ("P(rel=2)@3", "P(rel=2)@3", "trec_eval_9_c"), ("R@3", "R@3", "trec_eval_9_c"),
+    ("Rprec", "Rprec", "trec_eval_9_c"), ("Success@3", "Success@3", "trec_eval_9_c"),
+    ("P(judged_only=True)@3", "P@3", "trec_eval_9_c(unjudged=removed)"), ("RR@10", "RR", "ms_marco(ties=id_ascending)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("theirs", "ours", "convention"), IR_MEASURES, ids=str)
+@examples(25)
+@given(case=cases(st.sampled_from([None, 0, 0, 1, 2, 3]), unretrieved=True))
+def test_ir_measures(theirs, ours, convention, case):
+    """Its measures, each by the provider that it takes for it."""
+    assume(all(case.qrels.values()))
+
+    assert mean_of_run(case, ours, convention) == pytest.approx(live.ir_measures(case, theirs), rel=1e-9, abs=1e-12)
+
+
+TORCHMETRICS = [
+    ("retrieval_average_precision", {"top_k": 3}, "AP@3"), ("retrieval_average_precision", {}, "AP"),
+    ("retrieval_reciprocal_rank", {"top_k": 3}, "RR@3"), ("retrieval_precision", {"top_k": 3}, "P@3"),
+    ("retrieval_recall", {"top_k": 3}, "R@3"), ("retrieval_hit_rate", {"top_k": 3}, "Success@3"),
+    ("retrieval_r_precision", {}, "Rprec"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("top_k", [3, None])
+@examples(60)
+@given(case=cases(GRADED))
+def test_torchmetrics_ndcg(top_k, case):
+    """NDCG averages over ties."""
+    metric = fn.Metric("nDCG", top_k)
+    theirs = live.torchmetrics(case, ("retrieval_normalized_dcg", {"top_k": top_k}))
+
+    assert mean_of_lists(case, metric, "torchmetrics") == pytest.approx(theirs, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "arguments", "ours"), TORCHMETRICS, ids=str)
+@examples(40)
+@given(case=cases(BINARY, ties=False, positive=True))
+def test_torchmetrics_binary(name, arguments, ours, case):
+    """The others, without ties, as its sort is unstable, and with scores above 0, as it drops the rest."""
+    theirs = live.torchmetrics(case, (name, arguments))
+
+    assert mean_of_lists(case, ours, "torchmetrics") == pytest.approx(theirs, rel=1e-5, abs=1e-6)
+
+
+RAX = [
+    ("ndcg_metric", {"topn": 3}, "nDCG@3", "rax"), ("ndcg_metric", {}, "nDCG", "rax"),
+    ("dcg_metric", {"topn": 3, "gain_fn": lambda label: label}, "DCG@3", "rax(gain=linear)"),
+    ("ap_metric", {"topn": 3}, "AP@3", "rax"), ("ap_metric", {}, "AP", "rax"),
+    ("mrr_metric", {"topn": 3}, "RR@3", "rax"), ("precision_metric", {"topn": 3}, "P@3", "rax"),
+    ("recall_metric", {"topn": 3}, "R@3", "rax"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "arguments", "ours", "convention"), RAX, ids=str)
+@examples(15)
+@given(case=cases(GRADED))
+def test_rax(name, arguments, ours, convention, case):
+    """Its metrics; ties in the order given."""
+    theirs = live.rax(case, (name, arguments))
+
+    assert mean_of_lists(case, ours, convention) == pytest.approx(theirs, rel=1e-5, abs=1e-6)
+
+
+LIGHTGBM = [
+    ("ndcg", {}, "nDCG@3", "lightgbm"),
+    ("ndcg", {"label_gain": "0,1,2,3,4"}, "nDCG@3", "lightgbm(gain=[0,1,2,3,4])"),
+    ("map", {}, "AP@3", "lightgbm"),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "ours", "convention"), LIGHTGBM, ids=str)
+@examples(40)
+@given(data=st.data())
+def test_lightgbm(name, parameters, ours, convention, data):
+    """Its metrics of the scores that training begins with; weights where each query has a relevant document."""
+    weighted = data.draw(st.booleans())
+    case = data.draw(cases(GRADED, weighted=weighted, all_relevant=weighted))
+
+    theirs = live.lightgbm(case, (name, parameters))
+
+    assert mean_of_lists(case, ours, convention) == pytest.approx(theirs, rel=1e-9, abs=1e-12)
+
+
+XGBOOST = [
+    ("ndcg@3", {}, "nDCG@3", "xgboost", GRADED), ("ndcg", {}, "nDCG", "xgboost", GRADED),
+    ("ndcg@3-", {}, "nDCG@3", "xgboost_minus", GRADED),
+    ("ndcg@3", {"ndcg_exp_gain": False}, "nDCG@3", "xgboost(gain=linear)", GRADED),
+    ("map@3", {}, "AP@3", "xgboost", BINARY), ("map", {}, "AP", "xgboost", BINARY),
+    ("map@3-", {}, "AP@3", "xgboost_minus", BINARY), ("pre@3", {}, "P@3", "xgboost", BINARY),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "parameters", "ours", "convention", "labels"), XGBOOST, ids=str)
+@examples(40)
+@given(data=st.data())
+def test_xgboost(name, parameters, ours, convention, labels, data):
+    """Its metrics of the margin that training begins with; weights where each query has a relevant document."""
+    weighted = data.draw(st.booleans())
+    case = data.draw(cases(labels, weighted=weighted, all_relevant=weighted))
+
+    theirs = live.xgboost(case, (name, parameters))
+
+    assert mean_of_lists(case, ours, convention) == pytest.approx(theirs, rel=1e-6, abs=1e-6)
+
+
+CATBOOST = [
+    ("NDCG:top=3", "nDCG@3", "catboost"), ("NDCG", "nDCG", "catboost"),
+    ("NDCG:top=3;type=Exp", "nDCG@3", "catboost(gain=exp2)"),
+    ("NDCG:top=3;denominator=Position", "nDCG@3", "catboost(discount=1/r)"), ("DCG:top=3", "DCG@3", "catboost"),
+    ("MAP:top=3", "AP@3", "catboost"), ("MAP", "AP", "catboost"), ("MRR", "RR", "catboost"),
+    ("MRR:top=3", "RR@3", "catboost"), ("PrecisionAt:top=3", "P@3", "catboost"), ("RecallAt:top=3", "R@3", "catboost"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("theirs", "ours", "convention"), CATBOOST, ids=str)
+@examples(40)
+@given(data=st.data())
+def test_catboost(theirs, ours, convention, data):
+    """Its metrics, the worst order among equal scores; weights for those that heed them."""
+    case = data.draw(cases(GRADED, weighted="NDCG" in theirs))
+
+    assert mean_of_lists(case, ours, convention) == pytest.approx(live.catboost(case, theirs), rel=1e-6, abs=1e-6)
