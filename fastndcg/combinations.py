@@ -11,6 +11,8 @@ HIGHEST_K_OF_BEST = 1 << 24  # ranks whose discounts are added up before any doc
 
 def check_combinations(metrics: tuple[Metric, ...], convention: Convention) -> None:
     """Refuse metrics that have no definition under the convention."""
+    if convention.ideal == "judged" and convention.ap_denominator != "k":
+        return
     for metric in with_default_cutoff(metrics, convention):
         if metric.k is None and metric.name == "AP" and convention.ap_denominator == "k":
             _refuse(

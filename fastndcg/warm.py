@@ -39,7 +39,7 @@ def warmup() -> Warmup:
     started = time.perf_counter()
     default = conventions["default"]
     metrics = tuple(Metric(record.name) for record in RECORDS)
-    gains = (Metric("DCG", gain="exp2"), Metric("DCG", gain=(0, 1, 2)), Metric("DCG", rel=2))
+    gains = (*(Metric("DCG", gain=gain) for gain in ("exp2", "binary", (0, 1, 2))), Metric("DCG", rel=2))
     for score_dtype in ("f4", "f8"):
         scores = np.array([1, 1], score_dtype)  # tied, so that the tie policies have something to do
         for label_dtype in sorted(set(LABEL_DTYPES.values())):
@@ -51,5 +51,7 @@ def warmup() -> Warmup:
         engine.run(ones, metrics[:1], default)
         for policy in CHOICES["ties"]:
             engine.run(rankings, metrics[:1], default.replace(ties=policy))
-    engine.run(rankings, metrics, default.replace(ap_denominator="n_hits"))
+    for record in RECORDS:
+        for field, choice, _ in record.variants:
+            engine.run(rankings, (Metric(record.name, 1),), default.replace(**{field: choice}))
     return Warmup(jit.cache_folder(rank.rank), time.perf_counter() - started)

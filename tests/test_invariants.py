@@ -16,6 +16,7 @@ from fastndcg.rankings import Rankings
 
 DEFAULT = fn.conventions["default"].replace(negative_labels="zero", nan_scores="last")
 ALL_METRICS = cases.all_metrics()
+AP_DENOMINATORS = [choice for choice in CHOICES["ap_denominator"] if choice != "k"]  # which needs one
 DEPTHS = pytest.mark.parametrize("deepest", [10, None])
 any_case = st.one_of(cases.cases(), cases.long_cases())
 tie_policies = st.sampled_from(cases.TIES)
@@ -48,7 +49,7 @@ def test_order_of_documents_changes_no_bit_of_an_average(deepest, case, data):
     assert values_of(permuted, metrics_for(case, deepest)).tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("denominator", CHOICES["ap_denominator"])
+@pytest.mark.parametrize("denominator", AP_DENOMINATORS)
 @cases.examples(25)
 @given(
     documents=st.lists(st.tuples(st.integers(0, 3), st.sampled_from([1.0, 1.0, 2.0])), min_size=1, max_size=5),
@@ -114,7 +115,7 @@ def test_monotone_transforms_of_scores_change_no_bit(deepest, transform, data, t
 
 
 @cases.examples(40)
-@given(case=any_case, ties=tie_policies, denominator=st.sampled_from(CHOICES["ap_denominator"]))
+@given(case=any_case, ties=tie_policies, denominator=st.sampled_from(AP_DENOMINATORS))
 def test_a_cutoff_below_the_last_rank_is_none(case, ties, denominator):
     """K ≥ n equals no k; for P and F where they divide by no more than the number retrieved."""
     convention = DEFAULT.replace(ties=ties, precision_denominator="min(k, n_retrieved)", ap_denominator=denominator)
@@ -176,18 +177,19 @@ def test_values_stay_in_their_range(case, data, ties):
     convention = data.draw(cases.conventions(case, ties)).replace(negative_labels="zero")
     gain = data.draw(st.sampled_from(["linear"] if case.kind == "huge" else ["linear", "exp2"]))
     for k in (None, data.draw(st.integers(1, 8))):
-        metrics = [fn.Metric(name, k) for name in CATALOG]
+        names = [name for name in CATALOG if k is not None or not cases.needs_cutoff(name, convention)]
+        metrics = [fn.Metric(name, k) for name in names]
         metrics = tuple(one(gain=gain) if "gain." in one.record.kernel else one for one in metrics)
 
-        values = dict(zip(CATALOG, values_of(case.rankings, metrics, convention).T, strict=True))
+        values = dict(zip(names, values_of(case.rankings, metrics, convention).T, strict=True))
 
         for metric in metrics:
             value = values[metric.name][~np.isnan(values[metric.name])]
             assert (value >= 0).all(), metric
             assert (value <= 1).all() or metric.record.range != "0 to 1", metric
-        assert (values["DCG"] <= values["IDCG"] * (1 + 1e-14)).all()
+        assert "IDCG" not in values or not (values["DCG"] > values["IDCG"] * (1 + 1e-14)).any()
         most = np.minimum(values["num_rel"], values["num_ret"])
-        assert (values["num_rel_ret"] <= most).all()
+        assert not (values["num_rel_ret"] > most).any()
 
 
 @pytest.mark.parametrize("k", [None, 1, 4, 10])
@@ -228,7 +230,7 @@ def test_best_is_above_average_is_above_worst(deepest, case):
     values = {ties: values_of(case.rankings, asked, DEFAULT.replace(ties=ties)) for ties in cases.TIES}
     best, worst = np.nan_to_num(values["best"]), np.nan_to_num(values["worst"])
 
-    for policy in ("average", "input", "id_descending", "id_ascending"):
+    for policy in set(cases.TIES) - {"best", "worst"}:
         between = np.nan_to_num(values[policy])
         assert (between <= best * (1 + 1e-14)).all(), policy
         assert (between >= worst * (1 - 1e-14)).all(), policy

@@ -253,6 +253,18 @@ def test_xgboost(name, parameters, ours, convention, labels, data):
     assert mean_of_lists(case, ours, convention) == pytest.approx(theirs, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.parametrize("place", [31, 32, 33, 39])
+def test_xgboost_counts_32_ranks_without_a_cutoff(place):
+    """One relevant document of forty is found at rank 32, and not below."""
+    labels = [int(rank == place) for rank in range(1, 41)]
+    case = Case([labels], [[float(-rank) for rank in range(40)]], [1.0], [[]])
+
+    for name, metric in (("ndcg", "nDCG"), ("map", "AP"), ("pre", "P")):
+        ours = mean_of_lists(case, metric, "xgboost")
+        assert ours == pytest.approx(live.xgboost(case, (name, {})), rel=1e-6, abs=1e-9)
+        assert (ours > 0) == (place <= 32)
+
+
 CATBOOST = [
     ("NDCG:top=3", "nDCG@3", "catboost"), ("NDCG", "nDCG", "catboost"),
     ("NDCG:top=3;type=Exp", "nDCG@3", "catboost(gain=exp2)"),

@@ -66,7 +66,7 @@ def test_lightgbm_prints_while_it_learns():
 
 @pytest.mark.parametrize(("exponential", "convention"), [(True, "xgboost"), (False, "xgboost(gain=linear)")])
 def test_xgboost_prints_while_it_learns(exponential, convention):
-    """Each round's ndcg without a cutoff, which means 32, and at four; the endings '-' too."""
+    """Each round's ndcg without a cutoff and at four, of both gains; the ending '-' too."""
     module = live.library("xgboost")
     train, test = part("rank.train"), part("rank.test")
     learned = module.DMatrix(train.features, train.labels, group=train.sizes)
