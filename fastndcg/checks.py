@@ -90,9 +90,9 @@ def gain_of(metric: Metric, convention: Convention) -> Value:
 
 
 def rel_of(metric: Metric, convention: Convention) -> float:
-    """The lowest label that is relevant: the metric's threshold, or what the convention says where that is 1."""
-    rel = float(metric.get("rel") or 1)
-    return LOWEST_RELEVANT[convention.relevant] if rel == 1 else rel
+    """The lowest label that is relevant: the metric's own threshold, or what the convention says."""
+    own: float | None = dict(metric.parameters).get("rel")  # type: ignore[assignment]
+    return LOWEST_RELEVANT[convention.relevant] if own is None else float(own)
 
 
 def gains_asked(metrics: tuple[Metric, ...], convention: Convention) -> frozenset[Value]:

@@ -41,15 +41,21 @@ def n_ideal_ranks(metrics: tuple[Metric, ...], convention: Convention) -> int:
     return max((metric.k or 0 for metric in metrics if metric.name in ("nDCG", "IDCG")), default=0)
 
 
-def denominator_of(metric: Metric, convention: Convention) -> Metric | None:
-    """The metric whose values are the denominators of a precision; None where they are all the same or do not count."""
-    if metric.name != "P" or convention.precision_mean == "macro":
-        return None
+def denominators_of(metrics: tuple[Metric, ...], convention: Convention) -> dict[int, Metric]:
+    """By the place of a precision, the metric whose values are what it divides by, where its mean needs them."""
+    if convention.precision_mean == "macro":
+        return {}
+    found = {place: _denominator(metric, convention) for place, metric in enumerate(metrics) if metric.name == "P"}
+    return {place: metric for place, metric in found.items() if metric is not None}
+
+
+def _denominator(precision: Metric, convention: Convention) -> Metric | None:
+    """None if all queries have the same."""
     if convention.precision_denominator == "min(k, n_relevant)":
-        return Metric("num_rel", metric.k, rel=metric.get("rel"))
-    if convention.precision_denominator == "k" and metric.k is not None:
+        return Metric("num_rel", precision.k, rel=precision.get("rel"))
+    if convention.precision_denominator == "k" and precision.k is not None:
         return None
-    return Metric("num_ret", metric.k)
+    return Metric("num_ret", precision.k)
 
 
 def _refuse(metric: Metric, choice: str, remedy: str, needed: str = "a cutoff") -> None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastndcg.combinations import denominator_of
+from fastndcg.combinations import denominators_of
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.arrays import ArrayTruth
 from fastndcg.inputs.prepare import prepare_truth, with_predictions
 from fastndcg.inputs.tables import Qrels
-from fastndcg.metric import Metric, Metrics, parse_metrics
+from fastndcg.metric import Metrics, parse_metrics
 from fastndcg.rankings import Array, Rankings
 from fastndcg.results import Results
 from fastndcg.threads import checked_threads
@@ -119,7 +119,7 @@ class Evaluator:
     array([1. , 0.5])
     """
 
-    __slots__ = ("_applied", "_asked", "_denominators", "_kept", "_threads", "_truth", "convention", "metrics")
+    __slots__ = ("_applied", "_denominators", "_kept", "_threads", "_truth", "convention", "metrics")
 
     def __init__(
         self,
@@ -136,8 +136,7 @@ class Evaluator:
         if threads is not None:
             checked_threads(threads)
         self.convention = parse_convention(convention)
-        self._denominators = [denominator_of(metric, self.convention) for metric in self.metrics]
-        self._asked = self.metrics + tuple(metric for metric in self._denominators if metric is not None)
+        self._denominators = denominators_of(self.metrics, self.convention)
         self._truth = prepare_truth(truth, offsets, groups, query_ids)
         self._applied = self.convention.for_labels_of(qrels=isinstance(self._truth, Qrels))
         self._threads = threads
@@ -163,30 +162,27 @@ class Evaluator:
         joined = with_predictions(self._truth, predictions, self.convention)
         values, n_tied = _engine()(
             joined.rankings,
-            self._asked,
+            self.metrics,
             self._applied,
             undefined=joined.unjudged_queries,
             threads=self._threads,
             kept=kept,
         )
-        values, value_weights = apart(values, self._denominators)
         return Results(
             values,
             self.metrics,
             joined.rankings.query_ids,
             self.convention,
-            value_weights=value_weights,
+            value_weights=self._value_weights(joined.rankings) if self._denominators else None,
             n_tied=n_tied,
             n_missing_in_run=joined.n_missing_in_run,
             n_missing_in_qrels=joined.n_missing_in_qrels,
         )
 
-
-def apart(values: Array, denominators: list[Metric | None]) -> tuple[Array, Array | None]:
-    """Metrics' values, and what each counts in its mean: 1, or the denominator that stands behind all of them."""
-    n_metrics = len(denominators)
-    if values.shape[1] == n_metrics:
-        return values, None
-    weights = np.ones((len(values), n_metrics))
-    weights[:, [denominator is not None for denominator in denominators]] = np.nan_to_num(values[:, n_metrics:])
-    return values[:, :n_metrics], weights
+    def _value_weights(self, rankings: Rankings) -> Array:
+        """What each value counts in its metric's mean: 1, or what a precision divides by."""
+        counting = self._applied.replace(no_relevant="defined", undefined="nan")
+        found, _ = _engine()(rankings, tuple(self._denominators.values()), counting, threads=self._threads)
+        weights = np.ones((rankings.n_queries, len(self.metrics)))
+        weights[:, list(self._denominators)] = found
+        return weights

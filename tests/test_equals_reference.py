@@ -167,6 +167,7 @@ def test_judgments_and_runs_equal_the_reference(in_run, in_qrels, qrels, run, da
         pool=data.draw(st.sampled_from(CHOICES["pool"])),
         negative_labels=data.draw(st.sampled_from(["zero", "removed"])),
         no_relevant=data.draw(st.sampled_from(CHOICES["no_relevant"])),
+        precision_mean=data.draw(st.sampled_from(CHOICES["precision_mean"])),
     )
     metrics = "nDCG@2,AP,P,P@3,num_ret,num_rel"
     try:

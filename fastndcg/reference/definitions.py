@@ -31,23 +31,22 @@ def asked_of(metric: Metric, convention: Convention) -> Asked:
     """A metric's parameters, with the convention's choices where it has none."""
     k = convention.default_k if metric.k is None and isinstance(convention.default_k, int) else metric.k
     beta = float(metric.get("beta") or 1)
-    is_relevant = relevance(metric.get("rel") or 1, convention)
+    is_relevant = relevance(metric, convention)
     return Asked(k, beta, is_relevant, gain_of(metric, convention), discount_of(convention), convention)
 
 
-def relevance(rel: float, convention: Convention) -> Callable[[float], bool]:
-    """Whether a label is relevant: what the convention says, or a threshold of the metric's own."""
-    if rel == 1 and convention.relevant == "above 0":
-        return lambda label: label > 0
-    if rel == 1 and convention.relevant == "above 0.5":
-        return lambda label: label > 0.5
-    return lambda label: label >= rel
+def relevance(metric: Metric, convention: Convention) -> Callable[[float], bool]:
+    """Whether a label is relevant: by a threshold of the metric's own, or what the convention says."""
+    if "rel" not in dict(metric.parameters) and convention.relevant != "at least 1":
+        border = {"above 0": 0, "above 0.5": 0.5}[convention.relevant]
+        return lambda label: label > border
+    return lambda label: label >= (metric.get("rel") or 1)
 
 
 def gain_of(metric: Metric, convention: Convention) -> Callable[[float], float]:
     """What a label gains."""
     chosen = metric.get("gain") or convention.gain
-    is_relevant = relevance(metric.get("rel") or 1, convention)
+    is_relevant = relevance(metric, convention)
 
     def gain(label: float) -> float:
         if label < (metric.get("rel") or -math.inf):
