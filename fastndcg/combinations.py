@@ -45,7 +45,8 @@ def denominators_of(metrics: tuple[Metric, ...], convention: Convention) -> dict
     """By the place of a precision, the metric whose values are what it divides by, where its mean needs them."""
     if convention.precision_mean == "macro":
         return {}
-    found = {place: _denominator(metric, convention) for place, metric in enumerate(metrics) if metric.name == "P"}
+    cut = enumerate(with_default_cutoff(metrics, convention))
+    found = {place: _denominator(metric, convention) for place, metric in cut if metric.name == "P"}
     return {place: metric for place, metric in found.items() if metric is not None}
 
 
