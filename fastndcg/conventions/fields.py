@@ -47,7 +47,7 @@ FIELDS: dict[str, Field] = {
     ),
     "relevant": Field(
         ("at least 1", "above 0", "above 0.5"),
-        "the labels that are relevant, where a metric has no threshold of its own",
+        "the labels that are relevant, where a metric's `rel` is left out",
     ),
     "default_k": Field(
         ("all",), "how many ranks count where a metric has no cutoff", as_count, " or a whole number of 1 or more"

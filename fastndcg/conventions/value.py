@@ -56,7 +56,7 @@ class Convention:
     pool : {'judged', 'retrieved'}
         Whether judged documents that were not retrieved count, as relevant and in the ideal order.
     relevant : {'at least 1', 'above 0', 'above 0.5'}
-        The labels that are relevant, where a metric has no threshold of its own; 1 is none, but for gains.
+        The labels that are relevant, where a metric's `rel` is left out.
     default_k : 'all' or int
         How many ranks count where a metric has no cutoff.
     ties : {'average', 'input', 'id_descending', 'id_ascending', 'best', 'worst', 'input_reversed'}
