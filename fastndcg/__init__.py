@@ -21,6 +21,8 @@ _PUBLIC = {
         "UnknownConventionError", "UnknownMetricError",
     ],
     "evaluate": ["Evaluator", "evaluate"],
+    "explain": ["explain"],
+    "explanation": ["Explanation"],
     "functions": [
         "average_precision", "dcg", "f_score", "ndcg", "precision", "r_precision", "recall", "reciprocal_rank",
         "success",

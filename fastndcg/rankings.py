@@ -142,6 +142,10 @@ class Rankings:
         """What messages call a query."""
         return f"query {query}" if self.query_ids is None else f"query {self.query_ids[query]!s}"
 
+    def document_name(self, name: str, place: int) -> str:
+        """What messages call the document at a place of the array `name`: its id, or where the user's array has it."""
+        return str(place) if self._place_of is None else self._place_of(name, place)
+
     def __repr__(self) -> str:
         return f"Rankings of {self.n_queries} queries, {self.n_documents} documents"
 
@@ -151,8 +155,7 @@ class Rankings:
         place = int(np.flatnonzero(offenders)[0])
         query = int(np.searchsorted(offsets, place, side="right")) - 1
         needs, _, remedy = rule.partition(": ")
-        shown = str(place) if self._place_of is None else self._place_of(name, place)
-        where = f"{name}[{shown}] ({self.query_name(query)}) is {values[place]!s}"
+        where = f"{name}[{self.document_name(name, place)}] ({self.query_name(query)}) is {values[place]!s}"
         raise InvalidInputError(f"`{name}` must {needs}, but {where}; {remedy}")
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from typing import Any
 
 import numpy as np
 
 from fastndcg.conventions import Convention
+from fastndcg.display import aligned, html_table
 from fastndcg.errors import InvalidInputError, InvalidTypeError, nearest, optional_import
 from fastndcg.metric import Metric
 from fastndcg.rankings import Array
@@ -172,35 +172,13 @@ class Results:
         return pyarrow.table(self._columns())
 
     def __str__(self) -> str:
-        rows = [[*row] for row in self._table()]
-        widths = [max(len(row[column]) for row in rows) for column in range(4)]
-        lines = (
-            "  ".join(
-                [
-                    row[0].ljust(widths[0]),
-                    *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True)),
-                ]
-            )
-            for row in rows
-        )
-        return "\n".join([*lines, *self._footer()])
+        return "\n".join([*aligned(self._table(), 1), *self._footer()])
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        head, *body = self._table()
-        cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-        rows = "".join(
-            "<tr>" + "".join(f"<td style='text-align:{'right' if i else 'left'}'>{html.escape(cell)}</td>"
-                             for i, cell in enumerate(row)) + "</tr>"
-            for row in body
-        )  # fmt: skip
-        notes = "<br>".join(html.escape(line) for line in self._footer())
-        return (
-            f"<table><thead><tr>{cells}</tr></thead><tbody>{rows}</tbody>"
-            f"<tfoot><tr><td colspan='4' style='text-align:left'>{notes}</td></tr></tfoot></table>"
-        )
+        return html_table(self._table(), 1, self._footer())
 
     def _table(self) -> list[tuple[str, str, str, str]]:
         body = [

@@ -21,12 +21,13 @@ from typing import Any, NamedTuple
 
 # each room may import from those before it, and from itself
 ROOMS = (
-    "errors", "texts",
+    "errors", "texts", "display",
     "kernels", "catalog", "conventions",
     "metric", "rankings", "combinations",
     "inputs", "results", "discounts", "cpus", "threads",
     "checks", "chunk", "arguments", "engine", "reference", "evaluate",
     "functions", "warm",
+    "explanation", "explain", "compat",
     "cli", "__main__",
 )  # fmt: skip
 NOT_FOR_REFERENCE = {"kernels", "discounts", "checks", "chunk", "arguments", "engine"}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastndcg import __version__
+from fastndcg.display import aligned
 from fastndcg.metric import Metric
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _run_table(reports: Sequence[Report]) -> Iterator[str]:
     for name, results in reports:
         means = (f"{mean:.4f}" for mean in results.means())
         rows.append([name, *means, str(len(results)), str(_n_undefined(results)), str(results.n_tied)])
-    yield from _aligned(rows, 1)
+    yield from (f"{line}\n" for line in aligned(rows, 1))
     yield f"convention {first.convention}; ties {first.convention.ties}\n"
     yield "undefined: queries for which a metric has no value\n"
     yield "tied: queries in which equal scores have different labels\n"
@@ -62,18 +63,7 @@ def _query_table(reports: Sequence[Report]) -> Iterator[str]:
     for name, results in reports:
         for query, values in zip(results.query_ids.tolist(), results.values.tolist(), strict=True):
             rows.append([*([name] if several else []), str(query), *(f"{value:.4f}" for value in values)])
-    yield from _aligned(rows, 1 + several)
-
-
-def _aligned(rows: Sequence[Sequence[str]], n_left: int) -> Iterator[str]:
-    """Columns of equal width, the first of them flush left, numbers flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (
-            cell.ljust(width) if place < n_left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join(cells).rstrip() + "\n"
+    yield from (f"{line}\n" for line in aligned(rows, 1 + several))
 
 
 def as_json(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[str]:

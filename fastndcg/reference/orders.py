@@ -18,11 +18,12 @@ ORDERS_LIMIT = 100_000
 
 
 class Document(NamedTuple):
-    """A document that a query ranks; `score` compares as the convention says."""
+    """A document that a query ranks; `score` compares as the convention says, `place` is where the rankings have it."""
 
     label: float
     score: tuple[bool, float]
     tie_key: int
+    place: int
 
 
 class Query(NamedTuple):
@@ -40,7 +41,7 @@ def query_of(rankings: Rankings, q: int, convention: Convention) -> Query:
         if is_ranked(rankings, d, convention):
             tie_key = 0 if rankings.tie_keys is None else int(rankings.tie_keys[d])
             score = score_of(rankings.scores[d], convention, rankings.are_ordinals)
-            documents.append(Document(label_of(rankings.labels[d], convention), score, tie_key))
+            documents.append(Document(label_of(rankings.labels[d], convention), score, tie_key, int(d)))
     judged = [document.label for document in documents]
     if rankings.pool is not None and convention.pool == "judged":
         labels, offsets = rankings.pool
@@ -80,8 +81,7 @@ def orders_of(query: Query, policy: str) -> list[list[float]]:
     groups = [[document.label for document in ordered(group, policy)] for group in query.tie_groups]
     if policy != "average":
         return [[label for group in groups for label in group]]
-    alike = math.prod(math.factorial(count) for group in groups for count in Counter(group).values())
-    number = math.prod(math.factorial(len(group)) for group in groups) // alike
+    number = number_of_orders(groups)
     if number > ORDERS_LIMIT:
         raise InvalidInputError(
             f"`reference` must have at most {ORDERS_LIMIT} orders of tied scores to go through, but {query.name} "
@@ -89,6 +89,12 @@ def orders_of(query: Query, policy: str) -> list[list[float]]:
         )
     every = itertools.product(*map(arrangements, groups))
     return [[label for group in arranged for label in group] for arranged in every]
+
+
+def number_of_orders(groups: list[list[float]]) -> int:
+    """How many different orders there are of the labels within tie groups."""
+    alike = math.prod(math.factorial(count) for group in groups for count in Counter(group).values())
+    return math.prod(math.factorial(len(group)) for group in groups) // alike
 
 
 def ordered(group: Sequence[Document], policy: str) -> Sequence[Document]:
