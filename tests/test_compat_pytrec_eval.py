@@ -1,0 +1,256 @@
+"""The drop-in for pytrec_eval: its own tests' cases, trec_eval's recorded outputs, and itself on random runs."""
+
+import math
+
+import cases
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from shared import shared, trec_output
+
+import fastndcg as fn
+from fastndcg.compat import pytrec_eval as ours
+
+theirs = pytest.importorskip("pytrec_eval", reason="pytrec_eval is absent: pip install pytrec_eval-terrier")
+
+QRELS = {"q1": {"d1": 0, "d2": 1, "d3": 0}, "q2": {"d2": 1, "d3": 1}}
+RUN = {"q1": {"d1": 1.0, "d2": 0.0, "d3": 1.5}, "q2": {}}
+MEASURES = [
+    "map", "map_cut", "map_cut_3", "ndcg", "ndcg_cut", "ndcg_cut.1,2,7", "P", "P_1", "recall", "recall_2", "recip_rank",
+    "Rprec", "success", "success_2", "set_P", "set_recall", "set_F", "num_ret", "num_rel", "num_rel_ret",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "query", "expected"),
+    [
+        (QRELS, RUN, "q1", 1 / math.log2(4)),
+        (QRELS, {"q1": {"d1": 1.0, "d2": 2.0, "d3": 1.5}, "q2": {}}, "q1", 1),
+        (QRELS, {"q1": {"d1": 4.0, "d2": 2.0, "d3": 1.5}, "q2": {}}, "q1", 1 / math.log2(3)),
+        (QRELS, {"q1": {"d1": 1.0, "d2": 2.0, "d3": 1.5}}, "q1", 1),
+        (
+            QRELS, {"q1": {}, "q2": {"d1": 1.0, "d2": 0.0, "d3": 1.5}}, "q2",
+            (1 / math.log2(2) + 1 / math.log2(4)) / (1 / math.log2(2) + 1 / math.log2(3)),
+        ),
+    ],
+)  # fmt: skip
+def test_ndcg(qrels, run, query, expected):
+    """The values that pytrec_eval's own tests expect, twice from the same evaluator."""
+    evaluator = ours.RelevanceEvaluator(qrels | {"q10": {}}, {"map", "ndcg"})
+    for _ in range(2):
+        assert evaluator.evaluate(run)[query]["ndcg"] == pytest.approx(expected, rel=1e-15)
+
+
+def test_judged_documents_only():
+    """Unjudged documents are taken out, and a query without judgments is not evaluated."""
+    evaluator = ours.RelevanceEvaluator(QRELS | {"q10": {}}, {"map", "ndcg"}, judged_docs_only_flag=True)
+    ranked = {"d1": 1.0, "d2": 0.0, "d3": 1.5}
+    result = evaluator.evaluate({"q1": {}, "q2": ranked, "q10": {"d1": 1.0}})
+    assert result["q2"]["ndcg"] == 1
+    assert list(result) == ["q1", "q2"]
+
+
+def test_cutoffs():
+    """Every cutoff of a measure, also from an evaluator that is used again."""
+    evaluator = ours.RelevanceEvaluator(QRELS, {"ndcg_cut.1,2,3,1000"})
+    for _ in range(2):
+        assert evaluator.evaluate(RUN)["q1"] == {
+            "ndcg_cut_1": 0, "ndcg_cut_2": 0, "ndcg_cut_3": 0.5, "ndcg_cut_1000": 0.5,
+        }  # fmt: skip
+
+
+def test_nothing():
+    """No run, no measures, no judgments, in every combination."""
+    for qrels in (QRELS, {}):
+        for measures in ({"map", "ndcg"}, set(), {}):
+            for run in (RUN, {}):
+                expected = theirs.RelevanceEvaluator(qrels, measures).evaluate(run)
+                assert ours.RelevanceEvaluator(qrels, measures).evaluate(run) == expected
+
+
+def test_measures_with_arguments():
+    """Dots and underlines, repeated cutoffs, and default ones."""
+    asked = ["ndcg_cut", "ndcg_cut.1,4", "ndcg_cut_20,4", "ndcg_cut_15", "recall.1000", "P"]
+    expected = {f"P_{k}" for k in ours.CUTOFFS} | {f"ndcg_cut_{k}" for k in (1, 4, 15, 20)} | {"recall_1000"}
+    assert set(ours.RelevanceEvaluator(QRELS, asked).evaluate(RUN)["q1"]) == expected
+    names = theirs.RelevanceEvaluator(QRELS, asked).evaluate(RUN)["q1"]
+    assert set(names) == expected
+
+
+@pytest.mark.parametrize("nickname", ["official", "set", "all_trec"])
+def test_nicknames(nickname):
+    """They stand for the same measures; those that the catalogue lacks are refused by name."""
+    assert ours.supported_nicknames[nickname] == theirs.supported_nicknames[nickname]
+    lacking = theirs.supported_nicknames[nickname] - ours.supported_measures
+    if lacking:
+        with pytest.raises(ValueError, match="unsupported measure") as refused:
+            ours.RelevanceEvaluator(QRELS, {nickname})
+        assert refused.value.args[0].removeprefix("unsupported measure ").partition(":")[0] in lacking
+    else:
+        expected = theirs.RelevanceEvaluator(QRELS, {nickname}).evaluate(RUN)
+        assert ours.RelevanceEvaluator(QRELS, {nickname}).evaluate(RUN) == pytest.approx(expected)
+
+
+def test_every_measure_of_ours_is_one_of_theirs():
+    """Measures that both have go by the same names."""
+    assert ours.supported_measures - {"dcg", "ideal_dcg"} < theirs.supported_measures
+
+
+LABELS = {"graded": st.integers(-1, 3), "beyond bytes": st.sampled_from([0, 1, 300, -2])}
+SCORES = st.sampled_from([0, 1, 2, 1.0 + 1e-9, -0.5, 3e38, 1e300, -math.inf]) | st.floats(-5, 5)
+
+
+@st.composite
+def dicts(draw):
+    """Judgments and a run, in any order, with ties, unjudged and unretrieved documents, queries on one side only."""
+    ids = st.sampled_from(["d1", "d10", "d9", "D", "é", "z", "𝒹"])
+    labels = LABELS[draw(st.sampled_from(list(LABELS)))]
+    queries = st.sampled_from(["q1", "q2", "q3"])
+    qrels = draw(st.dictionaries(queries, st.dictionaries(ids, labels, max_size=6), max_size=3))
+    qrels = {query: row for query, row in qrels.items() if max(row.values(), default=0) >= 0}  # or theirs crashes
+    return qrels, draw(st.dictionaries(queries, st.dictionaries(ids, SCORES, max_size=7), max_size=3))
+
+
+@given(data=dicts(), level=st.integers(1, 3), judged_only=st.booleans())
+@cases.examples(300)
+def test_is_the_library(data, level, judged_only):
+    """Every measure that both have, at every relevance level, with and without unjudged documents."""
+    qrels, run = data
+    options = {"relevance_level": level, "judged_docs_only_flag": judged_only}
+    expected = theirs.RelevanceEvaluator(qrels, MEASURES, **options).evaluate(run)
+    result = ours.RelevanceEvaluator(qrels, MEASURES, **options).evaluate(run)
+    assert list(result) == list(expected)
+    for query, row in expected.items():
+        assert result[query] == pytest.approx(row, rel=1e-12, abs=1e-15)
+
+
+@given(data=dicts())
+@cases.examples(60)
+def test_is_evaluate(data):
+    """Dicts that are looked up give the values of tables that are joined."""
+    qrels, run = data
+    run = {query: row for query, row in run.items() if row and qrels.get(query)}
+    if run:
+        result = ours.RelevanceEvaluator(qrels, ["map", "ndcg_cut_2"]).evaluate(run)
+        joined = fn.evaluate(qrels, run, "map,ndcg@2", convention="trec_eval_9")
+        for query, row in zip(joined.query_ids, joined.values, strict=True):
+            assert list(result[query].values()) == row.tolist()
+
+
+@pytest.mark.parametrize(("beta", "name"), [(2, "set_F_2"), (0.25, "set_F.0.25")])
+def test_set_f_takes_beta_squared(beta, name):
+    """trec_eval's parameter of set_F is not squared."""
+    run = {"q1": {"d2": 2.0, "d1": 1.0, "d3": 0.5}}
+    value = ours.RelevanceEvaluator(QRELS, [name]).evaluate(run)["q1"]["set_F"]
+    assert value == pytest.approx((1 + beta) * (1 / 3) * 1 / (beta * (1 / 3) + 1), rel=1e-15)
+    assert value == pytest.approx(theirs.RelevanceEvaluator(QRELS, [name]).evaluate(run)["q1"]["set_F"])
+
+
+@pytest.mark.parametrize(
+    ("qrels_name", "output", "level"), [("qrels.test", "out.test", 1), ("qrels.rel_level", "out.test.aql", 2)]
+)
+def test_trec_eval_own_test(qrels_name, output, level):
+    """pytrec_eval's test on trec_eval's test files: judgments and a run parsed, aggregates as printed."""
+    folder = shared("data", "trec_eval-test", "v9.0.8")
+    with (folder / qrels_name).open(encoding="utf-8") as lines:
+        qrels = ours.parse_qrel(lines)
+    with (folder / "results.test").open(encoding="utf-8") as lines:
+        run = ours.parse_run(lines)
+    printed = trec_output(folder / output)["all"]
+    names = [name for name in printed if fits(name)]
+    assert len(names) > 10
+    evaluator = ours.RelevanceEvaluator(qrels, names, relevance_level=level)
+    result = evaluator.evaluate(run)
+    for name in names:
+        value = ours.compute_aggregated_measure(name, [row[name] for row in result.values()])
+        assert value == pytest.approx(float(printed[name]), abs=5e-5)
+        assert evaluator.aggregate(run)[name] == value
+
+
+def fits(name):
+    """Whether ours has a measure."""
+    try:
+        ours.RelevanceEvaluator({}, [name])
+    except ValueError:
+        return False
+    return True
+
+
+def test_aggregates():
+    """Sums of counts, geometric means of logarithms, means of the rest."""
+    for measure, values in (("num_ret", [1, 2]), ("gm_map", [-1.0, -2.0]), ("map", [0.2, 0.4])):
+        assert ours.compute_aggregated_measure(measure, values) == theirs.compute_aggregated_measure(measure, values)
+
+
+def test_parsing():
+    """Lines as dicts; a repeated document is an assertion error, a wrong line a value error, as there."""
+    run, qrels = ["q Q0 d 1 0.5 x", "q Q0 e 2 -1e3 x\n"], ["q 0 d 1", "r 0 d -1"]
+    assert ours.parse_run(run) == theirs.parse_run(run) == {"q": {"d": 0.5, "e": -1000.0}}
+    assert ours.parse_qrel(qrels) == theirs.parse_qrel(qrels) == {"q": {"d": 1}, "r": {"d": -1}}
+    for place in (ours, theirs):
+        with pytest.raises(AssertionError):
+            place.parse_run([run[0], run[0]])
+        with pytest.raises(AssertionError):
+            place.parse_qrel([qrels[0], qrels[0]])
+        with pytest.raises(ValueError, match="unpack"):
+            place.parse_run(["q Q0 d 1 0.5"])
+        with pytest.raises(ValueError, match="invalid literal"):
+            place.parse_qrel(["q 0 d 1.5"])
+    with pytest.raises(fn.InvalidInputError, match="document must stand once in a query, but 'd' of 'q' is repeated"):
+        ours.parse_run([run[0], run[0]])
+
+
+MISUSES = {
+    "an unknown measure": ((QRELS, {"nope"}), {}, RUN, ValueError),
+    "a measure that is no text": ((QRELS, [5]), {}, RUN, TypeError),
+    "a level of 0": ((QRELS, {"map"}), {"relevance_level": 0}, RUN, TypeError),
+    "a level that is a text": ((QRELS, {"map"}), {"relevance_level": "2"}, RUN, TypeError),
+    "a flag that is a text": ((QRELS, {"map"}), {"judged_docs_only_flag": "x"}, RUN, TypeError),
+    "judgments that are no dict of dicts": (({"q": [1]}, {"map"}), {}, RUN, TypeError),
+    "labels that are floats": (({"q": {"a": 1.0}}, {"map"}), {}, RUN, TypeError),
+    "labels of NumPy": (({"q": {"a": np.int64(1)}}, {"map"}), {}, RUN, TypeError),
+    "query ids that are numbers": (({1: {"a": 1}}, {"map"}), {}, RUN, TypeError),
+    "document ids that are numbers": (({"q": {1: 1}}, {"map"}), {}, RUN, TypeError),
+    "a run that is a list": ((QRELS, {"map"}), {}, [1], TypeError),
+    "scores that are texts": ((QRELS, {"map"}), {}, {"q1": {"d1": "x"}}, TypeError),
+    "scores that are None": ((QRELS, {"map"}), {}, {"q1": {"d1": None}}, TypeError),
+    "scores of NumPy's float32": ((QRELS, {"map"}), {}, {"q1": {"d1": np.float32(1)}}, TypeError),
+    "a run's document ids that are numbers": ((QRELS, {"map"}), {}, {"q1": {1: 0.5}}, TypeError),
+    "a run's query ids that are numbers": ((QRELS, {"map"}), {}, {1: {"d1": 0.5}}, TypeError),
+    "rows that are numbers": ((QRELS, {"map"}), {}, {"q1": 5}, TypeError),
+}
+
+
+@pytest.mark.parametrize("case", MISUSES)
+def test_misuse(case):
+    """The same type of exception for the same misuse."""
+    arguments, options, run, kind = MISUSES[case]
+    for place in (theirs, ours):
+        with pytest.raises(kind):
+            place.RelevanceEvaluator(*arguments, **options).evaluate(run)
+
+
+def test_what_breaks_the_original():
+    """A cutoff of 0 stops the process there, huge numbers raise a SystemError, NaN is ranked anywhere."""
+    with pytest.raises(fn.InvalidInputError, match="`k` of P must be 1 or more"):
+        ours.RelevanceEvaluator(QRELS, {"P_0"})
+    with pytest.raises(fn.InvalidTypeError, match="scores must be Python's floats or whole numbers within float64"):
+        ours.RelevanceEvaluator(QRELS, {"map"}).evaluate({"q1": {"d1": 10**400}})
+    with pytest.raises(fn.InvalidInputError, match=r"`scores` must not be NaN, but scores\[d2\] \(query q1\) is nan"):
+        ours.RelevanceEvaluator(QRELS, {"map"}).evaluate({"q1": {"d1": 1.0, "d2": math.nan}})
+
+
+def test_scores_that_the_original_takes():
+    """NumPy's float64, whole numbers and bools are Python's numbers."""
+    evaluators = [place.RelevanceEvaluator(QRELS, {"ndcg"}) for place in (ours, theirs)]
+    for run in ({"d1": np.float64(1), "d2": 2}, {"d1": True, "d2": 0.5}, {"d1": -math.inf, "d2": 1 << 70}):
+        assert evaluators[0].evaluate({"q1": run}) == evaluators[1].evaluate({"q1": run})
+
+
+def test_judgments_are_copied():
+    """What happens to the dict later does not change the evaluator."""
+    qrels = {"q1": {"d1": 1}}
+    evaluator = ours.RelevanceEvaluator(qrels, {"ndcg"})
+    qrels["q1"]["d2"] = 1
+    assert evaluator.evaluate({"q1": {"d1": 0.5, "d2": 0.6}})["q1"]["ndcg"] == 1 / math.log2(3)
