@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from fastndcg import reference
+import numpy as np
+
 from fastndcg.checks import has_gain
+from fastndcg.combinations import with_default_cutoff
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import FastndcgError, InvalidInputError, nearest
 from fastndcg.evaluate import evaluate
@@ -20,6 +22,9 @@ from fastndcg.inputs.prepare import Truth, prepare_truth, with_predictions
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings import Rankings
+from fastndcg.reference import expectation, settle_undefined
+from fastndcg.reference.definitions import Asked, asked_of
+from fastndcg.reference.orders import Query, has_place, number_of_orders, ordered, orders_of, query_of
 
 MOST_WORK = 50_000_000  # documents looked at: about a second
 ADDITIVE = ("CG", "DCG", "nDCG", "P", "R", "num_rel_ret")  # what a document adds depends on its own rank alone
@@ -87,21 +92,25 @@ class _Case(NamedTuple):
     convention: Convention
     applied: Convention
     rankings: Rankings
-    query: reference.Query
+    query: Query
     is_judged: bool
 
     def values(self, *metrics: Metric) -> list[float]:
         """What `evaluate` says, NaN where a metric has no value."""
-        if not self.is_judged:
-            return [math.nan] * len(metrics)
-        result = evaluate(self.rankings, metrics=metrics, convention=self.applied.replace(undefined="nan"))
-        return [float(result[metric][0]) for metric in metrics]
+        return self._under(self.applied.replace(undefined="nan", undefined_ap="as undefined"), *metrics)
 
     def value(self) -> float:
         """What `evaluate` says, with the convention's choice where the metric has no value; NaN where that raises."""
-        value = self.values(self.metric)[0]
-        choice = self.applied.undefined
-        return float(choice) if math.isnan(value) and isinstance(choice, int) else value
+        raising = [field for field in ("undefined", "undefined_ap") if getattr(self.applied, field) == "raise"]
+        return self._under(self.applied.replace(**dict.fromkeys(raising, "nan")), self.metric)[0]
+
+    def _under(self, convention: Convention, *metrics: Metric) -> list[float]:
+        if self.is_judged:
+            result = evaluate(self.rankings, metrics=metrics, convention=convention)
+            return [float(result[metric][0]) for metric in metrics]
+        undefined = np.full((1, len(metrics)), np.nan)
+        settle_undefined(undefined, metrics, self.rankings, convention)
+        return [float(value) for value in undefined[0]]
 
 
 def _case(prepared: Truth, predictions: Any, metric: Metric, query: Any, convention: Convention) -> _Case:
@@ -110,7 +119,8 @@ def _case(prepared: Truth, predictions: Any, metric: Metric, query: Any, convent
     q = _number_of(joined.rankings, query)
     one = _only(joined.rankings, q)
     is_judged = joined.unjudged_queries is None or not joined.unjudged_queries[q]
-    return _Case(metric, convention, applied, one, reference.query_of(one, 0, applied), is_judged)
+    (metric,) = with_default_cutoff((metric,), applied)
+    return _Case(metric, convention, applied, one, query_of(one, 0, applied), is_judged)
 
 
 def _number_of(rankings: Rankings, query: Any) -> int:
@@ -159,7 +169,7 @@ def _explained(case: _Case) -> Explanation:
 
 def _ranking(case: _Case) -> Iterator[Ranked]:
     """The documents in rank order; those that tie as the policy orders them, or together where it averages."""
-    asked, rankings = reference.asked_of(case.metric, case.applied), case.rankings
+    asked, rankings = asked_of(case.metric, case.applied), case.rankings
     adds = _contributions(case)
     policy = case.applied.ties
     above = n_ties = 0
@@ -167,7 +177,7 @@ def _ranking(case: _Case) -> Iterator[Ranked]:
         is_tied = len(group) > 1
         n_ties += is_tied
         together = range(above + 1, above + len(group) + 1)
-        for rank, one in zip(together, reference.ordered(group, policy), strict=True):
+        for rank, one in zip(together, ordered(group, policy), strict=True):
             ranks = together if policy == "average" else range(rank, rank + 1)
             is_judged = rankings.judged is None or bool(rankings.judged[one.place])
             yield Ranked(
@@ -184,7 +194,7 @@ def _ranking(case: _Case) -> Iterator[Ranked]:
         above += len(group)
 
 
-def _discount(metric: Metric, asked: reference.Asked, ranks: range) -> float:
+def _discount(metric: Metric, asked: Asked, ranks: range) -> float:
     """The mean discount over some ranks, 0 beyond the cutoff; CG counts every rank alike."""
     counted = [rank for rank in ranks if asked.k is None or rank <= asked.k]
     return math.fsum(1.0 if metric.name == "CG" else asked.discount(rank) for rank in counted) / len(ranks)
@@ -192,30 +202,28 @@ def _discount(metric: Metric, asked: reference.Asked, ranks: range) -> float:
 
 def _ideal(case: _Case) -> Iterator[Ideal]:
     """The judged documents in the best order, and what each adds there."""
-    asked = reference.asked_of(case.metric, case.applied)
-    judged = case.query.judged
-    places = [one.place for group in case.query.tie_groups for one in group]
-    if case.rankings.pool is not None:
-        name, places = "pool", list(range(len(judged)))
-    else:
-        name, places = "labels", sorted(places)
-    documents = list(zip(places, judged, strict=True))
+    asked, rankings = asked_of(case.metric, case.applied), case.rankings
+    name, places = "labels", sorted(one.place for group in case.query.tie_groups for one in group)
+    if rankings.pool is not None and case.applied.pool == "judged":
+        name = "pool"
+        places = [place for place, label in enumerate(rankings.pool[0]) if has_place(label, case.applied)]
+    documents = list(zip(places, case.query.judged, strict=True))
     documents.sort(key=lambda one: asked.gain(one[1]) if has_gain(case.metric) else one[1], reverse=True)
     labels = [label for _, label in documents]
     adds = _added(case, labels) if _work([[label] for label in labels]) <= MOST_WORK else [None] * len(labels)
     for (place, label), added in zip(documents, adds, strict=True):
         gain = asked.gain(label) if has_gain(case.metric) else None
-        yield Ideal(case.rankings.document_name(name, place), label, gain, added)
+        yield Ideal(rankings.document_name(name, place), label, gain, added)
 
 
 def _contributions(case: _Case) -> dict[int, float] | None:
     """What each document adds, by its place; the mean where tied orders are averaged; None if they are too many."""
     groups, policy = case.query.tie_groups, case.applied.ties
     if policy != "average":
-        groups = [[one] for group in groups for one in reference.ordered(group, policy)]
+        groups = [[one] for group in groups for one in ordered(group, policy)]
     labels = [[one.label for one in group] for group in groups]
     if _work(labels) <= MOST_WORK:
-        orders = reference.orders_of(case.query._replace(tie_groups=groups), "average")
+        orders = orders_of(case.query._replace(tie_groups=groups), "average")
         shares = _mean_shares(case, labels, orders)
     elif case.metric.name in ADDITIVE:
         shares = _shares_alone(case, labels)
@@ -227,7 +235,7 @@ def _contributions(case: _Case) -> dict[int, float] | None:
 def _work(labels: list[list[float]]) -> int:
     """About how many documents are looked at to find what each of them adds in every order of the groups' labels."""
     n_hits = sum(label != 0 for group in labels for label in group)
-    return reference.number_of_orders(labels) * n_hits**2 * sum(map(len, labels))
+    return number_of_orders(labels) * n_hits**2 * sum(map(len, labels))
 
 
 def _mean_shares(case: _Case, labels: list[list[float]], orders: list[list[float]]) -> dict[tuple[int, float], float]:
@@ -272,7 +280,7 @@ def _added(case: _Case, labels: list[float]) -> list[float]:
 
 def _one_value(case: _Case, labels: list[float]) -> float:
     """The reference's value of one order, 0 where there is none."""
-    value = reference.expectation(case.metric, [labels], case.query.judged, case.applied)
+    value = expectation(case.metric, [labels], case.query.judged, case.applied)
     return 0.0 if math.isnan(value) else value
 
 
@@ -292,7 +300,7 @@ def _arithmetic(case: _Case, ranking: tuple[Ranked, ...], ideal: tuple[Ideal, ..
 
 
 def _gain_sums(case: _Case, ranking: tuple[Ranked, ...], ideal: tuple[Ideal, ...]) -> Iterator[str]:
-    metric, asked = case.metric, reference.asked_of(case.metric, case.applied)
+    metric, asked = case.metric, asked_of(case.metric, case.applied)
     cg, dcg, idcg = (Metric(name, metric.k, **dict(metric.parameters)) for name in ("CG", "DCG", "IDCG"))
     plain, reached, best = case.values(cg, dcg, idcg)
     terms = [(one.gain, one.discount) for one in ranking]
@@ -301,7 +309,10 @@ def _gain_sums(case: _Case, ranking: tuple[Ranked, ...], ideal: tuple[Ideal, ...
     if metric.name in ("DCG", "nDCG"):
         yield f"{dcg} = {_products(terms)}{number(reached)}"
     if metric.name in ("IDCG", "nDCG"):
-        products = _products((one.gain, asked.discount(r)) for r, one in enumerate(ideal[: metric.k], 1))
+        gains = [one.gain for one in ideal[: metric.k]]
+        if case.applied.ideal == "k best" and metric.k is not None:
+            gains = gains[:1] * metric.k
+        products = _products((gain, asked.discount(r)) for r, gain in enumerate(gains, 1))
         yield f"{idcg} = {products}{number(best)}"
     if metric.name == "nDCG" and best:
         yield f"{metric} = {dcg} / {idcg} = {number(reached)} / {number(best)} = {number(reached / best)}"

@@ -93,7 +93,7 @@ class RelevanceEvaluator:
         self._metrics = metrics_of(measures, relevance_level)
         self._qrels = DictQrels(query_relevance)
         _check_labels(query_relevance)
-        choices = {"unjudged": "removed"} if judged_docs_only_flag else {}
+        choices = {"unjudged": "removed", "negative_labels": "removed"} if judged_docs_only_flag else {}
         self._convention = conventions["trec_eval_9"].replace(**choices)
 
     def evaluate(self, scores: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
@@ -173,10 +173,8 @@ def metrics_of(measures: Iterable[str], relevance_level: int) -> dict[str, Metri
         for text in sorted(supported_nicknames.get(measure, {measure})):
             name, given = _split(text)
             arguments[name].update(given)
-    found = {}
-    for name, given in arguments.items():
-        found.update((text, _at_level(metric, relevance_level)) for text, metric in _read(name, given))
-    return dict(sorted(found.items()))
+    found = (pair for name in sorted(arguments) for pair in _read(name, arguments[name]))
+    return {text: _at_level(metric, relevance_level) for text, metric in found}
 
 
 def _split(text: str) -> tuple[str, list[str]]:
