@@ -17,14 +17,14 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
-from fastndcg import engine
 from fastndcg.catalog import RECORDS
+from fastndcg.compat.lookups import values_of
+from fastndcg.compat.tables import read_lines
 from fastndcg.conventions import conventions
-from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError
+from fastndcg.errors import InvalidTypeError, UnknownMetricError
 from fastndcg.inputs.dicts import DictQrels
 from fastndcg.metric import Metric
 from fastndcg.rankings import Array
@@ -53,10 +53,6 @@ supported_nicknames = {
         "set_relative_P", "set_recall", "set_map", "set_F", "relstring",
     },
 }  # fmt: skip
-
-
-class RepeatedDocumentError(InvalidInputError, AssertionError):
-    """A document stands twice in a query of a file."""
 
 
 class RelevanceEvaluator:
@@ -122,14 +118,8 @@ class RelevanceEvaluator:
     def _values(self, scores: dict[str, dict[str, float]]) -> tuple[list[str], Array]:
         if not scores:
             return [], np.empty((0, len(self._metrics)))
-        queries, _, rankings = found = self._qrels.judged(scores)
-        if not queries or not self._metrics:
-            return queries, np.empty((len(queries), len(self._metrics)))
-        asked = tuple(dict.fromkeys(self._metrics.values()))
-        values, n_tied = engine.run(rankings, asked, self._convention.replace(ties="average"))
-        if n_tied:  # only then do ids matter
-            values, _ = engine.run(found.with_tie_keys(), asked, self._convention)
-        return queries, values[:, [asked.index(metric) for metric in self._metrics.values()]]
+        judged = self._qrels.judged(scores)
+        return judged.queries, values_of(judged, list(self._metrics.values()), self._convention)
 
 
 def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
@@ -148,20 +138,12 @@ def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
 
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
     """Read the lines of a run, "query Q0 document rank score name", as {query: {document: score}}."""
-    run: defaultdict[str, dict[str, float]] = defaultdict(dict)
-    for line in f_run:
-        query, _, document, _, score, _ = line.split()
-        _enter(run[query], query, document, float(score))
-    return run
+    return read_lines(f_run, float)[0]
 
 
 def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
     """Read the lines of judgments, "query 0 document label", as {query: {document: label}}."""
-    qrels: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for line in f_qrel:
-        query, _, document, label = line.split()
-        _enter(qrels[query], query, document, int(label))
-    return qrels
+    return read_lines(f_qrel, int)[0]
 
 
 def metrics_of(measures: Iterable[str], relevance_level: int) -> dict[str, Metric]:
@@ -212,9 +194,3 @@ def _check_labels(qrels: dict[str, dict[str, int]]) -> None:
                     f"labels must be whole numbers, but that of document {document!r} of query {query!r} is "
                     f"{row[document]!r}; use int()"
                 )
-
-
-def _enter(row: dict[str, Any], query: str, document: str, value: float) -> None:
-    if document in row:
-        raise RepeatedDocumentError(f"a document must stand once in a query, but {document!r} of {query!r} is repeated")
-    row[document] = value

@@ -1,0 +1,220 @@
+"""
+ir_measures: a provider that computes its measures, here and in PyTerrier, which asks ir_measures.
+
+`register` puts it before the others in ir_measures' default pipeline: `ir_measures.calc_aggregate`, `iter_calc`, `calc`
+and `evaluator` then use it for every measure that the catalogue has, and the other providers for the rest. Values are
+those of the default provider, pytrec_eval, for all measures alike: the one tie rule for RR and RR@10, all digits of
+nDCG(dcg='exp-log2'), and beta² in SetF(beta=…), as in F-beta's definition. All else is ir_measures' own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.compat.lookups import values_of
+from fastndcg.conventions import Convention, conventions
+from fastndcg.errors import InvalidInputError, UnknownMetricError, optional_import
+from fastndcg.inputs.dicts import DictQrels
+from fastndcg.metric import Metric
+
+NAMES = {
+    "AP": "AP", "nDCG": "nDCG", "NumRel": "num_rel", "P": "P", "R": "R", "RR": "RR", "Rprec": "Rprec", "SetF": "F",
+    "SetP": "P", "SetR": "R", "Success": "Success",
+}  # fmt: skip
+
+
+def register() -> Provider:
+    """
+    Let ir_measures compute by fastndcg what fastndcg has, until `unregister`; once is enough.
+
+    Returns
+    -------
+    Provider
+        What `ir_measures.providers.registry["fastndcg"]` holds from now on.
+
+    Raises
+    ------
+    MissingPackageError
+        If ir_measures is not installed.
+    """
+    library = _library()
+    known: Provider | None = library.providers.registry.get(Provider.NAME)
+    if known is None:
+        known = library.providers.register(Provider())
+        library.DefaultPipeline.providers.insert(0, known)
+    return known
+
+
+def unregister() -> None:
+    """Leave the measures to the other providers again."""
+    library = _library()
+    known = library.providers.registry.pop(Provider.NAME, None)
+    if known is not None:
+        library.DefaultPipeline.providers.remove(known)
+
+
+class Provider:
+    """What ir_measures calls a provider."""
+
+    NAME = "fastndcg"
+
+    def supports(self, measure: Any) -> bool:
+        """Whether the catalogue has a measure with these parameters."""
+        measure.validate_params()
+        try:
+            metric_of(measure)
+        except InvalidInputError:
+            return False
+        return True
+
+    def is_available(self) -> bool:
+        """Always."""
+        return True
+
+    def install_instructions(self) -> str:
+        """How to install it."""
+        return "pip install fastndcg"
+
+    def run_inputs(self, measures: Iterable[Any]) -> list[str]:
+        """The columns that a run must have."""
+        return ["query_id", "doc_id", "score"]
+
+    def qrel_inputs(self, measures: Iterable[Any]) -> list[str]:
+        """The columns that judgments must have."""
+        return ["query_id", "doc_id", "relevance"]
+
+    def evaluator(self, measures: Iterable[Any], qrels: Any) -> Evaluator:
+        """Prepare judgments for many runs."""
+        return Evaluator(measures, qrels)
+
+    def iter_calc(self, measures: Iterable[Any], qrels: Any, run: Any) -> Iterator[Any]:
+        """Each measure of each query."""
+        return self.evaluator(measures, qrels).iter_calc(run)
+
+    def calc_aggregate(self, measures: Iterable[Any], qrels: Any, run: Any) -> dict[Any, float]:
+        """Each measure over all queries."""
+        return self.evaluator(measures, qrels).calc_aggregate(run)
+
+    def calc(self, measures: Iterable[Any], qrels: Any, run: Any) -> Any:
+        """Both."""
+        return self.evaluator(measures, qrels).calc(run)
+
+
+class Evaluator:
+    """Judgments and measures, ready for many runs; queries that a run lacks have the measures' default."""
+
+    def __init__(self, measures: Iterable[Any], qrels: Any) -> None:
+        self._library = _library()
+        self.measures = list(dict.fromkeys(measures))
+        given = self._library.util.QrelsConverter(qrels).as_dict_of_dict()
+        self.qrel_qids = set(given)
+        parts: dict[tuple[Any, Convention], _Part] = {}
+        for measure in self.measures:
+            gains = measure["gains"] if measure.NAME == "nDCG" else None
+            key = tuple(gains.items()) if isinstance(gains, dict) else None
+            convention = convention_of(measure)
+            if (key, convention) not in parts:
+                shared = next((part.qrels for (other, _), part in parts.items() if other == key), None)
+                parts[key, convention] = _Part([], [], shared or DictQrels(_with_gains(given, key)), convention)
+            parts[key, convention].measures.append(measure)
+            parts[key, convention].metrics.append(metric_of(measure))
+        self._parts = list(parts.values())
+
+    def iter_calc(self, run: Any) -> Iterator[Any]:
+        """Each measure of each query: those of the run, then those that it lacks."""
+        metric = self._library.Metric
+        evaluated: set[str] = set()
+        for queries, measures, columns in self._columns(run):
+            evaluated.update(queries)
+            for query, *values in zip(queries, *columns, strict=True):
+                for measure, value in zip(measures, values, strict=True):
+                    yield metric(query_id=query, measure=measure, value=value)
+        for query in sorted(self.qrel_qids - evaluated):
+            for measure in self.measures:
+                yield metric(query_id=query, measure=measure, value=measure.DEFAULT)
+
+    def calc_aggregate(self, run: Any) -> dict[Any, float]:
+        """Each measure over all queries that have judgments: counts summed, the rest averaged."""
+        return self._aggregated(self._columns(run))
+
+    def calc(self, run: Any) -> Any:
+        """Both, as ir_measures' CalcResults."""
+        rows = self._library.util.RunConverter(run).as_dict_of_dict()
+        return self._library.CalcResults(self.calc_aggregate(rows), list(self.iter_calc(rows)))
+
+    def _columns(self, run: Any) -> list[tuple[list[str], list[Any], list[list[float]]]]:
+        """Queries, measures, and one column of values a measure, for each part."""
+        rows = self._library.util.RunConverter(run).as_dict_of_dict()
+        found = {id(part.qrels): part.qrels for part in self._parts}
+        judged = {key: qrels.judged(rows) for key, qrels in found.items()}
+        return [
+            (judged[id(part.qrels)].queries, part.measures, columns.T.tolist())
+            for part in self._parts
+            for columns in [values_of(judged[id(part.qrels)], part.metrics, part.convention)]
+        ]
+
+    def _aggregated(self, parts: list[tuple[list[str], list[Any], list[list[float]]]]) -> dict[Any, float]:
+        mean = self._library.MeanAgg
+        found = {}
+        for queries, measures, columns in parts:
+            n_lacking = len(self.qrel_qids) - len(queries)
+            for measure, column in zip(measures, columns, strict=True):
+                total = float(np.sum(column)) + n_lacking * measure.DEFAULT
+                averaged = isinstance(measure.aggregator(), mean)
+                found[measure] = total / len(self.qrel_qids) if averaged and self.qrel_qids else total
+                if averaged and not self.qrel_qids:
+                    found[measure] = float("nan")
+        return {measure: found[measure] for measure in self.measures}
+
+
+class _Part(NamedTuple):
+    """Measures that share judgments and a convention."""
+
+    measures: list[Any]
+    metrics: list[Metric]
+    qrels: DictQrels
+    convention: Convention
+
+
+def metric_of(measure: Any) -> Metric:
+    """A measure of ir_measures as one of ours, or an error that names it."""
+    given = {key: measure[key] for key in measure.SUPPORTED_PARAMS if _is_given(measure[key])}
+    k = given.get("cutoff")
+    if measure.NAME == "NumRet":
+        return Metric("num_rel_ret", rel=given["rel"]) if "rel" in given else Metric("num_ret")
+    if measure.NAME not in NAMES or given.get("relative"):
+        raise UnknownMetricError(f"unsupported measure {measure}: the catalogue has {', '.join([*NAMES, 'NumRet'])}")
+    parameters = {key: given[key] for key in ("rel", "beta") if key in given}
+    if measure.NAME == "nDCG":
+        parameters = {"gain": "exp2"} if given.get("dcg") == "exp-log2" else {}
+    return Metric(NAMES[measure.NAME], k, **parameters)
+
+
+def convention_of(measure: Any) -> Convention:
+    """What a measure's numbers mean."""
+    usual = conventions["trec_eval_9_c"]
+    if measure.params.get("judged_only"):
+        return usual.replace(unjudged="removed", negative_labels="removed")
+    return usual
+
+
+def _is_given(value: Any) -> bool:
+    return isinstance(value, int | float | str | dict)
+
+
+def _with_gains(qrels: dict[str, dict[str, int]], gains: tuple[tuple[int, int], ...] | None) -> Any:
+    """The judgments, with other labels where gains say so."""
+    if gains is None:
+        return qrels
+    table = dict(gains)
+    return {
+        query: {document: table.get(label, label) for document, label in row.items()} for query, row in qrels.items()
+    }
+
+
+def _library() -> ModuleType:
+    return optional_import("ir_measures", "this drop-in", "ir_measures")

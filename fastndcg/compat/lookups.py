@@ -1,0 +1,29 @@
+"""Values of a run in dicts, for drop-ins of libraries that take dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fastndcg import engine
+from fastndcg.conventions import Convention
+from fastndcg.inputs.dicts import Judged
+from fastndcg.metric import Metric
+from fastndcg.rankings import Array
+
+
+def values_of(
+    judged: Judged, metrics: Sequence[Metric], convention: Convention, threads: int | None = None
+) -> Array:  # fmt: skip
+    """One value a query and metric. Ids are ordered only where documents that tie make a difference."""
+    if not judged.queries or not metrics:
+        return np.zeros((len(judged.queries), len(metrics)))
+    asked = tuple(dict.fromkeys(metrics))
+    if convention.ties.startswith("id_"):
+        values, n_tied = engine.run(judged.rankings, asked, convention.replace(ties="average"), threads=threads)
+        if n_tied:
+            values, _ = engine.run(judged.with_tie_keys(), asked, convention, threads=threads)
+    else:
+        values, _ = engine.run(judged.rankings, asked, convention, threads=threads)
+    return values[:, [asked.index(metric) for metric in metrics]]

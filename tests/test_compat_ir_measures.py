@@ -1,0 +1,121 @@
+"""The provider for ir_measures: used once registered, with the numbers of the default providers."""
+
+import math
+import sys
+
+import cases
+import pytest
+from hypothesis import given
+from test_compat_pytrec_eval import dicts
+
+import fastndcg as fn
+from fastndcg.compat import ir_measures as ours
+
+theirs = pytest.importorskip("ir_measures", reason="ir_measures is absent: pip install ir_measures")
+
+nDCG, AP, P, R, RR = theirs.nDCG, theirs.AP, theirs.P, theirs.R, theirs.RR
+MEASURES = [
+    nDCG, nDCG @ 3, nDCG(judged_only=True) @ 2, nDCG(gains={0: 0, 1: 3, 2: 1}) @ 4, AP, AP @ 2, AP(rel=2), P @ 1,
+    P(rel=2) @ 5, P(judged_only=True) @ 2, R @ 3, R(rel=2) @ 2, RR, RR(rel=2), theirs.Rprec,
+    theirs.Rprec(judged_only=True), theirs.Success @ 2, theirs.Success(rel=3) @ 4, theirs.SetP, theirs.SetP(rel=2),
+    theirs.SetR, theirs.SetF, theirs.NumRet, theirs.NumRel, theirs.NumRelRet, theirs.NumRet(rel=2),
+]  # fmt: skip
+
+
+@pytest.fixture
+def registered():
+    """Registered for one test: elsewhere ir_measures is asked what it says by itself."""
+    yield ours.register()
+    ours.unregister()
+
+
+@given(data=dicts())
+@cases.examples(100)
+def test_is_the_library(data):
+    """Every query's value and every aggregate of every measure that both have."""
+    qrels, run = data
+    if not qrels or not run:
+        return
+    evaluator, expected = ours.Provider().evaluator(MEASURES, qrels), theirs.pytrec_eval.evaluator(MEASURES, qrels)
+    values = {(one.query_id, one.measure): one.value for one in evaluator.iter_calc(run)}
+    assert values == pytest.approx(
+        {(one.query_id, one.measure): one.value for one in expected.iter_calc(run)}, rel=1e-12
+    )
+    aggregates = evaluator.calc_aggregate(run)
+    assert list(aggregates) == MEASURES
+    assert aggregates == pytest.approx(expected.calc_aggregate(run), rel=1e-12)
+
+
+QRELS = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 1}, "q3": {"b": 1}}
+RUN = {"q1": {"a": 0.5, "b": 0.5, "x": 0.7}, "q2": {"a": 1.0}, "q9": {"a": 1.0}}
+
+
+def test_registered(registered, monkeypatch):
+    """The functions of ir_measures use us, whatever form the input has; other measures go elsewhere."""
+    assert theirs.providers.registry["fastndcg"] is registered is ours.register()
+    assert theirs.DefaultPipeline.providers.count(registered) == 1
+    monkeypatch.setattr(theirs.pytrec_eval, "evaluator", None)  # to call it would fail
+    measures = [theirs.nDCG @ 10, theirs.AP, theirs.RR @ 5]
+    rows = [theirs.ScoredDoc(query, document, score) for query, row in RUN.items() for document, score in row.items()]
+    judgments = [theirs.Qrel(query, document, label) for query, row in QRELS.items() for document, label in row.items()]
+    expected = theirs.calc_aggregate(measures, QRELS, RUN)
+    q1 = (1 / math.log2(4)) / (2 / math.log2(2) + 1 / math.log2(3))  # x, b, a: among equal scores the later id is first
+    assert expected[theirs.nDCG @ 10] == pytest.approx((q1 + 1 + 0) / 3, rel=1e-12)
+    assert expected[theirs.RR @ 5] == pytest.approx((1 / 3 + 1 + 0) / 3, rel=1e-12)
+    assert theirs.calc_aggregate(measures, iter(judgments), iter(rows)) == expected
+    pandas = pytest.importorskip("pandas")
+    assert theirs.calc_aggregate(measures, pandas.DataFrame(judgments), pandas.DataFrame(rows)) == expected
+    calculated = theirs.calc(measures, QRELS, RUN)
+    assert calculated.aggregated == expected
+    assert len(calculated.per_query) == 9
+    both = theirs.calc_aggregate([theirs.AP, theirs.Judged @ 3], QRELS, {"q1": RUN["q1"]})
+    assert both[theirs.AP] == pytest.approx(((1 / 3) / 2) / 3)
+
+
+def test_unregistered():
+    """Afterwards all is as before, and to leave twice does no harm."""
+    before = list(theirs.DefaultPipeline.providers)
+    provider = ours.register()
+    ours.unregister()
+    ours.unregister()
+    assert theirs.DefaultPipeline.providers == before
+    assert provider.NAME not in theirs.providers.registry
+
+
+def test_what_theirs_lacks():
+    """Every digit of nDCG with gains 2^label − 1, one tie rule, relevance levels of NumRel, and F-beta as defined."""
+    evaluator = ours.Provider().evaluator(
+        [theirs.nDCG(dcg="exp-log2") @ 2, theirs.RR @ 2, theirs.NumRel(rel=2), theirs.SetF(beta=2.0)],
+        {"q": QRELS["q1"]},
+    )
+    values = {str(measure): value for measure, value in evaluator.calc_aggregate({"q": {"a": 1.0, "b": 1.0}}).items()}
+    assert values["nDCG(dcg='exp-log2')@2"] == pytest.approx((1 / math.log2(3)) / (3 + 1 / math.log2(3)), rel=1e-12)
+    assert (values["RR@2"], values["NumRel(rel=2)"]) == (1 / 2, 1)
+    assert values["SetF(beta=2.0)"] == pytest.approx((1 + 4) * (1 / 2) * (1 / 2) / (4 * (1 / 2) + 1 / 2), rel=1e-12)
+
+
+@pytest.mark.parametrize("measure", [theirs.infAP, theirs.Bpref, theirs.SetRelP, theirs.IPrec @ 0.1, theirs.ERR @ 10])
+def test_leaves_other_measures_to_others(measure):
+    """What the catalogue lacks is not supported, and asked for directly it is refused by name."""
+    assert not ours.Provider().supports(measure)
+    with pytest.raises(fn.UnknownMetricError, match="unsupported measure"):
+        ours.Provider().evaluator([measure], QRELS)
+
+
+@pytest.mark.parametrize("rows", [5, "x", [1, 2]])
+def test_misuse(rows):
+    """Inputs of other kinds are refused as there."""
+    for place in (theirs.pytrec_eval, ours.Provider()):
+        with pytest.raises((ValueError, TypeError)):
+            place.calc_aggregate([theirs.AP], rows, RUN)
+        with pytest.raises((ValueError, TypeError)):
+            place.calc_aggregate([theirs.AP], QRELS, rows)
+
+
+def test_without_the_library(monkeypatch):
+    """Without ir_measures an error says how to get it."""
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    with pytest.raises(
+        fn.MissingPackageError, match=r"this drop-in needs ir_measures: pip install 'fastndcg\[ir_measures\]'"
+    ):
+        ours.register()
