@@ -301,21 +301,22 @@ def _arithmetic(case: _Case, ranking: tuple[Ranked, ...], ideal: tuple[Ideal, ..
 
 def _gain_sums(case: _Case, ranking: tuple[Ranked, ...], ideal: tuple[Ideal, ...]) -> Iterator[str]:
     metric, asked = case.metric, asked_of(case.metric, case.applied)
-    cg, dcg, idcg = (Metric(name, metric.k, **dict(metric.parameters)) for name in ("CG", "DCG", "IDCG"))
-    plain, reached, best = case.values(cg, dcg, idcg)
-    terms = [(one.gain, one.discount) for one in ranking]
-    if metric.name == "CG":
-        yield f"{cg} = {_products(terms)}{number(plain)}"
-    if metric.name in ("DCG", "nDCG"):
-        yield f"{dcg} = {_products(terms)}{number(reached)}"
-    if metric.name in ("IDCG", "nDCG"):
-        gains = [one.gain for one in ideal[: metric.k]]
-        if case.applied.ideal == "k best" and metric.k is not None:
-            gains = gains[:1] * metric.k
-        products = _products((gain, asked.discount(r)) for r, gain in enumerate(gains, 1))
-        yield f"{idcg} = {products}{number(best)}"
-    if metric.name == "nDCG" and best:
-        yield f"{metric} = {dcg} / {idcg} = {number(reached)} / {number(best)} = {number(reached / best)}"
+    parts = ("DCG", "IDCG") if metric.name == "nDCG" else (metric.name,)
+    sums = {}
+    for name in parts:
+        part = Metric(name, metric.k, **dict(metric.parameters))
+        terms = [(one.gain, one.discount) for one in ranking]
+        if name == "IDCG":
+            gains = [one.gain for one in ideal[: metric.k]]
+            if case.applied.ideal == "k best" and metric.k is not None:
+                gains = gains[:1] * metric.k
+            terms = [(gain, asked.discount(rank)) for rank, gain in enumerate(gains, 1)]
+        (sums[part],) = case.values(part)
+        yield f"{part} = {_products(terms)}{number(sums[part])}"
+    if metric.name == "nDCG":
+        (dcg, reached), (idcg, best) = sums.items()
+        if best:
+            yield f"{metric} = {dcg} / {idcg} = {number(reached)} / {number(best)} = {number(reached / best)}"
 
 
 def _products(terms: Iterable[tuple[float | None, float | None]]) -> str:

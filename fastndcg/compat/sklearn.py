@@ -23,10 +23,10 @@ from fastndcg.conventions import conventions
 from fastndcg.errors import InvalidInputError, MissingPackageError, optional_import
 from fastndcg.evaluate import evaluate
 from fastndcg.metric import Metric
-from fastndcg.rankings import Array, Rankings, as_scores, read_only
+from fastndcg.rankings import Array, as_scores, read_only
 
-AVERAGED = conventions["default"].replace(undefined=0, negative_labels="keep")
-LAST_FIRST = AVERAGED.replace(ties="id_descending")  # it reverses a sort: among equal scores the last comes first
+AVERAGED = conventions["sklearn"].replace(negative_labels="keep")  # dcg_score takes them, and ndcg_score refuses them
+LAST_FIRST = conventions["sklearn_ignore_ties"].replace(negative_labels="keep")
 FORMATS = ("multilabel-indicator", "continuous-multioutput", "multiclass-multioutput")
 
 
@@ -216,12 +216,7 @@ def _values(metric: Metric, labels: Any, scores: Any, ignore_ties: bool) -> Arra
     """One value a row. The order of equal scores is looked at only where it makes a difference."""
     result = evaluate(labels, scores, metric, convention=AVERAGED)
     if ignore_ties and result.n_tied:
-        n_rows, n_labels = np.shape(labels)
-        places = np.arange(n_rows * n_labels)
-        rankings = Rankings(
-            np.ravel(labels), np.ravel(scores), [*places[::n_labels].tolist(), len(places)], tie_keys=places
-        )
-        result = evaluate(rankings, metrics=metric, convention=LAST_FIRST)
+        result = evaluate(labels, scores, metric, convention=LAST_FIRST)
     return result.values[:, 0]
 
 
