@@ -1,0 +1,196 @@
+"""
+torchmetrics: the functions of `torchmetrics.functional.retrieval`.
+
+Signatures and errors are those of torchmetrics, and so are the values but for its bugs: documents with a score of 0 or
+less may be relevant, and where scores tie the value is the expectation over all orders, for every metric. Given
+`indexes`, as the classes of torchmetrics take them, one call gives the value of each query. Needs torch alone.
+
+>>> import torch
+>>> from fastndcg.compat.torchmetrics import retrieval_normalized_dcg
+>>> preds, target = torch.tensor([0.9, 0.8, 0.7, 0.6]), torch.tensor([0, 3, 1, 0])
+>>> retrieval_normalized_dcg(preds, target, top_k=2)
+tensor(0.5213)
+>>> retrieval_normalized_dcg(preds, target, indexes=torch.tensor([0, 0, 1, 1]))
+tensor([0.6309, 1.0000])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastndcg.conventions import Convention, conventions
+from fastndcg.errors import InvalidInputError, InvalidTypeError, optional_import
+from fastndcg.evaluate import evaluate
+from fastndcg.metric import Metric
+
+CONVENTION = conventions["torchmetrics"]
+ADAPTIVE = CONVENTION.replace(precision_denominator="min(k, n_retrieved)")
+
+
+def retrieval_normalized_dcg(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
+    """
+    Normalised discounted cumulative gain.
+
+    Parameters
+    ----------
+    preds : float tensor
+        Scores.
+    target : bool, int or float tensor of the same shape
+        Labels.
+    top_k : int, optional
+        How many ranks count. By default all.
+    indexes : int tensor of the same shape, optional
+        Each document's query. By default they are all of one.
+
+    Returns
+    -------
+    float32 tensor
+        One value; with `indexes` one for each query, in the order in which they first come.
+    """
+    return _value(Metric("nDCG", _checked_k(top_k)), preds, target, indexes, is_graded=True)
+
+
+def retrieval_average_precision(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
+    """Average precision over the relevant documents found; see `retrieval_normalized_dcg`, labels 0 and 1."""
+    return _value(Metric("AP", _checked_k(top_k or None)), preds, target, indexes)
+
+
+def retrieval_reciprocal_rank(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
+    """Reciprocal rank; see `retrieval_normalized_dcg`, labels 0 and 1."""
+    return _value(Metric("RR", _checked_k(top_k or None)), preds, target, indexes)
+
+
+def retrieval_precision(
+    preds: Any, target: Any, top_k: int | None = None, adaptive_k: bool = False, *, indexes: Any = None
+) -> Any:  # fmt: skip
+    """Precision, with `adaptive_k` over min(top_k, number of documents); see `retrieval_normalized_dcg`."""
+    convention = ADAPTIVE if _checked_flag(adaptive_k) else CONVENTION
+    return _value(Metric("P", _checked_k(top_k)), preds, target, indexes, convention=convention)
+
+
+def retrieval_recall(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
+    """Recall; see `retrieval_normalized_dcg`, labels 0 and 1."""
+    return _value(Metric("R", _checked_k(top_k)), preds, target, indexes)
+
+
+def retrieval_hit_rate(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
+    """Hit rate; see `retrieval_normalized_dcg`, labels 0 and 1."""
+    return _value(Metric("Success", _checked_k(top_k)), preds, target, indexes)
+
+
+def retrieval_r_precision(preds: Any, target: Any, *, indexes: Any = None) -> Any:
+    """R-precision; see `retrieval_normalized_dcg`, labels 0 and 1."""
+    return _value(Metric("Rprec"), preds, target, indexes)
+
+
+def retrieval_fall_out(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
+    """Share of the documents that are not relevant which are found; see `retrieval_normalized_dcg`."""
+    return _value(Metric("R", _checked_k(top_k)), preds, target, indexes, is_inverted=True)
+
+
+def retrieval_precision_recall_curve(
+    preds: Any, target: Any, max_k: int | None = None, adaptive_k: bool = False
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """
+    Precision and recall at every cutoff from 1 to `max_k`, and the cutoffs.
+
+    Parameters
+    ----------
+    preds, target
+        See `retrieval_normalized_dcg`; labels 0 and 1.
+    max_k : int, optional
+        The last cutoff. By default the number of documents.
+    adaptive_k : bool
+        Whether cutoffs beyond the number of documents count as that number.
+
+    Returns
+    -------
+    three (max_k,) tensors
+    """
+    torch = _torch()
+    labels, scores = _checked(preds, target, is_graded=False)
+    is_adaptive, n_documents = _checked_flag(adaptive_k), len(labels)
+    last = _checked_k(max_k, "max_k") or n_documents
+    cutoffs = torch.arange(1, last + 1, device=preds.device)
+    if is_adaptive:
+        cutoffs = cutoffs.clamp(max=n_documents)
+    asked = [Metric("num_rel_ret", k) for k in range(1, min(last, n_documents) + 1)]
+    found = evaluate(labels[None], scores[None], asked, convention=CONVENTION).values[0]
+    relevant = torch.from_numpy(np.pad(found, (0, last - len(found)), mode="edge").astype("f4")).to(preds.device)
+    return relevant / cutoffs, relevant / max(int(labels.sum()), 1), cutoffs
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("retrieval_"):
+        raise AttributeError(f"the catalogue lacks {name.removeprefix('retrieval_')}: {name} is torchmetrics' alone")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _value(
+    metric: Metric, preds: Any, target: Any, indexes: Any, *, convention: Convention = CONVENTION,
+    is_graded: bool = False, is_inverted: bool = False,
+) -> Any:  # fmt: skip
+    labels, scores = _checked(preds, target, is_graded)
+    if is_inverted:
+        labels = 1 - labels
+    torch = _torch()
+    if indexes is None:
+        value = evaluate(labels, scores, metric, offsets=(0, len(labels)), convention=convention).values[0, 0]
+        return torch.tensor(value, dtype=torch.float32, device=preds.device)
+    queries = _checked_indexes(indexes, preds)
+    values = evaluate(labels, scores, metric, query_ids=queries, convention=convention).values[:, 0]
+    return torch.from_numpy(values.astype("f4")).to(preds.device)
+
+
+def _checked(preds: Any, target: Any, is_graded: bool) -> tuple[Any, Any]:
+    """Labels and scores of one dimension as arrays."""
+    torch = _torch()
+    for name, values in (("preds", preds), ("target", target)):
+        if not isinstance(values, torch.Tensor):
+            raise InvalidTypeError(f"`{name}` must be a tensor, not {type(values).__name__}")
+    if preds.shape != target.shape:
+        raise InvalidInputError(
+            f"`preds` and `target` must be of the same shape, not {tuple(preds.shape)} and {tuple(target.shape)}"
+        )
+    if not preds.numel() or not preds.ndim:
+        raise InvalidInputError("`preds` and `target` must be non-empty and non-scalar tensors")
+    if target.dtype not in (torch.bool, torch.long, torch.int) and not target.is_floating_point():
+        raise InvalidInputError(f"`target` must be a tensor of booleans, integers or floats, not {target.dtype}")
+    if not preds.is_floating_point():
+        raise InvalidInputError(f"`preds` must be a tensor of floats, not {preds.dtype}")
+    if target.is_floating_point():
+        target = target.float()
+    labels = target.detach().cpu().numpy().reshape(-1)
+    scores = preds.detach().float().cpu().numpy().reshape(-1)
+    if not is_graded and target.dtype != torch.bool and not ((labels == 0) | (labels == 1)).all():
+        raise InvalidInputError("`target` must contain `binary` values, 0 and 1 alone")
+    return labels.view("u1") if target.dtype == torch.bool else labels, scores
+
+
+def _checked_indexes(indexes: Any, preds: Any) -> Any:
+    torch = _torch()
+    if not isinstance(indexes, torch.Tensor) or indexes.dtype not in (torch.long, torch.int):
+        raise InvalidTypeError("`indexes` must be a tensor of long integers")
+    if indexes.shape != preds.shape:
+        raise InvalidInputError(
+            f"`indexes` must be of the shape of `preds`, {tuple(preds.shape)}, not {tuple(indexes.shape)}"
+        )
+    return indexes.cpu().numpy().reshape(-1)
+
+
+def _checked_k(top_k: Any, name: str = "top_k") -> int | None:
+    if top_k is not None and not (isinstance(top_k, int) and top_k > 0):
+        raise InvalidInputError(f"`{name}` has to be a positive integer or None, not {top_k!r}")
+    return None if top_k is None else int(top_k)
+
+
+def _checked_flag(adaptive_k: Any) -> bool:
+    if not isinstance(adaptive_k, bool):
+        raise InvalidInputError(f"`adaptive_k` has to be a boolean, not {adaptive_k!r}")
+    return adaptive_k
+
+
+def _torch() -> Any:
+    return optional_import("torch", "this drop-in", "torch")

@@ -1,0 +1,174 @@
+"""The drop-in for torchmetrics: its functions' values, those of its classes, and what it gets wrong."""
+
+import math
+import sys
+
+import cases
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastndcg as fn
+from fastndcg.compat import torchmetrics as ours
+
+torch = pytest.importorskip("torch", reason="torch is absent: pip install torch")
+theirs = pytest.importorskip(
+    "torchmetrics.functional.retrieval", reason="torchmetrics is absent: pip install torchmetrics"
+)
+classes = pytest.importorskip("torchmetrics.retrieval")
+
+CLASSES = {
+    "normalized_dcg": "RetrievalNormalizedDCG", "average_precision": "RetrievalMAP", "reciprocal_rank": "RetrievalMRR",
+    "precision": "RetrievalPrecision", "recall": "RetrievalRecall", "hit_rate": "RetrievalHitRate",
+    "r_precision": "RetrievalRPrecision", "fall_out": "RetrievalFallOut",
+}  # fmt: skip
+
+
+@st.composite
+def tensors(draw, graded, ties=False):
+    """Scores above 0, different unless they may tie, and labels."""
+    n = draw(st.integers(1, 9))
+    scores = (
+        draw(st.lists(st.integers(1, 4), min_size=n, max_size=n)) if ties else draw(st.permutations(range(1, n + 1)))
+    )
+    labels = draw(st.lists(st.integers(0, 4 if graded else 1), min_size=n, max_size=n))
+    kinds = [torch.long, torch.int, torch.float32] if graded else [torch.bool, torch.long, torch.int, torch.float32]
+    preds = torch.tensor(scores, dtype=draw(st.sampled_from([torch.float32, torch.float64, torch.float16]))) / 8
+    return preds, torch.tensor(labels).to(draw(st.sampled_from(kinds)))
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@given(data=st.data())
+@cases.examples(60)
+def test_is_the_library(name, data):
+    """Scalars of the same type and value, at every cutoff."""
+    preds, target = data.draw(tensors(name == "normalized_dcg", ties=name == "normalized_dcg"))
+    if name in ("fall_out", "r_precision"):
+        target = target.long()  # theirs cannot subtract bools, or cut at floats
+    options = {} if name == "r_precision" else {"top_k": data.draw(st.none() | st.integers(1, 12))}
+    if name == "precision":
+        options["adaptive_k"] = data.draw(st.booleans())
+    expected = getattr(theirs, f"retrieval_{name}")(preds, target, **options)
+    value = getattr(ours, f"retrieval_{name}")(preds, target, **options)
+    assert (value.shape, value.dtype, value.device) == (expected.shape, torch.float32, preds.device)
+    assert float(value) == pytest.approx(float(expected), abs=2e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CLASSES)
+@given(data=st.data())
+@cases.examples(20)
+def test_indexes(name, data):
+    """One value a query, in the order of first appearance; their mean is what the class of torchmetrics gives."""
+    cuts = data.draw(st.lists(tensors(name == "normalized_dcg"), min_size=1, max_size=4))
+    ids = data.draw(st.permutations(range(len(cuts))))
+    preds = torch.cat([scores.float() for scores, _ in cuts])
+    target = torch.cat([labels.long() for _, labels in cuts])
+    indexes = torch.cat([torch.full((len(scores),), number) for number, (scores, _) in zip(ids, cuts, strict=True)])
+    options = {} if name == "r_precision" else {"top_k": data.draw(st.none() | st.integers(1, 12))}
+    values = getattr(ours, f"retrieval_{name}")(preds, target, **options, indexes=indexes)
+    single = [getattr(ours, f"retrieval_{name}")(scores.float(), labels.long(), **options) for scores, labels in cuts]
+    assert torch.equal(values, torch.stack(single))
+    options |= {"empty_target_action": "pos" if name == "fall_out" else "neg"}
+    expected = getattr(classes, CLASSES[name])(**options)(preds, target, indexes=indexes)
+    if name == "fall_out":  # the class gives 1 where nothing is relevant to lose
+        without = [bool(labels.bool().all()) for _, labels in cuts]
+        values = torch.where(torch.tensor(without), torch.ones(()), values)
+    assert float(values.mean()) == pytest.approx(float(expected), abs=2e-6)
+
+
+@given(data=tensors(False), max_k=st.none() | st.integers(1, 12), adaptive=st.booleans())
+@cases.examples(60)
+def test_precision_recall_curve(data, max_k, adaptive):
+    """Three tensors, at every cutoff."""
+    expected = theirs.retrieval_precision_recall_curve(*data, max_k, adaptive)
+    result = ours.retrieval_precision_recall_curve(*data, max_k, adaptive)
+    for ours_, theirs_ in zip(result, expected, strict=True):
+        np.testing.assert_allclose(ours_, theirs_, atol=2e-6)
+
+
+def test_what_theirs_gets_wrong():
+    """Scores below 0 are scores, and a tie is worth the mean of its orders in every metric."""
+    preds, target = torch.tensor([-1.0, -2.0, -3.0]), torch.tensor([1, 0, 1])
+    assert float(theirs.retrieval_average_precision(preds, target)) == 0
+    assert float(ours.retrieval_average_precision(preds, target)) == pytest.approx((1 + 2 / 3) / 2)
+    assert float(ours.retrieval_hit_rate(torch.ones(20), torch.eye(20)[0].long(), top_k=1)) == pytest.approx(1 / 20)
+    expected = sum(1 / rank for rank in range(1, 21)) / 20
+    assert float(ours.retrieval_reciprocal_rank(torch.ones(20), torch.eye(20)[0].long())) == pytest.approx(expected)
+
+
+def test_takes_tensors_as_they_are():
+    """With gradients, of two dimensions, of half precision, not contiguous."""
+    preds = torch.tensor([[0.9, 0.1], [0.2, 0.3]], requires_grad=True)
+    target = torch.tensor([[0, 1], [1, 0]])
+    expected = float(theirs.retrieval_recall(preds, target, top_k=2))
+    for scores, labels in ((preds, target), (preds.half(), target), (preds.bfloat16(), target), (preds.T, target.T)):
+        assert float(ours.retrieval_recall(scores, labels, top_k=2)) == expected
+
+
+def test_cutoff_of_zero():
+    """None for AP and RR, as there; an error elsewhere."""
+    preds, target = torch.tensor([0.9, 0.8]), torch.tensor([0, 1])
+    for name in ("average_precision", "reciprocal_rank"):
+        assert getattr(ours, f"retrieval_{name}")(preds, target, top_k=0) == 0.5
+    for place in (ours, theirs):
+        with pytest.raises(ValueError, match="top_k"):
+            place.retrieval_recall(preds, target, top_k=0)
+
+
+SCORES, LABELS = torch.tensor([0.9, 0.8]), torch.tensor([0, 1])
+MISUSES = {
+    "another shape": (SCORES, LABELS[:1], {}),
+    "nothing": (SCORES[:0], LABELS[:0], {}),
+    "a scalar": (SCORES[0], LABELS[0], {}),
+    "whole scores": (SCORES.long(), LABELS, {}),
+    "complex labels": (SCORES, LABELS * 1j, {}),
+    "graded labels": (SCORES, LABELS * 2, {}),
+    "negative labels": (SCORES, -LABELS, {}),
+    "a cutoff below 0": (SCORES, LABELS, {"top_k": -1}),
+    "half a cutoff": (SCORES, LABELS, {"top_k": 1.5}),
+}
+
+
+@pytest.mark.parametrize("case", MISUSES)
+def test_misuse(case):
+    """A value error for the same misuse."""
+    preds, target, options = MISUSES[case]
+    for place in (ours, theirs):
+        with pytest.raises(ValueError):  # noqa: PT011
+            place.retrieval_recall(preds, target, **options)
+
+
+def test_further_misuse():
+    """What is only ours to refuse."""
+    with pytest.raises(fn.InvalidTypeError, match="`preds` must be a tensor, not list"):
+        ours.retrieval_recall([0.9], LABELS[:1])
+    with pytest.raises(fn.InvalidInputError, match="`target` must contain `binary` values, 0 and 1 alone"):
+        ours.retrieval_recall(SCORES, torch.tensor([0.5, 1.0]))
+    with pytest.raises(fn.InvalidTypeError, match="`indexes` must be a tensor of long integers"):
+        ours.retrieval_recall(SCORES, LABELS, indexes=[0, 0])
+    with pytest.raises(fn.InvalidInputError, match="`indexes` must be of the shape of `preds`"):
+        ours.retrieval_recall(SCORES, LABELS, indexes=LABELS[:1])
+    with pytest.raises(fn.InvalidInputError, match="`scores` must not be NaN"):
+        ours.retrieval_recall(SCORES * math.nan, LABELS)
+    for place in (ours, theirs):
+        with pytest.raises(ValueError, match="`adaptive_k` has to be a boolean"):
+            place.retrieval_precision(SCORES, LABELS, adaptive_k=1)
+
+
+def test_what_the_catalogue_lacks():
+    """It is named."""
+    with pytest.raises(AttributeError, match="the catalogue lacks auroc: retrieval_auroc is torchmetrics' alone"):
+        _ = ours.retrieval_auroc
+    with pytest.raises(ImportError, match="retrieval_auroc"):
+        from fastndcg.compat.torchmetrics import retrieval_auroc  # noqa: F401
+    with pytest.raises(AttributeError, match="has no attribute 'other'"):
+        _ = ours.other
+
+
+def test_without_torch(monkeypatch):
+    """Without torch an error says how to get it."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(fn.MissingPackageError, match=r"this drop-in needs torch: pip install 'fastndcg\[torch\]'"):
+        ours.retrieval_recall(SCORES, LABELS)
