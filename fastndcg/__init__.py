@@ -22,7 +22,7 @@ _PUBLIC = {
     ],
     "evaluate": ["Evaluator", "evaluate"],
     "explain": ["explain"],
-    "explanation": ["Explanation"],
+    "explain.explanation": ["Explanation"],
     "functions": [
         "average_precision", "dcg", "f_score", "ndcg", "precision", "r_precision", "recall", "reciprocal_rank",
         "success",

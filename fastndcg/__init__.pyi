@@ -13,7 +13,7 @@ from fastndcg.errors import UnknownMetricError as UnknownMetricError
 from fastndcg.evaluate import Evaluator as Evaluator
 from fastndcg.evaluate import evaluate as evaluate
 from fastndcg.explain import explain as explain
-from fastndcg.explanation import Explanation as Explanation
+from fastndcg.explain.explanation import Explanation as Explanation
 from fastndcg.functions import average_precision as average_precision
 from fastndcg.functions import dcg as dcg
 from fastndcg.functions import f_score as f_score

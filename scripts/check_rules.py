@@ -27,7 +27,7 @@ ROOMS = (
     "inputs", "results", "discounts", "cpus", "threads",
     "checks", "chunk", "arguments", "engine", "reference", "evaluate",
     "functions", "warm",
-    "explanation", "explain", "compat",
+    "explain", "compat",
     "cli", "__main__",
 )  # fmt: skip
 NOT_FOR_REFERENCE = {"kernels", "discounts", "checks", "chunk", "arguments", "engine"}

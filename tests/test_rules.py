@@ -78,7 +78,7 @@ BREAKS = {
         "only kernels import numba",
     ),
     "an optional package at the top": (
-        "optional_packages_wait", "fastndcg/results.py", "\nimport html\n", "\nimport html\nimport pandas\n",
+        "optional_packages_wait", "fastndcg/display.py", "\nimport html\n", "\nimport html\nimport pandas\n",
         "pandas may be absent",
     ),
     "another decorator": (
