@@ -232,8 +232,8 @@ def _check_target(labels: Array) -> None:
 
 
 def _as_kernel_scores(scores: Array) -> Array:
-    """Scores as float64; wide integers that float64 lacks as their ranks."""
-    return read_only(as_scores(scores.reshape(-1), "y_score").astype("f8").reshape(scores.shape))
+    """Scores as float32 or float64; wide integers that float64 lacks as their ranks."""
+    return read_only(as_scores(scores.reshape(-1), "y_score").reshape(scores.shape))
 
 
 def _scores_of_classes(scores: Array, kind: str) -> Array:

@@ -1,7 +1,7 @@
 """
 Rows of labels that stand side by side: a score for every label, and which of them are right.
 
-scores    (n_rows, n_labels)  float64
+scores    (n_rows, n_labels)  float32 or float64
 relevant  (n_rows, n_labels)  uint8, 1 where a label is right
 columns   (n_rows,)           int64, the right label's column
 best      (n_labels,)         float64, overwritten
