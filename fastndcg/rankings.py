@@ -104,8 +104,7 @@ class Rankings:
         made = object.__new__(cls)
         made.judged = made.pool = made.tie_keys = None
         made.labels, made.offsets, made.query_ids, made._place_of = labels, offsets, query_ids, place_of
-        made.scores = as_scores(scores, "scores")
-        made.are_ordinals = is_wide(scores)
+        made.scores, made.are_ordinals = as_scores(scores, "scores"), is_wide(scores)
         return made
 
     @property

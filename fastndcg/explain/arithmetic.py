@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from fastndcg.checks import has_gain
 from fastndcg.explain.case import Case
 from fastndcg.explain.explanation import Ideal, Ranked, number
 from fastndcg.metric import Metric
@@ -17,7 +16,7 @@ MOST_TERMS = 8
 def arithmetic_of(case: Case, ranking: tuple[Ranked, ...], ideal: tuple[Ideal, ...], value: float) -> Iterator[str]:
     """The sums that give the value."""
     metric = case.metric
-    if has_gain(metric):
+    if case.has_gain:
         yield from _gain_sums(case, ranking, ideal)
     else:
         terms = [number(one.contribution) for one in ranking if one.contribution]

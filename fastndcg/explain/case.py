@@ -28,6 +28,11 @@ class Case(NamedTuple):
     query: Query
     is_judged: bool
 
+    @property
+    def has_gain(self) -> bool:
+        """Whether the metric adds up gains."""
+        return any(parameter.name == "gain" for parameter in self.metric.record.parameters)
+
     def values(self, *metrics: Metric) -> list[float]:
         """What `evaluate` says, NaN where a metric has no value."""
         return self._under(self.applied.replace(undefined="nan", undefined_ap="as undefined"), *metrics)

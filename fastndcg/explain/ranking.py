@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from fastndcg.checks import has_gain
 from fastndcg.explain.case import Case
 from fastndcg.explain.contributions import contributions, contributions_in_order
 from fastndcg.explain.explanation import Ideal, Ranked
@@ -34,8 +33,8 @@ def ranking_of(case: Case) -> Iterator[Ranked]:
                 float(rankings.scores[one.place]),
                 n_ties if is_tied else None,
                 one.label if is_judged else None,
-                asked.gain(one.label) if has_gain(case.metric) else None,
-                _discount(case.metric, asked, ranks) if has_gain(case.metric) else None,
+                asked.gain(one.label) if case.has_gain else None,
+                _discount(case.metric, asked, ranks) if case.has_gain else None,
                 None if adds is None else adds[one.place],
             )
         above += len(group)
@@ -55,9 +54,9 @@ def ideal_of(case: Case) -> Iterator[Ideal]:
         name = "pool"
         places = [place for place, label in enumerate(rankings.pool[0]) if has_place(label, case.applied)]
     documents = list(zip(places, case.query.judged, strict=True))
-    documents.sort(key=lambda one: asked.gain(one[1]) if has_gain(case.metric) else one[1], reverse=True)
+    documents.sort(key=lambda one: asked.gain(one[1]) if case.has_gain else one[1], reverse=True)
     labels = [label for _, label in documents]
     adds = contributions_in_order(case, labels)
     for (place, label), added in zip(documents, adds, strict=True):
-        gain = asked.gain(label) if has_gain(case.metric) else None
+        gain = asked.gain(label) if case.has_gain else None
         yield Ideal(rankings.document_name(name, place), label, gain, added)
