@@ -10,6 +10,7 @@ from pathlib import Path
 
 import compare
 import contenders
+import dropins
 import floor
 import history
 import numpy as np
@@ -168,6 +169,26 @@ def test_measure(case):
     assert found["ratio"] > 0
     assert found["agreement"]["agrees"]
     assert found["agreement on ties"]["agrees"]
+
+
+@pytest.mark.parametrize("name", dropins.GOALS)
+def test_dropins_agree(name):
+    """Each drop-in gives what its original gives, on the documents that are timed; absent originals are named."""
+    found = dropins.apart(name, 30, 12, 1)
+    if "failed" in found:
+        assert found["failed"].startswith("ModuleNotFoundError"), found["failed"]
+        pytest.skip(found["failed"])
+    assert found["ratio"] > 0
+    assert set(found["ms"]) >= {"theirs", "ours"}
+    assert name in dropins.described(name, found)
+
+
+def test_dropins_that_differ_are_refused():
+    """No times where values differ, in number or in size."""
+    for theirs in ([1.0, 2.0], {"q": {"a": 1.0, "b": 2.1}}, [1.0]):
+        with pytest.raises(SystemExit, match="values differ by"):
+            dropins.prove(dropins.Pair(lambda given=theirs: given, lambda: {"q": {"b": 2.0, "a": 1.0 + 1e-9}}))
+    dropins.prove(dropins.Pair(lambda: {"b": 2, "a": 1}, lambda: [1.0, 2.0]))
 
 
 def test_interleaved_takes_turns():

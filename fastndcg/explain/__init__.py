@@ -58,7 +58,7 @@ def explain(
     DCG@2 = 2·0.6309 = 1.2619
     IDCG@2 = 2·1 + 1·0.6309 = 2.6309
     nDCG@2 = DCG@2 / IDCG@2 = 1.2619 / 2.6309 = 0.4796
-    not shown: 1 documents below, 1 of them with a label other than 0
+    documents not shown: 1, with a label other than 0: 1
     """
     asked = parse_metrics(metric)
     if len(asked) > 1:

@@ -10,9 +10,10 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from fastndcg.conventions import Convention
+from fastndcg.conventions.value import short
 from fastndcg.display import Rows, aligned, html_table
 from fastndcg.metric import Metric
-from fastndcg.texts import Value, format_value
+from fastndcg.texts import Value
 
 MOST_ROWS = 50
 NOTHING = "–"
@@ -179,7 +180,7 @@ class Explanation:
         rows.append(["", "", "", number(self.value)])
         for step in self.steps:
             value = number(step.value) if step.matters or step.value is None else "the same"
-            rows.append([step.field, format_value(step.here), format_value(step.there), value])
+            rows.append([step.field, short(step.here), short(step.there), value])
         return rows
 
     def _shown(self) -> tuple[Ranked, ...]:
@@ -204,7 +205,7 @@ class Explanation:
         if not rest:
             return []
         n_labelled = sum(bool(one.label) for one in rest)
-        return [f"not shown: {len(rest)} documents below, {n_labelled} of them with a label other than 0"]
+        return [f"documents not shown: {len(rest)}, with a label other than 0: {n_labelled}"]
 
 
 def number(value: float | None) -> str:
