@@ -1,11 +1,12 @@
 """
-The one decorator of kernels, and why its flags; and those of what only kernels call, `part` and `unit`.
+The decorators of kernels, and why their flags; and those of what only kernels call, `part` and `unit`.
 
 nogil      the engine's own threads run kernels side by side; numba's thread layers abort the process when two
            threads enter, die after a fork and are set process-wide, so nothing here is `parallel`.
 cache      compiling takes a second, loading from disk milliseconds. A cache that cannot be read or written (read-only
            install, full or broken disk, garbage in the files) costs a compilation in memory, never an error.
-fastmath   off, as by default: the bytes of a result depend on the data and the convention alone.
+fastmath   off, as by default: the bytes of a result depend on data and convention alone. `exact_kernel` lets the
+           compiler reorder and fuse additions: its kernels add up whole numbers below 2**53, exact in any order.
 error_model  numpy's: a check for division by zero in a loop keeps it from being vectorised.
 """
 
@@ -29,7 +30,16 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def kernel(function: Function) -> Function:
     """Compile a kernel on its first call, for the dtypes of that call."""
-    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    return _cached(numba.njit(nogil=True, error_model="numpy")(function), function)
+
+
+def exact_kernel(function: Function) -> Function:
+    """Compile a kernel of sums of whole numbers, which no order of additions changes: they vectorise."""
+    flags = {"reassoc", "contract", "nsz"}
+    return _cached(numba.njit(nogil=True, error_model="numpy", fastmath=flags)(function), function)
+
+
+def _cached(dispatcher: Any, function: Function) -> Function:
     if not numba.config.DISABLE_JIT:
         with contextlib.suppress(Exception):  # no folder to cache in: compile in memory
             dispatcher._cache = KernelCache(function)
