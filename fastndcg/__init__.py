@@ -36,6 +36,8 @@ _PUBLIC = {
     "rankings": ["Rankings"],
     "reference": ["reference"],
     "results": ["Results"],
+    "statistics.compare": ["compare"],
+    "statistics.comparison": ["Comparison"],
     "warm": ["warmup"],
 }  # fmt: skip
 _PLACES = {name: place for place, names in _PUBLIC.items() for name in names}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,7 +10,13 @@ from fastndcg.conventions import Convention
 from fastndcg.display import aligned, html_table
 from fastndcg.errors import InvalidInputError, InvalidTypeError, nearest, optional_import
 from fastndcg.metric import Metric
+from fastndcg.of_queries import checked_weights
 from fastndcg.rankings import Array
+
+if TYPE_CHECKING:
+    from fastndcg.statistics.intervals import Interval
+    from fastndcg.statistics.single import Segment
+    from fastndcg.statistics.table import Table
 
 
 class Results:
@@ -99,9 +105,9 @@ class Results:
 
         Parameters
         ----------
-        weights : (n_queries,) array, optional
-            What each query counts: finite numbers of 0 or more. A query whose value is undefined counts nothing,
-            neither above nor below the line.
+        weights : (n_queries,) array or {query id: weight}, optional
+            How much each query counts, such as its traffic: finite numbers of 0 or more. A query whose value is
+            undefined counts nothing, neither above nor below the line.
 
         Examples
         --------
@@ -112,39 +118,96 @@ class Results:
 
     def means(self, weights: Any = None) -> list[float]:
         """Each metric's mean, in the order of the metrics; `weights` as in `mean`."""
-        if weights is None and self.value_weights is None:
-            sums = np.nansum(self.values, axis=0)
-            counts = len(self) - self.n_undefined()
-        else:
-            counted = np.where(np.isnan(self.values), 0.0, self._weights(weights))
-            sums = np.sum(np.where(counted > 0, self.values, 0.0) * counted, axis=0)
-            counts = counted.sum(axis=0)
-        return [float(s / n) if n else float("nan") for s, n in zip(sums, counts, strict=True)]
-
-    def _weights(self, weights: Any) -> Array:
-        """What every value counts."""
-        of_values = np.ones(self.values.shape) if self.value_weights is None else self.value_weights
-        if weights is None:
-            return of_values
-        of_queries = np.asarray(weights)
-        if of_queries.shape != (len(self),) or of_queries.dtype.kind not in "buif":
-            raise InvalidInputError(
-                f"`weights` must be one number for each of the {len(self)} queries, not an array of shape "
-                f"{of_queries.shape} and dtype {of_queries.dtype}"
-            )
-        wrong = ~(np.isfinite(of_queries) & (of_queries >= 0))
-        if wrong.any():
-            place = int(np.argmax(wrong))
-            raise InvalidInputError(
-                f"`weights` must be finite and not negative, but weights[{place}] = {of_queries[place]}; "
-                "a query that does not count has the weight 0"
-            )
-        counted: Array = of_values * of_queries[:, None].astype("f8")
-        return counted
+        counted = np.ones(self.values.shape) if self.value_weights is None else self.value_weights
+        if weights is not None:
+            counted = counted * checked_weights(weights, self.query_ids)[:, None]
+        counted = np.where(np.isnan(self.values), 0.0, counted)
+        sums = np.sum(np.where(counted > 0, self.values, 0.0) * counted, axis=0)
+        return [float(s / n) if n else float("nan") for s, n in zip(sums, counted.sum(axis=0), strict=True)]
 
     def n_undefined(self) -> Array:
         """For each metric, how many queries have no value."""
         return np.asarray(np.count_nonzero(np.isnan(self.values), axis=0))
+
+    def confidence_interval(
+        self,
+        metric: str | Metric,
+        *,
+        method: str = "percentile",
+        level: float = 0.95,
+        replicates: int = 10_000,
+        seed: int = 0,
+        weights: Any = None,
+        clusters: Any = None,
+        strata: Any = None,
+        threads: int | None = None,
+    ) -> Interval:
+        """
+        The mean of a metric between two bounds.
+
+        Parameters
+        ----------
+        metric : str or Metric
+        method : {'percentile', 'bca', 't'}
+            See `compare`, as for the others.
+        level, replicates, seed, weights, clusters, strata, threads
+            See `compare`.
+
+        Returns
+        -------
+        Interval
+            With bounds of NaN and a reason where fewer than two queries have a value.
+
+        Examples
+        --------
+        >>> result = fn.evaluate([[1, 0], [0, 1], [1, 0], [0, 1]], [[2, 1]] * 4, "rr")
+        >>> interval = result.confidence_interval("rr")
+        >>> interval.mean, interval.low, interval.high
+        (0.75, 0.5, 1.0)
+        """
+        from fastndcg.statistics.settings import Settings
+        from fastndcg.statistics.single import interval_of
+
+        settings = Settings(interval=method, level=level, replicates=replicates, seed=seed, threads=threads)
+        return interval_of(self, metric, settings, weights=weights, clusters=clusters, strata=strata)
+
+    def by(
+        self,
+        segments: Any,
+        *,
+        method: str = "percentile",
+        level: float = 0.95,
+        replicates: int = 10_000,
+        seed: int = 0,
+        weights: Any = None,
+        clusters: Any = None,
+        strata: Any = None,
+        threads: int | None = None,
+    ) -> Table[Segment]:
+        """
+        Each segment's means with their intervals.
+
+        Parameters
+        ----------
+        segments : (n_queries,) array or {query id: segment}
+            The kind of each query.
+        method, level, replicates, seed, weights, clusters, strata, threads
+            See `confidence_interval`.
+
+        Examples
+        --------
+        >>> result = fn.evaluate([[1, 0], [0, 1], [1, 0], [0, 1]], [[2, 1]] * 4, "rr")
+        >>> print(result.by(["long", "long", "short", "short"], replicates=1000))
+        segment  metric  queries    mean      95 % interval
+        long     RR            2  0.7500  [0.5000, 1.0000]
+        short    RR            2  0.7500  [0.5000, 1.0000]
+        95 % intervals: percentile bootstrap, 1000 replicates, seed 0
+        """
+        from fastndcg.statistics.settings import Settings
+        from fastndcg.statistics.single import by_segment
+
+        settings = Settings(interval=method, level=level, replicates=replicates, seed=seed, threads=threads)
+        return by_segment(self, segments, settings, weights=weights, clusters=clusters, strata=strata)
 
     def to_dict(self) -> dict[Any, dict[str, float]]:
         """One dict a query id, with one value a metric: plain Python ids and floats."""

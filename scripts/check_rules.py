@@ -24,7 +24,7 @@ ROOMS = (
     "errors", "texts", "display",
     "kernels", "catalog", "conventions",
     "metric", "rankings", "combinations",
-    "inputs", "results", "discounts", "cpus", "threads",
+    "inputs", "of_queries", "results", "discounts", "cpus", "threads",
     "checks", "chunk", "arguments", "engine", "reference", "evaluate",
     "functions", "warm",
     "explain", "compat",

@@ -1,0 +1,1 @@
+"""Means with their uncertainty: intervals, tests of differences, segments, and systems compared."""
