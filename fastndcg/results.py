@@ -198,7 +198,7 @@ class Results:
         --------
         >>> result = fn.evaluate([[1, 0], [0, 1], [1, 0], [0, 1]], [[2, 1]] * 4, "rr")
         >>> print(result.by(["long", "long", "short", "short"], replicates=1000))
-        segment  metric  queries    mean      95 % interval
+        segment  metric  queries    mean     95 % interval
         long     RR            2  0.7500  [0.5000, 1.0000]
         short    RR            2  0.7500  [0.5000, 1.0000]
         95 % intervals: percentile bootstrap, 1000 replicates, seed 0

@@ -70,7 +70,7 @@ def test_student_is_scipys():
 
 
 def robust(values, weights=None, clusters=None):
-    """statsmodels' interval of a mean: least squares on a constant, with robust standard errors."""
+    """Statsmodels' interval of a mean: least squares on a constant, with robust standard errors."""
     api = pytest.importorskip("statsmodels.api", reason="statsmodels is the oracle of robust standard errors")
     weights = np.ones(len(values)) if weights is None else weights
     kind = {"cov_type": "HC1"} if clusters is None else {"cov_type": "cluster", "cov_kwds": {"groups": clusters}}

@@ -39,8 +39,12 @@ def counts(seed, replicate, strata):
     found = [0] * strata[-1]
     stream = stream_of(seed, resampling.BOOTSTRAP, replicate)
     for start, stop in itertools.pairwise(strata):
-        for place in range(start, stop):
-            found[start + (number(stream, place) * (stop - start) >> 64)] += 1
+        for first in range(start, stop, resampling.DRAWS):
+            n_draws = min(resampling.DRAWS, stop - first)
+            numbers = [number(stream, first + i) for i in range((n_draws + 1) // 2)]
+            halves = [bits >> 32 for bits in numbers] + [bits & (2**32 - 1) for bits in numbers]
+            for half in halves[:n_draws]:
+                found[start + (half * (stop - start) >> 32)] += 1
     return found
 
 

@@ -25,6 +25,10 @@ def draw(stream, counter):
 
 
 @part
-def below(bits, size):
-    """A whole number from 0 to `size` − 1, size below 2**32: the high half of bits · size, biased by size / 2**64."""
-    return ((bits >> HALF) * size + (((bits & LOW_HALF) * size) >> HALF)) >> HALF
+def below(half, size):
+    """
+    A whole number from 0 to `size` − 1 from 32 random bits.
+
+    Chances differ by 2**-32 at most, which moves the mean of 10**8 values by less than 1 % of its standard error.
+    """
+    return (half * size) >> HALF

@@ -8,7 +8,7 @@ order, sums   scratch: (n_systems,) int64, (n_metrics, n_systems) float64
 
 import numpy as np
 
-from fastndcg.kernels.counters import below, draw
+from fastndcg.kernels.counters import HALF, below, draw
 from fastndcg.kernels.jit import kernel
 
 
@@ -46,7 +46,7 @@ def permuted_ranges(key, first, values, order, sums, out):
             for i in range(n_systems):
                 order[i] = i
             for i in range(n_systems - 1, 0, -1):
-                j = np.int64(below(draw(stream, np.uint64(u * n_systems + i)), np.uint64(i + 1)))
+                j = np.int64(below(draw(stream, np.uint64(u * n_systems + i)) >> HALF, np.uint64(i + 1)))
                 order[i], order[j] = order[j], order[i]
             for m in range(n_metrics):
                 for i in range(n_systems):

@@ -4,7 +4,7 @@ Replicates of sums: weights drawn for each replicate and unit, and all the sums 
 key       uint64, of which each replicate makes its stream of random numbers
 first     the call's first replicate; row r of `out` or `weights` belongs to replicate first + r
 strata    (n_strata + 1,)              int64, stratum s owns units strata[s] up to strata[s + 1]
-places    scratch of some hundreds     int64
+places    (an even number,)            uint32 scratch
 weights   (n_replicates, n_units)      int8: how often a unit was drawn, or its sign
 values    (n_rows, n_units)            float64, whole numbers whose sums stay below 2**53; n_rows a multiple of 4
 block     (n_replicates, some)         float64 scratch; n_replicates a multiple of 4
@@ -12,7 +12,7 @@ block     (n_replicates, some)         float64 scratch; n_replicates a multiple 
 
 import numpy as np
 
-from fastndcg.kernels.counters import ONE, below, draw
+from fastndcg.kernels.counters import HALF, LOW_HALF, ONE, below, draw
 from fastndcg.kernels.jit import exact_kernel, kernel, part
 
 TILE = 4  # replicates by rows whose sums stay in registers: 16 sums for 8 loads
@@ -20,18 +20,22 @@ TILE = 4  # replicates by rows whose sums stay in registers: 16 sums for 8 loads
 
 @kernel
 def draw_counts(key, first, strata, places, out):
-    """How often each unit is drawn: in every stratum as many draws, with replacement, as it has units."""
+    """How often each unit is drawn: in every stratum as many draws, with replacement, as it has units; two a number."""
     for r in range(out.shape[0]):
         stream = draw(key, np.uint64(first + r))
         out[r, :] = 0
         for s in range(strata.shape[0] - 1):
-            size = np.uint64(strata[s + 1] - strata[s])
+            counts = out[r, strata[s] : strata[s + 1]]
+            size = np.uint64(counts.shape[0])
             for start in range(strata[s], strata[s + 1], places.shape[0]):
                 n_draws = min(places.shape[0], strata[s + 1] - start)
-                for i in range(n_draws):  # apart from the counting, so that it vectorises
-                    places[i] = below(draw(stream, np.uint64(start + i)), size)
+                n_numbers = (n_draws + 1) // 2
+                for i in range(n_numbers):  # apart from the counting, so that it vectorises
+                    bits = draw(stream, np.uint64(start + i))
+                    places[i] = below(bits >> HALF, size)
+                    places[n_numbers + i] = below(bits & LOW_HALF, size)
                 for i in range(n_draws):
-                    out[r, strata[s] + places[i]] += 1
+                    counts[places[i]] += np.int8(1)
 
 
 @kernel
@@ -42,8 +46,9 @@ def draw_signs(key, first, out):
         stream = draw(key, np.uint64(first + r))
         for start in range(0, n_units, 64):
             bits = draw(stream, np.uint64(start // 64))
-            for i in range(min(64, n_units - start)):
-                out[r, start + i] = 1 - 2 * np.int8((bits >> np.uint64(i)) & ONE)
+            signs = out[r, start : start + 64]
+            for i in range(signs.shape[0]):
+                signs[i] = np.int8(1) - np.int8((bits >> np.uint64(i)) & ONE) * np.int8(2)
 
 
 @exact_kernel
@@ -54,8 +59,9 @@ def weighted_sums(weights, values, block, out):
     for start in range(0, n_units, block.shape[1]):
         stop = min(start + block.shape[1], n_units)
         for r in range(n_replicates):
-            for u in range(start, stop):
-                block[r, u - start] = weights[r, u]
+            narrow, wide = weights[r, start:stop], block[r]
+            for u in range(stop - start):
+                wide[u] = narrow[u]
         for c in range(0, values.shape[0], TILE):
             for r in range(0, n_replicates, TILE):
                 add_tile(block, values, r, c, start, stop, out)

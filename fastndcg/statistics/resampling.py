@@ -13,7 +13,7 @@ from fastndcg.threads import checked_threads, run_all
 
 GROUP = 32  # replicates that go through the values together: fewer read them too often, more leave the nearest cache
 BLOCK = 512  # units whose weights are turned into float64 at a time, 128 KiB
-DRAWS = 256
+DRAWS = 128
 BOOTSTRAP, SIGNS, ORDERS = 0, 1, 2  # a seed makes other numbers for each purpose
 MASK = 2**64 - 1
 
@@ -22,12 +22,12 @@ def bootstrap_sums(rows: Array, design: Design, settings: Settings) -> Array:
     """The (replicates, n_rows) sums of resampled units."""
     from fastndcg.kernels.resample import draw_counts
 
-    key, places = key_of(settings.seed, BOOTSTRAP), DRAWS
+    key = key_of(settings.seed, BOOTSTRAP)
 
     def weigh(first: int, weights: Array, scratch: Array) -> None:
         draw_counts(key, first, design.strata, scratch, weights)
 
-    return _replicated(rows, settings, weigh, places)
+    return _replicated(rows, settings, weigh, DRAWS)
 
 
 def sign_sums(rows: Array, settings: Settings) -> Array:
@@ -88,7 +88,7 @@ def _replicated(rows: Array, settings: Settings, weigh: Callable[[int, Array, Ar
     out = np.empty((_in_groups(settings.replicates), len(rows)))
 
     def make_worker() -> Callable[[int], None]:
-        weights, scratch = np.empty((GROUP, n_units), "i1"), np.empty(n_scratch, "i8")
+        weights, scratch = np.empty((GROUP, n_units), "i1"), np.empty(n_scratch, "u4")
         block = np.empty((GROUP, BLOCK))
 
         def work(first: int) -> None:

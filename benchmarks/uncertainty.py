@@ -1,0 +1,180 @@
+"""
+Replicates per second: bootstrap and randomisation against their arithmetic alone, and against SciPy.
+
+Usage: python benchmarks/uncertainty.py [--queries N] [--replicates N] [--json FILE]
+
+The arithmetic is one multiply-add for each value and replicate. Its floor is the faster of two: a matrix product of
+ready-made weights and values by NumPy's BLAS on all CPUs, and our own kernel on weights that lie there already, on as
+many threads. SciPy's functions work on one pair of systems, vectorised, as they are called without options; so do ours,
+on all CPUs and, beside, on one.
+Before a time counts, the standard deviation of the replicates is compared with s/√n, and p-values with SciPy's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import numpy as np
+from scipy import stats
+from timing import about, digits, interleaved, timed
+
+from fastndcg.kernels.resample import weighted_sums
+from fastndcg.statistics import resampling, significance
+from fastndcg.statistics.analysis import Analysis
+from fastndcg.statistics.design import make_design
+from fastndcg.statistics.settings import Settings
+from fastndcg.statistics.sums import Quantity, Sums
+from fastndcg.threads import available_cpus, run_all
+
+SYSTEMS, METRICS = 10, 5
+MOST_FLOORS, LEAST_SPEEDUP = 3.0, 20.0
+WEIGHTS_AT_ONCE = 1000
+
+Row = dict[str, Any]
+
+
+def values_of(n_queries: int) -> list[np.ndarray]:
+    """Values from 0 to 1 of ten systems, as skewed as nDCG."""
+    generator = np.random.default_rng(1)
+    ease = generator.beta(0.7, 0.7, (n_queries, METRICS))
+    return [np.clip(ease + generator.normal(0.01 * s, 0.2, ease.shape), 0, 1) for s in range(SYSTEMS)]
+
+
+def floors(rows: np.ndarray, replicates: int) -> dict[str, Callable[[], Any]]:
+    """The multiply-adds alone, for as many replicates."""
+    generator = np.random.default_rng(2)
+    n_parts = -(-replicates // WEIGHTS_AT_ONCE)
+    weights = generator.poisson(1.0, (WEIGHTS_AT_ONCE, rows.shape[1])).astype("f8")
+    values = np.ascontiguousarray(rows.T)
+
+    def blas() -> None:
+        for _ in range(n_parts):
+            weights @ values
+
+    counts = weights[: resampling.GROUP].astype("i1")
+
+    def kernel() -> None:
+        def make_worker() -> Callable[[int], None]:
+            block, out = np.empty((resampling.GROUP, resampling.BLOCK)), np.empty((resampling.GROUP, len(rows)))
+            return lambda _: weighted_sums(counts, rows, block, out)
+
+        run_all(range(0, replicates, resampling.GROUP), make_worker, available_cpus())
+
+    return {"floor, BLAS": blas, "floor, kernel": kernel}
+
+
+def against_floor(n_queries: int, replicates: int, repeat: int) -> list[Row]:
+    """All systems and metrics at once."""
+    columns, design = values_of(n_queries), make_design(np.arange(n_queries))
+    settings = Settings(replicates=replicates)
+    means = [Quantity(system, metric) for system in range(SYSTEMS) for metric in range(METRICS)]
+    differences = [Quantity(q.system, q.metric, 0) for q in means if q.system]
+    sums = Sums(columns, means + differences, design)
+    contenders = {
+        "bootstrap": lambda: resampling.bootstrap_sums(sums.rows, design, settings),
+        "randomization": lambda: resampling.sign_sums(sums.rows, settings),
+        "compare's analysis": lambda: Analysis(columns, means + differences, design, settings).tests(
+            range(len(means), len(means) + len(differences))
+        ),
+        **floors(sums.rows, replicates),
+    }
+    spread = sums.quotients(contenders["bootstrap"]()).std(axis=0)
+    expected = [q.values(columns).std() / np.sqrt(n_queries) for q in means + differences]
+    if np.abs(spread / expected - 1).max() > 6 / np.sqrt(2 * replicates):
+        raise SystemExit("the replicates are not spread as the means of resamples are")
+    seconds = interleaved(contenders, repeat)
+    floor = min(seconds["floor, BLAS"], seconds["floor, kernel"])
+    size = f"{replicates:,} replicates of {SYSTEMS} systems × {METRICS} metrics × {n_queries:,} queries"
+    rows = [{"what": f"{name}: {size}", "seconds": digits(taken), "floors": digits(taken / floor, 3)}
+            for name, taken in seconds.items()]  # fmt: skip
+    for row in rows[:2]:
+        row |= {"goal": f"≤ {MOST_FLOORS:g} × floor", "met": row["floors"] <= MOST_FLOORS}
+    return rows
+
+
+def against_scipy(n_queries: int, replicates: int, repeat: int) -> list[Row]:
+    """One pair of systems and one metric: interval, and p-value."""
+    columns, design = [column[:, :1] for column in values_of(n_queries)[:2]], make_design(np.arange(n_queries))
+    pair = Quantity(1, 0, 0)
+    differences = pair.values(columns)
+    settings = Settings(replicates=replicates)
+    alone = replace(settings, threads=1)
+    generator = np.random.default_rng(3)
+
+    def mean(values: np.ndarray, axis: int) -> np.ndarray:
+        return values.mean(axis=axis)
+
+    ours = {
+        "bootstrap": lambda given: Analysis(columns, [pair], design, given).intervals[0],
+        "permutation_test": lambda given: significance.randomization(Sums(columns, [pair], design), [0], given)[0],
+    }
+    theirs = {
+        "bootstrap": lambda: stats.bootstrap(
+            (differences,), mean, method="percentile", n_resamples=replicates, vectorized=True, rng=generator
+        ),
+        "permutation_test": lambda: stats.permutation_test(
+            (differences,), mean, permutation_type="samples", n_resamples=replicates, vectorized=True,
+            rng=generator,
+        ),
+    }  # fmt: skip
+    rows = []
+    for name in ours:
+        call = ours[name]
+        prove_alike(name, call(settings), theirs[name](), differences, replicates)
+        both = {"ours": lambda call=call: call(settings), "alone": lambda call=call: call(alone), "scipy": theirs[name]}
+        seconds = interleaved(both, repeat)
+        ratio = seconds["scipy"] / seconds["ours"]
+        rows.append({
+            "what": f"scipy.stats.{name}, one pair, {replicates:,} replicates of {n_queries:,} queries",
+            "seconds": digits(seconds["ours"]), "scipy": digits(seconds["scipy"]), "times": digits(ratio, 3),
+            "times, 1 thread": digits(seconds["scipy"] / seconds["alone"], 3),
+            "goal": f"≥ {LEAST_SPEEDUP:g} ×", "met": ratio >= LEAST_SPEEDUP,
+        })  # fmt: skip
+    return rows
+
+
+def prove_alike(name: str, own: Any, other: Any, differences: np.ndarray, replicates: int) -> None:
+    """Bounds and p-values lie within five Monte-Carlo standard errors of SciPy's."""
+    if name == "bootstrap":
+        error = differences.std() / np.sqrt(len(differences))
+        allowed = 5 * error * np.sqrt(2 * 0.025 * 0.975 / replicates) / stats.norm.pdf(1.96)
+        apart = abs(own.low - other.confidence_interval.low)
+    else:
+        allowed = 5 * np.sqrt(0.5 / replicates)
+        apart = abs(own.p - other.pvalue)
+    if apart > allowed:
+        raise SystemExit(f"{name} is not SciPy's: {apart} apart, {allowed} allowed")
+
+
+def main() -> int:
+    """Prove, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--queries", type=int, default=10_000)
+    parser.add_argument("--replicates", type=int, default=10_000)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args()
+    taken, rows = timed(
+        lambda: [
+            *against_floor(asked.queries, asked.replicates, asked.repeat),
+            *against_scipy(asked.queries, asked.replicates, asked.repeat),
+        ]
+    )
+    for row in rows:
+        print("  ".join(f"{key}: {value}" for key, value in row.items()))
+    print(f"took {taken:.0f} s")
+    if asked.json:
+        asked.json.write_text(json.dumps({**about(["scipy"]), "uncertainty": rows}, indent=1) + "\n", encoding="utf-8")
+    return 0 if all(row.get("met", True) for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
