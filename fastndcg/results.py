@@ -209,6 +209,25 @@ class Results:
         settings = Settings(interval=method, level=level, replicates=replicates, seed=seed, threads=threads)
         return by_segment(self, segments, settings, weights=weights, clusters=clusters, strata=strata)
 
+    def plot(self, metric: str | Metric | None = None, *, axes: Any = None) -> Any:
+        """
+        Draw how a metric's values are spread, and the mean with its interval, with matplotlib.
+
+        Parameters
+        ----------
+        metric : str or Metric, optional
+            By default the first.
+        axes : matplotlib Axes, optional
+            Where to draw; by default a figure of its own.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from fastndcg.reports.plots import distribution
+
+        return distribution(self, self.metrics[0 if metric is None else self._column(metric)], axes)
+
     def to_dict(self) -> dict[Any, dict[str, float]]:
         """One dict a query id, with one value a metric: plain Python ids and floats."""
         names = [str(metric) for metric in self.metrics]

@@ -1,4 +1,4 @@
-"""The command line: ``fastndcg evaluate``, ``explain``, ``metrics``, ``conventions`` and ``warmup``."""
+"""The command line: ``fastndcg evaluate``, ``compare``, ``plot``, ``explain``, ``metrics``, ``conventions``, ``warmup``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from fastndcg import __version__
-from fastndcg.cli import choosing, evaluating, explaining, listing, warming
+from fastndcg.cli import choosing, comparing, evaluating, explaining, listing, plotting, warming
 from fastndcg.errors import FastndcgError
 
 WRONG = 2  # wrong use or wrong input
@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="fastndcg", description="Ranking metrics: nDCG, AP, RR, precision, recall and relatives.")
     parser.add_argument("--version", action="version", version=f"fastndcg {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (evaluating, explaining, listing, choosing, warming):
+    for command in (evaluating, comparing, plotting, explaining, listing, choosing, warming):
         command.add_parser(commands)
     return parser
 

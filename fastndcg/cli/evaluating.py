@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
         output.check(arguments.output, [arguments.qrels, *arguments.runs] if arguments.qrels else [])
     with _files(arguments) as (qrels, runs):
         results = _evaluate(qrels, runs, metrics, convention, arguments.threads)
-    reports = [formats.Report(name, result) for name, result in zip(_names(runs), results, strict=True)]
+    reports = [formats.Report(name, result) for name, result in zip(run_names(runs), results, strict=True)]
     note = DEMO_NOTE if arguments.qrels is None else ""
     output.write(formats.FORMATS[arguments.format](reports, arguments.per_query, note), arguments.output)
 
@@ -104,7 +104,7 @@ def _evaluate(
         return results
 
 
-def _names(runs: Sequence[str]) -> list[str]:
+def run_names(runs: Sequence[str]) -> list[str]:
     """What each run is called: its file's name without .run and .gz, or its path where names repeat."""
     names = [os.path.basename(path).removesuffix(".gz").removesuffix(".run") for path in runs]
     return names if len(set(names)) == len(names) else list(runs)

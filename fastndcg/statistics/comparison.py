@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from itertools import combinations
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -190,6 +192,65 @@ class Comparison:
     def to_pandas(self) -> Any:
         """Every field of the table, as a pandas DataFrame."""
         return self.table().to_pandas()
+
+    def to_markdown(self) -> str:
+        """The table as Markdown."""
+        from fastndcg.reports import text
+
+        return text.markdown(self)
+
+    def to_latex(self) -> str:
+        """The table as LaTeX, for the package booktabs."""
+        from fastndcg.reports import text
+
+        return text.latex(self)
+
+    def to_json(self) -> str:
+        """Everything that is known, as JSON: null where a number is missing."""
+        from fastndcg.reports import text
+
+        return text.as_json(self)
+
+    def to_html(self, path: str | os.PathLike[str], *, title: str = "") -> None:
+        """
+        Write a page that stands on its own: tables, plots, and the queries won and lost most.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write; it needs no network and no other file.
+        title : str, optional
+            What the page is called.
+        """
+        from fastndcg.reports.page import page
+
+        Path(path).write_text(page(self, title), encoding="utf-8")
+
+    def plot(
+        self, kind: str = "forest", *, metric: str | Metric | None = None, system: str | None = None, axes: Any = None
+    ) -> Any:
+        """
+        Draw with matplotlib.
+
+        Parameters
+        ----------
+        kind : {'forest', 'curve', 'histogram'}
+            Differences from the baseline with their intervals; a metric against its cutoff, for which `compare` was
+            given `curves`; or each query's difference of one system.
+        metric : str or Metric, optional
+            By default the first.
+        system : str, optional
+            Of a histogram; by default the first that is not the baseline.
+        axes : matplotlib Axes, optional
+            Where to draw; by default a figure of its own.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from fastndcg.reports import plots
+
+        return plots.plot(self, kind, metric, system, axes)
 
     def __str__(self) -> str:
         return str(self.table())

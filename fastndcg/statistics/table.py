@@ -113,7 +113,7 @@ def p_value(value: float) -> str:
     """
     if math.isnan(value):
         return "n/a"
-    return f"{value:.4f}" if value >= 0.0001 or value == 0 else f"{value:.0e}"
+    return f"{value:.4f}" if value >= 0.00005 or value == 0 else f"{value:.0e}"
 
 
 def bounds(low: float, high: float, signed: bool = False) -> str:
