@@ -30,6 +30,8 @@ from fastndcg.inputs.trec import read_run as read_run
 from fastndcg.metric import Metric as Metric
 from fastndcg.rankings import Rankings as Rankings
 from fastndcg.results import Results as Results
+from fastndcg.statistics.compare import compare as compare
+from fastndcg.statistics.comparison import Comparison as Comparison
 from fastndcg.warm import warmup as warmup
 
 from . import reference as reference

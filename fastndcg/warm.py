@@ -54,4 +54,23 @@ def warmup() -> Warmup:
     for record in RECORDS:
         for field, choice, _ in record.variants:
             engine.run(rankings, (Metric(record.name, 1),), default.replace(**{field: choice}))
+    _compile_statistics()
     return Warmup(jit.cache_folder(rank.rank), time.perf_counter() - started)
+
+
+def _compile_statistics() -> None:
+    """Draw a replicate of everything that comparisons draw."""
+    import numpy as np
+
+    from fastndcg.statistics import resampling
+    from fastndcg.statistics.design import make_design
+    from fastndcg.statistics.settings import Settings
+    from fastndcg.statistics.significance import randomization
+    from fastndcg.statistics.sums import Quantity, Sums
+
+    settings, design = Settings(replicates=1, threads=1), make_design(np.arange(2))
+    sums = Sums([np.zeros((2, 1)), np.ones((2, 1))], [Quantity(1, 0, 0)], design)
+    randomization(sums, [0], settings)
+    resampling.bootstrap_sums(sums.rows, design, settings)
+    resampling.sign_sums(sums.rows, settings)
+    resampling.permuted_ranges(np.zeros((1, 2, 2)), settings)

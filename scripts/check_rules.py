@@ -26,10 +26,9 @@ ROOMS = (
     "metric", "rankings", "combinations",
     "inputs", "of_queries", "results", "discounts", "cpus", "threads",
     "checks", "chunk", "arguments", "engine", "reference", "evaluate",
-    "functions", "warm",
-    "explain", "compat",
+    "functions", "explain", "compat",
     "statistics", "reports",
-    "cli", "__main__",
+    "warm", "cli", "__main__",
 )  # fmt: skip
 # methods that hand their object over to a later room, such as result.plot(): users ask the object at hand, the work
 # belongs behind it, and at the top of the file the import would be a circle

@@ -222,7 +222,7 @@ def test_read_only_install(copy, home):
 
 
 def test_warmup_leaves_nothing_to_compile():
-    """After it, no dtype, way to rank, gain or tie policy compiles anything."""
+    """After it, no dtype, way to rank, gain, tie policy or comparison compiles anything."""
     code = """
         import json
         import numpy as np
@@ -249,6 +249,10 @@ def test_warmup_leaves_nothing_to_compile():
                     for ties in ("average", "input", "best", "worst"):
                         for metrics in (every, "ndcg@10"):
                             fn.evaluate(*arrays, metrics, offsets=[0, n], convention=f"default(ties={ties})")
+        scores = np.arange(120).reshape(40, 3) * 5 % 7
+        for n, test in ((40, "randomization"), (10, "randomization"), (40, "tukey")):
+            systems = {"a": scores[:n], "b": -scores[:n]}
+            fn.compare(np.arange(120).reshape(40, 3)[:n] * 7 % 4, systems, "rr", test=test, interval="bca")
         print(json.dumps(compiled))
     """
     assert answer(start(code, None)) == []

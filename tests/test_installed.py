@@ -31,7 +31,17 @@ def test_wheel_is_pure_python():
 
 @pytest.mark.parametrize(
     "name",
-    ["py.typed", "__init__.pyi", "demo/qrels.txt", "demo/lambdarank.run", "demo/pointwise.run", "demo/SOURCE.md"],
+    [
+        "py.typed",
+        "__init__.pyi",
+        "demo/qrels.txt",
+        "demo/lambdarank.run",
+        "demo/pointwise.run",
+        "demo/SOURCE.md",
+        "reports/page.html",
+        "reports/page.css",
+        "reports/page.js",
+    ],
 )
 def test_wheel_carries(name):
     """Types, demo data and their licence travel with the package."""

@@ -62,6 +62,14 @@ BREAKS = {
         "imports_go_one_way", "fastndcg/errors.py", "    try:\n", "    from fastndcg import results\n    try:\n",
         "errors must not import results",
     ),
+    "a method hands over at the top of its file": (
+        "imports_go_one_way", "fastndcg/results.py", "\nimport html\n",
+        "\nimport html\nfrom fastndcg.statistics import single\n", "results must not import statistics",
+    ),
+    "a method hands over to a room that is not meant": (
+        "imports_go_one_way", "fastndcg/results.py", "        from fastndcg.statistics.single import weighted_means\n",
+        "        from fastndcg.evaluate import evaluate\n", "results must not import evaluate",
+    ),
     "the reference uses the engine": (
         "imports_go_one_way", "fastndcg/reference/__init__.py", "\nimport math\n",
         "\nimport math\nfrom fastndcg.engine import run\n", "the reference must not share engine",
