@@ -133,7 +133,7 @@ class Evaluator:
         if threads is not None:
             checked_threads(threads)
         self.convention = parse_convention(convention)
-        self._truth = prepare_truth(truth, offsets, groups, query_ids)
+        self._truth = prepare_truth(truth, offsets, groups, query_ids, threads)
         self._applied = self.convention.for_labels_of(qrels=isinstance(self._truth, Qrels))
         self._threads = threads
         self._kept: dict[Any, Any] = {}
@@ -155,7 +155,7 @@ class Evaluator:
 
     def _run(self, predictions: Any, kept: dict[Any, Any] | None) -> Results:
         """Evaluate one system, with what is `kept` of the labels."""
-        joined = with_predictions(self._truth, predictions, self.convention)
+        joined = with_predictions(self._truth, predictions, self.convention, self._threads)
         values, n_tied = _engine()(
             joined.rankings,
             self.metrics,

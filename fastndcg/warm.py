@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import NamedTuple
 
@@ -52,4 +53,21 @@ def warmup() -> Warmup:
         for policy in CHOICES["ties"]:
             engine.run(rankings, metrics[:1], default.replace(ties=policy))
     engine.run(rankings, metrics, default.replace(ap_denominator="n_hits"))
+    _read_the_demo()
     return Warmup(jit.cache_folder(rank.rank), time.perf_counter() - started)
+
+
+def _read_the_demo() -> None:
+    """Compile what files and ids need: in TREC text, in interleaved rows, in labels of either type that joins read."""
+    from importlib import resources
+
+    from fastndcg.evaluate import evaluate
+    from fastndcg.inputs.tables import Qrels, Run
+
+    with contextlib.ExitStack() as stack:
+        folder = resources.files("fastndcg").joinpath("demo")
+        paths = [stack.enter_context(resources.as_file(folder.joinpath(n))) for n in ("qrels.txt", "lambdarank.run")]
+        evaluate(paths[0], paths[1], "ndcg", convention="trec_eval")
+    for labels in ([1, 0, 1], [0.5, 0.0, 1.0]):
+        run = Run(["b", "a", "b"], ["1", "2", "3"], [1, 2, 3])
+        evaluate(Qrels(["a", "b", "a"], ["1", "2", "3"], labels), run, "ndcg")

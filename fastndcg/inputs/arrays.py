@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError
-from fastndcg.inputs.tables import are_texts, whole_numbers
+from fastndcg.inputs.columns import Column, are_texts, whole_numbers
+from fastndcg.inputs.grouping import group
 from fastndcg.rankings import Array, Rankings, as_array, as_labels, as_numbers, as_offsets, as_whole_numbers, read_only
 
 
@@ -92,18 +93,13 @@ def _layout_of_ids(query_ids: Any, shape: tuple[int, ...]) -> Layout:
     ids = _as_ids(query_ids)
     if ids.shape != shape:
         raise InvalidInputError(f"`query_ids` must have the shape of `labels`, {shape}, but has {ids.shape}")
-    starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]])) if ids.size else np.empty(0, "i8")
-    distinct, first_run, run_codes = np.unique(ids[starts], return_index=True, return_inverse=True)
-    if len(distinct) == len(starts):
-        return Layout(shape, read_only(np.append(starts, shape[0])), None, read_only(ids[starts]))
-    # some query comes in several runs: number the queries by first appearance, then bring their documents together
-    by_appearance = np.argsort(first_run, kind="stable")
-    number = np.empty(len(distinct), "i8")
-    number[by_appearance] = np.arange(len(distinct))
-    codes = np.repeat(number[run_codes], np.diff(np.append(starts, shape[0])))
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(distinct)))])
-    order = np.argsort(codes, kind="stable")
-    return Layout(shape, read_only(offsets), order, read_only(distinct[by_appearance]))
+    groups = group(_as_column(ids))
+    return Layout(shape, read_only(groups.offsets), groups.rows, read_only(ids[groups.firsts]))
+
+
+def _as_column(ids: Array) -> Column:
+    """Ids as bytes: numpy's own, which are as long in every row, or those of texts."""
+    return Column.of_texts(ids.tolist()) if ids.dtype.kind in "OT" else Column.of_fixed(ids)
 
 
 def _as_ids(query_ids: Any) -> Array:

@@ -19,7 +19,7 @@ from fastndcg.rankings import Rankings
 Truth: TypeAlias = Rankings | Qrels | ArrayTruth
 
 
-def prepare_truth(truth: Any, offsets: Any, groups: Any, query_ids: Any) -> Truth:
+def prepare_truth(truth: Any, offsets: Any, groups: Any, query_ids: Any, threads: int | None = None) -> Truth:
     """Read, check and code the truth once."""
     prepared: Truth
     if isinstance(truth, Rankings):
@@ -28,7 +28,7 @@ def prepare_truth(truth: Any, offsets: Any, groups: Any, query_ids: Any) -> Trut
     elif isinstance(truth, Qrels):
         prepared = truth
     elif isinstance(truth, str | os.PathLike):
-        prepared = read_qrels(truth)
+        prepared = read_qrels(truth, threads=threads)
     elif isinstance(truth, Mapping):
         prepared = Qrels.from_dict(truth)
     elif isinstance(truth, Run):
@@ -41,7 +41,7 @@ def prepare_truth(truth: Any, offsets: Any, groups: Any, query_ids: Any) -> Trut
     return prepared
 
 
-def with_predictions(truth: Truth, predictions: Any, convention: Convention) -> Joined:
+def with_predictions(truth: Truth, predictions: Any, convention: Convention, threads: int | None = None) -> Joined:
     """Bring predictions to the truth."""
     if isinstance(truth, Rankings):
         if predictions is not None:
@@ -54,7 +54,7 @@ def with_predictions(truth: Truth, predictions: Any, convention: Convention) -> 
             kind = type(predictions).__name__
             raise InvalidTypeError(f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}")
         return Joined(truth.rankings(predictions))
-    return join(truth, as_run(predictions), convention)
+    return join(truth, as_run(predictions, threads), convention, threads)
 
 
 def check_pool(rankings: Rankings) -> None:
@@ -79,12 +79,12 @@ def check_pool(rankings: Rankings) -> None:
         )
 
 
-def as_run(predictions: Any) -> Run:
+def as_run(predictions: Any, threads: int | None = None) -> Run:
     """A run from a path, a dict of dicts, or a run."""
     if isinstance(predictions, Run):
         return predictions
     if isinstance(predictions, str | os.PathLike):
-        return read_run(predictions)
+        return read_run(predictions, threads=threads)
     if isinstance(predictions, Mapping):
         return Run.from_dict(predictions)
     kind = type(predictions).__name__
