@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.arrays import ArrayTruth
-from fastndcg.inputs.prepare import prepare_truth, with_predictions
+from fastndcg.inputs.prepare import Options, prepare_truth, with_predictions
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metrics, parse_metrics
 from fastndcg.rankings import Rankings
@@ -35,6 +35,7 @@ def evaluate(
     offsets: Any = None,
     groups: Any = None,
     query_ids: Any = None,
+    columns: Mapping[str, str] | None = None,
     convention: str | Convention = "default",
     threads: int | None = None,
 ) -> Results:
@@ -43,13 +44,16 @@ def evaluate(
 
     Parameters
     ----------
-    truth : array, path, dict, Qrels or Rankings
+    truth : array, path, dict, frame, Qrels or Rankings
         What is right. Labels of the documents: a (n_documents,) array cut into queries by exactly one of `offsets`,
-        `groups` and `query_ids`, or a (n_queries, n_documents) array. Or judgments with ids: the path of a TREC qrels
-        file, {query: {document: label}}, or `Qrels`. Or `Rankings`, which hold scores too. 0 means not relevant.
-    predictions : array, path, dict or Run
+        `groups` and `query_ids`, a (n_queries, n_documents) array, or a ragged column (Arrow, Polars, awkward). Or
+        judgments with ids: the path of a TREC qrels file, {query: {document: label}}, a frame with columns of
+        queries, documents and labels, or `Qrels`. Or all in one: a frame with queries, labels and scores, or
+        `Rankings`. 0 means not relevant.
+    predictions : array, path, dict, frame or Run
         What the system says, higher is better: scores of the shape of the labels; or, with judgments that have ids,
-        the path of a TREC run file, {query: {document: score}}, or `Run`.
+        the path of a TREC run file, {query: {document: score}}, a frame with columns of queries, documents and
+        scores, or `Run`.
     metrics : str, Metric, or iterable of them
         Such as "ndcg@10,map" or [nDCG @ 10, "P(rel=2)@5"]; `fastndcg metrics` lists all.
     offsets : (n_queries + 1,) int array, optional
@@ -58,6 +62,9 @@ def evaluate(
         How many documents each query has.
     query_ids : (n_documents,) array of int or str, optional
         Each document's query, in any order.
+    columns : dict, optional
+        Names of a frame's columns, such as ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25"}``,
+        where they are not usual ones.
     convention : str or Convention
         What numbers mean: a name, such as "trec_eval", a name with other choices, such as "default(ties=input)", or
         a value of `conventions`.
@@ -94,6 +101,7 @@ def evaluate(
         offsets=offsets,
         groups=groups,
         query_ids=query_ids,
+        columns=columns,
         convention=convention,
         threads=threads,
     )
@@ -106,7 +114,7 @@ class Evaluator:
 
     Parameters
     ----------
-    truth, metrics, offsets, groups, query_ids, convention, threads
+    truth, metrics, offsets, groups, query_ids, columns, convention, threads
         See `evaluate`.
 
     Examples
@@ -116,7 +124,7 @@ class Evaluator:
     array([1. , 0.5])
     """
 
-    __slots__ = ("_applied", "_kept", "_threads", "_truth", "convention", "metrics")
+    __slots__ = ("_applied", "_kept", "_options", "_truth", "convention", "metrics")
 
     def __init__(
         self,
@@ -126,6 +134,7 @@ class Evaluator:
         offsets: Any = None,
         groups: Any = None,
         query_ids: Any = None,
+        columns: Mapping[str, str] | None = None,
         convention: str | Convention = "default",
         threads: int | None = None,
     ) -> None:
@@ -133,9 +142,9 @@ class Evaluator:
         if threads is not None:
             checked_threads(threads)
         self.convention = parse_convention(convention)
-        self._truth = prepare_truth(truth, offsets, groups, query_ids, threads)
+        self._options = Options(offsets, groups, query_ids, columns, threads)
+        self._truth = prepare_truth(truth, self._options)
         self._applied = self.convention.for_labels_of(qrels=isinstance(self._truth, Qrels))
-        self._threads = threads
         self._kept: dict[Any, Any] = {}
 
     def evaluate(self, predictions: Any = None) -> Results:
@@ -155,13 +164,13 @@ class Evaluator:
 
     def _run(self, predictions: Any, kept: dict[Any, Any] | None) -> Results:
         """Evaluate one system, with what is `kept` of the labels."""
-        joined = with_predictions(self._truth, predictions, self.convention, self._threads)
+        joined = with_predictions(self._truth, predictions, self.convention, self._options)
         values, n_tied = _engine()(
             joined.rankings,
             self.metrics,
             self._applied,
             undefined=joined.unjudged_queries,
-            threads=self._threads,
+            threads=self._options.threads,
             kept=kept,
         )
         return Results(

@@ -22,7 +22,7 @@ import numpy as np
 
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, UndefinedMetricError
-from fastndcg.inputs.prepare import prepare_truth, with_predictions
+from fastndcg.inputs.prepare import Options, prepare_truth, with_predictions
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings import EXACT_LIMIT, Array, Rankings
@@ -34,14 +34,14 @@ ORDERS_LIMIT = 100_000
 
 def evaluate(
     truth: Any, predictions: Any = None, metrics: Metrics | None = None, *, offsets: Any = None, groups: Any = None,
-    query_ids: Any = None, convention: str | Convention = "default", threads: int | None = None,
+    query_ids: Any = None, columns: Any = None, convention: str | Convention = "default", threads: int | None = None,
 ) -> Results:  # fmt: skip
     """
     Evaluate ranking metrics slowly, in plain Python: `fastndcg.evaluate` must give the same.
 
     Parameters
     ----------
-    truth, predictions, metrics, offsets, groups, query_ids, convention
+    truth, predictions, metrics, offsets, groups, query_ids, columns, convention
         See `evaluate`.
     threads : int, optional
         Taken so that both functions are called alike, and not used.
@@ -63,9 +63,10 @@ def evaluate(
     """
     asked_for = parse_metrics(metrics)
     named = parse_convention(convention)
-    prepared = prepare_truth(truth, offsets, groups, query_ids)
+    options = Options(offsets, groups, query_ids, columns)
+    prepared = prepare_truth(truth, options)
     applied = named.for_labels_of(qrels=isinstance(prepared, Qrels))
-    rankings, unjudged, n_missing_in_run, n_missing_in_qrels = with_predictions(prepared, predictions, named)
+    rankings, unjudged, *n_missing = with_predictions(prepared, predictions, named, options)
     check(rankings, asked_for, applied)
     queries = [query_of(rankings, q, applied) for q in range(rankings.n_queries)]
     values = np.empty((len(queries), len(asked_for)))
@@ -77,7 +78,7 @@ def evaluate(
     settle_undefined(values, asked_for, rankings, applied)
     deepest = max(math.inf if metric.k is None else metric.k for metric in asked_for)
     n_tied = sum(is_tied(query.tie_groups, deepest) for query in queries)
-    counts = {"n_tied": n_tied, "n_missing_in_run": n_missing_in_run, "n_missing_in_qrels": n_missing_in_qrels}
+    counts = {"n_tied": n_tied, "n_missing_in_run": n_missing[0], "n_missing_in_qrels": n_missing[1]}
     return Results(values, asked_for, rankings.query_ids, named, **counts)
 
 

@@ -221,7 +221,7 @@ def test_inputs_that_do_not_go_together():
     for message, arguments, ways in (
         ("`predictions` is missing: give scores, a run, or its path", (ONE, None), {}),
         (
-            "`predictions` must be a path, a dict of dicts or a Run, as `truth` is of that kind, not list",
+            "`predictions` must be a path, a dict of dicts, a frame or a Run, as `truth` is of that kind, not list",
             (ONE, [1]),
             {},
         ),

@@ -10,24 +10,48 @@ import numpy.typing as npt
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.columns import Column, are_texts, whole_numbers
 from fastndcg.inputs.grouping import group
+from fastndcg.inputs.ragged import ragged_of
 from fastndcg.rankings import Array, Rankings, as_array, as_labels, as_numbers, as_offsets, as_whole_numbers, read_only
 
 
 class Layout(NamedTuple):
-    """How arrays of a given shape fall into queries; `order` brings documents of a query together."""
+    """How arrays of a given shape fall into queries; `order` brings documents of a query together.
+
+    Where the truth is ragged, so are the predictions: they bring their own offsets, which must be these.
+    """
 
     shape: tuple[int, ...]
     offsets: Array
     order: Array | None = None
     query_ids: Array | None = None
+    is_ragged: bool = False
 
     def arrange(self, values: npt.ArrayLike, name: str) -> Array:
         """Values of this shape in one dimension, query after query; no copy unless the order asks for it."""
-        array = as_numbers(values, name)
+        lists = ragged_of(values, name)
+        if (lists is not None) != self.is_ragged:
+            kinds = "not ragged" if self.is_ragged else "ragged"
+            raise InvalidInputError(f"`labels` and `scores` must be alike, but `{name}` are {kinds}; convert them")
+        if lists is not None:
+            self._check_offsets(lists.offsets, name)
+        array = as_numbers(values if lists is None else lists.values, name)
         if array.shape != self.shape:
             raise InvalidInputError(f"`{name}` must have the shape of `labels`, {self.shape}, but has {array.shape}")
         flat = array if array.ndim == 1 else array.reshape(-1)
         return flat if self.order is None else flat[self.order]
+
+    def _check_offsets(self, offsets: Array, name: str) -> None:
+        if len(offsets) != len(self.offsets):
+            n_labels, n_scores = len(self.offsets) - 1, len(offsets) - 1
+            raise InvalidInputError(f"`{name}` must have as many lists as `labels`, {n_labels}, but has {n_scores}")
+        differ = np.flatnonzero(offsets != self.offsets)
+        if len(differ):
+            query = int(differ[0]) - 1
+            sizes = [int(bounds[query + 1] - bounds[query]) for bounds in (self.offsets, offsets)]
+            raise InvalidInputError(
+                f"`{name}` must have as many numbers as `labels` in each list, but list {query} has "
+                f"{sizes[1]} and not {sizes[0]}"
+            )
 
     def place(self, _: str, document: int) -> str:
         """Where a document, counted query after query, stands in the arrays given."""
@@ -39,15 +63,28 @@ class ArrayTruth:
     """Labels and their layout, ready for the scores of many systems."""
 
     def __init__(self, labels: Any, offsets: Any, groups: Any, query_ids: Any) -> None:
-        array = as_numbers(labels, "labels")
-        self._layout = layout_of(array.shape, offsets, groups, query_ids)
-        self._labels = as_labels(self._layout.arrange(array, "labels"), "labels")
+        lists = ragged_of(labels, "labels")
+        if lists is None:
+            labels = as_numbers(labels, "labels")
+            self._layout = layout_of(labels.shape, offsets, groups, query_ids)
+        else:
+            refuse_cuts(offsets, groups, query_ids)
+            n_documents = len(lists.values)
+            self._layout = Layout((n_documents,), as_offsets(lists.offsets, "labels", n_documents), is_ragged=True)
+        self._labels = as_labels(self._layout.arrange(labels, "labels"), "labels")
 
     def rankings(self, scores: Any) -> Rankings:
         """The rankings that scores of the same shape make."""
         layout = self._layout
         arranged = layout.arrange(scores, "scores")
         return Rankings.of_checked(self._labels, arranged, layout.offsets, layout.query_ids, layout.place)
+
+
+def refuse_cuts(offsets: Any, groups: Any, query_ids: Any) -> None:
+    """Refuse what cuts arrays into queries where they are cut already."""
+    for name, value in (("offsets", offsets), ("groups", groups), ("query_ids", query_ids)):
+        if value is not None:
+            raise InvalidInputError(f"`{name}` cuts arrays into queries, but `truth` has its own; leave it out")
 
 
 def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any) -> Layout:

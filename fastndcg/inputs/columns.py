@@ -71,7 +71,7 @@ class Column:
     @classmethod
     def of_fixed(cls, values: Array) -> Column:
         """What has as many bytes in every row: equal where the bytes are."""
-        data = np.ascontiguousarray(values).view("u1")
+        data = np.ascontiguousarray(values).view("u1").reshape(-1)
         return cls(IdBytes(read_only(data), read_only(np.empty(0, "i8")), values.dtype.itemsize), values.dtype)
 
     @property

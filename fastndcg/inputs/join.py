@@ -88,7 +88,7 @@ def _rankings(qrels: Qrels, run: Run, pairs: Array, convention: Convention, thre
         offsets,
         judged=judged,
         pool=(pool_rows.of(qrels.values), pool_rows.offsets),
-        tie_keys=run_rows.of(_tie_keys(run, threads)) if convention.ties.startswith("id_") else None,
+        tie_keys=run_rows.of(tie_keys(run, threads)) if convention.ties.startswith("id_") else None,
         query_ids=_names(qrels, run, pairs),
     )
     return made.placed_by(place_of)
@@ -136,7 +136,7 @@ def _match(
     _share(offsets, match, threads)
 
 
-def _tie_keys(run: Run, threads: int | None) -> Array:
+def tie_keys(run: Run, threads: int | None) -> Array:
     """Numbers in the order of the documents' ids, wherever scores are equal."""
     if not run.documents.are_texts:
         numbers = run.documents.numbers()

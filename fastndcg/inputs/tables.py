@@ -10,6 +10,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.columns import Column
+from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.grouping import Groups, group, spans
 from fastndcg.rankings import EXACT_LIMIT, Array, as_labels, as_scores, read_only
 from fastndcg.threads import checked_threads, run_all
@@ -103,6 +104,30 @@ class Table:
         documents = Column.of(chain.from_iterable(rows.values()), f"ids of documents in {source.name}")
         table._fill(Rows(queries, Groups(offsets, None, offsets[:-1]), documents, values), source)
         return table
+
+    @classmethod
+    def from_frame(cls, frame: Any, columns: Mapping[str, str] | None = None, *, threads: int | None = None) -> Self:
+        """
+        From a frame with a row for each document: pandas, Polars, pyarrow, DuckDB, or any with an Arrow stream.
+
+        Parameters
+        ----------
+        frame
+            Has a column of query ids, one of document ids, and one of labels or scores.
+        columns : dict, optional
+            Names of columns, such as ``{"query": "qid", "label": "grade"}``, where they are not usual ones.
+        threads : int, optional
+            See `evaluate`.
+        """
+        return cls.of_frame(Frame(frame, columns, cls.what), threads)
+
+    @classmethod
+    def of_frame(cls, frame: Frame, threads: int | None = None) -> Self:
+        """From the columns of a frame."""
+        queries, documents = frame.ids("query"), frame.ids("document")
+        groups = group(queries)
+        rows = Rows(queries.take(groups.firsts), groups, documents, frame.numbers(cls.value_name))
+        return cls.of(rows, Source(f"the {cls.what}", "row"), threads)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -27,11 +27,13 @@ FEWEST_SLOTS = 1024
 @kernel
 def find_runs(ids, out):
     """The rows whose id is another than that of the row before; says how many there are."""
-    n_runs = 0
-    for i in range(out.shape[0]):
-        if i == 0 or not are_equal(ids, i, ids, i - 1):
-            out[n_runs] = i
-            n_runs += 1
+    n = out.shape[0]
+    n_runs = min(n, 1)
+    if n > 0:
+        out[0] = 0
+    for i in range(1, n):
+        out[n_runs] = i
+        n_runs += not are_equal(ids, i, ids, i - 1)
     return n_runs
 
 
@@ -182,15 +184,12 @@ def are_equal(left, i, right, j):
     """Whether two ids have the same bytes."""
     begin, end = bounds(left, i)
     other, other_end = bounds(right, j)
-    if end - begin != other_end - other:
-        return False
-    for place in range(0, end - begin, 8):
-        size = min(8, end - begin - place)
-        if word_at(left.data, begin + place, begin + place + size) != word_at(
-            right.data, other + place, other + place + size
-        ):
-            return False
-    return True
+    same = end - begin == other_end - other
+    while same and begin < end:
+        same = word_at(left.data, begin, min(end, begin + 8)) == word_at(right.data, other, min(other_end, other + 8))
+        begin += 8
+        other += 8
+    return same
 
 
 @part
