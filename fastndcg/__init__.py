@@ -25,6 +25,7 @@ _PUBLIC = {
         "average_precision", "dcg", "f_score", "ndcg", "precision", "r_precision", "recall", "reciprocal_rank",
         "success",
     ],
+    "inputs.items": ["Interactions", "Recommendations"],
     "inputs.tables": ["Qrels", "Run"],
     "inputs.trec": ["read_qrels", "read_run"],
     "metric": [

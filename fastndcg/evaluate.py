@@ -49,11 +49,12 @@ def evaluate(
         `groups` and `query_ids`, a (n_queries, n_documents) array, or a ragged column (Arrow, Polars, awkward). Or
         judgments with ids: the path of a TREC qrels file, {query: {document: label}}, a frame with columns of
         queries, documents and labels, or `Qrels`. Or all in one: a frame with queries, labels and scores, or
-        `Rankings`. 0 means not relevant.
+        `Rankings`. Or the items that users like: a scipy.sparse matrix of users by items, or `Interactions`.
+        0 means not relevant.
     predictions : array, path, dict, frame or Run
         What the system says, higher is better: scores of the shape of the labels; or, with judgments that have ids,
         the path of a TREC run file, {query: {document: score}}, a frame with columns of queries, documents and
-        scores, or `Run`.
+        scores, or `Run`; or, with items that users like, recommended items in rank order, one row a user.
     metrics : str, Metric, or iterable of them
         Such as "ndcg@10,map" or [nDCG @ 10, "P(rel=2)@5"]; `fastndcg metrics` lists all.
     offsets : (n_queries + 1,) int array, optional
@@ -165,20 +166,22 @@ class Evaluator:
     def _run(self, predictions: Any, kept: dict[Any, Any] | None) -> Results:
         """Evaluate one system, with what is `kept` of the labels."""
         joined = with_predictions(self._truth, predictions, self.convention, self._options)
-        values, n_tied = _engine()(
-            joined.rankings,
-            self.metrics,
-            self._applied,
-            undefined=joined.unjudged_queries,
-            threads=self._options.threads,
-            kept=kept,
-        )
+        rankings, threads = joined.rankings, self._options.threads
+        if isinstance(rankings, Rankings):
+            values, n_tied = _engine()(
+                rankings, self.metrics, self._applied, undefined=joined.unjudged_queries, threads=threads, kept=kept
+            )
+        else:
+            from fastndcg import parts
+
+            values, n_tied = parts.run(rankings, self.metrics, self._applied, threads=threads)
         return Results(
             values,
             self.metrics,
-            joined.rankings.query_ids,
+            rankings.query_ids,
             self.convention,
             n_tied=n_tied,
             n_missing_in_run=joined.n_missing_in_run,
             n_missing_in_qrels=joined.n_missing_in_qrels,
+            notes=() if isinstance(rankings, Rankings) else tuple(rankings.notes()),
         )

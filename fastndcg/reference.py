@@ -63,23 +63,23 @@ def evaluate(
     """
     asked_for = parse_metrics(metrics)
     named = parse_convention(convention)
-    options = Options(offsets, groups, query_ids, columns)
-    prepared = prepare_truth(truth, options)
+    prepared = prepare_truth(truth, options := Options(offsets, groups, query_ids, columns))
     applied = named.for_labels_of(qrels=isinstance(prepared, Qrels))
-    rankings, unjudged, *n_missing = with_predictions(prepared, predictions, named, options)
+    joined = with_predictions(prepared, predictions, named, options)
+    rankings = joined.rankings if isinstance(joined.rankings, Rankings) else joined.rankings.whole()
     check(rankings, asked_for, applied)
     queries = [query_of(rankings, q, applied) for q in range(rankings.n_queries)]
     values = np.empty((len(queries), len(asked_for)))
     for q, query in enumerate(queries):
         orders = orders_of(query, applied.ties)
         values[q] = [expectation(metric, orders, query.judged, applied) for metric in asked_for]
-    if unjudged is not None:
-        values[unjudged] = math.nan
+    if joined.unjudged_queries is not None:
+        values[joined.unjudged_queries] = math.nan
     settle_undefined(values, asked_for, rankings, applied)
     deepest = max(math.inf if metric.k is None else metric.k for metric in asked_for)
     n_tied = sum(is_tied(query.tie_groups, deepest) for query in queries)
-    counts = {"n_tied": n_tied, "n_missing_in_run": n_missing[0], "n_missing_in_qrels": n_missing[1]}
-    return Results(values, asked_for, rankings.query_ids, named, **counts)
+    missing: Any = {"n_missing_in_run": joined.n_missing_in_run, "n_missing_in_qrels": joined.n_missing_in_qrels}
+    return Results(values, asked_for, rankings.query_ids, named, n_tied=n_tied, **missing)
 
 
 class Asked(NamedTuple):

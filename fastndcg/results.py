@@ -32,6 +32,8 @@ class Results:
         policy decides a value.
     n_missing_in_run, n_missing_in_qrels : int
         Queries on one side only.
+    notes : tuple of str
+        What else was done to the input, as it is printed.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class Results:
         "n_missing_in_qrels",
         "n_missing_in_run",
         "n_tied",
+        "notes",
         "values",
     )
 
@@ -65,6 +68,7 @@ class Results:
         n_tied: int = 0,
         n_missing_in_run: int = 0,
         n_missing_in_qrels: int = 0,
+        notes: tuple[str, ...] = (),
     ) -> None:
         self.values = values
         self.metrics = metrics
@@ -73,6 +77,7 @@ class Results:
         self.n_tied = n_tied
         self.n_missing_in_run = n_missing_in_run
         self.n_missing_in_qrels = n_missing_in_qrels
+        self.notes = notes
 
     @property
     def query_ids(self) -> Array:
@@ -175,7 +180,7 @@ class Results:
         if self.n_missing_in_qrels:
             choice = self.convention.missing_in_qrels
             lines.append(f"queries of the run missing in the qrels: {self.n_missing_in_qrels} ({choice})")
-        return lines
+        return [*lines, *self.notes]
 
     def _columns(self) -> dict[str, Any]:
         ids = self.query_ids

@@ -53,15 +53,18 @@ def warmup() -> Warmup:
         for policy in CHOICES["ties"]:
             engine.run(rankings, metrics[:1], default.replace(ties=policy))
     engine.run(rankings, metrics, default.replace(ap_denominator="n_hits"))
-    _read_the_demo()
+    _read_inputs()
     return Warmup(jit.cache_folder(rank.rank), time.perf_counter() - started)
 
 
-def _read_the_demo() -> None:
-    """Compile what files and ids need: in TREC text, in interleaved rows, in labels of either type that joins read."""
+def _read_inputs() -> None:
+    """Compile what text, ids in any order and recommended items need, for labels of either type that joins read."""
     from importlib import resources
 
+    import numpy as np
+
     from fastndcg.evaluate import evaluate
+    from fastndcg.inputs.items import Interactions
     from fastndcg.inputs.tables import Qrels, Run
 
     with contextlib.ExitStack() as stack:
@@ -71,3 +74,6 @@ def _read_the_demo() -> None:
     for labels in ([1, 0, 1], [0.5, 0.0, 1.0]):
         run = Run(["b", "a", "b"], ["1", "2", "3"], [1, 2, 3])
         evaluate(Qrels(["a", "b", "a"], ["1", "2", "3"], labels), run, "ndcg")
+        for dtype in ("i4", "i8"):
+            liked = Interactions(np.array([3, 1, 2], dtype), labels, [0, 3])
+            evaluate(liked, np.array([[2, 5]], dtype), "ndcg")

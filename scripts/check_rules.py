@@ -25,11 +25,11 @@ ROOMS = (
     "kernels", "catalog", "conventions",
     "metric", "rankings",
     "inputs", "results", "discounts",
-    "checks", "chunk", "arguments", "engine", "reference", "evaluate",
+    "checks", "chunk", "arguments", "engine", "parts", "reference", "evaluate",
     "functions", "warm",
     "cli", "__main__",
 )  # fmt: skip
-NOT_FOR_REFERENCE = {"kernels", "discounts", "checks", "chunk", "arguments", "engine"}
+NOT_FOR_REFERENCE = {"kernels", "discounts", "checks", "chunk", "arguments", "engine", "parts"}
 NO_KERNELS = {"__init__.py", "jit.py", "vectors.py", "words.py"}  # the decorator, and instructions that kernels use
 MOST_FILE_LINES = 350
 MOST_FUNCTION_LINES = 40

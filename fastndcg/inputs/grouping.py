@@ -49,8 +49,8 @@ def group_runs(column: Column, id_rows: Array, starts: Array, n_rows: int) -> Gr
     return Groups(offsets, rows, firsts)
 
 
-def spans(offsets: Array) -> list[tuple[int, int]]:
+def spans(offsets: Array, size: int = SPAN) -> list[tuple[int, int]]:
     """Consecutive queries with about as many rows each, for threads to share."""
-    stops = np.searchsorted(offsets, np.arange(SPAN, int(offsets[-1]) + 1, SPAN), side="left")
+    stops = np.searchsorted(offsets, np.arange(size, int(offsets[-1]) + 1, size), side="left")
     bounds = np.unique(np.concatenate([[0], stops, [len(offsets) - 1]])).tolist()
     return list(pairwise(bounds))

@@ -12,13 +12,14 @@ from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.arrays import ArrayTruth, refuse_cuts
 from fastndcg.inputs.frames import Frame, is_frame
+from fastndcg.inputs.items import Interactions, Recommendations, recommended_parts
 from fastndcg.inputs.join import Joined, join
 from fastndcg.inputs.rows import ScoredRows
 from fastndcg.inputs.tables import Qrels, Run
 from fastndcg.inputs.trec import read_qrels, read_run
 from fastndcg.rankings import Rankings
 
-Truth: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows
+Truth: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | Interactions
 
 
 class Options(NamedTuple):
@@ -37,8 +38,10 @@ def prepare_truth(truth: Any, options: Options) -> Truth:
     if isinstance(truth, Rankings):
         check_pool(truth)
         prepared = truth
-    elif isinstance(truth, Qrels):
+    elif isinstance(truth, Qrels | Interactions):
         prepared = truth
+    elif hasattr(truth, "tocsr"):
+        prepared = Interactions.of_matrix(truth)
     elif isinstance(truth, str | os.PathLike):
         prepared = read_qrels(truth, threads=options.threads)
     elif isinstance(truth, Mapping):
@@ -64,6 +67,9 @@ def with_predictions(truth: Truth, predictions: Any, convention: Convention, opt
         return Joined(truth if isinstance(truth, Rankings) else truth.rankings(convention, options.threads))
     if predictions is None:
         raise InvalidInputError("`predictions` is missing: give scores, a run, or its path")
+    if isinstance(truth, Interactions):
+        given = predictions if isinstance(predictions, Recommendations) else Recommendations(predictions)
+        return Joined(recommended_parts(truth, given.items, once=given.repeated == "once"))
     if isinstance(truth, ArrayTruth):
         if not hasattr(predictions, "dtype") and _has_ids(predictions):
             kind = type(predictions).__name__
