@@ -35,6 +35,7 @@ _PUBLIC = {
     "rankings": ["Rankings"],
     "reference": ["reference"],
     "results": ["Results"],
+    "streaming": ["StreamingEvaluator"],
     "warm": ["warmup"],
 }  # fmt: skip
 _PLACES = {name: place for place, names in _PUBLIC.items() for name in names}

@@ -11,6 +11,7 @@ from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError, nearest, optional_import
 from fastndcg.metric import Metric
 from fastndcg.rankings import Array
+from fastndcg.sums import mean
 
 
 class Results:
@@ -84,6 +85,11 @@ class Results:
         """The queries' ids, their numbers from 0 where they have none."""
         return np.arange(len(self.values)) if self._query_ids is None else self._query_ids
 
+    @property
+    def has_query_ids(self) -> bool:
+        """Whether queries have ids, and not only numbers."""
+        return self._query_ids is not None
+
     def __getitem__(self, metric: str | Metric) -> Array:
         """Every query's value of one metric."""
         return self.values[:, self._column(metric)]
@@ -99,9 +105,7 @@ class Results:
 
     def means(self) -> list[float]:
         """Each metric's mean, in the order of the metrics."""
-        sums = np.nansum(self.values, axis=0)
-        counts = len(self) - self.n_undefined()
-        return [float(s / n) if n else float("nan") for s, n in zip(sums, counts, strict=True)]
+        return [mean(self.values[:, column]) for column in range(len(self.metrics))]
 
     def n_undefined(self) -> Array:
         """For each metric, how many queries have no value."""

@@ -24,9 +24,9 @@ ROOMS = (
     "errors", "texts", "cpus", "threads",
     "kernels", "catalog", "conventions",
     "metric", "rankings",
-    "inputs", "results", "discounts",
+    "inputs", "sums", "results", "discounts",
     "checks", "chunk", "arguments", "engine", "parts", "reference", "evaluate",
-    "functions", "warm",
+    "streaming", "functions", "warm",
     "cli", "__main__",
 )  # fmt: skip
 NOT_FOR_REFERENCE = {"kernels", "discounts", "checks", "chunk", "arguments", "engine", "parts"}
