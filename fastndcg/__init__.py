@@ -27,7 +27,7 @@ _PUBLIC = {
     ],
     "inputs.items": ["Interactions", "Recommendations"],
     "inputs.tables": ["Qrels", "Run"],
-    "inputs.trec": ["read_qrels", "read_run"],
+    "inputs.files": ["read_qrels", "read_run"],
     "metric": [
         "AP", "CG", "DCG", "F", "IDCG", "Metric", "P", "R", "RR", "Rprec", "Success", "nDCG", "num_rel",
         "num_rel_ret", "num_ret",

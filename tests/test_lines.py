@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastndcg as fn
-from fastndcg.inputs import blocks, lines, trec
+from fastndcg.inputs import blocks, files, lines
 from fastndcg.inputs.columns import Column
 from fastndcg.kernels.lines import PADDING, read_lines
 from fastndcg.rankings import read_only
@@ -78,13 +78,13 @@ def test_any_lines(tmp_path_factory, content, size, last):
     """Whatever the lines and wherever blocks end, rows, line numbers and refusals are those of plain Python."""
     path = tmp_path_factory.mktemp("lines") / "run"
     path.write_bytes((content if last else content.rstrip("\r\n")).encode())
-    expected = plain_rows(path.read_bytes(), trec.RUN)
+    expected = plain_rows(path.read_bytes(), files.TREC[fn.Run])
     with pytest.MonkeyPatch.context() as patch:
         if isinstance(expected, str) or not expected:
             with pytest.raises(fn.InvalidInputError, match=f"{re.escape(str(path))}.*{expected or 'is empty'}"):
-                read(path, trec.RUN, patch, size)
+                read(path, files.TREC[fn.Run], patch, size)
         else:
-            assert read(path, trec.RUN, patch, size) == expected
+            assert read(path, files.TREC[fn.Run], patch, size) == expected
 
 
 @examples(150)
@@ -95,10 +95,10 @@ def test_any_bytes(tmp_path_factory, content, size):
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
         try:
-            found = read(path, trec.QRELS, patch, size)
+            found = read(path, files.TREC[fn.Qrels], patch, size)
         except fn.InvalidInputError as error:
             found = str(error)
-    assert found.startswith(str(path)) if isinstance(found, str) else found == plain_rows(content, trec.QRELS)
+    assert found.startswith(str(path)) if isinstance(found, str) else found == plain_rows(content, files.TREC[fn.Qrels])
 
 
 def parsed(text):
@@ -106,7 +106,7 @@ def parsed(text):
     line = f"q 0 d {text}\n".encode()
     padded = read_only(np.frombuffer(line + b"\n" * PADDING, "u1"))
     out = lines._output(len(padded))
-    read_lines(padded, len(line), trec.QRELS.fields, 4, 4, *lines.powers_of_ten(), out)
+    read_lines(padded, len(line), files.TREC[fn.Qrels].fields, 4, 4, *lines.powers_of_ten(), out)
     return None if out.counts[2] else float(out.values[0])
 
 

@@ -96,7 +96,7 @@ def _evaluate(
     with progress(1 + 2 * len(runs)) as step:
         step(f"reading {Path(qrels).name}")
         from fastndcg.evaluate import Evaluator  # brings numpy, which --help and errors above do without
-        from fastndcg.inputs.trec import read_run
+        from fastndcg.inputs.files import read_run
 
         evaluator = Evaluator(qrels, metrics, convention=convention, threads=threads)
         results = []

@@ -14,7 +14,7 @@ from fastndcg.inputs.ragged import ragged_of
 from fastndcg.rankings import Array, Rankings, as_array, as_labels, as_numbers, as_offsets, as_whole_numbers, read_only
 
 
-class Layout(NamedTuple):
+class ArrayLayout(NamedTuple):
     """How arrays of a given shape fall into queries; `order` brings documents of a query together.
 
     Where the truth is ragged, so are the predictions: they bring their own offsets, which must be these.
@@ -60,7 +60,9 @@ class Layout(NamedTuple):
 
 
 class ArrayTruth:
-    """Labels and their layout, ready for the scores of many systems."""
+    """Labels and their layout, ready for the scores of many systems: arrays, or files of them if it `is_file` too."""
+
+    is_file = False
 
     def __init__(self, labels: Any, offsets: Any, groups: Any, query_ids: Any) -> None:
         lists = ragged_of(labels, "labels")
@@ -70,8 +72,17 @@ class ArrayTruth:
         else:
             refuse_cuts(offsets, groups, query_ids)
             n_documents = len(lists.values)
-            self._layout = Layout((n_documents,), as_offsets(lists.offsets, "labels", n_documents), is_ragged=True)
+            self._layout = ArrayLayout((n_documents,), as_offsets(lists.offsets, "labels", n_documents), is_ragged=True)
         self._labels = as_labels(self._layout.arrange(labels, "labels"), "labels")
+
+    @classmethod
+    def of(cls, labels: Array, layout: ArrayLayout) -> ArrayTruth:
+        """From the labels of a file."""
+        truth = cls.__new__(cls)
+        truth.is_file = True
+        truth._layout = layout
+        truth._labels = as_labels(layout.arrange(labels, "labels"), "labels")
+        return truth
 
     def rankings(self, scores: Any) -> Rankings:
         """The rankings that scores of the same shape make."""
@@ -87,7 +98,7 @@ def refuse_cuts(offsets: Any, groups: Any, query_ids: Any) -> None:
             raise InvalidInputError(f"`{name}` cuts arrays into queries, but `truth` has its own; leave it out")
 
 
-def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any) -> Layout:
+def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any) -> ArrayLayout:
     """The layout that exactly one of `offsets`, `groups`, `query_ids` or a second dimension gives."""
     ways = {"offsets": offsets, "groups": groups, "query_ids": query_ids}
     given = [f"`{name}`" for name, way in ways.items() if way is not None]
@@ -101,11 +112,11 @@ def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any)
             + (f"are {' and '.join(given)}" if given else f"is none; for one query give offsets=[0, {shape[0]}]")
         )
     if len(shape) == 2:
-        return Layout(shape, read_only(np.arange(shape[0] + 1, dtype="i8") * shape[1]))
+        return ArrayLayout(shape, read_only(np.arange(shape[0] + 1, dtype="i8") * shape[1]))
     if offsets is not None:
-        return Layout(shape, as_offsets(offsets, "offsets", shape[0]))
+        return ArrayLayout(shape, as_offsets(offsets, "offsets", shape[0]))
     if groups is not None:
-        return Layout(shape, as_offsets(_offsets_of_groups(groups, shape[0]), "groups", shape[0]))
+        return ArrayLayout(shape, as_offsets(_offsets_of_groups(groups, shape[0]), "groups", shape[0]))
     return _layout_of_ids(query_ids, shape)
 
 
@@ -126,12 +137,12 @@ def _offsets_of_groups(groups: Any, n_documents: int) -> Array:
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
-def _layout_of_ids(query_ids: Any, shape: tuple[int, ...]) -> Layout:
+def _layout_of_ids(query_ids: Any, shape: tuple[int, ...]) -> ArrayLayout:
     ids = _as_ids(query_ids)
     if ids.shape != shape:
         raise InvalidInputError(f"`query_ids` must have the shape of `labels`, {shape}, but has {ids.shape}")
     groups = group(_as_column(ids))
-    return Layout(shape, read_only(groups.offsets), groups.rows, read_only(ids[groups.firsts]))
+    return ArrayLayout(shape, read_only(groups.offsets), groups.rows, read_only(ids[groups.firsts]))
 
 
 def _as_column(ids: Array) -> Column:

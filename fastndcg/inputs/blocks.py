@@ -95,6 +95,25 @@ class Blocks:
             text.extend(bytes(len(text)))
 
 
+def first_line(path: FilePath) -> bytes:
+    """The first line of a file that is not blank; of standard input, what can be seen of it without reading."""
+    with _opened(path) as file:
+        if path == STANDARD_INPUT:
+            return next((line for line in file.peek(BLOCK).splitlines() if line.split()), b"")
+        content, broken = _decompressed(file)
+        try:
+            while (line := content.readline(BLOCK)) and not line.split():
+                continue
+        except broken:  # said where the file is read
+            return b""
+        return bytes(line.removeprefix(codecs.BOM_UTF8))
+
+
+def unpacked(path: FilePath) -> bytes:
+    """All of a file, unpacked."""
+    return b"".join(bytes(block.text[: block.size]) for block in Blocks(path, 0))
+
+
 def name_of(path: Any) -> str:
     """What messages call a file."""
     return "standard input" if path == STANDARD_INPUT else str(path)

@@ -8,7 +8,7 @@ pyarrow reads the stream: it takes the columns without copying them, knows every
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -131,8 +131,7 @@ class Frame:
     def _usual(self, role: str) -> list[str]:
         """The columns whose names are usual for this, those aside that the user named for something else."""
         taken = {name for other, name in self._named.items() if other != role}
-        known = {re.sub("[^a-z]", "", name.lower()): name for name in self._table.column_names if name not in taken}
-        return [name for word, name in known.items() if word in NAMES[role]]
+        return usual_names(role, [name for name in self._table.column_names if name not in taken])
 
     def _refuse_nulls(self, name: str, column: Any) -> None:
         if column.null_count:
@@ -140,6 +139,11 @@ class Frame:
             raise InvalidInputError(
                 f"`{self._name}` must have no null, but column {name!r} has one in row {row}; drop or fill it"
             )
+
+
+def usual_names(role: str, names: Iterable[str]) -> list[str]:
+    """Those of the names that are usual for this."""
+    return [name for name in dict.fromkeys(names) if re.sub("[^a-z]", "", name.lower()) in NAMES[role]]
 
 
 def _is_pandas(value: Any) -> bool:

@@ -28,6 +28,7 @@ class Layout(NamedTuple):
     least: int
     most: int
     value_name: str
+    has_header: bool = False
 
 
 class Output(NamedTuple):
@@ -145,6 +146,8 @@ class _Reader:
         problem = _no_text(block, self._name)
         if problem:
             return Failure(InvalidInputError(problem))
+        if self._layout.has_header and block.number == 0:
+            _blank_first_line(block)
         if len(self._out.documents) < len(block.text):
             self._out = _output(len(block.text))
         out, layout = self._out, self._layout
@@ -193,6 +196,13 @@ def _no_text(block: Block, name: str) -> str:
             return f"{name} must be UTF-8 text, but byte {block.start + error.start} is not: {error.reason}"
     nul = block.text.find(0)
     return "" if nul < 0 else f"{name} must be text, but byte {block.start + nul} is NUL"
+
+
+def _blank_first_line(block: Block) -> None:
+    """Make the first line that is not blank so, and leave its end: lines keep their numbers."""
+    line = next((line for line in bytes(block.text).splitlines() if line.split()), b"")
+    start = block.text.find(line)
+    block.text[start : start + len(line)] = b" " * len(line)
 
 
 def _output(n_bytes: int) -> Output:

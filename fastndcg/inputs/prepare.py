@@ -11,12 +11,13 @@ import numpy as np
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.arrays import ArrayTruth, refuse_cuts
+from fastndcg.inputs.files import read_qrels, read_run
 from fastndcg.inputs.frames import Frame, is_frame
 from fastndcg.inputs.items import Interactions, Recommendations, recommended_parts
 from fastndcg.inputs.join import Joined, join
 from fastndcg.inputs.rows import ScoredRows
+from fastndcg.inputs.svmlight import is_svmlight, read_scores, read_svmlight
 from fastndcg.inputs.tables import Qrels, Run
-from fastndcg.inputs.trec import read_qrels, read_run
 from fastndcg.rankings import Rankings
 
 Truth: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | Interactions
@@ -43,7 +44,7 @@ def prepare_truth(truth: Any, options: Options) -> Truth:
     elif hasattr(truth, "tocsr"):
         prepared = Interactions.of_matrix(truth)
     elif isinstance(truth, str | os.PathLike):
-        prepared = read_qrels(truth, threads=options.threads)
+        prepared = _of_file(truth, options)
     elif isinstance(truth, Mapping):
         prepared = Qrels.from_dict(truth)
     elif is_frame(truth):
@@ -71,6 +72,8 @@ def with_predictions(truth: Truth, predictions: Any, convention: Convention, opt
         given = predictions if isinstance(predictions, Recommendations) else Recommendations(predictions)
         return Joined(recommended_parts(truth, given.items, once=given.repeated == "once"))
     if isinstance(truth, ArrayTruth):
+        if truth.is_file and isinstance(predictions, str | os.PathLike):
+            predictions = read_scores(predictions, options.threads)
         if not hasattr(predictions, "dtype") and _has_ids(predictions):
             kind = type(predictions).__name__
             raise InvalidTypeError(f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}")
@@ -109,7 +112,7 @@ def as_run(predictions: Any, options: Options) -> Run:
     if isinstance(predictions, Run):
         return predictions
     if isinstance(predictions, str | os.PathLike):
-        return read_run(predictions, threads=options.threads)
+        return read_run(predictions, columns=options.columns, threads=options.threads)
     if isinstance(predictions, Mapping):
         return Run.from_dict(predictions)
     if is_frame(predictions):
@@ -118,6 +121,13 @@ def as_run(predictions: Any, options: Options) -> Run:
     raise InvalidTypeError(
         f"`predictions` must be a path, a dict of dicts, a frame or a Run, as `truth` is of that kind, not {kind}"
     )
+
+
+def _of_file(path: Any, options: Options) -> Truth:
+    """A file of labels and queries, or of judgments with ids."""
+    if is_svmlight(path):
+        return read_svmlight(path, options.threads)
+    return read_qrels(path, columns=options.columns, threads=options.threads)
 
 
 def _of_frame(truth: Any, options: Options) -> Truth:

@@ -2,7 +2,7 @@
 Lines of text: fields between blanks, of which three are kept.
 
 text          uint8, n bytes of whole lines, and PADDING line feeds behind them
-fields        which fields, from 0, are query, document and value
+fields        which fields, from 0, are query, document and value; one beyond all is empty
 least, most   how many fields a line must have
 out           the lines that are not blank:
   queries     uint8, ids of queries, one after the other: one for each run of rows that have the same
