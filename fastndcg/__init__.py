@@ -27,8 +27,9 @@ _PUBLIC = {
         "average_precision", "dcg", "f_score", "ndcg", "precision", "r_precision", "recall", "reciprocal_rank",
         "success",
     ],
+    "inputs.items": ["Interactions", "Recommendations"],
     "inputs.tables": ["Qrels", "Run"],
-    "inputs.trec": ["read_qrels", "read_run"],
+    "inputs.files": ["read_qrels", "read_run"],
     "metric": [
         "AP", "CG", "DCG", "F", "IDCG", "Metric", "P", "R", "RR", "Rprec", "Success", "nDCG", "num_rel",
         "num_rel_ret", "num_ret",
@@ -38,6 +39,7 @@ _PUBLIC = {
     "results": ["Results"],
     "statistics.compare": ["compare"],
     "statistics.comparison": ["Comparison"],
+    "streaming": ["StreamingEvaluator"],
     "warm": ["warmup"],
 }  # fmt: skip
 _PLACES = {name: place for place, names in _PUBLIC.items() for name in names}

@@ -23,15 +23,18 @@ from fastndcg.functions import r_precision as r_precision
 from fastndcg.functions import recall as recall
 from fastndcg.functions import reciprocal_rank as reciprocal_rank
 from fastndcg.functions import success as success
+from fastndcg.inputs.files import read_qrels as read_qrels
+from fastndcg.inputs.files import read_run as read_run
+from fastndcg.inputs.items import Interactions as Interactions
+from fastndcg.inputs.items import Recommendations as Recommendations
 from fastndcg.inputs.tables import Qrels as Qrels
 from fastndcg.inputs.tables import Run as Run
-from fastndcg.inputs.trec import read_qrels as read_qrels
-from fastndcg.inputs.trec import read_run as read_run
 from fastndcg.metric import Metric as Metric
 from fastndcg.rankings import Rankings as Rankings
 from fastndcg.results import Results as Results
 from fastndcg.statistics.compare import compare as compare
 from fastndcg.statistics.comparison import Comparison as Comparison
+from fastndcg.streaming import StreamingEvaluator as StreamingEvaluator
 from fastndcg.warm import warmup as warmup
 
 from . import reference as reference

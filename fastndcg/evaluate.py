@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +12,10 @@ from fastndcg.combinations import denominators_of
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.arrays import ArrayTruth
-from fastndcg.inputs.prepare import prepare_truth, with_predictions
+from fastndcg.inputs.items import Parts
+from fastndcg.inputs.prepare import Options, prepare_truth, with_predictions
 from fastndcg.inputs.tables import Qrels
-from fastndcg.metric import Metrics, parse_metrics
+from fastndcg.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings import Array, Rankings
 from fastndcg.results import Results
 from fastndcg.threads import checked_threads
@@ -30,6 +31,22 @@ def _engine() -> Callable[..., Evaluated]:
     return run
 
 
+@functools.cache
+def _parts() -> Callable[..., Evaluated]:
+    from fastndcg.parts import run
+
+    return run
+
+
+def _evaluated(
+    rankings: Rankings | Parts, metrics: tuple[Metric, ...], convention: Convention, threads: int | None, **kept: Any
+) -> Evaluated:
+    """Evaluate rankings as they are, or part by part; `kept` are arguments of the engine."""
+    if isinstance(rankings, Rankings):
+        return _engine()(rankings, metrics, convention, threads=threads, **kept)
+    return _parts()(rankings, metrics, convention, threads=threads)
+
+
 def evaluate(
     truth: Any,
     predictions: Any = None,
@@ -38,6 +55,7 @@ def evaluate(
     offsets: Any = None,
     groups: Any = None,
     query_ids: Any = None,
+    columns: Mapping[str, str] | None = None,
     convention: str | Convention = "default",
     threads: int | None = None,
 ) -> Results:
@@ -46,13 +64,17 @@ def evaluate(
 
     Parameters
     ----------
-    truth : array, path, dict, Qrels or Rankings
+    truth : array, path, dict, frame, Qrels or Rankings
         What is right. Labels of the documents: a (n_documents,) array cut into queries by exactly one of `offsets`,
-        `groups` and `query_ids`, or a (n_queries, n_documents) array. Or judgments with ids: the path of a TREC qrels
-        file, {query: {document: label}}, or `Qrels`. Or `Rankings`, which hold scores too. 0 means not relevant.
-    predictions : array, path, dict or Run
+        `groups` and `query_ids`, a (n_queries, n_documents) array, or a ragged column (Arrow, Polars, awkward). Or
+        judgments with ids: the path of a TREC qrels file, {query: {document: label}}, a frame with columns of
+        queries, documents and labels, or `Qrels`. Or all in one: a frame with queries, labels and scores, or
+        `Rankings`. Or the items that users like: a scipy.sparse matrix of users by items, or `Interactions`.
+        0 means not relevant.
+    predictions : array, path, dict, frame or Run
         What the system says, higher is better: scores of the shape of the labels; or, with judgments that have ids,
-        the path of a TREC run file, {query: {document: score}}, or `Run`.
+        the path of a TREC run file, {query: {document: score}}, a frame with columns of queries, documents and
+        scores, or `Run`; or, with items that users like, recommended items in rank order, one row a user.
     metrics : str, Metric, or iterable of them
         Such as "ndcg@10,map" or [nDCG @ 10, "P(rel=2)@5"]; `fastndcg metrics` lists all.
     offsets : (n_queries + 1,) int array, optional
@@ -61,6 +83,9 @@ def evaluate(
         How many documents each query has.
     query_ids : (n_documents,) array of int or str, optional
         Each document's query, in any order.
+    columns : dict, optional
+        Names of a frame's columns, such as ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25"}``,
+        where they are not usual ones.
     convention : str or Convention
         What numbers mean: a name, such as "trec_eval", a name with other choices, such as "default(ties=input)", or
         a value of `conventions`.
@@ -97,6 +122,7 @@ def evaluate(
         offsets=offsets,
         groups=groups,
         query_ids=query_ids,
+        columns=columns,
         convention=convention,
         threads=threads,
     )
@@ -109,7 +135,7 @@ class Evaluator:
 
     Parameters
     ----------
-    truth, metrics, offsets, groups, query_ids, convention, threads
+    truth, metrics, offsets, groups, query_ids, columns, convention, threads
         See `evaluate`.
 
     Examples
@@ -119,7 +145,7 @@ class Evaluator:
     array([1. , 0.5])
     """
 
-    __slots__ = ("_applied", "_denominators", "_kept", "_threads", "_truth", "convention", "metrics")
+    __slots__ = ("_applied", "_denominators", "_kept", "_options", "_truth", "convention", "metrics")
 
     def __init__(
         self,
@@ -129,6 +155,7 @@ class Evaluator:
         offsets: Any = None,
         groups: Any = None,
         query_ids: Any = None,
+        columns: Mapping[str, str] | None = None,
         convention: str | Convention = "default",
         threads: int | None = None,
     ) -> None:
@@ -137,9 +164,9 @@ class Evaluator:
             checked_threads(threads)
         self.convention = parse_convention(convention)
         self._denominators = denominators_of(self.metrics, self.convention)
-        self._truth = prepare_truth(truth, offsets, groups, query_ids)
+        self._options = Options(offsets, groups, query_ids, columns, threads)
+        self._truth = prepare_truth(truth, self._options)
         self._applied = self.convention.for_labels_of(qrels=isinstance(self._truth, Qrels))
-        self._threads = threads
         self._kept: dict[Any, Any] = {}
 
     def evaluate(self, predictions: Any = None) -> Results:
@@ -159,30 +186,25 @@ class Evaluator:
 
     def _run(self, predictions: Any, kept: dict[Any, Any] | None) -> Results:
         """Evaluate one system, with what is `kept` of the labels."""
-        joined = with_predictions(self._truth, predictions, self.convention)
-        values, n_tied = _engine()(
-            joined.rankings,
-            self.metrics,
-            self._applied,
-            undefined=joined.unjudged_queries,
-            threads=self._threads,
-            kept=kept,
-        )
+        joined = with_predictions(self._truth, predictions, self.convention, self._options)
+        rankings, undefined = joined.rankings, joined.unjudged_queries
+        done = _evaluated(rankings, self.metrics, self._applied, self._options.threads, undefined=undefined, kept=kept)
         return Results(
-            values,
+            done.values,
             self.metrics,
-            joined.rankings.query_ids,
+            rankings.query_ids,
             self.convention,
-            value_weights=self._value_weights(joined.rankings) if self._denominators else None,
-            n_tied=n_tied,
+            value_weights=self._value_weights(rankings) if self._denominators else None,
+            n_tied=done.n_tied,
             n_missing_in_run=joined.n_missing_in_run,
             n_missing_in_qrels=joined.n_missing_in_qrels,
+            notes=() if isinstance(rankings, Rankings) else tuple(rankings.notes()),
         )
 
-    def _value_weights(self, rankings: Rankings) -> Array:
+    def _value_weights(self, rankings: Rankings | Parts) -> Array:
         """What each value counts in its metric's mean: 1, or what a precision divides by."""
         counting = self._applied.replace(no_relevant="defined", undefined="nan")
-        found, _ = _engine()(rankings, tuple(self._denominators.values()), counting, threads=self._threads)
+        found = _evaluated(rankings, tuple(self._denominators.values()), counting, self._options.threads)
         weights = np.ones((rankings.n_queries, len(self.metrics)))
-        weights[:, list(self._denominators)] = found
+        weights[:, list(self._denominators)] = found.values
         return weights

@@ -12,6 +12,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, nearest, option
 from fastndcg.metric import Metric
 from fastndcg.of_queries import checked_weights
 from fastndcg.rankings import Array
+from fastndcg.sums import mean
 
 if TYPE_CHECKING:
     from fastndcg.statistics.intervals import Interval
@@ -40,6 +41,8 @@ class Results:
         Queries on one side only.
     value_weights : (n_queries, n_metrics) float64 array or None
         What each value counts in its metric's mean, beside the weight of its query; None if all count the same.
+    notes : tuple of str
+        What else was done to the input, as it is printed.
 
     Examples
     --------
@@ -60,6 +63,7 @@ class Results:
         "n_missing_in_qrels",
         "n_missing_in_run",
         "n_tied",
+        "notes",
         "value_weights",
         "values",
     )
@@ -75,6 +79,7 @@ class Results:
         n_tied: int = 0,
         n_missing_in_run: int = 0,
         n_missing_in_qrels: int = 0,
+        notes: tuple[str, ...] = (),
     ) -> None:
         self.values = values
         self.metrics = metrics
@@ -84,11 +89,17 @@ class Results:
         self.n_tied = n_tied
         self.n_missing_in_run = n_missing_in_run
         self.n_missing_in_qrels = n_missing_in_qrels
+        self.notes = notes
 
     @property
     def query_ids(self) -> Array:
         """The queries' ids, their numbers from 0 where they have none."""
         return np.arange(len(self.values)) if self._query_ids is None else self._query_ids
+
+    @property
+    def has_query_ids(self) -> bool:
+        """Whether queries have ids, and not only numbers."""
+        return self._query_ids is not None
 
     def __getitem__(self, metric: str | Metric) -> Array:
         """Every query's value of one metric."""
@@ -118,6 +129,8 @@ class Results:
 
     def means(self, weights: Any = None) -> list[float]:
         """Each metric's mean, in the order of the metrics; `weights` as in `mean`."""
+        if weights is None and self.value_weights is None:
+            return [mean(self.values[:, column]) for column in range(len(self.metrics))]
         counted = np.ones(self.values.shape) if self.value_weights is None else self.value_weights
         if weights is not None:
             counted = counted * checked_weights(weights, self.query_ids)[:, None]
@@ -279,7 +292,7 @@ class Results:
         if self.n_missing_in_qrels:
             choice = self.convention.missing_in_qrels
             lines.append(f"queries of the run missing in the qrels: {self.n_missing_in_qrels} ({choice})")
-        return lines
+        return [*lines, *self.notes]
 
     def _columns(self) -> dict[str, Any]:
         ids = self.query_ids

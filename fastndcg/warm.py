@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import NamedTuple
 
@@ -54,6 +55,7 @@ def warmup() -> Warmup:
     for record in RECORDS:
         for field, choice, _ in record.variants:
             engine.run(rankings, (Metric(record.name, 1),), default.replace(**{field: choice}))
+    _read_inputs()
     _compile_statistics()
     return Warmup(jit.cache_folder(rank.rank), time.perf_counter() - started)
 
@@ -74,3 +76,25 @@ def _compile_statistics() -> None:
     resampling.bootstrap_sums(sums.rows, design, settings)
     resampling.sign_sums(sums.rows, settings)
     resampling.permuted_ranges(np.zeros((1, 2, 2)), settings)
+
+
+def _read_inputs() -> None:
+    """Compile what text, ids in any order and recommended items need, for labels of either type that joins read."""
+    from importlib import resources
+
+    import numpy as np
+
+    from fastndcg.evaluate import evaluate
+    from fastndcg.inputs.items import Interactions
+    from fastndcg.inputs.tables import Qrels, Run
+
+    with contextlib.ExitStack() as stack:
+        folder = resources.files("fastndcg").joinpath("demo")
+        paths = [stack.enter_context(resources.as_file(folder.joinpath(n))) for n in ("qrels.txt", "lambdarank.run")]
+        evaluate(paths[0], paths[1], "ndcg", convention="trec_eval")
+    for labels in ([1, 0, 1], [0.5, 0.0, 1.0]):
+        run = Run(["b", "a", "b"], ["1", "2", "3"], [1, 2, 3])
+        evaluate(Qrels(["a", "b", "a"], ["1", "2", "3"], labels), run, "ndcg")
+        for dtype in ("i4", "i8"):
+            liked = Interactions(np.array([3, 1, 2], dtype), labels, [0, 3])
+            evaluate(liked, np.array([[2, 5]], dtype), "ndcg")

@@ -110,16 +110,22 @@ BAD_DICTS = {
     "bool as id": ({True: {"a": 1}}, ONE, f"ids of queries in the qrels {IDS} True; use one type"),
     "float as id": ({1.5: {"a": 1}}, ONE, f"ids of queries in the qrels {IDS} 1.5; use one type"),
     "tuple as id": ({(1, 2): {"a": 1}}, ONE, f"ids of queries in the qrels {IDS} (1, 2); use one type"),
-    "huge id": ({2**70: {"a": 1}}, ONE, f"ids of queries in the qrels must fit int64, but one is {2**70}; use texts"),
+    "huge id": (
+        {2**70: {"a": 1}},
+        ONE,
+        f"ids of queries in the qrels must fit int64 or uint64, but one is {2**70}; use texts",
+    ),
     "queries of two types": (
         {1: {"a": 1}},
         {"1": {"a": 1}},
-        "ids of queries are whole numbers in the qrels, such as 1, but texts in the run, such as '1'; use one type",
+        "ids of queries are whole numbers in the qrels, such as 1, but texts in the run, such as '1'; "
+        "as texts, 1 would be the same: make them texts",
     ),
     "documents of two types": (
         {"q": {"7": 1}},
         {"q": {7: 1}},
-        "ids of documents are texts in the qrels, such as '7', but whole numbers in the run, such as 7; use one type",
+        "ids of documents are texts in the qrels, such as '7', but whole numbers in the run, such as 7; "
+        "as texts, 1 would be the same: make them texts",
     ),
     "no dict of dicts": ({"q1": ["d1"]}, ONE, "`qrels` must map queries to dicts, but 'q1' maps to ['d1']"),
     "None as label": (
@@ -151,7 +157,7 @@ BAD_DICTS = {
     "huge label": (
         {"q1": {"d1": 2**60}},
         ONE,
-        "`labels` must be finite and at most 2**53 in size, but labels[d1] (query q1) is 1152921504606846976; "
+        "the qrels: label of document d1 of query q1 must be at most 2**53 in size, but is 1152921504606846976; "
         "rescale the labels",
     ),
     "label that float64 lacks": (
@@ -203,7 +209,7 @@ def test_tables_of_other_shapes():
         fn.Run.from_dict([("q1", "d1", 1)])
     with pytest.raises(fn.InvalidInputError, match="queries, documents and labels of a qrels must be as many"):
         fn.Qrels(["q1"], ["d1", "d2"], [1])
-    with pytest.raises(fn.InvalidTypeError, match="ids of queries in the qrels must be a sequence of texts"):
+    with pytest.raises(fn.InvalidTypeError, match="ids of queries in the qrels must be all texts or all"):
         fn.Qrels([["q1"]], ["d1"], [1])
     with pytest.raises(fn.InvalidInputError, match="document d1 of query q1 stands in rows 0 and 2; keep one of them"):
         fn.Run(["q1", "q1", "q1"], ["d1", "d2", "d1"], [1, 2, 3])
@@ -215,7 +221,7 @@ def test_inputs_that_do_not_go_together():
     for message, arguments, ways in (
         ("`predictions` is missing: give scores, a run, or its path", (ONE, None), {}),
         (
-            "`predictions` must be a path, a dict of dicts or a Run, as `truth` is of that kind, not list",
+            "`predictions` must be a path, a dict of dicts, a frame or a Run, as `truth` is of that kind, not list",
             (ONE, [1]),
             {},
         ),

@@ -433,3 +433,10 @@ def test_standard_output_by_its_name(files, run):
     assert run("evaluate", "qrels.txt", "good.run", "-o", "-") == expected
     assert run("evaluate", "qrels.txt", "good.run", "-o", "/dev/stdout") == expected
     assert not (files / "-").exists()
+
+
+def test_standard_input_is_read_once(run, files):
+    """A dash may stand for one file, not for two."""
+    code, out, err = run("evaluate", "-", "-", "-m", "rr")
+    assert (code, out) == (2, "")
+    assert err == "fastndcg: error: - must name one file only: standard input can be read once\n"

@@ -1,5 +1,6 @@
 """trec_eval's own test set: every line of its recorded outputs that our metrics cover, digit by digit."""
 
+import numpy as np
 import pytest
 from shared import our_metrics, shared, trec_mean, trec_output
 
@@ -23,8 +24,9 @@ CUSTOM_GAINS = {"ndcg_1=3,2=9,4=4.5": fn.nDCG(gain=(0, 3, 9))}  # no label of th
 def first_documents(run, n):
     """The run's first n documents of each query in trec_eval's order: score, then id, both falling."""
     rows = {}
-    for q, d, score in zip(run.queries.codes, run.documents.codes, run.values.tolist(), strict=True):
-        rows.setdefault(run.queries.distinct[q], []).append((score, run.documents.distinct[d]))
+    queries = np.repeat(run.queries.names(), np.diff(run.offsets))
+    for query, document, score in zip(queries, run.documents.names(), run.values.tolist(), strict=True):
+        rows.setdefault(query, []).append((score, document))
     return fn.Run.from_dict(
         {query: {document: score for score, document in sorted(row, reverse=True)[:n]} for query, row in rows.items()}
     )

@@ -203,7 +203,7 @@ def test_ids_of_any_letters(tmp_path):
     qrels, run = tmp_path / "qrels", tmp_path / "run"
     qrels.write_text("".join(f"q 0 {one} 1\n" for one in ids), encoding="utf-8", newline="\n")
     run.write_text("".join(f"q Q0 {one} 1 1.5 n\n" for one in ids), encoding="utf-8", newline="\n")
-    assert set(fn.read_qrels(qrels).documents.distinct) == set(ids)
+    assert set(fn.read_qrels(qrels).documents.names()) == set(ids)
     assert fn.evaluate(qrels, run, "recall").to_dict() == {"q": {"R": 1.0}}
 
 
@@ -212,7 +212,7 @@ def test_numbers_in_files(tmp_path):
     qrels, run = tmp_path / "qrels", tmp_path / "run"
     qrels.write_text("q 0 a +2\nq 0 b -1\nq 0 c 007\n")
     assert fn.read_qrels(qrels).values.tolist() == [2, -1, 7]
-    assert fn.read_qrels(qrels).values.dtype == np.int64
+    assert fn.read_qrels(qrels).values.dtype == np.int8
     qrels.write_text("q 0 a 0.5\nq 0 b 1\n")
     assert fn.read_qrels(qrels).values.tolist() == [0.5, 1.0]
     run.write_text("q Q0 a 1 -1e-3 n\nq Q0 b 2 inf n\nq Q0 c 3 1E5 n\nq Q0 d 4 -Infinity n\n")

@@ -57,7 +57,7 @@ def test_missing_queries_as_errors():
     message = r"judged query only judged is missing in the run \(1 in all\); add it, or take convention\.replace"
     with pytest.raises(fn.InvalidInputError, match=message):
         evaluated(missing_in_run="raise")
-    with pytest.raises(fn.InvalidInputError, match=r"query also run of the run is missing in the qrels \(2 in all\)"):
+    with pytest.raises(fn.InvalidInputError, match=r"query only run of the run is missing in the qrels \(2 in all\)"):
         evaluated(missing_in_qrels="raise")
     shared = {query: RUN[query] for query in ("q3", "q1")}
     assert len(evaluated(QRELS, shared | {"only judged": {}}, missing_in_qrels="raise")) == 3

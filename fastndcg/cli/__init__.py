@@ -1,4 +1,4 @@
-"""The command line: ``fastndcg evaluate``, ``compare``, ``plot``, ``explain``, ``metrics``, ``conventions``, ``warmup``."""
+"""The command line: ``fastndcg evaluate``, ``compare``, ``plot``, ``explain``, ``conventions`` and others."""
 
 from __future__ import annotations
 

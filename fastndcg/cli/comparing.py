@@ -88,17 +88,17 @@ def compared(arguments: argparse.Namespace, curves: str | None) -> Comparison:
     given = {name: getattr(arguments, name) for name in choices if getattr(arguments, name) is not None}
     with progress(2 + len(names)) as step:
         step(f"reading {Path(arguments.qrels).name}")
-        from fastndcg.inputs.trec import read_qrels, read_run  # brings numpy, which errors above do without
+        from fastndcg.inputs.files import read_qrels, read_run  # brings numpy, which errors above do without
         from fastndcg.statistics.compare import compare
         from fastndcg.statistics.settings import Settings
 
         Settings(**given)
         segments = read_segments(arguments.segments) if getattr(arguments, "segments", None) else None
-        qrels = read_qrels(arguments.qrels)
+        qrels = read_qrels(arguments.qrels, threads=arguments.threads)
         runs: list[tuple[str, Run]] = []
         for name, path in zip(names, arguments.runs, strict=True):
             step(f"reading {Path(path).name}")
-            runs.append((name, read_run(path)))
+            runs.append((name, read_run(path, threads=arguments.threads)))
         step("comparing")
         return compare(
             qrels, runs, metrics, baseline=arguments.baseline, convention=convention, segments=segments,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
@@ -32,7 +33,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "evaluate",
         help="evaluate runs against judgments; without arguments, the demo data",
-        description="Evaluate runs against judgments: TREC files, plain or .gz; without files, the demo data.",
+        description="Evaluate runs against judgments: TREC files, plain or packed (gzip, bzip2, zstd), "
+        "or - for standard input; without files, the demo data.",
     )
     parser.add_argument("qrels", nargs="?", metavar="QRELS", help="judgments: query, iteration, document, label")
     parser.add_argument("runs", nargs="*", metavar="RUN", help="a ranking: query, Q0, document, rank, score, name")
@@ -63,6 +65,8 @@ def run(arguments: argparse.Namespace) -> None:
     checked_threads(arguments.threads)
     if arguments.qrels is not None and not arguments.runs:
         raise InvalidInputError("RUN is missing: give one run or more after QRELS, or no file at all for the demo data")
+    if [arguments.qrels, *arguments.runs].count("-") > 1:
+        raise InvalidInputError("- must name one file only: standard input can be read once")
     if arguments.output is not None:
         output.check(arguments.output, [arguments.qrels, *arguments.runs] if arguments.qrels else [])
     with _files(arguments) as (qrels, runs):
@@ -92,19 +96,19 @@ def _evaluate(
     with progress(1 + 2 * len(runs)) as step:
         step(f"reading {Path(qrels).name}")
         from fastndcg.evaluate import Evaluator  # brings numpy, which --help and errors above do without
-        from fastndcg.inputs.trec import read_run
+        from fastndcg.inputs.files import read_run
 
         evaluator = Evaluator(qrels, metrics, convention=convention, threads=threads)
         results = []
         for path in runs:
             step(f"reading {Path(path).name}")
-            table = read_run(path)
+            table = read_run(path, threads=threads)
             step(f"evaluating {Path(path).name}")
             results.append(evaluator.evaluate(table))
         return results
 
 
 def run_names(runs: Sequence[str]) -> list[str]:
-    """What each run is called: its file's name without .run and .gz, or its path where names repeat."""
-    names = [os.path.basename(path).removesuffix(".gz").removesuffix(".run") for path in runs]
+    """What each run is called: its file's name without .run and .gz, .bz2 or .zst, or its path where names repeat."""
+    names = [re.sub(r"(\.run)?(\.(gz|bz2|zst))?$", "", os.path.basename(path)) for path in runs]
     return names if len(set(names)) == len(names) else list(runs)

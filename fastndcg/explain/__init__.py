@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from fastndcg.conventions import Convention, parse_convention
@@ -14,13 +15,13 @@ from fastndcg.explain.arithmetic import arithmetic_of
 from fastndcg.explain.case import Case, case_of
 from fastndcg.explain.explanation import Explanation, Step
 from fastndcg.explain.ranking import ideal_of, ranking_of
-from fastndcg.inputs.prepare import Truth, prepare_truth
+from fastndcg.inputs.prepare import Options, prepare_truth
 from fastndcg.metric import Metrics, parse_metrics
 
 
 def explain(
     truth: Any, predictions: Any = None, metric: Metrics | None = None, *, query: Any = None, offsets: Any = None,
-    groups: Any = None, query_ids: Any = None, convention: str | Convention = "default",
+    groups: Any = None, query_ids: Any = None, columns: Any = None, convention: str | Convention = "default",
     against: str | Convention | None = None,
 ) -> Explanation:  # fmt: skip
     """
@@ -28,7 +29,7 @@ def explain(
 
     Parameters
     ----------
-    truth, predictions, offsets, groups, query_ids, convention
+    truth, predictions, offsets, groups, query_ids, columns, convention
         See `evaluate`.
     metric : str or Metric
         One metric, such as "ndcg@10".
@@ -63,12 +64,13 @@ def explain(
     asked = parse_metrics(metric)
     if len(asked) > 1:
         raise InvalidInputError(f"`metric` must be one metric, but there are {len(asked)}: {asked[0]}, {asked[1]}, …")
-    prepared = prepare_truth(truth, offsets, groups, query_ids)
-    here = case_of(prepared, predictions, asked[0], query, parse_convention(convention))
+    prepared = prepare_truth(truth, options := Options(offsets, groups, query_ids, columns))
+    under = functools.partial(case_of, prepared, predictions, options, asked[0], query)
+    here = under(parse_convention(convention))
     if against is None:
         return _explained(here)
-    there = case_of(prepared, predictions, asked[0], query, parse_convention(against))
-    steps = _steps(prepared, predictions, query, here, there)
+    there = under(parse_convention(against))
+    steps = _steps(under, here, there)
     return dataclasses.replace(_explained(here), against=_explained(there), steps=tuple(steps))
 
 
@@ -80,7 +82,7 @@ def _explained(case: Case) -> Explanation:
     return Explanation(case.metric, case.convention, name, value, ranking, ideal, arithmetic)
 
 
-def _steps(prepared: Truth, predictions: Any, query: Any, here: Case, there: Case) -> Iterator[Step]:
+def _steps(under: Callable[[Convention], Case], here: Case, there: Case) -> Iterator[Step]:
     """From one convention to the other, one field after the other, with the value on the way."""
     current: Convention = here.convention
     last: float | None = here.value()
@@ -91,7 +93,7 @@ def _steps(prepared: Truth, predictions: Any, query: Any, here: Case, there: Cas
         current = current.replace(**{field: aim})
         value: float | None = None
         with contextlib.suppress(FastndcgError):  # half way, a choice may lack what another one brings
-            value = case_of(prepared, predictions, here.metric, query, current).value()
+            value = under(current).value()
         yield Step(field, choice, aim, value, not _same(value, last))
         last = value
 

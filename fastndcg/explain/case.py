@@ -10,7 +10,8 @@ from fastndcg.combinations import with_default_cutoff
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, nearest
 from fastndcg.evaluate import evaluate
-from fastndcg.inputs.prepare import Truth, with_predictions
+from fastndcg.inputs.items import whole
+from fastndcg.inputs.prepare import Options, Truth, with_predictions
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metric
 from fastndcg.rankings import Rankings
@@ -51,12 +52,15 @@ class Case(NamedTuple):
         return [float(value) for value in undefined[0]]
 
 
-def case_of(prepared: Truth, predictions: Any, metric: Metric, query: Any, convention: Convention) -> Case:
+def case_of(
+    prepared: Truth, predictions: Any, options: Options, metric: Metric, query: Any, convention: Convention
+) -> Case:
     """A query of prepared truth and predictions under a convention."""
-    joined = with_predictions(prepared, predictions, convention)
+    joined = with_predictions(prepared, predictions, convention, options)
+    rankings = whole(joined.rankings)
     applied = convention.for_labels_of(qrels=isinstance(prepared, Qrels))
-    q = _number_of(joined.rankings, query)
-    one = _only(joined.rankings, q)
+    q = _number_of(rankings, query)
+    one = _only(rankings, q)
     is_judged = joined.unjudged_queries is None or not joined.unjudged_queries[q]
     (metric,) = with_default_cutoff((metric,), applied)
     return Case(metric, convention, applied, one, query_of(one, 0, applied), is_judged)

@@ -8,25 +8,50 @@ import numpy as np
 import numpy.typing as npt
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError
-from fastndcg.inputs.tables import are_texts, whole_numbers
+from fastndcg.inputs.columns import Column, are_texts, whole_numbers
+from fastndcg.inputs.grouping import group
+from fastndcg.inputs.ragged import ragged_of
 from fastndcg.rankings import Array, Rankings, as_array, as_labels, as_numbers, as_offsets, as_whole_numbers, read_only
 
 
-class Layout(NamedTuple):
-    """How arrays of a given shape fall into queries; `order` brings documents of a query together."""
+class ArrayLayout(NamedTuple):
+    """How arrays of a given shape fall into queries; `order` brings documents of a query together.
+
+    Where the truth is ragged, so are the predictions: they bring their own offsets, which must be these.
+    """
 
     shape: tuple[int, ...]
     offsets: Array
     order: Array | None = None
     query_ids: Array | None = None
+    is_ragged: bool = False
 
     def arrange(self, values: npt.ArrayLike, name: str) -> Array:
         """Values of this shape in one dimension, query after query; no copy unless the order asks for it."""
-        array = as_numbers(values, name)
+        lists = ragged_of(values, name)
+        if (lists is not None) != self.is_ragged:
+            kinds = "not ragged" if self.is_ragged else "ragged"
+            raise InvalidInputError(f"`labels` and `scores` must be alike, but `{name}` are {kinds}; convert them")
+        if lists is not None:
+            self._check_offsets(lists.offsets, name)
+        array = as_numbers(values if lists is None else lists.values, name)
         if array.shape != self.shape:
             raise InvalidInputError(f"`{name}` must have the shape of `labels`, {self.shape}, but has {array.shape}")
         flat = array if array.ndim == 1 else array.reshape(-1)
         return flat if self.order is None else flat[self.order]
+
+    def _check_offsets(self, offsets: Array, name: str) -> None:
+        if len(offsets) != len(self.offsets):
+            n_labels, n_scores = len(self.offsets) - 1, len(offsets) - 1
+            raise InvalidInputError(f"`{name}` must have as many lists as `labels`, {n_labels}, but has {n_scores}")
+        differ = np.flatnonzero(offsets != self.offsets)
+        if len(differ):
+            query = int(differ[0]) - 1
+            sizes = [int(bounds[query + 1] - bounds[query]) for bounds in (self.offsets, offsets)]
+            raise InvalidInputError(
+                f"`{name}` must have as many numbers as `labels` in each list, but list {query} has "
+                f"{sizes[1]} and not {sizes[0]}"
+            )
 
     def place(self, _: str, document: int) -> str:
         """Where a document, counted query after query, stands in the arrays given."""
@@ -35,12 +60,29 @@ class Layout(NamedTuple):
 
 
 class ArrayTruth:
-    """Labels and their layout, ready for the scores of many systems."""
+    """Labels and their layout, ready for the scores of many systems: arrays, or files of them if it `is_file` too."""
+
+    is_file = False
 
     def __init__(self, labels: Any, offsets: Any, groups: Any, query_ids: Any) -> None:
-        array = as_numbers(labels, "labels")
-        self._layout = layout_of(array.shape, offsets, groups, query_ids)
-        self._labels = as_labels(self._layout.arrange(array, "labels"), "labels")
+        lists = ragged_of(labels, "labels")
+        if lists is None:
+            labels = as_numbers(labels, "labels")
+            self._layout = layout_of(labels.shape, offsets, groups, query_ids)
+        else:
+            refuse_cuts(offsets, groups, query_ids)
+            n_documents = len(lists.values)
+            self._layout = ArrayLayout((n_documents,), as_offsets(lists.offsets, "labels", n_documents), is_ragged=True)
+        self._labels = as_labels(self._layout.arrange(labels, "labels"), "labels")
+
+    @classmethod
+    def of(cls, labels: Array, layout: ArrayLayout) -> ArrayTruth:
+        """From the labels of a file."""
+        truth = cls.__new__(cls)
+        truth.is_file = True
+        truth._layout = layout
+        truth._labels = as_labels(layout.arrange(labels, "labels"), "labels")
+        return truth
 
     def rankings(self, scores: Any) -> Rankings:
         """The rankings that scores of the same shape make."""
@@ -49,7 +91,14 @@ class ArrayTruth:
         return Rankings.of_checked(self._labels, arranged, layout.offsets, layout.query_ids, layout.place)
 
 
-def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any) -> Layout:
+def refuse_cuts(offsets: Any, groups: Any, query_ids: Any) -> None:
+    """Refuse what cuts arrays into queries where they are cut already."""
+    for name, value in (("offsets", offsets), ("groups", groups), ("query_ids", query_ids)):
+        if value is not None:
+            raise InvalidInputError(f"`{name}` cuts arrays into queries, but `truth` has its own; leave it out")
+
+
+def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any) -> ArrayLayout:
     """The layout that exactly one of `offsets`, `groups`, `query_ids` or a second dimension gives."""
     ways = {"offsets": offsets, "groups": groups, "query_ids": query_ids}
     given = [f"`{name}`" for name, way in ways.items() if way is not None]
@@ -63,11 +112,11 @@ def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any)
             + (f"are {' and '.join(given)}" if given else f"is none; for one query give offsets=[0, {shape[0]}]")
         )
     if len(shape) == 2:
-        return Layout(shape, read_only(np.arange(shape[0] + 1, dtype="i8") * shape[1]))
+        return ArrayLayout(shape, read_only(np.arange(shape[0] + 1, dtype="i8") * shape[1]))
     if offsets is not None:
-        return Layout(shape, as_offsets(offsets, "offsets", shape[0]))
+        return ArrayLayout(shape, as_offsets(offsets, "offsets", shape[0]))
     if groups is not None:
-        return Layout(shape, as_offsets(_offsets_of_groups(groups, shape[0]), "groups", shape[0]))
+        return ArrayLayout(shape, as_offsets(_offsets_of_groups(groups, shape[0]), "groups", shape[0]))
     return _layout_of_ids(query_ids, shape)
 
 
@@ -88,22 +137,17 @@ def _offsets_of_groups(groups: Any, n_documents: int) -> Array:
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
-def _layout_of_ids(query_ids: Any, shape: tuple[int, ...]) -> Layout:
+def _layout_of_ids(query_ids: Any, shape: tuple[int, ...]) -> ArrayLayout:
     ids = _as_ids(query_ids)
     if ids.shape != shape:
         raise InvalidInputError(f"`query_ids` must have the shape of `labels`, {shape}, but has {ids.shape}")
-    starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]])) if ids.size else np.empty(0, "i8")
-    distinct, first_run, run_codes = np.unique(ids[starts], return_index=True, return_inverse=True)
-    if len(distinct) == len(starts):
-        return Layout(shape, read_only(np.append(starts, shape[0])), None, read_only(ids[starts]))
-    # some query comes in several runs: number the queries by first appearance, then bring their documents together
-    by_appearance = np.argsort(first_run, kind="stable")
-    number = np.empty(len(distinct), "i8")
-    number[by_appearance] = np.arange(len(distinct))
-    codes = np.repeat(number[run_codes], np.diff(np.append(starts, shape[0])))
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(distinct)))])
-    order = np.argsort(codes, kind="stable")
-    return Layout(shape, read_only(offsets), order, read_only(distinct[by_appearance]))
+    groups = group(_as_column(ids))
+    return ArrayLayout(shape, read_only(groups.offsets), groups.rows, read_only(ids[groups.firsts]))
+
+
+def _as_column(ids: Array) -> Column:
+    """Ids as bytes: numpy's own, which are as long in every row, or those of texts."""
+    return Column.of_texts(ids.tolist()) if ids.dtype.kind in "OT" else Column.of_fixed(ids)
 
 
 def _as_ids(query_ids: Any) -> Array:

@@ -1,27 +1,33 @@
-"""The one join of ids: judgments and a run on query and document codes."""
+"""The one join of ids: judgments and a run, query by query."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.tables import Qrels, Run, merge, pair_codes
-from fastndcg.rankings import Array, Rankings
+from fastndcg.inputs.columns import Column, alike, joined
+from fastndcg.inputs.grouping import spans
+from fastndcg.inputs.items import Parts
+from fastndcg.inputs.tables import Qrels, Run, Table
+from fastndcg.rankings import Array, Rankings, read_only
+from fastndcg.threads import checked_threads, run_all
+
+ABSENT = -1
 
 
 class Joined(NamedTuple):
     """Rankings of the evaluated queries, those of them that have no judgments, and what each side lacked."""
 
-    rankings: Rankings
+    rankings: Rankings | Parts
     unjudged_queries: Array | None = None  # (n_queries,) bool
     n_missing_in_run: int = 0
     n_missing_in_qrels: int = 0
 
 
-def join(qrels: Qrels, run: Run, convention: Convention) -> Joined:
+def join(qrels: Qrels, run: Run, convention: Convention, threads: int | None = None) -> Joined:
     """
     Rank each query's retrieved documents, with all its judgments as the pool.
 
@@ -31,128 +37,163 @@ def join(qrels: Qrels, run: Run, convention: Convention) -> Joined:
     if convention.nan_scores == "raise":
         remedy = "leave the document out, or take convention.replace(nan_scores='last')"
         run.refuse(np.isnan(run.values), "not be NaN", remedy)
-    qrels_query, run_query, n_union = merge(qrels.queries.distinct, run.queries.distinct, "queries")
-    judged = np.zeros(n_union, bool)
-    judged[qrels_query] = True
-    retrieved = np.zeros(n_union, bool)
-    retrieved[run_query] = True
-    if not (judged & retrieved).any():
+    in_run = _places(qrels.queries, run.queries)
+    judged = np.flatnonzero(in_run >= 0)
+    is_judged = np.zeros(len(run.queries), bool)
+    is_judged[in_run[judged]] = True
+    unjudged = np.flatnonzero(~is_judged)
+    if not len(judged):
         _refuse_disjoint(qrels, run)
-    _refuse_missing(qrels, run, judged, retrieved, (qrels_query, run_query), convention)
+    missing = np.flatnonzero(in_run < 0)
+    _refuse_missing(qrels, run, missing, unjudged, convention)
 
-    place, n_queries, n_judged = _places(
-        qrels_query[qrels.query_order()], run_query[run.query_order()], judged, retrieved, convention
-    )
-    names = np.empty(n_queries, dtype=qrels.queries.distinct.dtype)
-    for codes, table in ((run_query, run), (qrels_query, qrels)):
-        kept = place[codes] >= 0
-        names[place[codes[kept]]] = table.queries.distinct[kept]
-    rankings = _rankings(qrels, run, place[qrels_query], place[run_query], names)
+    kept = judged if convention.missing_in_run == "skip" else np.arange(len(in_run))
+    extra = unjudged if convention.missing_in_qrels == "undefined" else unjudged[:0]
+    pairs = np.full((len(kept) + len(extra), 2), ABSENT, "i8")
+    pairs[: len(kept), 0], pairs[: len(kept), 1] = kept, in_run[kept]
+    pairs[len(kept) :, 1] = extra
     return Joined(
-        rankings,
-        np.arange(n_queries) >= n_judged if n_judged < n_queries else None,
-        int(np.count_nonzero(judged & ~retrieved)),
-        int(np.count_nonzero(retrieved & ~judged)),
+        _rankings(qrels, run, pairs, convention, threads),
+        pairs[:, 0] < 0 if len(extra) else None,
+        len(missing),
+        len(unjudged),
     )
 
 
-def _places(
-    judged_in_order: Array, retrieved_in_order: Array, judged: Array, retrieved: Array, convention: Convention
-) -> tuple[Array, int, int]:
-    """Each query's place in the result, -1 if it has none; how many there are, and how many of them are judged."""
-    place = np.full(len(judged), -1, "i8")
-    kept = judged_in_order
-    if convention.missing_in_run == "skip":
-        kept = kept[retrieved[kept]]
-    place[kept] = np.arange(len(kept))
-    n_judged = len(kept)
-    if convention.missing_in_qrels == "undefined":
-        extra = retrieved_in_order[~judged[retrieved_in_order]]
-        place[extra] = n_judged + np.arange(len(extra))
-        return place, n_judged + len(extra), n_judged
-    return place, n_judged, n_judged
+def _places(queries: Column, others: Column) -> Array:
+    """Where each query stands among the others, or ABSENT."""
+    from fastndcg.kernels import ids as kernels
+
+    both = joined(alike(queries, others, "queries"))
+    numbers, firsts = np.empty(len(both), "i8"), np.empty(len(both), "i8")
+    kernels.number(both.ids, read_only(np.arange(len(both))), numbers, firsts)
+    places = np.full(len(both), ABSENT, "i8")
+    places[numbers[len(queries) :]] = np.arange(len(others))
+    return places[: len(queries)]
 
 
-def _rankings(qrels: Qrels, run: Run, qrels_place: Array, run_place: Array, names: Array) -> Rankings:
-    """The rows of kept queries, brought together query by query, with the labels that their documents have."""
-    qrels_document, run_document, n_documents = merge(qrels.documents.distinct, run.documents.distinct, "documents")
-    judged_rows, pool_offsets = _rows_by_query(qrels_place[qrels.queries.codes], len(names))
-    rows, offsets = _rows_by_query(run_place[run.queries.codes], len(names))
-    tie_keys = run_document[run.documents.codes[rows]]
-    wanted = pair_codes(run_place[run.queries.codes[rows]], tie_keys, n_documents)
-    known = pair_codes(
-        qrels_place[qrels.queries.codes[judged_rows]],
-        qrels_document[qrels.documents.codes[judged_rows]],
-        n_documents,
-    )
-    pool_labels = qrels.values[judged_rows]
-    order = np.argsort(known)
-    labels = np.zeros(len(rows), qrels.values.dtype)
-    judged = np.zeros(len(rows), bool)
-    if len(known):
-        nearest = np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)
-        found = order[nearest]
-        judged = known[found] == wanted
-        labels[judged] = pool_labels[found[judged]]
+def _rankings(qrels: Qrels, run: Run, pairs: Array, convention: Convention, threads: int | None) -> Rankings:
+    """The documents of kept queries with the labels that they have."""
+    run_rows, pool_rows = _Segments(run.offsets, pairs[:, 1]), _Segments(qrels.offsets, pairs[:, 0])
+    offsets = run_rows.offsets
+    labels, judged = np.empty(int(offsets[-1]), qrels.values.dtype), np.empty(int(offsets[-1]), bool)
+    _match(qrels, run, pairs, offsets, threads, labels, judged)
 
     def place_of(name: str, index: int) -> str:
-        table, row = (qrels, judged_rows[index]) if name == "pool" else (run, rows[index])
-        return str(table.documents.distinct[table.documents.codes[row]])
+        table, rows = (qrels, pool_rows) if name == "pool" else (run, run_rows)
+        return str(table.documents.name(rows.row(index)))
 
     made = Rankings(
         labels,
-        run.values[rows],
+        run_rows.of(run.values),
         offsets,
         judged=judged,
-        pool=(pool_labels, pool_offsets),
-        tie_keys=tie_keys,
-        query_ids=names,
+        pool=(pool_rows.of(qrels.values), pool_rows.offsets),
+        tie_keys=run_rows.of(tie_keys(run, threads)) if convention.ties.startswith("id_") else None,
+        query_ids=_names(qrels, run, pairs),
     )
     return made.placed_by(place_of)
 
 
-def _rows_by_query(places: Array, n_queries: int) -> tuple[Array, Array]:
-    """The rows of kept queries in the order of their places, rows of one query as given, and their offsets."""
-    order = np.argsort(places, kind="stable")
-    rows = order[np.count_nonzero(places < 0) :]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(places[rows], minlength=n_queries))])
-    return rows, offsets.astype("i8")
+class _Segments:
+    """Rows of the queries of a table that are wanted, in the order wanted; none for those that are ABSENT."""
+
+    def __init__(self, offsets: Array, queries: Array) -> None:
+        known = np.maximum(queries, 0)
+        sizes = np.where(queries >= 0, offsets[known + 1] - offsets[known], 0) if len(offsets) > 1 else 0 * queries
+        self._starts = np.where(sizes > 0, offsets[known] if len(offsets) > 1 else 0, 0)
+        self.offsets = read_only(np.concatenate([[0], np.cumsum(sizes)]))
+        self._are_all = bool((self._starts == self.offsets[:-1])[sizes > 0].all())
+
+    def of(self, values: Array) -> Array:
+        """The values of these rows; no copy where they lie in this order from the first on."""
+        n = int(self.offsets[-1])
+        if self._are_all:
+            return values[:n]
+        from fastndcg.kernels import join as kernels
+
+        out = np.empty(n, values.dtype)
+        kernels.copy_segments(read_only(values), self._starts, self.offsets, out)
+        return out
+
+    def row(self, index: int) -> int:
+        """Which row of the table an entry is."""
+        query = int(np.searchsorted(self.offsets, index, side="right")) - 1
+        return int(self._starts[query] + index - self.offsets[query])
 
 
-def _refuse_missing(
-    qrels: Qrels,
-    run: Run,
-    judged: Array,
-    retrieved: Array,
-    codes: tuple[Array, Array],
-    convention: Convention,
+def _match(
+    qrels: Qrels, run: Run, pairs: Array, offsets: Array, threads: int | None, labels: Array, judged: Array
 ) -> None:
-    sides = (
-        (
-            "missing_in_run",
-            qrels,
-            codes[0],
-            ~retrieved,
-            "judged query {} is missing in the run",
-            "'zero' or 'skip'",
-        ),
-        ("missing_in_qrels", run, codes[1], ~judged, "query {} of the run is missing in the qrels", "'skip'"),
-    )
-    for field, table, union_codes, missing, what, remedy in sides:
-        lacking = table.queries.distinct[missing[union_codes]]
+    from fastndcg.kernels import join as kernels
+
+    known, retrieved = alike(qrels.documents, run.documents, "documents")
+
+    def match(span: tuple[int, int]) -> None:
+        kernels.match(
+            known.ids, qrels.offsets, qrels.values, retrieved.ids, run.offsets, pairs, offsets, *span, labels, judged
+        )
+
+    _share(offsets, match, threads)
+
+
+def tie_keys(run: Run, threads: int | None) -> Array:
+    """Numbers in the order of the documents' ids, wherever scores are equal."""
+    if not run.documents.are_texts:
+        numbers = run.documents.numbers()
+        return numbers ^ np.int64(-(2**63)) if run.documents.is_wide else numbers
+    from fastndcg.kernels import ids as kernels
+
+    keys = np.empty(len(run), "i8")
+
+    def order(span: tuple[int, int]) -> None:
+        first, stop = span
+        kernels.rank_ties(run.documents.ids, run.values, run.offsets, first, stop, keys)
+
+    _share(run.offsets, order, threads)
+    return keys
+
+
+def _share(offsets: Array, work: Any, threads: int | None) -> None:
+    shares = spans(offsets)
+    run_all(shares, lambda: work, min(len(shares), checked_threads(threads)) if len(shares) > 1 else 1)
+
+
+def _names(qrels: Qrels, run: Run, pairs: Array) -> Array:
+    """The ids of the queries."""
+    kept = pairs[:, 0] >= 0
+    names = qrels.queries.take(pairs[kept, 0]).names()
+    return names if kept.all() else np.concatenate([names, run.queries.take(pairs[~kept, 1]).names()])
+
+
+def _refuse_missing(qrels: Qrels, run: Run, judged_only: Array, retrieved_only: Array, convention: Convention) -> None:
+    for field, table, lacking, what, remedy in (
+        ("missing_in_run", qrels, judged_only, "judged query {} is missing in the run", "'zero' or 'skip'"),
+        ("missing_in_qrels", run, retrieved_only, "query {} of the run is missing in the qrels", "'skip'"),
+    ):
         if getattr(convention, field) == "raise" and len(lacking):
             raise InvalidInputError(
-                f"convention {convention} takes the same queries in qrels and run, but {what.format(lacking[0])} "
-                f"({len(lacking)} in all); add it, or take convention.replace({field}={remedy})"
+                f"convention {convention} takes the same queries in qrels and run, but "
+                f"{what.format(table.queries.name(lacking[0]))} ({len(lacking)} in all); add it, "
+                f"or take convention.replace({field}={remedy})"
             )
 
 
 def _refuse_disjoint(qrels: Qrels, run: Run) -> None:
     shown = []
     for table in (qrels, run):
-        first = [repr(query) for query in table.queries.distinct[:3].tolist()] or ["none"]
-        shown.append(", ".join(first + ["…"] * (len(table.queries.distinct) > 3)))
+        first = [repr(query) for query in table.queries.take(np.arange(min(3, len(table.queries)))).names().tolist()]
+        shown.append(", ".join((first or ["none"]) + ["…"] * (len(table.queries) > 3)))
     raise InvalidInputError(
         f"qrels and run must have a query in common, but the qrels have {shown[0]}, and the run has {shown[1]}; "
-        "check that the ids are written alike"
+        + _remedy(qrels, run)
     )
+
+
+def _remedy(qrels: Table, run: Table) -> str:
+    """What would make queries meet."""
+    if qrels.queries.are_texts and run.queries.are_texts:
+        stripped = [{text.strip() for text in table.queries.names().tolist()} for table in (qrels, run)]
+        if stripped[0] & stripped[1]:
+            return f"without blanks around them {len(stripped[0] & stripped[1])} would be the same: strip the ids"
+    return "check that the ids are written alike"

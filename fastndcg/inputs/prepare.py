@@ -4,57 +4,85 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError
-from fastndcg.inputs.arrays import ArrayTruth
+from fastndcg.inputs.arrays import ArrayTruth, refuse_cuts
+from fastndcg.inputs.files import read_qrels, read_run
+from fastndcg.inputs.frames import Frame, is_frame
+from fastndcg.inputs.items import Interactions, Recommendations, recommended_parts
 from fastndcg.inputs.join import Joined, join
+from fastndcg.inputs.rows import ScoredRows
+from fastndcg.inputs.svmlight import is_svmlight, read_scores, read_svmlight
 from fastndcg.inputs.tables import Qrels, Run
-from fastndcg.inputs.trec import read_qrels, read_run
 from fastndcg.rankings import Rankings
 
-Truth: TypeAlias = Rankings | Qrels | ArrayTruth
+Truth: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | Interactions
 
 
-def prepare_truth(truth: Any, offsets: Any, groups: Any, query_ids: Any) -> Truth:
+class Options(NamedTuple):
+    """How the truth and the predictions are read, beside what they are."""
+
+    offsets: Any = None
+    groups: Any = None
+    query_ids: Any = None
+    columns: Any = None
+    threads: int | None = None
+
+
+def prepare_truth(truth: Any, options: Options) -> Truth:
     """Read, check and code the truth once."""
     prepared: Truth
     if isinstance(truth, Rankings):
         check_pool(truth)
         prepared = truth
-    elif isinstance(truth, Qrels):
+    elif isinstance(truth, Qrels | Interactions):
         prepared = truth
+    elif hasattr(truth, "tocsr"):
+        prepared = Interactions.of_matrix(truth)
     elif isinstance(truth, str | os.PathLike):
-        prepared = read_qrels(truth)
+        prepared = _of_file(truth, options)
     elif isinstance(truth, Mapping):
         prepared = Qrels.from_dict(truth)
+    elif is_frame(truth):
+        prepared = _of_frame(truth, options)
     elif isinstance(truth, Run):
         raise InvalidTypeError("`truth` must not be a Run: the judgments come first, then the run")
     else:
-        return ArrayTruth(truth, offsets, groups, query_ids)
-    for name, value in (("offsets", offsets), ("groups", groups), ("query_ids", query_ids)):
-        if value is not None:
-            raise InvalidInputError(f"`{name}` cuts arrays into queries, but `truth` has its own; leave it out")
+        if options.columns is not None:
+            raise InvalidInputError("`columns` names columns of frames, but `truth` is no frame; leave it out")
+        return ArrayTruth(truth, options.offsets, options.groups, options.query_ids)
+    refuse_cuts(options.offsets, options.groups, options.query_ids)
     return prepared
 
 
-def with_predictions(truth: Truth, predictions: Any, convention: Convention) -> Joined:
+def with_predictions(truth: Truth, predictions: Any, convention: Convention, options: Options) -> Joined:
     """Bring predictions to the truth."""
-    if isinstance(truth, Rankings):
+    if isinstance(truth, Rankings | ScoredRows):
         if predictions is not None:
-            raise InvalidInputError("`predictions` must be left out where `truth` is Rankings, which holds scores")
-        return Joined(truth)
+            kind = "Rankings, which holds scores" if isinstance(truth, Rankings) else "a frame that holds scores"
+            raise InvalidInputError(f"`predictions` must be left out where `truth` is {kind}")
+        return Joined(truth if isinstance(truth, Rankings) else truth.rankings(convention, options.threads))
     if predictions is None:
         raise InvalidInputError("`predictions` is missing: give scores, a run, or its path")
+    if isinstance(truth, Interactions):
+        given = predictions if isinstance(predictions, Recommendations) else Recommendations(predictions)
+        return Joined(recommended_parts(truth, given.items, once=given.repeated == "once"))
     if isinstance(truth, ArrayTruth):
-        if not hasattr(predictions, "dtype") and isinstance(predictions, str | os.PathLike | Mapping | Run):
+        if truth.is_file and isinstance(predictions, str | os.PathLike):
+            predictions = read_scores(predictions, options.threads)
+        if not hasattr(predictions, "dtype") and _has_ids(predictions):
             kind = type(predictions).__name__
             raise InvalidTypeError(f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}")
         return Joined(truth.rankings(predictions))
-    return join(truth, as_run(predictions), convention)
+    return join(truth, as_run(predictions, options), convention, options.threads)
+
+
+def _has_ids(predictions: Any) -> bool:
+    return isinstance(predictions, str | os.PathLike | Mapping | Run) or is_frame(predictions)
 
 
 def check_pool(rankings: Rankings) -> None:
@@ -79,15 +107,30 @@ def check_pool(rankings: Rankings) -> None:
         )
 
 
-def as_run(predictions: Any) -> Run:
-    """A run from a path, a dict of dicts, or a run."""
+def as_run(predictions: Any, options: Options) -> Run:
+    """A run from a path, a dict of dicts, a frame, or a run."""
     if isinstance(predictions, Run):
         return predictions
     if isinstance(predictions, str | os.PathLike):
-        return read_run(predictions)
+        return read_run(predictions, columns=options.columns, threads=options.threads)
     if isinstance(predictions, Mapping):
         return Run.from_dict(predictions)
+    if is_frame(predictions):
+        return Run.from_frame(predictions, options.columns, threads=options.threads)
     kind = type(predictions).__name__
     raise InvalidTypeError(
-        f"`predictions` must be a path, a dict of dicts or a Run, as `truth` is of that kind, not {kind}"
+        f"`predictions` must be a path, a dict of dicts, a frame or a Run, as `truth` is of that kind, not {kind}"
     )
+
+
+def _of_file(path: Any, options: Options) -> Truth:
+    """A file of labels and queries, or of judgments with ids."""
+    if is_svmlight(path):
+        return read_svmlight(path, options.threads)
+    return read_qrels(path, columns=options.columns, threads=options.threads)
+
+
+def _of_frame(truth: Any, options: Options) -> Truth:
+    """A frame with scores is all there is; one without has judgments for a run."""
+    frame = Frame(truth, options.columns, "truth")
+    return ScoredRows(frame, options.threads) if frame.has("score") else Qrels.of_frame(frame, options.threads)

@@ -1,74 +1,84 @@
-"""Qrels and Run: rows of (query, document, value) with ids, held as codes."""
+"""Qrels and Run: rows of (query, document, value) with ids, query after query."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError
-from fastndcg.rankings import Array, as_labels, as_scores
+from fastndcg.inputs.columns import Column
+from fastndcg.inputs.frames import Frame
+from fastndcg.inputs.grouping import Groups, group, spans
+from fastndcg.rankings import EXACT_LIMIT, Array, as_labels, as_scores, read_only
+from fastndcg.threads import checked_threads, run_all
 
 
 class Source(NamedTuple):
-    """Where rows come from, so that an error can name the place."""
+    """Where rows come from, so that an error can name the place: a line of a file, a row of a frame, or only a name."""
 
     name: str
-    lines: Array | None = None  # (n_rows,) line numbers
+    unit: str = ""
+    numbers: Array | None = None  # (n_rows,) of lines; rows are counted from 0
 
     def place(self, row: int) -> str:
         """The place of a row, as a message names it."""
-        return self.name if self.lines is None else f"{self.name}, line {self.lines[row]}"
+        return f"{self.name}, {self.unit} {self.number(row)}" if self.unit else self.name
+
+    def number(self, row: int) -> int:
+        """The number of a row or of its line."""
+        return int(self.numbers[row]) if self.numbers is not None else row + (self.unit == "line")
 
 
-class Ids(NamedTuple):
-    """Ids as codes: `distinct[codes[row]]` is the id of a row; `distinct` rises."""
+class Rows(NamedTuple):
+    """What tables are made of: ids of queries, each with its rows, and documents and values in the order given."""
 
-    distinct: Array
-    codes: Array
-
-    @classmethod
-    def of(cls, ids: Sequence[Any], what: str) -> Ids:
-        """Code texts or whole numbers, which keep their type."""
-        try:
-            known = dict.fromkeys(ids)
-        except TypeError:
-            raise InvalidTypeError(f"ids of {what} must be a sequence of texts or of whole numbers") from None
-        texts = are_texts(ids, f"ids of {what}")
-        rising = sorted(known)
-        distinct = np.array(rising, dtype=object) if texts else whole_numbers(rising, f"ids of {what}")
-        for code, one in enumerate(rising):
-            known[one] = code
-        return cls(distinct, np.fromiter(map(known.__getitem__, ids), "i8", len(ids)))
+    queries: Column
+    groups: Groups
+    documents: Column
+    values: Any
 
 
 class Table:
     """
-    Rows of (query, document, value); no document twice in a query.
+    Rows of (query, document, value), query after query; no document twice in a query.
 
     Attributes
     ----------
-    queries, documents : Ids
+    queries : Column
+        Ids of the queries, in order of first appearance.
+    offsets : (n_queries + 1,) int64 array
+        Query q owns rows ``offsets[q]`` up to ``offsets[q + 1]``.
+    documents : Column
+        Ids of the rows' documents.
     values : (n_rows,) array
     source : Source
     """
 
-    __slots__ = ("documents", "queries", "source", "values")
+    __slots__ = ("_rows", "documents", "offsets", "queries", "source", "values")
 
     what: ClassVar[str]
     value_name: ClassVar[str]
 
-    def __init__(
-        self, query_ids: Sequence[Any], document_ids: Sequence[Any], values: Any, source: Source | None = None
-    ) -> None:
-        self.source = source or Source(f"the {self.what}")
-        self.queries = Ids.of(query_ids, f"queries in {self.source.name}")
-        self.documents = Ids.of(document_ids, f"documents in {self.source.name}")
-        self.values = self._checked_values(values)
-        if not len(self.values) == len(self.queries.codes) == len(self.documents.codes):
+    def __init__(self, query_ids: Any, document_ids: Any, values: Any, source: Source | None = None) -> None:
+        source = source or Source(f"the {self.what}")
+        queries = Column.of(query_ids, f"ids of queries in {source.name}")
+        documents = Column.of(document_ids, f"ids of documents in {source.name}")
+        if not len(queries) == len(documents) == len(values):
             raise InvalidInputError(f"queries, documents and {self.value_name}s of a {self.what} must be as many")
-        self._refuse_duplicates()
+        groups = group(queries)
+        self._fill(Rows(queries.take(groups.firsts), groups, documents, values), source)
+        self._refuse_repeats(None)
+
+    @classmethod
+    def of(cls, rows: Rows, source: Source, threads: int | None = None) -> Self:
+        """From rows that a reader brought together by query."""
+        table = cls.__new__(cls)
+        table._fill(rows, source)
+        table._refuse_repeats(threads)
+        return table
 
     @classmethod
     def from_dict(cls, rows: Mapping[Any, Mapping[Any, Any]]) -> Self:
@@ -77,67 +87,120 @@ class Table:
 
         A query with an empty dict has no rows, so it counts as missing.
         """
-        queries: list[Any] = []
-        documents: list[Any] = []
-        values: list[Any] = []
         if not isinstance(rows, Mapping):
             raise InvalidTypeError(f"`{cls.what}` must map queries to dicts, but is a {type(rows).__name__}")
         for query, row in rows.items():
             if not isinstance(row, Mapping):
                 raise InvalidTypeError(f"`{cls.what}` must map queries to dicts, but {query!r} maps to {row!r}")
-            queries.extend([query] * len(row))
-            documents.extend(row)
-            values.extend(row.values())
-        for query, document, value in zip(queries, documents, values, strict=True):
-            if not isinstance(value, int | float | np.number | np.bool_):
-                raise InvalidTypeError(
-                    f"`{cls.what}` must give numbers, but {cls.value_name} of document {document!r} "
-                    f"of query {query!r} is {value!r}"
-                )
-        return cls(queries, documents, values)
+        values = list(chain.from_iterable(row.values() for row in rows.values()))
+        for kind in dict.fromkeys(map(type, values)):
+            if not issubclass(kind, int | float | np.number | np.bool_):
+                cls._refuse_value(rows, kind)
+        kept = [query for query, row in rows.items() if row]
+        offsets = np.cumsum([0, *(len(rows[query]) for query in kept)])
+        table = cls.__new__(cls)
+        source = Source(f"the {cls.what}")
+        queries = Column.of(kept, f"ids of queries in {source.name}")
+        documents = Column.of(chain.from_iterable(rows.values()), f"ids of documents in {source.name}")
+        table._fill(Rows(queries, Groups(offsets, None, offsets[:-1]), documents, values), source)
+        return table
+
+    @classmethod
+    def from_frame(cls, frame: Any, columns: Mapping[str, str] | None = None, *, threads: int | None = None) -> Self:
+        """
+        From a frame with a row for each document: pandas, Polars, pyarrow, DuckDB, or any with an Arrow stream.
+
+        Parameters
+        ----------
+        frame
+            Has a column of query ids, one of document ids, and one of labels or scores.
+        columns : dict, optional
+            Names of columns, such as ``{"query": "qid", "label": "grade"}``, where they are not usual ones.
+        threads : int, optional
+            See `evaluate`.
+        """
+        return cls.of_frame(Frame(frame, columns, cls.what), threads)
+
+    @classmethod
+    def of_frame(cls, frame: Frame, threads: int | None = None) -> Self:
+        """From the columns of a frame."""
+        queries, documents = frame.ids("query"), frame.ids("document")
+        groups = group(queries)
+        rows = Rows(queries.take(groups.firsts), groups, documents, frame.numbers(cls.value_name))
+        return cls.of(rows, Source(f"the {cls.what}", "row"), threads)
 
     def __len__(self) -> int:
         return len(self.values)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__} of {len(self.queries.distinct)} queries, {len(self)} documents"
-
-    def query_order(self) -> Array:
-        """The codes of the queries, in order of first appearance."""
-        first_rows = np.full(len(self.queries.distinct), len(self), "i8")
-        np.minimum.at(first_rows, self.queries.codes, np.arange(len(self)))
-        return np.argsort(first_rows, kind="stable")
+        return f"{type(self).__name__} of {len(self.queries)} queries, {len(self)} documents"
 
     def refuse(self, offenders: Array, rule: str, remedy: str) -> None:
         """Raise for the first row that breaks a rule, if one does."""
         if offenders.any():
-            row = int(np.argmax(offenders))
-            query, document = (ids.distinct[ids.codes[row]] for ids in (self.queries, self.documents))
+            rows = np.flatnonzero(offenders)
+            row = int(rows[0] if self._rows is None else rows[np.argmin(self._rows[rows])])
             raise InvalidInputError(
-                f"{self.source.place(row)}: {self.value_name} of document {document!s} of query {query!s} must {rule}, "
+                f"{self.source.place(self._given(row))}: {self.value_name} of {self.describe(row)} must {rule}, "
                 f"but is {self.values[row]!s}; {remedy}"
             )
 
-    def _checked_values(self, values: Any) -> Array:
+    def describe(self, row: int) -> str:
+        """What messages call a row."""
+        query = int(np.searchsorted(self.offsets, row, side="right")) - 1
+        return f"document {self.documents.name(row)!s} of query {self.queries.name(query)!s}"
+
+    def _fill(self, rows: Rows, source: Source) -> None:
+        self.source = source
+        self.queries = rows.queries
+        self.offsets = read_only(rows.groups.offsets)
+        order = self._rows = rows.groups.rows
+        self.documents = rows.documents if order is None else rows.documents.take(order)
+        values = self._typed(rows.values)
+        self.values = values if order is None else read_only(values[order])
+        self._check_values()
+
+    def _given(self, row: int) -> int:
+        """Which row, as given, a row is."""
+        return row if self._rows is None else int(self._rows[row])
+
+    def _typed(self, values: Any) -> Array:
         raise NotImplementedError
 
-    def _refuse_duplicates(self) -> None:
-        pairs = pair_codes(self.queries.codes, self.documents.codes, len(self.documents.distinct))
-        order = np.argsort(pairs, kind="stable")
-        again = np.flatnonzero(pairs[order][1:] == pairs[order][:-1]) + 1
-        if not len(again):
-            return
-        second = int(order[again].min())
-        first = int(np.flatnonzero(pairs == pairs[second])[0])
-        query = self.queries.distinct[self.queries.codes[second]]
-        document = self.documents.distinct[self.documents.codes[second]]
-        places = f"rows {first} and {second}"
-        if self.source.lines is not None:
-            places = f"lines {self.source.lines[first]} and {self.source.lines[second]}"
-        raise InvalidInputError(
-            f"{self.source.name}: a document must stand once in a query, but document {document!s} of query {query!s} "
-            f"stands in {places}; keep one of them"
-        )
+    def _check_values(self) -> None:
+        """Refuse values that cannot be."""
+
+    def _refuse_repeats(self, threads: int | None) -> None:
+        """Refuse a document that stands twice in a query."""
+        from fastndcg.kernels import ids as kernels
+
+        found: dict[int, Array] = {}
+
+        def look(span: tuple[int, int]) -> None:
+            rows = np.empty(2, "i8")
+            kernels.find_repeat(self.documents.ids, self.offsets, *span, rows)
+            if rows[0] >= 0:
+                found[span[0]] = rows
+
+        shares = spans(self.offsets)
+        run_all(shares, lambda: look, min(len(shares), checked_threads(threads)) if len(shares) > 1 else 1)
+        if found:
+            rows = found[min(found)].tolist()
+            first, second = sorted(self.source.number(self._given(row)) for row in rows)
+            raise InvalidInputError(
+                f"{self.source.name}: a document must stand once in a query, but {self.describe(rows[1])} "
+                f"stands in {self.source.unit or 'row'}s {first} and {second}; keep one of them"
+            )
+
+    @classmethod
+    def _refuse_value(cls, rows: Mapping[Any, Mapping[Any, Any]], kind: type) -> None:
+        for query, row in rows.items():
+            for document, value in row.items():
+                if type(value) is kind:
+                    raise InvalidTypeError(
+                        f"`{cls.what}` must give numbers, but {cls.value_name} of document {document!r} "
+                        f"of query {query!r} is {value!r}"
+                    )
 
 
 class Qrels(Table):
@@ -154,11 +217,20 @@ class Qrels(Table):
     what = "qrels"
     value_name = "label"
 
-    def _checked_values(self, values: Any) -> Array:
-        self.values = as_labels(values, "labels")
-        if self.values.dtype.kind == "f":
-            self.refuse(~np.isfinite(self.values), "be finite", "leave the document out, or give it the label 0")
-        return self.values
+    def _typed(self, values: Any) -> Array:
+        return as_labels(values, "labels")
+
+    def _check_values(self) -> None:
+        """Refuse labels beyond what all metrics take; int8 if that holds them all, else float64, for the join."""
+        labels = self.values
+        if labels.dtype.kind == "f":
+            self.refuse(~np.isfinite(labels), "be finite", "leave the document out, or give it the label 0")
+        limit = EXACT_LIMIT if labels.dtype.kind == "f" else int(EXACT_LIMIT)
+        if labels.dtype.itemsize == 8:
+            self.refuse((labels > limit) | (labels < -limit), "be at most 2**53 in size", "rescale the labels")
+        with np.errstate(invalid="ignore"):
+            small = labels.astype("i1", copy=False)
+        self.values = read_only(small if (small == labels).all() else labels.astype("f8", copy=False))
 
 
 class Run(Table):
@@ -175,44 +247,5 @@ class Run(Table):
     what = "run"
     value_name = "score"
 
-    def _checked_values(self, values: Any) -> Array:
+    def _typed(self, values: Any) -> Array:
         return as_scores(values, "scores")
-
-
-def pair_codes(queries: Array, documents: Array, n_documents: int) -> Array:
-    """One whole number for each pair of codes."""
-    if len(queries) and (int(queries.max()) + 1) * n_documents >= 2**63:
-        raise InvalidInputError("too many queries and documents to number their pairs: evaluate them in parts")
-    return queries * n_documents + documents
-
-
-def are_texts(ids: Iterable[Any], name: str) -> bool:
-    """Whether ids are texts, not whole numbers; an error where they are mixed, or anything else."""
-    kinds = dict.fromkeys(map(type, ids))
-    texts = bool(kinds) and issubclass(next(iter(kinds)), str)
-    for kind in kinds:
-        if not (issubclass(kind, str) if texts else issubclass(kind, int | np.integer) and kind is not bool):
-            odd = next(one for one in ids if type(one) is kind)
-            raise InvalidTypeError(f"{name} must be all texts or all whole numbers, but one is {odd!r}; use one type")
-    return texts
-
-
-def whole_numbers(ids: list[Any], name: str) -> Array:
-    """Whole numbers as int64."""
-    try:
-        return np.array(ids, dtype="i8")
-    except OverflowError:
-        odd = next(one for one in ids if not -(2**63) <= one < 2**63)
-        raise InvalidInputError(f"{name} must fit int64, but one is {odd!r}; use texts") from None
-
-
-def merge(first: Array, second: Array, what: str) -> tuple[Array, Array, int]:
-    """Codes of two rising arrays of ids in their rising union, and its size."""
-    if len(first) and len(second) and (first.dtype == object) != (second.dtype == object):
-        kinds = ["texts" if ids.dtype == object else "whole numbers" for ids in (first, second)]
-        raise InvalidTypeError(
-            f"ids of {what} are {kinds[0]} in the qrels, such as {first.tolist()[0]!r}, "
-            f"but {kinds[1]} in the run, such as {second.tolist()[0]!r}; use one type"
-        )
-    union, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
-    return codes[: len(first)], codes[len(first) :], len(union)

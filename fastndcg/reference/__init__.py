@@ -16,7 +16,8 @@ import numpy as np
 from fastndcg.combinations import check_combinations
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, UndefinedMetricError
-from fastndcg.inputs.prepare import prepare_truth, with_predictions
+from fastndcg.inputs.items import whole
+from fastndcg.inputs.prepare import Options, prepare_truth, with_predictions
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings import EXACT_LIMIT, Array, Rankings
@@ -29,14 +30,14 @@ from fastndcg.texts import Value
 
 def evaluate(
     truth: Any, predictions: Any = None, metrics: Metrics | None = None, *, offsets: Any = None, groups: Any = None,
-    query_ids: Any = None, convention: str | Convention = "default", threads: int | None = None,
+    query_ids: Any = None, columns: Any = None, convention: str | Convention = "default", threads: int | None = None,
 ) -> Results:  # fmt: skip
     """
     Evaluate ranking metrics slowly, in plain Python: `fastndcg.evaluate` must give the same.
 
     Parameters
     ----------
-    truth, predictions, metrics, offsets, groups, query_ids, convention
+    truth, predictions, metrics, offsets, groups, query_ids, columns, convention
         See `evaluate`.
     threads : int, optional
         Taken so that both functions are called alike, and not used.
@@ -59,9 +60,10 @@ def evaluate(
     asked_for = parse_metrics(metrics)
     named = parse_convention(convention)
     check_combinations(asked_for, named)
-    prepared = prepare_truth(truth, offsets, groups, query_ids)
+    prepared = prepare_truth(truth, options := Options(offsets, groups, query_ids, columns))
     applied = named.for_labels_of(qrels=isinstance(prepared, Qrels))
-    rankings, unjudged, n_missing_in_run, n_missing_in_qrels = with_predictions(prepared, predictions, named)
+    joined = with_predictions(prepared, predictions, named, options)
+    rankings = whole(joined.rankings)
     check(rankings, asked_for, applied)
     queries = [query_of(rankings, q, applied) for q in range(rankings.n_queries)]
     values = np.empty((len(queries), len(asked_for)))
@@ -70,14 +72,14 @@ def evaluate(
         orders = orders_of(query, applied.ties)
         values[q] = [expectation(metric, orders, query.judged, applied) for metric in asked_for]
         weights[q] = [weight_in_mean(metric, orders[0], query.judged, applied) for metric in asked_for]
-    if unjudged is not None:
-        values[unjudged] = math.nan
+    if joined.unjudged_queries is not None:
+        values[joined.unjudged_queries] = math.nan
     settle_undefined(values, asked_for, rankings, applied)
     cutoffs = [asked_of(metric, applied).k for metric in asked_for]
     deepest = max(math.inf if k is None else k for k in cutoffs)
     n_tied = sum(is_tied(query.tie_groups, deepest) for query in queries)
-    counts = {"n_tied": n_tied, "n_missing_in_run": n_missing_in_run, "n_missing_in_qrels": n_missing_in_qrels}
-    return Results(values, asked_for, rankings.query_ids, named, value_weights=weights, **counts)
+    missing: Any = {"n_missing_in_run": joined.n_missing_in_run, "n_missing_in_qrels": joined.n_missing_in_qrels}
+    return Results(values, asked_for, rankings.query_ids, named, value_weights=weights, n_tied=n_tied, **missing)
 
 
 def expectation(metric: Metric, orders: list[list[float]], judged: list[float], convention: Convention) -> float:

@@ -12,11 +12,11 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, nearest
 from fastndcg.metric import Metric
+from fastndcg.of_queries import one_a_query
 from fastndcg.rankings import Array
 from fastndcg.results import Results
 from fastndcg.statistics.alignment import Aligned
 from fastndcg.statistics.curves import CurvePoint
-from fastndcg.of_queries import one_a_query
 from fastndcg.statistics.design import Design, part_of
 from fastndcg.statistics.rows import (
     Row,

@@ -1,0 +1,146 @@
+"""Files of judgments and runs: TREC, MS MARCO and BEIR text, JSON, CSV, Parquet; the kind is seen in the first line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError, nearest
+from fastndcg.inputs.blocks import FilePath, first_line, name_of
+from fastndcg.inputs.lines import NO_LIMIT, Layout, read_rows
+from fastndcg.inputs.records import is_json, read_csv, read_json, read_json_lines
+from fastndcg.inputs.tables import Qrels, Run, Table
+
+Kind = TypeVar("Kind", bound=Table)
+Columns = Mapping[str, str] | None
+
+TREC = {
+    Qrels: Layout("query, iteration, document, label", (0, 2, 3), 4, 4, "label"),
+    Run: Layout("query, 'Q0', document, rank, score, name", (0, 2, 4), 6, NO_LIMIT, "score"),  # a name may hold blanks
+}
+MSMARCO = Layout("query, document, rank", (0, 1, 2), 3, 3, "rank")
+BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
+BEIR = Layout("query, document, label", (0, 1, 2), 3, 3, "label", has_header=True)
+
+
+def read_qrels(
+    path: FilePath, *, format: str | None = None, columns: Columns = None, threads: int | None = None
+) -> Qrels:
+    """
+    Read judgments.
+
+    Parameters
+    ----------
+    path : path
+        A file, plain or packed by gzip, bzip2 or zstd; "-" for standard input.
+    format : str, optional
+        'trec' (query, iteration, document, label; separated by blanks or tabs), 'beir' (a header, then query,
+        document, label), 'json' or 'jsonl' ({query: {document: label}}), or 'csv'. By default the first line tells.
+    columns : dict, optional
+        Names of columns of a CSV file, see `evaluate`.
+    threads : int, optional
+        See `evaluate`.
+
+    Returns
+    -------
+    Qrels
+
+    Raises
+    ------
+    InvalidInputError
+        If a line lacks a field, a label is no number, a document stands twice in a query, or the file is empty or
+        no text; the message names file and line.
+    OSError
+        If the file cannot be read.
+    """
+    return _read(Qrels, path, format, columns, threads)
+
+
+def read_run(path: FilePath, *, format: str | None = None, columns: Columns = None, threads: int | None = None) -> Run:
+    """
+    Read a run. The score alone ranks the documents; TREC's rank column is not looked at, as in trec_eval.
+
+    Parameters
+    ----------
+    path : path
+        A file, plain or packed by gzip, bzip2 or zstd; "-" for standard input.
+    format : str, optional
+        'trec' (query, 'Q0', document, rank, score, name; separated by blanks or tabs), 'msmarco' (query, document,
+        rank), 'json' or 'jsonl' ({query: {document: score}}), or 'csv'. By default the first line tells.
+    columns : dict, optional
+        Names of columns of a CSV file, see `evaluate`.
+    threads : int, optional
+        See `evaluate`.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    InvalidInputError
+        If a line lacks a field, a score is no number, a document stands twice in a query, or the file is empty or
+        no text; the message names file and line.
+    OSError
+        If the file cannot be read.
+    """
+    return _read(Run, path, format, columns, threads)
+
+
+def detect(path: FilePath, kind: type[Table]) -> str:
+    """The format of a file, by its first line; 'trec' where nothing else is plain."""
+    line = first_line(path)
+    fields = line.split()
+    if line.lstrip()[:1] == b"{":
+        return "jsonl" if is_json(line) else "json"
+    if [field.lower() for field in fields] == BEIR_HEADER:
+        return "beir"
+    if len(fields) == MSMARCO.least and kind is Run:
+        return "msmarco"
+    return "csv" if b"," in line and len(fields) < TREC[Qrels].least else "trec"
+
+
+def _read(kind: type[Kind], path: FilePath, format: str | None, columns: Columns, threads: int | None) -> Kind:
+    chosen = detect(path, kind) if format is None else format
+    if chosen not in READERS:
+        hint = nearest(str(chosen), READERS) or f" There are {', '.join(READERS)}."
+        raise InvalidInputError(f"`format` {chosen!r} is not known.{hint}")
+    return READERS[chosen](kind, path, columns, threads)
+
+
+def _read_trec(kind: type[Kind], path: FilePath, columns: Columns, threads: int | None) -> Kind:
+    del columns
+    rows, source = read_rows(path, TREC[kind], threads)
+    return kind.of(rows, source, threads)
+
+
+def _read_beir(kind: type[Kind], path: FilePath, columns: Columns, threads: int | None) -> Kind:
+    del columns
+    rows, source = read_rows(path, BEIR, threads)
+    return kind.of(rows, source, threads)
+
+
+def _read_msmarco(kind: type[Kind], path: FilePath, columns: Columns, threads: int | None) -> Kind:
+    """Ranks in the place of scores."""
+    del columns
+    rows, source = read_rows(path, MSMARCO, threads)
+    wrong = ~((rows.values >= 1) & (rows.values % 1 == 0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidInputError(
+            f"{source.place(row)}: rank must be a whole number from 1 on, but is {rows.values[row]:g}; for scores in "
+            f"three fields, read {name_of(path)} as a frame, or write TREC's six"
+        )
+    return kind.of(rows._replace(values=-rows.values), source, threads)
+
+
+READERS: dict[str, Callable[[type[Kind], FilePath, Columns, int | None], Kind]] = {
+    "trec": _read_trec,
+    "msmarco": _read_msmarco,
+    "beir": _read_beir,
+    "json": read_json,
+    "jsonl": read_json_lines,
+    "csv": read_csv,
+}

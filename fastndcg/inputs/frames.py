@@ -1,0 +1,174 @@
+"""
+Frames: columns of pandas, Polars, pyarrow, DuckDB and whatever else gives an Arrow stream.
+
+pyarrow reads the stream: it takes the columns without copying them, knows every way in which Arrow writes texts
+(views, dictionaries, chunks), and reads Parquet, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError, InvalidTypeError, optional_import
+from fastndcg.inputs.columns import Column
+from fastndcg.inputs.ragged import Ragged, first_null, of_lists
+from fastndcg.rankings import Array
+
+# the usual names of columns, letters only, in small
+NAMES = {
+    "query": {"query", "queries", "queryid", "queryids", "qid", "q", "topic", "topicid", "user", "userid", "uid",
+              "session", "sessionid", "group", "groupid"},
+    "document": {"document", "documentid", "doc", "docid", "docno", "did", "passage", "passageid", "pid", "corpusid",
+                 "item", "itemid", "iid", "product", "productid"},
+    "label": {"label", "labels", "relevance", "rel", "rating", "grade", "judgment", "judgement", "target", "ytrue"},
+    "score": {"score", "scores", "prediction", "predictions", "pred", "preds", "similarity", "sim", "yscore", "ypred"},
+}  # fmt: skip
+
+
+def is_frame(value: Any) -> bool:
+    """Whether a value has columns that an Arrow stream gives; one column alone has none."""
+    if not hasattr(value, "__arrow_c_stream__"):
+        return _is_pandas(value) and hasattr(value, "columns")
+    is_column = hasattr(value, "dtype") or hasattr(value, "type")
+    return hasattr(value, "columns") or hasattr(value, "schema") or not is_column
+
+
+def check_columns(columns: Any) -> dict[str, str]:
+    """The columns that the user named, by what they hold."""
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping) or not all(isinstance(name, str) for name in columns.values()):
+        raise InvalidTypeError(f"`columns` must map {', '.join(NAMES)} to names of columns, not {columns!r}")
+    for role in columns:
+        if role not in NAMES:
+            raise InvalidInputError(f"`columns` must have keys among {', '.join(NAMES)}, not {role!r}")
+    return dict(columns)
+
+
+class Frame:
+    """The columns of a frame, by what they hold."""
+
+    def __init__(self, frame: Any, columns: Mapping[str, str] | None, name: str) -> None:
+        pyarrow = optional_import("pyarrow", "reading frames", "arrow")
+        self._name = name
+        self._named = check_columns(columns)
+        self._is_pandas = _is_pandas(frame)
+        try:
+            self._table = pyarrow.table(frame)
+        except (pyarrow.ArrowException, TypeError, ValueError) as error:
+            reason = " ".join(str(part) for part in error.args)
+            raise InvalidInputError(f"`{name}` must turn into Arrow columns, but does not: {reason}") from None
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    def has(self, role: str) -> bool:
+        """Whether there is a column for this."""
+        return self._named[role] in self._table.column_names if role in self._named else bool(self._usual(role))
+
+    def is_list(self, role: str) -> bool:
+        """Whether a column holds lists."""
+        types = optional_import("pyarrow", "reading frames", "arrow").types
+        kind = self._column(role)[1].type
+        return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+    def lists(self, role: str) -> Ragged:
+        """A column of lists of numbers."""
+        name, column = self._column(role)
+        return of_lists(column, f"{self._name}[{name!r}]")
+
+    def ids(self, role: str) -> Column:
+        """A column of ids."""
+        name, column = self._column(role)
+        self._refuse_nulls(name, column)
+        pyarrow = optional_import("pyarrow", "reading frames", "arrow")
+        types = pyarrow.types
+        if types.is_dictionary(column.type):
+            column = pyarrow.chunked_array([_decoded(chunk) for chunk in column.chunks], _plain(column.type.value_type))
+        if types.is_integer(column.type):
+            return Column.of_numbers(column.to_numpy())
+        if types.is_string(column.type) or types.is_large_string(column.type) or types.is_string_view(column.type):
+            return _texts(column.cast(pyarrow.large_string()))
+        raise InvalidTypeError(
+            f"column {name!r} of `{self._name}` must hold texts or whole numbers, but its type is {column.type}; "
+            "convert it"
+        )
+
+    def numbers(self, role: str) -> Array:
+        """A column of numbers; where pandas has none, NaN."""
+        name, column = self._column(role)
+        types = optional_import("pyarrow", "reading frames", "arrow").types
+        if self._is_pandas and types.is_floating(column.type) and column.null_count:
+            column = column.fill_null(np.nan)
+        self._refuse_nulls(name, column)
+        if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
+            raise InvalidTypeError(
+                f"column {name!r} of `{self._name}` must hold numbers, but its type is {column.type}; convert it"
+            )
+        numbers: Array = column.to_numpy()
+        return numbers
+
+    def _column(self, role: str) -> tuple[str, Any]:
+        """The name of a column, and what it holds."""
+        names = self._table.column_names
+        listed = f"its columns are {', '.join(map(repr, names)) or 'none'}"
+        found = [self._named[role]] if role in self._named else self._usual(role)
+        if len(found) != 1:
+            what = "more than one of its usual names" if found else "none of its usual names"
+            raise InvalidInputError(
+                f"`{self._name}` must have one column of {role} ids or values, but has {what}: {listed}; "
+                f"give columns={{{role!r}: NAME}}"
+            )
+        if names.count(found[0]) != 1:
+            times = names.count(found[0])
+            raise InvalidInputError(f"`{self._name}` must have one column {found[0]!r}, but has {times}: {listed}")
+        return found[0], self._table.column(found[0])
+
+    def _usual(self, role: str) -> list[str]:
+        """The columns whose names are usual for this, those aside that the user named for something else."""
+        taken = {name for other, name in self._named.items() if other != role}
+        return usual_names(role, [name for name in self._table.column_names if name not in taken])
+
+    def _refuse_nulls(self, name: str, column: Any) -> None:
+        if column.null_count:
+            row = first_null(column)
+            raise InvalidInputError(
+                f"`{self._name}` must have no null, but column {name!r} has one in row {row}; drop or fill it"
+            )
+
+
+def usual_names(role: str, names: Iterable[str]) -> list[str]:
+    """Those of the names that are usual for this."""
+    return [name for name in dict.fromkeys(names) if re.sub("[^a-z]", "", name.lower()) in NAMES[role]]
+
+
+def _is_pandas(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] == "pandas"
+
+
+def _plain(kind: Any) -> Any:
+    """The type that texts of dictionaries are read as."""
+    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
+    return kind if pyarrow.types.is_integer(kind) else pyarrow.large_string()
+
+
+def _decoded(chunk: Any) -> Any:
+    """A chunk of categories as what they stand for."""
+    values = chunk.dictionary
+    if values.type != _plain(values.type):
+        values = values.cast(_plain(values.type))
+    return values.take(chunk.indices)
+
+
+def _texts(column: Any) -> Column:
+    """The bytes of a column of large strings, without a copy where it is in one chunk."""
+    texts = column.combine_chunks()
+    _, offsets, data = texts.buffers()
+    if not len(texts) or offsets is None:
+        return Column.of_texts([])
+    bounds = np.frombuffer(offsets, "i8")[texts.offset : texts.offset + len(texts) + 1]
+    return Column.of_bytes(np.frombuffer(data, "u1") if data is not None and data.size else np.empty(0, "u1"), bounds)

@@ -1,0 +1,56 @@
+"""Rows of the same query brought together, whatever their order and their ids."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from fastndcg.inputs.columns import Column
+from fastndcg.rankings import Array, read_only
+
+SPAN = 1 << 17  # rows that a thread works on before it asks for more
+
+
+class Groups(NamedTuple):
+    """
+    Queries in order of first appearance, and the rows that each owns.
+
+    `rows` brings them together, None where they are so already; in row firsts[q] query q first appears.
+    """
+
+    offsets: Array
+    rows: Array | None
+    firsts: Array
+
+
+def group(column: Column) -> Groups:
+    """Group rows by their ids."""
+    from fastndcg.kernels import ids as kernels
+
+    starts = np.empty(len(column), "i8")
+    starts = starts[: kernels.find_runs(column.ids, starts)]
+    return group_runs(column, starts, starts, len(column))
+
+
+def group_runs(column: Column, id_rows: Array, starts: Array, n_rows: int) -> Groups:
+    """Group runs of rows that have the same id: run r is from starts[r] on, and its id is in row id_rows[r]."""
+    from fastndcg.kernels import ids as kernels
+
+    numbers, firsts = np.empty(len(starts), "i8"), np.empty(len(starts), "i8")
+    n_queries = kernels.number(column.ids, read_only(id_rows), numbers, firsts)
+    firsts = firsts[:n_queries].copy()
+    new = np.diff(numbers, prepend=-1) != 0
+    if np.count_nonzero(new) == n_queries:
+        return Groups(np.append(starts[new], n_rows), None, firsts)
+    offsets, rows = np.empty(n_queries + 1, "i8"), np.empty(n_rows, "i8")
+    kernels.gather_runs(numbers, starts, n_rows, offsets, rows)
+    return Groups(offsets, rows, firsts)
+
+
+def spans(offsets: Array, size: int = SPAN) -> list[tuple[int, int]]:
+    """Consecutive queries with about as many rows each, for threads to share."""
+    stops = np.searchsorted(offsets, np.arange(size, int(offsets[-1]) + 1, size), side="left")
+    bounds = np.unique(np.concatenate([[0], stops, [len(offsets) - 1]])).tolist()
+    return list(pairwise(bounds))

@@ -1,0 +1,250 @@
+"""Recommendations: recommended item ids in rank order, against the items that each user likes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError, InvalidTypeError
+from fastndcg.inputs.grouping import spans
+from fastndcg.inputs.ragged import ragged_of
+from fastndcg.rankings import Array, Rankings, as_array, as_labels, as_offsets, read_only
+
+PADDING = -1
+PART = 1 << 18  # items: for fewer, calls take longer than their work
+
+
+class Interactions:
+    """
+    The items that each user likes, as whole numbers from 0, with labels.
+
+    Parameters
+    ----------
+    items : (n_interactions,) int array, or ragged column
+        Items of one user after those of another.
+    labels : array of the same shape, optional
+        How much the user likes them; by default 1.
+    offsets : (n_users + 1,) int array
+        User u owns items ``offsets[u]`` up to ``offsets[u + 1]``; not for a ragged column.
+
+    Examples
+    --------
+    >>> liked = Interactions([4, 7, 2], offsets=[0, 2, 3])
+    >>> fn.evaluate(liked, [[7, 1, -1], [3, 2, 5]], "rr").mean()
+    {'RR': 0.75}
+    """
+
+    __slots__ = ("items", "labels", "n_items", "offsets")
+
+    def __init__(self, items: Any, labels: Any = None, offsets: Any = None, *, n_items: int | None = None) -> None:
+        lists = ragged_of(items, "items")
+        if (lists is None) == (offsets is None):
+            raise InvalidInputError("`items` must be cut into users by `offsets`, or be a ragged column, and not both")
+        values = lists.values if lists is not None else items
+        self.items = _whole_numbers(values, "items", 1)
+        self.offsets = as_offsets(offsets if lists is None else lists.offsets, "offsets", len(self.items))
+        of_labels = None if labels is None else ragged_of(labels, "labels")
+        self.labels = _labels(labels if of_labels is None else of_labels.values, len(self.items))
+        self.n_items = n_items
+        self._check(of_labels.offsets if of_labels is not None else self.offsets)
+
+    @classmethod
+    def of_matrix(cls, matrix: Any) -> Interactions:
+        """From a scipy.sparse matrix of users by items, whose values are labels."""
+        rows = matrix.tocsr()
+        if not rows.has_canonical_format:  # items twice in a row add up, as scipy has it
+            rows = rows.copy()
+            rows.sum_duplicates()
+        return cls(rows.indices, rows.data, rows.indptr, n_items=rows.shape[1])
+
+    @property
+    def n_users(self) -> int:
+        """How many users there are."""
+        return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return f"Interactions of {self.n_users} users, {len(self.items)} items"
+
+    def _check(self, label_offsets: Array) -> None:
+        if not np.array_equal(label_offsets, self.offsets):
+            raise InvalidInputError("`labels` must have as many numbers as `items` in each list, but have not")
+        if (self.items < 0).any():
+            place = int(np.argmax(self.items < 0))
+            raise InvalidInputError(f"`items` must be 0 or more, but items[{place}] is {self.items[place]}")
+        users = np.repeat(np.arange(self.n_users), np.diff(self.offsets))
+        order = np.lexsort((self.items, users)) if self.n_items is None else np.arange(len(users))  # CSR is in order
+        again = (np.diff(users[order]) == 0) & (np.diff(self.items[order]) == 0)
+        if again.any():
+            place = int(order[np.argmax(again) + 1])
+            raise InvalidInputError(
+                f"`items` must have each item of a user once, but item {self.items[place]} of user {users[place]} "
+                "stands twice; keep one of them"
+            )
+
+
+class Parts(NamedTuple):
+    """Rankings that are made part by part, since all at once they would take more memory than what they are made of."""
+
+    spans: list[tuple[int, int]]
+    n_queries: int
+    make_maker: Callable[[], Callable[[int, int], Rankings]]  # one for each thread: of queries from the first to a stop
+    query_ids: Array | None
+    notes: Callable[[], list[str]]  # what the result has to say, when all are made
+
+    def whole(self) -> Rankings:
+        """All rankings at once."""
+        return self.make_maker()(0, self.n_queries)
+
+
+def whole(rankings: Rankings | Parts) -> Rankings:
+    """All rankings at once, whichever way they come."""
+    return rankings if isinstance(rankings, Rankings) else rankings.whole()
+
+
+class Recommended(NamedTuple):
+    """Recommended items in rank order; row u belongs to user u."""
+
+    items: Array
+    offsets: Array
+
+
+def recommended_parts(liked: Interactions, recommended: Any, *, once: bool = False) -> Parts:
+    """Rankings of the recommended items, user by user."""
+    given = _recommended(recommended)
+    if len(given.offsets) != len(liked.offsets):
+        raise InvalidInputError(
+            f"`predictions` must have one row a user, {liked.n_users}, but have {len(given.offsets) - 1}"
+        )
+    wide = given.items.dtype.itemsize == 8 or liked.items.dtype.itemsize == 8
+    items, truth = (read_only(array.astype("i8" if wide else "i4", copy=False)) for array in (given.items, liked.items))
+    repeats: list[int] = []
+    lock = threading.Lock()
+
+    def make_maker() -> Callable[[int, int], Rankings]:
+        maker = _Maker(liked, given._replace(items=items), truth, once)
+
+        def make(first: int, stop: int) -> Rankings:
+            rankings, n_repeats = maker.make(first, stop)
+            with lock:
+                repeats.append(n_repeats)
+            return rankings
+
+        return make
+
+    def notes() -> list[str]:
+        total = sum(repeats)
+        return [f"items that stood in their list before, counted once: {total}"] if total else []
+
+    return Parts(spans(given.offsets, PART), liked.n_users, make_maker, None, notes)
+
+
+class _Maker:
+    """Makes rankings of consecutive users, one part after the other in the same memory."""
+
+    def __init__(self, liked: Interactions, given: Recommended, truth: Array, once: bool) -> None:
+        self._liked, self._given, self._truth, self._once = liked, given, truth, once
+        self._buffers = (np.empty(0, liked.labels.dtype), np.empty(0, bool), np.empty(0, "f4"))
+
+    def make(self, first: int, stop: int) -> tuple[Rankings, int]:
+        from fastndcg.kernels import recommended as kernels
+
+        liked, given = self._liked, self._given
+        n = int(given.offsets[stop] - given.offsets[first])
+        if len(self._buffers[0]) < n:
+            self._buffers = (np.empty(n, liked.labels.dtype), np.empty(n, bool), np.empty(n, "f4"))
+        offsets, problem = np.empty(stop - first + 1, "i8"), np.zeros(4, "i8")
+        n_items = int(np.iinfo(self._truth.dtype).max) if liked.n_items is None else liked.n_items
+        kernels.label_items(
+            given.items, given.offsets, self._truth, liked.labels, liked.offsets, n_items, self._once, first, stop,
+            *self._buffers, offsets, problem,
+        )  # fmt: skip
+        if problem[0]:
+            self._refuse(*problem[:3].tolist())
+        labels, judged, scores = (buffer[: offsets[-1]] for buffer in self._buffers)
+        bounds = liked.offsets[first : stop + 1]
+        pool = (liked.labels[bounds[0] : bounds[-1]], bounds - bounds[0])
+        made = Rankings(labels, scores, offsets, judged=judged, pool=pool, query_ids=np.arange(first, stop))
+        return made, int(problem[3])
+
+    def _refuse(self, kind: int, user: int, place: int) -> NoReturn:
+        from fastndcg.kernels import recommended as kernels
+
+        item = self._given.items[self._given.offsets[user] + place]
+        why = {
+            kernels.REPEATED: f"have each item once in a row, but item {item} stands again in place {place} of user "
+            f"{user}; drop it, or take Recommendations(..., repeated='once')",
+            kernels.GAP: f"hold items of 0 or more, and {PADDING} behind them only, but place {place} of user {user} "
+            f"is {item}; move it to the end",
+            kernels.UNKNOWN: f"hold items that the matrix has a column for, 0 to {(self._liked.n_items or 0) - 1}, "
+            f"but place {place} of user {user} is {item}",
+        }
+        raise InvalidInputError(f"`predictions` must {why[kind]}")
+
+
+class Recommendations:
+    """
+    Recommended items, where the plain array does not say enough.
+
+    Parameters
+    ----------
+    items : (n_users, k) int array, or ragged column
+        Item ids in rank order; rows of an array may be padded with -1, or masked.
+    repeated : {'raise', 'once'}
+        What an item is that stands in a row again: an error, or an item without a label that keeps its rank; the
+        result says how many there were.
+
+    Examples
+    --------
+    >>> liked = Interactions([4], offsets=[0, 1])
+    >>> result = fn.evaluate(liked, Recommendations([[4, 4, 1]], repeated="once"), "p@2")
+    >>> result.mean()
+    {'P@2': 0.5}
+    """
+
+    __slots__ = ("items", "repeated")
+
+    def __init__(self, items: Any, *, repeated: str = "raise") -> None:
+        if repeated not in ("raise", "once"):
+            raise InvalidInputError(f"`repeated` must be 'raise' or 'once', not {repeated!r}")
+        self.items = items
+        self.repeated = repeated
+
+
+def _recommended(items: Any) -> Recommended:
+    lists = ragged_of(items, "predictions")
+    if lists is not None:
+        return Recommended(_whole_numbers(lists.values, "predictions", 1), lists.offsets)
+    if isinstance(items, np.ma.MaskedArray):
+        items = items.filled(PADDING)
+    array = _whole_numbers(items, "predictions", 2)
+    return Recommended(array.reshape(-1), read_only(np.arange(array.shape[0] + 1, dtype="i8") * array.shape[1]))
+
+
+def _whole_numbers(values: Any, name: str, ndim: int) -> Array:
+    """Item ids as a contiguous array of int32 or int64."""
+    array = as_array(values, name)
+    if array.dtype.kind not in "iu" and array.size:
+        raise InvalidTypeError(f"`{name}` must hold item ids, whole numbers, but its dtype is {array.dtype}")
+    if array.ndim != ndim:
+        wanted = "one row a user" if ndim == 2 else "one dimension"
+        raise InvalidInputError(f"`{name}` must have {wanted}, but its shape is {array.shape}")
+    if array.dtype.kind == "u" and array.size and int(array.max()) >= 2**63:
+        raise InvalidInputError(f"`{name}` must fit int64, but one is {array.max()}")
+    small = array.dtype.itemsize < 4 or array.dtype == np.int32
+    return np.ascontiguousarray(array, "i4" if small else "i8")
+
+
+def _labels(labels: Any, n: int) -> Array:
+    """Labels as int8 where that holds them, else float64."""
+    if labels is None:
+        return read_only(np.ones(n, "i1"))
+    given = as_labels(labels, "labels")
+    if len(given) != n:
+        raise InvalidInputError(f"`labels` must be as many as `items`, {n}, but are {len(given)}")
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        raise InvalidInputError(f"`labels` must be finite, but labels[{int(np.argmax(~np.isfinite(given)))}] is not")
+    small = given.astype("i1")
+    return read_only(small if (small == given).all() else given.astype("f8"))

@@ -1,0 +1,233 @@
+"""Lines of text as rows: blocks on threads, read by kernels."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError
+from fastndcg.inputs.blocks import Block, Blocks, FilePath
+from fastndcg.inputs.columns import Column, joined
+from fastndcg.inputs.grouping import group_runs
+from fastndcg.inputs.tables import Rows, Source
+from fastndcg.rankings import Array, read_only
+from fastndcg.threads import checked_threads, run_all
+
+NO_LIMIT = 1 << 62
+SHOWN = 80  # characters of a bad line
+
+
+class Layout(NamedTuple):
+    """Which fields of a line are query, document and value, and how many fields there are."""
+
+    names: str  # as messages list them
+    fields: tuple[int, int, int]
+    least: int
+    most: int
+    value_name: str
+    has_header: bool = False
+
+
+class Output(NamedTuple):
+    """What the kernel fills: see kernels/lines.py."""
+
+    queries: Array
+    query_ends: Array
+    firsts: Array
+    documents: Array
+    ends: Array
+    values: Array
+    lines: Array
+    hard: Array
+    counts: Array
+
+
+class Piece(NamedTuple):
+    """The rows of one block; `firsts` are the first rows of runs with the same query."""
+
+    queries: Column
+    firsts: Array
+    documents: Column
+    values: Array
+    lines: Array | None  # where some line is blank
+    n_lines: int
+
+
+class Failure(NamedTuple):
+    """What is wrong in a line of a block, counted from 0; or with the file, where there is no line."""
+
+    problem: str | BaseException
+    line: int = 0
+
+
+def read_rows(path: FilePath, layout: Layout, threads: int | None = None) -> tuple[Rows, Source]:
+    """Read a file's lines, and bring those of the same query together."""
+    from fastndcg.kernels.lines import PADDING
+
+    blocks = Blocks(path, PADDING)
+    pieces: dict[int, Piece] = {}
+    failures: dict[int, Failure] = {}
+
+    def make_worker() -> Callable[[Block], None]:
+        reader = _Reader(layout, blocks.name)
+
+        def work(block: Block) -> None:
+            done = reader.read(block)
+            blocks.give_back(block)
+            if isinstance(done, Piece):
+                pieces[block.number] = done
+            else:
+                failures[block.number] = done
+
+        return work
+
+    def until_failure() -> Any:
+        number = 0
+        try:
+            for block in blocks:
+                if failures:
+                    return
+                number = block.number + 1
+                yield block
+        except BaseException as error:  # raised below, unless a block before has failed
+            failures[number] = Failure(error)
+
+    run_all(until_failure(), make_worker, checked_threads(threads))
+    if failures:
+        _refuse(blocks.name, min(failures.items()), pieces)
+    return _rows([pieces[number] for number in sorted(pieces)], blocks.name, layout)
+
+
+def _refuse(name: str, first: tuple[int, Failure], pieces: dict[int, Piece]) -> None:
+    number, failure = first
+    if isinstance(failure.problem, BaseException):
+        raise failure.problem
+    line = 1 + failure.line + sum(pieces[before].n_lines for before in range(number))
+    raise InvalidInputError(f"{name}, line {line}: {failure.problem}")
+
+
+def _rows(pieces: list[Piece], name: str, layout: Layout) -> tuple[Rows, Source]:
+    """The rows of all blocks."""
+    sizes = [len(piece.values) for piece in pieces]
+    n_rows = sum(sizes)
+    if not n_rows:
+        raise InvalidInputError(f"{name} must hold lines of {layout.names}, but is empty")
+    first_rows = np.cumsum([0, *sizes])
+    starts = np.concatenate([piece.firsts + first for piece, first in zip(pieces, first_rows, strict=False)])
+    queries = joined([piece.queries for piece in pieces])
+    lines = None
+    if any(piece.lines is not None for piece in pieces):
+        first_lines = np.cumsum([1, *(piece.n_lines for piece in pieces)]).tolist()
+        lines = np.concatenate([
+            first + (np.arange(len(piece.values)) if piece.lines is None else piece.lines)
+            for first, piece in zip(first_lines, pieces, strict=False)
+        ])  # fmt: skip
+    groups = group_runs(queries, np.arange(len(starts)), starts, n_rows)
+    documents = joined([piece.documents for piece in pieces])
+    values = np.concatenate([piece.values for piece in pieces])
+    return Rows(queries.take(groups.firsts), groups, documents, values), Source(name, "line", lines)
+
+
+class _Reader:
+    """Reads blocks, one after the other, into the same memory."""
+
+    def __init__(self, layout: Layout, name: str) -> None:
+        self._layout = layout
+        self._name = name
+        self._out = _output(0)
+
+    def read(self, block: Block) -> Piece | Failure:
+        """The rows of a block, or what is wrong with it."""
+        from fastndcg.kernels import lines as kernels
+
+        problem = _no_text(block, self._name)
+        if problem:
+            return Failure(InvalidInputError(problem))
+        if self._layout.has_header and block.number == 0:
+            _blank_first_line(block)
+        if len(self._out.documents) < len(block.text):
+            self._out = _output(len(block.text))
+        out, layout = self._out, self._layout
+        text = read_only(np.frombuffer(block.text, "u1"))
+        kernels.read_lines(text, block.size, layout.fields, layout.least, layout.most, *powers_of_ten(), out)
+        n_rows, n_runs, n_hard, n_lines, bad, bad_end = out.counts.tolist()
+        failure = self._parse_hard(out.hard[:n_hard], block.text)
+        if failure is None and bad >= 0:
+            line = block.text[bad:bad_end]
+            shown = b" ".join(line.split()).decode()[:SHOWN]
+            failure = Failure(
+                f"must have {layout.least} fields ({layout.names}), but has {len(line.split())}: {shown!r}", n_lines
+            )
+        if failure is not None:
+            return failure
+        return Piece(
+            _copied(out.queries, out.query_ends[: n_runs + 1]),
+            out.firsts[:n_runs].copy(),
+            _copied(out.documents, out.ends[: n_rows + 1]),
+            out.values[:n_rows].copy(),
+            out.lines[:n_rows].copy() if n_lines != n_rows else None,
+            n_lines,
+        )
+
+    def _parse_hard(self, hard: Array, text: bytearray) -> Failure | None:
+        """Let Python read the numbers that the kernel left."""
+        for row, start, stop in hard.tolist():
+            number = text[start:stop]
+            try:
+                if b"_" in number:  # 1_000 is a number in Python's source only
+                    raise ValueError
+                self._out.values[row] = float(number)
+            except ValueError:
+                shown = number.decode()[:SHOWN]
+                line = int(self._out.lines[row])
+                return Failure(f"{self._layout.value_name} must be a number, but is {shown!r}", line)
+        return None
+
+
+def _no_text(block: Block, name: str) -> str:
+    """Why a block is no text; nothing where it is."""
+    if not block.text.isascii():
+        try:
+            block.text.decode()
+        except UnicodeDecodeError as error:
+            return f"{name} must be UTF-8 text, but byte {block.start + error.start} is not: {error.reason}"
+    nul = block.text.find(0)
+    return "" if nul < 0 else f"{name} must be text, but byte {block.start + nul} is NUL"
+
+
+def _blank_first_line(block: Block) -> None:
+    """Make the first line that is not blank so, and leave its end: lines keep their numbers."""
+    line = next((line for line in bytes(block.text).splitlines() if line.split()), b"")
+    start = block.text.find(line)
+    block.text[start : start + len(line)] = b" " * len(line)
+
+
+def _output(n_bytes: int) -> Output:
+    from fastndcg.kernels.lines import N_COUNTS
+
+    most_rows = n_bytes // 6 + 1  # three fields of one byte each, and what parts them
+    return Output(
+        np.empty(n_bytes, "u1"), np.empty(most_rows + 1, "i8"), np.empty(most_rows, "i8"), np.empty(n_bytes, "u1"),
+        np.empty(most_rows + 1, "i8"), np.empty(most_rows), np.empty(most_rows, "i4"), np.empty((most_rows, 3), "i8"),
+        np.empty(N_COUNTS, "i8"),
+    )  # fmt: skip
+
+
+def _copied(data: Array, ends: Array) -> Column:
+    return Column.of_bytes(data[: ends[-1]].copy(), ends.copy())
+
+
+@functools.cache
+def powers_of_ten() -> tuple[Array, Array]:
+    """The tables of kernels/numerals.py."""
+    from fastndcg.kernels.numerals import LOWEST_POWER, N_POWERS
+
+    halves = np.empty((N_POWERS, 2), "u8")
+    for row, power in enumerate(range(LOWEST_POWER, LOWEST_POWER + N_POWERS)):
+        top = 10**power << 128 if power >= 0 else (1 << 2048) // 10**-power
+        bits = top >> (top.bit_length() - 128)
+        halves[row] = bits >> 64, bits & (2**64 - 1)
+    return read_only(np.array([10.0**power for power in range(23)])), read_only(halves)

@@ -1,0 +1,71 @@
+"""Ragged columns: one list a query, in Arrow's layout or in awkward's; their offsets are taken as they are."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError, optional_import
+from fastndcg.rankings import Array
+
+LIST_TYPES = ("list", "large_list", "fixed_size_list")
+
+
+class Ragged(NamedTuple):
+    """The numbers of all lists, one list after the other; list q is ``values[offsets[q]:offsets[q + 1]]``."""
+
+    values: Array
+    offsets: Array
+
+
+def ragged_of(value: Any, name: str) -> Ragged | None:
+    """The lists of a pyarrow array, a Polars or pandas column or an awkward array; None of what has none."""
+    if isinstance(value, np.ndarray):
+        return None
+    if type(value).__module__.partition(".")[0] == "awkward":
+        return _of_awkward(value, name)
+    kind = getattr(value, "dtype", None) or getattr(value, "type", None)
+    if not str(kind).lower().startswith(LIST_TYPES):
+        return None
+    pyarrow = optional_import("pyarrow", "reading columns of lists", "arrow")
+    has_stream = hasattr(value, "__arrow_c_stream__")
+    return of_lists(pyarrow.chunked_array(value) if has_stream else pyarrow.chunked_array([pyarrow.array(value)]), name)
+
+
+def of_lists(column: Any, name: str) -> Ragged:
+    """The lists of an Arrow column, sliced and in chunks or not; no copy of the numbers in one chunk."""
+    pyarrow = optional_import("pyarrow", "reading columns of lists", "arrow")
+    if column.null_count:
+        raise InvalidInputError(f"`{name}` must have no null, but list {first_null(column)} is null; drop its query")
+    pieces, offsets, end = [], [np.zeros(1, "i8")], 0
+    for chunk in column.chunks:
+        if pyarrow.types.is_fixed_size_list(chunk.type):
+            chunk = chunk.cast(pyarrow.large_list(chunk.type.value_type))
+        bounds = chunk.offsets.to_numpy().astype("i8", copy=False)
+        pieces.append(chunk.values.slice(bounds[0], bounds[-1] - bounds[0]))
+        offsets.append(bounds[1:] + (end - bounds[0]))
+        end += len(pieces[-1])
+    values = pyarrow.chunked_array(pieces, column.type.value_type)
+    if values.null_count:
+        place = first_null(values)
+        query = int(np.searchsorted(np.concatenate(offsets), place, side="right")) - 1
+        raise InvalidInputError(f"`{name}` must have no null, but a number of list {query} is null; drop or fill it")
+    return Ragged(values.to_numpy(), np.concatenate(offsets))
+
+
+def first_null(column: Any) -> int:
+    """The row of the first null of an Arrow column."""
+    return int(np.argmax(column.is_null().to_numpy()))
+
+
+def _of_awkward(value: Any, name: str) -> Ragged | None:
+    awkward = optional_import("awkward", "reading awkward arrays", "awkward")
+    if value.ndim != 2:
+        return None
+    try:
+        sizes = awkward.to_numpy(awkward.num(value, axis=1), allow_missing=False)
+        values = awkward.to_numpy(awkward.flatten(value, axis=1), allow_missing=False)
+    except ValueError as error:
+        raise InvalidInputError(f"`{name}` must have no missing value, but has: {error}") from None
+    return Ragged(values, np.concatenate([[0], np.cumsum(sizes)]))

@@ -1,0 +1,62 @@
+"""One frame that has it all: rows of (query, score, label) in any order, or one row a query with lists of both."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastndcg.conventions import Convention
+from fastndcg.errors import InvalidInputError
+from fastndcg.inputs.frames import Frame
+from fastndcg.inputs.grouping import group
+from fastndcg.inputs.join import tie_keys
+from fastndcg.inputs.tables import Rows, Run, Source
+from fastndcg.rankings import Array, Rankings, as_labels
+
+
+class ScoredRows:
+    """Labels and scores of a frame, query after query."""
+
+    def __init__(self, frame: Frame, threads: int | None = None) -> None:
+        self._run: Run | None = None
+        self._names: Array | None = None
+        self._order: Array | None = None
+        if frame.is_list("score"):
+            self._take_lists(frame)
+        else:
+            self._take_rows(frame, threads)
+
+    def rankings(self, convention: Convention, threads: int | None = None) -> Rankings:
+        """The rankings; where the convention orders ties by id, with a place for each document among the ids."""
+        keys = tie_keys(self._run, threads) if self._run and convention.ties.startswith("id_") else None
+        made = Rankings(self._labels, self._scores, self._offsets, tie_keys=keys, query_ids=self._names)
+        return made.placed_by(self._place)
+
+    def _take_rows(self, frame: Frame, threads: int | None) -> None:
+        queries, labels, scores = (
+            frame.ids("query"),
+            as_labels(frame.numbers("label"), "labels"),
+            frame.numbers("score"),
+        )
+        groups = group(queries)
+        self._order = groups.rows
+        distinct = queries.take(groups.firsts)
+        self._offsets, self._names = groups.offsets, distinct.names()
+        self._labels = labels if groups.rows is None else labels[groups.rows]
+        if frame.has("document"):
+            rows = Rows(distinct, groups, frame.ids("document"), scores)
+            self._run = Run.of(rows, Source("`truth`", "row"), threads)
+        self._scores = scores if groups.rows is None else scores[groups.rows]
+
+    def _take_lists(self, frame: Frame) -> None:
+        labels, scores = frame.lists("label"), frame.lists("score")
+        differ = np.flatnonzero(labels.offsets[1:] - labels.offsets[:-1] != scores.offsets[1:] - scores.offsets[:-1])
+        if len(differ):
+            raise InvalidInputError(
+                f"`truth` must have as many labels as scores in each row, but has not in row {differ[0]}"
+            )
+        self._labels, self._scores, self._offsets = labels.values, scores.values, labels.offsets
+        self._names = frame.ids("query").names() if frame.has("query") else None
+
+    def _place(self, _: str, document: int) -> str:
+        """Which row of the frame a document is; for lists, which of the numbers."""
+        return str(document if self._order is None else int(self._order[document]))

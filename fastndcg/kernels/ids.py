@@ -1,0 +1,278 @@
+"""
+Ids as bytes: numbering them, bringing their rows together, finding one that stands twice, ordering those that tie.
+
+A hash only says where to look: ids are equal where all of their bytes are.
+
+ids      data uint8, offsets (n_ids + 1,) int64, width: id i is data[offsets[i] : offsets[i + 1]], or, where `width` is
+         not 0, the i-th `width` bytes
+slots    (a power of two,) uint64: 0, or the high half of an id's hash and, in the low half, its number plus one
+
+Loops over slots stand in the kernels themselves: a part with arrays as arguments counts references at each step, which
+takes five times as long as the rest.
+"""
+
+import numpy as np
+
+from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.words import load_word, multiply, swapped
+
+FREE, ONE = np.uint64(0), np.uint64(1)
+HIGH = np.uint64(0xFFFFFFFF00000000)
+LOW = np.uint64(0x00000000FFFFFFFF)
+FACTOR = np.uint64(0x9E3779B97F4A7C15)
+START = np.uint64(0xD6E8FEB86659FD93)
+FEWEST_SLOTS = 1024
+
+
+@kernel
+def find_runs(ids, out):
+    """The rows whose id is another than that of the row before; says how many there are."""
+    n = out.shape[0]
+    n_runs = min(n, 1)
+    if n > 0:
+        out[0] = 0
+    for i in range(1, n):
+        out[n_runs] = i
+        n_runs += not are_equal(ids, i, ids, i - 1)
+    return n_runs
+
+
+@kernel
+def number(ids, rows, out_numbers, out_firsts):
+    """Number the ids of some rows in order of first appearance; says how many there are, and in which rows first."""
+    slots = np.zeros(FEWEST_SLOTS, np.uint64)
+    n_known = 0
+    for i in range(rows.shape[0]):
+        hashed = hash_of(ids, rows[i])
+        slot = first_slot(hashed, slots.shape[0])
+        while slots[slot] != FREE and not (
+            has_hash(slots[slot], hashed) and are_equal(ids, rows[i], ids, out_firsts[number_in(slots[slot])])
+        ):
+            slot = next_slot(slot, slots.shape[0])
+        if slots[slot] != FREE:
+            out_numbers[i] = number_in(slots[slot])
+            continue
+        slots[slot] = entry_of(hashed, n_known)
+        out_firsts[n_known] = rows[i]
+        out_numbers[i] = n_known
+        n_known += 1
+        if 2 * n_known > slots.shape[0]:
+            slots = np.zeros(4 * slots.shape[0], np.uint64)
+            for known in range(n_known):
+                hashed = hash_of(ids, out_firsts[known])
+                slot = first_slot(hashed, slots.shape[0])
+                while slots[slot] != FREE:
+                    slot = next_slot(slot, slots.shape[0])
+                slots[slot] = entry_of(hashed, known)
+    return n_known
+
+
+@kernel
+def gather_runs(numbers, firsts, n_rows, out_offsets, out_rows):
+    """The rows of each number, one number after the other, as given; run r has one number, from row firsts[r] on."""
+    out_offsets[:] = 0
+    for r in range(numbers.shape[0]):
+        stop = firsts[r + 1] if r + 1 < numbers.shape[0] else n_rows
+        out_offsets[numbers[r] + 1] += stop - firsts[r]
+    for i in range(1, out_offsets.shape[0]):
+        out_offsets[i] += out_offsets[i - 1]
+    places = out_offsets[:-1].copy()
+    for r in range(numbers.shape[0]):
+        stop = firsts[r + 1] if r + 1 < numbers.shape[0] else n_rows
+        for row in range(firsts[r], stop):
+            out_rows[places[numbers[r]]] = row
+            places[numbers[r]] += 1
+
+
+@kernel
+def find_repeat(ids, offsets, first, stop, out):
+    """The rows of the first id that stands twice in one of the queries `first` up to `stop`; -1 where there is none."""
+    slots = np.zeros(slots_for(offsets, first, stop), np.uint64)
+    out[:] = -1
+    for q in range(first, stop):
+        begin = offsets[q]
+        few = slots[: n_slots(offsets[q + 1] - begin)]
+        few[:] = 0
+        for i in range(begin, offsets[q + 1]):
+            hashed = hash_of(ids, i)
+            slot = first_slot(hashed, few.shape[0])
+            while few[slot] != FREE and not (
+                has_hash(few[slot], hashed) and are_equal(ids, i, ids, begin + number_in(few[slot]))
+            ):
+                slot = next_slot(slot, few.shape[0])
+            if few[slot] != FREE:
+                out[0] = begin + number_in(few[slot])
+                out[1] = i
+                return
+            few[slot] = entry_of(hashed, i - begin)
+
+
+@kernel
+def take(ids, rows, offsets, out_data):
+    """Copy the bytes of some rows; `offsets` says where to."""
+    for i in range(rows.shape[0]):
+        begin = bounds(ids, rows[i])[0]
+        for place in range(offsets[i + 1] - offsets[i]):
+            out_data[offsets[i] + place] = ids.data[begin + place]
+
+
+@kernel
+def rank_ties(ids, scores, offsets, first, stop, out):
+    """For documents whose scores are equal in float32, their places in the order of their ids' bytes."""
+    longest = 0
+    for q in range(first, stop):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    order = np.empty(longest, np.int64)
+    spare = np.empty(longest, np.int64)
+    for q in range(first, stop):
+        begin = offsets[q]
+        sorted_already = True
+        for d in range(begin + 1, offsets[q + 1]):
+            if not np.float32(scores[d]) <= np.float32(scores[d - 1]):  # so that NaN counts as unsorted
+                sorted_already = False
+        while begin < offsets[q + 1]:
+            end = offsets[q + 1]
+            if sorted_already:
+                end = begin + 1
+                while end < offsets[q + 1] and np.float32(scores[end]) == np.float32(scores[begin]):
+                    end += 1
+            out[begin] = 0
+            if end - begin > 1:
+                for i in range(end - begin):
+                    order[i] = begin + i
+                sort_rows(ids, order[: end - begin], spare)
+                for i in range(end - begin):
+                    out[order[i]] = i
+            begin = end
+
+
+@part
+def bounds(ids, row):
+    """Where the bytes of an id begin and end."""
+    if ids.width > 0:
+        return row * ids.width, (row + 1) * ids.width
+    return ids.offsets[row], ids.offsets[row + 1]
+
+
+@part
+def word_at(data, start, stop):
+    """Up to eight bytes from `start` on as one number, the first byte lowest; bytes from `stop` on count as 0."""
+    if start + 8 <= data.shape[0]:
+        word = load_word(data, start)
+        if stop - start < 8:
+            word &= (ONE << np.uint64(8 * (stop - start))) - ONE
+        return word
+    word = np.uint64(0)
+    for place in range(start, stop):
+        word |= np.uint64(data[place]) << np.uint64(8 * (place - start))
+    return word
+
+
+@part
+def hash_of(ids, row):
+    """A hash of the bytes of an id."""
+    begin, end = bounds(ids, row)
+    hashed = START ^ np.uint64(end - begin)
+    for place in range(begin, end, 8):
+        high, low = multiply(hashed ^ word_at(ids.data, place, min(end, place + 8)), FACTOR)
+        hashed = high ^ low
+    return hashed
+
+
+@part
+def are_equal(left, i, right, j):
+    """Whether two ids have the same bytes."""
+    begin, end = bounds(left, i)
+    other, other_end = bounds(right, j)
+    same = end - begin == other_end - other
+    while same and begin < end:
+        same = word_at(left.data, begin, min(end, begin + 8)) == word_at(right.data, other, min(other_end, other + 8))
+        begin += 8
+        other += 8
+    return same
+
+
+@part
+def first_slot(hashed, size):
+    """Where to look for a hash first."""
+    return hashed & np.uint64(size - 1)
+
+
+@part
+def next_slot(slot, size):
+    """Where to look next."""
+    return (slot + ONE) & np.uint64(size - 1)
+
+
+@part
+def entry_of(hashed, number):
+    """What a slot holds for an id: half of its hash, and its number."""
+    return (hashed & HIGH) | np.uint64(number + 1)
+
+
+@part
+def has_hash(entry, hashed):
+    """Whether an entry may be that of an id with this hash: only its bytes tell."""
+    return (entry ^ hashed) & HIGH == FREE
+
+
+@part
+def number_in(entry):
+    """The number that an entry holds."""
+    return np.int64(entry & LOW) - 1
+
+
+@part
+def n_slots(n):
+    """How many slots n ids take: a power of two, at most half full."""
+    size = 2
+    while size < 2 * n:
+        size *= 2
+    return size
+
+
+@part
+def slots_for(offsets, first, stop):
+    """How many slots the longest of some queries takes."""
+    longest = 0
+    for q in range(first, stop):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    return n_slots(longest)
+
+
+@part
+def is_before(ids, i, j):
+    """Whether the bytes of one id come before those of another, as strcmp has it."""
+    begin, end = bounds(ids, i)
+    other, other_end = bounds(ids, j)
+    for place in range(0, min(end - begin, other_end - other), 8):
+        left = swapped(word_at(ids.data, begin + place, min(end, begin + place + 8)))
+        right = swapped(word_at(ids.data, other + place, min(other_end, other + place + 8)))
+        if left != right:
+            return left < right
+    return end - begin < other_end - other
+
+
+@part
+def sort_rows(ids, order, spare):
+    """Order rows by their ids: merged bottom-up."""
+    n = order.shape[0]
+    width = 1
+    while width < n:
+        for start in range(0, n - width, 2 * width):
+            middle = start + width
+            stop = min(middle + width, n)
+            for i in range(start, middle):
+                spare[i] = order[i]
+            left = start
+            right = middle
+            for i in range(start, stop):
+                if left == middle:
+                    break
+                if right < stop and is_before(ids, order[right], spare[left]):
+                    order[i] = order[right]
+                    right += 1
+                else:
+                    order[i] = spare[left]
+                    left += 1
+        width *= 2

@@ -1,0 +1,116 @@
+"""
+Lines of text: fields between blanks, of which three are kept.
+
+text          uint8, n bytes of whole lines, and PADDING line feeds behind them
+fields        which fields, from 0, are query, document and value; one beyond all is empty
+least, most   how many fields a line must have
+out           the lines that are not blank:
+  queries     uint8, ids of queries, one after the other: one for each run of rows that have the same
+  query_ends  (n_runs + 1,) int64, where they end in `queries`, from entry 1 on
+  firsts      (n_runs,) int64, the first row of each run
+  documents   uint8, ids of documents, one after the other
+  ends        (n_rows + 1,) int64, where they end in `documents`, from entry 1 on
+  values      (n_rows,) float64
+  lines       (n_rows,) int32, from 0
+  hard        (n_hard, 3) int64: numbers left to Python: the row, where in the text they begin and end
+  counts      int64: rows, runs, hard numbers, lines, where a bad line begins (-1: nowhere) and ends
+"""
+
+from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.numerals import parse_number
+from fastndcg.kernels.vectors import lowest_bit
+from fastndcg.kernels.words import WINDOW, blanks, load_word, store_word
+
+PADDING = 2 * WINDOW
+N_COUNTS = 6
+SPACE, TAB, LINE_FEED, VERTICAL_TAB, FORM_FEED, RETURN = 32, 9, 10, 11, 12, 13
+
+
+@kernel
+def read_lines(text, n, fields, least, most, exact_powers, powers, out):
+    """Read every line, up to one that has too few or too many fields."""
+    n_rows, n_runs, n_hard, n_lines, n_query_bytes, n_bytes, place = 0, 0, 0, 0, 0, 0, 0
+    query, query_end, document, document_end, value, value_end = 0, 0, 0, 0, 0, 0
+    last, last_end = 0, 0
+    out.counts[4], out.ends[0], out.query_ends[0] = -1, 0, 0
+    while place < n:
+        begin = place
+        n_fields = 0
+        while not ends_line(text[place]):
+            if is_blank(text[place]):
+                place += 1
+                continue
+            start = place
+            place = field_end(text, place)
+            if n_fields == fields[0]:
+                query, query_end = start, place
+            elif n_fields == fields[1]:
+                document, document_end = start, place
+            elif n_fields == fields[2]:
+                value, value_end = start, place
+            n_fields += 1
+        if n_fields > 0:
+            if not least <= n_fields <= most:
+                out.counts[4], out.counts[5] = begin, place
+                break
+            if n_runs == 0 or not are_same(text, last, last_end, query, query_end):
+                out.firsts[n_runs] = n_rows
+                n_query_bytes = append(text, query, query_end, n_query_bytes, out.queries)
+                n_runs += 1
+                out.query_ends[n_runs] = n_query_bytes
+                last, last_end = query, query_end
+            n_bytes = append(text, document, document_end, n_bytes, out.documents)
+            out.values[n_rows], known = parse_number(text, value, value_end, exact_powers, powers)
+            out.hard[n_hard, 0], out.hard[n_hard, 1], out.hard[n_hard, 2] = n_rows, value, value_end
+            n_hard += not known
+            out.lines[n_rows] = n_lines
+            n_rows += 1
+            out.ends[n_rows] = n_bytes
+        place += 2 if text[place] == RETURN and text[place + 1] == LINE_FEED and place + 1 < n else 1
+        n_lines += 1
+    out.counts[0], out.counts[1], out.counts[2], out.counts[3] = n_rows, n_runs, n_hard, n_lines
+
+
+@part
+def field_end(text, place):
+    """Where the field that begins at `place` ends."""
+    while True:
+        found = blanks(text, place)
+        if found == 0:
+            place += WINDOW
+            continue
+        place += lowest_bit(found)
+        if is_blank(text[place]) or ends_line(text[place]):
+            return place
+        place += 1
+
+
+@part
+def is_blank(byte):
+    """Whether a byte parts fields."""
+    return byte <= SPACE and byte in (SPACE, TAB, VERTICAL_TAB, FORM_FEED)
+
+
+@part
+def ends_line(byte):
+    """Whether a byte ends a line."""
+    return byte <= RETURN and byte in (LINE_FEED, RETURN)
+
+
+@part
+def are_same(text, start, stop, other, other_stop):
+    """Whether two pieces of a text are equal."""
+    size = stop - start
+    same = size == other_stop - other
+    while same and size > 0:
+        size -= 1
+        same = text[start + size] == text[other + size]
+    return same
+
+
+@part
+def append(text, start, stop, n, out):
+    """Copy a piece of a text behind the first n bytes of `out`, by whole words; says how many bytes there are then."""
+    for i in range(start, stop, 8):
+        store_word(out, n + i - start, load_word(text, i))
+    return n + stop - start

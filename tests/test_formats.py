@@ -1,0 +1,134 @@
+"""Files of every format: the same data, the same values; wrong guesses and wrong contents fail loudly."""
+
+import gzip
+import json
+import re
+
+import pytest
+
+import fastndcg as fn
+
+QRELS = {"7": {"d1": 1, "é": 0}, "007": {"d1": 2, "d2": 1}}
+RUN = {"7": {"d2": 3, "d1": 2, "é": 1}, "007": {"d2": 2, "d3": 1}}  # 4 less the rank
+METRICS = "ndcg,map,rr,p@2"
+EXPECTED = fn.evaluate(QRELS, RUN, METRICS).to_dict()
+
+
+def rows(table):
+    """Query, document, value."""
+    return [(query, document, value) for query, row in table.items() for document, value in row.items()]
+
+
+FILES = {
+    "trec": (
+        "".join(f"{q} 0 {d} {v}\n" for q, d, v in rows(QRELS)),
+        "".join(f"{q} Q0 {d} 1 {v} name\n" for q, d, v in rows(RUN)),
+    ),
+    "beir and msmarco": (
+        "\nquery-id\tcorpus-id\tscore\n" + "".join(f"{q}\t{d}\t{v}\n" for q, d, v in rows(QRELS)),
+        "".join(f"{q}\t{d}\t{4 - v}\n" for q, d, v in rows(RUN)),
+    ),
+    "json": (json.dumps(QRELS, indent=2), json.dumps(RUN, indent=1, ensure_ascii=False)),
+    "json on one line": (json.dumps(QRELS), json.dumps(RUN)),
+    "jsonl": tuple("".join(json.dumps({q: row}) + "\n\n" for q, row in table.items()) for table in (QRELS, RUN)),
+    "csv": (
+        "qid,docno,label\n" + "".join(f"{q},{d},{v}\n" for q, d, v in rows(QRELS)),
+        'score,"query_id",comment,doc_id\n' + "".join(f'{v},{q},"a, b",{d}\n' for q, d, v in rows(RUN)),
+    ),
+}
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize("name", FILES)
+def test_every_format(tmp_path, name, pack):
+    """Whatever the name of the file, its first line tells; ids stay texts."""
+    paths = [tmp_path / "qrels", tmp_path / "run"]
+    for path, text in zip(paths, FILES[name], strict=True):
+        path.write_bytes(pack(text.encode()))
+    assert fn.evaluate(*paths, METRICS).to_dict() == EXPECTED
+    formats = {"beir and msmarco": ("beir", "msmarco"), "json on one line": ("json", "jsonl")}.get(name, (name, name))
+    qrels = fn.read_qrels(paths[0], format=formats[0])
+    assert fn.evaluate(qrels, fn.read_run(paths[1], format=formats[1]), METRICS).to_dict() == EXPECTED
+
+
+def test_names_of_csv_columns(tmp_path):
+    """Given where they are not usual; ids are texts there, too."""
+    path = tmp_path / "run.csv"
+    path.write_text("A,B,C\n007,1,0.5\n")
+    run = fn.read_run(path, columns={"query": "A", "document": "B", "score": "C"})
+    assert run.queries.names().tolist() == ["007"]
+    assert run.documents.names().tolist() == ["1"]
+
+
+SVMLIGHT = "1 qid:3 1:0.5 2:0.1 # d1\n0 qid:3 1:0.4\n\n2 qid:b 1:0.25\n0 qid:3 1:1\n0 qid:b\n"
+
+
+def test_svmlight_and_scores(tmp_path):
+    """Labels with queries, in any order, and scores in a second file, one a line; or as an array."""
+    labels, scores = tmp_path / "test.txt", tmp_path / "scores.txt"
+    labels.write_text(SVMLIGHT)
+    scores.write_text("0.5\n0.75\n1e-3\n.25\n-1\n")
+    expected = {"3": {"RR": 1 / 2}, "b": {"RR": 1.0}}
+    assert fn.evaluate(labels, scores, "rr").to_dict() == expected
+    assert fn.evaluate(labels, [0.5, 0.75, 0.001, 0.25, -1], "rr").to_dict() == expected
+    scores.write_text("0.5\n0.75\n")
+    with pytest.raises(
+        fn.InvalidInputError, match=re.escape("`scores` must have the shape of `labels`, (5,), but has (2,)")
+    ):
+        fn.evaluate(labels, scores, "rr")
+    scores.write_text("0.5\n0.75 1\n")
+    with pytest.raises(
+        fn.InvalidInputError, match=r"scores.txt, line 2: must have 1 fields \(score\), but has 2: '0.75 1'"
+    ):
+        fn.evaluate(labels, scores, "rr")
+    labels.write_text("1 qid:3 1:1\n0 1:1\n")
+    with pytest.raises(
+        fn.InvalidInputError, match=r"test.txt, line 2: the second field must be qid: and a query, but is"
+    ):
+        fn.evaluate(labels, [1, 2], "rr")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        ("run", "q1\td1\t0.5\n", ", line 1: rank must be a whole number from 1 on, but is 0.5; for scores in three"),
+        ("run", "q1\td1\t0\n", ", line 1: rank must be a whole number from 1 on, but is 0"),
+        ("run", "q1\td1\t1\nq1\td2\n", ", line 2: must have 3 fields (query, document, rank), but has 2: 'q1 d2'"),
+        ("qrels", "q1\td1\t1\n", ", line 1: must have 4 fields (query, iteration, document, label), but has 3"),
+        ("qrels", "query-id\tcorpus-id\tscore\nq\td\thigh\n", ", line 2: label must be a number, but is 'high'"),
+        ("qrels", "query-id\tcorpus-id\tscore\n", " must hold lines of query, document, label, but is empty"),
+        ("qrels", "query-id\tcorpus-id\tscore\nq\td\t1\nq\td\t1\n", "stands in lines 2 and 3; keep one of them"),
+        ("run", '{"q": {"d": 1}', " must be JSON, but is not: "),
+        ("run", '{"q": {"d": 1, "d": 2}}', ", line 1 must be JSON, but is not: 'd' stands twice in an object"),
+        ("run", '{"q": {"d": "high"}}', ": `run` must give numbers, but score of document 'd' of query 'q' is 'high'"),
+        ("run", '{"q": {"d": 1}}\n{"q": {"e": 1}}', ", line 2: a query must stand in one line, but query 'q' came"),
+        ("run", '{"q": {"d": 1}}\n[1]', ", line 2 must be an object {query: {document: value}}, but is [1]"),
+        ("run", "{}", " must hold {query: {document: value}}, but is empty"),
+        ("run", "qid,docno,bm25\nq,d,1\n", "must have one column of score ids or values, but has none of its usual"),
+        ("run", "qid,docno,score\nq,d,1\nq,e\n", " must be CSV with a header, but is not: CSV parse error"),
+        ("run", "qid,docno,score\nq,d,1\nq,d,1\n", "stands in rows 0 and 1; keep one of them"),
+        ("run", "qid,docno,score\nq,d,\n", "must have no null, but column 'score' has one in row 0; drop or fill it"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(tmp_path, kind, text, message):
+    """The file is named, and the line or the row."""
+    path = tmp_path / "file"
+    path.write_text(text)
+    with pytest.raises(fn.InvalidInputError) as error:
+        (fn.read_run if kind == "run" else fn.read_qrels)(path)
+    assert message in str(error.value)
+    assert str(path) in str(error.value) or "rows" in message
+
+
+def test_wrong_formats_fail(tmp_path):
+    """Every file read as what it is not is refused, unless it is that, too; an unknown format is named."""
+    for name, (qrels, run) in FILES.items():
+        for read, text in ((fn.read_qrels, qrels), (fn.read_run, run)):
+            path = tmp_path / "file"
+            path.write_text(text)
+            for other in ("trec", "msmarco", "beir", "json", "jsonl", "csv"):
+                if other not in name and not (name.startswith("json") and other.startswith("json")):
+                    with pytest.raises(fn.InvalidInputError):
+                        read(path, format=other)
+    with pytest.raises(fn.InvalidInputError, match=r"`format` 'jsn' is not known\. Did you mean 'json'\?"):
+        fn.read_run(path, format="jsn")

@@ -1,0 +1,165 @@
+"""Recommended items against what users like: every form the same as dicts of dicts, and what is refused."""
+
+import re
+
+import numpy as np
+import pytest
+from cases import examples
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastndcg as fn
+from fastndcg.inputs import items
+
+sparse = pytest.importorskip("scipy.sparse")
+METRICS = "ndcg,ndcg@2,recall@2,p@3,map,rr,num_ret"
+LIKED = [{3: 1, 0: 4}, {}, {5: 2, 1: 1, 2: 0}, {4: 3}]
+RECOMMENDED = [[0, 5, 3], [1, 2], [2, 4, 5, 1], []]
+
+
+def expected(liked=LIKED, recommended=RECOMMENDED, convention="default"):
+    """What dicts give; users without anything have no row there, so they are put in by hand."""
+    qrels = {user: row for user, row in enumerate(liked) if row}
+    run = {user: {item: -place for place, item in enumerate(row)} for user, row in enumerate(recommended) if row}
+    rows = fn.evaluate(qrels, run, METRICS, convention=convention).to_dict() if qrels.keys() & run.keys() else {}
+    return [list(rows[user].values()) if user in rows else None for user in range(len(liked))]
+
+
+def padded(recommended, dtype="i8", width=None):
+    """Rows of one width, padded with -1."""
+    array = np.full((len(recommended), width or max(map(len, recommended))), -1, dtype)
+    for row, found in zip(array, recommended, strict=True):
+        row[: len(found)] = found
+    return array
+
+
+def flat(liked):
+    """Items, labels and offsets."""
+    offsets = np.cumsum([0, *map(len, liked)])
+    return [item for row in liked for item in row], [label for row in liked for label in row.values()], offsets
+
+
+def matrix(liked, n_items=9):
+    """The same as a matrix."""
+    users = np.repeat(np.arange(len(liked)), list(map(len, liked)))
+    found, labels, _ = flat(liked)
+    return sparse.csr_matrix((labels, (users, found)), shape=(len(liked), n_items))
+
+
+def truths():
+    """Every form of the truth."""
+    found, labels, offsets = flat(LIKED)
+    yield "csr", matrix(LIKED)
+    yield "csc", matrix(LIKED).tocsc()
+    yield "coo array", sparse.coo_array(matrix(LIKED))
+    yield "offsets", fn.Interactions(found, labels, offsets)
+    pa = pytest.importorskip("pyarrow")
+    lists = [list(row) for row in LIKED], [list(row.values()) for row in LIKED]
+    yield "ragged", fn.Interactions(pa.array(lists[0], pa.list_(pa.int64())), pa.array(lists[1], pa.list_(pa.int64())))
+
+
+def recommendations():
+    """Every form of the predictions."""
+    yield "padded", padded(RECOMMENDED)
+    yield "int32", padded(RECOMMENDED, "i4", 7)
+    yield "int8 in Fortran's order", np.asfortranarray(padded(RECOMMENDED, "i1"))
+    yield "masked", np.ma.masked_less(padded(RECOMMENDED), 0)
+    yield "lists", padded(RECOMMENDED).tolist()
+    pa = pytest.importorskip("pyarrow")
+    yield "ragged", pa.array(RECOMMENDED, pa.list_(pa.int32()))
+    yield "wrapped", fn.Recommendations(padded(RECOMMENDED))
+
+
+@pytest.mark.parametrize("name", [name for name, _ in truths()])
+@pytest.mark.parametrize("form", [form for form, _ in recommendations()])
+def test_every_form(name, form):
+    """The values are those of dicts; a user who likes nothing, or got nothing, is as in arrays."""
+    truth, recommended = dict(truths())[name], dict(recommendations())[form]
+    for call in (fn.evaluate, fn.reference.evaluate):
+        result = call(truth, recommended, METRICS)
+        for row, wanted in zip(result.values, expected(), strict=True):
+            assert wanted is None or row.tolist() == pytest.approx(wanted, nan_ok=True, rel=1e-15)
+        assert np.isnan(result["ndcg"][1])
+        assert result["num_ret"].tolist() == [3, 2, 4, 0]
+        assert result["recall@2"][3] == 0
+
+
+LIKES = st.lists(st.dictionaries(st.integers(0, 30), st.integers(0, 3), max_size=9), min_size=1, max_size=6)
+
+
+@examples(60)
+@given(liked=LIKES, data=st.data())
+def test_equals_dicts(liked, data):
+    """Any users, items and labels; parts of any size make no difference."""
+    rows = st.lists(st.integers(0, 30), unique=True, max_size=12)
+    recommended = data.draw(st.lists(rows, min_size=len(liked), max_size=len(liked)))
+    values = fn.evaluate(matrix(liked, 31), padded(recommended, width=12), METRICS).values
+    for row, wanted in zip(values, expected(liked, recommended), strict=True):
+        assert wanted is None or row.tolist() == pytest.approx(wanted, nan_ok=True, rel=1e-15)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(items, "PART", 3)
+        again = fn.evaluate(matrix(liked, 31), padded(recommended, width=12), METRICS, threads=2).values
+    np.testing.assert_array_equal(again, values)
+
+
+def test_unjudged_items_can_be_removed():
+    """An item without interaction has no judgment; one with label 0 has."""
+    removed = "default(unjudged=removed)"
+    result = fn.evaluate(matrix(LIKED), padded(RECOMMENDED), METRICS, convention=removed)
+    assert result.values[0].tolist() == pytest.approx(expected(convention=removed)[0])
+    kept = fn.evaluate(fn.Interactions([7, 5], [0, 1], [0, 2]), [[7, 3, 5]], "rr", convention=removed)
+    assert kept["rr"].tolist() == [1 / 2]
+
+
+def test_repeated_items():
+    """They are an error; by request only the first counts, ranks stay, and the result says how many there were."""
+    liked = fn.Interactions([4, 2], [1, 1], [0, 1, 2])
+    with pytest.raises(fn.InvalidInputError, match="item 4 stands again in place 2 of user 0; drop it, or take"):
+        fn.evaluate(liked, [[4, 1, 4], [2, 2, 2]], "rr")
+    result = fn.evaluate(liked, fn.Recommendations([[1, 4, 4], [2, 2, 2]], repeated="once"), "rr,p@3,recall")
+    assert result.values.tolist() == [[1 / 2, 1 / 3, 1], [1, 1 / 3, 1]]
+    assert result.notes == ("items that stood in their list before, counted once: 3",)
+    assert str(result).endswith("\nitems that stood in their list before, counted once: 3")
+
+
+def test_items_twice_in_a_matrix_add_up():
+    """As scipy has it; the matrix that was given is left as it was."""
+    given_matrix = sparse.csr_matrix(([1, 2, 1], [4, 4, 1], [0, 3]), shape=(1, 6))
+    assert fn.evaluate(given_matrix, [[4, 1]], "dcg@1")["dcg@1"].tolist() == [3]
+    assert given_matrix.nnz == 3
+
+
+CSR = matrix(LIKED)
+ROWS = padded(RECOMMENDED)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: fn.evaluate(CSR, ROWS[:3], "rr"), "`predictions` must have one row a user, 4, but have 3"),
+        (lambda: fn.evaluate(CSR, ROWS * 1.0, "rr"), "`predictions` must hold item ids, whole numbers, but"),
+        (lambda: fn.evaluate(CSR, [1, 2, 3, 4], "rr"), "`predictions` must have one row a user, but its shape is (4,)"),
+        (
+            lambda: fn.evaluate(CSR, [[1, 9]] * 4, "rr"),
+            "`predictions` must hold items that the matrix has a column for, 0 to 8, but place 1 of user 0 is 9",
+        ),
+        (
+            lambda: fn.evaluate(CSR, [[1, 2], [-1, 2], [1, 2], [1, 2]], "rr"),
+            "`predictions` must hold items of 0 or more, and -1 behind them only, but place 0 of user 1 is -1; move",
+        ),
+        (lambda: fn.evaluate(CSR, ROWS, "rr", offsets=[0]), "`offsets` cuts arrays into queries, but `truth` has"),
+        (lambda: fn.Interactions([1, 2]), "`items` must be cut into users by `offsets`, or be a ragged"),
+        (lambda: fn.Interactions([1, -2], offsets=[0, 2]), "`items` must be 0 or more, but items[1] is -2"),
+        (
+            lambda: fn.Interactions([1, 2, 1], offsets=[0, 3]),
+            "`items` must have each item of a user once, but item 1 of user 0 stands twice; keep one of them",
+        ),
+        (lambda: fn.Interactions([1], [1, 2], [0, 1]), "`labels` must be as many as `items`, 1, but are 2"),
+        (lambda: fn.Interactions([1], [np.nan], [0, 1]), "`labels` must be finite, but labels[0] is not"),
+        (lambda: fn.Recommendations([[1]], repeated="twice"), "`repeated` must be 'raise' or 'once', not 'twice'"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(call, message):
+    """Shapes, ids and labels that cannot be."""
+    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
+        call()

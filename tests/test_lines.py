@@ -1,0 +1,259 @@
+"""TREC text against a plain Python reader: any bytes, any blanks, any numbers, any cut into blocks, any packing."""
+
+import bz2
+import gzip
+import io
+import re
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from cases import examples
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastndcg as fn
+from fastndcg.inputs import blocks, files, lines
+from fastndcg.inputs.columns import Column
+from fastndcg.kernels.lines import PADDING, read_lines
+from fastndcg.rankings import read_only
+
+LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+def plain_rows(content, layout):
+    """Rows as (line, query, document, value), as Python splits bytes; a text where a line is refused."""
+    found = []
+    for number, line in enumerate(LINE_END.split(content.removeprefix(b"\xef\xbb\xbf")), 1):
+        fields = line.split()
+        if not fields:
+            continue
+        if not layout.least <= len(fields) <= layout.most:
+            return f"line {number}: must have"
+        value = fields[layout.fields[2]]
+        try:
+            number_there = float("no" if b"_" in value else value)
+        except ValueError:
+            return f"line {number}: {layout.value_name} must be a number"
+        found.append((number, fields[0].decode(), fields[2].decode(), number_there))
+    return found
+
+
+def read(path, layout, monkeypatch, block_size):
+    """The same from our reader; blocks of a few bytes, so that every line lies in several or in one."""
+    monkeypatch.setattr(lines, "Blocks", lambda path, padding: blocks.Blocks(path, padding, block_size))
+    rows, source = lines.read_rows(path, layout, threads=2)
+    order = np.arange(len(rows.values)) if rows.groups.rows is None else rows.groups.rows
+    queries = np.repeat(rows.queries.names(), np.diff(rows.groups.offsets))
+    documents = rows.documents.names()
+    found = [
+        (source.number(row), query, documents[row], rows.values[row]) for row, query in zip(order, queries, strict=True)
+    ]
+    return sorted(found)
+
+
+BLANKS = st.sampled_from([" ", "\t", "  ", " \t ", "\x0b", "\x0c "])
+IDS = st.text("abé文\u00a0\u2028\x01\x1f0", min_size=1, max_size=40)
+NUMBERS = st.one_of(
+    st.integers(-(10**22), 10**22).map(str),
+    st.floats(allow_nan=False).map(repr),
+    st.from_regex(r"[+-]?[0-9]{0,25}\.?[0-9]{0,25}([eE][+-]?[0-9]{1,4})?", fullmatch=True),
+    st.sampled_from(["inf", "-Infinity", "1_0", "0x1", "--1", ".", "e5", "1e", "+", "١", ".5", "5.", "1e-3"]),
+)
+LINES = st.one_of(
+    st.builds(
+        lambda fields, blanks, ends: ends[0] + "".join(map("".join, zip(fields, blanks, strict=True))) + ends[1],
+        st.tuples(st.sampled_from(["q1", "q2", "é"]), st.just("Q0"), IDS, st.just("1"), NUMBERS.filter(bool), IDS),
+        st.lists(BLANKS, min_size=6, max_size=6),
+        st.tuples(st.sampled_from(["", " ", "\t"]), st.sampled_from(["\n", "\r\n", "\r", " \n", "\n\n"])),
+    ),
+    st.sampled_from(["\n", " \n", "q1 Q0 d\n"]),
+)  # fmt: skip
+
+
+@examples(150)
+@given(content=st.lists(LINES, max_size=12).map("".join), size=st.sampled_from([1, 7, 40, 1000]), last=st.booleans())
+def test_any_lines(tmp_path_factory, content, size, last):
+    """Whatever the lines and wherever blocks end, rows, line numbers and refusals are those of plain Python."""
+    path = tmp_path_factory.mktemp("lines") / "run"
+    path.write_bytes((content if last else content.rstrip("\r\n")).encode())
+    expected = plain_rows(path.read_bytes(), files.TREC[fn.Run])
+    with pytest.MonkeyPatch.context() as patch:
+        if isinstance(expected, str) or not expected:
+            with pytest.raises(fn.InvalidInputError, match=f"{re.escape(str(path))}.*{expected or 'is empty'}"):
+                read(path, files.TREC[fn.Run], patch, size)
+        else:
+            assert read(path, files.TREC[fn.Run], patch, size) == expected
+
+
+@examples(150)
+@given(content=st.binary(max_size=300), size=st.sampled_from([1, 9, 100]))
+def test_any_bytes(tmp_path_factory, content, size):
+    """Bytes of any kind are rows, as plain Python has them, or are refused with the file's name."""
+    path = tmp_path_factory.mktemp("bytes") / "run"
+    path.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch:
+        try:
+            found = read(path, files.TREC[fn.Qrels], patch, size)
+        except fn.InvalidInputError as error:
+            found = str(error)
+    assert found.startswith(str(path)) if isinstance(found, str) else found == plain_rows(content, files.TREC[fn.Qrels])
+
+
+def parsed(text):
+    """What the kernel makes of a number, None where it leaves it to Python."""
+    line = f"q 0 d {text}\n".encode()
+    padded = read_only(np.frombuffer(line + b"\n" * PADDING, "u1"))
+    out = lines._output(len(padded))
+    read_lines(padded, len(line), files.TREC[fn.Qrels].fields, 4, 4, *lines.powers_of_ten(), out)
+    return None if out.counts[2] else float(out.values[0])
+
+
+@examples(2000)
+@given(text=NUMBERS.filter(bool))
+def test_numbers_are_rounded_as_python_does(text):
+    """What the kernel reads is float() of it, to the bit, and what it reads is a number."""
+    value = parsed(text)
+    if value is not None:
+        assert "_" not in text
+        assert np.float64(value).tobytes() == np.float64(float(text)).tobytes()
+
+
+def test_most_numbers_are_left_to_the_kernel():
+    """Python reads infinity, NaN, subnormal and halfway numbers, and those of more digits than 64 bits hold."""
+    random = np.random.default_rng(3)
+    bits = random.integers(0, 2**64, 20_000, dtype="u8").view("f8")
+    usual = [value for value in bits.tolist() if np.isfinite(value) and abs(value) > 1e-300]
+    values = [parsed(repr(value)) for value in usual]
+    assert all(value in (known, None) for value, known in zip(values, usual, strict=True))
+    assert values.count(None) < len(values) / 500  # whole ones among them, whose digits are more than 53 bits hold
+    assert [parsed(text) for text in ("0", "-0.0", "0e500", "000123", "0.1", "5e-1", ".5", "5.")] == [
+        0, 0, None, 123, 0.1, 0.5, 0.5, 5,
+    ]  # fmt: skip
+    assert np.signbit(parsed("-0"))
+    halfway = [9007199254740993, 2**54 + 2, (2**53 - 1) * 2**970 + 2**969]
+    for text in ("inf", "nan", "4.9e-324", "1e400", "1" * 30, "+", "-", ".", "e1", "1e", "1e+", *map(str, halfway)):
+        assert parsed(text) is None
+
+
+RUN_TEXT = "".join(f"q{q} Q0 d{d} 0 {(7 * d + q) % 11} name\n" for q in range(4) for d in range(9))
+QRELS_TEXT = "".join(f"q{q} 0 d{d} {d % 3}\n" for q in range(4) for d in range(0, 12, 2))
+
+
+def packings():
+    """Every way to pack a file."""
+    yield "plain", bytes
+    yield "gzip", gzip.compress
+    yield "bzip2", bz2.compress
+    yield "two gzip files in one", lambda content: gzip.compress(content[:20]) + gzip.compress(content[20:])
+
+
+@pytest.mark.parametrize("packing", [name for name, _ in packings()])
+def test_packed_files(tmp_path, packing):
+    """What a file is packed by shows in its first bytes, whatever its name."""
+    pack = dict(packings())[packing]
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
+    qrels.write_text(QRELS_TEXT)
+    run.write_text(RUN_TEXT)
+    expected = fn.evaluate(qrels, run, "ndcg,map,rr").values
+    qrels.write_bytes(pack(QRELS_TEXT.encode()))
+    run.write_bytes(pack(RUN_TEXT.encode()))
+    np.testing.assert_array_equal(fn.evaluate(qrels, run, "ndcg,map,rr").values, expected)
+
+
+def test_zstd(tmp_path):
+    """Zstandard needs a package before Python 3.14; a broken file is refused."""
+    zstd = pytest.importorskip("backports.zstd")
+    path = tmp_path / "run.zst"
+    path.write_bytes(zstd.compress(RUN_TEXT.encode()))
+    assert repr(fn.read_run(path)) == "Run of 4 queries, 36 documents"
+    path.write_bytes(zstd.compress(RUN_TEXT.encode())[:-7])
+    with pytest.raises(fn.InvalidInputError, match="must be a whole zstd file, but is not: "):
+        fn.read_run(path)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress], ids=["gzip", "bzip2"])
+@pytest.mark.parametrize("damage", [lambda content: content[:-6], lambda content: content[:30] + b"junk" * 9])
+def test_broken_packings(tmp_path, pack, damage):
+    """A packed file that ends early or holds junk is refused with its name."""
+    path = tmp_path / "run"
+    path.write_bytes(damage(pack(RUN_TEXT.encode())))
+    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(str(path))} must be a whole (gzip|bzip2) file, but"):
+        fn.read_run(path)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_standard_input(monkeypatch, pack):
+    """A dash is standard input, packed or not; an error calls it by that name."""
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(pack(RUN_TEXT.encode())))))
+    assert repr(fn.read_run("-")) == "Run of 4 queries, 36 documents"
+    with pytest.raises(fn.InvalidInputError, match=r"^standard input must hold lines of query"):
+        fn.read_run("-")
+
+
+def test_a_file_that_shrinks_while_it_is_read(tmp_path, monkeypatch):
+    """It is an error, and neither a short result nor the end of the process."""
+    path = tmp_path / "run"
+    path.write_text(RUN_TEXT)
+    monkeypatch.setattr(blocks, "_length", lambda file: path.stat().st_size + 1)
+    with pytest.raises(fn.InvalidInputError, match="must not change while it is read, but became shorter"):
+        fn.read_run(path)
+
+
+def test_the_first_bad_line_is_named(tmp_path, monkeypatch):
+    """Whatever threads come across first, the message is about the first bad line of the file."""
+    path = tmp_path / "run"
+    good = "q Q0 d{} 1 0.5 n\n"
+    text = [good.format(place) for place in range(2000)]
+    text[700], text[701], text[1999] = "q Q0 d 1 bad n\n", "q Q0\n", "short\n"
+    path.write_text("".join(text))
+    monkeypatch.setattr(lines, "Blocks", lambda path, padding: blocks.Blocks(path, padding, 64))
+    for _ in range(20):
+        with pytest.raises(fn.InvalidInputError, match="line 701: score must be a number, but is 'bad'"):
+            fn.read_run(path)
+    assert threading.active_count() == 1
+
+
+def test_a_document_twice_in_interleaved_topics(tmp_path):
+    """Both lines are named, although other topics and blank lines lie between; so in another topic it is no error."""
+    path = tmp_path / "run"
+    path.write_text("a Q0 d 1 3 n\nb Q0 d 1 2 n\n\na Q0 e 2 1 n\nb Q0 d 1 1 n\n")
+    message = "document d of query b stands in lines 2 and 5; keep one of them"
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.read_run(path)
+
+
+def test_interleaved_topics(tmp_path):
+    """Topics in any order of lines give what they give one after the other."""
+    random = np.random.default_rng(2)
+    shuffled = "".join(random.permutation(RUN_TEXT.splitlines(keepends=True)).tolist())
+    paths = [tmp_path / name for name in ("qrels", "run", "shuffled")]
+    for path, text in zip(paths, (QRELS_TEXT, RUN_TEXT, shuffled), strict=True):
+        path.write_text(text)
+    for convention in ("default", "trec_eval"):
+        first, second = (fn.evaluate(paths[0], path, "ndcg,map,rr", convention=convention) for path in paths[1:])
+        assert first.to_dict() == second.to_dict()
+
+
+def test_a_hash_alone_is_never_trusted(monkeypatch):
+    """Ids that hash alike in half of their bits, which is all that tables keep, are told apart by their bytes."""
+    from fastndcg.kernels import ids as kernels
+
+    random = np.random.default_rng(1)
+    texts = [f"d{number}" for number in random.permutation(300_000)]
+    column = Column.of_texts(texts)
+    numbers, firsts = np.empty(len(texts), "i8"), np.empty(len(texts), "i8")
+    n = kernels.number(column.ids, read_only(np.arange(len(texts))), numbers, firsts)
+    assert n == len(texts)  # some 10 pairs of 300,000 share 32 bits of a hash
+    assert (numbers == np.arange(n)).all()
+
+
+def test_long_lines_and_ids(tmp_path):
+    """An id of a megabyte, and a line longer than many blocks."""
+    path = tmp_path / "run"
+    long_id = "x" * 1_000_000
+    path.write_text(f"q Q0 {long_id} 1 2.5 n\nq Q0 {long_id}y 2 1.5 {'name ' * 700_000}\n")
+    run = fn.read_run(path)
+    assert run.documents.names().tolist() == [long_id, long_id + "y"]
+    assert run.values.tolist() == [2.5, 1.5]
