@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.arrays import ArrayTruth
+from fastndcg.inputs.join import Joined
 from fastndcg.inputs.prepare import Options, prepare_truth, with_predictions
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metrics, parse_metrics
@@ -36,6 +37,7 @@ def evaluate(
     groups: Any = None,
     query_ids: Any = None,
     columns: Mapping[str, str] | None = None,
+    memory: int | str | None = None,
     convention: str | Convention = "default",
     threads: int | None = None,
 ) -> Results:
@@ -49,7 +51,8 @@ def evaluate(
         `groups` and `query_ids`, a (n_queries, n_documents) array, or a ragged column (Arrow, Polars, awkward). Or
         judgments with ids: the path of a TREC qrels file, {query: {document: label}}, a frame with columns of
         queries, documents and labels, or `Qrels`. Or all in one: a frame with queries, labels and scores, or
-        `Rankings`. Or the items that users like: a scipy.sparse matrix of users by items, or `Interactions`.
+        `Rankings`, or the path of such a Parquet file, folder or pattern, which is streamed. Or the items that users
+        like: a scipy.sparse matrix of users by items, or `Interactions`.
         0 means not relevant.
     predictions : array, path, dict, frame or Run
         What the system says, higher is better: scores of the shape of the labels; or, with judgments that have ids,
@@ -66,6 +69,8 @@ def evaluate(
     columns : dict, optional
         Names of a frame's columns, such as ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25"}``,
         where they are not usual ones.
+    memory : int or str, optional
+        How many bytes may be used while Parquet is streamed, such as "500MB"; by default 2 GiB.
     convention : str or Convention
         What numbers mean: a name, such as "trec_eval", a name with other choices, such as "default(ties=input)", or
         a value of `conventions`.
@@ -103,6 +108,7 @@ def evaluate(
         groups=groups,
         query_ids=query_ids,
         columns=columns,
+        memory=memory,
         convention=convention,
         threads=threads,
     )
@@ -115,7 +121,7 @@ class Evaluator:
 
     Parameters
     ----------
-    truth, metrics, offsets, groups, query_ids, columns, convention, threads
+    truth, metrics, offsets, groups, query_ids, columns, memory, convention, threads
         See `evaluate`.
 
     Examples
@@ -136,6 +142,7 @@ class Evaluator:
         groups: Any = None,
         query_ids: Any = None,
         columns: Mapping[str, str] | None = None,
+        memory: int | str | None = None,
         convention: str | Convention = "default",
         threads: int | None = None,
     ) -> None:
@@ -143,7 +150,7 @@ class Evaluator:
         if threads is not None:
             checked_threads(threads)
         self.convention = parse_convention(convention)
-        self._options = Options(offsets, groups, query_ids, columns, threads)
+        self._options = Options(offsets, groups, query_ids, columns, memory, threads)
         self._truth = prepare_truth(truth, self._options)
         self._applied = self.convention.for_labels_of(qrels=isinstance(self._truth, Qrels))
         self._kept: dict[Any, Any] = {}
@@ -166,22 +173,26 @@ class Evaluator:
     def _run(self, predictions: Any, kept: dict[Any, Any] | None) -> Results:
         """Evaluate one system, with what is `kept` of the labels."""
         joined = with_predictions(self._truth, predictions, self.convention, self._options)
-        rankings, threads = joined.rankings, self._options.threads
-        if isinstance(rankings, Rankings):
-            values, n_tied = _engine()(
-                rankings, self.metrics, self._applied, undefined=joined.unjudged_queries, threads=threads, kept=kept
-            )
-        else:
+        threads = self._options.threads
+        if not isinstance(joined, Joined):
             from fastndcg import parts
 
-            values, n_tied = parts.run(rankings, self.metrics, self._applied, threads=threads)
+            values, n_tied, query_ids, notes = parts.run(joined, self.metrics, self._applied, threads)
+            return Results(values, self.metrics, query_ids, self.convention, n_tied=n_tied, notes=notes)
+        values, n_tied = _engine()(
+            joined.rankings,
+            self.metrics,
+            self._applied,
+            undefined=joined.unjudged_queries,
+            threads=threads,
+            kept=kept,
+        )
         return Results(
             values,
             self.metrics,
-            rankings.query_ids,
+            joined.rankings.query_ids,
             self.convention,
             n_tied=n_tied,
             n_missing_in_run=joined.n_missing_in_run,
             n_missing_in_qrels=joined.n_missing_in_qrels,
-            notes=() if isinstance(rankings, Rankings) else tuple(rankings.notes()),
         )

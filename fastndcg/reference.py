@@ -22,7 +22,7 @@ import numpy as np
 
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, UndefinedMetricError
-from fastndcg.inputs.prepare import Options, prepare_truth, with_predictions
+from fastndcg.inputs.prepare import Options, all_at_once, prepare_truth
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings import EXACT_LIMIT, Array, Rankings
@@ -34,7 +34,8 @@ ORDERS_LIMIT = 100_000
 
 def evaluate(
     truth: Any, predictions: Any = None, metrics: Metrics | None = None, *, offsets: Any = None, groups: Any = None,
-    query_ids: Any = None, columns: Any = None, convention: str | Convention = "default", threads: int | None = None,
+    query_ids: Any = None, columns: Any = None, memory: Any = None, convention: str | Convention = "default",
+    threads: int | None = None,
 ) -> Results:  # fmt: skip
     """
     Evaluate ranking metrics slowly, in plain Python: `fastndcg.evaluate` must give the same.
@@ -43,7 +44,7 @@ def evaluate(
     ----------
     truth, predictions, metrics, offsets, groups, query_ids, columns, convention
         See `evaluate`.
-    threads : int, optional
+    memory, threads
         Taken so that both functions are called alike, and not used.
 
     Returns
@@ -61,25 +62,23 @@ def evaluate(
     >>> fn.reference.evaluate([2, 1, 0], [0.5, 0.5, 0.1], "DCG, RR(rel=2)", offsets=[0, 3]).mean()
     {'DCG': 2.4463946303571866, 'RR(rel=2)': 0.75}
     """
-    asked_for = parse_metrics(metrics)
-    named = parse_convention(convention)
+    asked_for, named = parse_metrics(metrics), parse_convention(convention)
     prepared = prepare_truth(truth, options := Options(offsets, groups, query_ids, columns))
     applied = named.for_labels_of(qrels=isinstance(prepared, Qrels))
-    joined = with_predictions(prepared, predictions, named, options)
-    rankings = joined.rankings if isinstance(joined.rankings, Rankings) else joined.rankings.whole()
+    rankings, unjudged, *missing = all_at_once(prepared, predictions, named, options)
     check(rankings, asked_for, applied)
     queries = [query_of(rankings, q, applied) for q in range(rankings.n_queries)]
     values = np.empty((len(queries), len(asked_for)))
     for q, query in enumerate(queries):
         orders = orders_of(query, applied.ties)
         values[q] = [expectation(metric, orders, query.judged, applied) for metric in asked_for]
-    if joined.unjudged_queries is not None:
-        values[joined.unjudged_queries] = math.nan
+    if unjudged is not None:
+        values[unjudged] = math.nan
     settle_undefined(values, asked_for, rankings, applied)
     deepest = max(math.inf if metric.k is None else metric.k for metric in asked_for)
     n_tied = sum(is_tied(query.tie_groups, deepest) for query in queries)
-    missing: Any = {"n_missing_in_run": joined.n_missing_in_run, "n_missing_in_qrels": joined.n_missing_in_qrels}
-    return Results(values, asked_for, rankings.query_ids, named, n_tied=n_tied, **missing)
+    counts: Any = {"n_tied": n_tied, "n_missing_in_run": missing[0], "n_missing_in_qrels": missing[1]}
+    return Results(values, asked_for, rankings.query_ids, named, **counts)
 
 
 class Asked(NamedTuple):
