@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from fastndcg.combinations import denominators_of
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.arrays import ArrayTruth
-from fastndcg.inputs.items import Parts
+from fastndcg.inputs.join import Joined
 from fastndcg.inputs.prepare import Options, prepare_truth, with_predictions
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metric, Metrics, parse_metrics
@@ -31,22 +31,6 @@ def _engine() -> Callable[..., Evaluated]:
     return run
 
 
-@functools.cache
-def _parts() -> Callable[..., Evaluated]:
-    from fastndcg.parts import run
-
-    return run
-
-
-def _evaluated(
-    rankings: Rankings | Parts, metrics: tuple[Metric, ...], convention: Convention, threads: int | None, **kept: Any
-) -> Evaluated:
-    """Evaluate rankings as they are, or part by part; `kept` are arguments of the engine."""
-    if isinstance(rankings, Rankings):
-        return _engine()(rankings, metrics, convention, threads=threads, **kept)
-    return _parts()(rankings, metrics, convention, threads=threads)
-
-
 def evaluate(
     truth: Any,
     predictions: Any = None,
@@ -56,6 +40,7 @@ def evaluate(
     groups: Any = None,
     query_ids: Any = None,
     columns: Mapping[str, str] | None = None,
+    memory: int | str | None = None,
     convention: str | Convention = "default",
     threads: int | None = None,
 ) -> Results:
@@ -69,7 +54,8 @@ def evaluate(
         `groups` and `query_ids`, a (n_queries, n_documents) array, or a ragged column (Arrow, Polars, awkward). Or
         judgments with ids: the path of a TREC qrels file, {query: {document: label}}, a frame with columns of
         queries, documents and labels, or `Qrels`. Or all in one: a frame with queries, labels and scores, or
-        `Rankings`. Or the items that users like: a scipy.sparse matrix of users by items, or `Interactions`.
+        `Rankings`, or the path of such a Parquet file, folder or pattern, which is streamed. Or the items that users
+        like: a scipy.sparse matrix of users by items, or `Interactions`.
         0 means not relevant.
     predictions : array, path, dict, frame or Run
         What the system says, higher is better: scores of the shape of the labels; or, with judgments that have ids,
@@ -86,6 +72,8 @@ def evaluate(
     columns : dict, optional
         Names of a frame's columns, such as ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25"}``,
         where they are not usual ones.
+    memory : int or str, optional
+        How many bytes may be used while Parquet is streamed, such as "500MB"; by default 2 GiB.
     convention : str or Convention
         What numbers mean: a name, such as "trec_eval", a name with other choices, such as "default(ties=input)", or
         a value of `conventions`.
@@ -123,6 +111,7 @@ def evaluate(
         groups=groups,
         query_ids=query_ids,
         columns=columns,
+        memory=memory,
         convention=convention,
         threads=threads,
     )
@@ -135,7 +124,7 @@ class Evaluator:
 
     Parameters
     ----------
-    truth, metrics, offsets, groups, query_ids, columns, convention, threads
+    truth, metrics, offsets, groups, query_ids, columns, memory, convention, threads
         See `evaluate`.
 
     Examples
@@ -156,6 +145,7 @@ class Evaluator:
         groups: Any = None,
         query_ids: Any = None,
         columns: Mapping[str, str] | None = None,
+        memory: int | str | None = None,
         convention: str | Convention = "default",
         threads: int | None = None,
     ) -> None:
@@ -164,7 +154,7 @@ class Evaluator:
             checked_threads(threads)
         self.convention = parse_convention(convention)
         self._denominators = denominators_of(self.metrics, self.convention)
-        self._options = Options(offsets, groups, query_ids, columns, threads)
+        self._options = Options(offsets, groups, query_ids, columns, memory, threads)
         self._truth = prepare_truth(truth, self._options)
         self._applied = self.convention.for_labels_of(qrels=isinstance(self._truth, Qrels))
         self._kept: dict[Any, Any] = {}
@@ -186,25 +176,37 @@ class Evaluator:
 
     def _run(self, predictions: Any, kept: dict[Any, Any] | None) -> Results:
         """Evaluate one system, with what is `kept` of the labels."""
-        joined = with_predictions(self._truth, predictions, self.convention, self._options)
-        rankings, undefined = joined.rankings, joined.unjudged_queries
-        done = _evaluated(rankings, self.metrics, self._applied, self._options.threads, undefined=undefined, kept=kept)
-        return Results(
-            done.values,
-            self.metrics,
-            rankings.query_ids,
-            self.convention,
-            value_weights=self._value_weights(rankings) if self._denominators else None,
-            n_tied=done.n_tied,
-            n_missing_in_run=joined.n_missing_in_run,
-            n_missing_in_qrels=joined.n_missing_in_qrels,
-            notes=() if isinstance(rankings, Rankings) else tuple(rankings.notes()),
-        )
+        done = self._evaluated(predictions, self.metrics, self._applied, kept)
+        weights = None
+        if self._denominators:
+            counting = self._applied.replace(no_relevant="defined", undefined="nan")
+            found = self._evaluated(predictions, tuple(self._denominators.values()), counting, None)
+            weights = np.ones(done.values.shape)  # what each value counts: 1, or what a precision divides by
+            weights[:, list(self._denominators)] = found.values
+        values, query_ids, counts = done
+        return Results(values, self.metrics, query_ids, self.convention, value_weights=weights, **counts)
 
-    def _value_weights(self, rankings: Rankings | Parts) -> Array:
-        """What each value counts in its metric's mean: 1, or what a precision divides by."""
-        counting = self._applied.replace(no_relevant="defined", undefined="nan")
-        found = _evaluated(rankings, tuple(self._denominators.values()), counting, self._options.threads)
-        weights = np.ones((rankings.n_queries, len(self.metrics)))
-        weights[:, list(self._denominators)] = found.values
-        return weights
+    def _evaluated(
+        self, predictions: Any, metrics: tuple[Metric, ...], convention: Convention, kept: dict[Any, Any] | None
+    ) -> _Done:
+        joined = with_predictions(self._truth, predictions, self.convention, self._options)
+        threads = self._options.threads
+        if not isinstance(joined, Joined):
+            from fastndcg import parts
+
+            of_parts = parts.run(joined, metrics, convention, threads)
+            return _Done(of_parts.values, of_parts.query_ids, {"n_tied": of_parts.n_tied, "notes": of_parts.notes})
+        rankings, undefined, n_missing_in_run, n_missing_in_qrels = joined
+        values, n_tied = _engine()(rankings, metrics, convention, undefined=undefined, threads=threads, kept=kept)
+        counts = {
+            "n_tied": n_tied, "n_missing_in_run": n_missing_in_run, "n_missing_in_qrels": n_missing_in_qrels
+        }  # fmt: skip
+        return _Done(values, rankings.query_ids, counts)
+
+
+class _Done(NamedTuple):
+    """The values of metrics, and what else results have."""
+
+    values: Array
+    query_ids: Array | None
+    counts: dict[str, Any]

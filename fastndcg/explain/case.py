@@ -10,8 +10,7 @@ from fastndcg.combinations import with_default_cutoff
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, nearest
 from fastndcg.evaluate import evaluate
-from fastndcg.inputs.items import whole
-from fastndcg.inputs.prepare import Options, Truth, with_predictions
+from fastndcg.inputs.prepare import Options, Truth, all_at_once
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metric
 from fastndcg.rankings import Rankings
@@ -56,12 +55,11 @@ def case_of(
     prepared: Truth, predictions: Any, options: Options, metric: Metric, query: Any, convention: Convention
 ) -> Case:
     """A query of prepared truth and predictions under a convention."""
-    joined = with_predictions(prepared, predictions, convention, options)
-    rankings = whole(joined.rankings)
+    rankings, unjudged, _, _ = all_at_once(prepared, predictions, convention, options)
     applied = convention.for_labels_of(qrels=isinstance(prepared, Qrels))
     q = _number_of(rankings, query)
     one = _only(rankings, q)
-    is_judged = joined.unjudged_queries is None or not joined.unjudged_queries[q]
+    is_judged = unjudged is None or not unjudged[q]
     (metric,) = with_default_cutoff((metric,), applied)
     return Case(metric, convention, applied, one, query_of(one, 0, applied), is_judged)
 

@@ -10,6 +10,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, nearest
 from fastndcg.inputs.blocks import FilePath, first_line, name_of
 from fastndcg.inputs.lines import NO_LIMIT, Layout, read_rows
+from fastndcg.inputs.parquet import is_parquet, read_parquet
 from fastndcg.inputs.records import is_json, read_csv, read_json, read_json_lines
 from fastndcg.inputs.tables import Qrels, Run, Table
 
@@ -37,7 +38,8 @@ def read_qrels(
         A file, plain or packed by gzip, bzip2 or zstd; "-" for standard input.
     format : str, optional
         'trec' (query, iteration, document, label; separated by blanks or tabs), 'beir' (a header, then query,
-        document, label), 'json' or 'jsonl' ({query: {document: label}}), or 'csv'. By default the first line tells.
+        document, label), 'json' or 'jsonl' ({query: {document: label}}), 'csv' or 'parquet'. By default the first
+        bytes tell.
     columns : dict, optional
         Names of columns of a CSV file, see `evaluate`.
     threads : int, optional
@@ -68,7 +70,7 @@ def read_run(path: FilePath, *, format: str | None = None, columns: Columns = No
         A file, plain or packed by gzip, bzip2 or zstd; "-" for standard input.
     format : str, optional
         'trec' (query, 'Q0', document, rank, score, name; separated by blanks or tabs), 'msmarco' (query, document,
-        rank), 'json' or 'jsonl' ({query: {document: score}}), or 'csv'. By default the first line tells.
+        rank), 'json' or 'jsonl' ({query: {document: score}}), 'csv' or 'parquet'. By default the first bytes tell.
     columns : dict, optional
         Names of columns of a CSV file, see `evaluate`.
     threads : int, optional
@@ -91,6 +93,8 @@ def read_run(path: FilePath, *, format: str | None = None, columns: Columns = No
 
 def detect(path: FilePath, kind: type[Table]) -> str:
     """The format of a file, by its first line; 'trec' where nothing else is plain."""
+    if is_parquet(path):
+        return "parquet"
     line = first_line(path)
     fields = line.split()
     if line.lstrip()[:1] == b"{":
@@ -143,4 +147,5 @@ READERS: dict[str, Callable[[type[Kind], FilePath, Columns, int | None], Kind]] 
     "json": read_json,
     "jsonl": read_json_lines,
     "csv": read_csv,
+    "parquet": read_parquet,
 }

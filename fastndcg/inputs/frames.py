@@ -52,9 +52,10 @@ def check_columns(columns: Any) -> dict[str, str]:
 class Frame:
     """The columns of a frame, by what they hold."""
 
-    def __init__(self, frame: Any, columns: Mapping[str, str] | None, name: str) -> None:
+    def __init__(self, frame: Any, columns: Mapping[str, str] | None, name: str, first_row: int = 0) -> None:
         pyarrow = optional_import("pyarrow", "reading frames", "arrow")
         self._name = name
+        self._first_row = first_row
         self._named = check_columns(columns)
         self._is_pandas = _is_pandas(frame)
         try:
@@ -69,6 +70,10 @@ class Frame:
     def has(self, role: str) -> bool:
         """Whether there is a column for this."""
         return self._named[role] in self._table.column_names if role in self._named else bool(self._usual(role))
+
+    def column_name(self, role: str) -> str:
+        """What the column for this is called."""
+        return self._column(role)[0]
 
     def is_list(self, role: str) -> bool:
         """Whether a column holds lists."""
@@ -135,7 +140,7 @@ class Frame:
 
     def _refuse_nulls(self, name: str, column: Any) -> None:
         if column.null_count:
-            row = first_null(column)
+            row = self._first_row + first_null(column)
             raise InvalidInputError(
                 f"`{self._name}` must have no null, but column {name!r} has one in row {row}; drop or fill it"
             )

@@ -99,11 +99,6 @@ class Parts(NamedTuple):
         return self.make_maker()(0, self.n_queries)
 
 
-def whole(rankings: Rankings | Parts) -> Rankings:
-    """All rankings at once, whichever way they come."""
-    return rankings if isinstance(rankings, Rankings) else rankings.whole()
-
-
 class Recommended(NamedTuple):
     """Recommended items in rank order; row u belongs to user u."""
 

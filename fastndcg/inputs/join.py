@@ -10,7 +10,6 @@ from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.columns import Column, alike, joined
 from fastndcg.inputs.grouping import spans
-from fastndcg.inputs.items import Parts
 from fastndcg.inputs.tables import Qrels, Run, Table
 from fastndcg.rankings import Array, Rankings, read_only
 from fastndcg.threads import checked_threads, run_all
@@ -21,7 +20,7 @@ ABSENT = -1
 class Joined(NamedTuple):
     """Rankings of the evaluated queries, those of them that have no judgments, and what each side lacked."""
 
-    rankings: Rankings | Parts
+    rankings: Rankings
     unjudged_queries: Array | None = None  # (n_queries,) bool
     n_missing_in_run: int = 0
     n_missing_in_qrels: int = 0

@@ -13,14 +13,17 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.arrays import ArrayTruth, refuse_cuts
 from fastndcg.inputs.files import read_qrels, read_run
 from fastndcg.inputs.frames import Frame, is_frame
-from fastndcg.inputs.items import Interactions, Recommendations, recommended_parts
+from fastndcg.inputs.items import Interactions, Parts, Recommendations, recommended_parts
 from fastndcg.inputs.join import Joined, join
+from fastndcg.inputs.parquet import ParquetTruth, is_parquet, open_parquet
 from fastndcg.inputs.rows import ScoredRows
 from fastndcg.inputs.svmlight import is_svmlight, read_scores, read_svmlight
 from fastndcg.inputs.tables import Qrels, Run
 from fastndcg.rankings import Rankings
 
-Truth: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | Interactions
+Truth: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | Interactions | ParquetTruth
+
+Parted: TypeAlias = Parts | ParquetTruth
 
 
 class Options(NamedTuple):
@@ -30,6 +33,7 @@ class Options(NamedTuple):
     groups: Any = None
     query_ids: Any = None
     columns: Any = None
+    memory: Any = None
     threads: int | None = None
 
 
@@ -59,18 +63,20 @@ def prepare_truth(truth: Any, options: Options) -> Truth:
     return prepared
 
 
-def with_predictions(truth: Truth, predictions: Any, convention: Convention, options: Options) -> Joined:
-    """Bring predictions to the truth."""
-    if isinstance(truth, Rankings | ScoredRows):
+def with_predictions(truth: Truth, predictions: Any, convention: Convention, options: Options) -> Joined | Parted:
+    """Bring predictions to the truth: rankings, or what makes them part by part."""
+    if isinstance(truth, Rankings | ScoredRows | ParquetTruth):
         if predictions is not None:
             kind = "Rankings, which holds scores" if isinstance(truth, Rankings) else "a frame that holds scores"
             raise InvalidInputError(f"`predictions` must be left out where `truth` is {kind}")
+        if isinstance(truth, ParquetTruth):
+            return truth
         return Joined(truth if isinstance(truth, Rankings) else truth.rankings(convention, options.threads))
     if predictions is None:
         raise InvalidInputError("`predictions` is missing: give scores, a run, or its path")
     if isinstance(truth, Interactions):
         given = predictions if isinstance(predictions, Recommendations) else Recommendations(predictions)
-        return Joined(recommended_parts(truth, given.items, once=given.repeated == "once"))
+        return recommended_parts(truth, given.items, once=given.repeated == "once")
     if isinstance(truth, ArrayTruth):
         if truth.is_file and isinstance(predictions, str | os.PathLike):
             predictions = read_scores(predictions, options.threads)
@@ -79,6 +85,12 @@ def with_predictions(truth: Truth, predictions: Any, convention: Convention, opt
             raise InvalidTypeError(f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}")
         return Joined(truth.rankings(predictions))
     return join(truth, as_run(predictions, options), convention, options.threads)
+
+
+def all_at_once(truth: Truth, predictions: Any, convention: Convention, options: Options) -> Joined:
+    """The same as one set of rankings, whatever memory that takes."""
+    given = with_predictions(truth, predictions, convention, options)
+    return given if isinstance(given, Joined) else Joined(given.whole())
 
 
 def _has_ids(predictions: Any) -> bool:
@@ -125,6 +137,9 @@ def as_run(predictions: Any, options: Options) -> Run:
 
 def _of_file(path: Any, options: Options) -> Truth:
     """A file of labels and queries, or of judgments with ids."""
+    if is_parquet(path):
+        opened = open_parquet(path, options.columns, options.memory)
+        return opened if isinstance(opened, ParquetTruth) else Qrels.of_frame(opened, options.threads)
     if is_svmlight(path):
         return read_svmlight(path, options.threads)
     return read_qrels(path, columns=options.columns, threads=options.threads)

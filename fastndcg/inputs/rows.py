@@ -25,9 +25,9 @@ class ScoredRows:
         else:
             self._take_rows(frame, threads)
 
-    def rankings(self, convention: Convention, threads: int | None = None) -> Rankings:
+    def rankings(self, convention: Convention | None, threads: int | None = None) -> Rankings:
         """The rankings; where the convention orders ties by id, with a place for each document among the ids."""
-        keys = tie_keys(self._run, threads) if self._run and convention.ties.startswith("id_") else None
+        keys = tie_keys(self._run, threads) if self._run and convention and convention.ties.startswith("id_") else None
         made = Rankings(self._labels, self._scores, self._offsets, tie_keys=keys, query_ids=self._names)
         return made.placed_by(self._place)
 

@@ -108,6 +108,13 @@ def find_repeat(ids, offsets, first, stop, out):
 
 
 @kernel
+def spread(ids, n_parts, out):
+    """A part from 0 to n_parts - 1 for each id, the same for equal ids."""
+    for i in range(out.shape[0]):
+        out[i] = np.int64(hash_of(ids, i) % np.uint64(n_parts))
+
+
+@kernel
 def take(ids, rows, offsets, out_data):
     """Copy the bytes of some rows; `offsets` says where to."""
     for i in range(rows.shape[0]):

@@ -16,8 +16,7 @@ import numpy as np
 from fastndcg.combinations import check_combinations
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, UndefinedMetricError
-from fastndcg.inputs.items import whole
-from fastndcg.inputs.prepare import Options, prepare_truth, with_predictions
+from fastndcg.inputs.prepare import Options, all_at_once, prepare_truth
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings import EXACT_LIMIT, Array, Rankings
@@ -62,8 +61,7 @@ def evaluate(
     check_combinations(asked_for, named)
     prepared = prepare_truth(truth, options := Options(offsets, groups, query_ids, columns))
     applied = named.for_labels_of(qrels=isinstance(prepared, Qrels))
-    joined = with_predictions(prepared, predictions, named, options)
-    rankings = whole(joined.rankings)
+    rankings, unjudged, n_missing_in_run, n_missing_in_qrels = all_at_once(prepared, predictions, named, options)
     check(rankings, asked_for, applied)
     queries = [query_of(rankings, q, applied) for q in range(rankings.n_queries)]
     values = np.empty((len(queries), len(asked_for)))
@@ -72,14 +70,14 @@ def evaluate(
         orders = orders_of(query, applied.ties)
         values[q] = [expectation(metric, orders, query.judged, applied) for metric in asked_for]
         weights[q] = [weight_in_mean(metric, orders[0], query.judged, applied) for metric in asked_for]
-    if joined.unjudged_queries is not None:
-        values[joined.unjudged_queries] = math.nan
+    if unjudged is not None:
+        values[unjudged] = math.nan
     settle_undefined(values, asked_for, rankings, applied)
     cutoffs = [asked_of(metric, applied).k for metric in asked_for]
     deepest = max(math.inf if k is None else k for k in cutoffs)
     n_tied = sum(is_tied(query.tie_groups, deepest) for query in queries)
-    missing: Any = {"n_missing_in_run": joined.n_missing_in_run, "n_missing_in_qrels": joined.n_missing_in_qrels}
-    return Results(values, asked_for, rankings.query_ids, named, value_weights=weights, n_tied=n_tied, **missing)
+    counts: Any = {"n_tied": n_tied, "n_missing_in_run": n_missing_in_run, "n_missing_in_qrels": n_missing_in_qrels}
+    return Results(values, asked_for, rankings.query_ids, named, value_weights=weights, **counts)
 
 
 def expectation(metric: Metric, orders: list[list[float]], judged: list[float], convention: Convention) -> float:

@@ -1,0 +1,292 @@
+"""
+Parquet files, folders and globs: rows of (query, score, label), or a list of each a query, streamed in bounded memory.
+
+pyarrow's datasets read them: they know folders, Hive's partitions and row groups, decode columns on threads ahead of
+what is asked for, and nothing but the columns that are needed. Where queries are not in order, rows go to temporary
+files first, those of a query to the same one.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import itertools
+import os
+import pathlib
+import re
+import tempfile
+from collections.abc import Generator, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError, optional_import
+from fastndcg.inputs.columns import Column
+from fastndcg.inputs.frames import Frame
+from fastndcg.inputs.grouping import Groups, group
+from fastndcg.inputs.rows import ScoredRows
+from fastndcg.inputs.tables import Table
+from fastndcg.rankings import Array, Rankings, as_labels
+
+MAGIC = b"PAR1"
+MEMORY = 2 << 30
+UNITS = {"": 1, "kb": 1000, "mb": 1000**2, "gb": 1000**3, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
+ROW_BYTES = 64  # what a row takes at most while it is decoded, brought in order and evaluated
+ROLES = ("query", "label", "score")
+ROW = "__row__"
+MOST_ROWS = 1 << 20
+MOST_PARTS = 512  # files that are open at once
+LIST_ROWS = 128  # as which a list counts
+
+Kind = TypeVar("Kind", bound=Table)
+
+
+class Batch(NamedTuple):
+    """Whole queries; and in which row of all each of them begins, where batches are in another order."""
+
+    rankings: Rankings
+    query_ids: Array
+    first_rows: Array | None = None
+
+
+class NotSorted(Exception):
+    """Queries neither rise nor fall: their rows have to be brought together first."""
+
+
+def is_parquet(path: Any) -> bool:
+    """Whether a path is a Parquet file, a folder, or a pattern of names; standard input never is."""
+    if not isinstance(path, str | os.PathLike):
+        return False
+    name = os.fspath(path)
+    if not isinstance(name, str) or "\0" in name:
+        return False
+    if os.path.isdir(name) or (glob.has_magic(name) and not os.path.exists(name)):
+        return True
+    try:
+        with open(name, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except (OSError, ValueError):  # said where it is read
+        return False
+
+
+def parse_memory(memory: Any) -> int:
+    """
+    How many bytes may be used: a number, or a text such as "500MB".
+
+    >>> parse_memory("500 MB"), parse_memory("2GiB"), parse_memory(None)
+    (500000000, 2147483648, 2147483648)
+    """
+    if memory is None:
+        return MEMORY
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]i?b)?\s*", str(memory), re.IGNORECASE)
+    if match is None or isinstance(memory, bool) or not float(match[1]):
+        raise InvalidInputError(f"`memory` must be bytes or a text such as '2GB', not {memory!r}")
+    return int(float(match[1]) * UNITS[(match[2] or "").lower()])
+
+
+class ParquetTruth:
+    """Rows with scores and labels, ready to be gone through as often as they are asked for."""
+
+    def __init__(self, dataset: Any, name: str, columns: Mapping[str, str] | None, memory: Any) -> None:
+        self._name = name
+        self._columns = columns
+        self._memory = parse_memory(memory)
+        self._dataset = dataset
+        empty = Frame(dataset.schema.empty_table(), columns, name)
+        self._needed = [empty.column_name(role) for role in ROLES if role != "query" or empty.has("query")]
+        self._are_lists = empty.is_list("score")
+        check_schemas(dataset, self._needed, name)
+
+    def batches(self) -> Generator[Batch, None, None]:
+        """Rankings of whole queries straight from the files, as long as the queries are in order."""
+        return self._lists() if self._are_lists else self._rows()
+
+    def spilled(self) -> Generator[Batch, None, None]:
+        """Rankings of whole queries whose rows are in any order, by way of temporary files."""
+        n_parts = min(self._dataset.count_rows() * ROW_BYTES // max(1, self._memory // 2) + 1, MOST_PARTS)
+        with tempfile.TemporaryDirectory(prefix="fastndcg-") as folder:
+            for path in self._spill(pathlib.Path(folder), n_parts):
+                table = _read_spilled(path)
+                rows = table.column(ROW).to_numpy()
+                frame = self._frame(table.drop_columns([ROW]), 0)
+                groups = group(frame.ids("query"))
+                yield Batch(*_rankings(frame, groups, len(groups.firsts)), rows[groups.firsts])
+
+    def whole(self) -> Rankings:
+        """All rankings at once, whatever memory they take."""
+        return ScoredRows(self._frame(self._dataset.to_table(columns=self._needed), 0)).rankings(None)
+
+    def _lists(self) -> Generator[Batch, None, None]:
+        first_query = 0
+        for table, first in self._tables(LIST_ROWS):
+            made = ScoredRows(self._frame(table, first)).rankings(None)
+            numbers = np.arange(first_query, first_query + made.n_queries)
+            first_query += made.n_queries
+            yield Batch(made, numbers if made.query_ids is None else made.query_ids)
+
+    def _rows(self) -> Generator[Batch, None, None]:
+        pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
+        rest, order = None, _Order()
+        for table, first in self._tables():
+            n_rest = 0 if rest is None else rest.num_rows
+            pending = pyarrow.concat_tables([rest, table]) if n_rest else table
+            frame = self._frame(pending, first - n_rest)
+            groups = group(frame.ids("query"))
+            if groups.rows is not None:
+                raise NotSorted
+            if len(groups.firsts) > 1:
+                batch = Batch(*_rankings(frame, groups, len(groups.firsts) - 1))
+                order.check(batch.query_ids)
+                yield batch
+            rest = pending.slice(int(groups.offsets[-2])) if len(groups.firsts) else pending
+        if rest is not None and rest.num_rows:
+            frame = self._frame(rest, 0)
+            batch = Batch(*_rankings(frame, group(frame.ids("query")), 1))
+            order.check(batch.query_ids)
+            yield batch
+
+    def _tables(self, rows_each: int = 1) -> Iterator[tuple[Any, int]]:
+        """Tables of a size that fits in memory, and the number of the first row of each."""
+        n_rows = max(1, min(MOST_ROWS, self._memory // (8 * ROW_BYTES * rows_each)))
+        pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
+        first = 0
+        try:
+            for batch in self._dataset.to_batches(
+                columns=self._needed, batch_size=n_rows, batch_readahead=4, fragment_readahead=1
+            ):
+                yield pyarrow.table(batch), first
+                first += batch.num_rows
+        except pyarrow.ArrowInvalid as error:
+            raise InvalidInputError(f"{self._name} must be whole Parquet files, but is not: {error}") from None
+
+    def _spill(self, folder: pathlib.Path, n_parts: int) -> list[pathlib.Path]:
+        """Rows in files, those of a query in the same one, each with its number."""
+        pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
+        ipc = optional_import("pyarrow.ipc", "reading Parquet", "arrow")
+        writers: dict[int, Any] = {}
+        try:
+            for table, first in self._tables():
+                part = part_of(self._frame(table, first).ids("query"), n_parts)
+                table = table.append_column(ROW, pyarrow.array(np.arange(first, first + table.num_rows)))
+                order = np.argsort(part, kind="stable")
+                bounds = np.searchsorted(part[order], np.arange(n_parts + 1)).tolist()
+                for number, (start, stop) in enumerate(itertools.pairwise(bounds)):
+                    if number not in writers:
+                        writers[number] = ipc.new_file(str(folder / f"{number}.arrow"), table.schema)
+                    writers[number].write_table(table.take(order[start:stop]))
+            for writer in writers.values():
+                writer.close()
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                advice = "no space left for temporary files; set TMPDIR to a folder with more"
+                raise OSError(errno.ENOSPC, advice, str(folder)) from None
+            raise
+        return [folder / f"{number}.arrow" for number in sorted(writers)]
+
+    def _frame(self, table: Any, first: int) -> Frame:
+        return Frame(table, self._columns, self._name, first)
+
+
+class _Order:
+    """Whether queries have risen, or fallen, all the time: then none can come again."""
+
+    def __init__(self) -> None:
+        self._last: Array | None = None
+        self._rises = self._falls = True
+
+    def check(self, names: Array) -> None:
+        """Look at the next queries."""
+        known = names if self._last is None else np.concatenate([self._last, names])
+        self._rises = self._rises and bool((known[1:] > known[:-1]).all())
+        self._falls = self._falls and bool((known[1:] < known[:-1]).all())
+        if not (self._rises or self._falls):
+            raise NotSorted
+        self._last = names[-1:]
+
+
+def open_parquet(path: Any, columns: Mapping[str, str] | None, memory: Any) -> ParquetTruth | Frame:
+    """Rows with scores, to be streamed; or else judgments, as a frame."""
+    dataset, name = open_dataset(os.fspath(path)), os.fspath(path)
+    if Frame(dataset.schema.empty_table(), columns, name).has("score"):
+        return ParquetTruth(dataset, name, columns, memory)
+    return read_columns(dataset, name, columns, ("query", "document", "label"))
+
+
+def read_parquet(kind: type[Kind], path: Any, columns: Mapping[str, str] | None, threads: int | None) -> Kind:
+    """Judgments, or a run: those of the columns that are needed."""
+    name = os.fspath(path)
+    roles = ("query", "document", kind.value_name)
+    return kind.of_frame(read_columns(open_dataset(name), name, columns, roles), threads)
+
+
+def read_columns(dataset: Any, name: str, columns: Mapping[str, str] | None, roles: tuple[str, ...]) -> Frame:
+    """Some columns of all files, by what they hold."""
+    empty = Frame(dataset.schema.empty_table(), columns, name)
+    needed = [empty.column_name(role) for role in roles]
+    check_schemas(dataset, needed, name)
+    pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
+    try:
+        return Frame(dataset.to_table(columns=needed), columns, name)
+    except pyarrow.ArrowInvalid as error:
+        raise InvalidInputError(f"{name} must be whole Parquet files, but is not: {error}") from None
+
+
+def _rankings(frame: Frame, groups: Groups, n_queries: int) -> tuple[Rankings, Array]:
+    """Rankings of the first queries of a frame, and their ids."""
+    labels, scores = as_labels(frame.numbers("label"), "labels"), frame.numbers("score")
+    if groups.rows is not None:
+        labels, scores = labels[groups.rows], scores[groups.rows]
+    offsets = groups.offsets[: n_queries + 1]
+    names = frame.ids("query").take(groups.firsts[:n_queries]).names()
+    return Rankings(labels[: offsets[-1]], scores[: offsets[-1]], offsets, query_ids=names), names
+
+
+def part_of(queries: Column, n_parts: int) -> Array:
+    """Which of the parts each row's query belongs to."""
+    from fastndcg.kernels import ids as kernels
+
+    part = np.empty(len(queries), "i8")
+    kernels.spread(queries.ids, n_parts, part)
+    return part
+
+
+def open_dataset(name: str) -> Any:
+    """The files of a path or pattern, with the columns that Hive's folders stand for."""
+    dataset = optional_import("pyarrow.dataset", "reading Parquet", "arrow")
+    pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
+    paths: Any = name
+    if not os.path.exists(name):
+        paths = sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
+        if not paths:
+            raise InvalidInputError(f"{name} must name Parquet files, but no file is called so")
+    base = os.path.dirname(name.split("*", 1)[0].split("?", 1)[0].split("[", 1)[0])
+    hive = dataset.partitioning(flavor="hive")
+    try:
+        found = dataset.dataset(paths, format="parquet", partitioning=hive, partition_base_dir=base or None)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InvalidInputError(f"{name} must hold Parquet files, but does not: {error}") from None
+    if not found.files:
+        raise InvalidInputError(f"{name} must hold Parquet files, but the folder has none")
+    return found
+
+
+def check_schemas(dataset: Any, needed: list[str], name: str) -> None:
+    """Refuse files that lack a column, or have it in another type: they would be read as nulls, or cast."""
+    for fragment in dataset.get_fragments():
+        schema = fragment.physical_schema
+        for column in needed:
+            wanted = dataset.schema.field(column).type
+            if column not in schema.names and f"{column}=" in fragment.path:
+                continue
+            if column not in schema.names or schema.field(column).type != wanted:
+                found = schema.field(column).type if column in schema.names else "not there"
+                raise InvalidInputError(
+                    f"{name} must have the same columns in every file, but in {fragment.path} column {column!r} is "
+                    f"{found}, and {wanted} in the first"
+                )
+
+
+def _read_spilled(path: pathlib.Path) -> Any:
+    ipc = optional_import("pyarrow.ipc", "reading Parquet", "arrow")
+    with ipc.open_file(str(path)) as file:
+        return file.read_all()

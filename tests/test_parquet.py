@@ -1,0 +1,215 @@
+"""Parquet files, folders and patterns: the same as arrays, streamed in any amount of memory; what is refused."""
+
+import errno
+import os
+import re
+import tempfile
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+from fastndcg.inputs import parquet
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+METRICS = "ndcg@10,map,rr,num_ret"
+RANDOM = np.random.default_rng(4)
+SIZES = RANDOM.integers(1, 40, 300)
+N = int(SIZES.sum())
+QUERIES = np.repeat(np.sort(RANDOM.choice(10**6, 300, replace=False)), SIZES)
+LABELS = RANDOM.integers(0, 4, N).astype("i1")
+SCORES = RANDOM.random(N).astype("f4")
+EXPECTED = fn.evaluate(LABELS, SCORES, METRICS, query_ids=QUERIES)
+SHUFFLED = RANDOM.permutation(N)
+UNSORTED = fn.evaluate(LABELS[SHUFFLED], SCORES[SHUFFLED], METRICS, query_ids=QUERIES[SHUFFLED])
+KINDS = {
+    "numbers": lambda ids: ids,
+    "falling numbers": lambda ids: -ids.astype("i4"),
+    "unsigned": lambda ids: ids.astype("u8") + np.uint64(2**63),
+    "texts": lambda ids: np.char.zfill(ids.astype("U"), 8),
+    "texts that rise and fall": lambda ids: ids.astype("U"),
+}
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path, monkeypatch):
+    """A folder for temporary files, in which none is left."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+def table_of(ids, rows=slice(None)):
+    """Rows with a column that nobody needs."""
+    return pa.table({"qid": ids, "score": SCORES[rows], "label": LABELS[rows], "features": [["x"]] * len(ids)})
+
+
+def assert_equal(result, expected, ids):
+    """The same bytes and the same ids."""
+    np.testing.assert_array_equal(result.values, expected.values)
+    assert result.query_ids.tolist() == ids.tolist()
+    assert result.n_tied == expected.n_tied
+
+
+def firsts(ids):
+    """Distinct ids in order of first appearance."""
+    _, places = np.unique(ids, return_index=True)
+    return ids[np.sort(places)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("group", "memory"), [(10**6, None), (100, "64kB"), (7, 9000)])
+def test_rows_in_order(tmp_path, kind, group, memory, monkeypatch):
+    """Queries that span row groups and batches stay whole, however little memory there is."""
+    monkeypatch.setattr(parquet, "MOST_ROWS", 500)
+    ids = KINDS[kind](QUERIES)
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(ids), path, row_group_size=group)
+    assert_equal(fn.evaluate(path, None, METRICS, memory=memory), EXPECTED, firsts(ids))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("memory", [None, "100kB"])
+def test_rows_in_any_order(tmp_path, kind, memory):
+    """By way of temporary files; queries come in order of first appearance, as from arrays."""
+    ids = KINDS[kind](QUERIES[SHUFFLED])
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(ids, SHUFFLED), path, row_group_size=333)
+    assert_equal(fn.evaluate(path, metrics=METRICS, memory=memory), UNSORTED, firsts(ids))
+
+
+def test_order_that_breaks_late(tmp_path):
+    """What was evaluated before the first query that comes again is evaluated anew."""
+    rows = np.append(np.arange(1, N), 0)
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES[rows], rows), path, row_group_size=50)
+    expected = fn.evaluate(LABELS[rows], SCORES[rows], METRICS, query_ids=QUERIES[rows])
+    assert_equal(fn.evaluate(path, metrics=METRICS, memory="64kB"), expected, firsts(QUERIES[rows]))
+
+
+def test_folders_patterns_and_partitions(tmp_path):
+    """Several files in the order of their names; columns that Hive's folders stand for."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(N), 4)):
+        pq.write_table(table_of(QUERIES[rows], rows), folder / f"part-{number}.parquet")
+    for path in (folder, str(folder), folder / "*.parquet", str(tmp_path / "**" / "part-?.parquet")):
+        assert_equal(fn.evaluate(path, metrics=METRICS), EXPECTED, firsts(QUERIES))
+    hive = tmp_path / "hive"
+    for query in (7, 3):
+        (hive / f"user={query}").mkdir(parents=True)
+        pq.write_table(pa.table({"score": [0.5, 0.25], "label": [0, query]}), hive / f"user={query}" / "rows.parquet")
+    for path in (hive, str(hive / "user=*" / "*.parquet")):
+        assert fn.evaluate(path, metrics="rr").to_dict() == {3: {"RR": 0.5}, 7: {"RR": 0.5}}
+
+
+@pytest.mark.parametrize("memory", [None, 40_000])
+def test_columns_of_lists(tmp_path, memory):
+    """A row a query, with or without ids."""
+    offsets = pa.array(np.cumsum([0, *SIZES]), pa.int32())
+    lists = {n: pa.ListArray.from_arrays(offsets, pa.array(v)) for n, v in (("labels", LABELS), ("scores", SCORES))}
+    path = tmp_path / "lists.parquet"
+    pq.write_table(pa.table(lists), path, row_group_size=17)
+    assert_equal(fn.evaluate(path, metrics=METRICS, memory=memory), EXPECTED, np.arange(300))
+    pq.write_table(pa.table({"user": [f"u{n}" for n in range(300)], **lists}), path, row_group_size=17)
+    result = fn.evaluate(path, metrics=METRICS, memory=memory)
+    assert_equal(result, EXPECTED, np.array([f"u{n}" for n in range(300)]))
+
+
+def test_judgments_and_runs(tmp_path):
+    """Ids in both are joined; names of columns as for frames; the reference reads the same."""
+    qrels, run = {"a": {"x": 1, "y": 2}, "b": {"x": 1}}, {"a": {"y": 0.5, "z": 0.75}, "b": {"x": 0.25}}
+    for name, rows, column in (("qrels", qrels, "grade"), ("run", run, "bm25")):
+        flat = [(q, d, v) for q, row in rows.items() for d, v in row.items()]
+        q, d, v = zip(*flat, strict=True)
+        pq.write_table(pa.table({"qid": q, "docno": d, column: v}), tmp_path / name)
+    expected = fn.evaluate(qrels, run, METRICS).to_dict()
+    columns = {"label": "grade", "score": "bm25"}
+    assert fn.evaluate(tmp_path / "qrels", tmp_path / "run", METRICS, columns=columns).to_dict() == expected
+    read = fn.read_qrels(tmp_path / "qrels", columns=columns), fn.read_run(tmp_path / "run", columns=columns)
+    assert fn.evaluate(*read, METRICS).to_dict() == expected
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES), path)
+    reference = fn.reference.evaluate(path, metrics="ndcg@10,rr")
+    np.testing.assert_allclose(reference.values, EXPECTED.values[:, [0, 2]], rtol=1e-14)
+
+
+def test_streams_are_gone_through_again(tmp_path):
+    """An Evaluator reads the files each time; a stream takes a file as a batch."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES), path)
+    evaluator = fn.Evaluator(path, METRICS)
+    for _ in range(2):
+        assert_equal(evaluator.evaluate(), EXPECTED, firsts(QUERIES))
+    assert fn.StreamingEvaluator(METRICS).update(path).result().mean() == EXPECTED.mean()
+    with pytest.raises(
+        fn.InvalidInputError, match="`predictions` must be left out where `truth` is a frame that holds"
+    ):
+        evaluator.evaluate([1])
+
+
+def refused(message, path, **options):
+    """The call is refused, and the message is that."""
+    with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
+        fn.evaluate(path, metrics="rr", **options)
+
+
+def test_files_that_do_not_fit(tmp_path):
+    """A column of another type, or absent, in the second file; it is named."""
+    for number, table in enumerate((
+        {"qid": [1], "label": [1], "score": [1.0]},
+        {"qid": ["1"], "label": [1], "score": [1.0]},
+    )):  # fmt: skip
+        pq.write_table(pa.table(table), tmp_path / f"{number}.parquet")
+    refused("1.parquet column 'qid' is string, and int64 in the first", tmp_path / "*.parquet")
+    pq.write_table(pa.table({"qid": [1], "score": [1.0]}), tmp_path / "1.parquet")
+    refused("1.parquet column 'label' is not there, and int64 in the first", tmp_path / "*.parquet")
+
+
+def test_what_is_refused(tmp_path, monkeypatch):
+    """Folders without Parquet, patterns without files, broken files, nulls with their row, memory that is none."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    refused(f"{empty} must hold Parquet files, but the folder has none", empty)
+    refused("must name Parquet files, but no file is called so", tmp_path / "*.none")
+    (empty / "x.parquet").write_text("no Parquet")
+    refused(f"{empty} must hold Parquet files, but does not: ", empty)
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES), path, row_group_size=100)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9])
+    refused(f"{path} must hold Parquet files, but does not: ", path)
+    for memory in ("lots", 0, "-1GB", True):
+        path.write_bytes(whole)
+        refused(f"`memory` must be bytes or a text such as '2GB', not {memory!r}", path, memory=memory)
+    pq.write_table(pa.table({"qid": [1, 1, 2], "label": [1, 0, None], "score": [1.0] * 3}), path, row_group_size=1)
+    refused(f"`{path}` must have no null, but column 'label' has one in row 2; drop or fill it", path)
+    pq.write_table(pa.table({"qid": [1], "score": [1.0]}), path)
+    refused(f"`{path}` must have one column of label ids or values, but has none of its usual names", path)
+    pq.write_table(pa.table({"qid": [1.5], "label": [1], "score": [1.0]}), path)
+    refused(f"column 'qid' of `{path}` must hold texts or whole numbers, but its type is double; convert it", path)
+
+
+def test_temporary_files_are_removed(tmp_path, monkeypatch):
+    """Also when the disk is full, which the message says with the remedy, and after Ctrl-C."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path, row_group_size=100)
+    for error, message in ((OSError(errno.ENOSPC, "full"), "no space left for temporary files; set TMPDIR"),
+                           (KeyboardInterrupt("stop"), "stop"), (OSError(errno.EIO, "broken"), "broken")):  # fmt: skip
+        calls = []
+
+        def fail(queries, n_parts, error=error, calls=calls):
+            calls.append(os.listdir(tempfile.tempdir))
+            if len(calls) > 3:
+                raise error
+            return np.zeros(len(queries), "i8")
+
+        monkeypatch.setattr(parquet, "part_of", fail)
+        with pytest.raises(type(error), match=message):
+            fn.evaluate(path, metrics="rr", memory="64kB")
+        assert len(calls[-1]) == 1
+        assert os.listdir(tempfile.tempdir) == []
