@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,6 +28,7 @@ import numpy as np
 from scipy import stats
 from timing import about, digits, interleaved, timed
 
+import fastndcg as fn
 from fastndcg.kernels.resample import weighted_sums
 from fastndcg.statistics import resampling, significance
 from fastndcg.statistics.analysis import Analysis
@@ -36,7 +39,8 @@ from fastndcg.threads import available_cpus, run_all
 
 SYSTEMS, METRICS = 10, 5
 MOST_FLOORS, LEAST_SPEEDUP = 3.0, 20.0
-WEIGHTS_AT_ONCE = 1000
+MOST_WEIGHTS = 10**8  # at once, 800 MB
+LARGE, MOST_VALUES = 10**6, 2.0
 
 Row = dict[str, Any]
 
@@ -51,8 +55,9 @@ def values_of(n_queries: int) -> list[np.ndarray]:
 def floors(rows: np.ndarray, replicates: int) -> dict[str, Callable[[], Any]]:
     """The multiply-adds alone, for as many replicates."""
     generator = np.random.default_rng(2)
-    n_parts = -(-replicates // WEIGHTS_AT_ONCE)
-    weights = generator.poisson(1.0, (WEIGHTS_AT_ONCE, rows.shape[1])).astype("f8")
+    n_weights = max(resampling.GROUP, min(1000, MOST_WEIGHTS // rows.shape[1]))
+    n_parts = -(-replicates // n_weights)
+    weights = generator.poisson(1.0, (n_weights, rows.shape[1])).astype("f8")
     values = np.ascontiguousarray(rows.T)
 
     def blas() -> None:
@@ -141,6 +146,33 @@ def against_scipy(n_queries: int, replicates: int, repeat: int) -> list[Row]:
     return rows
 
 
+def memory() -> Row:
+    """The most memory above the values of a million queries, in a process of its own."""
+    done = subprocess.run([sys.executable, __file__, "--memory"], capture_output=True, text=True, check=True)
+    bytes_of_values = LARGE * SYSTEMS * METRICS * 8
+    times = int(done.stdout.split()[-1]) / bytes_of_values
+    return {
+        "what": f"memory of comparing {SYSTEMS} systems × {METRICS} metrics × {LARGE:,} queries above their values",
+        "MiB": round(int(done.stdout.split()[-1]) / 2**20), "times the values": digits(times, 3),
+        "goal": f"≤ {MOST_VALUES:g} × the values", "met": times <= MOST_VALUES,
+    }  # fmt: skip
+
+
+def measure_memory() -> None:
+    """Compare, and print by how many bytes the most memory ever used grew."""
+    metrics = (fn.nDCG @ 10, fn.AP, fn.RR, fn.P @ 5, fn.R @ 100)
+    results = {
+        f"system {place}": fn.Results(values, metrics, None, fn.conventions["default"])
+        for place, values in enumerate(values_of(LARGE))
+    }
+    fn.compare(
+        {name: fn.Results(result.values[:50], metrics, None, result.convention) for name, result in results.items()}
+    )
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    fn.compare(results, replicates=2 * resampling.GROUP)
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+
+
 def prove_alike(name: str, own: Any, other: Any, differences: np.ndarray, replicates: int) -> None:
     """Bounds and p-values lie within five Monte-Carlo standard errors of SciPy's."""
     if name == "bootstrap":
@@ -161,11 +193,16 @@ def main() -> int:
     parser.add_argument("--replicates", type=int, default=10_000)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--memory", action="store_true", help="measure and print the memory alone")
     asked = parser.parse_args()
+    if asked.memory:
+        measure_memory()
+        return 0
     taken, rows = timed(
         lambda: [
             *against_floor(asked.queries, asked.replicates, asked.repeat),
             *against_scipy(asked.queries, asked.replicates, asked.repeat),
+            memory(),
         ]
     )
     for row in rows:

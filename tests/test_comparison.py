@@ -300,7 +300,9 @@ def test_conventions_that_differ():
     results = {"a": results_of(one), "b": results_of(other, convention="trec_eval")}
     with pytest.raises(fn.InvalidInputError, match="'a' is under default and 'b' under trec_eval"):
         fn.compare(results)
-    assert fn.compare(results, mixed_conventions=True).rows[1].n == 6
+    mixed = fn.compare(results, mixed_conventions=True)
+    assert mixed.rows[1].n == 6
+    assert "convention default (a), trec_eval (b)" in str(mixed)
 
 
 def test_trec_dl19():

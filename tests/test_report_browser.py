@@ -131,6 +131,25 @@ def test_marks_speak(driver, report):
     assert not driver.find_element("id", "tooltip").is_displayed()
 
 
+def test_bands_show_when_somebody_points(tmp_path):
+    """Of many systems the baseline and the best have their bands, the others while the pointer is on their lines."""
+    columns, metrics = drawn(8, 20, n_systems=8), (fn.P @ 1, fn.P @ 2, fn.P @ 5)
+    results = {f"s{place}": results_of(values, metrics=metrics) for place, values in enumerate(columns)}
+    path = tmp_path / "many.html"
+    fn.compare(results, interval="t", test="t").to_html(path)
+    with chromium(tmp_path / "profile") as driver:
+        driver.get(path.as_uri())
+        hidden = driver.find_elements("css selector", "#cutoffs .band")
+        assert len(hidden) == 8 - 2
+        assert not any(band.is_displayed() for band in hidden)
+        place = hidden[0].get_attribute("data-band")
+        line = driver.find_element("css selector", f"#cutoffs .tip[data-band='{place}']")
+        driver.execute_script("arguments[0].dispatchEvent(new PointerEvent('pointerenter'))", line)
+        assert hidden[0].is_displayed()
+        driver.execute_script("arguments[0].dispatchEvent(new PointerEvent('pointerleave'))", line)
+        assert not hidden[0].is_displayed()
+
+
 def test_everything_has_a_name(driver):
     """Figures, tables and controls say what they are."""
     script = """

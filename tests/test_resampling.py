@@ -112,7 +112,8 @@ def test_threads_and_number_of_replicates_change_nothing(draw):
 
 def test_seeds_and_purposes_differ():
     """Another seed draws others, and the bootstrap's numbers are not those of the signs."""
-    keys = {int(resampling.key_of(seed, purpose)) for seed in (0, 1, 2, 2**64 - 1) for purpose in range(3)}
+    purposes = (resampling.BOOTSTRAP, resampling.SIGNS, resampling.ORDERS)
+    keys = {int(resampling.key_of(seed, purpose)) for seed in (0, 1, 2, 2**64 - 1) for purpose in purposes}
     assert len(keys) == 12
 
 

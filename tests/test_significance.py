@@ -46,7 +46,7 @@ def test_exact_randomisation_is_scipys(n, alternative):
     assert found.p == pytest.approx(expected, rel=1e-10)
 
 
-@examples(100)
+@examples(400)
 @given(
     differences=st.lists(st.sampled_from([-0.3, -0.1, 0.0, 0.1, 0.2, 0.3]), min_size=2, max_size=9),
     alternative=st.sampled_from(ALTERNATIVES),

@@ -5,7 +5,7 @@ key       uint64, of which each replicate makes its stream of random numbers
 first     the call's first replicate; row r of `out` or `weights` belongs to replicate first + r
 strata    (n_strata + 1,)              int64, stratum s owns units strata[s] up to strata[s + 1]
 places    (an even number,)            uint32 scratch
-weights   (n_replicates, n_units)      int8: how often a unit was drawn, or its sign
+weights   (n_replicates, n_units)      int8: how often a unit was drawn (128 times: once in 128! tries), or its sign
 values    (n_rows, n_units)            float64, whole numbers whose sums stay below 2**53; n_rows a multiple of 4
 block     (n_replicates, some)         float64 scratch; n_replicates a multiple of 4
 """

@@ -183,7 +183,9 @@
       tooltip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - tooltip.offsetWidth - 8))}px`;
       tooltip.style.top = `${Math.max(4, Math.min(y + 14, innerHeight - tooltip.offsetHeight - 8))}px`;
     };
+    const bands = mark.dataset.band ? mark.closest("svg").querySelectorAll(`.band[data-band="${mark.dataset.band}"]`) : [];
     const open = (x, y) => {
+      bands.forEach((band) => band.classList.add("shown"));
       tooltip.textContent = said;
       tooltip.hidden = false;
       place(x, y);
@@ -194,6 +196,9 @@
       const box = mark.getBoundingClientRect();
       open(box.right, box.bottom);
     });
-    ["pointerleave", "blur"].forEach((event) => mark.addEventListener(event, () => { tooltip.hidden = true; }));
+    ["pointerleave", "blur"].forEach((event) => mark.addEventListener(event, () => {
+      tooltip.hidden = true;
+      bands.forEach((band) => band.classList.remove("shown"));
+    }));
   });
 })();

@@ -121,7 +121,7 @@ def _figures(comparison: Comparison) -> dict[str, list[str]]:
     ]  # fmt: skip
     curves = [
         drawn(
-            partial(plots.curve, comparison, name), (9.4, 4.4), f"curve{place}",
+            partial(plots.curve, comparison, name, all_bands=True), (9.4, 4.4), f"curve{place}",
             f"{name} against its cutoff for each system",
         )
         for place, name in enumerate(dict.fromkeys(point.curve for point in comparison.curves))

@@ -2,7 +2,7 @@
 Plots by matplotlib: axes in, axes out, in colours that the colour-blind tell apart.
 
 The colours are those of M. Okabe and K. Ito; what matters is told by shape and place, too. A mark's `tip` is what it
-says to whoever points at it on a page.
+says to whoever points at it on a page, and `band` the number of what is shown meanwhile.
 """
 
 from __future__ import annotations
@@ -73,36 +73,71 @@ def _details(row: Row) -> list[str]:
     ]
 
 
-def curve(comparison: Comparison, name: Any = None, axes: Any = None) -> Any:
-    """A metric against its cutoff, with bands of its interval; the baseline is grey."""
+def curve(comparison: Comparison, name: Any = None, axes: Any = None, *, all_bands: bool = False) -> Any:
+    """
+    A metric against its cutoff, with bands of its interval; the baseline is grey.
+
+    Of many systems only the baseline and the best at the deepest cutoff have a band. With `all_bands` the others' are
+    drawn, too, for a page that shows a band when somebody points at its line.
+    """
+    wanted = _known_curve(comparison, name)
+    axes = styled(axes, (7.0, 4.2))
+    points = {
+        system: [point for point in comparison.curves if point.curve == wanted and point.system == system]
+        for system in comparison.systems
+    }
+    cutoffs = [point.k for point in points[comparison.baseline]]
+    banded = banded_systems(comparison, wanted)
+    for place, system in enumerate(comparison.systems):
+        colour, dashes = line_style(comparison.systems, place, comparison.baseline)
+        line = axes.plot(
+            cutoffs, [point.mean for point in points[system]], color=colour, linestyle=dashes, linewidth=1.8,
+            label=plain(system),
+        )[0]  # fmt: skip
+        line.tip = [system, *(f"@{point.k}: {point.mean:.4f}" for point in points[system] if point.k in TOLD_CUTOFFS)]
+        line.band = place
+        if system in banded or all_bands:
+            lows, highs = [point.low for point in points[system]], [point.high for point in points[system]]
+            band = axes.fill_between(cutoffs, lows, highs, color=colour, alpha=0.14, linewidth=0)
+            band.hidden_band = None if system in banded else place
+    _finish_curve(axes, wanted, cutoffs, len(comparison.systems))
+    return axes
+
+
+def _known_curve(comparison: Comparison, name: Any) -> str:
+    """The curve that is wanted, the first if none is named."""
     known = dict.fromkeys(point.curve for point in comparison.curves)
     if not known:
         raise InvalidInputError("this comparison has no curves: give compare curves='ndcg', or a metric at 3 cutoffs")
     wanted = next(iter(known)) if name is None else str(Metric.parse(str(name)))
     if wanted not in known:
         raise InvalidInputError(f"this comparison has no curve of {wanted}; it has {', '.join(known)}")
-    axes = styled(axes, (7.0, 4.2))
-    for place, system in enumerate(comparison.systems):
-        points = [point for point in comparison.curves if point.curve == wanted and point.system == system]
-        cutoffs, means = [point.k for point in points], [point.mean for point in points]
-        colour, dashes = line_style(comparison.systems, place, comparison.baseline)
-        if len(comparison.systems) <= len(COLOURS):
-            lows, highs = [point.low for point in points], [point.high for point in points]
-            axes.fill_between(cutoffs, lows, highs, color=colour, alpha=0.12, linewidth=0)
-        line = axes.plot(cutoffs, means, color=colour, linestyle=dashes, linewidth=1.8, label=plain(system))[0]
-        line.tip = [system, *(f"@{point.k}: {point.mean:.4f}" for point in points if point.k in TOLD_CUTOFFS)]
+    return wanted
+
+
+def banded_systems(comparison: Comparison, name: str) -> list[str]:
+    """Those whose bands are always shown: all, or of many the baseline and the best at the deepest cutoff."""
+    if len(comparison.systems) <= len(COLOURS):
+        return list(comparison.systems)
+    points = [point for point in comparison.curves if point.curve == name]
+    deepest = max(point.k for point in points)
+    best = max((point for point in points if point.k == deepest), key=lambda point: point.mean)
+    return list(dict.fromkeys([comparison.baseline, best.system]))
+
+
+def _finish_curve(axes: Any, name: str, cutoffs: list[int], n_systems: int) -> None:
+    """Axes and legend."""
     axes.set_xscale("log")
     ticks = [k for k in (1, 2, 3, 5, 10, 20, 50, 100) if min(cutoffs) <= k <= max(cutoffs)]
     axes.set_xticks(ticks, list(map(str, ticks)))
     axes.minorticks_off()
     axes.set_xlabel("cutoff k")
-    axes.set_ylabel(f"{wanted}@k")
+    axes.set_ylabel(f"{name}@k")
     axes.grid(color=FAINT, alpha=0.25, linewidth=0.6)
-    n_columns = 1 if len(comparison.systems) <= 2 * len(COLOURS) else 2
     axes.legend(
-        loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8.5, labelcolor=INK, ncols=n_columns
-    )
-    return axes
+        loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8.5, labelcolor=INK,
+        ncols=1 if n_systems <= 2 * len(COLOURS) else 2,
+    )  # fmt: skip
 
 
 def histogram(comparison: Comparison, system: str, metric: Metric, axes: Any = None, edges: Array | None = None) -> Any:

@@ -46,24 +46,29 @@ def drawn(draw: Callable[[Any], Any], size: tuple[float, float], name: str, labe
             for axes in grid[panels:]:
                 axes.set_visible(False)
             draw(grid[:panels])
-        tips = _told(figure)
+        groups = _told(figure)
         file = io.StringIO()
         with warnings.catch_warnings():  # a glyph that matplotlib's font lacks, the reader's may have
             warnings.filterwarnings("ignore", message="Glyph")
             figure.savefig(file, format="svg", transparent=True, metadata=dict.fromkeys(METADATA))
-    return _for_page(file.getvalue(), name, label, tips)
+    return _for_page(file.getvalue(), name, label, groups)
 
 
-def _told(figure: Any) -> dict[str, list[str]]:
-    """What marks have to say, by the ids that they get."""
-    tips = {}
+def _told(figure: Any) -> dict[str, str]:
+    """How the groups of marks that have something to say begin on a page, by the ids that they get here."""
+    groups = {}
     for place, artist in enumerate(figure.findobj(lambda one: hasattr(one, "tip"))):
         artist.set_gid(f"tip{place}")
-        tips[f"tip{place}"] = artist.tip
-    return tips
+        band = f' data-band="{artist.band}"' if hasattr(artist, "band") else ""
+        said = html.escape("\n".join(artist.tip))
+        groups[f"tip{place}"] = f'<g class="tip" tabindex="0"{band}><title>{said}</title>'
+    for artist in figure.findobj(lambda one: getattr(one, "hidden_band", None) is not None):
+        artist.set_gid(f"band{artist.hidden_band}")
+        groups[f"band{artist.hidden_band}"] = f'<g class="band" data-band="{artist.hidden_band}">'
+    return groups
 
 
-def _for_page(svg: str, name: str, label: str, tips: dict[str, list[str]]) -> str:
+def _for_page(svg: str, name: str, label: str, groups: dict[str, str]) -> str:
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
@@ -74,10 +79,8 @@ def _for_page(svg: str, name: str, label: str, tips: dict[str, list[str]]) -> st
     for colour, variable in THEMED.items():
         svg = svg.replace(colour, f"var(--{variable})")
     svg = svg.replace("font-family: 'DejaVu Sans'; ", "")  # the page's own
-    for key, lines in tips.items():
-        said = html.escape("\n".join(lines))
-        opening = f'<g id="{name}-{key}">'
-        svg = svg.replace(opening, f'<g class="tip" tabindex="0"><title>{said}</title>')
+    for key, opening in groups.items():
+        svg = svg.replace(f'<g id="{name}-{key}">', opening)
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     width = f' style="max-width:{float(size[1]) * 4 / 3:.0f}px"' if size else ""
     return re.sub(

@@ -117,9 +117,16 @@ class Comparison:
             test += f", {settings.replicates} replicates, seed {settings.seed}"
         if settings.correction in CORRECTION_NAMES and settings.test != "tukey":
             test += f"; {CORRECTION_NAMES[settings.correction]} over all tests of the table"
-        first = self.results[self.baseline]
-        counts = f"{len(self.query_ids)} queries; baseline {self.baseline}; convention {first.convention}"
+        counts = f"{len(self.query_ids)} queries; baseline {self.baseline}; convention {self.convention}"
         return [counts, what_intervals_are(settings), test, *self._missing_notes()]
+
+    @property
+    def convention(self) -> str:
+        """The convention of all systems, or of each where they differ."""
+        names = {name: str(result.convention) for name, result in self.results.items()}
+        if len(set(names.values())) == 1:
+            return names[self.baseline]
+        return ", ".join(f"{convention} ({name})" for name, convention in names.items())
 
     def by(self, segments: Any = None) -> Table[SegmentRow]:
         """

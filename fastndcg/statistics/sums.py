@@ -88,8 +88,8 @@ class Sums:
 
     @property
     def rounding(self) -> float:
-        """By how much sums may differ that would be equal without rounding: one for each unit."""
-        return float(self._design.n_units)
+        """By how much sums may differ that would be equal without rounding."""
+        return rounding_of(self._design.n_units)
 
     def totals(self) -> Array:
         """The sums over all units as they are."""
@@ -157,6 +157,16 @@ def _exponent(rows: Sequence[Array], n_units: int) -> int:
 
 def _whole(unit_sums: Array, exponent: int) -> Array:
     return np.asarray(np.rint(np.ldexp(unit_sums, exponent)))
+
+
+def rounding_of(n_units: int) -> float:
+    """
+    By how much two sums of n_units differences of whole numbers may differ that would be equal without rounding.
+
+    A difference is wrong by up to 1, half for either side, and so is its part of either sum; the third is for what the
+    values themselves lost as they were computed.
+    """
+    return 3.0 * n_units
 
 
 def whole_numbers(unit_sums: Array, n_units: int) -> Array:

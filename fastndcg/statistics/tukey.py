@@ -12,7 +12,7 @@ from fastndcg.statistics.design import Design
 from fastndcg.statistics.resampling import permuted_ranges
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.significance import Tested, count_extreme
-from fastndcg.statistics.sums import whole_numbers
+from fastndcg.statistics.sums import rounding_of, whole_numbers
 
 
 def honest_differences(
@@ -34,7 +34,7 @@ def honest_differences(
         tests = {}
         for one, other in combinations(range(len(columns)), 2):
             apart = abs(float(totals[metric, one] - totals[metric, other]))
-            extreme = count_extreme(ranges[:, metric], apart, "two-sided", design.n_units)
+            extreme = count_extreme(ranges[:, metric], apart, "two-sided", rounding_of(design.n_units))
             tests[one, other] = tests[other, one] = Tested((1 + extreme) / (1 + settings.replicates))
         found.append(tests)
     return found
