@@ -174,9 +174,8 @@ def main() -> None:
                 limit = "" if np.isinf(goal.most) else f"≤ {goal.most}"
                 print(f"| {form} | {ours} | {other} | {digits(ours / other, 3)} | {limit} | {goal.what} |", flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(
-        f"\n{about(['polars', 'pyarrow', 'pytrec_eval-terrier'])}\npeak memory of this process, data included: {peak} MiB"
-    )
+    print("", about(["polars", "pyarrow", "pytrec_eval-terrier"]), sep="\n")
+    print(f"peak memory of this process, data included: {peak} MiB")
 
 
 if __name__ == "__main__":
