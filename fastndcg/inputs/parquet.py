@@ -109,8 +109,9 @@ class ParquetTruth:
                 table = _read_spilled(path)
                 rows = table.column(ROW).to_numpy()
                 frame = self._frame(table.drop_columns([ROW]), 0)
-                groups = group(frame.ids("query"))
-                yield Batch(*_rankings(frame, groups, len(groups.firsts)), rows[groups.firsts])
+                queries = frame.ids("query")
+                groups = group(queries)
+                yield Batch(*_rankings(frame, queries, groups, len(groups.firsts)), rows[groups.firsts])
 
     def whole(self) -> Rankings:
         """All rankings at once, whatever memory they take."""
@@ -131,17 +132,19 @@ class ParquetTruth:
             n_rest = 0 if rest is None else rest.num_rows
             pending = pyarrow.concat_tables([rest, table]) if n_rest else table
             frame = self._frame(pending, first - n_rest)
-            groups = group(frame.ids("query"))
+            queries = frame.ids("query")
+            groups = group(queries)
             if groups.rows is not None:
                 raise NotSorted
             if len(groups.firsts) > 1:
-                batch = Batch(*_rankings(frame, groups, len(groups.firsts) - 1))
+                batch = Batch(*_rankings(frame, queries, groups, len(groups.firsts) - 1))
                 order.check(batch.query_ids)
                 yield batch
             rest = pending.slice(int(groups.offsets[-2])) if len(groups.firsts) else pending
         if rest is not None and rest.num_rows:
             frame = self._frame(rest, 0)
-            batch = Batch(*_rankings(frame, group(frame.ids("query")), 1))
+            queries = frame.ids("query")
+            batch = Batch(*_rankings(frame, queries, group(queries), 1))
             order.check(batch.query_ids)
             yield batch
 
@@ -231,13 +234,13 @@ def read_columns(dataset: Any, name: str, columns: Mapping[str, str] | None, rol
         raise InvalidInputError(f"{name} must be whole Parquet files, but is not: {error}") from None
 
 
-def _rankings(frame: Frame, groups: Groups, n_queries: int) -> tuple[Rankings, Array]:
+def _rankings(frame: Frame, queries: Column, groups: Groups, n_queries: int) -> tuple[Rankings, Array]:
     """Rankings of the first queries of a frame, and their ids."""
     labels, scores = as_labels(frame.numbers("label"), "labels"), frame.numbers("score")
     if groups.rows is not None:
         labels, scores = labels[groups.rows], scores[groups.rows]
     offsets = groups.offsets[: n_queries + 1]
-    names = frame.ids("query").take(groups.firsts[:n_queries]).names()
+    names = queries.take(groups.firsts[:n_queries]).names()
     return Rankings(labels[: offsets[-1]], scores[: offsets[-1]], offsets, query_ids=names), names
 
 
