@@ -196,7 +196,8 @@ class Evaluator:
 
             of_parts = parts.run(joined, metrics, convention, threads)
             return _Done(of_parts.values, of_parts.query_ids, {"n_tied": of_parts.n_tied, "notes": of_parts.notes})
-        rankings, undefined, n_missing_in_run, n_missing_in_qrels = joined
+        rankings, unjudged, n_missing_in_run, n_missing_in_qrels = joined
+        undefined = unjudged if metrics is self.metrics else None
         values, n_tied = _engine()(rankings, metrics, convention, undefined=undefined, threads=threads, kept=kept)
         counts = {
             "n_tied": n_tied, "n_missing_in_run": n_missing_in_run, "n_missing_in_qrels": n_missing_in_qrels

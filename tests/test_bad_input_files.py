@@ -92,10 +92,12 @@ def test_run_in_the_place_of_qrels(tmp_path):
 
 
 def test_paths_that_cannot_be_read(tmp_path):
-    """A missing file and a folder are the system's own errors; what can be no path is refused."""
-    for absent in (tmp_path / "absent", tmp_path):
-        with pytest.raises(OSError, match=re.escape(str(absent))):
-            fn.evaluate(absent, {"q1": {"d1": 1}}, "ndcg")
+    """A missing file is the system's own error; a folder without Parquet and what can be no path are refused."""
+    absent = tmp_path / "absent"
+    with pytest.raises(OSError, match=re.escape(str(absent))):
+        fn.evaluate(absent, {"q1": {"d1": 1}}, "ndcg")
+    with pytest.raises(fn.InvalidInputError, match="must hold Parquet files, but the folder has none"):
+        fn.evaluate(tmp_path, {"q1": {"d1": 1}}, "ndcg")
     for nothing in ("a\0b", "\ud800", 5, None):
         with pytest.raises(fn.InvalidTypeError, match="must be the path of a file, but is none: "):
             fn.read_qrels(nothing)

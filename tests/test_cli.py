@@ -352,7 +352,7 @@ WRONG = {
     "qrels without a run": (["evaluate", "qrels.txt"], "RUN is missing"),
     "absent qrels": (["evaluate", "absent.txt", "good.run"], "absent.txt: No such file or directory"),
     "an absent run": (["evaluate", "qrels.txt", "absent.run"], "absent.run: No such file or directory"),
-    "a folder": (["evaluate", "qrels.txt", "."], ".: Is a directory"),
+    "a folder": (["evaluate", "qrels.txt", "."], ". must hold Parquet files"),
     "a run that is none": (["evaluate", "qrels.txt", "qrels.txt"], "qrels.txt, line 1: must have"),
     "a score that is none": (["evaluate", "qrels.txt", "wrong.run"], "wrong.run, line 1: score must be a number"),
     "other queries": (["evaluate", "qrels.txt", "other.run"], "qrels and run must have a query in common"),

@@ -123,7 +123,7 @@ class Comparison:
     @property
     def convention(self) -> str:
         """The convention of all systems, or of each where they differ."""
-        names = {name: str(result.convention) for name, result in self.results.items()}
+        names = {name: result.convention.name for name, result in self.results.items()}
         if len(set(names.values())) == 1:
             return names[self.baseline]
         return ", ".join(f"{convention} ({name})" for name, convention in names.items())
