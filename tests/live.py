@@ -9,9 +9,9 @@ import pytest
 K = 3
 
 
-def library(name):
+def library(name, extra="peers"):
     """The module, or the test is skipped where it is not installed."""
-    return pytest.importorskip(name, reason=f"{name} is not installed: pip install 'fastndcg[peers]'")
+    return pytest.importorskip(name, reason=f"{name} is not installed: pip install 'fastndcg[{extra}]'")
 
 
 def sklearn(case, metric):

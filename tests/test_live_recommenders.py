@@ -1,5 +1,6 @@
 """Libraries of recommenders, as they are installed: the same numbers on random lists, under their conventions."""
 
+import functools
 import warnings
 from typing import NamedTuple
 
@@ -31,6 +32,9 @@ LENSKIT = [
     ("RecipRank", "RR@3"), ("Hit", "Success@3"),
 ]  # fmt: skip
 IMPLICIT = [("ndcg", "nDCG@3"), ("map", "AP@3"), ("precision", "P@3")]
+
+
+library = functools.partial(live.library, extra="recommenders")
 
 
 class Lists(NamedTuple):
@@ -70,7 +74,7 @@ def ours(case, metric, convention):
 
 def frame(rows, columns):
     """A pandas frame, one row a pair of user and item."""
-    return live.library("pandas").DataFrame(rows, columns=columns)
+    return library("pandas").DataFrame(rows, columns=columns)
 
 
 @pytest.mark.parametrize(("name", "arguments", "metric", "convention"), RECTOOLS, ids=str)
@@ -78,7 +82,7 @@ def frame(rows, columns):
 @given(case=lists())
 def test_rectools(name, arguments, metric, convention, case):
     """Its ranking and classification metrics with their options."""
-    metrics = live.library("rectools.metrics")
+    metrics = library("rectools.metrics")
     recommended = [(user, item, rank) for user, items in case.recommended.items() for rank, item in enumerate(items, 1)]
     relevant = [(user, item) for user, items in case.relevant.items() for item in items]
     theirs = getattr(metrics, name)(k=K, **arguments).calc(
@@ -95,7 +99,7 @@ def test_replay(name, metric, case, tied):
     """Its metrics of frames; equal scores by falling item id."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of its imports
-        metrics = live.library("replay.metrics")
+        metrics = library("replay.metrics")
     run = {user: dict.fromkeys(items, 0.5) for user, items in case.run.items()} if tied else case.run
     recommended = [(user, item, score) for user, items in run.items() for item, score in items.items()]
     relevant = [(user, item) for user, items in case.relevant.items() for item in items]
@@ -112,7 +116,7 @@ def test_replay(name, metric, case, tied):
 @given(case=lists())
 def test_lenskit(name, metric, case):
     """Its metrics of single lists."""
-    ranking, data = live.library("lenskit.metrics.ranking"), live.library("lenskit.data")
+    ranking, data = library("lenskit.metrics.ranking"), library("lenskit.data")
     result = fn.evaluate(case.qrels, case.run, metric, convention="lenskit(missing_in_run=skip)")
     for user, value in zip(result.query_ids, result[metric], strict=True):
         recommended = data.ItemList(case.recommended[user], ordered=True)
@@ -136,7 +140,7 @@ class Listed:
 @given(case=lists(least=K, most=K))
 def test_implicit(name, metric, case):
     """Its means over the users with relevant items; precision is one quotient for all users."""
-    evaluation, sparse = live.library("implicit.evaluation"), live.library("scipy.sparse")
+    evaluation, sparse = library("implicit.evaluation"), library("scipy.sparse")
     assume(set(case.relevant) == set(case.recommended))
     users = sorted(case.relevant)
     test = np.array([[float(item in case.relevant[user]) for item in ITEMS] for user in users], "f4")
