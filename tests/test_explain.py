@@ -34,6 +34,9 @@ def test_numbers_are_those_of_evaluate(name, ties, data, case):
             assert not any(added)
         elif not any("has no value" in line for line in explained.arithmetic):
             assert fsum(added) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+            if name in ("CG", "DCG"):
+                discounted = fsum(one.gain * one.discount for one in explained.ranking)
+                assert discounted == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("ties", cases.TIES)
@@ -120,6 +123,11 @@ def test_undefined():
         explained = fn.explain([[0, 0]], [[2, 1]], "ndcg@5", convention=f"default(undefined={choice})")
         assert explained.value == pytest.approx(value, nan_ok=True)
         assert explained.arithmetic[-1] == f"nDCG@5 has no value where nothing has a gain; undefined={choice}"
+    explained = fn.explain([[0, 0]], [[2, 1]], "ap", convention="catboost")
+    assert (explained.value, explained.arithmetic[-1]) == (
+        0,
+        "AP has no value where nothing is relevant; undefined_ap=0",
+    )
 
 
 def test_queries_on_one_side_only():
@@ -141,6 +149,17 @@ def test_many_orders_of_ties():
     explained = fn.explain(labels, scores, "ap")
     assert explained.value == fn.average_precision(labels, scores)[0]
     assert {one.contribution for one in explained.ranking} == {None}
+
+
+def test_named_conventions():
+    """A convention's cutoff is the metric's, its ideal is the sum's, and long tables of gains are shortened."""
+    explained = fn.explain([[0, 1, 0]], [[3, 2, 1]], "ndcg@5", against="rectools")
+    ideal = sum(1 / log2(rank + 1) for rank in range(1, 6))
+    assert explained.against.value == pytest.approx(1 / log2(3) / ideal, rel=1e-12)
+    assert f" = {ideal:.4f}" in explained.against.arithmetic[1]
+    assert "ideal" in explained.why()
+    assert fn.explain([[0, 1, 0]], [[3, 2, 1]], "ndcg", convention="xgboost").metric == fn.nDCG @ 32
+    assert "[0,1,3,…,1073741823] of 31" in str(fn.explain([[0, 1, 0]], [[3, 2, 1]], "ndcg", against="lightgbm"))
 
 
 def test_places_in_arrays():

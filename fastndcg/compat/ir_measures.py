@@ -9,6 +9,7 @@ nDCG(dcg='exp-log2'), and beta² in SetF(beta=…), as in F-beta's definition. A
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -158,17 +159,19 @@ class Evaluator:
         ]
 
     def _aggregated(self, parts: list[tuple[list[str], list[Any], list[list[float]]]]) -> dict[Any, float]:
-        mean = self._library.MeanAgg
+        """Sums or means; queries that the run lacks add 0, the default of all these measures."""
+        n_queries = len(self.qrel_qids)
+        totals = {
+            measure: float(np.sum(column))
+            for _, measures, columns in parts
+            for measure, column in zip(measures, columns, strict=True)
+        }
         found = {}
-        for queries, measures, columns in parts:
-            n_lacking = len(self.qrel_qids) - len(queries)
-            for measure, column in zip(measures, columns, strict=True):
-                total = float(np.sum(column)) + n_lacking * measure.DEFAULT
-                averaged = isinstance(measure.aggregator(), mean)
-                found[measure] = total / len(self.qrel_qids) if averaged and self.qrel_qids else total
-                if averaged and not self.qrel_qids:
-                    found[measure] = float("nan")
-        return {measure: found[measure] for measure in self.measures}
+        for measure in self.measures:
+            is_mean = isinstance(measure.aggregator(), self._library.MeanAgg)
+            divisor = (n_queries or math.nan) if is_mean else 1
+            found[measure] = totals[measure] / divisor
+        return found
 
 
 class _Part(NamedTuple):

@@ -25,7 +25,8 @@ def arithmetic_of(case: Case, ranking: tuple[Ranked, ...], ideal: tuple[Ideal, .
         n_relevant, n_ranked = case.values(Metric("num_rel", rel=metric.get("rel")), Metric("num_ret"))
         yield f"relevant documents: {number(n_relevant)}, documents ranked: {number(n_ranked)}"
     if math.isnan(case.values(metric)[0]):
-        yield f"{metric} has no value where {metric.record.undefined}; undefined={case.applied.undefined}"
+        field = "undefined_ap" if metric.name == "AP" and case.applied.undefined_ap != "as undefined" else "undefined"
+        yield f"{metric} has no value where {metric.record.undefined}; {field}={getattr(case.applied, field)}"
 
 
 def _gain_sums(case: Case, ranking: tuple[Ranked, ...], ideal: tuple[Ideal, ...]) -> Iterator[str]:
