@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import os
 import re
 import threading
 from types import SimpleNamespace
@@ -190,6 +191,18 @@ def test_standard_input(monkeypatch, pack):
     assert repr(fn.read_run("-")) == "Run of 4 queries, 36 documents"
     with pytest.raises(fn.InvalidInputError, match=r"^standard input must hold lines of query"):
         fn.read_run("-")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_named_pipes(tmp_path, pack):
+    """A pipe is opened once and read to its end, as is a shell's <(command)."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(pack(RUN_TEXT.encode()),))
+    writer.start()
+    run = fn.evaluate({"q1": {"d1": 1}}, path, "num_ret")
+    writer.join()
+    assert run["num_ret"].tolist() == [9]
 
 
 def test_a_file_that_shrinks_while_it_is_read(tmp_path, monkeypatch):

@@ -96,7 +96,9 @@ class Blocks:
 
 
 def first_line(path: FilePath) -> bytes:
-    """The first line of a file that is not blank; of standard input, what can be seen of it without reading."""
+    """The first line of a file that is not blank; of standard input what can be seen of it, of a pipe nothing."""
+    if is_pipe(path):
+        return b""
     with _opened(path) as file:
         if path == STANDARD_INPUT:
             return next((line for line in file.peek(BLOCK).splitlines() if line.split()), b"")
@@ -107,6 +109,15 @@ def first_line(path: FilePath) -> bytes:
         except broken:  # said where the file is read
             return b""
         return bytes(line.removeprefix(codecs.BOM_UTF8))
+
+
+def is_pipe(path: FilePath) -> bool:
+    """Whether a path is no file on disk, so that what is read of it is gone: a named pipe, a shell's <(command)."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, TypeError, ValueError):  # said where it is opened
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 
 def unpacked(path: FilePath) -> bytes:

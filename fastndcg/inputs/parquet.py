@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, optional_import
+from fastndcg.inputs.blocks import is_pipe
 from fastndcg.inputs.columns import Column
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.grouping import Groups, group
@@ -58,7 +59,7 @@ def is_parquet(path: Any) -> bool:
     if not isinstance(path, str | os.PathLike):
         return False
     name = os.fspath(path)
-    if not isinstance(name, str) or "\0" in name:
+    if not isinstance(name, str) or "\0" in name or is_pipe(name):
         return False
     if os.path.isdir(name) or (glob.has_magic(name) and not os.path.exists(name)):
         return True
