@@ -91,8 +91,9 @@ def test_xgboost_prints_while_it_learns(exponential, convention):
         assert minus == pytest.approx([printed["test"]["ndcg@5-"][i]], rel=1e-6)
 
 
-def test_catboost_prints_while_it_learns():
+def test_catboost_prints_while_it_learns(tmp_path, monkeypatch):
     """Each round's NDCG of both gains and both discounts, MAP, MRR, precision and recall."""
+    monkeypatch.chdir(tmp_path)  # its eval_metrics writes files, whatever it was told
     module = live.library("catboost")
     train, test = part("rank.train"), part("rank.test")
     pools = [
