@@ -104,11 +104,13 @@ class _Queue(Iterator[Item]):
     def __init__(self, items: Iterable[Item]) -> None:
         self._items = iter(items)
         self._lock = threading.Lock()
+        self._is_closed = False
 
     def __next__(self) -> Item:
         with self._lock:
+            if self._is_closed:
+                raise StopIteration
             return next(self._items)
 
     def close(self) -> None:
-        with self._lock:
-            self._items = iter(())
+        self._is_closed = True  # not under the lock: whoever holds it may wait for a slow file

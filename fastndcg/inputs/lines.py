@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.blocks import Block, Blocks, FilePath
+from fastndcg.inputs.blocks import STANDARD_INPUT, Block, Blocks, FilePath, is_pipe
 from fastndcg.inputs.columns import Column, joined
 from fastndcg.inputs.grouping import group_runs
 from fastndcg.inputs.tables import Rows, Source
@@ -95,7 +95,9 @@ def read_rows(path: FilePath, layout: Layout, threads: int | None = None) -> tup
         except BaseException as error:  # raised below, unless a block before has failed
             failures[number] = Failure(error)
 
-    run_all(until_failure(), make_worker, checked_threads(threads))
+    # what waits for another process must be read by the calling thread, the only one that Ctrl-C interrupts
+    waits = path == STANDARD_INPUT or is_pipe(path)
+    run_all(until_failure(), make_worker, 1 if waits else checked_threads(threads))
     if failures:
         _refuse(blocks.name, min(failures.items()), pieces)
     return _rows([pieces[number] for number in sorted(pieces)], blocks.name, layout)
