@@ -44,6 +44,7 @@ def plain_rows(content, layout):
 def read(path, layout, monkeypatch, block_size):
     """The same from our reader; blocks of a few bytes, so that every line lies in several or in one."""
     monkeypatch.setattr(lines, "Blocks", lambda path, padding: blocks.Blocks(path, padding, block_size))
+    monkeypatch.setattr(lines, "most_readers", lambda path: 2)
     rows, source = lines.read_rows(path, layout, threads=2)
     order = np.arange(len(rows.values)) if rows.groups.rows is None else rows.groups.rows
     queries = np.repeat(rows.queries.names(), np.diff(rows.groups.offsets))
@@ -222,6 +223,7 @@ def test_the_first_bad_line_is_named(tmp_path, monkeypatch):
     text[700], text[701], text[1999] = "q Q0 d 1 bad n\n", "q Q0\n", "short\n"
     path.write_text("".join(text))
     monkeypatch.setattr(lines, "Blocks", lambda path, padding: blocks.Blocks(path, padding, 64))
+    monkeypatch.setattr(lines, "most_readers", lambda path: 2)
     for _ in range(20):
         with pytest.raises(fn.InvalidInputError, match="line 701: score must be a number, but is 'bad'"):
             fn.read_run(path)

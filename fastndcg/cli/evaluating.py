@@ -33,8 +33,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "evaluate",
         help="evaluate runs against judgments; without arguments, the demo data",
-        description="Evaluate runs against judgments: TREC files, plain or packed (gzip, bzip2, zstd), "
-        "or - for standard input; without files, the demo data.",
+        description="Evaluate runs against judgments: files of TREC (or MS MARCO, BEIR, JSON, CSV, Parquet), plain or "
+        "packed (gzip, bzip2, zstd), or - for standard input; without files, the demo data.",
     )
     parser.add_argument("qrels", nargs="?", metavar="QRELS", help="judgments: query, iteration, document, label")
     parser.add_argument("runs", nargs="*", metavar="RUN", help="a ranking: query, Q0, document, rank, score, name")

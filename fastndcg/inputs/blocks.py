@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from fastndcg.errors import InvalidInputError, InvalidTypeError, MissingPackageError, optional_import
 
 BLOCK = 1 << 21  # bytes: large enough for calls not to count, small enough for the processor's cache
+UNPACKED = 4  # times as long as packed, or so
 STANDARD_INPUT = "-"
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd"}
 
@@ -118,6 +119,20 @@ def is_pipe(path: FilePath) -> bool:
     except (OSError, TypeError, ValueError):  # said where it is opened
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
+
+
+def most_readers(path: FilePath) -> int:
+    """
+    How many threads may share the reading of a file, which is one for each block that it may have once unpacked.
+
+    What waits for another process is read by the calling thread alone: only that one is interrupted by Ctrl-C.
+    """
+    if path == STANDARD_INPUT or is_pipe(path):
+        return 1
+    try:
+        return 1 + UNPACKED * os.stat(path).st_size // BLOCK
+    except (OSError, TypeError, ValueError):  # said where it is opened
+        return 1
 
 
 def unpacked(path: FilePath) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.blocks import STANDARD_INPUT, Block, Blocks, FilePath, is_pipe
+from fastndcg.inputs.blocks import Block, Blocks, FilePath, most_readers
 from fastndcg.inputs.columns import Column, joined
 from fastndcg.inputs.grouping import group_runs
 from fastndcg.inputs.tables import Rows, Source
@@ -95,9 +95,7 @@ def read_rows(path: FilePath, layout: Layout, threads: int | None = None) -> tup
         except BaseException as error:  # raised below, unless a block before has failed
             failures[number] = Failure(error)
 
-    # what waits for another process must be read by the calling thread, the only one that Ctrl-C interrupts
-    waits = path == STANDARD_INPUT or is_pipe(path)
-    run_all(until_failure(), make_worker, 1 if waits else checked_threads(threads))
+    run_all(until_failure(), make_worker, min(most_readers(path), checked_threads(threads)))
     if failures:
         _refuse(blocks.name, min(failures.items()), pieces)
     return _rows([pieces[number] for number in sorted(pieces)], blocks.name, layout)
