@@ -254,3 +254,17 @@ def test_bad_segments():
         RESULT.by(["a", "b"])
     with pytest.raises(fn.InvalidInputError, match="`weights` must not all be 0"):
         RESULT.mean(weights=[0] * 6)
+
+
+@pytest.mark.parametrize("use", ["confidence_interval", "by", "compare"])
+def test_a_mean_over_documents_has_no_interval_over_queries(use):
+    """Its mean is no mean of the queries' values, so it is refused, and not quietly taken for one."""
+    result = fn.evaluate([[1, 0, 1], [0, 1, 0]], [[3, 2, 1]] * 2, "P@2,rr", convention="implicit")
+    calls = {
+        "confidence_interval": lambda: result.confidence_interval("P@2"),
+        "by": lambda: result.by([0, 1]),
+        "compare": lambda: fn.compare(None, {"a": result, "b": result}, "P@2"),
+    }
+    with pytest.raises(fn.InvalidInputError, match="P@2 is averaged over documents under convention implicit"):
+        calls[use]()
+    assert result.confidence_interval("rr", replicates=10).n == 2

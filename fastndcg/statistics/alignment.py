@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -57,7 +57,18 @@ def _refuse_repeated(name: str, ids: Array) -> None:
         )
 
 
+def refuse_micro(results: Results, metrics: Iterable[Metric]) -> None:
+    """Refuse metrics whose mean is no mean of the queries' values."""
+    for metric in metrics if results.value_weights is not None else ():
+        if (results.value_weights[:, results.metrics.index(metric)] != 1).any():  # type: ignore[index]
+            raise InvalidInputError(
+                f"{metric} is averaged over documents under convention {results.convention.name}, so that queries say "
+                "nothing of its uncertainty: take convention.replace(precision_mean='macro')"
+            )
+
+
 def _values(results: Results, metrics: tuple[Metric, ...]) -> Array:
+    refuse_micro(results, metrics)
     if results.metrics == metrics:
         return results.values
     return np.stack([results[metric] for metric in metrics], axis=1)
