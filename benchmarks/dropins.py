@@ -164,10 +164,10 @@ GOALS = {
     "pytrec_eval, one measure": (3, pytrec_eval_dicts),
     "pytrec_eval, seven measures": (3, pytrec_eval_several),
     "ranx, Qrels and Run": (20, ranx_objects),
-    "ranx, dicts": (3, ranx_first),
-    "ir_measures": (3, ir_measures_aggregate),
+    "ranx, dicts": (20, ranx_first),
+    "ir_measures": (20, ir_measures_aggregate),
     "torchmetrics, indexes": (20, torchmetrics_indexes),
-    "torchmetrics, a call a query": (None, torchmetrics_single),
+    "torchmetrics, a call a query": (20, torchmetrics_single),
 }  # fmt: skip
 WITH_TIES = {"scikit-learn ndcg_score", "scikit-learn dcg_score", "pytrec_eval, one measure", "torchmetrics, indexes"}
 
