@@ -13,7 +13,7 @@ import numpy as np
 
 from fastndcg.checks import check_sums, gain_of, gains_asked, rel_of
 from fastndcg.chunk import F8, UNLIMITED, Chunk, Truth
-from fastndcg.combinations import check_combinations, n_ideal_ranks, with_default_cutoff
+from fastndcg.combinations import check_combinations, kernel_of, n_ideal_ranks, refuse_ties, with_default_cutoff
 from fastndcg.conventions import Convention
 from fastndcg.kernels import candidates, gain, precision
 from fastndcg.metric import Metric
@@ -34,7 +34,6 @@ class Step(NamedTuple):
     k: int
     rel: float  # a label below it is not relevant, or gains nothing
     gain: Value
-    beta: float
     least: float | None  # a query without a label of this or more is left out; None: none is
 
 
@@ -47,6 +46,7 @@ class Plan(NamedTuple):
     n_ideal_ranks: int  # that have discounts whatever there is to rank
     gains: frozenset[Value]
     steps: tuple[Step, ...]
+    untied: Metric | None  # one that has no value where tied scores are averaged
 
 
 @functools.lru_cache(maxsize=256)
@@ -56,30 +56,35 @@ def plan_of(metrics: tuple[Metric, ...], convention: Convention) -> Plan:
     metrics = with_default_cutoff(metrics, convention)
     steps = tuple(step_of(metric, convention) for metric in metrics)
     depth, n_ranks = max(step.k for step in steps), n_ideal_ranks(metrics, convention)
-    return Plan(metrics, convention, depth, n_ranks, gains_asked(metrics, convention), steps)
+    untied = next((one for one in metrics if convention.ties not in one.record.ties), None)
+    return Plan(metrics, convention, depth, n_ranks, gains_asked(metrics, convention), steps, untied)
 
 
 def step_of(metric: Metric, convention: Convention) -> Step:
     """The kernel of a metric under a convention, and what gives its arguments, `out` aside."""
-    place = metric.record.kernel
-    for field, choice, variant in metric.record.variants:
-        if getattr(convention, field) == choice:
-            place = variant
-    file, _, name = place.partition(".")
+    file, _, name = kernel_of(metric, convention).partition(".")
     kernel = getattr(import_module(f"fastndcg.kernels.{file}"), name)
     *names, _ = inspect.signature(getattr(kernel, "py_func", kernel)).parameters
     gain_asked, least = gain_of(metric, convention), rel_of(metric, convention)
     counts_all = metric.get("rel") is None and gain_asked != "binary"
     return Step(
         kernel,
-        tuple(ARGUMENTS[name] for name in names),
+        tuple(source_of(name, metric) for name in names),
         metric,
         UNLIMITED if metric.k is None else min(metric.k, UNLIMITED),
         -np.inf if counts_all else least,
         gain_asked,
-        float(metric.get("beta") or 1),
         least if is_left_out(metric, convention) else None,
     )
+
+
+def source_of(name: str, metric: Metric) -> Source:
+    """What gives the argument `name` of a kernel: a source for all metrics, or a number that the metric has."""
+    source = ARGUMENTS.get(name)
+    if source is not None:
+        return source
+    value = float(metric.get(name))
+    return lambda chunk, step: value
 
 
 def is_left_out(metric: Metric, convention: Convention) -> bool:
@@ -91,6 +96,8 @@ def is_left_out(metric: Metric, convention: Convention) -> bool:
 
 def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
     """Fill in a chunk's part of its job's values."""
+    if plan.untied is not None and chunk.n_tied:
+        refuse_ties(plan.untied)
     first, stop = chunk.truth.first, chunk.truth.stop
     for row, step in zip(chunk.job.values, plan.steps, strict=True):
         step.kernel(*[argument(chunk, step) for argument in step.arguments], row[first:stop])
@@ -295,6 +302,5 @@ ARGUMENTS: dict[str, Source] = {
     "precision_denominators": precision_denominators,
     "recall_denominators": recall_denominators,
     "rel": lambda _, step: step.rel,
-    "beta": lambda _, step: step.beta,
     "k": lambda _, step: step.k,
 }

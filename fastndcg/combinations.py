@@ -11,6 +11,12 @@ HIGHEST_K_OF_BEST = 1 << 24  # ranks whose discounts are added up before any doc
 
 def check_combinations(metrics: tuple[Metric, ...], convention: Convention) -> None:
     """Refuse metrics that have no definition under the convention."""
+    for metric in metrics:
+        if convention.ties != "average" and convention.ties not in metric.record.ties:
+            raise InvalidInputError(
+                f"{metric} must have a tie policy that it is defined for ({', '.join(metric.record.ties)}), not "
+                f"{convention.ties}: take convention.replace(ties={metric.record.ties[0]!r})"
+            )
     if convention.ideal == "judged" and convention.ap_denominator != "k":
         return
     for metric in with_default_cutoff(metrics, convention):
@@ -26,12 +32,29 @@ def check_combinations(metrics: tuple[Metric, ...], convention: Convention) -> N
             _refuse(metric, "ideal='k best'", f"it must be at most {HIGHEST_K_OF_BEST}", "a smaller cutoff")
 
 
+def refuse_ties(metric: Metric) -> None:
+    """Refuse equal scores of documents with different labels for a metric whose mean over their orders is not known."""
+    raise InvalidInputError(
+        f"`scores` must not tie between different labels for {metric}, which has no exact mean over the orders of a "
+        f"tie: take convention.replace(ties=...) with one of {', '.join(metric.record.ties)}"
+    )
+
+
+def kernel_of(metric: Metric, convention: Convention) -> str:
+    """Where the kernel of a metric is under a convention, and its twin in the reference."""
+    place = metric.record.kernel
+    for field, choice, variant in metric.record.variants:
+        if choice == (metric.get(field) or getattr(convention, field, None)):
+            place = variant
+    return place
+
+
 def with_default_cutoff(metrics: tuple[Metric, ...], convention: Convention) -> tuple[Metric, ...]:
     """The metrics with the convention's cutoff where they have none."""
     default = convention.default_k
     if not isinstance(default, int):
         return metrics
-    return tuple(metric @ default if metric.k is None else metric for metric in metrics)
+    return tuple(metric @ default if metric.k is None and metric.record.takes_k else metric for metric in metrics)
 
 
 def n_ideal_ranks(metrics: tuple[Metric, ...], convention: Convention) -> int:

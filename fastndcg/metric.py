@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -15,6 +15,16 @@ from fastndcg.texts import Value, as_float, as_gains, format_call, parse_call, p
 
 _NAMES = {text.lower(): r.name for r in RECORDS for text in (r.name, *r.aliases, r.trec_name) if text}
 _TREC_CUTS = {record.trec_cut.lower(): record.name for record in RECORDS if record.trec_cut}
+
+# kinds of parameters that are numbers: the rule, and whether a number keeps to it
+NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
+    "threshold": ("above 0 and finite", lambda number: 0 < number < math.inf),
+    "positive": ("above 0 and finite", lambda number: 0 < number < math.inf),
+    "number": ("finite", math.isfinite),
+    "probability": ("between 0 and 1", lambda number: 0 < number < 1),
+    "share": ("from 0 to 1", lambda number: 0 <= number <= 1),
+    "count": ("a whole number of 1 or more", lambda number: 1 <= number < 2**53 and number.is_integer()),
+}
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -29,7 +39,7 @@ class Metric:
     k : int, optional
         How many ranks count, 1 or more. By default all.
     **parameters
-        Those of the metric's record: ``rel`` (threshold), ``gain``, ``beta``.
+        Those of the metric's record, such as ``rel`` (threshold), ``gain``, ``beta``.
 
     Raises
     ------
@@ -57,7 +67,7 @@ class Metric:
         kept = tuple((p.name, given[p.name]) for p in record.parameters if given.get(p.name, p.default) != p.default)
         object.__setattr__(self, "name", record.name)
         object.__setattr__(self, "parameters", kept)
-        object.__setattr__(self, "k", None if k is None else checked_cutoff(k, record.name))
+        object.__setattr__(self, "k", None if k is None else _cutoff_of(record, k))
         object.__setattr__(self, "_values", {p.name: p.default for p in record.parameters} | given)
 
     @classmethod
@@ -178,19 +188,35 @@ def _record_of(name: str) -> Record:
     return CATALOG[known]
 
 
+def _cutoff_of(record: Record, k: Any) -> int:
+    if not record.takes_k:
+        raise InvalidInputError(f"{record.name} must have no cutoff, it looks at all ranks: leave out @{k}")
+    return checked_cutoff(k, record.name)
+
+
 def _checked(record: Record, key: str, value: Any) -> Value:
     known: dict[str, Parameter] = {parameter.name: parameter for parameter in record.parameters}
     if key not in known:
         hint = nearest(key, known) or (f" It has {', '.join(known)}." if known else " It has none.")
         raise UnknownMetricError(f"{record.name} has no parameter {key!r}.{hint}")
-    if known[key].kind == "gain":
+    kind = known[key].kind
+    if kind == "gain":
         return checked_gain(value, record.name)
+    if "|" in kind:
+        return _checked_word(record, key, kind.split("|"), value)
     number = as_float(value)
     if number is None:
         raise InvalidTypeError(f"`{key}` of {record.name} must be a number, not {value!r}")
-    if not (0 < number < math.inf):
-        raise InvalidInputError(f"`{key}` of {record.name} must be above 0 and finite, not {value!r}")
+    rule, holds = NUMBERS[kind]
+    if not holds(number):
+        raise InvalidInputError(f"`{key}` of {record.name} must be {rule}, not {value!r}")
     return int(number) if number.is_integer() else number
+
+
+def _checked_word(record: Record, key: str, words: list[str], value: Any) -> str:
+    if value not in words:
+        raise InvalidInputError(f"`{key}` of {record.name} must be one of {', '.join(words)}, not {value!r}")
+    return str(value)
 
 
 def __getattr__(name: str) -> Metric:

@@ -182,29 +182,27 @@ def catalogue_is_complete(root: Path) -> Iterator[str]:
         if isinstance(node, Function)
     }
     twins = {
-        node.name
+        f"{Path(file.name).stem}.{node.name}"
         for file in files(root, "fastndcg")
         if file.room == "reference"
         for node in file.tree.body
         if isinstance(node, Function)
     }
-    tested = words_in_tests(root / "tests" / "test_definitions.py")
+    tested = set[str]().union(*map(words_in_tests, (root / "tests").glob("test_definitions*.py")))
     for record in catalogue(root)["records"]:
         for kernel in (record["kernel"], *(variant[2] for variant in record["variants"])):
             if kernel not in kernels:
-                yield f"catalog.py: {record['name']} names the kernel {kernel}, which is not there"
-            if kernel.partition(".")[2] not in twins:
-                yield f"reference: there is no {kernel.partition('.')[2]}, the twin of {record['name']}'s kernel"
+                yield f"catalog: {record['name']} names the kernel {kernel}, which is not there"
+            if kernel not in twins:
+                yield f"reference: there is no {kernel}, the twin of {record['name']}'s kernel"
         if not record["source"]:
-            yield f"catalog.py: {record['name']} must have a source"
+            yield f"catalog: {record['name']} must have a source"
         if not tested & {word.lower() for word in (record["name"], *record["aliases"])}:
-            yield f"tests/test_definitions.py: {record['name']} has no definition test"
+            yield f"tests/test_definitions*.py: {record['name']} has no definition test"
 
 
 def words_in_tests(path: Path) -> set[str]:
     """Names and words of texts in a file of tests, in small letters; not those in docstrings."""
-    if not path.exists():
-        return set()
     tree = ast.parse(path.read_text(encoding="utf-8"))
     docstrings = {
         ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, Function | ast.Module)
@@ -287,14 +285,18 @@ import dataclasses, json
 from fastndcg.catalog import RECORDS
 from fastndcg.metric import Metric
 
+VALUES = {"gain": "exp2", "probability": 0.25, "share": 0.25, "count": 3}
+VALUES |= dict.fromkeys(("threshold", "positive", "number"), 2.5)
+
 def problems():
     for record in RECORDS:
-        given = {p.name: {"gain": "exp2"}.get(p.kind, 2.5) for p in record.parameters}
-        for metric in (Metric(record.name), Metric(record.name, 10), Metric(record.name, 10, **given)):
-            yield str(metric), metric
-        names = [*record.aliases, record.trec_name]
-        yield from ((name, Metric(record.name)) for name in names if name)
-        yield from ((name + "@10", Metric(record.name, 10)) for name in names if name)
+        given = {p.name: VALUES.get(p.kind, p.kind.partition("|")[0]) for p in record.parameters}
+        cutoffs = (None, 10) if record.takes_k else (None,)
+        for k in cutoffs:
+            for metric in (Metric(record.name, k), Metric(record.name, k, **given)):
+                yield str(metric), metric
+            for name in filter(None, (*record.aliases, record.trec_name)):
+                yield name + ("" if k is None else f"@{k}"), Metric(record.name, k)
         if record.trec_cut:
             yield record.trec_cut + "_10", Metric(record.name, 10)
 
@@ -304,7 +306,7 @@ def reads(text, metric):
     except Exception:
         return False
 
-wrong = [f"catalog.py: {text!r} does not read as {metric}" for text, metric in problems() if not reads(text, metric)]
+wrong = [f"catalog: {text!r} does not read as {metric}" for text, metric in problems() if not reads(text, metric)]
 print(json.dumps({"records": [dataclasses.asdict(record) for record in RECORDS], "not_read_back": wrong}))
 """
 

@@ -117,16 +117,29 @@ def with_fewer_ties(labels, scores):
 @st.composite
 def metrics(draw, name, kind, convention, deepest=None):
     """A metric of the catalogue with or without each of its parameters; with a cutoff always if there is a deepest."""
-    choices = {
+    usual = {
+        "probability": st.sampled_from([0.25, 0.5, 0.8]),
+        "share": st.sampled_from([0, 0.25, 1]),
+        "positive": st.sampled_from([0.5, 1, 2]),
+        "number": st.sampled_from([-1, 0, 2.5]),
+        "count": st.sampled_from([1, 2, 5]),
+    }
+    known = {p.name: st.sampled_from(p.kind.split("|")) if "|" in p.kind else usual.get(p.kind)
+             for p in CATALOG[name].parameters}  # fmt: skip
+    choices = known | {
         "rel": st.sampled_from([1, 2, 0.5, 4]),
         "beta": st.sampled_from([0.5, 1, 2]),
         "gain": st.sampled_from([gain for gain in GAINS if has_meaning(gain, kind, convention.negative_labels)]),
     }
-    known = [parameter.name for parameter in CATALOG[name].parameters]
     parameters = {key: draw(st.none() | choices[key]) for key in known}
     cutoffs = st.integers(1, deepest) if deepest else st.integers(1, 8) | st.integers(1, 70)
     k = draw(cutoffs if deepest or needs_cutoff(name, convention) else st.none() | cutoffs)
-    return fn.Metric(name, k, **parameters)
+    return with_cutoff(name, k, **parameters)
+
+
+def with_cutoff(name, k, **parameters):
+    """A metric of the catalogue with a cutoff, if it takes one."""
+    return fn.Metric(name, k if CATALOG[name].takes_k else None, **parameters)
 
 
 @st.composite
@@ -201,7 +214,7 @@ def random_rankings(n_queries=300, most=80, seed=7):
 def all_metrics(deepest=None):
     """Every metric at several cutoffs, none of them below rank `deepest`, and some with other parameters."""
     cutoffs = [None, 1, 3, 10, 64]
-    asked = [fn.Metric(name, k) for name in CATALOG for k in cutoffs]
+    asked = list(dict.fromkeys(with_cutoff(name, k) for name in CATALOG for k in cutoffs))
     asked += map(fn.Metric.parse, ["nDCG(gain=exp2)@5", "DCG(rel=2)@4", "P(rel=2)@5", "F(beta=2)@7", "AP(rel=3)@9"])
     return tuple(one for one in asked if deepest is None or (one.k is not None and one.k <= deepest))
 

@@ -256,7 +256,7 @@ def test_threads_and_chunks_change_no_bit(rankings, convention, expected, chunk_
 @pytest.mark.parametrize("cutoffs", [(None, 1), (1, 3), (2, 10), (5, 11)], ids=str)
 def test_strategy_changes_no_bit(rankings, convention, cutoffs, strategy):
     """Counting, selecting and sorting give the same bytes, at depths that selection takes and at deeper ones."""
-    asked = tuple(fn.Metric(name, k) for name in CATALOG for k in cutoffs)
+    asked = tuple(dict.fromkeys(cases.with_cutoff(name, k) for name in CATALOG for k in cutoffs))
 
     result = engine.run(rankings, asked, convention, strategy=strategy)
 

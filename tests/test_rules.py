@@ -30,8 +30,7 @@ def copy(tmp_path):
     for folder in ("fastndcg", "scripts", "benchmarks"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "tests").mkdir()
-    definitions = ROOT / "tests" / "test_definitions.py"
-    if definitions.exists():
+    for definitions in (ROOT / "tests").glob("test_definitions*.py"):
         shutil.copy(definitions, tmp_path / "tests")
     return tmp_path
 
@@ -106,24 +105,24 @@ BREAKS = {
         "_missing needs a twin",
     ),
     "a record without a kernel": (
-        "catalogue_is_complete", "fastndcg/catalog.py", RECORD, RECORD.replace("gain.ndcg", "gain.lost"),
+        "catalogue_is_complete", "fastndcg/catalog/gain.py", RECORD, RECORD.replace("gain.ndcg", "gain.lost"),
         "nDCG names the kernel gain.lost",
     ),
     "a record without a twin": (
-        "catalogue_is_complete", "fastndcg/reference/definitions.py", "def ndcg(", "def lost(",
-        "there is no ndcg, the twin of nDCG's kernel",
+        "catalogue_is_complete", "fastndcg/reference/gain.py", "def ndcg(", "def lost(",
+        "there is no gain.ndcg, the twin of nDCG's kernel",
     ),
     "a record without a source": (
-        "catalogue_is_complete", "fastndcg/catalog.py", "source=JARVELIN_2002", 'source=""',
+        "catalogue_is_complete", "fastndcg/catalog/gain.py", "source=JARVELIN_2002", 'source=""',
         "nDCG must have a source",
     ),
     "a record without a definition test": (
-        "catalogue_is_complete", "fastndcg/catalog.py", RECORD,
+        "catalogue_is_complete", "fastndcg/catalog/gain.py", RECORD,
         'name="Lost", title="", kernel="gain.ndcg", formula="", range="", undefined="", source="x"), Record(' + RECORD,
         "Lost has no definition test",
     ),
     "an alias that means another metric": (
-        "metrics_read_back", "fastndcg/catalog.py", 'aliases=("dcg",)', 'aliases=("dcg", "mrr")',
+        "metrics_read_back", "fastndcg/catalog/gain.py", 'aliases=("dcg",)', 'aliases=("dcg", "mrr")',
         "'mrr' does not read as DCG",
     ),
     "a heavy import": (

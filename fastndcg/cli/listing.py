@@ -10,6 +10,7 @@ from typing import Any
 from fastndcg.catalog import RECORDS, Record
 from fastndcg.cli import output
 from fastndcg.metric import Metric
+from fastndcg.texts import format_value
 
 CUTOFF = "how many ranks count, 1 or more, written @k; all if left out"
 
@@ -78,5 +79,5 @@ def _explain(record: Record) -> Iterator[str]:
         yield f"  {name:<10}  {text}\n"
 
 
-def _default(value: float | None) -> str:
-    return "" if value is None else f" (default {value:g})"
+def _default(value: float | str | None) -> str:
+    return "" if value is None else f" (default {format_value(value)})"

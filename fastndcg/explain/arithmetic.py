@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from fastndcg.explain.case import Case
 from fastndcg.explain.explanation import Ideal, Ranked, number
 from fastndcg.metric import Metric
-from fastndcg.reference.definitions import asked_of
+from fastndcg.reference.asked import asked_of
 
 MOST_TERMS = 8
 

@@ -9,7 +9,7 @@ from fastndcg.explain.case import Case
 from fastndcg.explain.contributions import contributions, contributions_in_order
 from fastndcg.explain.explanation import Ideal, Ranked
 from fastndcg.metric import Metric
-from fastndcg.reference.definitions import Asked, asked_of
+from fastndcg.reference.asked import Asked, asked_of
 from fastndcg.reference.orders import has_place, ordered
 
 

@@ -1,28 +1,34 @@
 """
 Every metric and every tie policy in plain Python, as the textbook reads: slow, and there to check the package with.
 
-Nothing here is shared with the kernels. A metric is a function of one order of a query's documents, in
-`definitions.py`. Where scores tie, 'average' takes the mean over every order of equal scores, one by one.
+Nothing here is shared with the kernels. Where scores tie, 'average' takes the mean over every order of equal scores,
+one by one. A metric is a function of one order of a query's documents, in a file called as its kernel's:
+
+labels   labels in rank order, rank 1 first
+judged   all judged labels of the query, retrieved or not
+asked    what the metric's parameters and the convention say
 """
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from fastndcg.combinations import check_combinations
+from fastndcg.combinations import check_combinations, kernel_of, refuse_ties
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, UndefinedMetricError
 from fastndcg.inputs.prepare import Options, all_at_once, prepare_truth
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings import EXACT_LIMIT, Array, Rankings
-from fastndcg.reference import definitions
-from fastndcg.reference.definitions import Asked, asked_of, n_relevant, precision_denominator
+from fastndcg.reference.asked import Asked, asked_of
+from fastndcg.reference.counts import n_relevant
 from fastndcg.reference.orders import is_ranked, is_tied, label_of, orders_of, query_of
+from fastndcg.reference.precision import precision_denominator
 from fastndcg.results import Results
 from fastndcg.texts import Value
 
@@ -76,17 +82,17 @@ def evaluate(
     cutoffs = [asked_of(metric, applied).k for metric in asked_for]
     deepest = max(math.inf if k is None else k for k in cutoffs)
     n_tied = sum(is_tied(query.tie_groups, deepest) for query in queries)
+    if n_tied and (untied := next((one for one in asked_for if applied.ties not in one.record.ties), None)):
+        refuse_ties(untied)
     counts: Any = {"n_tied": n_tied, "n_missing_in_run": n_missing_in_run, "n_missing_in_qrels": n_missing_in_qrels}
     return Results(values, asked_for, rankings.query_ids, named, value_weights=weights, **counts)
 
 
 def expectation(metric: Metric, orders: list[list[float]], judged: list[float], convention: Convention) -> float:
     """The mean of a metric's values over all orders."""
-    place = metric.record.kernel
-    for field, choice, variant in metric.record.variants:
-        if getattr(convention, field) == choice:
-            place = variant
-    function: Callable[[list[float], list[float], Asked], float] = getattr(definitions, place.partition(".")[2])
+    file, _, name = kernel_of(metric, convention).partition(".")
+    module = importlib.import_module(f"fastndcg.reference.{file}")
+    function: Callable[[list[float], list[float], Asked], float] = getattr(module, name)
     asked = asked_of(metric, convention)
     if is_left_out(metric, convention) and not n_relevant([], judged, asked):
         return math.nan

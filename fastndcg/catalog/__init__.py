@@ -1,0 +1,8 @@
+"""Every metric as one record: what it is called, computes, needs, and where it comes from. Pure data."""
+
+from fastndcg.catalog import cascade, counts, gain, precision
+from fastndcg.catalog.record import Parameter as Parameter
+from fastndcg.catalog.record import Record as Record
+
+RECORDS = (*gain.RECORDS, *precision.RECORDS, *cascade.RECORDS, *counts.RECORDS)
+CATALOG = {record.name: record for record in RECORDS}

@@ -1,0 +1,71 @@
+"""What a record of the catalogue holds, and what several records share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+JARVELIN_2002 = "K. Järvelin and J. Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 2002"
+VAN_RIJSBERGEN_1979 = "C. J. van Rijsbergen, Information Retrieval, 2nd edition, 1979, chapter 7"
+TREC_EVAL = "trec_eval, the evaluation program of the Text REtrieval Conference"
+
+
+TIE_POLICIES = ("average", "input", "input_reversed", "id_descending", "id_ascending", "best", "worst")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """
+    A parameter of a metric; a `default` of None is the convention's choice or 'not used'.
+
+    `kind` says what values it has: 'threshold' and 'positive' are above 0, a 'probability' lies between 0 and 1 and a
+    'share' may be either too, a 'number' is any finite one, a 'count' is a whole number of 1 or more, a 'gain' is that
+    of a convention, and ``"one|other"`` are the words to choose from.
+    """
+
+    name: str
+    kind: str
+    default: float | str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """
+    One metric.
+
+    `kernel` is ``file.function`` in `fastndcg.kernels`, and its twin has the same place in `fastndcg.reference`;
+    `variants` name the kernel that takes its place where a convention field, or a parameter of the metric, has a
+    certain choice; `trec_name` is what trec_eval calls it without a cutoff, `trec_cut` with one; `peers` are its names
+    in other libraries; `ties` are the tie policies that it has an exact value under; a metric that `takes_k` counts the
+    first k ranks alone where it is given a cutoff; `is_count` metrics are summed, not averaged, on trec_eval's line for
+    all queries; those that `looks_for_relevant` documents are 0 where none are there, or undefined if the convention
+    says so.
+    """
+
+    name: str
+    title: str
+    kernel: str
+    formula: str
+    range: str
+    undefined: str
+    source: str
+    doi: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    aliases: tuple[str, ...] = ()
+    trec_name: str = ""
+    trec_cut: str = ""
+    peers: tuple[tuple[str, str], ...] = ()
+    variants: tuple[tuple[str, str, str], ...] = ()
+    ties: tuple[str, ...] = TIE_POLICIES
+    takes_k: bool = True
+    higher_is_better: bool = True
+    is_count: bool = False
+    looks_for_relevant: bool = False
+
+
+REL = Parameter("rel", "threshold", 1, "a document is relevant if its label is at least this; above 0")
+GAIN_REL = Parameter("rel", "threshold", None, "labels below this gain nothing; by default every label counts")
+GAIN = Parameter(
+    "gain", "gain", None, "linear, exp2 (2^label − 1), binary or a table of gains; the convention's if left out"
+)
+BETA = Parameter("beta", "positive", 1, "how many times as much recall matters as precision")

@@ -1,0 +1,71 @@
+"""What a metric's parameters and the convention say, as functions of a label and of a rank."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from fastndcg.conventions import Convention
+from fastndcg.metric import Metric
+
+
+class Asked(NamedTuple):
+    """What a metric's parameters and the convention say; a `k` of None counts all ranks."""
+
+    k: int | None
+    is_relevant: Callable[[float], bool]
+    gain: Callable[[float], float]
+    discount: Callable[[int], float]
+    convention: Convention
+    metric: Metric
+
+    def get(self, parameter: str) -> float:
+        """The value of a parameter that is a number."""
+        return float(self.metric.get(parameter))
+
+
+def asked_of(metric: Metric, convention: Convention) -> Asked:
+    """A metric's parameters, with the convention's choices where it has none."""
+    k = convention.default_k if metric.k is None and isinstance(convention.default_k, int) else metric.k
+    is_relevant = relevance(metric, convention)
+    return Asked(k, is_relevant, gain_of(metric, convention), discount_of(convention), convention, metric)
+
+
+def relevance(metric: Metric, convention: Convention) -> Callable[[float], bool]:
+    """Whether a label is relevant: by a threshold of the metric's own, or what the convention says."""
+    if "rel" not in dict(metric.parameters) and convention.relevant != "at least 1":
+        border = {"above 0": 0, "above 0.5": 0.5}[convention.relevant]
+        return lambda label: label > border
+    return lambda label: label >= (metric.get("rel") or 1)
+
+
+def gain_of(metric: Metric, convention: Convention) -> Callable[[float], float]:
+    """What a label gains."""
+    chosen = metric.get("gain") or convention.gain
+    is_relevant = relevance(metric, convention)
+
+    def gain(label: float) -> float:
+        if label < (metric.get("rel") or -math.inf):
+            return 0.0
+        if chosen == "binary":
+            return float(is_relevant(label))
+        if convention.label_fractions == "cut off":
+            label = float(math.trunc(label))
+        if isinstance(chosen, tuple):
+            return chosen[int(label)]
+        return label if chosen == "linear" else 2.0**label - 1 if abs(label) >= 1 else math.expm1(label * math.log(2))
+
+    return gain
+
+
+def discount_of(convention: Convention) -> Callable[[int], float]:
+    """What a gain counts at a rank."""
+    table = convention.discount
+    if isinstance(table, tuple):
+        return lambda rank: table[rank - 1] if rank <= len(table) else 0.0
+    if table == "1/r":
+        return lambda rank: 1 / rank
+    if table == "log2(max(r, 2))":
+        return lambda rank: 1 / math.log2(max(rank, 2))
+    return lambda rank: 1 / math.log2(rank + 1)
