@@ -7,11 +7,17 @@ from fastndcg.errors import InvalidInputError
 from fastndcg.metric import Metric
 
 HIGHEST_K_OF_BEST = 1 << 24  # ranks whose discounts are added up before any document is seen
+FRACTIONS = ("P", "R", "Rprec")
 
 
 def check_combinations(metrics: tuple[Metric, ...], convention: Convention) -> None:
     """Refuse metrics that have no definition under the convention."""
     for metric in metrics:
+        if metric.aggregate is not None and metric.aggregate.name == "micro" and metric.name not in FRACTIONS:
+            raise InvalidInputError(
+                f"{metric} must be of {', '.join(FRACTIONS)}, whose numerators and denominators add up, not of "
+                f"{metric.name}: take {metric.bare}"
+            )
         if convention.ties != "average" and convention.ties not in metric.record.ties:
             raise InvalidInputError(
                 f"{metric} must have a tie policy that it is defined for ({', '.join(metric.record.ties)}), not "
@@ -65,21 +71,31 @@ def n_ideal_ranks(metrics: tuple[Metric, ...], convention: Convention) -> int:
 
 
 def denominators_of(metrics: tuple[Metric, ...], convention: Convention) -> dict[int, Metric]:
-    """By the place of a precision, the metric whose values are what it divides by, where its mean needs them."""
-    if convention.precision_mean == "macro":
-        return {}
+    """By the place of a fraction, the metric whose values are what it divides by, where its mean needs them."""
     cut = enumerate(with_default_cutoff(metrics, convention))
-    found = {place: _denominator(metric, convention) for place, metric in cut if metric.name == "P"}
+    found = {place: _denominator(metric, convention) for place, metric in cut if is_micro(metric, convention)}
     return {place: metric for place, metric in found.items() if metric is not None}
 
 
-def _denominator(precision: Metric, convention: Convention) -> Metric | None:
+def is_micro(metric: Metric, convention: Convention) -> bool:
+    """Whether a metric's values count as often as what they divide by."""
+    if metric.aggregate is not None:
+        return metric.aggregate.name == "micro"
+    return metric.name == "P" and convention.precision_mean == "micro"
+
+
+def _denominator(fraction: Metric, convention: Convention) -> Metric | None:
     """None if all queries have the same."""
+    rel = fraction.get("rel")
+    if fraction.name == "Rprec":
+        return Metric("num_rel", fraction.k, rel=rel)
+    if fraction.name == "R":
+        return Metric("num_rel", None if convention.recall_denominator == "n_relevant" else fraction.k, rel=rel)
     if convention.precision_denominator == "min(k, n_relevant)":
-        return Metric("num_rel", precision.k, rel=precision.get("rel"))
-    if convention.precision_denominator == "k" and precision.k is not None:
+        return Metric("num_rel", fraction.k, rel=rel)
+    if convention.precision_denominator == "k" and fraction.k is not None:
         return None
-    return Metric("num_ret", precision.k)
+    return Metric("num_ret", fraction.k)
 
 
 def _refuse(metric: Metric, choice: str, remedy: str, needed: str = "a cutoff") -> None:

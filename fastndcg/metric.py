@@ -7,13 +7,26 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from fastndcg.catalog import CATALOG, RECORDS, Parameter, Record
+from fastndcg.catalog import AGGREGATES, CATALOG, RECORDS, Parameter, Record
+from fastndcg.catalog.aggregates import AggregateRecord
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, nearest
-from fastndcg.texts import Value, as_float, as_gains, format_call, parse_call, parse_value, split_list
+from fastndcg.texts import (
+    Value,
+    as_float,
+    as_gains,
+    format_call,
+    format_value,
+    parse_arguments,
+    parse_call,
+    parse_value,
+    split_list,
+)
 
 _NAMES = {text.lower(): r.name for r in RECORDS for text in (r.name, *r.aliases, r.trec_name) if text}
+_AGGREGATED = re.compile(r"\s*+(\w++)\s*+\((.*)\)\s*+")
+_TREC_GEOMETRIC = "gm_"
 _TREC_CUTS = {record.trec_cut.lower(): record.name for record in RECORDS if record.trec_cut}
 
 # kinds of parameters that are numbers: the rule, and whether a number keeps to it
@@ -25,6 +38,19 @@ NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
     "share": ("from 0 to 1", lambda number: 0 <= number <= 1),
     "count": ("a whole number of 1 or more", lambda number: 1 <= number < 2**53 and number.is_integer()),
 }
+
+
+class Aggregate(NamedTuple):
+    """What becomes of a metric's values of all queries, in place of their mean: its name and all its parameters."""
+
+    name: str
+    parameters: tuple[tuple[str, Value], ...]
+
+    def text(self, metric: str) -> str:
+        """How it is written around the text of a metric."""
+        usual = {p.name: p.default for p in AGGREGATES[self.name].parameters}
+        inside = [f"{key}={format_value(value)}" for key, value in self.parameters if value != usual[key]]
+        return f"{self.name}({', '.join([metric, *inside])})"
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -59,6 +85,7 @@ class Metric:
     name: str
     parameters: tuple[tuple[str, Value], ...]
     k: int | None
+    aggregate: Aggregate | None
     _values: dict[str, Any] = field(compare=False)  # every parameter's, the defaults among them
 
     def __init__(self, name: str, k: int | None = None, **parameters: Any) -> None:
@@ -68,13 +95,20 @@ class Metric:
         object.__setattr__(self, "name", record.name)
         object.__setattr__(self, "parameters", kept)
         object.__setattr__(self, "k", None if k is None else _cutoff_of(record, k))
+        object.__setattr__(self, "aggregate", None)
         object.__setattr__(self, "_values", {p.name: p.default for p in record.parameters} | given)
 
     @classmethod
     def parse(cls, text: str) -> Metric:
-        """Read a metric's text: ``nDCG@10``, ``P(rel=2)@5``, an alias, or a name of trec_eval's."""
+        """Read a metric's text: ``nDCG@10``, ``P(rel=2)@5``, ``gm(AP)``, an alias, or a name of trec_eval's."""
         if not isinstance(text, str):
             raise InvalidTypeError(f"a metric's text must be a text, not {type(text).__name__}: {text!r}")
+        aggregated = _AGGREGATED.fullmatch(text)
+        if aggregated and aggregated[1].lower() in AGGREGATES:
+            inner, *choices = split_list(aggregated[2]) or [""]
+            return cls.parse(inner).aggregated(aggregated[1].lower(), **parse_arguments(choices, text))
+        if text.lower().startswith(_TREC_GEOMETRIC) and text[len(_TREC_GEOMETRIC) :].lower() in _NAMES:
+            return cls.parse(text[len(_TREC_GEOMETRIC) :]).aggregated("gm")
         name, parameters, cutoff = parse_call(text)
         trec = re.fullmatch(r"(.+)_(\d+)", name)
         if cutoff is None and trec and trec[1].lower() in _TREC_CUTS:
@@ -94,22 +128,61 @@ class Metric:
     @property
     def trec_name(self) -> str:
         """What trec_eval prints for this metric, or our text where it has no name for it."""
+        if self.aggregate is not None:
+            is_usual = self == self.bare.aggregated("gm") and self.k is None and self.record.trec_name
+            return _TREC_GEOMETRIC + self.record.trec_name if is_usual else str(self)
         if self.k is None and self.record.trec_name:
             return self.record.trec_name
         if self.k is not None and self.record.trec_cut:
             return f"{self.record.trec_cut}_{self.k}"
         return str(self)
 
+    def aggregated(self, name: str, **parameters: Any) -> Metric:
+        """
+        Make the same metric with another aggregate than the mean over queries.
+
+        Parameters
+        ----------
+        name : {'gm', 'median', 'quantile', 'worst', 'micro'}
+            Geometric mean, median, quantile, mean of the worst, micro mean.
+        **parameters
+            ``floor`` of gm, ``q`` of quantile, ``share`` of worst.
+
+        Examples
+        --------
+        >>> (fn.nDCG @ 10).aggregated("worst", share=0.2), fn.Metric.parse("gm_map")
+        (worst(nDCG@10, share=0.2), gm(AP))
+        """
+        if name not in AGGREGATES:
+            raise UnknownMetricError(f"no aggregate is called {name!r}; there are {', '.join(AGGREGATES)}")
+        if self.aggregate is not None:
+            raise InvalidInputError(f"{self} must be aggregated once: take {name}({self.bare})")
+        record = AGGREGATES[name]
+        given = {key: _checked(record, key, value) for key, value in parameters.items()}
+        values = {p.name: p.default for p in record.parameters if p.default is not None} | given
+        return self._with(Aggregate(name, tuple(values.items())))
+
+    @property
+    def bare(self) -> Metric:
+        """The same metric, aggregated by the mean."""
+        return self if self.aggregate is None else self._with(None)
+
+    def _with(self, aggregate: Aggregate | None, **changed: Any) -> Metric:
+        made = Metric(self.name, **({"k": self.k} | dict(self.parameters) | changed))
+        object.__setattr__(made, "aggregate", aggregate)
+        return made
+
     def __call__(self, **parameters: Any) -> Metric:
         """Make the same metric with other parameters: ``nDCG(gain="exp2")``."""
-        return Metric(self.name, self.k, **(dict(self.parameters) | parameters))
+        return self._with(self.aggregate, **parameters)
 
     def __matmul__(self, k: int) -> Metric:
         """Make the same metric with a cutoff: ``nDCG @ 10``."""
-        return Metric(self.name, k, **dict(self.parameters))
+        return self._with(self.aggregate, k=k)
 
     def __str__(self) -> str:
-        return format_call(self.name, dict(self.parameters), self.k)
+        text = format_call(self.name, dict(self.parameters), self.k)
+        return text if self.aggregate is None else self.aggregate.text(text)
 
     def __repr__(self) -> str:
         return str(self)
@@ -194,7 +267,7 @@ def _cutoff_of(record: Record, k: Any) -> int:
     return checked_cutoff(k, record.name)
 
 
-def _checked(record: Record, key: str, value: Any) -> Value:
+def _checked(record: Record | AggregateRecord, key: str, value: Any) -> Value:
     known: dict[str, Parameter] = {parameter.name: parameter for parameter in record.parameters}
     if key not in known:
         hint = nearest(key, known) or (f" It has {', '.join(known)}." if known else " It has none.")
@@ -213,7 +286,7 @@ def _checked(record: Record, key: str, value: Any) -> Value:
     return int(number) if number.is_integer() else number
 
 
-def _checked_word(record: Record, key: str, words: list[str], value: Any) -> str:
+def _checked_word(record: Record | AggregateRecord, key: str, words: list[str], value: Any) -> str:
     if value not in words:
         raise InvalidInputError(f"`{key}` of {record.name} must be one of {', '.join(words)}, not {value!r}")
     return str(value)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fastndcg.aggregates import aggregate
 from fastndcg.conventions import Convention
 from fastndcg.display import aligned, html_table
 from fastndcg.errors import InvalidInputError, InvalidTypeError, nearest, optional_import
 from fastndcg.metric import Metric
 from fastndcg.of_queries import checked_weights
 from fastndcg.rankings import Array
-from fastndcg.sums import mean
 
 if TYPE_CHECKING:
     from fastndcg.statistics.intervals import Interval
@@ -114,6 +114,8 @@ class Results:
         """
         Each metric's mean over the queries for which it is defined; NaN where there are none.
 
+        Metrics such as ``gm(AP)`` or ``quantile(nDCG@10, q=0.9)`` have their own aggregate in its place.
+
         Parameters
         ----------
         weights : (n_queries,) array or {query id: weight}, optional
@@ -129,14 +131,14 @@ class Results:
 
     def means(self, weights: Any = None) -> list[float]:
         """Each metric's mean, in the order of the metrics; `weights` as in `mean`."""
-        if weights is None and self.value_weights is None:
-            return [mean(self.values[:, column]) for column in range(len(self.metrics))]
-        counted = np.ones(self.values.shape) if self.value_weights is None else self.value_weights
+        counted = self.value_weights
         if weights is not None:
-            counted = counted * checked_weights(weights, self.query_ids)[:, None]
-        counted = np.where(np.isnan(self.values), 0.0, counted)
-        sums = np.sum(np.where(counted > 0, self.values, 0.0) * counted, axis=0)
-        return [float(s / n) if n else float("nan") for s, n in zip(sums, counted.sum(axis=0), strict=True)]
+            of_queries = checked_weights(weights, self.query_ids)[:, None]
+            counted = np.broadcast_to(of_queries, self.values.shape) if counted is None else counted * of_queries
+        return [
+            aggregate(metric, self.values[:, column], None if counted is None else counted[:, column])
+            for column, metric in enumerate(self.metrics)
+        ]
 
     def n_undefined(self) -> Array:
         """For each metric, how many queries have no value."""
@@ -280,7 +282,8 @@ class Results:
             (str(metric), f"{mean:.4f}", str(len(self)), str(undefined))
             for metric, mean, undefined in zip(self.metrics, self.means(), self.n_undefined(), strict=True)
         ]
-        return [("metric", "mean", "queries", "undefined"), *body]
+        are_means = all(metric.aggregate is None for metric in self.metrics)
+        return [("metric", "mean" if are_means else "overall", "queries", "undefined"), *body]
 
     def _footer(self) -> list[str]:
         policy = f"ties {self.convention.ties}, in {self.n_tied} of {len(self)} queries between different labels"

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from fastndcg.combinations import denominators_of
+from fastndcg.combinations import is_micro
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.evaluate import Evaluator
@@ -52,11 +52,14 @@ class StreamingEvaluator:
     ) -> None:
         self.metrics = parse_metrics(metrics)
         self.convention = parse_convention(convention)
-        if denominators_of(self.metrics, self.convention):
-            raise InvalidInputError(
-                f"convention {self.convention.name} averages P over documents, which streaming does not: evaluate all "
-                "at once, or take convention.replace(precision_mean='macro')"
-            )
+        for metric in self.metrics:
+            if is_micro(metric, self.convention):
+                raise InvalidInputError(
+                    f"{metric} is averaged over documents under convention {self.convention.name}, which streaming "
+                    f"does not do: evaluate all at once, or take {metric.bare} and precision_mean='macro'"
+                )
+            if metric.aggregate is not None and not per_query:
+                raise InvalidInputError(f"{metric} needs the values of single queries: take per_query=True")
         if threads is not None:
             checked_threads(threads)
         self._threads = threads

@@ -29,15 +29,20 @@ def parse_call(text: str) -> tuple[str, dict[str, Value], str | None]:
     match = _CALL.fullmatch(text)
     if match is None:
         raise InvalidInputError(f"{text!r} does not read as Name, Name@k or Name(parameter=value)@k")
-    arguments = {}
-    for argument in split_list(match["arguments"] or ""):
+    return match["name"], parse_arguments(split_list(match["arguments"] or ""), text), match["k"]
+
+
+def parse_arguments(arguments: Iterable[str], text: str) -> dict[str, Value]:
+    """Each ``key=value`` of a `text`, as a dict."""
+    found: dict[str, Value] = {}
+    for argument in arguments:
         key, equals, value = argument.partition("=")
         if not equals:
             raise InvalidInputError(f"{text!r}: {argument!r} does not read as parameter=value")
-        if key.strip() in arguments:
+        if key.strip() in found:
             raise InvalidInputError(f"{text!r}: parameter {key.strip()!r} is given twice")
-        arguments[key.strip()] = parse_value(value.strip())
-    return match["name"], arguments, match["k"]
+        found[key.strip()] = parse_value(value.strip())
+    return found
 
 
 def format_call(name: str, arguments: dict[str, Value], k: int | None = None) -> str:

@@ -24,7 +24,7 @@ ROOMS = (
     "errors", "texts", "display", "cpus", "threads",
     "kernels", "catalog", "conventions",
     "metric", "rankings", "combinations",
-    "inputs", "of_queries", "sums", "results", "discounts",
+    "inputs", "of_queries", "sums", "aggregates", "results", "discounts",
     "checks", "chunk", "arguments", "engine", "parts", "reference", "evaluate",
     "streaming", "functions", "explain", "compat",
     "statistics", "reports",

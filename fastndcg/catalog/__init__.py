@@ -1,6 +1,7 @@
 """Every metric as one record: what it is called, computes, needs, and where it comes from. Pure data."""
 
 from fastndcg.catalog import cascade, counts, gain, precision
+from fastndcg.catalog.aggregates import AGGREGATES as AGGREGATES
 from fastndcg.catalog.record import Parameter as Parameter
 from fastndcg.catalog.record import Record as Record
 

@@ -60,7 +60,7 @@ def case_of(
     q = _number_of(rankings, query)
     one = _only(rankings, q)
     is_judged = unjudged is None or not unjudged[q]
-    (metric,) = with_default_cutoff((metric,), applied)
+    (metric,) = with_default_cutoff((metric.bare,), applied)
     return Case(metric, convention, applied, one, query_of(one, 0, applied), is_judged)
 
 

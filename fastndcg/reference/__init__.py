@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.combinations import check_combinations, kernel_of, refuse_ties
+from fastndcg.combinations import check_combinations, is_micro, kernel_of, refuse_ties
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, UndefinedMetricError
 from fastndcg.inputs.prepare import Options, all_at_once, prepare_truth
@@ -28,7 +28,7 @@ from fastndcg.rankings import EXACT_LIMIT, Array, Rankings
 from fastndcg.reference.asked import Asked, asked_of
 from fastndcg.reference.counts import n_relevant
 from fastndcg.reference.orders import is_ranked, is_tied, label_of, orders_of, query_of
-from fastndcg.reference.precision import precision_denominator
+from fastndcg.reference.precision import precision_denominator, recall_denominator
 from fastndcg.results import Results
 from fastndcg.texts import Value
 
@@ -107,10 +107,13 @@ def is_left_out(metric: Metric, convention: Convention) -> bool:
 
 
 def weight_in_mean(metric: Metric, labels: list[float], judged: list[float], convention: Convention) -> float:
-    """What a query counts in the mean of a metric: 1, or the denominator of a precision."""
-    if metric.name != "P" or convention.precision_mean == "macro":
+    """What a query counts in the mean of a metric: 1, or the denominator of a fraction."""
+    if not is_micro(metric, convention):
         return 1
-    return precision_denominator(labels, judged, asked_of(metric, convention))
+    asked = asked_of(metric, convention)
+    if metric.name == "P":
+        return precision_denominator(labels, judged, asked)
+    return recall_denominator(labels, judged, asked) if metric.name == "R" else n_relevant(labels, judged, asked)
 
 
 def check(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention) -> None:

@@ -25,10 +25,14 @@ def precision_denominator(labels: list[float], judged: list[float], asked: Asked
 
 def recall(labels: list[float], judged: list[float], asked: Asked) -> float:
     """Relevant documents among the first k, over the number of relevant documents, or over k if that is less."""
-    n = n_relevant(labels, judged, asked._replace(k=None))
-    if asked.convention.recall_denominator == "min(k, n_relevant)":
-        n = n_relevant(labels, judged, asked)
+    n = recall_denominator(labels, judged, asked)
     return n_relevant_retrieved(labels, judged, asked) / n if n else math.nan
+
+
+def recall_denominator(labels: list[float], judged: list[float], asked: Asked) -> float:
+    """What R divides by."""
+    is_all = asked.convention.recall_denominator == "n_relevant"
+    return n_relevant(labels, judged, asked._replace(k=None) if is_all else asked)
 
 
 def f_score(labels: list[float], judged: list[float], asked: Asked) -> float:

@@ -57,8 +57,13 @@ def _refuse_repeated(name: str, ids: Array) -> None:
         )
 
 
-def refuse_micro(results: Results, metrics: Iterable[Metric]) -> None:
-    """Refuse metrics whose mean is no mean of the queries' values."""
+def refuse_other_than_means(results: Results, metrics: Iterable[Metric]) -> None:
+    """Refuse metrics whose number for all queries is no mean of the queries' values."""
+    for metric in metrics:
+        if metric.aggregate is not None:
+            raise InvalidInputError(
+                f"{metric} is no mean, and intervals and tests here are of means over queries: take {metric.bare}"
+            )
     for metric in metrics if results.value_weights is not None else ():
         if (results.value_weights[:, results.metrics.index(metric)] != 1).any():  # type: ignore[index]
             raise InvalidInputError(
@@ -68,7 +73,7 @@ def refuse_micro(results: Results, metrics: Iterable[Metric]) -> None:
 
 
 def _values(results: Results, metrics: tuple[Metric, ...]) -> Array:
-    refuse_micro(results, metrics)
+    refuse_other_than_means(results, metrics)
     if results.metrics == metrics:
         return results.values
     return np.stack([results[metric] for metric in metrics], axis=1)

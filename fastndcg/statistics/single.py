@@ -12,7 +12,7 @@ from fastndcg.metric import Metric, parse_metrics
 from fastndcg.of_queries import one_a_query
 from fastndcg.rankings import Array
 from fastndcg.results import Results
-from fastndcg.statistics.alignment import refuse_micro
+from fastndcg.statistics.alignment import refuse_other_than_means
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.design import make_design, part_of
 from fastndcg.statistics.intervals import Interval
@@ -37,14 +37,14 @@ class Segment(NamedTuple):
 def interval_of(results: Results, metric: str | Metric, settings: Settings, **design: Any) -> Interval:
     """The mean of one metric with its interval; see `Results.confidence_interval`."""
     column = results[metric][:, None]
-    refuse_micro(results, parse_metrics(metric))
+    refuse_other_than_means(results, parse_metrics(metric))
     made = make_design(results.query_ids, **design)
     return Analysis([column], [Quantity(0, 0)], made, settings).intervals[0]
 
 
 def by_segment(results: Results, segments: Any, settings: Settings, **design: Any) -> Table[Segment]:
     """Every segment's means with their intervals; see `Results.by`."""
-    refuse_micro(results, results.metrics)
+    refuse_other_than_means(results, results.metrics)
     made = make_design(results.query_ids, **design)
     quantities = [Quantity(0, metric) for metric in range(len(results.metrics))]
     rows = []
