@@ -14,11 +14,11 @@ from types import ModuleType
 from typing import Any
 
 _PUBLIC = {
-    "catalog": ["CATALOG"],
+    "catalog": ["CATALOG", "Parameter"],
     "conventions": ["Convention", "conventions"],
     "errors": [
-        "FastndcgError", "InvalidInputError", "InvalidTypeError", "MissingPackageError", "UndefinedMetricError",
-        "UnknownConventionError", "UnknownMetricError",
+        "FastndcgError", "InvalidInputError", "InvalidTypeError", "MissingPackageError", "RegisteredMetricError",
+        "UndefinedMetricError", "UnknownConventionError", "UnknownMetricError",
     ],
     "evaluate": ["Evaluator", "evaluate"],
     "explain": ["explain"],
@@ -36,6 +36,7 @@ _PUBLIC = {
     ],
     "rankings": ["Rankings"],
     "reference": ["reference"],
+    "registry": ["register"],
     "results": ["Results"],
     "statistics.compare": ["compare"],
     "statistics.comparison": ["Comparison"],

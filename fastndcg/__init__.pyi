@@ -1,12 +1,14 @@
 """The public names, for type checkers: `__init__.py` resolves them when they are used."""
 
 from fastndcg.catalog import CATALOG as CATALOG
+from fastndcg.catalog import Parameter as Parameter
 from fastndcg.conventions import Convention as Convention
 from fastndcg.conventions import conventions as conventions
 from fastndcg.errors import FastndcgError as FastndcgError
 from fastndcg.errors import InvalidInputError as InvalidInputError
 from fastndcg.errors import InvalidTypeError as InvalidTypeError
 from fastndcg.errors import MissingPackageError as MissingPackageError
+from fastndcg.errors import RegisteredMetricError as RegisteredMetricError
 from fastndcg.errors import UndefinedMetricError as UndefinedMetricError
 from fastndcg.errors import UnknownConventionError as UnknownConventionError
 from fastndcg.errors import UnknownMetricError as UnknownMetricError
@@ -31,6 +33,7 @@ from fastndcg.inputs.tables import Qrels as Qrels
 from fastndcg.inputs.tables import Run as Run
 from fastndcg.metric import Metric as Metric
 from fastndcg.rankings import Rankings as Rankings
+from fastndcg.registry import register as register
 from fastndcg.results import Results as Results
 from fastndcg.statistics.compare import compare as compare
 from fastndcg.statistics.comparison import Comparison as Comparison

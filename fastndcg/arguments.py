@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastndcg import of_user
+from fastndcg.catalog import REGISTERED
 from fastndcg.checks import check_sums, gain_of, gains_asked, rel_of
-from fastndcg.chunk import F8, UNLIMITED, Chunk, Truth
+from fastndcg.chunk import F8, Chunk, Truth
 from fastndcg.combinations import check_combinations, kernel_of, n_ideal_ranks, refuse_ties, with_default_cutoff
 from fastndcg.conventions import Convention
 from fastndcg.kernels import candidates, gain, precision
-from fastndcg.metric import Metric
+from fastndcg.metric import UNLIMITED, Metric
 from fastndcg.rankings import Array
 from fastndcg.texts import Value
 
@@ -49,9 +51,15 @@ class Plan(NamedTuple):
     untied: Metric | None  # one that has no value where tied scores are averaged
 
 
-@functools.lru_cache(maxsize=256)
 def plan_of(metrics: tuple[Metric, ...], convention: Convention) -> Plan:
-    """Work out what a chunk has to do."""
+    """What a chunk has to do."""
+    return _plan_of(metrics, convention, len(REGISTERED))
+
+
+@functools.lru_cache(maxsize=256)
+def _plan_of(metrics: tuple[Metric, ...], convention: Convention, n_registered: int) -> Plan:
+    """Work it out, anew when a metric was registered."""
+    del n_registered
     check_combinations(metrics, convention)
     metrics = with_default_cutoff(metrics, convention)
     steps = tuple(step_of(metric, convention) for metric in metrics)
@@ -65,8 +73,10 @@ def step_of(metric: Metric, convention: Convention) -> Step:
     file, _, name = kernel_of(metric, convention).partition(".")
     kernel = getattr(import_module(f"fastndcg.kernels.{file}"), name)
     *names, _ = inspect.signature(getattr(kernel, "py_func", kernel)).parameters
+    names = names if metric.record.function is None else names[1:]
     gain_asked, least = gain_of(metric, convention), rel_of(metric, convention)
-    counts_all = metric.get("rel") is None and gain_asked != "binary"
+    adds_gains = any(parameter.name == "gain" for parameter in metric.record.parameters)
+    counts_all = adds_gains and metric.get("rel") is None and gain_asked != "binary"
     return Step(
         kernel,
         tuple(source_of(name, metric) for name in names),
@@ -100,7 +110,11 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
         refuse_ties(plan.untied)
     first, stop = chunk.truth.first, chunk.truth.stop
     for row, step in zip(chunk.job.values, plan.steps, strict=True):
-        step.kernel(*[argument(chunk, step) for argument in step.arguments], row[first:stop])
+        arguments = [argument(chunk, step) for argument in step.arguments]
+        if step.metric.record.function is None:
+            step.kernel(*arguments, row[first:stop])
+        else:
+            of_user.fill(chunk, step.metric, arguments, row[first:stop])
         if step.least is not None:
             row[first:stop][n_relevant(chunk, step._replace(rel=step.least)) == 0] = np.nan
 
@@ -292,6 +306,7 @@ ARGUMENTS: dict[str, Source] = {
     "reached": reached,
     "best": best,
     "highest_ndcg": lambda chunk, _: np.inf if chunk.job.convention.negative_labels == "keep" else 1.0,
+    "ideal_labels": lambda chunk, _: chunk.truth.ideal(chunk.job).labels,
     "sizes": lambda chunk, _: chunk.truth.sizes,
     "n_relevant": n_relevant,
     "n_found": n_found,
@@ -303,4 +318,6 @@ ARGUMENTS: dict[str, Source] = {
     "recall_denominators": recall_denominators,
     "rel": lambda _, step: step.rel,
     "k": lambda _, step: step.k,
+    "parameters": lambda _, step: tuple(float(step.metric.get(p.name)) for p in step.metric.record.parameters),
+    "out_at": lambda _chunk, _step: np.zeros(1, "i8"),
 }

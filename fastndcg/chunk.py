@@ -17,7 +17,6 @@ from fastndcg.kernels.vectors import WIDE
 from fastndcg.rankings import Array, Rankings, read_only
 from fastndcg.texts import Value
 
-UNLIMITED = 2**31 - 1  # stands for "no cutoff": no query has more documents
 I4, I8, U8, F8 = (np.dtype(code) for code in ("i4", "i8", "u8", "f8"))
 
 Take = Callable[[Hashable, int, "np.dtype[Any]"], Array]

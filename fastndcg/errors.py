@@ -32,6 +32,10 @@ class UndefinedMetricError(FastndcgError, ValueError):
     """A metric has no value for a query, and the convention says to raise."""
 
 
+class RegisteredMetricError(FastndcgError, RuntimeError):
+    """The function of a metric that a user registered failed: the message names the metric and the query."""
+
+
 class MissingPackageError(FastndcgError, ImportError):
     """An optional package is needed and not installed."""
 

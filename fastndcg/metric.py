@@ -24,10 +24,11 @@ from fastndcg.texts import (
     split_list,
 )
 
-_NAMES = {text.lower(): r.name for r in RECORDS for text in (r.name, *r.aliases, r.trec_name) if text}
+UNLIMITED = 2**31 - 1  # stands for "no cutoff" in kernels: no query has more documents
+NAMES = {text.lower(): r.name for r in RECORDS for text in (r.name, *r.aliases, r.trec_name) if text}
 _AGGREGATED = re.compile(r"\s*+(\w++)\s*+\((.*)\)\s*+")
 _TREC_GEOMETRIC = "gm_"
-_TREC_CUTS = {record.trec_cut.lower(): record.name for record in RECORDS if record.trec_cut}
+TREC_CUTS = {record.trec_cut.lower(): record.name for record in RECORDS if record.trec_cut}
 
 # kinds of parameters that are numbers: the rule, and whether a number keeps to it
 NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
@@ -107,12 +108,12 @@ class Metric:
         if aggregated and aggregated[1].lower() in AGGREGATES:
             inner, *choices = split_list(aggregated[2]) or [""]
             return cls.parse(inner).aggregated(aggregated[1].lower(), **parse_arguments(choices, text))
-        if text.lower().startswith(_TREC_GEOMETRIC) and text[len(_TREC_GEOMETRIC) :].lower() in _NAMES:
+        if text.lower().startswith(_TREC_GEOMETRIC) and text[len(_TREC_GEOMETRIC) :].lower() in NAMES:
             return cls.parse(text[len(_TREC_GEOMETRIC) :]).aggregated("gm")
         name, parameters, cutoff = parse_call(text)
         trec = re.fullmatch(r"(.+)_(\d+)", name)
-        if cutoff is None and trec and trec[1].lower() in _TREC_CUTS:
-            name, cutoff = _TREC_CUTS[trec[1].lower()], trec[2]
+        if cutoff is None and trec and trec[1].lower() in TREC_CUTS:
+            name, cutoff = TREC_CUTS[trec[1].lower()], trec[2]
         k = None if cutoff is None else parse_value(cutoff)
         return cls(name, k, **parameters)  # type: ignore[arg-type]
 
@@ -254,9 +255,9 @@ def checked_gain(gain: Any, owner: str) -> Value:
 def _record_of(name: str) -> Record:
     if not isinstance(name, str):
         raise InvalidTypeError(f"a metric's name must be a text, not {type(name).__name__}: {name!r}")
-    known = _NAMES.get(name.lower())
+    known = NAMES.get(name.lower())
     if known is None:
-        hint = nearest(name, [*CATALOG, *_NAMES, *_TREC_CUTS])
+        hint = nearest(name, [*CATALOG, *NAMES, *TREC_CUTS])
         raise UnknownMetricError(f"no metric is called {name!r}.{hint} `fastndcg metrics` lists all")
     return CATALOG[known]
 

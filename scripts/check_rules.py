@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 ROOMS = (
     "errors", "texts", "display", "cpus", "threads",
     "kernels", "catalog", "conventions",
-    "metric", "rankings", "combinations",
+    "metric", "registry", "rankings", "combinations",
     "inputs", "of_queries", "sums", "aggregates", "results", "discounts",
-    "checks", "chunk", "arguments", "engine", "parts", "reference", "evaluate",
+    "checks", "chunk", "of_user", "arguments", "engine", "parts", "reference", "evaluate",
     "streaming", "functions", "explain", "compat",
     "statistics", "reports",
     "warm", "cli", "__main__",
@@ -33,7 +33,7 @@ ROOMS = (
 # methods that hand their object over to a later room, such as result.plot(): users ask the object at hand, the work
 # belongs behind it, and at the top of the file the import would be a circle
 HANDED_OVER = {"results": {"statistics", "reports"}, "statistics": {"reports"}}
-NOT_FOR_REFERENCE = {"kernels", "discounts", "checks", "chunk", "arguments", "engine", "parts"}
+NOT_FOR_REFERENCE = {"kernels", "discounts", "checks", "chunk", "of_user", "arguments", "engine", "parts"}
 NO_KERNELS = {"__init__.py", "jit.py", "vectors.py", "words.py"}  # the decorator, and instructions that kernels use
 MOST_FILE_LINES = 350
 MOST_FUNCTION_LINES = 40
@@ -152,6 +152,7 @@ def kernels_look_alike(root: Path) -> Iterator[str]:
             if [ast.unparse(decorator) for decorator in function.decorator_list] not in (
                 ["kernel"],
                 ["exact_kernel"],
+                ["uncached_kernel"],
                 ["part"],
                 ["unit"],
             ):

@@ -1,5 +1,5 @@
 """
-Bring the READMEs up to date: the demo's output, the page about conventions and the benchmarks' figures.
+Bring the READMEs up to date: the demo's output, the pages about metrics and conventions and the benchmarks' figures.
 
 Usage: python scripts/readme.py [--check]
 
@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 import render
 
 from fastndcg.cli import main as command
-from fastndcg.cli.page import lines as page_lines
+from fastndcg.cli import metrics_page, page
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -47,8 +47,8 @@ def main() -> int:
 def updated(readme: str) -> str:
     """The README with what the demo prints now, and the figures where there are some."""
     readme = fill(readme, "demo", f"```text\n{demo_output()}```")
-    page = "".join(page_lines())
-    readme = fill(readme, "conventions", f"<details><summary>{page_title(page)}</summary>\n\n{page}\n</details>")
+    readme = fill(readme, "metrics", folded("".join(metrics_page.lines())))
+    readme = fill(readme, "conventions", folded("".join(page.lines())))
     if not PEERS.exists():
         return readme
     found = json.loads(PEERS.read_text(encoding="utf-8"))
@@ -73,9 +73,10 @@ def fill(readme: str, name: str, text: str) -> str:
     return pattern.sub(lambda match: f"{match[1]}{text}\n{match[2]}", readme)
 
 
-def page_title(page: str) -> str:
-    """What the page about conventions is called."""
-    return page.partition("\n")[0].strip("# ")
+def folded(text: str) -> str:
+    """A page under its title, opened by a click."""
+    title = text.partition("\n")[0].strip("# ")
+    return f"<details><summary>{title}</summary>\n\n{text}\n</details>"
 
 
 def demo_output() -> str:

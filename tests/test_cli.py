@@ -320,9 +320,9 @@ class TestMetrics:
         """Every record has words for every fact."""
         code, out, _ = run("metrics", name)
         assert code == 0
-        heads = [line[2:12].strip() for line in out.splitlines()[1:]]
-        facts = ["formula", "parameters", "range", "undefined", "source", "aliases", "trec_eval"]
-        assert [head for head in heads if head] == facts
+        heads = [line[2:14].strip() for line in out.splitlines()[1:]]
+        facts = ["formula", "parameters", "range", "undefined", "ties", "source", "aliases", "trec_eval"]
+        assert [head for head in heads if head] == facts + [peer for peer, _ in fn.CATALOG[name].peers]
 
     def test_json(self, run):
         """JSON holds every record, or one."""

@@ -10,12 +10,12 @@ VERSIONS = {"v10.0": "trec_eval", "v9.0.8": "trec_eval_9"}
 # output: (qrels, run, lines that we cover in v10.0 and in v9.0.8); a=all measures, q=each query, c=all judged
 # queries, M=the first 100 documents, l=documents are relevant from 2 on
 OUTPUTS = {
-    "out.test": ("qrels.test", "results.test", 16, 16),
-    "out.test.a": ("qrels.test", "results.test", 50, 50),
-    "out.test.aq": ("qrels.test", "results.test", 197, 197),
-    "out.test.aqc": ("qrels.test", "results.trunc", 197, 148),
-    "out.test.aqcM": ("qrels.test", "results.trunc", 197, 148),
-    "out.test.aql": ("qrels.rel_level", "results.test", 197, 197),
+    "out.test": ("qrels.test", "results.test", 17, 17),
+    "out.test.a": ("qrels.test", "results.test", 51, 51),
+    "out.test.aq": ("qrels.test", "results.test", 198, 198),
+    "out.test.aqc": ("qrels.test", "results.trunc", 198, 149),
+    "out.test.aqcM": ("qrels.test", "results.trunc", 198, 149),
+    "out.test.aql": ("qrels.rel_level", "results.test", 198, 198),
     "out.test.meas_params": ("qrels.test", "results.test", 48, 48),
 }
 CUSTOM_GAINS = {"ndcg_1=3,2=9,4=4.5": fn.nDCG(gain=(0, 3, 9))}  # no label of this qrels file is above 2

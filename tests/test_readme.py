@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import fastndcg as fn
+from fastndcg.cli import metrics_page
+from fastndcg.cli import page as conventions_page
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -40,10 +42,13 @@ def test_output_of_the_demo():
     assert f"<!-- demo -->\n```text\n{script().demo_output()}```\n<!-- /demo -->" in README
 
 
-def test_page_about_conventions():
-    """The page "Why is my number different?" is what the records of the conventions say."""
-    page = "".join(script().page_lines())
-    assert f"<!-- conventions -->\n<details><summary>Why is my number different?</summary>\n\n{page}" in README
+@pytest.mark.parametrize(
+    ("name", "title"), [("metrics", "All metrics"), ("conventions", "Why is my number different?")]
+)
+def test_pages(name, title):
+    """The pages about all metrics and about conventions are what the records say."""
+    title, page = PAGES[name][0], "".join(PAGES[name][1].lines())
+    assert f"<!-- {name} -->\n<details><summary>{title}</summary>\n\n{page}" in README
 
 
 def test_figures():

@@ -7,3 +7,4 @@ from fastndcg.catalog.record import Record as Record
 
 RECORDS = (*gain.RECORDS, *precision.RECORDS, *cascade.RECORDS, *counts.RECORDS)
 CATALOG = {record.name: record for record in RECORDS}
+REGISTERED: list[Record] = []  # by users, all that ever were

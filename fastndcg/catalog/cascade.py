@@ -16,6 +16,13 @@ RECORDS = (
         aliases=("mrr", "recip_rank", "reciprocal_rank"),
         trec_name="recip_rank",
         looks_for_relevant=True,
+        peers=(
+            ("ranx", "mrr"),
+            ("ir_measures", "RR"),
+            ("RecTools", "MRR"),
+            ("RePlay", "MRR"),
+            ("TorchMetrics", "retrieval_reciprocal_rank"),
+        ),
     ),
     Record(
         name="Success",
@@ -29,5 +36,12 @@ RECORDS = (
         aliases=("success", "hit_rate", "hit"),
         trec_cut="success",
         looks_for_relevant=True,
+        peers=(
+            ("ranx", "hit_rate"),
+            ("ir_measures", "Success"),
+            ("RecTools", "HitRate"),
+            ("RePlay", "HitRate"),
+            ("TorchMetrics", "retrieval_hit_rate"),
+        ),
     ),
 )

@@ -13,6 +13,7 @@ RECORDS = (
         source=TREC_EVAL,
         trec_name="num_ret",
         is_count=True,
+        peers=(("ir_measures", "NumRet"),),
     ),
     Record(
         name="num_rel",
@@ -25,6 +26,7 @@ RECORDS = (
         parameters=(REL,),
         trec_name="num_rel",
         is_count=True,
+        peers=(("ir_measures", "NumRel"),),
     ),
     Record(
         name="num_rel_ret",
@@ -37,5 +39,9 @@ RECORDS = (
         parameters=(REL,),
         trec_name="num_rel_ret",
         is_count=True,
+        peers=(
+            ("ranx", "hits"),
+            ("ir_measures", "NumRet(rel=1)"),
+        ),
     ),
 )

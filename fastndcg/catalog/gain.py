@@ -16,6 +16,14 @@ RECORDS = (
         aliases=("ndcg",),
         trec_name="ndcg",
         trec_cut="ndcg_cut",
+        peers=(
+            ("ranx", "ndcg"),
+            ("ir_measures", "nDCG"),
+            ("scikit-learn", "ndcg_score"),
+            ("RecTools", "NDCG"),
+            ("RePlay", "NDCG"),
+            ("TorchMetrics", "retrieval_normalized_dcg"),
+        ),
     ),
     Record(
         name="DCG",
@@ -29,6 +37,10 @@ RECORDS = (
         parameters=(GAIN, GAIN_REL),
         aliases=("dcg",),
         trec_name="dcg",
+        peers=(
+            ("ranx", "dcg"),
+            ("scikit-learn", "dcg_score"),
+        ),
     ),
     Record(
         name="CG",

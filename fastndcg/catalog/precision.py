@@ -17,6 +17,13 @@ RECORDS = (
         trec_name="map",
         trec_cut="map_cut",
         variants=(("ap_denominator", "n_hits", "precision.average_precision_of_hits"),),
+        peers=(
+            ("ranx", "map"),
+            ("ir_measures", "AP"),
+            ("RecTools", "MAP"),
+            ("RePlay", "MAP"),
+            ("TorchMetrics", "retrieval_average_precision"),
+        ),
     ),
     Record(
         name="P",
@@ -30,6 +37,13 @@ RECORDS = (
         aliases=("precision", "set_P"),
         trec_name="set_P",
         trec_cut="P",
+        peers=(
+            ("ranx", "precision"),
+            ("ir_measures", "P"),
+            ("RecTools", "Precision"),
+            ("RePlay", "Precision"),
+            ("TorchMetrics", "retrieval_precision"),
+        ),
     ),
     Record(
         name="R",
@@ -43,6 +57,13 @@ RECORDS = (
         aliases=("recall", "set_recall"),
         trec_name="set_recall",
         trec_cut="recall",
+        peers=(
+            ("ranx", "recall"),
+            ("ir_measures", "R"),
+            ("RecTools", "Recall"),
+            ("RePlay", "Recall"),
+            ("TorchMetrics", "retrieval_recall"),
+        ),
     ),
     Record(
         name="F",
@@ -55,6 +76,11 @@ RECORDS = (
         parameters=(BETA, REL),
         aliases=("f1", "f_score", "f_measure", "set_F"),
         trec_name="set_F",
+        peers=(
+            ("ranx", "f1"),
+            ("ir_measures", "SetF"),
+            ("RecTools", "F1Beta"),
+        ),
     ),
     Record(
         name="Rprec",
@@ -67,5 +93,11 @@ RECORDS = (
         parameters=(REL,),
         aliases=("r_precision", "r-precision", "rprecision"),
         trec_name="Rprec",
+        peers=(
+            ("ranx", "r-precision"),
+            ("ir_measures", "Rprec"),
+            ("RecTools", "Precision(r_precision=True)"),
+            ("TorchMetrics", "retrieval_r_precision"),
+        ),
     ),
 )

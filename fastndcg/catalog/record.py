@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 JARVELIN_2002 = "K. Järvelin and J. Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 2002"
@@ -39,7 +40,7 @@ class Record:
     in other libraries; `ties` are the tie policies that it has an exact value under; a metric that `takes_k` counts the
     first k ranks alone where it is given a cutoff; `is_count` metrics are summed, not averaged, on trec_eval's line for
     all queries; those that `looks_for_relevant` documents are 0 where none are there, or undefined if the convention
-    says so.
+    says so; `function` is that of a metric that a user registered.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Record:
     higher_is_better: bool = True
     is_count: bool = False
     looks_for_relevant: bool = False
+    function: Callable[..., float] | None = None
 
 
 REL = Parameter("rel", "threshold", 1, "a document is relevant if its label is at least this; above 0")

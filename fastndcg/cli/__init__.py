@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from fastndcg import __version__
-from fastndcg.cli import choosing, comparing, evaluating, explaining, listing, plotting, warming
+from fastndcg.cli import choosing, comparing, evaluating, explaining, importing, listing, plotting, warming
 from fastndcg.errors import FastndcgError
 
 WRONG = 2  # wrong use or wrong input
@@ -29,6 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a character still gets the rest
     try:
         arguments = _parser().parse_args(argv)
+        for source in arguments.imports:
+            importing.load(source)
         arguments.run(arguments)
     except SystemExit as done:  # argparse has said what it had to say
         return int(done.code or 0)
@@ -43,6 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="fastndcg", description="Ranking metrics: nDCG, AP, RR, precision, recall and relatives.")
     parser.add_argument("--version", action="version", version=f"fastndcg {__version__}")
+    parser.add_argument(
+        "--import", dest="imports", action="append", default=[], metavar="FILE",
+        help="run a Python file (or import a module) that registers metrics, repeatable",
+    )  # fmt: skip
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in (evaluating, comparing, plotting, explaining, listing, choosing, warming):
         command.add_parser(commands)

@@ -142,6 +142,8 @@ def trec(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[str]
             rows = zip(map(str, results.query_ids.tolist()), results.values.tolist(), strict=True)
             for query, row in sorted(rows, key=lambda one: one[0].encode(errors="surrogatepass")):
                 for (trec_name, metric), value in zip(columns, row, strict=True):
+                    if metric.aggregate is not None:  # of all queries alone, as trec_eval's gm_map
+                        continue
                     yield _trec_line(trec_name, query, value, metric.record.is_count)
         for (trec_name, metric), mean in zip(columns, results.means(), strict=True):
             # a count's line for all queries is their sum

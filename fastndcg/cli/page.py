@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
+from fastndcg.cli.markdown import table
 from fastndcg.conventions import FIELDS, Convention, conventions
 from fastndcg.conventions.value import Bug, short
 from fastndcg.texts import Value
@@ -20,14 +21,14 @@ def lines() -> Iterator[str]:
     """The page."""
     yield f"## Why is my number different?\n\n{INTRODUCTION}\n"
     yield "### How to get each program's number\n\n"
-    yield from _table(["program", "versions", "`convention=`", "its options"], map(_how, _peers()))
+    yield from table(["program", "versions", "`convention=`", "its options"], map(_how, _peers()))
     yield "\n### Who does what\n\n"
     yield f"A dot is the default's choice, which the first row shows. The {len(FIELDS)} fields are explained below.\n\n"
     shown = [name for name in FIELDS if any(name in _differing(one) for one in _peers())]
     default = conventions["default"]
     rows = [["default", *(_cell(default.choices()[name]) for name in shown)]]
     rows += [[one.name, *_choices(_differing(one), shown)] for one in _peers()]
-    yield from _table(["convention", *shown], rows)
+    yield from table(["convention", *shown], rows)
     yield "\n### What each field decides\n\n"
     for name, field in FIELDS.items():
         choices = ", ".join(f"`{choice}`" for choice in field.choices)
@@ -38,7 +39,7 @@ def lines() -> Iterator[str]:
     for one in _peers():
         for bug in one.bugs:
             known.setdefault(bug, {})[one.peer] = None
-    yield from _table(
+    yield from table(
         ["program", "what", "minimal case", "theirs", "ours", "where"],
         (_bug(bug, "; ".join(peers)) for bug, peers in known.items()),
     )
@@ -79,9 +80,3 @@ def _number(value: str | float) -> str:
 
 def _cell(choice: Value) -> str:
     return f"`{short(choice)}`"
-
-
-def _table(head: list[str], rows: Iterable[list[str]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |\n|{' --- |' * len(head)}\n"
-    for row in rows:
-        yield f"| {' | '.join(row)} |\n"

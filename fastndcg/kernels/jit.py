@@ -13,6 +13,7 @@ error_model  numpy's: a check for division by zero in a loop keeps it from being
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import pathlib
@@ -37,6 +38,19 @@ def exact_kernel(function: Function) -> Function:
     """Compile a kernel of sums of whole numbers, which no order of additions changes: they vectorise."""
     flags = {"reassoc", "contract", "nsz"}
     return _cached(numba.njit(nogil=True, error_model="numpy", fastmath=flags)(function), function)
+
+
+def uncached_kernel(function: Function) -> Function:
+    """Compile a kernel in memory alone: on disk, nothing would tell the functions that it is given to call apart."""
+    return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+
+
+@functools.cache
+def compiled(function: Function) -> Function:
+    """A user's function as machine code, with checks of its indices unless the user has compiled it."""
+    if hasattr(function, "py_func"):
+        return function
+    return numba.njit(nogil=True, boundscheck=True)(function)  # type: ignore[no-any-return]
 
 
 def _cached(dispatcher: Any, function: Function) -> Function:
