@@ -42,10 +42,11 @@ def test_output_of_the_demo():
     assert f"<!-- demo -->\n```text\n{script().demo_output()}```\n<!-- /demo -->" in README
 
 
-@pytest.mark.parametrize(
-    ("name", "title"), [("metrics", "All metrics"), ("conventions", "Why is my number different?")]
-)
-def test_pages(name, title):
+PAGES = {"metrics": ("All metrics", metrics_page), "conventions": ("Why is my number different?", conventions_page)}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages(name):
     """The pages about all metrics and about conventions are what the records say."""
     title, page = PAGES[name][0], "".join(PAGES[name][1].lines())
     assert f"<!-- {name} -->\n<details><summary>{title}</summary>\n\n{page}" in README
