@@ -7,6 +7,7 @@ import inspect
 import operator
 from collections.abc import Callable
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -195,7 +196,15 @@ def reached(chunk: Chunk, step: Step, out: Array) -> None:
     """DCG@k."""
     hits, (discounts, sums, rests, _) = chunk.hits, chunk.job.discounts
     gains = hit_gains(chunk, step)
-    gain.dcg(hits.queries, hits.above, hits.ties, gains, discounts, sums, rests, step.k, out)
+    add: Kernel = gain.dcg_of_merged_labels if merges_labels(chunk, step) else gain.dcg
+    add(hits.queries, hits.above, hits.ties, gains, discounts, sums, rests, step.k, out)
+
+
+def merges_labels(chunk: Chunk, step: Step) -> bool:
+    """Whether different labels may have the same gain, 0 aside."""
+    if isinstance(step.gain, tuple):
+        return any(low == high for low, high in pairwise(step.gain))
+    return step.gain == "binary" or chunk.job.convention.label_fractions == "cut off"
 
 
 @once("truth", "k", "gain", "rel")

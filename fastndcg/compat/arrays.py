@@ -27,8 +27,9 @@ def as_finite(values: Any, name: str) -> Array:
     if not array.size:
         raise InvalidInputError(f"Found array with shape {array.shape}, while {name} needs a sample and a feature")
     if array.dtype.kind == "f":
-        with np.errstate(all="ignore"):
-            is_finite = bool(np.isfinite(array.sum())) or bool(np.isfinite(array).all())
+        flat = array.ravel(order="K")
+        with np.errstate(all="ignore"):  # the sum of squares is finite unless something is not, or very large
+            is_finite = bool(np.isfinite(np.dot(flat, flat))) or bool(np.isfinite(array).all())
         if not is_finite:
             what = "NaN" if np.isnan(array).any() else f"infinity or a value too large for {array.dtype!r}"
             raise InvalidInputError(f"Input {name} contains {what}.")

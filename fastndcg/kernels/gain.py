@@ -2,8 +2,9 @@
 Gains, and the metrics that add them up: CG, DCG, IDCG, nDCG.
 
 Hits are in rank order (`rank.py` made them so). Sums run in that order, in float64. Where scores tie, a group of
-`ties` documents from rank `above` + 1 on shares the mean discount of its ranks (McSherry and Najork 2008, section 3);
-a group of equal gains is added rank by rank, so that a perfect order adds up to the ideal to the bit.
+`ties` documents from rank `above` + 1 on shares the mean discount of its ranks (McSherry and Najork 2008, section 3).
+A group of equal labels has no ties left; one of different labels with equal gains, where gains merge labels, is added
+rank by rank, so that a perfect order adds up to the ideal to the bit.
 
 One loop goes over the hits of all queries, and adds what lies below rank k as 0: a loop for each query, or one that
 stops at rank k, ends where the processor does not expect it, which takes longer than the hits do. Indices are
@@ -113,7 +114,26 @@ def cg(hit_queries, hit_above, hit_ties, hit_gains, k, out):
 
 @kernel
 def dcg(hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, k, out):
-    """Discounted gain of each query's first k ranks."""
+    """Discounted gain of each query's first k ranks, where different labels have different gains."""
+    for q in range(out.shape[0]):
+        out[q] = 0.0
+    for h in range(hit_above.shape[0]):
+        query = np.uint32(hit_queries[h])
+        above = np.uint32(hit_above[h])
+        ties = np.uint32(hit_ties[h])
+        discount = 0.0
+        if ties == 1:
+            discount = discounts[above + np.uint32(1)] if above < k else 0.0
+        else:
+            last = min(above + ties, max(above, np.uint32(k)))
+            rest = discount_rests[last] - discount_rests[above]
+            discount = (discount_sums[last] - discount_sums[above] + rest) / ties
+        out[query] += hit_gains[h] * discount
+
+
+@kernel
+def dcg_of_merged_labels(hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, k, out):
+    """The same where different labels may have the same gain."""
     for q in range(out.shape[0]):
         out[q] = 0.0
     end = 0

@@ -11,10 +11,8 @@ out_offsets  (n_queries + 1,)   int64
 
 import numpy as np
 
-from fastndcg.kernels.count import first_lanes
 from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.sorting import sort_descending
-from fastndcg.kernels.vectors import LANES, compare
 
 GRADES = 32  # whole labels below it are counted; most data sets have nothing else
 
@@ -33,11 +31,12 @@ def best_order(labels, label_offsets, sizes, depth, out_labels, out_above, out_o
     for q in range(sizes.shape[0]):
         c = label_offsets[q]
         m = label_offsets[q + 1] - c
-        falling = is_falling(labels, c, m)
-        if not falling and count_grades(labels, c, m, counts):
-            n_hits += emit_grades(counts, m, depth, n_hits, out_labels, out_above)
+        highest = count_grades(labels, c, m, counts)
+        if highest > 0:
+            n_hits += emit_grades(counts, highest, min(m, depth), n_hits, out_labels, out_above)
             out_offsets[q + 1] = n_hits
             continue
+        falling = is_falling(labels, c, m)
         if not falling:
             for i in range(m):
                 order[i] = c + i
@@ -55,40 +54,36 @@ def best_order(labels, label_offsets, sizes, depth, out_labels, out_above, out_o
 
 @part
 def count_grades(labels, c, m, counts):
-    """Count the m labels from `c` on by their value; says whether all are whole numbers from 1 to GRADES − 1."""
+    """Count the m labels from `c` on by their value; the highest, or 0 unless all are whole from 1 to GRADES − 1."""
     n_others = 0
-    counts[:] = 0
+    highest = 0
     for i in range(c, c + m):
         grade = int(min(max(labels[i], 0.0), GRADES - 1.0))
         n_others += grade != labels[i] or grade == 0
+        highest = max(highest, grade)
         counts[grade] += 1
-    return n_others == 0
+    if n_others > 0:
+        counts[:] = 0
+        return 0
+    return highest
 
 
 @part
-def emit_grades(counts, m, depth, n_hits, out_labels, out_above):
-    """Write m counted labels, the highest first, down to `depth`; says how many."""
+def emit_grades(counts, highest, n_wanted, n_hits, out_labels, out_above):
+    """Write the first `n_wanted` of the counted labels, the highest first, and forget them; says how many."""
     n_new = 0
-    n_wanted = min(m, depth)
-    for grade in range(GRADES - 1, 0, -1):
+    for grade in range(highest, 0, -1):
         for _ in range(min(counts[grade], n_wanted - n_new)):
             out_labels[n_hits + n_new] = grade
             out_above[n_hits + n_new] = n_new
             n_new += 1
+        counts[grade] = 0
     return n_new
 
 
 @part
 def is_falling(labels, c, m):
-    """Whether the m labels from `c` on are in order as they are; most often because they are all the same."""
-    if m >= LANES:
-        every = first_lanes(LANES)
-        _, alike = compare(labels, c + m - LANES, labels[c])
-        for i in range(c, c + m - LANES, LANES):
-            _, same = compare(labels, i, labels[c])
-            alike &= same
-        if alike == every:
-            return True
+    """Whether the m labels from `c` on are in order as they are."""
     falling = True
     for i in range(c + 1, c + m):
         falling &= labels[i] <= labels[i - 1]
