@@ -38,7 +38,8 @@ def recall_denominator(labels: list[float], judged: list[float], asked: Asked) -
 def f_score(labels: list[float], judged: list[float], asked: Asked) -> float:
     """(1 + beta²) · P · R / (beta² · P + R); 0 where nothing relevant is found."""
     p, r = precision(labels, judged, asked), recall(labels, judged, asked)
-    share = 1 / (1 + asked.get("beta") ** 2)  # of precision; as numerator and denominator by 1 + beta²
+    beta = asked.get("beta")
+    share = 1 / (1 + beta * beta)  # of precision; as numerator and denominator by 1 + beta²
     return p * r / ((1 - share) * p + share * r) if r > 0 else r
 
 
