@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-import operator
-from collections.abc import Callable
 from importlib import import_module
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg import of_user
+from fastndcg import of_user, views
 from fastndcg.catalog import REGISTERED
 from fastndcg.checks import check_sums, gain_of, gains_asked, rel_of
 from fastndcg.chunk import F8, Chunk, Truth
@@ -21,23 +19,11 @@ from fastndcg.conventions import Convention
 from fastndcg.kernels import candidates, gain, precision
 from fastndcg.metric import UNLIMITED, Metric
 from fastndcg.rankings import Array
+from fastndcg.steps import Kernel, Source, Step, cutoffs, discounts_for, discounts_like, once
 from fastndcg.texts import Value
 
-Kernel = Callable[..., None]
-Source = Callable[[Chunk, "Step"], Any]
-Fill = Callable[[Chunk, "Step", Array], None]
-
-
-class Step(NamedTuple):
-    """What a chunk does for one metric: a kernel, what gives its arguments, and what these depend on."""
-
-    kernel: Kernel
-    arguments: tuple[Source, ...]
-    metric: Metric
-    k: int
-    rel: float  # a label below it is not relevant, or gains nothing
-    gain: Value
-    least: float | None  # a query without a label of this or more is left out; None: none is
+# what is added to recall · R before its fraction is cut off; 0.7 · 10 is a little more than 7
+RECALL_ROUNDING = {"up": 1.0 - 1e-9, "nearest": 0.5, "up from a tenth": 0.9}
 
 
 class Plan(NamedTuple):
@@ -50,6 +36,7 @@ class Plan(NamedTuple):
     gains: frozenset[Value]
     steps: tuple[Step, ...]
     untied: Metric | None  # one that has no value where tied scores are averaged
+    views: frozenset[str]  # that any metric looks at beside the labels
 
 
 def plan_of(metrics: tuple[Metric, ...], convention: Convention) -> Plan:
@@ -66,7 +53,8 @@ def _plan_of(metrics: tuple[Metric, ...], convention: Convention, n_registered: 
     steps = tuple(step_of(metric, convention) for metric in metrics)
     depth, n_ranks = max(step.k for step in steps), n_ideal_ranks(metrics, convention)
     untied = next((one for one in metrics if convention.ties not in one.record.ties), None)
-    return Plan(metrics, convention, depth, n_ranks, gains_asked(metrics, convention), steps, untied)
+    shown = frozenset(view for step in steps for view in step.views)
+    return Plan(metrics, convention, depth, n_ranks, gains_asked(metrics, convention), steps, untied, shown)
 
 
 def step_of(metric: Metric, convention: Convention) -> Step:
@@ -85,7 +73,9 @@ def step_of(metric: Metric, convention: Convention) -> Step:
         UNLIMITED if metric.k is None else min(metric.k, UNLIMITED),
         -np.inf if counts_all else least,
         gain_asked,
+        metric.get("p"),
         least if is_left_out(metric, convention) else None,
+        frozenset(views.ARGUMENTS[name][0] for name in names if name in views.ARGUMENTS),
     )
 
 
@@ -118,32 +108,6 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
             of_user.fill(chunk, step.metric, arguments, row[first:stop])
         if step.least is not None:
             row[first:stop][n_relevant(chunk, step._replace(rel=step.least)) == 0] = np.nan
-
-
-def once(keeper: str, *fields: str) -> Callable[[Fill], Callable[[Chunk, Step], Array]]:
-    """
-    Make what fills one value a query a source of it, which does so once for all metrics that agree in `fields`.
-
-    What the scores matter to is kept by the chunk, all else by its truth.
-    """
-
-    def decorate(fill: Fill) -> Callable[[Chunk, Step], Array]:
-        depends = operator.itemgetter(*(Step._fields.index(field) for field in fields))
-
-        @functools.wraps(fill)
-        def source(chunk: Chunk, step: Step) -> Array:
-            kept = chunk if keeper == "chunk" else chunk.truth
-            key = (fill, depends(step))
-            made = kept.made.get(key)
-            if made is None:
-                made = kept.take(key, len(chunk.truth.sizes), F8)
-                fill(chunk, step, made)
-                kept.made[key] = made  # now, when it is full: another thread may look
-            return made
-
-        return source
-
-    return decorate
 
 
 def hit_gains(chunk: Chunk, step: Step) -> Array:
@@ -191,10 +155,10 @@ def fill_gains(chosen: Value, labels: Array, rel: float, out: Array) -> None:
         gain.table_gains(labels, np.array(chosen), rel, out)
 
 
-@once("chunk", "k", "gain", "rel")
+@once("chunk", "k", "gain", "rel", "discount")
 def reached(chunk: Chunk, step: Step, out: Array) -> None:
     """DCG@k."""
-    hits, (discounts, sums, rests, _) = chunk.hits, chunk.job.discounts
+    hits, (discounts, sums, rests, _) = chunk.hits, discounts_for(chunk, step)
     gains = hit_gains(chunk, step)
     add: Kernel = gain.dcg_of_merged_labels if merges_labels(chunk, step) else gain.dcg
     add(hits.queries, hits.above, hits.ties, gains, discounts, sums, rests, step.k, out)
@@ -205,6 +169,15 @@ def merges_labels(chunk: Chunk, step: Step) -> bool:
     if isinstance(step.gain, tuple):
         return any(low == high for low, high in pairwise(step.gain))
     return step.gain == "binary" or chunk.job.convention.label_fractions == "cut off"
+
+
+@once("truth", "gain", "rel")
+def highest_gains(chunk: Chunk, step: Step, out: Array) -> None:
+    """The highest gain of each query's judged documents, 0 where none gains."""
+    gains, offsets = ideal_gains(chunk, step), chunk.truth.ideal(chunk.job).offsets
+    has_any = offsets[1:] > offsets[:-1]
+    out.fill(0.0)
+    out[has_any] = gains[offsets[:-1][has_any]]
 
 
 @once("truth", "k", "gain", "rel")
@@ -245,12 +218,6 @@ def n_relevant(chunk: Chunk, step: Step, out: Array) -> None:
         candidates.count_relevant(labels, offsets, step.rel, out)
 
 
-@once("truth", "metric")
-def cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
-    """How many ranks of each query count."""
-    out.fill(step.metric.k or UNLIMITED)
-
-
 @once("truth", "k", "rel")
 def r_cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
     """How many documents of each query are relevant, k at the most."""
@@ -264,11 +231,17 @@ def n_found(chunk: Chunk, step: Step, out: Array) -> None:
     precision.count_found(hits.queries, hits.above, hits.ties, hits.labels, step.rel, cutoffs(chunk, step), out)
 
 
-@once("chunk", "k", "rel")
-def n_found_at_r(chunk: Chunk, step: Step, out: Array) -> None:
-    """The same in as many ranks as there are relevant documents, or k if that is less."""
-    hits = chunk.hits
-    precision.count_found(hits.queries, hits.above, hits.ties, hits.labels, step.rel, r_cutoffs(chunk, step), out)
+@once("truth", "metric")
+def multiple_cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
+    """A multiple of the number of relevant documents, or k if that is less."""
+    np.minimum(np.floor(step.metric.get("mult") * n_relevant(chunk, step) + 0.9), step.k, out=out)
+
+
+@once("chunk", "metric")
+def n_found_at_multiple(chunk: Chunk, step: Step, out: Array) -> None:
+    """The same as `n_found` in as many ranks."""
+    hits, cuts = chunk.hits, multiple_cutoffs(chunk, step)
+    precision.count_found(hits.queries, hits.above, hits.ties, hits.labels, step.rel, cuts, out)
 
 
 def ap_denominators(chunk: Chunk, step: Step) -> Array:
@@ -299,7 +272,15 @@ def recall_denominators(chunk: Chunk, step: Step) -> Array:
     return n_relevant(chunk, step) if is_all else r_cutoffs(chunk, step)
 
 
+def relative_denominators(chunk: Chunk, step: Step) -> Array:
+    """What RelP divides by, 0 where nothing is relevant; 1 where nothing is retrieved."""
+    if step.metric.k is not None:
+        return r_cutoffs(chunk, step)
+    return np.asarray(np.minimum(n_relevant(chunk, step), np.maximum(chunk.truth.sizes, 1)))
+
+
 ARGUMENTS: dict[str, Source] = {
+    **{name: source for name, (_, source) in views.ARGUMENTS.items()},
     "hit_above": lambda chunk, _: chunk.hits.above,
     "hit_ties": lambda chunk, _: chunk.hits.ties,
     "hit_labels": lambda chunk, _: chunk.hits.labels,
@@ -309,22 +290,29 @@ ARGUMENTS: dict[str, Source] = {
     "ideal_above": lambda chunk, _: chunk.truth.ideal(chunk.job).above,
     "ideal_gains": ideal_gains,
     "ideal_offsets": lambda chunk, _: chunk.truth.ideal(chunk.job).offsets,
-    "discounts": lambda chunk, _: chunk.job.discounts.values,
-    "discount_sums": lambda chunk, _: chunk.job.discounts.sums,
-    "discount_rests": lambda chunk, _: chunk.job.discounts.rests,
+    "discounts": lambda chunk, step: discounts_for(chunk, step).values,
+    "discount_sums": lambda chunk, step: discounts_for(chunk, step).sums,
+    "discount_rests": lambda chunk, step: discounts_for(chunk, step).rests,
+    "log2_discounts": lambda chunk, _: discounts_like(chunk, "log2").values,
+    "log2_sums": lambda chunk, _: discounts_like(chunk, "log2").sums,
+    "log2_rests": lambda chunk, _: discounts_like(chunk, "log2").rests,
     "reached": reached,
     "best": best,
+    "highest_gains": highest_gains,
     "highest_ndcg": lambda chunk, _: np.inf if chunk.job.convention.negative_labels == "keep" else 1.0,
     "ideal_labels": lambda chunk, _: chunk.truth.ideal(chunk.job).labels,
     "sizes": lambda chunk, _: chunk.truth.sizes,
     "n_relevant": n_relevant,
     "n_found": n_found,
-    "n_found_at_r": n_found_at_r,
+    "n_found_at_multiple": n_found_at_multiple,
     "cutoffs": cutoffs,
-    "r_cutoffs": r_cutoffs,
+    "multiple_cutoffs": multiple_cutoffs,
     "ap_denominators": ap_denominators,
     "precision_denominators": precision_denominators,
     "recall_denominators": recall_denominators,
+    "relative_denominators": relative_denominators,
+    "recall_rounding": lambda chunk, _: RECALL_ROUNDING[chunk.job.convention.recall_rounding],
+    "recalls": lambda _, step: np.array(step.metric.get("recalls")),
     "rel": lambda _, step: step.rel,
     "k": lambda _, step: step.k,
     "parameters": lambda _, step: tuple(float(step.metric.get(p.name)) for p in step.metric.record.parameters),

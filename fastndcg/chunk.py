@@ -33,6 +33,7 @@ class Job(NamedTuple):
     scores: Array  # those of the rankings, made up to one vector: kernels compare whole vectors
     strategy: int
     values: Array  # (n_metrics, n_queries), filled in by the chunks
+    views: dict[str, Job]  # what some metrics look at, by name, where it is not the same: see documents.py
 
 
 def fresh(_: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
@@ -52,6 +53,11 @@ class Scratch:
         if buffer is None or len(buffer) < size:
             buffer = self._buffers[name] = np.empty(size, dtype)
         return buffer[:size]
+
+
+def under(view: str, take: Take) -> Take:
+    """The same memory under names of a view."""
+    return lambda name, size, dtype: take((view, name), size, dtype)
 
 
 class Candidates(NamedTuple):
@@ -85,7 +91,7 @@ class Ideal(NamedTuple):
 class Truth:
     """The labels of queries `first` up to `stop`: all that does not depend on the scores."""
 
-    __slots__ = ("_ideal", "candidates", "first", "judged", "made", "only_label", "sizes", "stop", "take")
+    __slots__ = ("_ideal", "_views", "candidates", "first", "judged", "made", "only_label", "sizes", "stop", "take")
 
     def __init__(self, job: Job, take: Take, first: int, stop: int) -> None:
         rankings = job.rankings
@@ -94,11 +100,18 @@ class Truth:
         self.take = take
         self.made: dict[Hashable, Array] = {}  # by what it is and depends on
         self._ideal: Ideal | None = None
+        self._views: dict[str, Truth] = {}
         self.sizes = rankings.offsets[first + 1 : stop + 1] - rankings.offsets[first:stop]
         self.candidates, self.only_label = self._collect(job, "labels", rankings.labels, rankings.offsets)
         self.judged = self.candidates
         if rankings.pool is not None:
             self.judged, self.only_label = self._collect(job, "pool", *rankings.pool)
+
+    def view(self, job: Job, name: str) -> Truth:
+        """The truth of a view of the same queries, with memory of its own."""
+        if name not in self._views:
+            self._views[name] = Truth(job.views[name], under(name, self.take), self.first, self.stop)
+        return self._views[name]
 
     def ideal(self, job: Job) -> Ideal:
         """The best order of the judged documents, found when it is first asked for."""
@@ -136,14 +149,24 @@ class Truth:
 class Chunk:
     """One system's ranking of the documents of a truth."""
 
-    __slots__ = ("hits", "job", "made", "n_tied", "take", "truth")
+    __slots__ = ("_views", "hits", "job", "made", "n_tied", "take", "truth")
 
     def __init__(self, job: Job, truth: Truth, take: Take) -> None:
         self.job = job
         self.truth = truth
         self.take = take
         self.made: dict[Hashable, Array] = {}  # by what it is and depends on
+        self._views: dict[str, Chunk] = {}
         self.hits, self.n_tied = self._rank()
+
+    def view(self, name: str) -> Chunk:
+        """The ranking of what a view shows, which is made when it is first asked for."""
+        if name not in self.job.views:
+            return self
+        if name not in self._views:
+            truth = self.truth.view(self.job, name)
+            self._views[name] = Chunk(self.job.views[name], truth, under(name, self.take))
+        return self._views[name]
 
     def _rank(self) -> tuple[Hits, int]:
         job, truth, take = self.job, self.truth, self.take

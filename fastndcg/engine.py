@@ -12,6 +12,7 @@ from fastndcg.arguments import Plan, evaluate_chunk, plan_of
 from fastndcg.chunk import Chunk, Job, Scratch, Take, Truth, fresh
 from fastndcg.conventions import Convention
 from fastndcg.discounts import discounts_of
+from fastndcg.documents import VIEWS, of_documents, without_negative_labels
 from fastndcg.errors import InvalidInputError, UndefinedMetricError
 from fastndcg.kernels.rank import AUTO
 from fastndcg.kernels.vectors import WIDE
@@ -93,14 +94,25 @@ def evaluate_span(
 
 def job_of(rankings: Rankings, plan: Plan, strategy: int) -> Job:
     """What the chunks share, with room for their values."""
-    scores = rankings.scores
-    if len(scores) < WIDE:
-        scores = read_only(np.resize(np.append(scores, scores.dtype.type(0)), WIDE))
     n_ranks = plan.depth if plan.depth <= FEW_RANKS else min(plan.depth, rankings.longest())
     n_ranks = max(n_ranks, plan.n_ideal_ranks)
     discounts = discounts_of(plan.convention.discount, n_ranks)
     values = np.empty((len(plan.metrics), rankings.n_queries))
-    return Job(rankings, plan.convention, plan.depth, plan.gains, discounts, scores, strategy, values)
+    scores = at_least_a_vector(rankings.scores)
+    job = Job(rankings, plan.convention, plan.depth, plan.gains, discounts, scores, strategy, values, {})
+    for view in plan.views:
+        shown = VIEWS[view](rankings, plan.convention)
+        if shown is not rankings:
+            scores = at_least_a_vector(shown.scores)
+            job.views[view] = job._replace(rankings=shown, gains=frozenset(), scores=scores, views={})
+    return job
+
+
+def at_least_a_vector(scores: Array) -> Array:
+    """Scores, or so many more that one vector of them fits."""
+    if len(scores) >= WIDE:
+        return scores
+    return read_only(np.resize(np.append(scores, scores.dtype.type(0)), WIDE))
 
 
 def threads_for(rankings: Rankings, threads: int | None) -> int:
@@ -145,34 +157,6 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
     if convention.nan_scores == "last" and np.isnan(scores).any():
         scores = ordinals(scores)
     return rankings if scores is rankings.scores else rankings.replace(scores=scores)
-
-
-def without_negative_labels(rankings: Rankings) -> Rankings:
-    """The rankings of the documents whose label is not below 0, and their pool likewise."""
-    if rankings.pool is not None:
-        labels, offsets = rankings.pool
-        kept = ~(labels < 0)
-        rankings = rankings.replace(pool=(labels[kept], n_before(kept)[offsets]))
-    kept = ~(rankings.labels < 0)
-    return rankings if kept.all() else of_documents(rankings, kept)
-
-
-def of_documents(rankings: Rankings, kept: Array) -> Rankings:
-    """The rankings of some documents alone."""
-    some = rankings.replace(
-        labels=rankings.labels[kept],
-        scores=rankings.scores[kept],
-        offsets=n_before(kept)[rankings.offsets],
-        judged=None if rankings.judged is None else rankings.judged[kept],
-        tie_keys=None if rankings.tie_keys is None else rankings.tie_keys[kept],
-    )
-    some.are_ordinals = rankings.are_ordinals
-    return some
-
-
-def n_before(kept: Array) -> Array:
-    """How many entries before each are kept, and how many in all."""
-    return np.concatenate([[0], np.cumsum(kept)])
 
 
 def settle_undefined(job: Job, metrics: tuple[Metric, ...]) -> None:

@@ -25,7 +25,7 @@ ROOMS = (
     "kernels", "catalog", "conventions",
     "metric", "registry", "rankings", "combinations",
     "inputs", "of_queries", "sums", "aggregates", "results", "discounts",
-    "checks", "chunk", "of_user", "arguments", "engine", "parts", "reference", "evaluate",
+    "checks", "documents", "chunk", "steps", "views", "of_user", "arguments", "engine", "parts", "reference", "evaluate",
     "streaming", "functions", "explain", "compat",
     "statistics", "reports",
     "warm", "cli", "__main__",
@@ -33,7 +33,18 @@ ROOMS = (
 # methods that hand their object over to a later room, such as result.plot(): users ask the object at hand, the work
 # belongs behind it, and at the top of the file the import would be a circle
 HANDED_OVER = {"results": {"statistics", "reports"}, "statistics": {"reports"}}
-NOT_FOR_REFERENCE = {"kernels", "discounts", "checks", "chunk", "of_user", "arguments", "engine", "parts"}
+NOT_FOR_REFERENCE = {
+    "kernels",
+    "discounts",
+    "checks",
+    "documents",
+    "chunk",
+    "steps",
+    "views",
+    "arguments",
+    "engine",
+    "parts",
+}
 NO_KERNELS = {"__init__.py", "jit.py", "vectors.py", "words.py"}  # the decorator, and instructions that kernels use
 MOST_FILE_LINES = 350
 MOST_FUNCTION_LINES = 40
@@ -286,7 +297,7 @@ import dataclasses, json
 from fastndcg.catalog import RECORDS
 from fastndcg.metric import Metric
 
-VALUES = {"gain": "exp2", "probability": 0.25, "share": 0.25, "count": 3}
+VALUES = {"gain": "exp2", "probability": 0.25, "share": 0.25, "count": 3, "shares": (0.25, 0.5)}
 VALUES |= dict.fromkeys(("threshold", "positive", "number"), 2.5)
 
 def problems():
