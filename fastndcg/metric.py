@@ -16,6 +16,7 @@ from fastndcg.texts import (
     Value,
     as_float,
     as_gains,
+    as_table,
     format_call,
     format_value,
     parse_arguments,
@@ -29,6 +30,7 @@ NAMES = {text.lower(): r.name for r in RECORDS for text in (r.name, *r.aliases, 
 _AGGREGATED = re.compile(r"\s*+(\w++)\s*+\((.*)\)\s*+")
 _TREC_GEOMETRIC = "gm_"
 TREC_CUTS = {record.trec_cut.lower(): record.name for record in RECORDS if record.trec_cut}
+TREC_AT = {record.trec_at[0].lower(): (record.name, record.trec_at[1]) for record in RECORDS if record.trec_at}
 
 # kinds of parameters that are numbers: the rule, and whether a number keeps to it
 NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
@@ -114,6 +116,10 @@ class Metric:
         trec = re.fullmatch(r"(.+)_(\d+)", name)
         if cutoff is None and trec and trec[1].lower() in TREC_CUTS:
             name, cutoff = TREC_CUTS[trec[1].lower()], trec[2]
+        at = re.fullmatch(r"(.+)_(\d+\.\d+|\d+)", name)
+        if at and at[1].lower() in TREC_AT:
+            name, parameter = TREC_AT[at[1].lower()]
+            parameters = {parameter: parse_value(at[2])} | parameters
         k = None if cutoff is None else parse_value(cutoff)
         return cls(name, k, **parameters)  # type: ignore[arg-type]
 
@@ -132,6 +138,9 @@ class Metric:
         if self.aggregate is not None:
             is_usual = self == self.bare.aggregated("gm") and self.k is None and self.record.trec_name
             return _TREC_GEOMETRIC + self.record.trec_name if is_usual else str(self)
+        at = self.record.trec_at
+        if at is not None and (at[1] in dict(self.parameters) or not self.record.trec_name):
+            return f"{at[0]}_{self.get(at[1]):.2f}"
         if self.k is None and self.record.trec_name:
             return self.record.trec_name
         if self.k is not None and self.record.trec_cut:
@@ -276,6 +285,8 @@ def _checked(record: Record | AggregateRecord, key: str, value: Any) -> Value:
     kind = known[key].kind
     if kind == "gain":
         return checked_gain(value, record.name)
+    if kind == "shares":
+        return _checked_shares(record, key, value)
     if "|" in kind:
         return _checked_word(record, key, kind.split("|"), value)
     number = as_float(value)
@@ -285,6 +296,13 @@ def _checked(record: Record | AggregateRecord, key: str, value: Any) -> Value:
     if not holds(number):
         raise InvalidInputError(f"`{key}` of {record.name} must be {rule}, not {value!r}")
     return int(number) if number.is_integer() else number
+
+
+def _checked_shares(record: Record | AggregateRecord, key: str, value: Any) -> tuple[float, ...]:
+    table = as_table(value)
+    if table is None or not all(0 <= share <= 1 for share in table):
+        raise InvalidInputError(f"`{key}` of {record.name} must be a table of numbers from 0 to 1, not {value!r}")
+    return table
 
 
 def _checked_word(record: Record | AggregateRecord, key: str, words: list[str], value: Any) -> str:

@@ -95,5 +95,5 @@ def _explain(record: Record) -> Iterator[str]:
         yield f"  {name:<12}  {text}\n"
 
 
-def _default(value: float | str | None) -> str:
+def _default(value: float | str | tuple[float, ...] | None) -> str:
     return "" if value is None else f" (default {format_value(value)})"

@@ -17,6 +17,7 @@ label_offsets         (n_queries + 1,)  int64, query q owns candidates label_off
 discounts             (n_ranks + 1,)    float64, discounts[r] belongs to rank r
 discount_sums, discount_rests   (n_ranks + 1,)  float64, sum of the first r discounts as two numbers, see `add_up`
 reached, best         (n_queries,)      float64, DCG@k and IDCG@k
+highest_gains         (n_queries,)      float64, of the judged documents
 out                   (n_queries,)      float64
 """
 
@@ -148,6 +149,13 @@ def dcg_of_merged_labels(hit_queries, hit_above, hit_ties, hit_gains, discounts,
                 hit_queries, hit_above, hit_ties, hit_gains, h, discounts, discount_sums, discount_rests, k
             )
         out[query] += share
+
+
+@kernel
+def dcg_of_shares(reached, highest_gains, out):
+    """The same with gains divided by the highest one of each query, where that is above 1."""
+    for q in range(out.shape[0]):
+        out[q] = reached[q] / max(highest_gains[q], 1.0)
 
 
 @kernel
