@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 ROOMS = (
     "errors", "texts", "display", "cpus", "threads",
     "kernels", "catalog", "conventions",
-    "metric", "registry", "rankings", "combinations",
+    "metric", "registry", "trec", "rankings", "combinations",
     "inputs", "of_queries", "sums", "aggregates", "results", "discounts",
     "checks", "documents", "chunk", "steps", "views", "of_user", "arguments", "engine", "parts", "reference", "evaluate",
     "streaming", "functions", "explain", "compat",

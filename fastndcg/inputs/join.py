@@ -9,8 +9,8 @@ import numpy as np
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.columns import Column, alike, joined
-from fastndcg.inputs.grouping import spans
-from fastndcg.inputs.tables import Qrels, Run, Table
+from fastndcg.inputs.grouping import Groups, spans
+from fastndcg.inputs.tables import Qrels, Rows, Run, Table
 from fastndcg.rankings import Array, Rankings, read_only
 from fastndcg.threads import checked_threads, run_all
 
@@ -151,6 +151,20 @@ def tie_keys(run: Run, threads: int | None) -> Array:
 
     _share(run.offsets, order, threads)
     return keys
+
+
+def first_documents(run: Run, n: int, convention: Convention, threads: int | None = None) -> Run:
+    """The run's first `n` documents of each query: score falling, among equal ones id falling, as trec_eval has it."""
+    scores = run.values.astype("f4") if convention.score_dtype == "float32" else run.values
+    queries = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))
+    order = np.lexsort((~tie_keys(run, threads), -scores, queries))
+    kept = np.zeros(len(run), bool)
+    kept[order] = np.arange(len(run)) - run.offsets[queries] < n
+    offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(run.offsets), n))])
+    rows = Rows(
+        run.queries, Groups(offsets, None, offsets[:-1]), run.documents.take(np.flatnonzero(kept)), run.values[kept]
+    )
+    return Run.of(rows, run.source, threads)
 
 
 def _share(offsets: Array, work: Any, threads: int | None) -> None:
