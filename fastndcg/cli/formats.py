@@ -45,14 +45,14 @@ def table(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[str
 def _run_table(reports: Sequence[Report]) -> Iterator[str]:
     first = reports[0].results
     rows = [["run", *map(str, first.metrics), "queries", "undefined", "tied"]]
-    for name, results in reports:
+    for name, results, *_ in reports:
         means = (f"{mean:.4f}" for mean in results.means())
         rows.append([name, *means, str(len(results)), str(_n_undefined(results)), str(results.n_tied)])
     yield from (f"{line}\n" for line in aligned(rows, 1))
     yield f"convention {first.convention}; ties {first.convention.ties}\n"
     yield "undefined: queries for which a metric has no value\n"
     yield "tied: queries in which equal scores have different labels\n"
-    for name, results in reports:
+    for name, results, *_ in reports:
         if results.n_missing_in_run:
             choice = results.convention.missing_in_run
             yield f"{name}: judged queries missing in the run: {results.n_missing_in_run} ({choice})\n"
@@ -64,7 +64,7 @@ def _run_table(reports: Sequence[Report]) -> Iterator[str]:
 def _query_table(reports: Sequence[Report]) -> Iterator[str]:
     several = len(reports) > 1
     rows = [[*(["run"] if several else []), "query", *map(str, reports[0].results.metrics)]]
-    for name, results in reports:
+    for name, results, *_ in reports:
         for query, values in zip(results.query_ids.tolist(), results.values.tolist(), strict=True):
             rows.append([*([name] if several else []), str(query), *(f"{value:.4f}" for value in values)])
     yield from (f"{line}\n" for line in aligned(rows, 1 + several))
@@ -111,13 +111,13 @@ def as_csv(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[st
     metrics = [str(metric) for metric in reports[0].results.metrics]
     if per_query:
         yield _csv_row(["run", "query", *metrics])
-        for name, results in reports:
+        for name, results, *_ in reports:
             for query, values in zip(results.query_ids.tolist(), results.values.tolist(), strict=True):
                 yield _csv_row([name, query, *values])
         return
     counts = ["queries", "undefined", "tied", "missing_in_run", "missing_in_qrels", "convention"]
     yield _csv_row(["run", *metrics, *counts])
-    for name, results in reports:
+    for name, results, *_ in reports:
         about = [len(results), _n_undefined(results), results.n_tied]
         missing = [results.n_missing_in_run, results.n_missing_in_qrels, results.convention.name]
         yield _csv_row([name, *results.means(), *about, *missing])

@@ -60,7 +60,12 @@ class Wanted(NamedTuple):
 
     @classmethod
     def of(cls, texts: Sequence[str], convention: Convention) -> Wanted:
-        """Read texts: each of them one of trec_eval's, or several in commas."""
+        """
+        Read texts: each of them one of trec_eval's, or several in commas.
+
+        A measure with parameters takes the place of the same one with the usual ones, as of those that a nickname
+        stands for.
+        """
         parts: list[Asked | Metric] = []
         version = version_of(convention)
         for text in texts:
@@ -68,7 +73,9 @@ class Wanted(NamedTuple):
             for part in [text] if whole is not None else split_list(text):
                 found = whole if whole is not None else read(part, version=version)
                 parts += [Metric.parse(part)] if found is None else found
-        return cls(tuple(dict.fromkeys(parts)))
+        with_parameters = {part.measure for part in parts if isinstance(part, Asked) and part.parameters}
+        replaced = {Asked(measure, "") for measure in with_parameters}
+        return cls(tuple(part for part in dict.fromkeys(parts) if part not in replaced))
 
     @property
     def relstring(self) -> int | None:
@@ -103,5 +110,5 @@ def metrics_of(wanted: Sequence[Line]) -> tuple[Metric, ...]:
     """The metrics behind lines, each once."""
     metrics = tuple(dict.fromkeys(line.metric for line in wanted if line.metric is not None))
     if not metrics:
-        raise InvalidInputError("-m must name a metric, such as 'ndcg@10' or trec_eval's 'all_trec'")
+        raise InvalidInputError("`metrics` is empty: -m must name one, such as 'ndcg@10' or trec_eval's 'all_trec'")
     return metrics

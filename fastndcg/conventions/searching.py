@@ -40,8 +40,12 @@ TREC_EVAL = Convention(
         *TREC_BUGS,
         Bug(
             "the bounds that gains are scaled with are read before they are set",
-            "m_rbp.c:44, 71-77", "depends on what was in memory", "no scaling",
+            "m_rbp.c:44, 71-77", "depends on what was in memory", "the query's highest gain, if above 1",
             case="-m rbp with labels outside 0 to 1",
+        ),
+        Bug(
+            "the residual of RBP is 0 where all documents ranked were judged, whatever stands below them",
+            "m_rbp_resid.c:81", 0.0, 0.81, "RBP_resid", **PERFECT,
         ),
     ),
 )  # fmt: skip

@@ -28,7 +28,8 @@ class Asked(NamedTuple):
 
 def asked_of(metric: Metric, convention: Convention) -> Asked:
     """A metric's parameters, with the convention's choices where it has none."""
-    k = convention.default_k if metric.k is None and isinstance(convention.default_k, int) else metric.k
+    default = convention.default_k if isinstance(convention.default_k, int) and metric.record.takes_k else None
+    k = default if metric.k is None else metric.k
     is_relevant = relevance(metric, convention)
     return Asked(k, is_relevant, gain_of(metric, convention), discount_of(metric, convention), convention, metric)
 
