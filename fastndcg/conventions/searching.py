@@ -22,6 +22,16 @@ TREC_BUGS = (
         "trec_eval m_set_F.c: (x + 1)PR / (R + xP)", "set_F.2 of P 1/2, R 3/4: 0.643", "F(beta=2): 0.682",
         case="precision 1/2, recall 3/4, beta 2",
     ),
+    Bug(
+        "Rndcg is 0 where no label reaches -l, which no other metric of gains looks at",
+        "m_Rndcg.c, num_rel == 0", 0.0, 1.0,
+        case="-l 2 -m Rndcg with labels 1 and 0 in this order",
+    ),
+    Bug(
+        "interpolated precision of a query without documents divides 0 by 0",
+        "m_iprec_at_recall.c, m_11pt_avg.c", "not a number", 0.0,
+        case="an empty list in a run of pytrec_eval's, iprec_at_recall_0.00",
+    ),
 )  # fmt: skip
 TREC_EVAL = Convention(
     "trec_eval",
