@@ -30,6 +30,7 @@ METRICS = {
     "r_precision_at_k": "Rprec", "ndcg_custom_gain": "nDCG", "bpref": "bpref", "infap": "infAP", "11pt": "IAP",
     "rbp": "RBP", "unj@k": "Unjudged", "judged@k": "Judged",
 }  # fmt: skip
+RBP_GAINS = {"ir_measures": "binary", "ranx": "linear"}
 GAINS = {"custom_gain_integer": (0, 5, 9), "custom_gain_fractional": (0, 0.5, 0.9)}
 CHOICES = {  # words of the recorded call, and the choices that they make
     "trec_eval": {" -c ": {"missing_in_run": "zero"}, " -J ": {"unjudged": "removed"}},
@@ -117,6 +118,8 @@ def metric_of(record):
         k = int(re.search(r"k=(\d+)", record["call"])[1])
     own_gain = fn.conventions[CONVENTIONS[record["peer"]]].gain
     parameters = {"p": 0.8} if name == "RBP" else {}
+    if name == "RBP" and record["peer"] in RBP_GAINS:
+        parameters["gain"] = RBP_GAINS[record["peer"]]
     if name in ("nDCG", "DCG") and own_gain != "binary":
         if record["name"] in GAINS:
             parameters["gain"] = GAINS[record["name"]]

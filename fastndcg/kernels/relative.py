@@ -135,6 +135,14 @@ def ndcg_at_levels(
         out[q] = min(total / n_levels, highest_ndcg) if best > 0.0 else math.nan
 
 
+@part
+def added(total, rest, value):
+    """A sum as a float64 and what it misses, and one more value: gains that cancel may be of any size."""
+    longer = total + value
+    kept = longer - total
+    return longer, rest + ((total - (longer - kept)) + (value - kept))
+
+
 @kernel
 def normalised_gain(hit_above, hit_gains, hit_offsets, ideal_gains, ideal_offsets, out):
     """
@@ -146,16 +154,16 @@ def normalised_gain(hit_above, hit_gains, hit_offsets, ideal_gains, ideal_offset
         first = ideal_offsets[q]
         n_ideal = count_positive(ideal_gains, first, ideal_offsets[q + 1])
         total = 0.0
-        gained = 0.0
-        cost = 0.0
+        lost = 0.0  # cost less what was gained
+        rest = 0.0
         n_costed = 0
         for h in range(hit_offsets[q], hit_offsets[q + 1]):
-            gained += hit_gains[h]
+            lost, rest = added(lost, rest, -hit_gains[h])
             while n_costed < min(hit_above[h] + 1, n_ideal):
-                cost += max(ideal_gains[first + n_costed], 1.0)
+                lost, rest = added(lost, rest, max(ideal_gains[first + n_costed], 1.0))
                 n_costed += 1
             if hit_gains[h] > 0.0:
-                total += hit_gains[h] / math.log2(2.0 + (cost + (hit_above[h] + 1 - n_costed) - gained))
+                total += hit_gains[h] / math.log2(2.0 + (lost + (rest + (hit_above[h] + 1 - n_costed))))
         most = 0.0
         for i in range(first, first + n_ideal):
             most += ideal_gains[i]

@@ -32,7 +32,9 @@ def normalised_gain(labels: list[float], judged: list[float], asked: Asked) -> f
         return math.nan
     costs = [max(gain, 1) for gain in ideal] + [1] * len(labels)
     found = [
-        gain / math.log2(2 + math.fsum(costs[:r]) - math.fsum(gains[:r])) for r, gain in enumerate(gains, 1) if gain > 0
+        gain / math.log2(2 + math.fsum([*costs[:r], *(-one for one in gains[:r])]))
+        for r, gain in enumerate(gains, 1)
+        if gain > 0
     ]
     return math.fsum(found) / math.fsum(ideal)
 
