@@ -172,7 +172,7 @@ def _named_metrics(measure: Measure, parameters: str, highest: int) -> Sequence[
         return [(f"{measure.name}_{k}", Metric(measure.metric, k)) for k in cutoffs]  # type: ignore[arg-type]
     if measure.kind == "at":
         points = sorted({float(text) for text in parameters.split(",")}) if parameters else measure.usual
-        return [(f"{measure.name}_{point:.2f}", Metric(measure.metric, **{measure.at: point})) for point in points]
+        return [(f"{measure.name}_{point:.2f}", Metric(measure.metric)(**{measure.at: point})) for point in points]
     metric = Metric.parse(measure.metric)
     if not parameters:
         return [(measure.name, metric)]

@@ -106,10 +106,9 @@ def _evaluate(
         from fastndcg.inputs.files import read_qrels, read_run, run_tag
         from fastndcg.inputs.join import first_documents
 
-        truth = read_qrels(qrels, threads=threads) if shows_labels or wanted.has_gains else qrels
-        highest = 0 if isinstance(truth, str) else int(max(truth.values, default=0))
-        lines = wanted.lines(options, highest)
-        evaluator = Evaluator(truth, metrics_of(lines), convention=convention, threads=threads)
+        judged = read_qrels(qrels, threads=threads) if shows_labels or wanted.has_gains else None
+        lines = wanted.lines(options, 0 if judged is None else int(max(judged.values, default=0)))
+        evaluator = Evaluator(judged or qrels, metrics_of(lines), convention=convention, threads=threads)
         reports = []
         for name, path in zip(run_names(runs), runs, strict=True):
             step(f"reading {Path(path).name}")
@@ -118,7 +117,7 @@ def _evaluate(
             if arguments.most is not None:
                 table = first_documents(table, arguments.most, convention, threads)
             step(f"evaluating {Path(path).name}")
-            labels = strings(truth, table, convention, wanted.relstring or 0) if shows_labels else None
+            labels = strings(judged, table, convention, wanted.relstring or 0) if judged and shows_labels else None
             reports.append(formats.Report(name, evaluator.evaluate(table), lines, tag or name, labels))
         return reports
 

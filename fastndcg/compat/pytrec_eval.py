@@ -51,7 +51,7 @@ class Column(NamedTuple):
             return [self.constant] * len(values)
         if self.metric.aggregate is not None:
             values = np.log(np.maximum(values, LOWEST_OF_GEOMETRIC))
-        return values.tolist()
+        return list(map(float, values))
 
 
 class RelevanceEvaluator:
