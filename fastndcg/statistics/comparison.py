@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from itertools import combinations
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +31,7 @@ from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.single import segments_of, what_intervals_are
 from fastndcg.statistics.table import Column, Table, number, p_value
 from fastndcg.statistics.tukey import honest_differences
+from fastndcg.whole_files import write_whole
 
 TEST_NAMES = {
     "randomization": "sign-flip randomisation test",
@@ -118,7 +119,15 @@ class Comparison:
         if settings.correction in CORRECTION_NAMES and settings.test != "tukey":
             test += f"; {CORRECTION_NAMES[settings.correction]} over all tests of the table"
         counts = f"{len(self.query_ids)} queries; baseline {self.baseline}; convention {self.convention}"
-        return [counts, what_intervals_are(settings), test, *self._missing_notes()]
+        return [counts, what_intervals_are(settings), test, *self._missing_notes(), *self.untested_notes()]
+
+    def untested_notes(self) -> list[str]:
+        """Why a difference that has an interval has no p-value."""
+        return [
+            f"{row.system}, {row.metric}: no p-value, since {row.reason}"
+            for row in self.rows
+            if row.reason and not math.isnan(row.difference_low)
+        ]
 
     @property
     def convention(self) -> str:
@@ -225,13 +234,13 @@ class Comparison:
         Parameters
         ----------
         path : str or path
-            The file to write; it needs no network and no other file.
+            The file to write, whole or not at all; it needs no network and no other file.
         title : str, optional
             What the page is called.
         """
         from fastndcg.reports.page import page
 
-        Path(path).write_text(page(self, title), encoding="utf-8")
+        write_whole(path, [page(self, title).encode()])
 
     def plot(
         self, kind: str = "forest", *, metric: str | Metric | None = None, system: str | None = None, axes: Any = None

@@ -129,7 +129,7 @@ def _row(system: str, metric: str, both: Both, p_corrected: float, n_queries: in
     return Row(
         *of_mean, interval.n, interval.mean, interval.low, interval.high, test.p, p_corrected, test.exact,
         p_corrected < settings.alpha, moments.wins, moments.ties, moments.losses, moments.effect,
-        smallest_difference(moments, settings.alpha, settings.power), interval.reason,
+        smallest_difference(moments, settings.alpha, settings.power), interval.reason or test.reason,
     )  # fmt: skip
 
 
@@ -159,12 +159,16 @@ def columns_of_rows(settings: Settings) -> list[Column]:
         Column("mean", lambda row: number(row.mean)),
         Column(level, lambda row: bounds(row.low, row.high)),
         Column("difference", _of_pair(lambda row: number(row.difference, signed=True))),
-        Column(level, _of_pair(lambda row: row.reason or bounds(row.difference_low, row.difference_high, signed=True))),
+        Column(level, _of_pair(_difference_bounds)),
         Column("p", _of_pair(lambda row: p_value(row.p))),
         *_corrected_column(settings),
         Column("", lambda row: row.mark, left=True),
         Column("won/tied/lost", _of_pair(lambda row: f"{row.wins}/{row.ties}/{row.losses}")),
     ]
+
+
+def _difference_bounds(row: Any) -> str:
+    return bounds(row.difference_low, row.difference_high, signed=True, otherwise=row.reason)
 
 
 def _of_pair(cell: Any) -> Any:
@@ -189,5 +193,5 @@ def columns_of_segments(settings: Settings) -> list[Column]:
         Column("mean", lambda row: number(row.mean)),
         Column(level, lambda row: bounds(row.low, row.high)),
         Column("difference", _of_pair(lambda row: number(row.difference, signed=True))),
-        Column(level, _of_pair(lambda row: row.reason or bounds(row.difference_low, row.difference_high, signed=True))),
+        Column(level, _of_pair(_difference_bounds)),
     ]
