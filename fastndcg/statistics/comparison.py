@@ -108,7 +108,7 @@ class Comparison:
 
     def table(self) -> Table[Row]:
         """Means and differences with their intervals, p-values and wins: a row for each metric and system."""
-        return Table(self.rows, columns_of_rows(self.settings), self.notes())
+        return Table(self.rows, columns_of_rows(self.settings, self.baseline), self.notes())
 
     def notes(self) -> list[str]:
         """What the table's numbers are."""
@@ -119,7 +119,7 @@ class Comparison:
         if settings.correction in CORRECTION_NAMES and settings.test != "tukey":
             test += f"; {CORRECTION_NAMES[settings.correction]} over all tests of the table"
         counts = f"{len(self.query_ids)} queries; baseline {self.baseline}; convention {self.convention}"
-        return [counts, what_intervals_are(settings), test, *self._missing_notes(), *self.untested_notes()]
+        return [counts, what_intervals_are(settings), test, *self._notes_on_queries(), *self.untested_notes()]
 
     def untested_notes(self) -> list[str]:
         """Why a difference that has an interval has no p-value."""
@@ -154,7 +154,7 @@ class Comparison:
             columns = [column[kept] for column in self.columns]
             found = analysed(columns, baseline, design, self.settings, tested=False)
             rows += segment_rows(name, self.systems, self._metric_names, found)
-        return Table(rows, columns_of_segments(self.settings), [what_intervals_are(self.settings)])
+        return Table(rows, columns_of_segments(self.settings, self.baseline), [what_intervals_are(self.settings)])
 
     def all_pairs(self, metric: str | Metric | None = None) -> Table[Pair]:
         """
@@ -281,12 +281,25 @@ class Comparison:
     def _metric_names(self) -> list[str]:
         return [str(metric) for metric in self.metrics]
 
-    def _missing_notes(self) -> list[str]:
-        return [
+    def _notes_on_queries(self) -> list[str]:
+        """How many are missing, and how many have no value."""
+        notes = [
             f"{name}: {n} of the queries are missing, and left out of its differences"
             for name, n in self.n_missing.items()
             if n
         ]
+        notes += [
+            f"{name}: {result.n_missing_in_run} judged queries are missing in the run "
+            f"(missing_in_run: {result.convention.missing_in_run})"
+            for name, result in self.results.items()
+            if result.n_missing_in_run
+        ]
+        for place, metric in enumerate(self.metrics):
+            left_out = [int(np.count_nonzero(np.isnan(column[:, place]))) for column in self.columns]
+            if any(left_out):
+                counts = " to ".join(map(str, sorted({min(left_out), max(left_out)})))
+                notes.append(f"{metric}: {counts} of the queries have no value, and are left out")
+        return notes
 
 
 _PAIR_COLUMNS = [
