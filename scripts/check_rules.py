@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 # each room may import from those before it, and from itself
 ROOMS = (
-    "errors", "texts", "display", "cpus", "threads",
+    "errors", "texts", "display", "cpus", "threads", "whole_files",
     "kernels", "catalog", "conventions",
     "metric", "registry", "trec", "rankings", "combinations",
     "inputs", "of_queries", "sums", "aggregates", "results", "discounts",
