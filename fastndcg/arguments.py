@@ -307,6 +307,7 @@ ARGUMENTS: dict[str, Source] = {
     "hit_offsets": lambda chunk, _: chunk.hits.offsets,
     "hit_gains": hit_gains,
     "ideal_above": lambda chunk, _: chunk.truth.ideal(chunk.job).above,
+    "ideal_labels": lambda chunk, _: chunk.truth.ideal(chunk.job).labels,
     "ideal_gains": ideal_gains,
     "ideal_offsets": lambda chunk, _: chunk.truth.ideal(chunk.job).offsets,
     "discounts": lambda chunk, _: chunk.job.discounts.values,

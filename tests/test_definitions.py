@@ -9,6 +9,7 @@ import fastndcg as fn
 from fastndcg.catalog import CATALOG
 from fastndcg.rankings import Rankings
 
+REST = fsum(0.5 ** (d - 1) / d for d in range(3, 99))  # of RBO's weights, below rank 2
 DEFINITIONS = {
     "nDCG": [
         ("nDCG", [0, 2, 1], [], (2 / log2(3) + 1 / log2(4)) / (2 / log2(2) + 1 / log2(3))),
@@ -96,6 +97,17 @@ DEFINITIONS = {
         ("Rprec", [1], [1, 1], 1 / 3),
         ("Rprec(rel=2)", [1, 2], [], 0 / 1),
         ("Rprec", [0], [], nan),
+    ],
+    "Compat": [
+        ("Compat(p=0.5)", [0, 1], [], (0.5 / 2 + REST) / (1 + 0.5 / 2 + REST)),
+        ("Compat(p=0.5)@2", [0, 1], [], (0.5 / 2) / (1 + 0.5 / 2)),
+        ("Compat(p=0.5)@3", [1, 2], [1], (0 + 0.5 * 2 / 2 + 0.25 * 2 / 3) / (1 + 0.5 * 2 / 2 + 0.25 * 3 / 3)),
+        ("Compat(p=0.5)@2", [2, 0], [3], (0 + 0.5 * 1 / 2) / (1 + 0.5 * 2 / 2)),
+        ("Compat@1", [1, 0, 0, 1], [1], 1.0),
+        ("Compat", [3, 2, 2, 0], [], 1.0),
+        ("Compat", [0], [1], 0.0),
+        ("Compat", [], [1], 0.0),
+        ("Compat", [0], [0], nan),
     ],
     "num_ret": [("num_ret", [1, 0, 0], [1], 3), ("num_ret@2", [1, 0, 0], [1], 2), ("num_ret", [], [1], 0)],
     "num_rel": [

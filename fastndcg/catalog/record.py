@@ -41,6 +41,9 @@ class Record:
     first k ranks alone where it is given a cutoff; `is_count` metrics are summed, not averaged, on trec_eval's line for
     all queries; those that `looks_for_relevant` documents are 0 where none are there, or undefined if the convention
     says so; `function` is that of a metric that a user registered.
+
+    `taken_by` is the function of the package that takes the metric; those of `evaluate` alone have labels. `needs` are
+    the arguments that it must have been given, and a metric that is `of_all` has one value for all users together.
     """
 
     name: str
@@ -63,6 +66,9 @@ class Record:
     is_count: bool = False
     looks_for_relevant: bool = False
     function: Callable[..., float] | None = None
+    taken_by: str = "evaluate"
+    needs: tuple[str, ...] = ()
+    of_all: bool = False
 
 
 REL = Parameter("rel", "threshold", 1, "a document is relevant if its label is at least this; above 0")
