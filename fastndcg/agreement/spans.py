@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.chunk import I4, I8, UNLIMITED, Scratch, Take
+from fastndcg.chunk import I4, I8, Scratch, Take
 from fastndcg.inputs.grouping import spans
 from fastndcg.inputs.pairs import Pairs
 from fastndcg.kernels import pairs as kernels
-from fastndcg.metric import Metric
+from fastndcg.metric import UNLIMITED, Metric
 from fastndcg.rankings import Array, read_only
 from fastndcg.threads import run_all
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from fastndcg.catalog import AGGREGATES, CATALOG, EVERY, OTHERS, Record
+from fastndcg.catalog import AGGREGATES, CATALOG, OTHERS, Record
 from fastndcg.cli import metrics_page, output
 from fastndcg.cli.metrics_page import trec_names
 from fastndcg.errors import InvalidInputError
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
         return
     record = None if arguments.name is None else Metric.parse(arguments.name).record
     if arguments.format == "json":
-        shown = [as_dict(one) for one in EVERY.values()] if record is None else as_dict(record)
+        shown = [as_dict(one) for one in _every()] if record is None else as_dict(record)
         output.write([json.dumps(shown, indent=1) + "\n"], None)
     else:
         output.write(_list() if record is None else _explain(record), None)
@@ -62,10 +62,14 @@ def as_dict(record: Record) -> dict[str, Any]:
     }
 
 
+def _every() -> list[Record]:
+    return [*CATALOG.values(), *OTHERS.values()]
+
+
 def _list() -> Iterator[str]:
-    rows = [(one.name, one.title, ", ".join(dict.fromkeys((*one.aliases, *trec_names(one))))) for one in EVERY.values()]
+    rows = [(one.name, one.title, ", ".join(dict.fromkeys((*one.aliases, *trec_names(one))))) for one in _every()]
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
-    for place, (name, title, aliases) in enumerate(sorted(rows, key=lambda row: row[0] in OTHERS)):
+    for place, (name, title, aliases) in enumerate(rows):
         if place == len(CATALOG):
             yield "of two rankings (fastndcg.agreement), and of recommended items (fastndcg.beyond_accuracy):\n"
         yield f"{name:<{widths[0]}}  {title:<{widths[1]}}  {aliases}".rstrip() + "\n"

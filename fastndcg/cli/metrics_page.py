@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fastndcg.catalog import AGGREGATES, CATALOG, EVERY, OTHERS, Parameter, Record
+from fastndcg.catalog import AGGREGATES, CATALOG, OTHERS, Parameter, Record
 from fastndcg.catalog.record import TIE_POLICIES
 from fastndcg.cli.markdown import table
 from fastndcg.texts import format_value
@@ -26,8 +26,7 @@ def lines() -> Iterator[str]:
     yield "`fn.agreement` and `fn.beyond_accuracy` take these.\n\n"
     yield from table(head, map(_row, OTHERS.values()))
     yield "\n### What others call them\n\n"
-    records = sorted(EVERY.values(), key=lambda record: record.name in OTHERS)
-    yield from table(["metric", *PEERS, "here also"], map(_names, records))
+    yield from table(["metric", *PEERS, "here also"], map(_names, (*CATALOG.values(), *OTHERS.values())))
     yield "\n### One number for all queries\n\n"
     yield "The mean over the queries for which the metric is defined, or what is written around it: `gm(AP)`.\n\n"
     rows = ([f"`{one.name}`", one.title, one.formula, _parameters(one.parameters), one.source]

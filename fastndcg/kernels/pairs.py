@@ -11,7 +11,7 @@ other        (n_documents,)   int32: `above` of the same document in the other r
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.jit import kernel
 from fastndcg.kernels.sorting import sort_descending
 
 ABSENT = -1
@@ -75,8 +75,8 @@ def count_alike(order, ties, other, offsets, out_alike, out_level):
     """
     Of the documents above each one, how many are above it in the other ranking, too, and how many tie with it there.
 
-    Documents enter a tree of sums, tie group after tie group, at their places in the other ranking; all of them must
-    be in both.
+    Documents enter a tree of sums (Fenwick's), tie group after tie group, at their places in the other ranking; all of
+    them must be in both.
     """
     longest = 0
     for q in range(offsets.shape[0] - 1):
@@ -92,29 +92,18 @@ def count_alike(order, ties, other, offsets, out_alike, out_level):
             end = i + ties[start + order[start + i]]
             for j in range(i, end):
                 d = start + order[start + j]
-                out_alike[d] = sum_before(sums, other[d])
+                node = other[d]
+                n_before = 0
+                while node > 0:  # loops here, not in parts: those with arrays as arguments count references
+                    n_before += sums[node]
+                    node &= node - 1
+                out_alike[d] = n_before
                 out_level[d] = here[other[d]]
             for j in range(i, end):
-                place = other[start + order[start + j]]
-                here[place] += 1
-                enter(sums, place, n)
+                node = other[start + order[start + j]]
+                here[node] += 1
+                node += 1
+                while node <= n:
+                    sums[node] += 1
+                    node += node & -node
             i = end
-
-
-@part
-def sum_before(sums, place):
-    """How many documents have entered at places before this one."""
-    total = 0
-    while place > 0:
-        total += sums[place]
-        place &= place - 1
-    return total
-
-
-@part
-def enter(sums, place, n):
-    """Let a document enter at a place from 0 on, of n."""
-    node = place + 1
-    while node <= n:
-        sums[node] += 1
-        node += node & -node
