@@ -316,7 +316,6 @@ ARGUMENTS: dict[str, Source] = {
     "reached": reached,
     "best": best,
     "highest_ndcg": lambda chunk, _: np.inf if chunk.job.convention.negative_labels == "keep" else 1.0,
-    "ideal_labels": lambda chunk, _: chunk.truth.ideal(chunk.job).labels,
     "sizes": lambda chunk, _: chunk.truth.sizes,
     "n_relevant": n_relevant,
     "n_found": n_found,

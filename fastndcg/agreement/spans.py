@@ -113,7 +113,9 @@ class Both:
         kernels.gather_common(
             self._scores[0], self.first_offsets, self._scores[1], self.second_offsets, self._partners, *scores, offsets
         )
-        return Both(scores, (offsets, offsets), None, lambda name, size, dtype: self._take(("common", name), size, dtype))
+        return Both(
+            scores, (offsets, offsets), None, lambda name, size, dtype: self._take(("common", name), size, dtype)
+        )
 
     @functools.cached_property
     def _counts(self) -> tuple[Array, Array]:
@@ -136,15 +138,17 @@ class Both:
 
     def _ranked(self, name: str, which: int) -> tuple[Array, Array, Array, Array]:
         scores, offsets = self._scores[which], (self.first_offsets, self.second_offsets)[which]
-        arrays = [self._take((name, what), len(scores), I4) for what in ("order", "above", "ties")]
+        order, above, ties = (self._take((name, what), len(scores), I4) for what in ("order", "above", "ties"))
         tied = np.empty(len(offsets) - 1, bool)
-        kernels.rank_all(scores, offsets, *arrays, tied)
-        return arrays[0], arrays[1], arrays[2], tied
+        kernels.rank_all(scores, offsets, order, above, ties, tied)
+        return order, above, ties, tied
 
     def _others(self) -> tuple[Array, Array]:
         if self._partners is None:
             return self.second_above, self.first_above
-        first, second = (self._take((name, "other"), len(scores), I4) for name, scores in zip("ab", self._scores, strict=True))
+        first, second = (
+            self._take((name, "other"), len(scores), I4) for name, scores in zip("ab", self._scores, strict=True)
+        )
         kernels.look_across(
             self._partners, self.first_above, self.first_offsets, self.second_above, self.second_offsets, first, second
         )

@@ -143,6 +143,6 @@ def _refuse_unknown(known: Known, metric: Metric, user: int) -> None:
     popularity = known.popularity
     item = next(item for item in items.tolist() if popularity is not None and not popularity[item])
     raise InvalidInputError(
-        f"`popularity` must be above 0 for {metric}, but that of item {item}, which user {user} has, is 0; leave the item "
-        "out, or give popularity=numpy.maximum(popularity, 1)"
+        f"`popularity` must be above 0 for {metric}, but that of item {item}, which user {user} has, is 0; leave the "
+        "item out, or give popularity=numpy.maximum(popularity, 1)"
     )

@@ -86,7 +86,9 @@ RECORDS = (
         doi="10.1145/1852102.1852106",
         parameters=(
             Parameter("p", "probability", 0.9, "how likely the reader is to go on to the next rank"),
-            Parameter("form", "ext|min", "ext", "what is taken for granted beyond the ends: the agreement seen, or none"),
+            Parameter(
+                "form", "ext|min", "ext", "what is taken for granted beyond the ends: the agreement seen, or none"
+            ),
         ),
         aliases=("rbo", "rank_biased_overlap"),
         peers=(("rbo", "RankingSimilarity.rbo_ext"),),

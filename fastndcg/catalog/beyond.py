@@ -4,8 +4,10 @@ from fastndcg.catalog.record import Parameter, Record
 
 FUNCTION = "beyond_accuracy"
 EMPTY = "nothing is recommended"
-GE_2010 = "M. Ge, C. Delgado-Battenfeld and D. Jannach, Beyond accuracy: evaluating recommender systems by coverage and "
-GE_2010 += "serendipity, RecSys 2010"
+GE_2010 = (
+    "M. Ge, C. Delgado-Battenfeld and D. Jannach, Beyond accuracy: evaluating recommender systems by coverage and "
+    "serendipity, RecSys 2010"
+)
 ZHOU_2010 = "T. Zhou et al., Solving the apparent diversity-accuracy dilemma of recommender systems, PNAS 2010"
 
 RECORDS = (
@@ -35,7 +37,9 @@ RECORDS = (
         source=ZHOU_2010,
         doi="10.1073/pnas.1000488107",
         parameters=(
-            Parameter("share_of", "users|interactions", "users", "what the number of an item's interactions is divided by"),
+            Parameter(
+                "share_of", "users|interactions", "users", "what the number of an item's interactions is divided by"
+            ),
         ),
         aliases=("self_information", "miuf", "mean_inverse_user_frequency"),
         peers=(
@@ -165,8 +169,8 @@ RECORDS = (
         name="personalisation",
         title="personalisation, inter-user diversity",
         kernel="spread.personalisation",
-        formula="mean over pairs of users of 1 − the number of items that both have among their first k, over the length "
-        "of the longer of both lists; users without items are left out",
+        formula="mean over pairs of users of 1 − the number of items that both have among their first k, over the "
+        "length of the longer of both lists; users without items are left out",
         range="0 to 1",
         undefined="fewer than two users have items",
         source=ZHOU_2010,

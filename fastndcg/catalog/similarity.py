@@ -7,8 +7,8 @@ RECORDS = (
         name="Compat",
         title="compatibility: the highest rank-biased overlap with an ideal ranking",
         kernel="similarity.compatibility",
-        formula="sum over d = 1 … k of p^(d − 1) · |R:d ∩ I:d| / d, over the same of I with itself; R:d are the first d "
-        "documents, I the relevant ones by falling label, those of one label in the order of R; without k all ranks",
+        formula="sum over d = 1 … k of p^(d − 1) · |R:d ∩ I:d| / d, over the same of I with itself; R:d are the first "
+        "d documents, I those with a label by falling label, of one label in the order of R; without k all ranks",
         range="0 to 1",
         undefined="no label is above 0",
         source="C. L. A. Clarke, A. Vtyurina and M. D. Smucker, Assessing top-k preferences, TOIS 2021",

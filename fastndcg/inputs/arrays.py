@@ -38,14 +38,18 @@ class ArrayLayout(NamedTuple):
             self._check_offsets(lists.offsets, name)
         array = as_numbers(values if lists is None else lists.values, name)
         if array.shape != self.shape:
-            raise InvalidInputError(f"`{name}` must have the shape of `{self.name}`, {self.shape}, but has {array.shape}")
+            raise InvalidInputError(
+                f"`{name}` must have the shape of `{self.name}`, {self.shape}, but has {array.shape}"
+            )
         flat = array if array.ndim == 1 else array.reshape(-1)
         return flat if self.order is None else flat[self.order]
 
     def _check_offsets(self, offsets: Array, name: str) -> None:
         if len(offsets) != len(self.offsets):
             n_labels, n_scores = len(self.offsets) - 1, len(offsets) - 1
-            raise InvalidInputError(f"`{name}` must have as many lists as `{self.name}`, {n_labels}, but has {n_scores}")
+            raise InvalidInputError(
+                f"`{name}` must have as many lists as `{self.name}`, {n_labels}, but has {n_scores}"
+            )
         differ = np.flatnonzero(offsets != self.offsets)
         if len(differ):
             query = int(differ[0]) - 1
@@ -107,9 +111,7 @@ def refuse_cuts(offsets: Any, groups: Any, query_ids: Any) -> None:
             raise InvalidInputError(f"`{name}` cuts arrays into queries, but `truth` has its own; leave it out")
 
 
-def layout_of(
-    shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any, name: str = "labels"
-) -> ArrayLayout:
+def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any, name: str = "labels") -> ArrayLayout:
     """The layout that exactly one of `offsets`, `groups`, `query_ids` or a second dimension gives."""
     ways = {"offsets": offsets, "groups": groups, "query_ids": query_ids}
     given = [f"`{name}`" for name, way in ways.items() if way is not None]

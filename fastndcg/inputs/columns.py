@@ -129,9 +129,7 @@ def joined(columns: Sequence[Column]) -> Column:
     return Column.of_bytes(np.concatenate(pieces), np.concatenate(offsets))
 
 
-def alike(
-    first: Column, second: Column, what: str, sides: tuple[str, str] = ("qrels", "run")
-) -> tuple[Column, Column]:
+def alike(first: Column, second: Column, what: str, sides: tuple[str, str] = ("qrels", "run")) -> tuple[Column, Column]:
     """Two columns whose ids are equal where their bytes are, or an error where one has texts and the other numbers."""
     if not len(first) or not len(second):
         return (first, first.take(np.empty(0, "i8"))) if len(first) else (second.take(np.empty(0, "i8")), second)

@@ -159,7 +159,9 @@ def _match(
     known, retrieved = alike(qrels.documents, run.documents, "documents", sides)
 
     def match(span: tuple[int, int]) -> None:
-        kernels.match(known.ids, qrels.offsets, values, retrieved.ids, run.offsets, pairs, offsets, *span, labels, judged)
+        kernels.match(
+            known.ids, qrels.offsets, values, retrieved.ids, run.offsets, pairs, offsets, *span, labels, judged
+        )
 
     _share(offsets, match, threads)
 
@@ -213,8 +215,7 @@ def _refuse_disjoint(qrels: Table, run: Run, sides: tuple[str, str]) -> None:
         shown.append(", ".join((first or ["none"]) + ["…"] * (len(table.queries) > 3)))
     raise InvalidInputError(
         f"{sides[0]} and {sides[1]} must have a query in common, but the {sides[0]} {has} {shown[0]}, and the "
-        f"{sides[1]} has {shown[1]}; "
-        + _remedy(qrels, run)
+        f"{sides[1]} has {shown[1]}; " + _remedy(qrels, run)
     )
 
 

@@ -69,7 +69,9 @@ def _of_runs(first: Any, second: Any, options: Options) -> Pairs:
     runs = [as_run(one, options) for one in (first, second)]
     for run in runs:
         run.refuse(np.isnan(run.values), "not be NaN", "leave the document out")
-    joined = join_runs(*runs, options.threads)
+    joined = join_runs(runs[0], runs[1], options.threads)
     alone = [len(run.queries) - len(joined.query_ids) for run in runs]
-    notes = [f"queries that only the {name} ranking has, left out: {n}" for name, n in zip(NAMES, alone, strict=True) if n]
+    notes = [
+        f"queries that only the {name} ranking has, left out: {n}" for name, n in zip(NAMES, alone, strict=True) if n
+    ]
     return Pairs(*joined, tuple(notes))

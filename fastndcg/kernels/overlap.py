@@ -30,8 +30,7 @@ def rbo(
         a, b = first_offsets[q], second_offsets[q]
         n_first, n_second = first_offsets[q + 1] - a, second_offsets[q + 1] - b
         short, long = min(n_first, n_second, k), min(max(n_first, n_second), k)
-        above, end, second_above, second_end = 0, 0, NONE_YET, 0
-        whole, of_first, of_second, of_both = 0, 0, 0, 0
+        above, end, second_above, second_end, whole, of_first, of_second, of_both = 0, 0, NONE_YET, 0, 0, 0, 0, 0
         weight, total, seen, weights, at_short, overlap = 1.0, 0.0, 0.0, 0.0, 0.0, 0.0
         alike = True
         for depth in range(1, long + 1):
@@ -44,9 +43,8 @@ def rbo(
                 second_above = second_end
                 whole, of_first = whole + of_second, of_first + of_both
                 second_end = next_end(second_order, second_ties, b, n_second, second_above)
-                of_second, of_both = count_group(
-                    second_order, second_other, b, second_above, min(second_end, n_second), above
-                )
+                last = min(second_end, n_second)
+                of_second, of_both = count_group(second_order, second_other, b, second_above, last, above)
             x, y = (depth - above) / (end - above), (depth - second_above) / (second_end - second_above)
             overlap = whole + of_first * x + of_second * y + of_both * x * y
             weight *= p
@@ -66,8 +64,7 @@ def rbo(
         elif alike:  # not 1 less rounding
             out[q] = 1.0
         else:
-            beyond = (overlap - at_short) / long + at_short / short
-            out[q] = min((1.0 - p) / p * total + beyond * weight, 1.0)
+            out[q] = min((1.0 - p) / p * total + ((overlap - at_short) / long + at_short / short) * weight, 1.0)
 
 
 @part

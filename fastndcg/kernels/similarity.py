@@ -78,7 +78,7 @@ def add_up_rests(p, k, out_rests):
 
 @part
 def rest_after(p, k, last):
-    """The sum over the ranks below `last`: all that change a digit, or all there are in closed form if these are many."""
+    """The sum over the ranks below `last`, as far as it changes a digit; in closed form if that is far."""
     n = np.log(LEAST) / np.log(p)
     rest = 0.0
     if n > MOST and k >= UNLIMITED:

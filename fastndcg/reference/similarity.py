@@ -6,6 +6,7 @@ import math
 
 from fastndcg.reference.asked import Asked
 
+
 def compatibility(labels: list[float], judged: list[float], asked: Asked) -> float:
     """Rank-biased overlap with the nearest ideal order, over that of this order with itself."""
     ideal = sorted((label for label in judged if label > 0), reverse=True)
