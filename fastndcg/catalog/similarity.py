@@ -1,6 +1,6 @@
 """Metrics that compare a ranking with ideal ones."""
 
-from fastndcg.catalog.record import TIE_POLICIES, Parameter, Record
+from fastndcg.catalog.record import Parameter, Record
 
 RECORDS = (
     Record(
@@ -16,6 +16,5 @@ RECORDS = (
         parameters=(Parameter("p", "probability", 0.95, "how likely the user is to look at the next rank"),),
         aliases=("compat", "compatibility"),
         peers=(("ir_measures", "Compat, whose ranks end at 1000"),),
-        ties=tuple(policy for policy in TIE_POLICIES if policy != "average"),
     ),
 )

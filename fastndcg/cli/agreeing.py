@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
             step(f"reading {Path(path).name}")
             runs.append(read_run(path, threads=arguments.threads))
         step("comparing")
-        result = agreement(*runs, metrics, threads=arguments.threads)
+        result = agreement(runs[0], runs[1], metrics, threads=arguments.threads)
     lines = {"table": _table, "json": _json, "csv": _csv}[arguments.format](result, arguments.per_query)
     output.write(lines, arguments.output)
 

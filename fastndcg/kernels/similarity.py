@@ -1,7 +1,7 @@
 """
 Compatibility: the highest rank-biased overlap of a ranking with an ideal one.
 
-hit_above      (n_hits,)         int32
+hit_above, hit_ties   (n_hits,)  int32
 hit_labels     (n_hits,)         float64
 hit_offsets    (n_queries + 1,)  int64
 ideal_labels   (n_ideal,)        float64, falling; labels below 0 last
@@ -19,7 +19,7 @@ MOST = 1 << 20  # ranks that are added up one by one
 
 
 @kernel
-def compatibility(hit_above, hit_labels, hit_offsets, ideal_labels, ideal_offsets, p, k, out):
+def compatibility(hit_above, hit_ties, hit_labels, hit_offsets, ideal_labels, ideal_offsets, p, k, out):
     """
     Overlap with the ideal order that comes nearest, over that of this order with itself.
 
@@ -29,8 +29,8 @@ def compatibility(hit_above, hit_labels, hit_offsets, ideal_labels, ideal_offset
     deepest = 0
     for q in range(out.shape[0]):
         deepest = max(deepest, ideal_offsets[q + 1] - ideal_offsets[q])
-        for h in range(hit_offsets[q], hit_offsets[q + 1]):
-            deepest = max(deepest, hit_above[h] + 1)
+    for h in range(hit_offsets[-1]):
+        deepest = max(deepest, hit_above[h] + hit_ties[h])
     rests = np.empty(deepest + 1)
     add_up_rests(p, k, rests)
     met = np.empty(deepest + 1, np.int32)
@@ -42,14 +42,56 @@ def compatibility(hit_above, hit_labels, hit_offsets, ideal_labels, ideal_offset
             met[n_ideal] = 0
             n_ideal += 1
             best += rests[n_ideal]
-        for h in range(hit_offsets[q], hit_offsets[q + 1]):
+        h = hit_offsets[q]
+        while h < hit_offsets[q + 1]:
+            end = alike_end(hit_above, hit_labels, h, hit_offsets[q + 1])
             place = first_place(ideal_labels, start, n_ideal, hit_labels[h])
             if place < n_ideal and hit_labels[h] > 0.0:
-                rank = place + met[place] + 1
-                met[place] += 1
-                if rank <= n_ideal:
-                    reached += rests[max(rank, hit_above[h] + 1)]
-        out[q] = reached / best if n_ideal > 0 else np.nan
+                for j in range(1, end - h + 1):
+                    met[place] += 1
+                    rank = place + met[place]
+                    if rank <= n_ideal:
+                        reached += expected_rest(rests, rank, hit_above[h], hit_ties[h], end - h, j)
+            h = end
+        out[q] = min(reached / best, 1.0) if n_ideal > 0 else np.nan
+
+
+@part
+def alike_end(hit_above, hit_labels, h, stop):
+    """Where the hits of the same tie group and label as hit h end."""
+    end = h + 1
+    while end < stop and hit_above[end] == hit_above[h] and hit_labels[end] == hit_labels[h]:
+        end += 1
+    return end
+
+
+@part
+def expected_rest(rests, rank, above, n_ties, m, j):
+    """
+    The mean of the rest from the larger of two ranks on: an ideal rank, and that of the j-th of m among n_ties.
+
+    It is at place x of the group with the chance C(x − 1, j − 1) · C(n_ties − x, m − j) / C(n_ties, m), a negative
+    hypergeometric distribution, which is followed from about its middle by the ratios of neighbours.
+    """
+    if n_ties == 1:
+        return rests[max(rank, above + 1)]
+    middle = min(max(j * (n_ties + 1) // (m + 1), j), n_ties - m + j)
+    total, value = 1.0, rests[max(rank, above + middle)]
+    chance = 1.0
+    for x in range(middle, n_ties - m + j):
+        chance *= x / (x - j + 1) * ((n_ties - x - m + j) / (n_ties - x))
+        total += chance
+        value += chance * rests[max(rank, above + x + 1)]
+        if chance < LEAST:
+            break
+    chance = 1.0
+    for x in range(middle, j, -1):
+        chance *= (x - j) / (x - 1) * ((n_ties - x + 1) / (n_ties - x + 1 - m + j))
+        total += chance
+        value += chance * rests[max(rank, above + x - 1)]
+        if chance == 0.0:
+            break
+    return value / total
 
 
 @part
@@ -72,7 +114,8 @@ def add_up_rests(p, k, out_rests):
     last = out_rests.shape[0] - 1
     rest = rest_after(p, k, last)
     for rank in range(last, 0, -1):
-        rest += p ** (rank - 1) / rank
+        if rank <= k:
+            rest += p ** (rank - 1) / rank
         out_rests[rank] = rest
 
 
