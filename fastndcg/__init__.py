@@ -14,6 +14,10 @@ from types import ModuleType
 from typing import Any
 
 _PUBLIC = {
+    "agreement": ["agreement"],
+    "agreement.results": ["Agreement"],
+    "beyond": ["beyond_accuracy"],
+    "beyond.results": ["BeyondAccuracy"],
     "catalog": ["CATALOG", "Parameter"],
     "conventions": ["Convention", "conventions"],
     "errors": [

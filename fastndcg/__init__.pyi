@@ -1,5 +1,9 @@
 """The public names, for type checkers: `__init__.py` resolves them when they are used."""
 
+from fastndcg.agreement import agreement as agreement
+from fastndcg.agreement.results import Agreement as Agreement
+from fastndcg.beyond import beyond_accuracy as beyond_accuracy
+from fastndcg.beyond.results import BeyondAccuracy as BeyondAccuracy
 from fastndcg.catalog import CATALOG as CATALOG
 from fastndcg.catalog import Parameter as Parameter
 from fastndcg.conventions import Convention as Convention

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from fastndcg.catalog import AGGREGATES, CATALOG, RECORDS, Parameter, Record
+from fastndcg.catalog import AGGREGATES, EVERY, OTHER_RECORDS, RECORDS, Parameter, Record
 from fastndcg.catalog.aggregates import AggregateRecord
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, nearest
 from fastndcg.texts import (
@@ -26,11 +26,12 @@ from fastndcg.texts import (
 )
 
 UNLIMITED = 2**31 - 1  # stands for "no cutoff" in kernels: no query has more documents
-NAMES = {text.lower(): r.name for r in RECORDS for text in (r.name, *r.aliases, r.trec_name) if text}
+NAMES = {text.lower(): r.name for r in (*RECORDS, *OTHER_RECORDS) for text in (r.name, *r.aliases, r.trec_name) if text}
 _AGGREGATED = re.compile(r"\s*+(\w++)\s*+\((.*)\)\s*+")
 _TREC_GEOMETRIC = "gm_"
 TREC_CUTS = {record.trec_cut.lower(): record.name for record in RECORDS if record.trec_cut}
 TREC_AT = {record.trec_at[0].lower(): (record.name, record.trec_at[1]) for record in RECORDS if record.trec_at}
+EXAMPLES = {"evaluate": "ndcg@10", "agreement": "tau_b", "beyond_accuracy": "coverage@10"}
 
 # kinds of parameters that are numbers: the rule, and whether a number keeps to it
 NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
@@ -126,7 +127,7 @@ class Metric:
     @property
     def record(self) -> Record:
         """The catalogue's record of this metric."""
-        return CATALOG[self.name]
+        return EVERY[self.name]
 
     def get(self, parameter: str) -> Any:
         """The value of a parameter, its default where none was given, None where the metric has no such one."""
@@ -207,17 +208,17 @@ class Metric:
 Metrics: TypeAlias = str | Metric | Iterable[str | Metric]
 
 
-def parse_metrics(metrics: Metrics | None) -> tuple[Metric, ...]:
+def parse_metrics(metrics: Metrics | None, function: str = "evaluate") -> tuple[Metric, ...]:
     """
-    Every way to name metrics, as a tuple of values without repetitions.
+    Every way to name metrics that a function takes, as a tuple of values without repetitions.
 
     >>> parse_metrics("ndcg@10, map"), parse_metrics(["P(rel=2)@5"])
     ((nDCG@10, AP), (P(rel=2)@5,))
     """
     if metrics is None:
-        raise InvalidInputError("`metrics` is missing: name at least one, such as 'ndcg@10'")
+        raise InvalidInputError(f"`metrics` is missing: name at least one, such as {EXAMPLES[function]!r}")
     if isinstance(metrics, Metric):
-        return (metrics,)
+        return _taken_by(function, (metrics,))
     if isinstance(metrics, Mapping):
         raise InvalidTypeError(f"`metrics` must be texts or Metric values, not a {type(metrics).__name__}")
     try:
@@ -233,8 +234,8 @@ def parse_metrics(metrics: Metrics | None) -> tuple[Metric, ...]:
         else:
             raise InvalidTypeError(f"`metrics` must be texts or Metric values, not {type(part).__name__}: {part!r}")
     if not found:
-        raise InvalidInputError("`metrics` is empty: name at least one, such as 'ndcg@10'")
-    return tuple(found)
+        raise InvalidInputError(f"`metrics` is empty: name at least one, such as {EXAMPLES[function]!r}")
+    return _taken_by(function, tuple(found))
 
 
 def checked_cutoff(k: Any, owner: str = "a metric") -> int:
@@ -261,14 +262,25 @@ def checked_gain(gain: Any, owner: str) -> Value:
     return table
 
 
+def _taken_by(function: str, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
+    """The metrics, or an error that says which function takes the first one that this one does not."""
+    for metric in metrics:
+        if metric.record.taken_by != function:
+            raise InvalidInputError(
+                f"`metrics` must be such as fastndcg.{function} takes, but {metric} ({metric.record.title}) is not: "
+                f"call fastndcg.{metric.record.taken_by}"
+            )
+    return metrics
+
+
 def _record_of(name: str) -> Record:
     if not isinstance(name, str):
         raise InvalidTypeError(f"a metric's name must be a text, not {type(name).__name__}: {name!r}")
     known = NAMES.get(name.lower())
     if known is None:
-        hint = nearest(name, [*CATALOG, *NAMES, *TREC_CUTS])
+        hint = nearest(name, [*EVERY, *NAMES, *TREC_CUTS])
         raise UnknownMetricError(f"no metric is called {name!r}.{hint} `fastndcg metrics` lists all")
-    return CATALOG[known]
+    return EVERY[known]
 
 
 def _cutoff_of(record: Record, k: Any) -> int:
@@ -313,6 +325,6 @@ def _checked_word(record: Record | AggregateRecord, key: str, words: list[str], 
 
 def __getattr__(name: str) -> Metric:
     """Each metric of the catalogue as a value without parameters: nDCG, AP, …."""
-    if name not in CATALOG:
+    if name not in EVERY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return Metric(name)

@@ -42,6 +42,9 @@ class Record:
     `is_count` metrics are summed, not averaged, on trec_eval's line for all queries; those that `looks_for_relevant`
     documents are 0 where none are there, or undefined if the convention says so; those with the `view` 'judgments' tell
     a document without a judgment from one that is not relevant; `function` is that of a metric that a user registered.
+
+    `taken_by` is the function of the package that takes the metric; those of `evaluate` alone have labels. `needs` are
+    the arguments that it must have been given, and a metric that is `of_all` has one value for all users together.
     """
 
     name: str
@@ -66,6 +69,9 @@ class Record:
     looks_for_relevant: bool = False
     function: Callable[..., float] | None = None
     view: str = "labels"
+    taken_by: str = "evaluate"
+    needs: tuple[str, ...] = ()
+    of_all: bool = False
 
 
 WITHOUT_AVERAGE = TIE_POLICIES[1:]

@@ -108,7 +108,7 @@ class Recommended(NamedTuple):
 
 def recommended_parts(liked: Interactions, recommended: Any, *, once: bool = False) -> Parts:
     """Rankings of the recommended items, user by user."""
-    given = _recommended(recommended)
+    given = recommended_of(recommended)
     if len(given.offsets) != len(liked.offsets):
         raise InvalidInputError(
             f"`predictions` must have one row a user, {liked.n_users}, but have {len(given.offsets) - 1}"
@@ -208,13 +208,14 @@ class Recommendations:
         self.repeated = repeated
 
 
-def _recommended(items: Any) -> Recommended:
-    lists = ragged_of(items, "predictions")
+def recommended_of(items: Any, name: str = "predictions") -> Recommended:
+    """Recommended items from an array with a row a user, or a ragged column."""
+    lists = ragged_of(items, name)
     if lists is not None:
-        return Recommended(_whole_numbers(lists.values, "predictions", 1), lists.offsets)
+        return Recommended(_whole_numbers(lists.values, name, 1), lists.offsets)
     if isinstance(items, np.ma.MaskedArray):
         items = items.filled(PADDING)
-    array = _whole_numbers(items, "predictions", 2)
+    array = _whole_numbers(items, name, 2)
     return Recommended(array.reshape(-1), read_only(np.arange(array.shape[0] + 1, dtype="i8") * array.shape[1]))
 
 

@@ -25,7 +25,9 @@ from fastndcg.inputs.prepare import Options, all_at_once, prepare_truth
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings import EXACT_LIMIT, Array, Rankings
+from fastndcg.reference.agreement import agreement as agreement
 from fastndcg.reference.asked import Asked, asked_of, chosen_gain
+from fastndcg.reference.beyond import beyond_accuracy as beyond_accuracy
 from fastndcg.reference.counts import n_relevant
 from fastndcg.reference.orders import is_ranked, is_tied, label_of, orders_of, query_of
 from fastndcg.reference.precision import precision_denominator, recall_denominator
