@@ -91,8 +91,7 @@ def numpy_ways(lists: np.ndarray, known: dict[str, Any]) -> dict[str, Callable[[
 
     def jaccard(part: np.ndarray) -> np.ndarray:
         both = sets[part] @ sets[part].transpose(0, 2, 1)
-        sizes = sets[part].sum(axis=2)
-        one = sizes[:, :, None] + sizes[:, None, :] - both
+        one = (sizes := sets[part].sum(axis=2))[:, :, None] + sizes[:, None, :] - both
         return np.where(one > 0, 1 - both / np.maximum(one, 1), 0)[:, *upper].mean(axis=1, dtype="f8")
 
     def counts() -> Any:

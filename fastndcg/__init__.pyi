@@ -49,6 +49,7 @@ from . import reference as reference
 __version__: str
 AP: Metric
 CG: Metric
+Compat: Metric
 DCG: Metric
 F: Metric
 G: Metric

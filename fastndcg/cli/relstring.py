@@ -39,7 +39,7 @@ def first_last(rankings: Rankings, convention: Convention) -> Array:
 
 def characters_of(rankings: Rankings) -> Array:
     """Each document's character."""
-    characters = np.array([*"0123456789>"])[np.clip(rankings.labels, 0, 10).astype(int)]
+    characters: Array = np.array([*"0123456789>"])[np.clip(rankings.labels, 0, 10).astype(int)]
     characters[rankings.labels < 0] = "."
     if rankings.judged is not None:
         characters[~rankings.judged] = "-"

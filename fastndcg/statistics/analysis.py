@@ -42,8 +42,9 @@ class Analysis:
 
     def tests(self, places: Sequence[int]) -> list[Tested]:
         """The test of each of these quantities; NaN where there are fewer than two queries."""
-        found = {place: self._without(self.moments[place]) for place in places}
-        sound = [place for place, test in found.items() if test is None]
+        without = {place: self._without(self.moments[place]) for place in places}
+        sound = [place for place, test in without.items() if test is None]
+        found = {place: test for place, test in without.items() if test is not None}
         found |= dict(zip(sound, self._tests_of(sound), strict=True))
         return [found[place] for place in places]
 
