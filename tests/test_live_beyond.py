@@ -44,7 +44,7 @@ def test_rectools(drawn):
     expected = {
         "novelty@4": theirs.MeanInvUserFreq(k=4).calc_per_user(long(lists), before),
         "popularity@4": theirs.AvgRecPopularity(k=4).calc_per_user(long(lists), before),
-        "ILD(distance=hamming)@4": theirs.IntraListDiversity(4, distance_calculator=distances).calc_per_user(long(lists)),
+        "ILD(distance=hamming)@4": theirs.IntraListDiversity(4, distances).calc_per_user(long(lists)),
     }  # fmt: skip
     for metric, values in expected.items():
         np.testing.assert_allclose(ours[metric], values.sort_index(), rtol=1e-12)

@@ -18,7 +18,7 @@ class Agreement(Results):
     --------
     >>> result = fn.agreement([[2, 1, 1]], [[3, 2, 1]], "tau_ap")
     >>> result["tau_ap"], result.n_tied
-    (array([0.5]), 1)
+    (array([0.75]), 1)
     """
 
     __slots__ = ()
