@@ -79,8 +79,7 @@ def numpy_ways(lists: np.ndarray, known: dict[str, Any]) -> dict[str, Callable[[
     popularity, vectors = known["popularity"], known["vectors"]
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     sets = known["categories"].astype("f4")
-    information = -np.log2(popularity / known["n_users"])
-    k = lists.shape[1]
+    information, k = -np.log2(popularity / known["n_users"]), lists.shape[1]
     upper = np.triu_indices(k, 1)
 
     def in_parts(function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:

@@ -15,6 +15,6 @@ RECORDS = (
         doi="10.1145/3451161",
         parameters=(Parameter("p", "probability", 0.95, "how likely the user is to look at the next rank"),),
         aliases=("compat", "compatibility"),
-        peers=(("ir_measures", "Compat, whose ranks end at 1000"),),
+        peers=(("ir_measures", "Compat, whose ranks end with the longer of both lists"),),
     ),
 )

@@ -31,38 +31,41 @@ def compatibility(hit_above, hit_ties, hit_labels, hit_offsets, ideal_labels, id
         deepest = max(deepest, ideal_offsets[q + 1] - ideal_offsets[q])
     for h in range(hit_offsets[-1]):
         deepest = max(deepest, hit_above[h] + hit_ties[h])
-    rests = np.empty(deepest + 1)
+    rests, bests = np.empty(deepest + 1), np.zeros(deepest + 1)
     add_up_rests(p, k, rests)
+    for rank in range(1, deepest + 1):
+        bests[rank] = bests[rank - 1] + rests[rank]
     met = np.empty(deepest + 1, np.int32)
     for q in range(out.shape[0]):
         start = ideal_offsets[q]
-        best, reached = 0.0, 0.0
-        n_ideal = 0
-        while start + n_ideal < ideal_offsets[q + 1] and ideal_labels[start + n_ideal] > 0.0:
-            met[n_ideal] = 0
-            n_ideal += 1
-            best += rests[n_ideal]
-        h = hit_offsets[q]
-        while h < hit_offsets[q + 1]:
-            end = alike_end(hit_above, hit_labels, h, hit_offsets[q + 1])
-            place = first_place(ideal_labels, start, n_ideal, hit_labels[h])
+        n_ideal = ideal_offsets[q + 1] - start
+        while n_ideal > 0 and ideal_labels[start + n_ideal - 1] <= 0.0:
+            n_ideal -= 1
+        met[:n_ideal] = 0
+        reached, j, m = 0.0, 0, 0
+        for h in range(hit_offsets[q], hit_offsets[q + 1]):
+            place, size = 0, n_ideal
+            while size > 0 and ideal_labels[start + place] > hit_labels[h]:  # the first place of this label
+                half = size // 2
+                above = ideal_labels[start + place + half] > hit_labels[h]
+                place += half + 1 if above else 0
+                size = size - half - 1 if above else half
+            if hit_ties[h] > 1:  # the j-th of m of this label in its tie group
+                j += 1
+                if j > m:
+                    j, m = 1, 1
+                    while h + m < hit_offsets[q + 1] and (
+                        hit_above[h + m] == hit_above[h] and hit_labels[h + m] == hit_labels[h]
+                    ):
+                        m += 1
             if place < n_ideal and hit_labels[h] > 0.0:
-                for j in range(1, end - h + 1):
-                    met[place] += 1
-                    rank = place + met[place]
-                    if rank <= n_ideal:
-                        reached += expected_rest(rests, rank, hit_above[h], hit_ties[h], end - h, j)
-            h = end
-        out[q] = min(reached / best, 1.0) if n_ideal > 0 else np.nan
-
-
-@part
-def alike_end(hit_above, hit_labels, h, stop):
-    """Where the hits of the same tie group and label as hit h end."""
-    end = h + 1
-    while end < stop and hit_above[end] == hit_above[h] and hit_labels[end] == hit_labels[h]:
-        end += 1
-    return end
+                met[place] += 1
+                rank = place + met[place]
+                if rank <= n_ideal and hit_ties[h] == 1:
+                    reached += rests[max(rank, hit_above[h] + 1)]
+                elif rank <= n_ideal:
+                    reached += expected_rest(rests, rank, hit_above[h], hit_ties[h], m, j)
+        out[q] = min(reached / bests[n_ideal], 1.0) if n_ideal > 0 else np.nan
 
 
 @part
@@ -73,8 +76,6 @@ def expected_rest(rests, rank, above, n_ties, m, j):
     It is at place x of the group with the chance C(x − 1, j − 1) · C(n_ties − x, m − j) / C(n_ties, m), a negative
     hypergeometric distribution, which is followed from about its middle by the ratios of neighbours.
     """
-    if n_ties == 1:
-        return rests[max(rank, above + 1)]
     middle = min(max(j * (n_ties + 1) // (m + 1), j), n_ties - m + j)
     total, value = 1.0, rests[max(rank, above + middle)]
     chance = 1.0
