@@ -16,6 +16,7 @@ from fastndcg.kernels.jit import kernel, part
 UNLIMITED = 2**31 - 1  # a cutoff that is none
 LEAST = 1e-18  # the share of all weight that changes no digit
 MOST = 1 << 20  # ranks that are added up one by one
+BLOCK = 256  # ranks whose rests are added up from the last of them on
 
 
 @kernel
@@ -31,7 +32,8 @@ def compatibility(hit_above, hit_ties, hit_labels, hit_offsets, ideal_labels, id
         deepest = max(deepest, ideal_offsets[q + 1] - ideal_offsets[q])
     for h in range(hit_offsets[-1]):
         deepest = max(deepest, hit_above[h] + hit_ties[h])
-    rests, bests = np.empty(deepest + 1), np.zeros(deepest + 1)
+    n_ranks = (deepest + BLOCK - 1) // BLOCK * BLOCK
+    rests, bests = np.empty(n_ranks + 1), np.zeros(n_ranks + 1)
     add_up_rests(p, k, rests)
     for rank in range(1, deepest + 1):
         bests[rank] = bests[rank - 1] + rests[rank]
@@ -111,13 +113,13 @@ def first_place(ideal_labels, start, n, label):
 
 @part
 def add_up_rests(p, k, out_rests):
-    """Sums of p^(d − 1) / d over d from each rank on, up to rank k."""
-    last = out_rests.shape[0] - 1
-    rest = rest_after(p, k, last)
-    for rank in range(last, 0, -1):
-        if rank <= k:
-            rest += p ** (rank - 1) / rank
-        out_rests[rank] = rest
+    """Sums of p^(d − 1) / d over d from each rank on, up to rank k: the same bits however many ranks there are."""
+    for end in range(BLOCK, out_rests.shape[0], BLOCK):
+        rest = rest_after(p, k, end)
+        for rank in range(end, end - BLOCK, -1):
+            if rank <= k:
+                rest += p ** (rank - 1) / rank
+            out_rests[rank] = rest
 
 
 @part

@@ -37,7 +37,7 @@ def agreement(
     Examples
     --------
     >>> fn.reference.agreement([[2, 1, 1]], [[3, 2, 1]], "tau_ap, tau_b")
-    array([[0.5       , 0.81649658]])
+    array([[0.75      , 0.81649658]])
     """
     asked = parse_metrics(metrics, "agreement")
     pairs = pairs_of(first, second, Options(offsets, groups, query_ids, columns))
