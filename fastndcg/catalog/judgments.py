@@ -26,8 +26,8 @@ RECORDS = (
         title="inferred average precision",
         kernel="judgments.inferred_average_precision",
         formula="mean over relevant documents, 0 for those not found, of (1 + n · (r + ε) / (r + s + 2ε)) / rank; of "
-        "the documents above it n were pooled, and of those judged r are relevant and s not; ε = 0.00001; labels below 0 "
-        "are of documents pooled and not judged",
+        "the documents above it n were pooled, and of those judged r are relevant and s not; ε = 0.00001; labels below "
+        "0 are of documents pooled and not judged",
         range="0 to 1",
         undefined="nothing is relevant",
         source="E. Yilmaz and J. A. Aslam, Estimating average precision with incomplete and imperfect judgments, "

@@ -34,12 +34,12 @@ def first_last(rankings: Rankings, convention: Convention) -> Array:
             f"relstring shows trec_eval's order: choose --convention trec_eval, not {convention}, "
             f"whose ties are {convention.ties}"
         )
-    return np.asarray(np.lexsort((~rankings.tie_keys, -rankings.scores, queries)))
+    return np.lexsort((~rankings.tie_keys, -rankings.scores, queries))
 
 
 def characters_of(rankings: Rankings) -> Array:
     """Each document's character."""
-    characters = np.array([*"0123456789>"])[np.clip(rankings.labels, 0, 10).astype(int)]
+    characters: Array = np.array([*"0123456789>"])[np.clip(rankings.labels, 0, 10).astype(int)]
     characters[rankings.labels < 0] = "."
     if rankings.judged is not None:
         characters[~rankings.judged] = "-"
