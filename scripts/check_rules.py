@@ -27,7 +27,7 @@ ROOMS = (
     "inputs", "of_queries", "sums", "aggregates", "results", "discounts",
     "checks", "documents", "chunk", "steps", "views", "of_user", "arguments", "engine", "parts", "agreement", "beyond",
     "reference", "evaluate",
-    "streaming", "functions", "explain", "compat",
+    "streaming", "functions", "explain", "compat", "integrations",
     "statistics", "reports",
     "warm", "cli", "__main__",
 )  # fmt: skip
