@@ -93,6 +93,13 @@ def test_the_best_round_is_the_highest():
     assert ranker.get_best_score()["validation"]["RR"] == max(values)
 
 
+def test_orientation_is_that_of_the_metric():
+    """Higher is better, but for the metrics of which the catalogue says that it is not."""
+    given = pool(boosting.random_data(seed=6))
+    assert metric("ndcg@5", given).is_max_optimal()
+    assert not metric("unjudged@5", given).is_max_optimal()
+
+
 def test_shuffled_labels_are_refused():
     """Ordered boosting shuffles what is learned from: the error says so, and its remedy works."""
     given = pool(boosting.random_data(seed=7))

@@ -111,6 +111,12 @@ def test_any_metric_of_the_catalogue():
     assert {name: values[-1] for name, values in log["v0"].items()} == pytest.approx(expected, rel=1e-13)
 
 
+def test_orientation_is_that_of_the_metric():
+    """Higher is better, but for the metrics of which the catalogue says that it is not."""
+    found = metric("ndcg@5, unjudged@5")([1, 0, 1], [0.3, 0.2, 0.1], None, [3])
+    assert [(name, higher) for name, _, higher in found] == [("nDCG@5", True), ("Unjudged@5", False)]
+
+
 def test_several_sets_are_prepared_once_each(monkeypatch):
     """Three data sets and twelve rounds make three evaluators; each set has its own values."""
     made = []

@@ -135,6 +135,15 @@ def test_scores_of_a_classifier(data):
     assert scoring(model, data.frame, relevant) == pytest.approx(expected.means()[0], rel=1e-13)
 
 
+def test_lower_is_better_with_a_sign(data):
+    """Of a metric that should be low, the scorer gives the mean times -1, so that a search takes the highest."""
+    model = linear.Ridge().fit(data.frame, data.labels)
+    with_sign = scorer("num_nonrel_judged_ret", groups=data.series)(model, data.frame, data.labels)
+    scores = model.predict(data.frame)
+    result = fn.evaluate(data.labels, scores, "num_nonrel_judged_ret", query_ids=data.groups)
+    assert with_sign == -result.means()[0] < 0
+
+
 def test_without_groups_is_refused(data):
     """The error names the metric and both ways to give groups."""
     with pytest.raises(fn.InvalidInputError, match=r"for nDCG@5; give scorer\(…, groups=…\).*set_score_request"):

@@ -42,7 +42,7 @@ def metric(
     Returns
     -------
     EvalMetric
-        Its values are named by the metric in `evals_result_`, and higher is better.
+        Its values are named by the metric in `evals_result_`.
     """
     metrics = parse_metrics(one)
     if len(metrics) != 1:
@@ -77,8 +77,8 @@ class EvalMetric:
         return _named, (self._rounds, self._known)
 
     def is_max_optimal(self) -> bool:
-        """Whether higher is better: it is."""
-        return True
+        """Whether higher is better."""
+        return self._rounds.metrics[0].record.higher_is_better
 
     def evaluate(self, approxes: Sequence[Array], target: Array, weight: Array | None) -> tuple[float, float]:
         """The mean over the queries of the pool that has these labels, and 1 as what it is to be divided by."""

@@ -73,7 +73,8 @@ class Feval:
                 "lgb.Dataset(…, group=…) or fit(…, eval_group=[…]) the number of documents of each query"
             )
         means = self._rounds.means(owner, Given(labels, np.asarray(groups), weights), scores)
-        return [(str(one), mean, True) for one, mean in zip(self._rounds.metrics, means, strict=True)]
+        metrics = self._rounds.metrics
+        return [(str(one), mean, one.record.higher_is_better) for one, mean in zip(metrics, means, strict=True)]
 
     def __repr__(self) -> str:
         return f"metric({self._rounds.names()!r}, convention={self._rounds.convention.name!r})"

@@ -49,7 +49,8 @@ def scorer(
     Returns
     -------
     callable
-        For `scoring=`; without `groups`, what `sklearn.metrics.make_scorer` makes.
+        For `scoring=`; without `groups`, what `sklearn.metrics.make_scorer` makes. Where lower is better it gives the
+        mean times -1, as scorers of scikit-learn do.
     """
     metrics = parse_metrics(one)
     if len(metrics) != 1:
@@ -146,4 +147,5 @@ def whole(ids: Array) -> Array:
 
 def _made(response_method: str | tuple[str, ...], options: dict[str, Any]) -> Any:
     metrics = optional_import("sklearn.metrics", "a scorer", "sklearn")
-    return metrics.make_scorer(mean_over_queries, response_method=response_method, **options)
+    better = options["metric"].record.higher_is_better
+    return metrics.make_scorer(mean_over_queries, greater_is_better=better, response_method=response_method, **options)

@@ -32,8 +32,8 @@ def metric(metrics: Metrics, *, convention: str | Convention = "default", thread
 
     XGBoost prints six digits, and puts metrics of one name together, its own and others. So names say the
     convention, as in ``ndcg@10/default``, and begin as its own do: it looks at the beginning to guess whether higher
-    is better, and knows ndcg, map and precision. For other metrics, early stopping needs ``train(…, maximize=True)``
-    or the callback ``EarlyStopping(rounds=…, maximize=True)``.
+    is better, and knows ndcg, map and precision. For others of which higher is better, early stopping needs
+    ``train(…, maximize=True)`` or the callback ``EarlyStopping(rounds=…, maximize=True)``.
 
     Parameters
     ----------
