@@ -179,12 +179,15 @@ class Chunk:
         offsets = take("hit offsets", len(truth.candidates.offsets), I8)
         counts = np.empty(3, I8)
         rankings, (places, found, found_offsets, marks, before) = job.rankings, truth.candidates
-        where = (job.scores, rankings.offsets, truth.first, places, found, found_offsets)
+        where = (
+            job.scores, rankings.offsets, truth.first, places, found, found_offsets, marks, before, job.depth,
+            job.strategy,
+        )  # fmt: skip
         out = (documents, labels, above, tie_counts, queries, offsets, counts)
-        rank(*where, marks, before, job.depth, job.strategy, *out)
+        rank(*where, *out)
         n_tied, n_nan, n_open = counts.tolist()
         if n_open:
-            sort_open(*where, job.depth, *out)
+            sort_open(*where, job.convention.ties == "input", *out)
             n_tied = int(counts[0])
         if n_nan:
             rule = "not be NaN: find out where it comes from, or take convention.replace(nan_scores='last')"

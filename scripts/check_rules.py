@@ -28,7 +28,7 @@ ROOMS = (
     "checks", "documents", "chunk", "steps", "relevant", "views", "of_user", "arguments", "engine", "parts",
     "agreement", "beyond",
     "reference", "evaluate",
-    "streaming", "functions", "explain", "compat",
+    "streaming", "functions", "explain", "compat", "integrations",
     "statistics", "reports",
     "warm", "cli", "__main__",
 )  # fmt: skip
