@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Hashable
 from importlib import import_module
 from itertools import pairwise
 from typing import NamedTuple
@@ -16,14 +17,34 @@ from fastndcg.checks import check_sums, gain_of, gains_asked, rel_of
 from fastndcg.chunk import F8, Chunk, Truth
 from fastndcg.combinations import check_combinations, kernel_of, n_ideal_ranks, refuse_ties, with_default_cutoff
 from fastndcg.conventions import Convention
-from fastndcg.kernels import candidates, gain, precision
+from fastndcg.kernels import gain
+from fastndcg.kernels import together as several
 from fastndcg.metric import UNLIMITED, Metric
 from fastndcg.rankings import Array
-from fastndcg.steps import Kernel, Source, Step, cutoffs, discounts_for, discounts_like, once
+from fastndcg.relevant import (
+    ap_denominators,
+    interpolated,
+    n_found,
+    n_found_at_multiple,
+    n_relevant,
+    precision_denominators,
+    precision_sums,
+    recall_denominators,
+    relative_denominators,
+)
+from fastndcg.steps import (
+    Kernel,
+    Source,
+    Step,
+    cutoff,
+    cutoffs,
+    discounts_for,
+    discounts_like,
+    once,
+    points_of,
+    together,
+)
 from fastndcg.texts import Value
-
-# what is added to recall · R before its fraction is cut off; 0.7 · 10 is a little more than 7
-RECALL_ROUNDING = {"up": 1.0 - 1e-9, "nearest": 0.5, "up from a tenth": 0.9}
 
 
 class Plan(NamedTuple):
@@ -37,6 +58,7 @@ class Plan(NamedTuple):
     steps: tuple[Step, ...]
     untied: Metric | None  # one that has no value where tied scores are averaged
     views: frozenset[str]  # that any metric looks at beside the labels
+    points: dict[Hashable, tuple[float, ...]]  # that metrics share their work for
 
 
 def plan_of(metrics: tuple[Metric, ...], convention: Convention) -> Plan:
@@ -54,7 +76,9 @@ def _plan_of(metrics: tuple[Metric, ...], convention: Convention, n_registered: 
     depth, n_ranks = max(step.k for step in steps), n_ideal_ranks(metrics, convention)
     untied = next((one for one in metrics if convention.ties not in one.record.ties), None)
     shown = frozenset(view for step in steps for view in step.views)
-    return Plan(metrics, convention, depth, n_ranks, gains_asked(metrics, convention), steps, untied, shown)
+    return Plan(
+        metrics, convention, depth, n_ranks, gains_asked(metrics, convention), steps, untied, shown, points_of(steps)
+    )
 
 
 def step_of(metric: Metric, convention: Convention) -> Step:
@@ -108,6 +132,15 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
             of_user.fill(chunk, step.metric, arguments, row[first:stop])
         if step.least is not None:
             row[first:stop][n_relevant(chunk, step._replace(rel=step.least)) == 0] = np.nan
+        choice = choice_of(step.metric, plan.convention)
+        if not isinstance(choice, str):  # here, while the processor's cache holds the values
+            gain.replace_undefined(float(choice), row[first:stop])
+
+
+def choice_of(metric: Metric, convention: Convention) -> str | int:
+    """What the convention says of a query for which a metric has no value."""
+    is_own = metric.name == "AP" and convention.undefined_ap != "as undefined"
+    return convention.undefined_ap if is_own else convention.undefined
 
 
 def hit_gains(chunk: Chunk, step: Step) -> Array:
@@ -155,13 +188,18 @@ def fill_gains(chosen: Value, labels: Array, rel: float, out: Array) -> None:
         gain.table_gains(labels, np.array(chosen), rel, out)
 
 
-@once("chunk", "k", "gain", "rel", "discount")
-def reached(chunk: Chunk, step: Step, out: Array) -> None:
+@together(cutoff, "gain", "rel", "discount", ranks=True)
+def reached(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array) -> None:
     """DCG@k."""
     hits, (discounts, sums, rests, _) = chunk.hits, discounts_for(chunk, step)
-    gains = hit_gains(chunk, step)
-    add: Kernel = gain.dcg_of_merged_labels if merges_labels(chunk, step) else gain.dcg
-    add(hits.queries, hits.above, hits.ties, gains, discounts, sums, rests, step.k, out)
+    gains, merges = hit_gains(chunk, step), merges_labels(chunk, step)
+    if len(points) > 1 and not merges:
+        cuts = np.array(points)
+        several.add_discounted(hits.above, hits.ties, gains, hits.offsets, discounts, sums, rests, cuts, out)
+        return
+    add: Kernel = gain.dcg_of_merged_labels if merges else gain.dcg
+    for k, row in zip(points, out, strict=True):
+        add(hits.queries, hits.above, hits.ties, gains, discounts, sums, rests, k, row)
 
 
 def merges_labels(chunk: Chunk, step: Step) -> bool:
@@ -207,78 +245,6 @@ def gain_of_only_label(chunk: Chunk, step: Step) -> float:
     return label if step.gain == "linear" else 2.0**label - 1.0
 
 
-@once("truth", "rel")
-def n_relevant(chunk: Chunk, step: Step, out: Array) -> None:
-    """How many documents of each query are relevant, retrieved or not."""
-    truth = chunk.truth
-    labels, offsets = truth.judged.labels, truth.judged.offsets
-    if truth.only_label >= step.rel:
-        np.subtract(offsets[1:], offsets[:-1], out=out)
-    else:
-        candidates.count_relevant(labels, offsets, step.rel, out)
-
-
-@once("truth", "k", "rel")
-def r_cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
-    """How many documents of each query are relevant, k at the most."""
-    np.minimum(n_relevant(chunk, step), step.k, out=out)
-
-
-@once("chunk", "k", "rel")
-def n_found(chunk: Chunk, step: Step, out: Array) -> None:
-    """The expected number of relevant documents in the first k ranks of each query."""
-    hits = chunk.hits
-    precision.count_found(hits.queries, hits.above, hits.ties, hits.labels, step.rel, cutoffs(chunk, step), out)
-
-
-@once("truth", "metric")
-def multiple_cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
-    """A multiple of the number of relevant documents, or k if that is less."""
-    np.minimum(np.floor(step.metric.get("mult") * n_relevant(chunk, step) + 0.9), step.k, out=out)
-
-
-@once("chunk", "metric")
-def n_found_at_multiple(chunk: Chunk, step: Step, out: Array) -> None:
-    """The same as `n_found` in as many ranks."""
-    hits, cuts = chunk.hits, multiple_cutoffs(chunk, step)
-    precision.count_found(hits.queries, hits.above, hits.ties, hits.labels, step.rel, cuts, out)
-
-
-def ap_denominators(chunk: Chunk, step: Step) -> Array:
-    """What AP divides by, 0 where nothing is relevant; a number of hits found is known to a kernel of its own."""
-    choice = chunk.job.convention.ap_denominator
-    if choice == "n_relevant":
-        return n_relevant(chunk, step)
-    if choice == "k":
-        return np.where(n_relevant(chunk, step) > 0, float(step.k), 0.0)
-    if choice == "min(k, n_relevant, n_retrieved)":
-        return np.asarray(np.minimum(r_cutoffs(chunk, step), chunk.truth.sizes))
-    return r_cutoffs(chunk, step)
-
-
-def precision_denominators(chunk: Chunk, step: Step) -> Array:
-    """What P divides by; without k, the number retrieved."""
-    choice, sizes = chunk.job.convention.precision_denominator, chunk.truth.sizes
-    if choice == "min(k, n_relevant)":
-        return r_cutoffs(chunk, step)
-    if choice == "k" and step.metric.k is not None:
-        return cutoffs(chunk, step)
-    return np.asarray(np.minimum(sizes, float(step.k)))
-
-
-def recall_denominators(chunk: Chunk, step: Step) -> Array:
-    """What R divides by, 0 where nothing is relevant."""
-    is_all = chunk.job.convention.recall_denominator == "n_relevant"
-    return n_relevant(chunk, step) if is_all else r_cutoffs(chunk, step)
-
-
-def relative_denominators(chunk: Chunk, step: Step) -> Array:
-    """What RelP divides by, 0 where nothing is relevant; 1 where nothing is retrieved."""
-    if step.metric.k is not None:
-        return r_cutoffs(chunk, step)
-    return np.asarray(np.minimum(n_relevant(chunk, step), np.maximum(chunk.truth.sizes, 1)))
-
-
 ARGUMENTS: dict[str, Source] = {
     **{name: source for name, (_, source) in views.ARGUMENTS.items()},
     "hit_above": lambda chunk, _: chunk.hits.above,
@@ -306,13 +272,13 @@ ARGUMENTS: dict[str, Source] = {
     "n_found": n_found,
     "n_found_at_multiple": n_found_at_multiple,
     "cutoffs": cutoffs,
-    "multiple_cutoffs": multiple_cutoffs,
     "ap_denominators": ap_denominators,
     "precision_denominators": precision_denominators,
     "recall_denominators": recall_denominators,
     "relative_denominators": relative_denominators,
-    "recall_rounding": lambda chunk, _: RECALL_ROUNDING[chunk.job.convention.recall_rounding],
-    "recalls": lambda _, step: np.array(step.metric.get("recalls")),
+    "interpolated": interpolated,
+    "of_recalls": lambda chunk, step: np.atleast_2d(interpolated(chunk, step)),
+    "precision_sums": precision_sums,
     "rel": lambda _, step: step.rel,
     "k": lambda _, step: step.k,
     "parameters": lambda _, step: tuple(float(step.metric.get(p.name)) for p in step.metric.record.parameters),

@@ -33,6 +33,7 @@ class Job(NamedTuple):
     scores: Array  # those of the rankings, made up to one vector: kernels compare whole vectors
     strategy: int
     values: Array  # (n_metrics, n_queries), filled in by the chunks
+    points: dict[Hashable, tuple[float, ...]]  # such as cutoffs, that metrics share their work for: see steps.py
     views: dict[str, Job]  # what some metrics look at, by name, where it is not the same: see documents.py
 
 
@@ -149,13 +150,14 @@ class Truth:
 class Chunk:
     """One system's ranking of the documents of a truth."""
 
-    __slots__ = ("_views", "hits", "job", "made", "n_tied", "take", "truth")
+    __slots__ = ("_views", "hits", "job", "made", "n_tied", "shared", "take", "truth")
 
     def __init__(self, job: Job, truth: Truth, take: Take) -> None:
         self.job = job
         self.truth = truth
         self.take = take
         self.made: dict[Hashable, Array] = {}  # by what it is and depends on
+        self.shared: dict[Hashable, tuple[dict[float, int], Array]] = {}  # places of points, and a row for each place
         self._views: dict[str, Chunk] = {}
         self.hits, self.n_tied = self._rank()
 

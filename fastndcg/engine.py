@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.arguments import Plan, evaluate_chunk, plan_of
+from fastndcg.arguments import Plan, choice_of, evaluate_chunk, plan_of
 from fastndcg.chunk import Chunk, Job, Scratch, Take, Truth, fresh
 from fastndcg.conventions import Convention
 from fastndcg.discounts import discounts_of
@@ -62,7 +62,7 @@ def run(
         n_tied = evaluate_spans(job, plan, spans, n_threads, kept)
     if undefined is not None:
         job.values[:, undefined] = np.nan
-    settle_undefined(job, metrics)
+    settle_undefined(job, metrics, and_queries=undefined is not None)
     return Evaluated(job.values.T, n_tied)
 
 
@@ -99,7 +99,7 @@ def job_of(rankings: Rankings, plan: Plan, strategy: int) -> Job:
     discounts = discounts_of(plan.convention.discount, n_ranks)
     values = np.empty((len(plan.metrics), rankings.n_queries))
     scores = at_least_a_vector(rankings.scores)
-    job = Job(rankings, plan.convention, plan.depth, plan.gains, discounts, scores, strategy, values, {})
+    job = Job(rankings, plan.convention, plan.depth, plan.gains, discounts, scores, strategy, values, plan.points, {})
     for view in plan.views:
         shown = VIEWS[view](rankings, plan.convention)
         if shown is not rankings:
@@ -159,15 +159,11 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
     return rankings if scores is rankings.scores else rankings.replace(scores=scores)
 
 
-def settle_undefined(job: Job, metrics: tuple[Metric, ...]) -> None:
-    """Put the convention's value where a metric has none."""
-    if job.convention.undefined == "nan" and job.convention.undefined_ap == "as undefined":
-        return
+def settle_undefined(job: Job, metrics: tuple[Metric, ...], *, and_queries: bool) -> None:
+    """Raise where a metric has no value, if the convention says so; put its value there where queries have none."""
     for metric, row in zip(metrics, job.values, strict=True):
-        choice = job.convention.undefined
-        if metric.name == "AP" and job.convention.undefined_ap != "as undefined":
-            choice = job.convention.undefined_ap
-        if choice == "nan":
+        choice = choice_of(metric, job.convention)
+        if choice == "nan" or (choice != "raise" and not and_queries):
             continue
         undefined = np.isnan(row)
         if choice != "raise":

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from fastndcg.chunk import F8, Chunk
 from fastndcg.discounts import Discounts, discounts_of
@@ -16,6 +18,8 @@ from fastndcg.texts import Value
 Kernel = Callable[..., None]
 Source = Callable[[Chunk, "Step"], Any]
 Fill = Callable[[Chunk, "Step", Array], None]
+Points = tuple[float, ...]
+FillAll = Callable[[Chunk, "Step", Any, Array], None]
 
 
 class Step(NamedTuple):
@@ -56,6 +60,61 @@ def once(keeper: str, *fields: str) -> Callable[[Fill], Callable[[Chunk, Step], 
         return source
 
     return decorate
+
+
+def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False) -> Callable[[FillAll], Source]:
+    """
+    Make what fills one value a query for each of several points, such as cutoffs, a source of those of a step.
+
+    It does so once for all points that metrics which agree in `fields` ask for; they come in rising order, and those
+    that are `ranks` beyond the longest query as one. Of a step with one point the source is its row, of others rows.
+    """
+
+    def decorate(fill: FillAll) -> Source:
+        depends = operator.itemgetter(*(Step._fields.index(field) for field in fields))
+
+        @functools.wraps(fill)
+        def source(chunk: Chunk, step: Step) -> Array:
+            key: tuple[Any, ...] = (fill, depends(step))
+            points, wanted = chunk.job.points.get(key, ()), point(step)
+            if not set(wanted) <= set(points):
+                points, key = wanted, (*key, wanted)
+            known = chunk.shared.get(key)
+            if known is None:
+                if ranks and len(points) > 1:
+                    longest = max(int(chunk.truth.sizes.max(initial=0)), 1)
+                    distinct = tuple(sorted({min(k, longest) for k in points}))
+                    places = {k: distinct.index(min(k, longest)) for k in points}
+                else:
+                    distinct, places = points, {one: place for place, one in enumerate(points)}
+                rows = chunk.take(key, len(distinct) * len(chunk.truth.sizes), F8).reshape(len(distinct), -1)
+                fill(chunk, step, distinct, rows)
+                known = chunk.shared[key] = (places, rows)
+            places, rows = known
+            if len(wanted) == 1:
+                return np.asarray(rows[places[wanted[0]]])
+            return np.asarray(rows[[places[one] for one in wanted]])
+
+        source.asks = lambda step: ((fill, depends(step)), point(step))  # type: ignore[attr-defined]
+        return source
+
+    return decorate
+
+
+def points_of(steps: tuple[Step, ...]) -> dict[Hashable, Points]:
+    """All points that steps ask for, by what fills them."""
+    found: dict[Hashable, set[float]] = {}
+    for step in steps:
+        for argument in step.arguments:
+            if hasattr(argument, "asks"):
+                key, points = argument.asks(step)
+                found.setdefault(key, set()).update(points)
+    return {key: tuple(sorted(points)) for key, points in found.items()}
+
+
+def cutoff(step: Step) -> Points:
+    """How many ranks count, as the point of a step."""
+    return (step.k,)
 
 
 @once("truth", "metric")

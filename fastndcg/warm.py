@@ -41,12 +41,14 @@ def warmup() -> Warmup:
     default = conventions["default"]
     metrics = tuple(Metric(record.name) for record in RECORDS)
     gains = (*(Metric("DCG", gain=gain) for gain in ("exp2", "binary", (0, 1, 2))), Metric("DCG", rel=2))
+    texts = "P@1,P@2,AP@1,AP@2,DCG@1,nDCG@1,nDCG@2,IPrec(recall=1),Rprec(mult=2)"
+    several = tuple(map(Metric.parse, texts.split(",")))  # cutoffs that are filled in together
     for score_dtype in ("f4", "f8"):
         scores = np.array([1, 1], score_dtype)  # tied, so that the tie policies have something to do
         for label_dtype in sorted(set(LABEL_DTYPES.values())):
             rankings = Rankings(np.array([2, 1], label_dtype), scores, [0, 2], tie_keys=[0, 1])
             engine.run(rankings, metrics[:1], default)
-        engine.run(rankings, (*metrics, *gains), default)
+        engine.run(rankings, (*metrics, *several, *gains), default.replace(ties="input"))
         engine.run(rankings, metrics[:1], default, strategy=rank.SORT)
         ones = Rankings(np.ones(2, "u1"), scores, [0, 2])
         engine.run(ones, metrics[:1], default)

@@ -34,7 +34,7 @@ def first_last(rankings: Rankings, convention: Convention) -> Array:
             f"relstring shows trec_eval's order: choose --convention trec_eval, not {convention}, "
             f"whose ties are {convention.ties}"
         )
-    return np.asarray(np.lexsort((~rankings.tie_keys, -rankings.scores, queries)))
+    return np.lexsort((~rankings.tie_keys, -rankings.scores, queries))
 
 
 def characters_of(rankings: Rankings) -> Array:

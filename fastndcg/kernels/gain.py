@@ -186,6 +186,13 @@ def idcg_of_k_best(ideal_gains, ideal_offsets, discount_sums, k, out):
 
 
 @kernel
+def replace_undefined(value, out):
+    """Put a value where there is none."""
+    for q in range(out.shape[0]):
+        out[q] = value if out[q] != out[q] else out[q]
+
+
+@kernel
 def ndcg(reached, best, highest_ndcg, out):
     """DCG over IDCG of each query. Rounding may lift a sum above the ideal's: `highest_ndcg` takes that back."""
     for q in range(out.shape[0]):

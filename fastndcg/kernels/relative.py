@@ -48,6 +48,14 @@ def sum_group(hit_above, hit_gains, h, stop):
     return end, gains, positive, n_positive, alike
 
 
+@part
+def add_ideal(ideal_gains, first, discounts, rank, last, best):
+    """The ideal's sum from rank `rank` on, down to rank `last`."""
+    for r in range(rank, last):
+        best += ideal_gains[first + r] * discounts[r + 1]
+    return best, max(rank, last)
+
+
 @kernel
 def ndcg_at_relevant(
     hit_above, hit_ties, hit_gains, hit_offsets, ideal_gains, ideal_offsets, discounts, highest_ndcg, out
@@ -68,15 +76,20 @@ def ndcg_at_relevant(
         n_left = n_ideal
         h = hit_offsets[q]
         while h < hit_offsets[q + 1]:
+            if hit_ties[h] == 1:
+                best, rank = add_ideal(ideal_gains, first, discounts, rank, min(hit_above[h] + 1, n_ideal), best)
+                reached += hit_gains[h] * discounts[hit_above[h] + 1]
+                total += reached / best if hit_gains[h] > 0.0 else 0.0
+                n_left -= hit_gains[h] > 0.0
+                h += 1
+                continue
             end, gains, positive, n_positive, alike = sum_group(hit_above, hit_gains, h, hit_offsets[q + 1])
             ties = hit_ties[h]
             is_sure = alike and end - h == ties
             others = (n_positive * gains - positive) / max(ties - 1, 1)
             before = 0.0
             for r in range(hit_above[h] + 1, hit_above[h] + ties + 1):
-                while rank < min(r, n_ideal):
-                    best += ideal_gains[first + rank] * discounts[rank + 1]
-                    rank += 1
+                best, rank = add_ideal(ideal_gains, first, discounts, rank, min(r, n_ideal), best)
                 if is_sure:
                     reached += hit_gains[h] * discounts[r]
                     total += reached / best if hit_gains[h] > 0.0 else 0.0
@@ -88,9 +101,7 @@ def ndcg_at_relevant(
                 reached += gains * (before / ties)
             n_left -= n_positive
             h = end
-        while rank < n_ideal:
-            best += ideal_gains[first + rank] * discounts[rank + 1]
-            rank += 1
+        best, rank = add_ideal(ideal_gains, first, discounts, rank, n_ideal, best)
         if n_left > 0:
             total += n_left * (reached / best)
         out[q] = min(total / n_ideal, highest_ndcg) if best > 0.0 else math.nan
@@ -122,6 +133,10 @@ def ndcg_at_levels(
             k = ALL_RANKS if is_last else i + 1
             straddling = 0.0
             while h < stop and hit_above[h] < k:
+                if hit_ties[h] == 1:
+                    reached += hit_gains[h] * discounts[hit_above[h] + 1]
+                    h += 1
+                    continue
                 end, share = group_share(
                     hit_queries, hit_above, hit_ties, hit_gains, h, discounts, discount_sums, discount_rests, k
                 )
@@ -144,7 +159,7 @@ def added(total, rest, value):
 
 
 @kernel
-def normalised_gain(hit_above, hit_gains, hit_offsets, ideal_gains, ideal_offsets, out):
+def normalised_gain(hit_above, hit_gains, hit_offsets, ideal_gains, ideal_offsets, log2_discounts, out):
     """
     Gains, each the less the more had been lost down to its rank, over the sum of all gains.
 
@@ -163,7 +178,12 @@ def normalised_gain(hit_above, hit_gains, hit_offsets, ideal_gains, ideal_offset
                 lost, rest = added(lost, rest, max(ideal_gains[first + n_costed], 1.0))
                 n_costed += 1
             if hit_gains[h] > 0.0:
-                total += hit_gains[h] / math.log2(2.0 + (lost + (rest + (hit_above[h] + 1 - n_costed))))
+                missed = lost + (rest + (hit_above[h] + 1 - n_costed))
+                place = int(min(missed, log2_discounts.shape[0] - 2.0))
+                if place == missed:  # whole, as gains mostly are: a logarithm takes longer than all else here
+                    total += hit_gains[h] * log2_discounts[place + 1]
+                else:
+                    total += hit_gains[h] / math.log2(2.0 + missed)
         most = 0.0
         for i in range(first, first + n_ideal):
             most += ideal_gains[i]
