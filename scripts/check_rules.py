@@ -25,7 +25,8 @@ ROOMS = (
     "kernels", "catalog", "conventions",
     "metric", "registry", "trec", "rankings", "combinations",
     "inputs", "of_queries", "sums", "aggregates", "results", "discounts",
-    "checks", "documents", "chunk", "steps", "views", "of_user", "arguments", "engine", "parts", "agreement", "beyond",
+    "checks", "documents", "chunk", "steps", "stops", "views", "of_user", "arguments", "engine", "parts", "agreement",
+    "beyond",
     "reference", "evaluate",
     "streaming", "functions", "explain", "compat",
     "statistics", "reports",
@@ -35,8 +36,8 @@ ROOMS = (
 # belongs behind it, and at the top of the file the import would be a circle
 HANDED_OVER = {"results": {"statistics", "reports"}, "statistics": {"reports"}}
 NOT_FOR_REFERENCE = {
-    "kernels", "discounts", "checks", "documents", "chunk", "steps", "views", "of_user", "arguments", "engine", "parts",
-    "agreement", "beyond",
+    "kernels", "discounts", "checks", "documents", "chunk", "steps", "stops", "views", "of_user", "arguments", "engine",
+    "parts", "agreement", "beyond",
 }  # fmt: skip
 NO_KERNELS = {"__init__.py", "jit.py", "vectors.py", "words.py"}  # the decorator, and instructions that kernels use
 MOST_FILE_LINES = 350
@@ -291,6 +292,7 @@ from fastndcg.catalog import EVERY
 from fastndcg.metric import Metric
 
 VALUES = {"gain": "exp2", "probability": 0.25, "share": 0.25, "count": 3, "shares": (0.25, 0.5)}
+VALUES |= {"discount": "1/r", "fraction": 0.25, "grade": 3}
 VALUES |= dict.fromkeys(("threshold", "positive", "number"), 2.5)
 
 def problems():
