@@ -285,7 +285,7 @@ def checked_discount(discount: Any, owner: str) -> Value:
     table = as_discounts(discount)
     if table is None:
         raise InvalidInputError(
-            f"`discount` of {owner} must be one of {', '.join(map(repr, words.values()))} or a table of the finite discounts of "
+            f"`discount` of {owner} must be {', '.join(map(repr, words.values()))} or a table of the finite discounts of "
             f"ranks 1, 2, …, none of them below 0 or above the one before, not {discount!r}"
         )
     return table
