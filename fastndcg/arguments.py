@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg import of_user, views
+from fastndcg import of_user, stops, views
 from fastndcg.catalog import REGISTERED
 from fastndcg.checks import check_sums, gain_of, gains_asked, rel_of
-from fastndcg.chunk import F8, Chunk, Truth
+from fastndcg.chunk import F8, I8, Chunk, Truth
 from fastndcg.combinations import check_combinations, kernel_of, n_ideal_ranks, refuse_ties, with_default_cutoff
 from fastndcg.conventions import Convention
 from fastndcg.kernels import gain
@@ -27,6 +27,7 @@ from fastndcg.relevant import (
     n_found,
     n_found_at_multiple,
     n_relevant,
+    n_relevant_ranked,
     precision_denominators,
     precision_sums,
     recall_denominators,
@@ -97,7 +98,7 @@ def step_of(metric: Metric, convention: Convention) -> Step:
         UNLIMITED if metric.k is None else min(metric.k, UNLIMITED),
         -np.inf if counts_all else least,
         gain_asked,
-        metric.get("p"),
+        metric.get("p") or metric.get("discount"),
         least if is_left_out(metric, convention) else None,
         frozenset(views.ARGUMENTS[name][0] for name in names if name in views.ARGUMENTS),
     )
@@ -156,13 +157,14 @@ def ideal_gains(chunk: Chunk, step: Step) -> Array:
 
 def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, offsets: Array) -> Array:
     """The gains of labels, worked out once for all metrics that take the same."""
-    discount = chunk.job.discounts.highest
+    discounts = chunk.job.discounts if isinstance(step.discount, float) else discounts_for(chunk, step)
+    discount = discounts.highest
     cuts = chunk.job.convention.label_fractions == "cut off"
     if step.gain == "linear" and step.rel == -np.inf and discount <= 1 and not cuts:
         return labels
-    if chunk.job.convention.ideal == "k best" and step.k < len(chunk.job.discounts.sums):
-        discount = float(chunk.job.discounts.sums[step.k])
-    key = ("gains", step.gain, step.rel)
+    if chunk.job.convention.ideal == "k best" and step.k < len(discounts.sums):
+        discount = float(discounts.sums[step.k])
+    key = ("gains", step.gain, step.rel, discount)
     made = keeper.made.get(key)
     if made is None:
         made = keeper.take(key, len(labels), F8)
@@ -218,10 +220,10 @@ def highest_gains(chunk: Chunk, step: Step, out: Array) -> None:
     out[has_any] = gains[offsets[:-1][has_any]]
 
 
-@once("truth", "k", "gain", "rel")
+@once("truth", "k", "gain", "rel", "discount")
 def best(chunk: Chunk, step: Step, out: Array) -> None:
     """IDCG@k."""
-    discounts = chunk.job.discounts
+    discounts = discounts_for(chunk, step)
     if chunk.job.convention.ideal == "k best":
         gain.idcg_of_k_best(ideal_gains(chunk, step), chunk.truth.ideal(chunk.job).offsets, discounts.sums, step.k, out)
     elif gain_of_only_label(chunk, step) == 1.0:
@@ -245,8 +247,19 @@ def gain_of_only_label(chunk: Chunk, step: Step) -> float:
     return label if step.gain == "linear" else 2.0**label - 1.0
 
 
+def varied_gains(chunk: Chunk, step: Step) -> Array:
+    """The gains of the best order, which is not looked for where all candidates gain the same."""
+    return ideal_gains(chunk, step) if np.isnan(gain_of_only_label(chunk, step)) else np.empty(0)
+
+
+def varied_offsets(chunk: Chunk, step: Step) -> Array:
+    """Whose gains these are."""
+    return chunk.truth.ideal(chunk.job).offsets if np.isnan(gain_of_only_label(chunk, step)) else np.empty(0, I8)
+
+
 ARGUMENTS: dict[str, Source] = {
     **{name: source for name, (_, source) in views.ARGUMENTS.items()},
+    **stops.ARGUMENTS,
     "hit_above": lambda chunk, _: chunk.hits.above,
     "hit_ties": lambda chunk, _: chunk.hits.ties,
     "hit_labels": lambda chunk, _: chunk.hits.labels,
@@ -257,6 +270,9 @@ ARGUMENTS: dict[str, Source] = {
     "ideal_labels": lambda chunk, _: chunk.truth.ideal(chunk.job).labels,
     "ideal_gains": ideal_gains,
     "ideal_offsets": lambda chunk, _: chunk.truth.ideal(chunk.job).offsets,
+    "only_gain": gain_of_only_label,
+    "varied_gains": varied_gains,
+    "varied_offsets": varied_offsets,
     "discounts": lambda chunk, step: discounts_for(chunk, step).values,
     "discount_sums": lambda chunk, step: discounts_for(chunk, step).sums,
     "discount_rests": lambda chunk, step: discounts_for(chunk, step).rests,
@@ -269,6 +285,7 @@ ARGUMENTS: dict[str, Source] = {
     "highest_ndcg": lambda chunk, _: np.inf if chunk.job.convention.negative_labels == "keep" else 1.0,
     "sizes": lambda chunk, _: chunk.truth.sizes,
     "n_relevant": n_relevant,
+    "n_relevant_ranked": n_relevant_ranked,
     "n_found": n_found,
     "n_found_at_multiple": n_found_at_multiple,
     "cutoffs": cutoffs,

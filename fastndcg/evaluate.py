@@ -179,7 +179,7 @@ class Evaluator:
         done = self._evaluated(predictions, self.metrics, self._applied, kept)
         weights = None
         if self._denominators:
-            counting = self._applied.replace(no_relevant="defined", undefined="nan")
+            counting = self._applied.replace(no_relevant="defined", undefined="nan", default_k="all")
             found = self._evaluated(predictions, tuple(self._denominators.values()), counting, None)
             weights = np.ones(done.values.shape)  # what each value counts: 1, or what a precision divides by
             weights[:, list(self._denominators)] = found.values
