@@ -15,10 +15,11 @@ import numpy as np
 from fastndcg import of_user
 from fastndcg.catalog import REGISTERED
 from fastndcg.checks import check_sums, gain_of, gains_asked, rel_of
-from fastndcg.chunk import F8, Chunk, Truth
+from fastndcg.chunk import Chunk, Truth
 from fastndcg.combinations import check_combinations, kernel_of, n_ideal_ranks, refuse_ties, with_default_cutoff
 from fastndcg.conventions import Convention
 from fastndcg.kernels import candidates, gain, precision
+from fastndcg.memory import BOOL, F8
 from fastndcg.metric import UNLIMITED, Metric
 from fastndcg.rankings import Array
 from fastndcg.texts import Value
@@ -109,15 +110,17 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
     """Fill in a chunk's part of its job's values."""
     if plan.untied is not None and chunk.n_tied:
         refuse_ties(plan.untied)
-    first, stop = chunk.truth.first, chunk.truth.stop
-    for row, step in zip(chunk.job.values, plan.steps, strict=True):
+    values = chunk.job.values[:, chunk.truth.first : chunk.truth.stop]
+    for place, step in enumerate(plan.steps):
+        out = values[place]
         arguments = [argument(chunk, step) for argument in step.arguments]
         if step.metric.record.function is None:
-            step.kernel(*arguments, row[first:stop])
+            step.kernel(*arguments, out)
         else:
-            of_user.fill(chunk, step.metric, arguments, row[first:stop])
+            of_user.fill(chunk, step.metric, arguments, out)
         if step.least is not None:
-            row[first:stop][n_relevant(chunk, step._replace(rel=step.least)) == 0] = np.nan
+            counts = n_relevant(chunk, step._replace(rel=step.least))
+            np.copyto(out, np.nan, where=np.equal(counts, 0, out=chunk.take("left out", len(out), BOOL)))
 
 
 def once(keeper: str, *fields: str) -> Callable[[Fill], Callable[[Chunk, Step], Array]]:
@@ -172,8 +175,9 @@ def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, off
         if step.gain == "binary":
             gain.binary_gains(labels, step.rel, made)
         elif cuts:
-            fill_gains(step.gain, np.trunc(labels), -np.inf, made)
-            made[labels < step.rel] = 0.0
+            fill_gains(step.gain, np.trunc(labels, out=made), -np.inf, made)
+            below = keeper.take(("below", key), len(labels), BOOL)
+            np.copyto(made, 0.0, where=np.less(labels, step.rel, out=below))
         else:
             fill_gains(step.gain, labels, step.rel, made)
         check_sums(made, offsets, discount, step.metric, chunk.job.rankings, chunk.truth.first)
@@ -277,20 +281,39 @@ def ap_denominators(chunk: Chunk, step: Step) -> Array:
     if choice == "n_relevant":
         return n_relevant(chunk, step)
     if choice == "k":
-        return np.where(n_relevant(chunk, step) > 0, float(step.k), 0.0)
+        return all_or_nothing(chunk, step)
     if choice == "min(k, n_relevant, n_retrieved)":
-        return np.asarray(np.minimum(r_cutoffs(chunk, step), chunk.truth.sizes))
+        return r_cutoffs_of_retrieved(chunk, step)
     return r_cutoffs(chunk, step)
+
+
+@once("truth", "k", "rel")
+def all_or_nothing(chunk: Chunk, step: Step, out: Array) -> None:
+    """k, and 0 where nothing is relevant."""
+    np.minimum(n_relevant(chunk, step), 1.0, out=out)
+    np.multiply(out, float(step.k), out=out)
+
+
+@once("truth", "k", "rel")
+def r_cutoffs_of_retrieved(chunk: Chunk, step: Step, out: Array) -> None:
+    """How many documents of each query are relevant, k or those retrieved at the most."""
+    np.minimum(r_cutoffs(chunk, step), chunk.truth.sizes, out=out)
+
+
+@once("truth", "k")
+def retrieved_cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
+    """How many documents of each query were retrieved, k at the most."""
+    np.minimum(chunk.truth.sizes, float(step.k), out=out)
 
 
 def precision_denominators(chunk: Chunk, step: Step) -> Array:
     """What P divides by; without k, the number retrieved."""
-    choice, sizes = chunk.job.convention.precision_denominator, chunk.truth.sizes
+    choice = chunk.job.convention.precision_denominator
     if choice == "min(k, n_relevant)":
         return r_cutoffs(chunk, step)
     if choice == "k" and step.metric.k is not None:
         return cutoffs(chunk, step)
-    return np.asarray(np.minimum(sizes, float(step.k)))
+    return retrieved_cutoffs(chunk, step)
 
 
 def recall_denominators(chunk: Chunk, step: Step) -> Array:

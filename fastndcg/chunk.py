@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,12 +14,9 @@ from fastndcg.kernels import candidates, ideal, ties
 from fastndcg.kernels.levels import sort_open
 from fastndcg.kernels.rank import rank
 from fastndcg.kernels.vectors import WIDE
+from fastndcg.memory import F8, I4, I8, U8, Scratch, Take
 from fastndcg.rankings import Array, Rankings, read_only
 from fastndcg.texts import Value
-
-I4, I8, U8, F8 = (np.dtype(code) for code in ("i4", "i8", "u8", "f8"))
-
-Take = Callable[[Hashable, int, "np.dtype[Any]"], Array]
 
 
 class Job(NamedTuple):
@@ -33,25 +30,6 @@ class Job(NamedTuple):
     scores: Array  # those of the rankings, made up to one vector: kernels compare whole vectors
     strategy: int
     values: Array  # (n_metrics, n_queries), filled in by the chunks
-
-
-def fresh(_: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
-    """An uninitialised array of its own."""
-    return np.empty(size, dtype)
-
-
-class Scratch:
-    """Buffers that a worker uses again for every chunk: fresh memory costs more than filling it."""
-
-    def __init__(self) -> None:
-        self._buffers: dict[Hashable, Array] = {}
-
-    def take(self, name: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
-        """An uninitialised array, good until the same name is taken again."""
-        buffer = self._buffers.get(name)
-        if buffer is None or len(buffer) < size:
-            buffer = self._buffers[name] = np.empty(size, dtype)
-        return buffer[:size]
 
 
 class Candidates(NamedTuple):
@@ -85,7 +63,7 @@ class Ideal(NamedTuple):
 class Truth:
     """The labels of queries `first` up to `stop`: all that does not depend on the scores."""
 
-    __slots__ = ("_ideal", "candidates", "first", "judged", "made", "only_label", "sizes", "stop", "take")
+    __slots__ = ("_ideal", "candidates", "first", "judged", "made", "only_label", "searched", "sizes", "stop", "take")
 
     def __init__(self, job: Job, take: Take, first: int, stop: int) -> None:
         rankings = job.rankings
@@ -96,6 +74,8 @@ class Truth:
         self._ideal: Ideal | None = None
         self.sizes = rankings.offsets[first + 1 : stop + 1] - rankings.offsets[first:stop]
         self.candidates, self.only_label = self._collect(job, "labels", rankings.labels, rankings.offsets)
+        places, found, found_offsets, marks, before = self.candidates
+        self.searched = (rankings.offsets, first, places, found, found_offsets, marks, before)  # by kernels/rank.py
         self.judged = self.candidates
         if rankings.pool is not None:
             self.judged, self.only_label = self._collect(job, "pool", *rankings.pool)
@@ -134,39 +114,32 @@ class Truth:
 
 
 class Chunk:
-    """One system's ranking of the documents of a truth."""
+    """One system's ranking of the documents of a truth, in a worker's memory."""
 
     __slots__ = ("hits", "job", "made", "n_tied", "take", "truth")
 
-    def __init__(self, job: Job, truth: Truth, take: Take) -> None:
+    def __init__(self, job: Job, truth: Truth, scratch: Scratch) -> None:
         self.job = job
         self.truth = truth
-        self.take = take
+        self.take = scratch.take
         self.made: dict[Hashable, Array] = {}  # by what it is and depends on
-        self.hits, self.n_tied = self._rank()
+        self.hits, self.n_tied = self._rank(scratch)
 
-    def _rank(self) -> tuple[Hits, int]:
-        job, truth, take = self.job, self.truth, self.take
-        n = len(truth.candidates.labels)
-        labels = take("hit labels", n, F8)
-        documents, above = take("hit documents", n, I4), take("hit above", n, I4)
-        tie_counts, queries = take("hit ties", n, I4), take("hit queries", n, I4)
-        offsets = take("hit offsets", len(truth.candidates.offsets), I8)
-        counts = np.empty(3, I8)
-        rankings, (places, found, found_offsets, marks, before) = job.rankings, truth.candidates
-        where = (job.scores, rankings.offsets, truth.first, places, found, found_offsets)
-        out = (documents, labels, above, tie_counts, queries, offsets, counts)
-        rank(*where, marks, before, job.depth, job.strategy, *out)
+    def _rank(self, scratch: Scratch) -> tuple[Hits, int]:
+        job, truth, rankings = self.job, self.truth, self.job.rankings
+        room = scratch.room_for(len(truth.candidates.labels), len(truth.sizes))
+        rank(job.scores, *truth.searched, job.depth, job.strategy, *room)
+        documents, labels, above, tie_counts, queries, offsets, counts = room
         n_tied, n_nan, n_open = counts.tolist()
         if n_open:
-            sort_open(*where, job.depth, *out)
+            sort_open(job.scores, *truth.searched[:5], job.depth, *room)
             n_tied = int(counts[0])
         if n_nan:
             rule = "not be NaN: find out where it comes from, or take convention.replace(nan_scores='last')"
             rankings.refuse("scores", np.isnan(rankings.scores), rule)
         if n_tied and job.convention.ties != "average":
             self._order_ties(offsets, documents, labels, above, tie_counts)
-        n = int(offsets[-1])
+        n = offsets.item(-1)
         return Hits(labels[:n], above[:n], tie_counts[:n], queries[:n], offsets), n_tied
 
     def _order_ties(self, offsets: Array, *hits: Array) -> None:

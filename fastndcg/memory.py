@@ -1,0 +1,73 @@
+"""Memory that chunks write to: fresh for what stays, a worker's own for what the next chunk writes over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.rankings import Array, read_only
+
+I4, I8, U8, F8, BOOL = (np.dtype(code) for code in ("i4", "i8", "u8", "f8", "?"))
+
+Take = Callable[[Hashable, int, "np.dtype[Any]"], Array]
+
+
+def fresh(_: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
+    """An uninitialised array of its own."""
+    return np.empty(size, dtype)
+
+
+class Room(NamedTuple):
+    """Where hits are written: as many as there may be, with their offsets and counts; see kernels/rank.py."""
+
+    documents: Array
+    labels: Array
+    above: Array
+    ties: Array
+    queries: Array
+    offsets: Array
+    counts: Array
+
+
+class Scratch:
+    """Buffers that a worker uses again for every chunk: fresh memory costs more than filling it."""
+
+    __slots__ = ("_buffers", "_padded", "_room")
+
+    def __init__(self) -> None:
+        self._buffers: dict[Hashable, Array] = {}
+        self._room: tuple[int, int, Room] | None = None
+        self._padded: tuple[Array, Array] | None = None
+
+    def take(self, name: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
+        """An uninitialised array, good until the same name is taken again."""
+        buffer = self._buffers.get(name)
+        if buffer is None or len(buffer) < size:
+            buffer = self._buffers[name] = np.empty(size, dtype)
+        return buffer if len(buffer) == size else buffer[:size]
+
+    def room_for(self, n_hits: int, n_queries: int) -> Room:
+        """Where the hits of some queries go; the same arrays for the next chunk of this size."""
+        last = self._room
+        if last is not None and last[0] == n_hits and last[1] == n_queries:
+            return last[2]
+        offsets = self.take("hit offsets", n_queries + 1, I8)
+        if last is None or len(last[2].labels) < n_hits:
+            documents, above, ties, queries = (np.empty(n_hits, I4) for _ in range(4))
+            room = Room(documents, np.empty(n_hits), above, ties, queries, offsets, np.empty(3, I8))
+        else:
+            room = last[2]._replace(offsets=offsets)
+        self._room = n_hits, n_queries, room
+        return room
+
+    def padded(self, scores: Array, length: int) -> Array:
+        """The scores of less than `length` documents with 0 behind them, where they fill a vector."""
+        if self._padded is None or self._padded[0].dtype != scores.dtype:
+            buffer = np.empty(length, scores.dtype)
+            self._padded = buffer, read_only(buffer)
+        buffer, view = self._padded
+        buffer[: len(scores)] = scores
+        buffer[len(scores) :] = 0
+        return view
