@@ -21,19 +21,19 @@ from typing import Any, NamedTuple
 
 # each room may import from those before it, and from itself
 ROOMS = (
-    "errors", "texts", "display", "cpus", "threads",
+    "errors", "texts", "casts", "display", "cpus", "threads",
     "kernels", "catalog", "conventions",
     "metric", "registry", "rankings", "combinations",
     "inputs", "of_queries", "sums", "aggregates", "results", "discounts",
-    "checks", "chunk", "of_user", "arguments", "engine", "parts", "reference", "evaluate",
-    "streaming", "functions", "explain", "compat",
+    "checks", "memory", "chunk", "of_user", "arguments", "engine", "parts", "reference", "evaluate",
+    "streaming", "functions", "explain", "compat", "integrations",
     "statistics", "reports",
     "warm", "cli", "__main__",
 )  # fmt: skip
 # methods that hand their object over to a later room, such as result.plot(): users ask the object at hand, the work
 # belongs behind it, and at the top of the file the import would be a circle
 HANDED_OVER = {"results": {"statistics", "reports"}, "statistics": {"reports"}}
-NOT_FOR_REFERENCE = {"kernels", "discounts", "checks", "chunk", "of_user", "arguments", "engine", "parts"}
+NOT_FOR_REFERENCE = {"kernels", "discounts", "checks", "memory", "chunk", "of_user", "arguments", "engine", "parts"}
 NO_KERNELS = {"__init__.py", "jit.py", "vectors.py", "words.py"}  # the decorator, and instructions that kernels use
 MOST_FILE_LINES = 350
 MOST_FUNCTION_LINES = 40
