@@ -1,0 +1,1 @@
+"""Adapters for the libraries that call us: boosting rounds, epochs, cross-validation."""
