@@ -171,12 +171,13 @@ def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, off
     key = ("gains", step.gain, step.rel)
     made = keeper.made.get(key)
     if made is None:
-        made = keeper.take(key, len(labels), F8)
+        room = len(labels) if keeper is chunk.truth else len(chunk.truth.candidates.labels)  # that any scores may take
+        made = keeper.take(key, room, F8)[: len(labels)]
         if step.gain == "binary":
             gain.binary_gains(labels, step.rel, made)
         elif cuts:
             fill_gains(step.gain, np.trunc(labels, out=made), -np.inf, made)
-            below = keeper.take(("below", key), len(labels), BOOL)
+            below = keeper.take(("below", key), room, BOOL)[: len(labels)]
             np.copyto(made, 0.0, where=np.less(labels, step.rel, out=below))
         else:
             fill_gains(step.gain, labels, step.rel, made)
@@ -280,24 +281,16 @@ def ap_denominators(chunk: Chunk, step: Step) -> Array:
     choice = chunk.job.convention.ap_denominator
     if choice == "n_relevant":
         return n_relevant(chunk, step)
-    if choice == "k":
-        return all_or_nothing(chunk, step)
-    if choice == "min(k, n_relevant, n_retrieved)":
-        return r_cutoffs_of_retrieved(chunk, step)
-    return r_cutoffs(chunk, step)
+    return r_cutoffs(chunk, step) if choice in ("min(k, n_relevant)", "n_hits") else further_denominators(chunk, step)
 
 
 @once("truth", "k", "rel")
-def all_or_nothing(chunk: Chunk, step: Step, out: Array) -> None:
-    """k, and 0 where nothing is relevant."""
-    np.minimum(n_relevant(chunk, step), 1.0, out=out)
-    np.multiply(out, float(step.k), out=out)
-
-
-@once("truth", "k", "rel")
-def r_cutoffs_of_retrieved(chunk: Chunk, step: Step, out: Array) -> None:
-    """How many documents of each query are relevant, k or those retrieved at the most."""
-    np.minimum(r_cutoffs(chunk, step), chunk.truth.sizes, out=out)
+def further_denominators(chunk: Chunk, step: Step, out: Array) -> None:
+    """k, and 0 where nothing is relevant; or how many documents are relevant, k or those retrieved at the most."""
+    if chunk.job.convention.ap_denominator == "k":
+        np.multiply(n_relevant(chunk, step) > 0, float(step.k), out=out)
+    else:
+        np.minimum(r_cutoffs(chunk, step), chunk.truth.sizes, out=out)
 
 
 @once("truth", "k")

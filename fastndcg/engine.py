@@ -135,10 +135,13 @@ def evaluate_spans(job: Job, plan: Plan, spans: list[Span], threads: int, kept: 
         borrowed.append(scratch)
         return lambda span: tied.append(evaluate_span(job, plan, span, of_truth, scratch, kept))
 
+    n_workers = min(threads, len(spans))
     try:
-        run_all(spans, make_worker, min(threads, len(spans)))
+        run_all(spans, make_worker, n_workers)
     finally:
         if kept is not None:
+            borrowed += [Scratch() for _ in range(n_workers - len(borrowed))]  # for those that found nothing left to do
+            Scratch.make_alike(borrowed)
             kept.idle.extend(borrowed)
     return sum(tied)
 

@@ -53,12 +53,12 @@ class Scratch:
         last = self._room
         if last is not None and last[0] == n_hits and last[1] == n_queries:
             return last[2]
-        offsets = self.take("hit offsets", n_queries + 1, I8)
-        if last is None or len(last[2].labels) < n_hits:
-            documents, above, ties, queries = (np.empty(n_hits, I4) for _ in range(4))
-            room = Room(documents, np.empty(n_hits), above, ties, queries, offsets, np.empty(3, I8))
-        else:
-            room = last[2]._replace(offsets=offsets)
+        take = self.take
+        room = Room(
+            take("hit documents", n_hits, I4), take("hit labels", n_hits, F8), take("hit above", n_hits, I4),
+            take("hit ties", n_hits, I4), take("hit queries", n_hits, I4), take("hit offsets", n_queries + 1, I8),
+            take("counts", 3, I8),
+        )  # fmt: skip
         self._room = n_hits, n_queries, room
         return room
 
@@ -71,3 +71,15 @@ class Scratch:
         buffer[: len(scores)] = scores
         buffer[len(scores) :] = 0
         return view
+
+    @staticmethod
+    def make_alike(several: list[Scratch]) -> None:
+        """Let each have whatever one of them has: the next chunk of any of them may come to any other."""
+        largest: dict[Hashable, Array] = {}
+        for scratch in several:
+            for name, buffer in scratch._buffers.items():
+                if name not in largest or len(largest[name]) < len(buffer):
+                    largest[name] = buffer
+        for scratch in several:
+            for name, buffer in largest.items():
+                scratch.take(name, len(buffer), buffer.dtype)

@@ -204,6 +204,21 @@ def test_nothing_is_allocated(n_documents, convention):
     assert peak < 30_000
 
 
+@pytest.mark.skipif(not cases.JIT, reason="without the JIT, kernels make Python objects")
+def test_a_thread_that_begins_late(monkeypatch):
+    """One thread did all the work of the first call; in the second, another finds memory of the same size."""
+    labels, offsets, systems = drawn(3 * engine.SMALL, 3)
+    evaluator = fn.Evaluator(labels, "ndcg@10,map,nDCG(gain=exp2)@7", offsets=offsets, threads=2)
+    out = np.empty((3, len(offsets) - 1))
+    with monkeypatch.context() as patched:
+        run_all = engine.run_all
+        patched.setattr(engine, "run_all", lambda spans, make_worker, _: run_all(spans, make_worker, 1))
+        evaluator.evaluate(systems[0], out=out)
+    peak, kept = taken(lambda: evaluator.evaluate(systems[1], out=out))
+    assert kept == 0
+    assert peak < 30_000
+
+
 def test_threads_borrow_memory():
     """Sixteen callers at once, of one or several chunks each, with buffers of their own: the bytes of one alone."""
     for n_documents in (300, 2 * engine.SMALL):
