@@ -122,6 +122,8 @@ class Evaluator:
     """
     Truth prepared once, for the predictions of many systems or rounds.
 
+    Any number of threads may use one at once. Pickled, it is as large as its truth.
+
     Parameters
     ----------
     truth, metrics, offsets, groups, query_ids, columns, memory, convention, threads

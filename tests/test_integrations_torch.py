@@ -200,6 +200,17 @@ def test_other_devices_are_copied_at_once(monkeypatch):
     assert [array.ctypes.data for array in arrays] == [one.data_ptr(), two.data_ptr()]
 
 
+def test_waiting_for_a_device(monkeypatch):
+    """Its current stream alone is waited for, where the device has such; else all that it does."""
+    log = []
+    stream = type("Stream", (), {"synchronize": lambda _: log.append("stream")})
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: log.append(str(device)) or stream())
+    monkeypatch.setattr(torch.mps, "synchronize", lambda: log.append("all"))
+    tensors.wait_for(torch.device("cuda:1"))
+    tensors.wait_for(torch.device("mps"))
+    assert log == ["cuda:1", "stream", "all"]
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no CUDA device")
 @pytest.mark.parametrize("form", ["offsets", "indexes", "mask"])
 @pytest.mark.parametrize("device", ["cpu", "cuda"])

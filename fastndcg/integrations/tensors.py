@@ -52,8 +52,7 @@ def arrays_of(tensors: Iterable[Any]) -> list[Array]:
 
 def wait_for(device: Any) -> None:
     """Wait for what was asked of a device."""
-    torch = torch_of()
-    module = torch.get_device_module(device)
+    module = getattr(torch_of(), device.type)
     if hasattr(module, "current_stream"):
         module.current_stream(device).synchronize()  # what other streams do is not ours to wait for
     else:
