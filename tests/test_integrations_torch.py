@@ -312,6 +312,14 @@ def test_in_a_collection():
     assert values(collection(*right[:2], indexes=right[2]))["val_ndcg"] == 1.0
 
 
+def test_groups_of_a_collection():
+    """Metrics that are equal in the first batch, on whose states alone torchmetrics decides, stay two metrics."""
+    collection = torchmetrics.MetricCollection({"one": RankingMetrics("ndcg@1"), "three": RankingMetrics("ndcg@3")})
+    for preds in ([[3.0, 2.0, 1.0]], [[1.0, 2.0, 3.0]]):
+        collection.update(torch.tensor(preds), torch.tensor([[1, 0, 0]]))
+    assert values(collection.compute()) == {"one": 0.5, "three": 0.75}
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_in_lightning(tmp_path):
     """`self.log` of the metric gives the epoch's mean and resets it between epochs; `log_dict` takes several."""
