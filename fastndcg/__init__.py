@@ -14,6 +14,10 @@ from types import ModuleType
 from typing import Any
 
 _PUBLIC = {
+    "agreement": ["agreement"],
+    "agreement.results": ["Agreement"],
+    "beyond": ["beyond_accuracy"],
+    "beyond.results": ["BeyondAccuracy"],
     "catalog": ["CATALOG", "Parameter"],
     "conventions": ["Convention", "conventions"],
     "errors": [
@@ -31,8 +35,9 @@ _PUBLIC = {
     "inputs.tables": ["Qrels", "Run"],
     "inputs.files": ["read_qrels", "read_run"],
     "metric": [
-        "AP", "CG", "DCG", "F", "IDCG", "Metric", "P", "R", "RR", "Rprec", "Success", "nDCG", "num_rel",
-        "num_rel_ret", "num_ret",
+        "AP", "CG", "Compat", "DCG", "F", "G", "IAP", "IDCG", "IPrec", "Judged", "Metric", "P", "R", "RBP",
+        "RBP_resid", "RR", "RelP", "Rndcg", "Rprec", "SetAP", "Success", "Unjudged", "Utility", "binG", "bpref",
+        "infAP", "nDCG", "nDCG_rel", "num_nonrel_judged_ret", "num_rel", "num_rel_ret", "num_ret",
     ],
     "rankings": ["Rankings"],
     "reference": ["reference"],

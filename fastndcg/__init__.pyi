@@ -1,5 +1,9 @@
 """The public names, for type checkers: `__init__.py` resolves them when they are used."""
 
+from fastndcg.agreement import agreement as agreement
+from fastndcg.agreement.results import Agreement as Agreement
+from fastndcg.beyond import beyond_accuracy as beyond_accuracy
+from fastndcg.beyond.results import BeyondAccuracy as BeyondAccuracy
 from fastndcg.catalog import CATALOG as CATALOG
 from fastndcg.catalog import Parameter as Parameter
 from fastndcg.conventions import Convention as Convention
@@ -45,15 +49,32 @@ from . import reference as reference
 __version__: str
 AP: Metric
 CG: Metric
+Compat: Metric
 DCG: Metric
 F: Metric
+G: Metric
+IAP: Metric
 IDCG: Metric
+IPrec: Metric
+Judged: Metric
 P: Metric
 R: Metric
+RBP: Metric
+RBP_resid: Metric
 RR: Metric
+RelP: Metric
+Rndcg: Metric
 Rprec: Metric
+SetAP: Metric
 Success: Metric
+Unjudged: Metric
+Utility: Metric
+binG: Metric
+bpref: Metric
+infAP: Metric
 nDCG: Metric
+nDCG_rel: Metric
+num_nonrel_judged_ret: Metric
 num_rel: Metric
 num_rel_ret: Metric
 num_ret: Metric

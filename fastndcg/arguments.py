@@ -4,41 +4,48 @@ from __future__ import annotations
 
 import functools
 import inspect
-import operator
-from collections.abc import Callable
+from collections.abc import Hashable
 from importlib import import_module
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg import of_user
+from fastndcg import of_user, views
 from fastndcg.catalog import REGISTERED
 from fastndcg.checks import check_sums, gain_of, gains_asked, rel_of
 from fastndcg.chunk import Chunk, Truth
 from fastndcg.combinations import check_combinations, kernel_of, n_ideal_ranks, refuse_ties, with_default_cutoff
 from fastndcg.conventions import Convention
-from fastndcg.kernels import candidates, gain, precision
+from fastndcg.kernels import gain
+from fastndcg.kernels import together as several
 from fastndcg.memory import BOOL, F8
 from fastndcg.metric import UNLIMITED, Metric
 from fastndcg.rankings import Array
+from fastndcg.relevant import (
+    ap_denominators,
+    interpolated,
+    n_found,
+    n_found_at_multiple,
+    n_relevant,
+    precision_denominators,
+    precision_sums,
+    recall_denominators,
+    relative_denominators,
+)
+from fastndcg.steps import (
+    Kernel,
+    Source,
+    Step,
+    cutoff,
+    cutoffs,
+    discounts_for,
+    discounts_like,
+    once,
+    points_of,
+    together,
+)
 from fastndcg.texts import Value
-
-Kernel = Callable[..., None]
-Source = Callable[[Chunk, "Step"], Any]
-Fill = Callable[[Chunk, "Step", Array], None]
-
-
-class Step(NamedTuple):
-    """What a chunk does for one metric: a kernel, what gives its arguments, and what these depend on."""
-
-    kernel: Kernel
-    arguments: tuple[Source, ...]
-    metric: Metric
-    k: int
-    rel: float  # a label below it is not relevant, or gains nothing
-    gain: Value
-    least: float | None  # a query without a label of this or more is left out; None: none is
 
 
 class Plan(NamedTuple):
@@ -51,6 +58,8 @@ class Plan(NamedTuple):
     gains: frozenset[Value]
     steps: tuple[Step, ...]
     untied: Metric | None  # one that has no value where tied scores are averaged
+    views: frozenset[str]  # that any metric looks at beside the labels
+    points: dict[Hashable, tuple[float, ...]]  # that metrics share their work for
 
 
 def plan_of(metrics: tuple[Metric, ...], convention: Convention) -> Plan:
@@ -67,7 +76,10 @@ def _plan_of(metrics: tuple[Metric, ...], convention: Convention, n_registered: 
     steps = tuple(step_of(metric, convention) for metric in metrics)
     depth, n_ranks = max(step.k for step in steps), n_ideal_ranks(metrics, convention)
     untied = next((one for one in metrics if convention.ties not in one.record.ties), None)
-    return Plan(metrics, convention, depth, n_ranks, gains_asked(metrics, convention), steps, untied)
+    shown = frozenset(view for step in steps for view in step.views)
+    return Plan(
+        metrics, convention, depth, n_ranks, gains_asked(metrics, convention), steps, untied, shown, points_of(steps)
+    )
 
 
 def step_of(metric: Metric, convention: Convention) -> Step:
@@ -86,7 +98,9 @@ def step_of(metric: Metric, convention: Convention) -> Step:
         UNLIMITED if metric.k is None else min(metric.k, UNLIMITED),
         -np.inf if counts_all else least,
         gain_asked,
+        metric.get("p"),
         least if is_left_out(metric, convention) else None,
+        frozenset(views.ARGUMENTS[name][0] for name in names if name in views.ARGUMENTS),
     )
 
 
@@ -121,32 +135,15 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
         if step.least is not None:
             counts = n_relevant(chunk, step._replace(rel=step.least))
             np.copyto(out, np.nan, where=np.equal(counts, 0, out=chunk.take("left out", len(out), BOOL)))
+        choice = choice_of(step.metric, plan.convention)
+        if not isinstance(choice, str):  # here, while the processor's cache holds the values
+            gain.replace_undefined(float(choice), out)
 
 
-def once(keeper: str, *fields: str) -> Callable[[Fill], Callable[[Chunk, Step], Array]]:
-    """
-    Make what fills one value a query a source of it, which does so once for all metrics that agree in `fields`.
-
-    What the scores matter to is kept by the chunk, all else by its truth.
-    """
-
-    def decorate(fill: Fill) -> Callable[[Chunk, Step], Array]:
-        depends = operator.itemgetter(*(Step._fields.index(field) for field in fields))
-
-        @functools.wraps(fill)
-        def source(chunk: Chunk, step: Step) -> Array:
-            kept = chunk if keeper == "chunk" else chunk.truth
-            key = (fill, depends(step))
-            made = kept.made.get(key)
-            if made is None:
-                made = kept.take(key, len(chunk.truth.sizes), F8)
-                fill(chunk, step, made)
-                kept.made[key] = made  # now, when it is full: another thread may look
-            return made
-
-        return source
-
-    return decorate
+def choice_of(metric: Metric, convention: Convention) -> str | int:
+    """What the convention says of a query for which a metric has no value."""
+    is_own = metric.name == "AP" and convention.undefined_ap != "as undefined"
+    return convention.undefined_ap if is_own else convention.undefined
 
 
 def hit_gains(chunk: Chunk, step: Step) -> Array:
@@ -196,13 +193,18 @@ def fill_gains(chosen: Value, labels: Array, rel: float, out: Array) -> None:
         gain.table_gains(labels, np.array(chosen), rel, out)
 
 
-@once("chunk", "k", "gain", "rel")
-def reached(chunk: Chunk, step: Step, out: Array) -> None:
+@together(cutoff, "gain", "rel", "discount", ranks=True)
+def reached(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array) -> None:
     """DCG@k."""
-    hits, (discounts, sums, rests, _) = chunk.hits, chunk.job.discounts
-    gains = hit_gains(chunk, step)
-    add: Kernel = gain.dcg_of_merged_labels if merges_labels(chunk, step) else gain.dcg
-    add(hits.queries, hits.above, hits.ties, gains, discounts, sums, rests, step.k, out)
+    hits, (discounts, sums, rests, _) = chunk.hits, discounts_for(chunk, step)
+    gains, merges = hit_gains(chunk, step), merges_labels(chunk, step)
+    if len(points) > 1 and not merges:
+        cuts = np.array(points)
+        several.add_discounted(hits.above, hits.ties, gains, hits.offsets, discounts, sums, rests, cuts, out)
+        return
+    add: Kernel = gain.dcg_of_merged_labels if merges else gain.dcg
+    for k, row in zip(points, out, strict=True):
+        add(hits.queries, hits.above, hits.ties, gains, discounts, sums, rests, k, row)
 
 
 def merges_labels(chunk: Chunk, step: Step) -> bool:
@@ -210,6 +212,15 @@ def merges_labels(chunk: Chunk, step: Step) -> bool:
     if isinstance(step.gain, tuple):
         return any(low == high for low, high in pairwise(step.gain))
     return step.gain == "binary" or chunk.job.convention.label_fractions == "cut off"
+
+
+@once("truth", "gain", "rel")
+def highest_gains(chunk: Chunk, step: Step, out: Array) -> None:
+    """The highest gain of each query's judged documents, 0 where none gains."""
+    gains, offsets = ideal_gains(chunk, step), chunk.truth.ideal(chunk.job).offsets
+    has_any = offsets[1:] > offsets[:-1]
+    out.fill(0.0)
+    out[has_any] = gains[offsets[:-1][has_any]]
 
 
 @once("truth", "k", "gain", "rel")
@@ -239,83 +250,8 @@ def gain_of_only_label(chunk: Chunk, step: Step) -> float:
     return label if step.gain == "linear" else 2.0**label - 1.0
 
 
-@once("truth", "rel")
-def n_relevant(chunk: Chunk, step: Step, out: Array) -> None:
-    """How many documents of each query are relevant, retrieved or not."""
-    truth = chunk.truth
-    labels, offsets = truth.judged.labels, truth.judged.offsets
-    if truth.only_label >= step.rel:
-        np.subtract(offsets[1:], offsets[:-1], out=out)
-    else:
-        candidates.count_relevant(labels, offsets, step.rel, out)
-
-
-@once("truth", "metric")
-def cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
-    """How many ranks of each query count."""
-    out.fill(step.metric.k or UNLIMITED)
-
-
-@once("truth", "k", "rel")
-def r_cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
-    """How many documents of each query are relevant, k at the most."""
-    np.minimum(n_relevant(chunk, step), step.k, out=out)
-
-
-@once("chunk", "k", "rel")
-def n_found(chunk: Chunk, step: Step, out: Array) -> None:
-    """The expected number of relevant documents in the first k ranks of each query."""
-    hits = chunk.hits
-    precision.count_found(hits.queries, hits.above, hits.ties, hits.labels, step.rel, cutoffs(chunk, step), out)
-
-
-@once("chunk", "k", "rel")
-def n_found_at_r(chunk: Chunk, step: Step, out: Array) -> None:
-    """The same in as many ranks as there are relevant documents, or k if that is less."""
-    hits = chunk.hits
-    precision.count_found(hits.queries, hits.above, hits.ties, hits.labels, step.rel, r_cutoffs(chunk, step), out)
-
-
-def ap_denominators(chunk: Chunk, step: Step) -> Array:
-    """What AP divides by, 0 where nothing is relevant; a number of hits found is known to a kernel of its own."""
-    choice = chunk.job.convention.ap_denominator
-    if choice == "n_relevant":
-        return n_relevant(chunk, step)
-    return r_cutoffs(chunk, step) if choice in ("min(k, n_relevant)", "n_hits") else further_denominators(chunk, step)
-
-
-@once("truth", "k", "rel")
-def further_denominators(chunk: Chunk, step: Step, out: Array) -> None:
-    """k, and 0 where nothing is relevant; or how many documents are relevant, k or those retrieved at the most."""
-    if chunk.job.convention.ap_denominator == "k":
-        np.multiply(n_relevant(chunk, step) > 0, float(step.k), out=out)
-    else:
-        np.minimum(r_cutoffs(chunk, step), chunk.truth.sizes, out=out)
-
-
-@once("truth", "k")
-def retrieved_cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
-    """How many documents of each query were retrieved, k at the most."""
-    np.minimum(chunk.truth.sizes, float(step.k), out=out)
-
-
-def precision_denominators(chunk: Chunk, step: Step) -> Array:
-    """What P divides by; without k, the number retrieved."""
-    choice = chunk.job.convention.precision_denominator
-    if choice == "min(k, n_relevant)":
-        return r_cutoffs(chunk, step)
-    if choice == "k" and step.metric.k is not None:
-        return cutoffs(chunk, step)
-    return retrieved_cutoffs(chunk, step)
-
-
-def recall_denominators(chunk: Chunk, step: Step) -> Array:
-    """What R divides by, 0 where nothing is relevant."""
-    is_all = chunk.job.convention.recall_denominator == "n_relevant"
-    return n_relevant(chunk, step) if is_all else r_cutoffs(chunk, step)
-
-
 ARGUMENTS: dict[str, Source] = {
+    **{name: source for name, (_, source) in views.ARGUMENTS.items()},
     "hit_above": lambda chunk, _: chunk.hits.above,
     "hit_ties": lambda chunk, _: chunk.hits.ties,
     "hit_labels": lambda chunk, _: chunk.hits.labels,
@@ -323,24 +259,31 @@ ARGUMENTS: dict[str, Source] = {
     "hit_offsets": lambda chunk, _: chunk.hits.offsets,
     "hit_gains": hit_gains,
     "ideal_above": lambda chunk, _: chunk.truth.ideal(chunk.job).above,
+    "ideal_labels": lambda chunk, _: chunk.truth.ideal(chunk.job).labels,
     "ideal_gains": ideal_gains,
     "ideal_offsets": lambda chunk, _: chunk.truth.ideal(chunk.job).offsets,
-    "discounts": lambda chunk, _: chunk.job.discounts.values,
-    "discount_sums": lambda chunk, _: chunk.job.discounts.sums,
-    "discount_rests": lambda chunk, _: chunk.job.discounts.rests,
+    "discounts": lambda chunk, step: discounts_for(chunk, step).values,
+    "discount_sums": lambda chunk, step: discounts_for(chunk, step).sums,
+    "discount_rests": lambda chunk, step: discounts_for(chunk, step).rests,
+    "log2_discounts": lambda chunk, _: discounts_like(chunk, "log2").values,
+    "log2_sums": lambda chunk, _: discounts_like(chunk, "log2").sums,
+    "log2_rests": lambda chunk, _: discounts_like(chunk, "log2").rests,
     "reached": reached,
     "best": best,
+    "highest_gains": highest_gains,
     "highest_ndcg": lambda chunk, _: np.inf if chunk.job.convention.negative_labels == "keep" else 1.0,
-    "ideal_labels": lambda chunk, _: chunk.truth.ideal(chunk.job).labels,
     "sizes": lambda chunk, _: chunk.truth.sizes,
     "n_relevant": n_relevant,
     "n_found": n_found,
-    "n_found_at_r": n_found_at_r,
+    "n_found_at_multiple": n_found_at_multiple,
     "cutoffs": cutoffs,
-    "r_cutoffs": r_cutoffs,
     "ap_denominators": ap_denominators,
     "precision_denominators": precision_denominators,
     "recall_denominators": recall_denominators,
+    "relative_denominators": relative_denominators,
+    "interpolated": interpolated,
+    "of_recalls": lambda chunk, step: np.atleast_2d(interpolated(chunk, step)),
+    "precision_sums": precision_sums,
     "rel": lambda _, step: step.rel,
     "k": lambda _, step: step.k,
     "parameters": lambda _, step: tuple(float(step.metric.get(p.name)) for p in step.metric.record.parameters),

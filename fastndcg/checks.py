@@ -86,6 +86,8 @@ def check_sums(gains: Array, offsets: Array, discount: float, metric: Metric, ra
 def gain_of(metric: Metric, convention: Convention) -> Value:
     """The gain that a metric adds up: its own, or else the convention's."""
     own: Value | None = metric.get("gain")
+    if own is None and metric.name == "RBP" and convention.rbp_gain == "binary":
+        return "binary"
     return convention.gain if own is None else own
 
 

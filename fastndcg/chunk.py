@@ -14,7 +14,7 @@ from fastndcg.kernels import candidates, ideal, ties
 from fastndcg.kernels.levels import sort_open
 from fastndcg.kernels.rank import rank
 from fastndcg.kernels.vectors import WIDE
-from fastndcg.memory import F8, I4, I8, U8, Scratch, Take
+from fastndcg.memory import F8, I4, I8, U8, Scratch, Take, under
 from fastndcg.rankings import Array, Rankings, read_only
 from fastndcg.texts import Value
 
@@ -30,6 +30,8 @@ class Job(NamedTuple):
     scores: Array  # those of the rankings, made up to one vector: kernels compare whole vectors
     strategy: int
     values: Array  # (n_metrics, n_queries), filled in by the chunks
+    points: dict[Hashable, tuple[float, ...]]  # such as cutoffs, that metrics share their work for: see steps.py
+    views: dict[str, Job]  # what some metrics look at, by name, where it is not the same: see documents.py
 
 
 class Candidates(NamedTuple):
@@ -63,7 +65,9 @@ class Ideal(NamedTuple):
 class Truth:
     """The labels of queries `first` up to `stop`: all that does not depend on the scores."""
 
-    __slots__ = ("_ideal", "candidates", "first", "judged", "made", "only_label", "searched", "sizes", "stop", "take")
+    __slots__ = (
+        "_ideal", "_views", "candidates", "first", "judged", "made", "only_label", "searched", "sizes", "stop", "take",
+    )  # fmt: skip
 
     def __init__(self, job: Job, take: Take, first: int, stop: int) -> None:
         rankings = job.rankings
@@ -72,6 +76,7 @@ class Truth:
         self.take = take
         self.made: dict[Hashable, Array] = {}  # by what it is and depends on
         self._ideal: Ideal | None = None
+        self._views: dict[str, Truth] = {}
         self.sizes = rankings.offsets[first + 1 : stop + 1] - rankings.offsets[first:stop]
         self.candidates, self.only_label = self._collect(job, "labels", rankings.labels, rankings.offsets)
         places, found, found_offsets, marks, before = self.candidates
@@ -79,6 +84,12 @@ class Truth:
         self.judged = self.candidates
         if rankings.pool is not None:
             self.judged, self.only_label = self._collect(job, "pool", *rankings.pool)
+
+    def view(self, job: Job, name: str) -> Truth:
+        """The truth of a view of the same queries, with memory of its own."""
+        if name not in self._views:
+            self._views[name] = Truth(job.views[name], under(name, self.take), self.first, self.stop)
+        return self._views[name]
 
     def ideal(self, job: Job) -> Ideal:
         """The best order of the judged documents, found when it is first asked for."""
@@ -116,23 +127,36 @@ class Truth:
 class Chunk:
     """One system's ranking of the documents of a truth, in a worker's memory."""
 
-    __slots__ = ("hits", "job", "made", "n_tied", "take", "truth")
+    __slots__ = ("_scratch", "_views", "hits", "job", "made", "n_tied", "shared", "take", "truth")
 
     def __init__(self, job: Job, truth: Truth, scratch: Scratch) -> None:
         self.job = job
         self.truth = truth
         self.take = scratch.take
         self.made: dict[Hashable, Array] = {}  # by what it is and depends on
-        self.hits, self.n_tied = self._rank(scratch)
+        self.shared: dict[Hashable, tuple[dict[float, int], Array]] = {}  # places of points, and a row for each place
+        self._scratch = scratch
+        self._views: dict[str, Chunk] = {}
+        self.hits, self.n_tied = self._rank()
 
-    def _rank(self, scratch: Scratch) -> tuple[Hits, int]:
+    def view(self, name: str) -> Chunk:
+        """The ranking of what a view shows, which is made when it is first asked for."""
+        if name not in self.job.views:
+            return self
+        if name not in self._views:
+            truth = self.truth.view(self.job, name)
+            self._views[name] = Chunk(self.job.views[name], truth, self._scratch.view(name))
+        return self._views[name]
+
+    def _rank(self) -> tuple[Hits, int]:
         job, truth, rankings = self.job, self.truth, self.job.rankings
-        room = scratch.room_for(len(truth.candidates.labels), len(truth.sizes))
+        room = self._scratch.room_for(len(truth.candidates.labels), len(truth.sizes))
         rank(job.scores, *truth.searched, job.depth, job.strategy, *room)
         documents, labels, above, tie_counts, queries, offsets, counts = room
         n_tied, n_nan, n_open = counts.tolist()
         if n_open:
-            sort_open(job.scores, *truth.searched[:5], job.depth, *room)
+            is_input = job.convention.ties == "input"
+            sort_open(job.scores, *truth.searched, job.depth, job.strategy, is_input, *room)
             n_tied = int(counts[0])
         if n_nan:
             rule = "not be NaN: find out where it comes from, or take convention.replace(nan_scores='last')"

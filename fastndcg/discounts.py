@@ -13,7 +13,11 @@ from fastndcg.texts import Value
 
 
 class Discounts(NamedTuple):
-    """`values[r]` belongs to rank r; `sums[r] + rests[r]` is the sum of the first r of them."""
+    """
+    `values[r]` belongs to rank r; `sums[r] + rests[r]` is the sum of the first r of them.
+
+    Of RBP's it is that sum less the sum of all: of what fades like that, the first ranks' sum would hide the rest.
+    """
 
     values: Array
     sums: Array
@@ -30,7 +34,7 @@ _kept: dict[Value, Discounts] = {}
 
 
 def discounts_of(discount: Value, n_ranks: int) -> Discounts:
-    """The discounts of ranks 1 to `n_ranks` or more: by a formula, or those of a table and then 0."""
+    """The discounts of ranks 1 to `n_ranks` or more: by a formula, those of a table and then 0, or RBP's of a p."""
     known = _kept.get(discount)
     if known is not None and len(known.values) > n_ranks:
         return known
@@ -39,10 +43,17 @@ def discounts_of(discount: Value, n_ranks: int) -> Discounts:
     if isinstance(discount, tuple):
         size = min(len(discount), n_ranks)
         values[1 : size + 1] = discount[:size]
+    elif isinstance(discount, float):
+        values[1:] = (1.0 - discount) * discount ** np.arange(float(n_ranks))
     else:
         values[1:] = FORMULAS[discount](np.arange(1.0, n_ranks + 1.0))
     sums, rests = np.empty_like(values), np.empty_like(values)
-    add_up(values, sums, rests)
+    if isinstance(discount, float):
+        reversed_values = np.append(0.0, values[:0:-1])
+        add_up(reversed_values, sums, rests)
+        sums, rests = -sums[::-1], -rests[::-1]
+    else:
+        add_up(values, sums, rests)
     made = Discounts(values, sums, rests, float(values[1]))
     _kept[discount] = made
     return made

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.arguments import Plan, evaluate_chunk, plan_of
+from fastndcg.arguments import Plan, choice_of, evaluate_chunk, plan_of
 from fastndcg.chunk import Chunk, Job, Truth
 from fastndcg.conventions import Convention
 from fastndcg.discounts import discounts_of
+from fastndcg.documents import VIEWS, of_documents, without_negative_labels
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UndefinedMetricError
 from fastndcg.kernels.rank import AUTO
 from fastndcg.kernels.vectors import WIDE
@@ -96,7 +97,7 @@ def run(
             n_tied = evaluate_spans(job, plan, spans, n_threads, kept)
         if undefined is not None:
             values[:, undefined] = np.nan
-        settle_undefined(job, metrics, scratch)
+        settle_undefined(job, metrics, scratch, and_queries=undefined is not None)
     finally:
         if kept is not None:
             kept.idle.append(scratch)
@@ -162,9 +163,6 @@ def job_of(
     rankings: Rankings, plan: Plan, strategy: int, values: Array, kept: Kept | None, scratch: Scratch
 ) -> Job:  # fmt: skip
     """What the chunks share, with room for their values."""
-    scores = rankings.scores
-    if len(scores) < WIDE:
-        scores = scratch.padded(scores, WIDE)
     n_ranks = None if kept is None else kept.n_ranks
     if n_ranks is None:
         n_ranks = plan.depth if plan.depth <= FEW_RANKS else min(plan.depth, rankings.longest())
@@ -172,7 +170,14 @@ def job_of(
         if kept is not None:
             kept.n_ranks = n_ranks
     discounts = discounts_of(plan.convention.discount, n_ranks)
-    return Job(rankings, plan.convention, plan.depth, plan.gains, discounts, scores, strategy, values)
+    scores = scratch.padded(rankings.scores, WIDE)
+    job = Job(rankings, plan.convention, plan.depth, plan.gains, discounts, scores, strategy, values, plan.points, {})
+    for view in plan.views:
+        shown = VIEWS[view](rankings, plan.convention)
+        if shown is not rankings:
+            scores = scratch.view(view).padded(shown.scores, WIDE)
+            job.views[view] = job._replace(rankings=shown, gains=frozenset(), scores=scores, views={})
+    return job
 
 
 def threads_for(rankings: Rankings, threads: int | None) -> int:
@@ -219,44 +224,11 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
     return rankings if scores is rankings.scores else rankings.replace(scores=scores)
 
 
-def without_negative_labels(rankings: Rankings) -> Rankings:
-    """The rankings of the documents whose label is not below 0, and their pool likewise."""
-    if rankings.pool is not None:
-        labels, offsets = rankings.pool
-        kept = ~(labels < 0)
-        rankings = rankings.replace(pool=(labels[kept], n_before(kept)[offsets]))
-    kept = ~(rankings.labels < 0)
-    return rankings if kept.all() else of_documents(rankings, kept)
-
-
-def of_documents(rankings: Rankings, kept: Array) -> Rankings:
-    """The rankings of some documents alone."""
-    some = rankings.replace(
-        labels=rankings.labels[kept],
-        scores=rankings.scores[kept],
-        offsets=n_before(kept)[rankings.offsets],
-        judged=None if rankings.judged is None else rankings.judged[kept],
-        tie_keys=None if rankings.tie_keys is None else rankings.tie_keys[kept],
-    )
-    some.are_ordinals = rankings.are_ordinals
-    return some
-
-
-def n_before(kept: Array) -> Array:
-    """How many entries before each are kept, and how many in all."""
-    return np.concatenate([[0], np.cumsum(kept)])
-
-
-def settle_undefined(job: Job, metrics: tuple[Metric, ...], scratch: Scratch) -> None:
-    """Put the convention's value where a metric has none."""
-    convention = job.convention
-    if convention.undefined == "nan" and convention.undefined_ap == "as undefined":
-        return
+def settle_undefined(job: Job, metrics: tuple[Metric, ...], scratch: Scratch, *, and_queries: bool) -> None:
+    """Raise where a metric has no value, if the convention says so; put its value there where queries have none."""
     for metric, row in zip(metrics, job.values, strict=True):
-        choice = convention.undefined
-        if metric.name == "AP" and convention.undefined_ap != "as undefined":
-            choice = convention.undefined_ap
-        if choice == "nan":
+        choice = choice_of(metric, job.convention)
+        if choice == "nan" or (choice != "raise" and not and_queries):
             continue
         undefined = np.isnan(row, out=scratch.take("undefined", len(row), BOOL))
         if choice != "raise":

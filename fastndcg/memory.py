@@ -19,6 +19,11 @@ def fresh(_: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
     return np.empty(size, dtype)
 
 
+def under(view: str, take: Take) -> Take:
+    """The same memory under names of a view."""
+    return lambda name, size, dtype: take((view, name), size, dtype)
+
+
 class Room(NamedTuple):
     """Where hits are written: as many as there may be, with their offsets and counts; see kernels/rank.py."""
 
@@ -34,12 +39,13 @@ class Room(NamedTuple):
 class Scratch:
     """Buffers that a worker uses again for every chunk: fresh memory costs more than filling it."""
 
-    __slots__ = ("_buffers", "_padded", "_room")
+    __slots__ = ("_buffers", "_padded", "_room", "_views")
 
     def __init__(self) -> None:
         self._buffers: dict[Hashable, Array] = {}
         self._room: tuple[int, int, Room] | None = None
         self._padded: tuple[Array, Array] | None = None
+        self._views: dict[str, Scratch] = {}
 
     def take(self, name: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
         """An uninitialised array, good until the same name is taken again."""
@@ -62,8 +68,17 @@ class Scratch:
         self._room = n_hits, n_queries, room
         return room
 
+    def view(self, name: str) -> Scratch:
+        """The buffers for a view of the same chunks."""
+        found = self._views.get(name)
+        if found is None:
+            found = self._views[name] = Scratch()
+        return found
+
     def padded(self, scores: Array, length: int) -> Array:
-        """The scores of less than `length` documents with 0 behind them, where they fill a vector."""
+        """Scores, or where there are less than `length` of them, these with 0 behind, so that they fill a vector."""
+        if len(scores) >= length:
+            return scores
         if self._padded is None or self._padded[0].dtype != scores.dtype:
             buffer = np.empty(length, scores.dtype)
             self._padded = buffer, read_only(buffer)
@@ -83,3 +98,5 @@ class Scratch:
         for scratch in several:
             for name, buffer in largest.items():
                 scratch.take(name, len(buffer), buffer.dtype)
+        for name in {name for scratch in several for name in scratch._views}:
+            Scratch.make_alike([scratch.view(name) for scratch in several])

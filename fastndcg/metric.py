@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from fastndcg.catalog import AGGREGATES, CATALOG, RECORDS, Parameter, Record
+from fastndcg.catalog import AGGREGATES, EVERY, OTHER_RECORDS, RECORDS, Parameter, Record
 from fastndcg.catalog.aggregates import AggregateRecord
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, nearest
 from fastndcg.texts import (
     Value,
     as_float,
     as_gains,
+    as_table,
     format_call,
     format_value,
     parse_arguments,
@@ -25,10 +26,12 @@ from fastndcg.texts import (
 )
 
 UNLIMITED = 2**31 - 1  # stands for "no cutoff" in kernels: no query has more documents
-NAMES = {text.lower(): r.name for r in RECORDS for text in (r.name, *r.aliases, r.trec_name) if text}
+NAMES = {text.lower(): r.name for r in (*RECORDS, *OTHER_RECORDS) for text in (r.name, *r.aliases, r.trec_name) if text}
 _AGGREGATED = re.compile(r"\s*+(\w++)\s*+\((.*)\)\s*+")
 _TREC_GEOMETRIC = "gm_"
 TREC_CUTS = {record.trec_cut.lower(): record.name for record in RECORDS if record.trec_cut}
+TREC_AT = {record.trec_at[0].lower(): (record.name, record.trec_at[1]) for record in RECORDS if record.trec_at}
+EXAMPLES = {"evaluate": "ndcg@10", "agreement": "tau_b", "beyond_accuracy": "coverage@10"}
 
 # kinds of parameters that are numbers: the rule, and whether a number keeps to it
 NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
@@ -114,13 +117,17 @@ class Metric:
         trec = re.fullmatch(r"(.+)_(\d+)", name)
         if cutoff is None and trec and trec[1].lower() in TREC_CUTS:
             name, cutoff = TREC_CUTS[trec[1].lower()], trec[2]
+        at = re.fullmatch(r"(.+)_(\d+\.\d+|\d+)", name)
+        if at and at[1].lower() in TREC_AT:
+            name, parameter = TREC_AT[at[1].lower()]
+            parameters = {parameter: parse_value(at[2])} | parameters
         k = None if cutoff is None else parse_value(cutoff)
         return cls(name, k, **parameters)  # type: ignore[arg-type]
 
     @property
     def record(self) -> Record:
         """The catalogue's record of this metric."""
-        return CATALOG[self.name]
+        return EVERY[self.name]
 
     def get(self, parameter: str) -> Any:
         """The value of a parameter, its default where none was given, None where the metric has no such one."""
@@ -132,6 +139,9 @@ class Metric:
         if self.aggregate is not None:
             is_usual = self == self.bare.aggregated("gm") and self.k is None and self.record.trec_name
             return _TREC_GEOMETRIC + self.record.trec_name if is_usual else str(self)
+        at = self.record.trec_at
+        if at is not None and (at[1] in dict(self.parameters) or not self.record.trec_name):
+            return f"{at[0]}_{self.get(at[1]):.2f}"
         if self.k is None and self.record.trec_name:
             return self.record.trec_name
         if self.k is not None and self.record.trec_cut:
@@ -198,17 +208,17 @@ class Metric:
 Metrics: TypeAlias = str | Metric | Iterable[str | Metric]
 
 
-def parse_metrics(metrics: Metrics | None) -> tuple[Metric, ...]:
+def parse_metrics(metrics: Metrics | None, function: str = "evaluate") -> tuple[Metric, ...]:
     """
-    Every way to name metrics, as a tuple of values without repetitions.
+    Every way to name metrics that a function takes, as a tuple of values without repetitions.
 
     >>> parse_metrics("ndcg@10, map"), parse_metrics(["P(rel=2)@5"])
     ((nDCG@10, AP), (P(rel=2)@5,))
     """
     if metrics is None:
-        raise InvalidInputError("`metrics` is missing: name at least one, such as 'ndcg@10'")
+        raise InvalidInputError(f"`metrics` is missing: name at least one, such as {EXAMPLES[function]!r}")
     if isinstance(metrics, Metric):
-        return (metrics,)
+        return _taken_by(function, (metrics,))
     if isinstance(metrics, Mapping):
         raise InvalidTypeError(f"`metrics` must be texts or Metric values, not a {type(metrics).__name__}")
     try:
@@ -224,8 +234,8 @@ def parse_metrics(metrics: Metrics | None) -> tuple[Metric, ...]:
         else:
             raise InvalidTypeError(f"`metrics` must be texts or Metric values, not {type(part).__name__}: {part!r}")
     if not found:
-        raise InvalidInputError("`metrics` is empty: name at least one, such as 'ndcg@10'")
-    return tuple(found)
+        raise InvalidInputError(f"`metrics` is empty: name at least one, such as {EXAMPLES[function]!r}")
+    return _taken_by(function, tuple(found))
 
 
 def checked_cutoff(k: Any, owner: str = "a metric") -> int:
@@ -252,14 +262,25 @@ def checked_gain(gain: Any, owner: str) -> Value:
     return table
 
 
+def _taken_by(function: str, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
+    """The metrics, or an error that says which function takes the first one that this one does not."""
+    for metric in metrics:
+        if metric.record.taken_by != function:
+            raise InvalidInputError(
+                f"`metrics` must be such as fastndcg.{function} takes, but {metric} ({metric.record.title}) is not: "
+                f"call fastndcg.{metric.record.taken_by}"
+            )
+    return metrics
+
+
 def _record_of(name: str) -> Record:
     if not isinstance(name, str):
         raise InvalidTypeError(f"a metric's name must be a text, not {type(name).__name__}: {name!r}")
     known = NAMES.get(name.lower())
     if known is None:
-        hint = nearest(name, [*CATALOG, *NAMES, *TREC_CUTS])
+        hint = nearest(name, [*EVERY, *NAMES, *TREC_CUTS])
         raise UnknownMetricError(f"no metric is called {name!r}.{hint} `fastndcg metrics` lists all")
-    return CATALOG[known]
+    return EVERY[known]
 
 
 def _cutoff_of(record: Record, k: Any) -> int:
@@ -276,6 +297,8 @@ def _checked(record: Record | AggregateRecord, key: str, value: Any) -> Value:
     kind = known[key].kind
     if kind == "gain":
         return checked_gain(value, record.name)
+    if kind == "shares":
+        return _checked_shares(record, key, value)
     if "|" in kind:
         return _checked_word(record, key, kind.split("|"), value)
     number = as_float(value)
@@ -287,6 +310,13 @@ def _checked(record: Record | AggregateRecord, key: str, value: Any) -> Value:
     return int(number) if number.is_integer() else number
 
 
+def _checked_shares(record: Record | AggregateRecord, key: str, value: Any) -> tuple[float, ...]:
+    table = as_table(value)
+    if table is None or not all(0 <= share <= 1 for share in table):
+        raise InvalidInputError(f"`{key}` of {record.name} must be a table of numbers from 0 to 1, not {value!r}")
+    return table
+
+
 def _checked_word(record: Record | AggregateRecord, key: str, words: list[str], value: Any) -> str:
     if value not in words:
         raise InvalidInputError(f"`{key}` of {record.name} must be one of {', '.join(words)}, not {value!r}")
@@ -295,6 +325,6 @@ def _checked_word(record: Record | AggregateRecord, key: str, words: list[str], 
 
 def __getattr__(name: str) -> Metric:
     """Each metric of the catalogue as a value without parameters: nDCG, AP, …."""
-    if name not in CATALOG:
+    if name not in EVERY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return Metric(name)

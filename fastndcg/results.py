@@ -173,6 +173,11 @@ class Results:
         Interval
             With bounds of NaN and a reason where fewer than two queries have a value.
 
+        Raises
+        ------
+        MissingPackageError
+            If SciPy, which has Student's distribution, is not installed.
+
         Examples
         --------
         >>> result = fn.evaluate([[1, 0], [0, 1], [1, 0], [0, 1]], [[2, 1]] * 4, "rr")

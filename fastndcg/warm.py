@@ -42,12 +42,14 @@ def warmup() -> Warmup:
     default = conventions["default"]
     metrics = tuple(Metric(record.name) for record in RECORDS)
     gains = (*(Metric("DCG", gain=gain) for gain in ("exp2", "binary", (0, 1, 2))), Metric("DCG", rel=2))
+    texts = "P@1,P@2,AP@1,AP@2,DCG@1,nDCG@1,nDCG@2,IPrec(recall=1),Rprec(mult=2)"
+    several = tuple(map(Metric.parse, texts.split(",")))  # cutoffs that are filled in together
     for score_dtype in ("f4", "f8"):
         scores = np.array([1, 1], score_dtype)  # tied, so that the tie policies have something to do
         for label_dtype in sorted(set(LABEL_DTYPES.values())):
             rankings = Rankings(np.array([2, 1], label_dtype), scores, [0, 2], tie_keys=[0, 1])
             engine.run(rankings, metrics[:1], default)
-        engine.run(rankings, (*metrics, *gains), default)
+        engine.run(rankings, (*metrics, *several, *gains), default.replace(ties="input"))
         engine.run(rankings, metrics[:1], default, strategy=rank.SORT)
         ones = Rankings(np.ones(2, "u1"), scores, [0, 2])
         engine.run(ones, metrics[:1], default)
@@ -59,6 +61,7 @@ def warmup() -> Warmup:
     numbers_of(np.zeros(1))
     _read_inputs()
     _compile_statistics()
+    _compile_others()
     return Warmup(jit.cache_folder(rank.rank), time.perf_counter() - started)
 
 
@@ -78,6 +81,31 @@ def _compile_statistics() -> None:
     resampling.bootstrap_sums(sums.rows, design, settings)
     resampling.sign_sums(sums.rows, settings)
     resampling.permuted_ranges(np.zeros((1, 2, 2)), settings)
+
+
+def _compile_others() -> None:
+    """Compare two rankings, and look beyond the accuracy of recommended items, by every metric there is."""
+    import numpy as np
+
+    from fastndcg.agreement import agreement
+    from fastndcg.beyond import beyond_accuracy
+    from fastndcg.catalog import OTHERS
+    from fastndcg.inputs.items import Interactions
+
+    names = {function: [name for name, record in OTHERS.items() if record.taken_by == function]
+             for function in ("agreement", "beyond_accuracy")}  # fmt: skip
+    scores = {dtype: np.array([2, 1], dtype) for dtype in ("f4", "f8")}
+    for first in scores.values():
+        for second in scores.values():
+            agreement(first, second, names["agreement"], offsets=[0, 2])
+    agreement({"a": {"1": 2, "2": 1}}, {"a": {"1": 1, "3": 2}}, names["agreement"])
+    diversities = ["ILD(distance=jaccard)", "ILD(distance=hamming)"]
+    for dtype in ("i4", "i8"):
+        for labels in (None, [0.5]):
+            beyond_accuracy(
+                np.array([[0, 1]], dtype), [*names["beyond_accuracy"], *diversities], popularity=[2, 1], n_users=2,
+                vectors=np.eye(2), categories=np.eye(2), liked=Interactions(np.array([1], dtype), labels, [0, 1]),
+            )  # fmt: skip
 
 
 def _read_inputs() -> None:

@@ -125,6 +125,7 @@ def metrics(draw, name, kind, convention, deepest=None):
         "positive": st.sampled_from([0.5, 1, 2]),
         "number": st.sampled_from([-1, 0, 2.5]),
         "count": st.sampled_from([1, 2, 5]),
+        "shares": st.sampled_from([(0.0, 0.3), (0.75,), (0.1, 0.5, 1.0)]),
     }
     known = {p.name: st.sampled_from(p.kind.split("|")) if "|" in p.kind else usual.get(p.kind)
              for p in CATALOG[name].parameters}  # fmt: skip
@@ -213,10 +214,20 @@ def random_rankings(n_queries=300, most=80, seed=7):
     )
 
 
-def all_metrics(deepest=None):
-    """Every metric at several cutoffs, none of them below rank `deepest`, and some with other parameters."""
+def has_gain(record):
+    """Whether a metric adds up gains."""
+    return any(parameter.name == "gain" for parameter in record.parameters)
+
+
+def names(ties="average"):
+    """The metrics that have a value for tied scores under a policy."""
+    return [name for name, record in CATALOG.items() if ties in record.ties]
+
+
+def all_metrics(deepest=None, ties="average"):
+    """Metrics for a tie policy at several cutoffs, none below rank `deepest`, and some with other parameters."""
     cutoffs = [None, 1, 3, 10, 64]
-    asked = list(dict.fromkeys(with_cutoff(name, k) for name in CATALOG for k in cutoffs))
+    asked = list(dict.fromkeys(with_cutoff(name, k) for name in names(ties) for k in cutoffs))
     asked += map(fn.Metric.parse, ["nDCG(gain=exp2)@5", "DCG(rel=2)@4", "P(rel=2)@5", "F(beta=2)@7", "AP(rel=3)@9"])
     return tuple(one for one in asked if deepest is None or (one.k is not None and one.k <= deepest))
 

@@ -27,8 +27,10 @@ METRICS = {
     "ndcg": "nDCG", "ndcg@k": "nDCG", "ndcg_exp@k": "nDCG", "dcg@k": "DCG", "dcg_exp@k": "DCG", "ndcg_at_k": "nDCG",
     "ap": "AP", "ap@k": "AP", "map": "AP", "map_at_k": "AP", "rr": "RR", "rr@k": "RR", "p@k": "P", "pre": "P",
     "precision_at_k": "P", "r@k": "R", "recall_at_k": "R", "f1@k": "F", "hit@k": "Success", "rprec": "Rprec",
-    "r_precision_at_k": "Rprec", "ndcg_custom_gain": "nDCG",
+    "r_precision_at_k": "Rprec", "ndcg_custom_gain": "nDCG", "bpref": "bpref", "infap": "infAP", "11pt": "IAP",
+    "rbp": "RBP", "unj@k": "Unjudged", "judged@k": "Judged",
 }  # fmt: skip
+RBP_GAINS = {"ir_measures": "binary", "ranx": "linear"}
 GAINS = {"custom_gain_integer": (0, 5, 9), "custom_gain_fractional": (0, 0.5, 0.9)}
 CHOICES = {  # words of the recorded call, and the choices that they make
     "trec_eval": {" -c ": {"missing_in_run": "zero"}, " -J ": {"unjudged": "removed"}},
@@ -89,8 +91,8 @@ def has_metric(record):
 
 
 def has_input(record):
-    """Whether the record says what went in; a few are about the program and not about a number."""
-    return bool(record["scores"])
+    """Whether the record says what went in; a few are about the program and not about a number, or hold no document."""
+    return bool(record["scores"]) and record["name"] != "judged_empty_list"
 
 
 def convention_of(record):
@@ -115,7 +117,9 @@ def metric_of(record):
     if record["peer"] == "recommenders" and name == "AP":
         k = int(re.search(r"k=(\d+)", record["call"])[1])
     own_gain = fn.conventions[CONVENTIONS[record["peer"]]].gain
-    parameters = {}
+    parameters = {"p": 0.8} if name == "RBP" else {}
+    if name == "RBP" and record["peer"] in RBP_GAINS:
+        parameters["gain"] = RBP_GAINS[record["peer"]]
     if name in ("nDCG", "DCG") and own_gain != "binary":
         if record["name"] in GAINS:
             parameters["gain"] = GAINS[record["name"]]

@@ -51,6 +51,10 @@ DIFFERENCES = (
         ("lightgbm", "xgboost"), ("query_weights_with_empty_query",),
     ),
     Difference("bug", "for the same reason, small weights stop the program", ("xgboost",), ("query_weights_small",)),
+    Difference(
+        "bug", "bpref is not a number where no judged document is not relevant", ("ranx",),
+        ("all_relevant", "bpref_no_nonrel"), ("bpref",),
+    ),
     Difference("bug", "a query without documents stops the program", ("xgboost",), ("empty_group_flat",), ("pre",)),
     Difference(
         "bug", "the ending '-' gives 0 also where the ideal is not 0 but negative",
@@ -180,6 +184,17 @@ DIFFERENCES = (
     Difference(
         "another definition", "r_precision_at_k looks at k documents and divides by R, here by min(k, R)",
         ("recommenders",), ("all_relevant",), ("rprec",),
+    ),
+    Difference(
+        "another definition", "negative labels count as judged, in trec_eval and here as pooled and not judged",
+        ("ranx",), ("negative_label",), ("bpref",),
+    ),
+    Difference(
+        "another definition", "negative labels count as judged, in trec_eval and here as pooled and not judged",
+        ("ir_measures",), ("negative_label",), ("judged@k",),
+    ),
+    Difference("refused there", "version 9 has no unj and no rbp", ("trec_eval-9.0.8",),
+        ("unjudged_docs", "negative_label", "rbp_graded", "rbp_binary"), ("unj@k", "rbp"),
     ),
     Difference("another definition", "P of an empty list is not a number", ("lenskit",), ("empty_ranking",), ("p@k",)),
 )  # fmt: skip

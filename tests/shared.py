@@ -50,7 +50,5 @@ def _our_metric(trec_name, rel):
 
 
 def trec_mean(result, metric):
-    """What trec_eval prints for all queries: counts are summed, the rest averaged, by the geometric mean too."""
-    if metric.aggregate is not None:
-        return result.mean()[str(metric)]
-    return result[metric].sum() if metric.record.is_count else result[metric].mean()
+    """What trec_eval prints for all queries: counts are summed, the rest averaged, some geometrically."""
+    return result[metric].sum() if metric.record.is_count else result.means()[result.metrics.index(metric)]

@@ -19,6 +19,7 @@ import peers
 import proof
 import pytest
 import render
+import rounds
 import smoke
 import timing
 import workloads
@@ -190,6 +191,33 @@ def test_dropins_that_differ_are_refused():
         with pytest.raises(SystemExit, match="values differ by"):
             dropins.prove(dropins.Pair(lambda given=theirs: given, lambda: {"q": {"b": 2.0, "a": 1.0 + 1e-9}}))
     dropins.prove(dropins.Pair(lambda: {"b": 2, "a": 1}, lambda: [1.0, 2.0]))
+
+
+@pytest.mark.parametrize("name", rounds.LOOPS)
+def test_rounds_agree(name):
+    """A round's value is the library's own, or the reference's; absent libraries are named."""
+    found = rounds.apart(name, 40, 30, 3)
+    if found.get("error", "").startswith("ModuleNotFoundError"):
+        pytest.skip(found["error"])
+    assert found["ratio"] > 0
+    assert name in rounds.described(name, found)
+
+
+def test_rounds_that_differ_are_refused(monkeypatch):
+    """No times where a value is neither the library's nor the reference's."""
+
+    def loop(ours, theirs):
+        scores = np.arange(40 * 12, dtype="f8")
+        return rounds.Loop(lambda: None, lambda: theirs, lambda: ours, lambda: scores, 1e-12)
+
+    case = rounds.make(*rounds.SMALL)
+    right = fn.evaluate(case.labels, np.arange(40 * 12.0), "ndcg@10", groups=case.groups()).means()[0]
+    for ours, theirs, message in ((right + 1e-9, right, "the reference"), (right, right + 1e-9, "and one")):
+        monkeypatch.setitem(rounds.LOOPS, "one", (lambda *_, pair=(ours, theirs): loop(*pair), "default", True))
+        with pytest.raises(ValueError, match=message):
+            rounds.measure("one", 40, 12, 1)
+    monkeypatch.setitem(rounds.LOOPS, "one", (lambda *_: loop(right, right), "default", True))
+    assert rounds.measure("one", 40, 12, 1)["ms"]["ours"] > 0
 
 
 def test_interleaved_takes_turns():

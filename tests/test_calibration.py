@@ -2,7 +2,8 @@
 Intervals hold what they promise, and tests cry wolf as rarely as they say: simulations with fixed seeds.
 
 Each simulation is a metric of its own: thousands of data sets go through one set of resamples. A rate over m of them
-has a standard error of √(r(1 − r)/m): 0.22 % for a coverage of 95 % over 10,000.
+has a standard error of √(r(1 − r)/m): 0.22 % for a coverage of 95 % over 10,000. `scripts/calibration.py` simulates ten
+times as many and prints the rates.
 """
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from systems import settings, simple_design
 
 from fastndcg.statistics.analysis import Analysis
+from fastndcg.statistics.settings import INTERVALS
 from fastndcg.statistics.sums import Quantity
 from fastndcg.statistics.tukey import honest_differences
 
@@ -35,36 +37,60 @@ def peaked(seed, n, n_sets, lift):
     return shared_queries(seed, n, n_sets, lift=lift)
 
 
-@pytest.mark.parametrize("values", [normal, peaked])
-@pytest.mark.parametrize("interval", ["percentile", "bca", "t"])
-def test_coverage(interval, values):
-    """
-    Between 94 % and 96 % of the 95 % intervals of a difference hold the true one, at 200 queries.
-
-    BCa of peaked differences keeps a little less: it corrects for a skew that is not there.
-    """
-    n_held = 0
-    for seed in range(4):
-        columns = values(seed, 200, len(DIFFERENCES), 0.1)
-        given = settings(interval=interval, replicates=4000, seed=seed)
-        found = Analysis(columns, DIFFERENCES, simple_design(200), given).intervals
-        n_held += sum(one.low <= 0.1 <= one.high for one in found)
-    least = 0.935 if interval == "bca" and values is peaked else 0.94
-    assert least <= n_held / (4 * len(DIFFERENCES)) <= 0.96
+def exponential(seed, n, n_sets, lift):
+    """Values of two systems whose differences are as skewed as the exponential distribution."""
+    generator = np.random.default_rng(seed)
+    return [np.zeros((n, n_sets)), generator.exponential(0.2, (n, n_sets)) - 0.2 + lift]
 
 
-@pytest.mark.parametrize("interval", ["percentile", "bca", "t"])
-def test_coverage_of_a_mean(interval):
+def few_differ(seed, n, n_sets, lift):
+    """Values of two systems that rank four in five queries alike, but for the lift: a kurtosis of 15."""
+    generator = np.random.default_rng(seed)
+    differences = np.where(generator.random((n, n_sets)) < 0.2, generator.normal(0, 0.3, (n, n_sets)), 0)
+    return [np.zeros((n, n_sets)), differences + lift]
+
+
+def held(interval, values, seed):
+    """In how many of 2,500 simulations of 200 queries the 95 % interval of a difference holds the true one, 0.1."""
+    columns = values(seed, 200, len(DIFFERENCES), 0.1)
+    given = settings(interval=interval, replicates=4000, seed=seed)
+    found = Analysis(columns, DIFFERENCES, simple_design(200), given).intervals
+    return sum(one.low <= 0.1 <= one.high for one in found)
+
+
+def held_mean(interval, seed):
     """Likewise of one system's mean, whose values are skewed."""
-    n_held = 0
     truth = 0.6 / (0.6 + 0.9) * 6 / (6 + 2)
     quantities = [Quantity(0, place) for place in range(len(DIFFERENCES))]
-    for seed in range(4):
-        columns = shared_queries(10 + seed, 200, len(quantities), n_systems=1)
-        given = settings(interval=interval, replicates=4000, seed=seed)
-        found = Analysis(columns, quantities, simple_design(200), given).intervals
-        n_held += sum(one.low <= truth <= one.high for one in found)
-    assert 0.94 <= n_held / (4 * len(quantities)) <= 0.96
+    columns = shared_queries(10 + seed, 200, len(quantities), n_systems=1)
+    given = settings(interval=interval, replicates=4000, seed=seed)
+    found = Analysis(columns, quantities, simple_design(200), given).intervals
+    return sum(one.low <= truth <= one.high for one in found)
+
+
+COVERED = [(interval, values) for interval in INTERVALS for values in (normal, peaked, exponential, few_differ)]
+COVERED.remove(("bca", few_differ))  # not promised, as `compare` says: 40 differences say too little of their skew
+
+
+@pytest.mark.parametrize(("interval", "values"), COVERED)
+def test_coverage(interval, values):
+    """Between 94 % and 96 % of the 95 % intervals of a difference hold the true one, at 200 queries."""
+    assert 0.94 <= sum(held(interval, values, seed) for seed in range(4)) / (4 * len(DIFFERENCES)) <= 0.96
+
+
+@pytest.mark.parametrize("interval", INTERVALS)
+def test_coverage_of_a_mean(interval):
+    """Likewise of one system's mean, whose values are skewed."""
+    assert 0.94 <= sum(held_mean(interval, seed) for seed in range(4)) / (4 * len(DIFFERENCES)) <= 0.96
+
+
+@pytest.mark.parametrize("interval", ["percentile", "bca"])
+def test_coverage_of_few_queries(interval):
+    """With 12 normal differences, where plain percentiles hold 91 %, too."""
+    columns = normal(50, 12, len(DIFFERENCES), 0.1)
+    given = settings(interval=interval, replicates=4000)
+    found = Analysis(columns, DIFFERENCES, simple_design(12), given).intervals
+    assert 0.94 <= np.mean([one.low <= 0.1 <= one.high for one in found]) <= 0.96
 
 
 @pytest.mark.parametrize("kind", ["clusters", "strata"])

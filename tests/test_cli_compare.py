@@ -1,6 +1,7 @@
 """The commands compare and plot: what they print and write, and what they refuse."""
 
 import csv
+import errno
 import io
 import json
 import os
@@ -182,6 +183,21 @@ class TestPlot:
         assert (files / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
         assert run("plot", *runs, "-m", "map", "--kind", kind, "-o", f"{kind}.svg")[0] == 0
         assert b"<svg" in (files / f"{kind}.svg").read_bytes()
+
+    def test_is_written_whole_or_not_at_all(self, runs, run, files, monkeypatch):
+        """A full disk leaves the picture of before, and no other file."""
+        pytest.importorskip("matplotlib", reason="plots are matplotlib's")
+        (files / "x.png").write_text("of before")
+        known = sorted(files.iterdir())
+
+        def refuse(*given):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "replace", refuse)
+        code, out, err = run("plot", *runs, "-o", "x.png")
+        assert (code, out, err) == (2, "", "fastndcg: error: -o x.png cannot be written: No space left on device\n")
+        assert (files / "x.png").read_text() == "of before"
+        assert sorted(files.iterdir()) == known
 
     def test_bad_input(self, runs, run):
         """A format that matplotlib lacks, a system that there is not, no output."""

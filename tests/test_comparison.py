@@ -178,6 +178,18 @@ class TestRows:
         assert not row.significant
         assert row.reason == "only one query has a value"
 
+    @pytest.mark.parametrize("test", ["t", "bootstrap"])
+    def test_equal_differences_have_no_p_value(self, test):
+        """A note says why; the interval, a point, stays, and nothing is significant or detectable."""
+        found = fn.compare(results_by_name([[[0.1], [0.2]], [[0.3], [0.4]]]), test=test)
+        row = found.rows[1]
+        assert np.isnan([row.p, row.p_corrected, row.effect, row.smallest_difference]).all()
+        assert not row.significant
+        assert (row.difference_low, row.difference_high) == pytest.approx((0.2, 0.2))
+        assert found.notes()[-1] == f"b, nDCG@10: no p-value, since {row.reason}"
+        assert "all differences are alike" in row.reason
+        assert "[+0.2000, +0.2000]  n/a" in str(found)
+
     def test_pairs_without_a_common_query(self):
         """Each has values, both together none."""
         one, other = drawn(14, 4)

@@ -11,6 +11,7 @@ from shared import shared, trec_output
 
 import fastndcg as fn
 from fastndcg.compat import pytrec_eval as ours
+from fastndcg.trec import CUTOFFS
 
 theirs = pytest.importorskip("pytrec_eval", reason="pytrec_eval is absent: pip install pytrec_eval-terrier")
 
@@ -18,8 +19,13 @@ QRELS = {"q1": {"d1": 0, "d2": 1, "d3": 0}, "q2": {"d2": 1, "d3": 1}}
 RUN = {"q1": {"d1": 1.0, "d2": 0.0, "d3": 1.5}, "q2": {}}
 MEASURES = [
     "map", "map_cut", "map_cut_3", "ndcg", "ndcg_cut", "ndcg_cut.1,2,7", "P", "P_1", "recall", "recall_2", "recip_rank",
-    "Rprec", "success", "success_2", "set_P", "set_recall", "set_F", "num_ret", "num_rel", "num_rel_ret",
+    "Rprec", "success", "success_2", "all_trec", "iprec_at_recall_0.25", "Rprec_mult.0.5",
 ]  # fmt: skip
+
+
+# bpref counts labels below the level, beyond the end of an array where no label comes near it
+WITHOUT_BPREF = [name for name in MEASURES if name != "all_trec"]
+WITHOUT_BPREF += sorted(ours.supported_measures - {"bpref", "gm_bpref"} - set(MEASURES))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +78,7 @@ def test_nothing():
 def test_measures_with_arguments():
     """Dots and underlines, repeated cutoffs, and default ones."""
     asked = ["ndcg_cut", "ndcg_cut.1,4", "ndcg_cut_20,4", "ndcg_cut_15", "recall.1000", "P"]
-    expected = {f"P_{k}" for k in ours.CUTOFFS} | {f"ndcg_cut_{k}" for k in (1, 4, 15, 20)} | {"recall_1000"}
+    expected = {f"P_{k}" for k in CUTOFFS} | {f"ndcg_cut_{k}" for k in (1, 4, 15, 20)} | {"recall_1000"}
     assert set(ours.RelevanceEvaluator(QRELS, asked).evaluate(RUN)["q1"]) == expected
     names = theirs.RelevanceEvaluator(QRELS, asked).evaluate(RUN)["q1"]
     assert set(names) == expected
@@ -80,21 +86,18 @@ def test_measures_with_arguments():
 
 @pytest.mark.parametrize("nickname", ["official", "set", "all_trec"])
 def test_nicknames(nickname):
-    """They stand for the same measures; those that the catalogue lacks are refused by name."""
+    """They stand for the same measures, with the same names and values in the output."""
     assert ours.supported_nicknames[nickname] == theirs.supported_nicknames[nickname]
-    lacking = theirs.supported_nicknames[nickname] - ours.supported_measures
-    if lacking:
-        with pytest.raises(ValueError, match="unsupported measure") as refused:
-            ours.RelevanceEvaluator(QRELS, {nickname})
-        assert refused.value.args[0].removeprefix("unsupported measure ").partition(":")[0] in lacking
-    else:
-        expected = theirs.RelevanceEvaluator(QRELS, {nickname}).evaluate(RUN)
-        assert ours.RelevanceEvaluator(QRELS, {nickname}).evaluate(RUN) == pytest.approx(expected)
+    expected = theirs.RelevanceEvaluator(QRELS, {nickname}).evaluate(RUN)
+    result = ours.RelevanceEvaluator(QRELS, {nickname}).evaluate(RUN)
+    assert result.keys() == expected.keys()
+    for query, row in expected.items():
+        assert result[query] == pytest.approx(without_nan(row))
 
 
 def test_every_measure_of_ours_is_one_of_theirs():
-    """Measures that both have go by the same names."""
-    assert ours.supported_measures - {"dcg", "ideal_dcg"} < theirs.supported_measures
+    """Both have the same ones."""
+    assert ours.supported_measures == theirs.supported_measures
 
 
 LABELS = {"graded": st.integers(-1, 3), "beyond bytes": st.sampled_from([0, 1, 300, -2])}
@@ -118,11 +121,22 @@ def test_is_the_library(data, level, judged_only):
     """Every measure that both have, at every relevance level, with and without unjudged documents."""
     qrels, run = data
     options = {"relevance_level": level, "judged_docs_only_flag": judged_only}
-    expected = theirs.RelevanceEvaluator(qrels, MEASURES, **options).evaluate(run)
-    result = ours.RelevanceEvaluator(qrels, MEASURES, **options).evaluate(run)
+    reads_beyond = any(max(row.values(), default=0) < level - 1 for row in qrels.values())
+    measures = WITHOUT_BPREF if reads_beyond else MEASURES
+    expected = theirs.RelevanceEvaluator(qrels, measures, **options).evaluate(run)
+    result = ours.RelevanceEvaluator(qrels, measures, **options).evaluate(run)
     assert list(result) == list(expected)
     for query, row in expected.items():
-        assert result[query] == pytest.approx(row, rel=1e-12, abs=1e-15)
+        expected_row = without_nan(row)
+        if not row["num_rel"]:  # a bug that is not copied: Rndcg asks for relevant documents, as no other gain does
+            expected_row["Rndcg"] = result[query]["Rndcg"]
+        assert result[query] == pytest.approx(expected_row, rel=1e-12, abs=1e-15)
+
+
+def without_nan(row):
+    """Their values, 0 where interpolated precision divides no documents by none: a bug that is not copied."""
+    interpolated = ("iprec_at_recall", "11pt_avg")
+    return {name: 0 if value != value and name.startswith(interpolated) else value for name, value in row.items()}
 
 
 @given(data=dicts())
@@ -158,7 +172,7 @@ def test_trec_eval_own_test(qrels_name, output, level):
     with (folder / "results.test").open(encoding="utf-8") as lines:
         run = ours.parse_run(lines)
     printed = trec_output(folder / output)["all"]
-    names = [name for name in printed if fits(name)]
+    names = [name for name in printed if fits(name) and name != "runid"]
     assert len(names) > 10
     evaluator = ours.RelevanceEvaluator(qrels, names, relevance_level=level)
     result = evaluator.evaluate(run)

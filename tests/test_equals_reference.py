@@ -13,6 +13,7 @@ from fastndcg import engine
 from fastndcg.catalog import CATALOG
 from fastndcg.conventions import CHOICES, parse_convention
 from fastndcg.kernels.rank import AUTO, COUNT, SELECT, SORT
+from fastndcg.metric import parse_metrics
 
 STRATEGIES = {"auto": AUTO, "count": COUNT, "select": SELECT, "sort": SORT}
 VARIANTS = [
@@ -25,7 +26,14 @@ VARIANTS = [
 
 
 def assert_equals_reference(truth, metrics, convention, predictions=None, **layout):
-    """Both give the same values and the same counts."""
+    """Both give the same values and the same counts; or both refuse ties that a metric has no average over."""
+    if convention.ties == "average" and any("average" not in metric.record.ties for metric in parse_metrics(metrics)):
+        slow = fn.reference.evaluate(truth, predictions, "num_ret@99999", convention=convention, **layout)
+        if slow.n_tied:
+            for evaluate in (fn.evaluate, fn.reference.evaluate):
+                with pytest.raises(fn.InvalidInputError, match="must not tie"):
+                    evaluate(truth, predictions, metrics, convention=convention, **layout)
+            return
     ours = fn.evaluate(truth, predictions, metrics, convention=convention, **layout)
     slow = fn.reference.evaluate(truth, predictions, metrics, convention=convention, **layout)
     cancels = "keep" in repr(convention)  # gains of both signs may add up to almost nothing
@@ -48,6 +56,11 @@ def test_every_metric_equals_the_reference(name, ties, data):
     case = data.draw(cases.cases())
     convention = data.draw(cases.conventions(case, ties))
     asked = data.draw(st.lists(cases.metrics(name, case.kind, convention), min_size=1, max_size=2))
+    if ties != "average" and ties not in CATALOG[name].ties:
+        for evaluate in (fn.evaluate, fn.reference.evaluate):
+            with pytest.raises(fn.InvalidInputError, match="must have a tie policy that it is defined for"):
+                evaluate(case.rankings, metrics=asked, convention=convention)
+        return
 
     assert_equals_reference(case.rankings, asked, convention)
 
@@ -61,7 +74,7 @@ def test_long_queries_equal_the_reference(ties, strategy, data):
     case = data.draw(cases.long_cases())
     convention = data.draw(cases.conventions(case, ties)).replace(negative_labels="raise")
     deepest = data.draw(st.sampled_from([3, 10, None]))
-    asked = tuple(data.draw(cases.metrics(name, case.kind, convention, deepest)) for name in CATALOG)
+    asked = tuple(data.draw(cases.metrics(name, case.kind, convention, deepest)) for name in cases.names(ties))
 
     values, n_tied = engine.run(case.rankings, asked, convention, strategy=strategy)
 
@@ -236,7 +249,7 @@ def convention(request):
 @pytest.fixture
 def expected(rankings, convention):
     """All metrics in one chunk on one thread."""
-    return engine.run(rankings, cases.all_metrics(), convention, threads=1)
+    return engine.run(rankings, cases.all_metrics(ties=convention.ties), convention, threads=1)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -244,7 +257,7 @@ def expected(rankings, convention):
 def test_threads_and_chunks_change_no_bit(rankings, convention, expected, chunk_documents, threads, monkeypatch):
     """Cut in any way and handed to any number of threads, the bytes are the same."""
     monkeypatch.setattr(engine, "SMALL", 0)
-    asked = cases.all_metrics()
+    asked = cases.all_metrics(ties=convention.ties)
 
     result = engine.run(rankings, asked, convention, threads=threads, chunk_documents=chunk_documents)
 
@@ -256,7 +269,8 @@ def test_threads_and_chunks_change_no_bit(rankings, convention, expected, chunk_
 @pytest.mark.parametrize("cutoffs", [(None, 1), (1, 3), (2, 10), (5, 11)], ids=str)
 def test_strategy_changes_no_bit(rankings, convention, cutoffs, strategy):
     """Counting, selecting and sorting give the same bytes, at depths that selection takes and at deeper ones."""
-    asked = tuple(dict.fromkeys(cases.with_cutoff(name, k) for name in CATALOG for k in cutoffs))
+    named = cases.names(convention.ties)
+    asked = tuple(dict.fromkeys(cases.with_cutoff(name, k) for name in named for k in cutoffs))
 
     result = engine.run(rankings, asked, convention, strategy=strategy)
 
@@ -267,7 +281,7 @@ def test_strategy_changes_no_bit(rankings, convention, cutoffs, strategy):
 
 def test_companions_change_no_bit(rankings, convention, expected):
     """A metric alone gives the bytes that it gives among others."""
-    for column, metric in enumerate(cases.all_metrics()):
+    for column, metric in enumerate(cases.all_metrics(ties=convention.ties)):
         alone = engine.run(rankings, (metric,), convention).values[:, 0]
         assert alone.tobytes() == expected.values[:, column].tobytes(), metric
 
@@ -276,6 +290,6 @@ def test_order_of_queries_changes_no_bit(rankings, convention, expected):
     """Each query gives the same bytes wherever it stands among the others."""
     order = np.random.default_rng(3).permutation(rankings.n_queries)
 
-    result = engine.run(cases.reordered(rankings, order), cases.all_metrics(), convention)
+    result = engine.run(cases.reordered(rankings, order), cases.all_metrics(ties=convention.ties), convention)
 
     assert result.values.tobytes() == expected.values[order].tobytes()

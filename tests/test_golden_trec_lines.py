@@ -1,4 +1,4 @@
-"""trec_eval's own test set: every line of its recorded outputs that our metrics cover, digit by digit."""
+"""trec_eval's own test set: every line of its recorded outputs, digit by digit."""
 
 import numpy as np
 import pytest
@@ -7,18 +7,23 @@ from shared import our_metrics, shared, trec_mean, trec_output
 import fastndcg as fn
 
 VERSIONS = {"v10.0": "trec_eval", "v9.0.8": "trec_eval_9"}
-# output: (qrels, run, lines that we cover in v10.0 and in v9.0.8); a=all measures, q=each query, c=all judged
-# queries, M=the first 100 documents, l=documents are relevant from 2 on
+# output: (qrels, run); a=all measures, q=each query, c=all judged queries, M=the first 100 documents, l=documents are
+# relevant from 2 on
 OUTPUTS = {
-    "out.test": ("qrels.test", "results.test", 17, 17),
-    "out.test.a": ("qrels.test", "results.test", 51, 51),
-    "out.test.aq": ("qrels.test", "results.test", 198, 198),
-    "out.test.aqc": ("qrels.test", "results.trunc", 198, 149),
-    "out.test.aqcM": ("qrels.test", "results.trunc", 198, 149),
-    "out.test.aql": ("qrels.rel_level", "results.test", 198, 198),
-    "out.test.meas_params": ("qrels.test", "results.test", 48, 48),
+    "out.test": ("qrels.test", "results.test"),
+    "out.test.a": ("qrels.test", "results.test"),
+    "out.test.aq": ("qrels.test", "results.test"),
+    "out.test.aqc": ("qrels.test", "results.trunc"),
+    "out.test.aqcM": ("qrels.test", "results.trunc"),
+    "out.test.aql": ("qrels.rel_level", "results.test"),
+    "out.test.meas_params": ("qrels.test", "results.test"),
 }
-CUSTOM_GAINS = {"ndcg_1=3,2=9,4=4.5": fn.nDCG(gain=(0, 3, 9))}  # no label of this qrels file is above 2
+WITH_PARAMETERS = {
+    "ndcg_1=3,2=9,4=4.5": fn.nDCG(gain=(0, 3, 9)),  # no label of this qrels file is above 2
+    "utility_2,-1,0,0": fn.Utility(a=2, b=-1),
+    "11pt_avg_.25,.5,.75": fn.IAP(recalls=(0.25, 0.5, 0.75)),
+}
+NO_METRICS = ("runid", "relstring", "relstring_20")
 
 
 def first_documents(run, n):
@@ -35,11 +40,13 @@ def first_documents(run, n):
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_line_by_line(version, output):
-    """Each line that we cover is printed alike, those for all queries too; the other lines are other metrics."""
-    qrels_name, run_name, *n_lines = OUTPUTS[output]
+    """Each line of a metric is printed alike, those for all queries too."""
+    qrels_name, run_name = OUTPUTS[output]
     printed = trec_output(shared("data", "trec_eval-test", version, output))
     metrics = our_metrics(printed["all"], rel=2 if output.endswith("l") else 1)
-    metrics |= {name: metric for name, metric in CUSTOM_GAINS.items() if name in printed["all"]}
+    metrics |= {name: metric for name, metric in WITH_PARAMETERS.items() if name in printed["all"]}
+    # where all documents of a query were judged, trec_eval has no residual: a bug that is not copied
+    unlike = {("302", "rbp_resid"), ("all", "rbp_resid")} if "c" in output.removeprefix("out.test") else set()
     convention = fn.conventions[VERSIONS[version]]
     if "c" in output.removeprefix("out.test"):
         convention = convention.replace(missing_in_run="zero")
@@ -52,20 +59,15 @@ def test_line_by_line(version, output):
     )
 
     rows = result.to_dict()
-    n_compared = 0
     for query, lines in printed.items():
         for name, text in lines.items():
             if name == "num_q":
                 assert len(result) == int(text)
-            elif name in metrics:
+            elif name not in NO_METRICS and (query, name) not in unlike:
                 metric = metrics[name]
                 value = trec_mean(result, metric) if query == "all" else rows[query][str(metric)]
                 ours = f"{value:.0f}" if metric.record.is_count else f"{value:.4f}"
                 assert ours == text, f"{name} of query {query}"
-            else:
-                continue
-            n_compared += 1
-    assert n_compared == n_lines[list(VERSIONS).index(version)]
 
 
 def test_judged_query_that_the_run_lacks():

@@ -6,6 +6,8 @@ from systems import drawn, results_of, settings, simple_design
 
 import fastndcg as fn
 from fastndcg.statistics.analysis import Analysis
+from fastndcg.statistics.intervals import Resampled, from_replicates, student
+from fastndcg.statistics.moments import moments_of
 from fastndcg.statistics.sums import Quantity
 
 stats = pytest.importorskip("scipy.stats", reason="SciPy is the oracle of intervals")
@@ -19,11 +21,42 @@ class Distribution:
         self.bootstrap_distribution = replicates
 
 
+def expanded(level, n):
+    """The level of a plain percentile interval that reaches as far as Hesterberg's expanded one of n queries."""
+    return 1 - 2 * stats.norm.cdf(-np.sqrt(n / (n - 1)) * stats.t.isf((1 - level) / 2, n - 1))
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+@pytest.mark.parametrize("design", ["plain", "clusters", "strata"])
+def test_normal_replicates_give_students_interval(design, method):
+    """Replicates that are normal, as wide as those of n units in the long run, make up for all that Student's does."""
+    n, generator = 24, np.random.default_rng(14)
+    values = generator.normal(0, 1, n)
+    values = np.concatenate([values, -values])  # no skew
+    groups = {"clusters": np.arange(48) % 24 // 2, "strata": np.arange(48) % 24 // 6}
+    made = simple_design(48, **{design: groups[design]} if design in groups else {})
+    moments = moments_of(Quantity(0, 0), [values[:, None]], made)
+    size = {"plain": 48, "clusters": 12, "strata": 12}[design]
+    wide = moments.mean + moments.error * np.sqrt((size - 1) / size) * stats.norm.ppf((np.arange(10**6) + 0.5) / 10**6)
+    resampled = Resampled(wide, moments.mean, lambda: values)
+    low, high, _ = from_replicates(resampled, moments, method, 0.95)
+    assert (low, high) == pytest.approx(student(moments, 0.95), rel=1e-4)
+
+
+def test_nothing_lies_beyond_the_furthest_replicates():
+    """Two values at any level, and few of them at a level near 1: the bounds are those of the replicates."""
+    for method in ("percentile", "bca"):
+        found = results_of([[0.2], [0.8]]).confidence_interval("ndcg@10", method=method)
+        assert (found.low, found.high) == pytest.approx((0.2, 0.8), rel=1e-12)
+        found = results_of([[0.2], [0.3], [0.9]]).confidence_interval("ndcg@10", method=method, level=0.9999)
+        assert (found.low, found.high) == pytest.approx((0.2, 0.9), rel=1e-12)
+
+
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
 @pytest.mark.parametrize("method", ["percentile", "bca"])
 @pytest.mark.parametrize("n", [5, 43, 700])
 def test_same_replicates_give_scipys_interval(n, method, level):
-    """From our replicates SciPy makes the same interval, to 1e-10."""
+    """From our replicates SciPy makes the same interval at the expanded level, to 1e-10."""
     # multiples of 2**-20 add up exactly: a resample with the observed mean is equal to it in SciPy, too
     columns = [np.rint(column * 2**20) / 2**20 for column in drawn(n, n)]
     analysis = Analysis(columns, [DIFFERENCE], simple_design(n), settings(interval=method, level=level))
@@ -32,7 +65,7 @@ def test_same_replicates_give_scipys_interval(n, method, level):
         (values,),
         np.mean,
         method=method.replace("bca", "BCa"),
-        confidence_level=level,
+        confidence_level=expanded(level, n),
         n_resamples=0,
         bootstrap_result=Distribution(analysis.replicates[:, 0]),
     ).confidence_interval
@@ -48,8 +81,9 @@ def test_replicates_are_spread_like_scipys():
     expected = DIFFERENCE.values(columns).std() / np.sqrt(300)
     assert analysis.replicates[:, 0].std() == pytest.approx(expected, rel=5 / np.sqrt(2 * replicates))
     scipys = stats.bootstrap(
-        (DIFFERENCE.values(columns),), np.mean, n_resamples=replicates, rng=np.random.default_rng(1)
-    )
+        (DIFFERENCE.values(columns),), np.mean, method="percentile", confidence_level=expanded(0.95, 300),
+        n_resamples=replicates, rng=np.random.default_rng(1),
+    )  # fmt: skip
     # the density of a normal mean at its 2.5 % quantile, where a quantile of replicates has this standard error
     error = np.sqrt(0.025 * 0.975 / replicates) / (stats.norm.pdf(1.96) / expected)
     found = analysis.intervals[0]
@@ -164,6 +198,8 @@ def test_what_has_no_interval_says_why():
     assert found.reason == "only one cluster has a value"
     found = results_of([[0.5], [0.7]]).confidence_interval("ndcg@10", weights=[0, 1])
     assert found.reason == "only one query that has a value has a weight"
+    found = results_of([[0.5], [np.nan], [np.nan], [0.7]]).confidence_interval("ndcg@10", strata=[1, 1, 2, 2])
+    assert found.reason == "no more queries have a value than strata"
 
 
 def test_values_that_are_all_the_same():

@@ -107,7 +107,7 @@ def test_monotone_transforms_of_scores_change_no_bit(deepest, transform, data, t
     documents = data.draw(st.lists(st.tuples(st.integers(0, 3), st.integers(-60, 60)), min_size=2, max_size=100))
     labels, scores = np.array(documents).T
     rankings = Rankings(labels, scores.astype("f8"), [0, len(labels)], tie_keys=scores[::-1])
-    asked, convention = cases.all_metrics(deepest), DEFAULT.replace(ties=ties)
+    asked, convention = cases.all_metrics(deepest, ties), DEFAULT.replace(ties=ties)
 
     transformed = values_of(rankings.replace(scores=transform(rankings.scores)), asked, convention)
 
@@ -117,9 +117,10 @@ def test_monotone_transforms_of_scores_change_no_bit(deepest, transform, data, t
 @cases.examples(40)
 @given(case=any_case, ties=tie_policies, denominator=st.sampled_from(AP_DENOMINATORS))
 def test_a_cutoff_below_the_last_rank_is_none(case, ties, denominator):
-    """K ≥ n equals no k; for P and F where they divide by no more than the number retrieved."""
+    """K ≥ n equals no k, for P and F where they divide by no more than the number retrieved; Compat's ranks go on."""
     convention = DEFAULT.replace(ties=ties, precision_denominator="min(k, n_retrieved)", ap_denominator=denominator)
-    without_k = tuple(fn.Metric(name) for name, record in CATALOG.items() if record.takes_k)
+    names = [name for name in cases.names(ties) if CATALOG[name].takes_k and name != "Compat"]
+    without_k = tuple(map(fn.Metric, names))
     longest = max((stop - start for start, stop in pairwise(case.rankings.offsets.tolist())), default=0)
     n_judged = 0 if case.rankings.pool is None else len(case.rankings.pool[0])
 
@@ -177,9 +178,9 @@ def test_values_stay_in_their_range(case, data, ties):
     convention = data.draw(cases.conventions(case, ties)).replace(negative_labels="zero")
     gain = data.draw(st.sampled_from(["linear"] if case.kind == "huge" else ["linear", "exp2"]))
     for k in (None, data.draw(st.integers(1, 8))):
-        names = [name for name in CATALOG if k is not None or not cases.needs_cutoff(name, convention)]
+        names = [name for name in cases.names(ties) if k is not None or not cases.needs_cutoff(name, convention)]
         metrics = [cases.with_cutoff(name, k) for name in names]
-        metrics = tuple(one(gain=gain) if "gain." in one.record.kernel else one for one in metrics)
+        metrics = tuple(one(gain=gain) if cases.has_gain(one.record) else one for one in metrics)
 
         values = dict(zip(names, values_of(case.rankings, metrics, convention).T, strict=True))
 
@@ -199,7 +200,7 @@ def test_a_constant_scorer_gets_what_random_orders_get_on_average(labels, k):
     n_orders = 20_000 if cases.JIT else 300
     random = np.random.default_rng(11)
     shuffled = random.permuted(np.tile(labels, (n_orders, 1)), axis=1)
-    metrics = tuple(cases.with_cutoff(name, k) for name in CATALOG)
+    metrics = tuple(cases.with_cutoff(name, k) for name in cases.names())
     offsets = np.arange(n_orders + 1) * len(labels)
 
     orders = Rankings(shuffled.ravel(), np.zeros(shuffled.size), offsets)

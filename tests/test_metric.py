@@ -26,6 +26,7 @@ values = {
     "probability": st.floats(1e-300, 1 - 1e-15),
     "share": st.floats(0, 1),
     "count": st.integers(1, 2**50),
+    "shares": st.lists(st.floats(0, 1), min_size=1, max_size=4).map(tuple),
 }
 
 

@@ -26,15 +26,35 @@ def script():
     return module
 
 
+def examples(text):
+    """The Python examples of a text, each with the package that a comment above says it needs."""
+    return re.findall(r"(?:<!-- needs (\w+) -->\n)?```pycon\n(.*?)```", text, re.DOTALL)
+
+
+def check(blocks):
+    """Run examples one after the other, and compare what they print."""
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "README.md", "README.md", 0)
+    assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
+
+
 def test_examples(tmp_path, monkeypatch):
     """Every Python example prints what the README says."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "qrels.txt").write_text(QRELS, encoding="utf-8")
     (tmp_path / "run.txt").write_text(RUN, encoding="utf-8")
-    blocks = re.findall(r"```pycon\n(.*?)```", README, re.DOTALL)
-    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "README.md", "README.md", 0)
-    assert len(test.examples) > 10
-    assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
+    blocks = [block for needed, block in examples(README) if not needed]
+    assert len(blocks) > 10
+    check(blocks)
+
+
+@pytest.mark.parametrize("package", sorted({needed for needed, _ in examples(README) if needed}))
+def test_examples_inside_pipelines(package, tmp_path, monkeypatch):
+    """Every example in the loop of another library does what the README says, after the data of its section."""
+    pytest.importorskip(package, reason=f"{package} is not installed: pip install 'fastndcg[peers]'")
+    monkeypatch.chdir(tmp_path)
+    section = README[README.index("## Inside pipelines") :]
+    section = section[: section.index("\n## ")]
+    check([block for needed, block in examples(section) if needed in ("", package)])
 
 
 def test_output_of_the_demo():

@@ -1,5 +1,6 @@
 """The report in headless Chromium, opened from disk with the network off."""
 
+import base64
 import json
 
 import pytest
@@ -219,3 +220,23 @@ def test_trec_dl19(tmp_path):
         driver.get(path.as_uri())
         assert driver.get_log("browser") == []
         assert len(driver.find_elements("css selector", "#summary tbody tr")) == 34
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_prints_on_white_paper_without_cuts(report, tmp_path, dark):
+    """In either theme ink is dark and paper white, no control is printed, and every figure fits on a page."""
+    landscape = 297 - 2 * 12, 210 - 2 * 12  # millimetres of A4 within its margins
+    width, height = (round(side / 25.4 * 96) for side in landscape)
+    with chromium(tmp_path, dark=dark, width=width) as driver:
+        driver.get(report[0].as_uri())
+        driver.execute_script(f"document.documentElement.dataset.theme = '{'dark' if dark else 'light'}'")
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        style = "const s = getComputedStyle(document.body); return [s.backgroundColor, s.color, s.colorScheme]"
+        assert driver.execute_script(style) == ["rgb(255, 255, 255)", "rgb(0, 0, 0)", "light"]
+        shown = "return [...document.querySelectorAll('nav, #theme, #filters, #more')].map(e => e.offsetHeight)"
+        assert set(driver.execute_script(shown)) == {0}
+        sizes = "return [...document.querySelectorAll('figure')].map(e => [e.scrollWidth, e.offsetHeight])"
+        assert all(w <= width and h < height for w, h in driver.execute_script(sizes))
+        assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+        pdf = driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"]
+        assert 5 <= base64.b64decode(pdf).count(b"/Type /Page\n") <= 9

@@ -1,6 +1,7 @@
 """Comparisons as text, plots and a page: what they say is what the rows say."""
 
 import csv
+import errno
 import html.parser
 import io
 import json
@@ -205,6 +206,11 @@ def page():
     return page
 
 
+def refuse(*given):
+    """Do what a full disk does."""
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
 class TestPage:
     """`Comparison.to_html`."""
 
@@ -220,6 +226,31 @@ class TestPage:
         assert not re.search(r"https?://(?!www\.w3\.org/)", text_)
         assert "@import" not in text_
         assert "url(http" not in text_
+
+    def test_is_written_whole_or_not_at_all(self, page, tmp_path, monkeypatch):
+        """Where it cannot be made or put in its place, the report of before stays, and nothing else."""
+        path = tmp_path / "report.html"
+        path.write_text("of before")
+        for place in ("fastndcg.reports.page.page", "os.replace"):
+            with monkeypatch.context() as context:
+                context.setattr(place, refuse)
+                with pytest.raises(OSError, match="No space left"):
+                    compared().to_html(path)
+            assert path.read_text() == "of before"
+            assert list(tmp_path.iterdir()) == [path]
+        with pytest.raises(FileNotFoundError):
+            compared().to_html(tmp_path / "absent" / "report.html")
+
+    def test_names_the_convention_once(self, page):
+        """Its choices are listed below it, not in its name."""
+        assert "<summary>every choice</summary>" in page(compared())
+
+    def test_says_why_there_is_no_p_value(self, page):
+        """The interval stays where the test has nothing to go by, and a note has the reason."""
+        same = fn.compare(results_by_name([[[0.1], [0.2]], [[0.3], [0.4]]]), test="t", interval="t")
+        words = "\n".join(Tags(page(same)).words)
+        assert "[+0.2000, +0.2000]" in words
+        assert "b, nDCG@10: no p-value, since all differences are alike" in words
 
     def test_says_what_the_rows_say(self, page):
         """Without its script: every mean, difference, interval and p-value of the summary, and what they hang on."""

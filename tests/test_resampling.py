@@ -1,6 +1,7 @@
 """Replicates: their random numbers, their sums, and that nothing but the seed changes them."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from systems import drawn, settings, simple_design
 
+from fastndcg.kernels.multinomial import draw_counts
 from fastndcg.statistics import resampling
 from fastndcg.statistics.design import make_design
 from fastndcg.statistics.sums import Quantity, Sums
@@ -34,17 +36,35 @@ def stream_of(seed, purpose, replicate):
     return number(number((number(seed, 0) + purpose) & MASK, 0), replicate)
 
 
+def chances_of_counts():
+    """Of 2**16: how many chances each Poisson count has, with a mean of 0.99, and what is lost in whole numbers."""
+    chances = [2**16 * math.exp(-0.99) * 0.99**count / math.factorial(count) for count in range(21)]
+    return [int(chance) for chance in chances], [chance % 1 for chance in chances]
+
+
 def counts(seed, replicate, strata):
-    """How often each unit is drawn, the slow way."""
-    found = [0] * strata[-1]
-    stream = stream_of(seed, resampling.BOOTSTRAP, replicate)
+    """How often each unit is drawn, the slow way: a Poisson count for each, then evened out."""
+    n, stream = strata[-1], stream_of(seed, resampling.BOOTSTRAP, replicate)
+    whole, lost = chances_of_counts()
+    found = []
+    for unit in range(n):
+        bits = (number(stream, unit // 4) >> 16 * (unit % 4)) & 0xFFFF
+        if bits < sum(whole):
+            found.append(sum(bits < sum(whole[least:]) for least in range(1, 21)))
+        else:
+            share = (number(stream, n + unit) >> 32) / 2**32
+            found.append(sum(share < sum(lost[least:]) / sum(lost) for least in range(1, 21)))
+    counter = 2 * n
     for start, stop in itertools.pairwise(strata):
-        for first in range(start, stop, resampling.DRAWS):
-            n_draws = min(resampling.DRAWS, stop - first)
-            numbers = [number(stream, first + i) for i in range((n_draws + 1) // 2)]
-            halves = [bits >> 32 for bits in numbers] + [bits & (2**32 - 1) for bits in numbers]
-            for half in halves[:n_draws]:
-                found[start + (half * (stop - start) >> 32)] += 1
+        most = max(found[start:stop])
+        surplus = sum(found[start:stop]) - (stop - start)
+        while surplus:
+            bits = number(stream, counter)
+            place = start + ((bits >> 32) * (stop - start) >> 32)
+            if surplus < 0 or (bits & (2**32 - 1)) * most >> 32 < found[place]:
+                found[place] -= int(math.copysign(1, surplus))
+                surplus -= int(math.copysign(1, surplus))
+            counter += 1
     return found
 
 
@@ -77,6 +97,18 @@ def test_bootstrap_counts_are_those_of_the_seed_replicate_and_query(seed, sizes,
     sums = resampling.bootstrap_sums(rows, design, settings(replicates=70, seed=seed))
     expected = counts(seed, replicate, [0, *np.cumsum(sizes).tolist()])
     assert sums[replicate].tolist() == [expected[place], np.dot(expected, rows[1]), 0, 0]
+
+
+def test_rare_counts_come_from_a_number_of_their_own():
+    """Among 40,000 units some three have 16 bits of which five values say no more than that."""
+    rows = np.zeros((4, 40_000))
+    rows[0] = np.arange(40_000)
+    expected, stream = counts(7, 0, [0, 40_000]), stream_of(7, resampling.BOOTSTRAP, 0)
+    rare = [u for u in range(40_000) if (number(stream, u // 4) >> 16 * (u % 4)) & 0xFFFF >= 2**16 - 5]
+    assert rare
+    assert max(expected[unit] for unit in rare) > 1
+    found = resampling.bootstrap_sums(rows, simple_design(40_000), settings(replicates=1, seed=7))
+    assert found[0, 0] == np.dot(expected, rows[0])
 
 
 @examples(100)
@@ -127,6 +159,34 @@ def test_counts_are_multinomial():
     # a product of two counts has a standard deviation below 3
     assert np.abs(found.mean(axis=0) - 1).max() < 5 / np.sqrt(replicates)
     assert np.abs(covariance - expected).max() < 5 * 3 / np.sqrt(replicates)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_every_way_to_draw_is_as_likely_as_it_should_be(n):
+    """Of few units, each vector of counts comes as often as n!/(counts!) of nⁿ draws: χ² below its 1e-6 quantile."""
+    chi2 = pytest.importorskip("scipy.stats", reason="the quantile is SciPy's").chi2
+    replicates = 200_000
+    coded = (n + 1.0) ** np.arange(4)[:, None] * np.eye(4, n)
+    found = resampling.bootstrap_sums(coded, simple_design(n), settings(replicates=replicates)).sum(axis=1)
+    ways = [way for way in itertools.product(range(n + 1), repeat=n) if sum(way) == n]
+    expected = [replicates / n**n * math.factorial(n) / math.prod(map(math.factorial, way)) for way in ways]
+    seen = [np.count_nonzero(found == sum(count * (n + 1) ** u for u, count in enumerate(way))) for way in ways]
+    assert sum(seen) == replicates
+    statistic = sum((one - other) ** 2 / other for one, other in zip(seen, expected, strict=True))
+    assert statistic < chi2.isf(1e-6, len(ways) - 1)
+
+
+def test_a_unit_is_drawn_as_often_as_by_chance():
+    """Its count is binomial, n draws with a chance of 1/n: χ² below its 1e-6 quantile, up to counts of 8 and more."""
+    stats = pytest.importorskip("scipy.stats", reason="the quantile is SciPy's")
+    n, replicates = 1000, 400
+    found = np.empty((replicates, n), "i1")
+    draw_counts(np.uint64(1), 0, np.array([0, n]), np.empty(16, "u8"), found)
+    assert (found.sum(axis=1) == n).all()
+    chances = stats.binom.pmf(np.arange(8), n, 1 / n)
+    expected = n * replicates * np.append(chances, 1 - chances.sum())
+    seen = np.bincount(np.minimum(found.ravel(), 8), minlength=9)
+    assert ((seen - expected) ** 2 / expected).sum() < stats.chi2.isf(1e-6, 8)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])

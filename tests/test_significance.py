@@ -122,10 +122,24 @@ def test_equal_systems_are_not_different(test):
     assert p_of(columns, test).p == 1.0
 
 
-def test_differences_that_do_not_vary():
-    """A t test of a constant difference is certain, on its own side."""
-    columns = [np.zeros((5, 1)), np.full((5, 1), 0.5)]
-    assert [p_of(columns, "t", alternative=one).p for one in ALTERNATIVES] == [0.0, 0.0, 1.0]
+@pytest.mark.parametrize("values", [[0.1, 0.1], [0.7, 0.6, 0.3, 0.9], [1e-3 + 1e9] * 5], ids=["two", "four", "large"])
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+@pytest.mark.parametrize("test", ["t", "bootstrap"])
+def test_differences_that_do_not_vary(test, alternative, values):
+    """Their spread says nothing of chance: no p-value, and why; what goes by signs can still be tested."""
+    columns = [np.array(values)[:, None], np.array(values)[:, None] + 0.2]  # alike but for rounding
+    found = p_of(columns, test, alternative=alternative)
+    assert np.isnan(found.p)
+    assert found.reason == "all differences are alike, so that their spread says nothing of chance"
+    assert p_of(columns, "randomization").p == 2 * 0.5 ** len(values)
+    assert p_of([columns[0], columns[0] + 1e-17], test, alternative=alternative).p == 1.0
+
+
+def test_clusters_that_do_not_vary():
+    """Two users with the same sum are two equal differences, whatever their queries' differ by."""
+    columns = [np.zeros((4, 1)), np.array([[0.1], [0.3], [0.2], [0.2]])]
+    assert np.isnan(p_of(columns, "t", simple_design(4, clusters=[0, 0, 1, 1])).p)
+    assert p_of(columns, "t").p < 0.05
 
 
 def test_fewer_than_two_queries_have_no_test():
@@ -133,6 +147,7 @@ def test_fewer_than_two_queries_have_no_test():
     columns = [np.array([[0.5], [np.nan]]), np.array([[0.7], [0.1]])]
     for test in ("randomization", "t", "wilcoxon", "sign", "bootstrap", "tukey"):
         assert np.isnan(p_of(columns, test).p)
+        assert p_of(columns, test).reason == "only one query has a value"
     assert moments_of(DIFFERENCE, columns, simple_design(2)).reason == "only one query has a value"
 
 

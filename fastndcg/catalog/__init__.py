@@ -1,10 +1,37 @@
 """Every metric as one record: what it is called, computes, needs, and where it comes from. Pure data."""
 
-from fastndcg.catalog import cascade, counts, gain, precision
+from collections import ChainMap
+
+from fastndcg.catalog import (
+    agreement,
+    beyond,
+    cascade,
+    counts,
+    gain,
+    interpolated,
+    judgments,
+    precision,
+    relative,
+    sets,
+    similarity,
+)
 from fastndcg.catalog.aggregates import AGGREGATES as AGGREGATES
 from fastndcg.catalog.record import Parameter as Parameter
 from fastndcg.catalog.record import Record as Record
 
-RECORDS = (*gain.RECORDS, *precision.RECORDS, *cascade.RECORDS, *counts.RECORDS)
+RECORDS = (
+    *gain.RECORDS,
+    *precision.RECORDS,
+    *cascade.RECORDS,
+    *counts.RECORDS,
+    *interpolated.RECORDS,
+    *relative.RECORDS,
+    *sets.RECORDS,
+    *judgments.RECORDS,
+    *similarity.RECORDS,
+)
+OTHER_RECORDS = (*agreement.RECORDS, *beyond.RECORDS)  # of two rankings, and of recommended items: not for `evaluate`
 CATALOG = {record.name: record for record in RECORDS}
+OTHERS = {record.name: record for record in OTHER_RECORDS}
 REGISTERED: list[Record] = []  # by users, all that ever were
+EVERY = ChainMap(CATALOG, OTHERS)

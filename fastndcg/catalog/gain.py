@@ -1,6 +1,6 @@
 """Metrics that add up gains."""
 
-from fastndcg.catalog.record import GAIN, GAIN_REL, JARVELIN_2002, Record
+from fastndcg.catalog.record import GAIN, GAIN_REL, JARVELIN_2002, PERSISTENCE, Parameter, Record
 
 RECORDS = (
     Record(
@@ -67,5 +67,24 @@ RECORDS = (
         aliases=("idcg", "ideal_dcg"),
         trec_name="ideal_dcg",
         variants=(("ideal", "k best", "gain.idcg_of_k_best"),),
+    ),
+    Record(
+        name="RBP",
+        title="rank-biased precision",
+        kernel="gain.dcg",
+        formula="(1 − p) · sum over ranks r = 1 … k of gain(label at rank r) · p^(r − 1): DCG with these discounts; a "
+        "convention may divide it by the query's highest gain, where that is above 1",
+        range="0 to 1 for gains up to 1",
+        undefined="never",
+        source="A. Moffat and J. Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 2008",
+        doi="10.1145/1416950.1416952",
+        parameters=(
+            PERSISTENCE,
+            Parameter("gain", "gain", None, "binary, linear, exp2 or a table of gains; the convention's if left out"),
+            GAIN_REL,
+        ),
+        aliases=("rank_biased_precision",),
+        trec_name="rbp",
+        variants=(("rbp_gain", "share of highest", "gain.dcg_of_shares"),),
     ),
 )

@@ -1,6 +1,6 @@
 """Metrics that count relevant documents."""
 
-from fastndcg.catalog.record import BETA, REL, VAN_RIJSBERGEN_1979, Record
+from fastndcg.catalog.record import BETA, REL, TREC_EVAL, VAN_RIJSBERGEN_1979, Parameter, Record
 
 RECORDS = (
     Record(
@@ -86,11 +86,11 @@ RECORDS = (
         name="Rprec",
         title="R-precision",
         kernel="precision.r_precision",
-        formula="P at rank min(k, R), where R is the number of relevant documents",
+        formula="P at rank min(k, mult · R + 0.9, cut to a whole number), R being the number of relevant documents",
         range="0 to 1",
-        undefined="nothing is relevant",
+        undefined="nothing is relevant, or that rank is 0",
         source="C. Buckley and E. M. Voorhees, Retrieval system evaluation, in: TREC, MIT Press 2005, chapter 3",
-        parameters=(REL,),
+        parameters=(Parameter("mult", "positive", 1, "the rank as a multiple of R"), REL),
         aliases=("r_precision", "r-precision", "rprecision"),
         trec_name="Rprec",
         peers=(
@@ -99,5 +99,19 @@ RECORDS = (
             ("RecTools", "Precision(r_precision=True)"),
             ("TorchMetrics", "retrieval_r_precision"),
         ),
+        trec_at=("Rprec_mult", "mult"),
+    ),
+    Record(
+        name="RelP",
+        title="relative precision",
+        kernel="precision.relative_precision",
+        formula="relevant documents among the first k, divided by min(k, R); without k, by min(number retrieved, R)",
+        range="0 to 1",
+        undefined="nothing is relevant",
+        source=TREC_EVAL,
+        parameters=(REL,),
+        aliases=("relative_P", "set_relative_P", "relative_precision"),
+        trec_name="set_relative_P",
+        trec_cut="relative_P",
     ),
 )

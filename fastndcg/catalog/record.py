@@ -19,13 +19,13 @@ class Parameter:
     A parameter of a metric; a `default` of None is the convention's choice or 'not used'.
 
     `kind` says what values it has: 'threshold' and 'positive' are above 0, a 'probability' lies between 0 and 1 and a
-    'share' may be either too, a 'number' is any finite one, a 'count' is a whole number of 1 or more, a 'gain' is that
-    of a convention, and ``"one|other"`` are the words to choose from.
+    'share' may be either too, 'shares' are a table of them, a 'number' is any finite one, a 'count' is a whole number
+    of 1 or more, a 'gain' is that of a convention, and ``"one|other"`` are the words to choose from.
     """
 
     name: str
     kind: str
-    default: float | str | None
+    default: float | str | tuple[float, ...] | None
     text: str
 
 
@@ -36,11 +36,15 @@ class Record:
 
     `kernel` is ``file.function`` in `fastndcg.kernels`, and its twin has the same place in `fastndcg.reference`;
     `variants` name the kernel that takes its place where a convention field, or a parameter of the metric, has a
-    certain choice; `trec_name` is what trec_eval calls it without a cutoff, `trec_cut` with one; `peers` are its names
-    in other libraries; `ties` are the tie policies that it has an exact value under; a metric that `takes_k` counts the
-    first k ranks alone where it is given a cutoff; `is_count` metrics are summed, not averaged, on trec_eval's line for
-    all queries; those that `looks_for_relevant` documents are 0 where none are there, or undefined if the convention
-    says so; `function` is that of a metric that a user registered.
+    certain choice; `trec_name` is what trec_eval calls it without a cutoff, `trec_cut` with one, and `trec_at` with a
+    value of the parameter that is named beside; `peers` are its names in other libraries; `ties` are the tie policies
+    that it has an exact value under; a metric that `takes_k` counts the first k ranks alone where it is given a cutoff;
+    `is_count` metrics are summed, not averaged, on trec_eval's line for all queries; those that `looks_for_relevant`
+    documents are 0 where none are there, or undefined if the convention says so; those with the `view` 'judgments' tell
+    a document without a judgment from one that is not relevant; `function` is that of a metric that a user registered.
+
+    `taken_by` is the function of the package that takes the metric; those of `evaluate` alone have labels. `needs` are
+    the arguments that it must have been given, and a metric that is `of_all` has one value for all users together.
     """
 
     name: str
@@ -55,6 +59,7 @@ class Record:
     aliases: tuple[str, ...] = ()
     trec_name: str = ""
     trec_cut: str = ""
+    trec_at: tuple[str, str] | None = None
     peers: tuple[tuple[str, str], ...] = ()
     variants: tuple[tuple[str, str, str], ...] = ()
     ties: tuple[str, ...] = TIE_POLICIES
@@ -63,11 +68,17 @@ class Record:
     is_count: bool = False
     looks_for_relevant: bool = False
     function: Callable[..., float] | None = None
+    view: str = "labels"
+    taken_by: str = "evaluate"
+    needs: tuple[str, ...] = ()
+    of_all: bool = False
 
 
+WITHOUT_AVERAGE = TIE_POLICIES[1:]
 REL = Parameter("rel", "threshold", 1, "a document is relevant if its label is at least this; above 0")
 GAIN_REL = Parameter("rel", "threshold", None, "labels below this gain nothing; by default every label counts")
 GAIN = Parameter(
     "gain", "gain", None, "linear, exp2 (2^label − 1), binary or a table of gains; the convention's if left out"
 )
+PERSISTENCE = Parameter("p", "probability", 0.9, "the chance that the user goes on from one rank to the next")
 BETA = Parameter("beta", "positive", 1, "how many times as much recall matters as precision")

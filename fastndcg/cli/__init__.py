@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from fastndcg import __version__
-from fastndcg.cli import choosing, comparing, evaluating, explaining, importing, listing, plotting, warming
+from fastndcg.cli import agreeing, choosing, comparing, evaluating, explaining, importing, listing, plotting, warming
 from fastndcg.errors import FastndcgError
 
 WRONG = 2  # wrong use or wrong input
@@ -50,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
         help="run a Python file (or import a module) that registers metrics, repeatable",
     )  # fmt: skip
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (evaluating, comparing, plotting, explaining, listing, choosing, warming):
+    for command in (evaluating, comparing, agreeing, plotting, explaining, listing, choosing, warming):
         command.add_parser(commands)
     return parser
 

@@ -64,9 +64,9 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Check what can be checked before reading, compare, write."""
     inputs = [arguments.qrels, *arguments.runs, *([arguments.segments] if arguments.segments else [])]
-    for target in (arguments.output, arguments.html):
+    for option, target in (("-o", arguments.output), ("--html", arguments.html)):
         if target is not None:
-            output.check(target, inputs)
+            output.check(target, inputs, option)
     if None not in (arguments.output, arguments.html) and os.path.realpath(arguments.output) == os.path.realpath(
         arguments.html
     ):
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.html:
         from fastndcg.reports.page import page
 
-        output.write([page(found, arguments.title)], arguments.html)
+        output.write([page(found, arguments.title)], arguments.html, "--html")
     output.write(_formatted(found, arguments.format, arguments.output), arguments.output)
 
 

@@ -9,17 +9,13 @@ import re
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from fastndcg.cli import formats, output
+from fastndcg.cli import formats, measures, output
+from fastndcg.cli.measures import Wanted, metrics_of, with_options
 from fastndcg.cli.progress import progress
 from fastndcg.conventions import Convention, conventions, parse_convention
 from fastndcg.errors import InvalidInputError
-from fastndcg.metric import Metric, parse_metrics
 from fastndcg.threads import checked_threads
-
-if TYPE_CHECKING:
-    from fastndcg.results import Results
 
 DEFAULT_METRICS = "ndcg@10,map,mrr,p@5,recall@10"
 DEMO_RUNS = ("lambdarank.run", "pointwise.run")
@@ -43,7 +39,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--metrics",
         action="append",
         metavar="METRICS",
-        help=f"such as 'ndcg@10,P(rel=2)@5', repeatable; `fastndcg metrics` lists all (default: {DEFAULT_METRICS})",
+        help="such as 'ndcg@10,P(rel=2)@5', or trec_eval's 'map', 'P.5,10', 'all_trec', repeatable; "
+        f"`fastndcg metrics` lists all (default: {DEFAULT_METRICS})",
     )
     parser.add_argument(
         "--convention",
@@ -55,13 +52,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--format", choices=tuple(formats.FORMATS), default="table", help="default: table")
     parser.add_argument("--threads", type=int, metavar="N", help="default: one for each CPU that may be used")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE, whole or not at all")
+    measures.add_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Check what can be checked before reading, evaluate, write."""
-    metrics = parse_metrics(arguments.metrics or DEFAULT_METRICS)
-    convention = parse_convention(arguments.convention)
+    convention = with_options(parse_convention(arguments.convention), arguments)
+    wanted = Wanted.of(arguments.metrics or [DEFAULT_METRICS], convention)
+    options = measures.Options(arguments.level, arguments.documents)
+    metrics_of(wanted.lines(options))  # so that what is wrong with them is said before files are read
     checked_threads(arguments.threads)
     if arguments.qrels is not None and not arguments.runs:
         raise InvalidInputError("RUN is missing: give one run or more after QRELS, or no file at all for the demo data")
@@ -70,8 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.output is not None:
         output.check(arguments.output, [arguments.qrels, *arguments.runs] if arguments.qrels else [])
     with _files(arguments) as (qrels, runs):
-        results = _evaluate(qrels, runs, metrics, convention, arguments.threads)
-    reports = [formats.Report(name, result) for name, result in zip(run_names(runs), results, strict=True)]
+        reports = _evaluate(qrels, runs, wanted, options, convention, arguments)
     note = DEMO_NOTE if arguments.qrels is None else ""
     output.write(formats.FORMATS[arguments.format](reports, arguments.per_query, note), arguments.output)
 
@@ -91,21 +90,36 @@ def _files(arguments: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def _evaluate(
-    qrels: str, runs: Sequence[str], metrics: tuple[Metric, ...], convention: Convention, threads: int | None
-) -> list[Results]:
+    qrels: str,
+    runs: Sequence[str],
+    wanted: Wanted,
+    options: measures.Options,
+    convention: Convention,
+    arguments: argparse.Namespace,
+) -> list[formats.Report]:
+    """A report for each run."""
+    threads, shows_labels = arguments.threads, arguments.per_query and wanted.relstring is not None
     with progress(1 + 2 * len(runs)) as step:
         step(f"reading {Path(qrels).name}")
-        from fastndcg.evaluate import Evaluator  # brings numpy, which --help and errors above do without
-        from fastndcg.inputs.files import read_run
+        from fastndcg.cli.relstring import strings  # brings numpy, which --help and errors above do without
+        from fastndcg.evaluate import Evaluator
+        from fastndcg.inputs.files import read_qrels, read_run, run_tag
+        from fastndcg.inputs.join import first_documents
 
-        evaluator = Evaluator(qrels, metrics, convention=convention, threads=threads)
-        results = []
-        for path in runs:
+        judged = read_qrels(qrels, threads=threads) if shows_labels or wanted.has_gains else None
+        lines = wanted.lines(options, 0 if judged is None else int(max(judged.values, default=0)))
+        evaluator = Evaluator(judged or qrels, metrics_of(lines), convention=convention, threads=threads)
+        reports = []
+        for name, path in zip(run_names(runs), runs, strict=True):
             step(f"reading {Path(path).name}")
+            tag = run_tag(path) if any(line.name == "runid" for line in lines) else None
             table = read_run(path, threads=threads)
+            if arguments.most is not None:
+                table = first_documents(table, arguments.most, convention, threads)
             step(f"evaluating {Path(path).name}")
-            results.append(evaluator.evaluate(table))
-        return results
+            labels = strings(judged, table, convention, wanted.relstring or 0) if judged and shows_labels else None
+            reports.append(formats.Report(name, evaluator.evaluate(table), lines, tag or name, labels))
+        return reports
 
 
 def run_names(runs: Sequence[str]) -> list[str]:

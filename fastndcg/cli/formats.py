@@ -13,16 +13,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fastndcg import __version__
 from fastndcg.display import aligned
 from fastndcg.metric import Metric
+from fastndcg.trec import Line
 
 if TYPE_CHECKING:
     from fastndcg.results import Results
 
 
 class Report(NamedTuple):
-    """What a run is called, and its results."""
+    """What a run is called, its results, and what trec_eval's lines need beside them."""
 
     name: str
     results: Results
+    lines: tuple[Line, ...] = ()  # that trec_eval prints; by default one for each metric
+    tag: str = ""  # the name that a run gives itself
+    labels: list[str] | None = None  # each query's relevance string
 
 
 def table(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[str]:
@@ -41,14 +45,14 @@ def table(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[str
 def _run_table(reports: Sequence[Report]) -> Iterator[str]:
     first = reports[0].results
     rows = [["run", *map(str, first.metrics), "queries", "undefined", "tied"]]
-    for name, results in reports:
+    for name, results, *_ in reports:
         means = (f"{mean:.4f}" for mean in results.means())
         rows.append([name, *means, str(len(results)), str(_n_undefined(results)), str(results.n_tied)])
     yield from (f"{line}\n" for line in aligned(rows, 1))
     yield f"convention {first.convention}; ties {first.convention.ties}\n"
     yield "undefined: queries for which a metric has no value\n"
     yield "tied: queries in which equal scores have different labels\n"
-    for name, results in reports:
+    for name, results, *_ in reports:
         if results.n_missing_in_run:
             choice = results.convention.missing_in_run
             yield f"{name}: judged queries missing in the run: {results.n_missing_in_run} ({choice})\n"
@@ -60,7 +64,7 @@ def _run_table(reports: Sequence[Report]) -> Iterator[str]:
 def _query_table(reports: Sequence[Report]) -> Iterator[str]:
     several = len(reports) > 1
     rows = [[*(["run"] if several else []), "query", *map(str, reports[0].results.metrics)]]
-    for name, results in reports:
+    for name, results, *_ in reports:
         for query, values in zip(results.query_ids.tolist(), results.values.tolist(), strict=True):
             rows.append([*([name] if several else []), str(query), *(f"{value:.4f}" for value in values)])
     yield from (f"{line}\n" for line in aligned(rows, 1 + several))
@@ -107,13 +111,13 @@ def as_csv(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[st
     metrics = [str(metric) for metric in reports[0].results.metrics]
     if per_query:
         yield _csv_row(["run", "query", *metrics])
-        for name, results in reports:
+        for name, results, *_ in reports:
             for query, values in zip(results.query_ids.tolist(), results.values.tolist(), strict=True):
                 yield _csv_row([name, query, *values])
         return
     counts = ["queries", "undefined", "tied", "missing_in_run", "missing_in_qrels", "convention"]
     yield _csv_row(["run", *metrics, *counts])
-    for name, results in reports:
+    for name, results, *_ in reports:
         about = [len(results), _n_undefined(results), results.n_tied]
         missing = [results.n_missing_in_run, results.n_missing_in_qrels, results.convention.name]
         yield _csv_row([name, *results.means(), *about, *missing])
@@ -132,35 +136,55 @@ def _n_undefined(results: Results) -> int:
 
 
 def trec(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[str]:
-    """trec_eval's lines: each query's if wanted, in byte order of the ids, then those of all queries."""
+    """trec_eval's lines in its order: each query's if wanted, in byte order of the ids, then those of all queries."""
     del note
-    for name, results in reports:
-        if len(reports) > 1:
-            yield f"{'runid':<22}\tall\t{name}\n"
-        columns = list(zip(_trec_names(results.metrics), results.metrics, strict=True))
+    for report in reports:
+        results = report.results
+        lines = sorted(report.lines or _lines_of(results.metrics), key=lambda line: line.order)
+        if len(reports) > 1 and not any(line.name == "runid" for line in lines):
+            yield _text_line("runid", "all", report.name)
         if per_query:
-            rows = zip(map(str, results.query_ids.tolist()), results.values.tolist(), strict=True)
-            for query, row in sorted(rows, key=lambda one: one[0].encode(errors="surrogatepass")):
-                for (trec_name, metric), value in zip(columns, row, strict=True):
-                    if metric.aggregate is not None:  # of all queries alone, as trec_eval's gm_map
-                        continue
-                    yield _trec_line(trec_name, query, value, metric.record.is_count)
-        for (trec_name, metric), mean in zip(columns, results.means(), strict=True):
+            queries = list(map(str, results.query_ids.tolist()))
+            for q in sorted(range(len(queries)), key=lambda q: queries[q].encode(errors="surrogatepass")):
+                yield from _lines_of_query(report, lines, queries[q], q)
+        overall = dict(zip(results.metrics, results.means(), strict=True))
+        for line in lines:
+            if line.metric is None:
+                known = {"runid": report.tag, "num_q": str(len(results))}
+                if line.name in known:
+                    yield _text_line(line.name, "all", known[line.name])
+                continue
+            is_count = line.metric.record.is_count
             # a count's line for all queries is their sum
-            total = math.fsum(v for v in results[metric].tolist() if v == v) if metric.record.is_count else mean
-            yield _trec_line(trec_name, "all", total, metric.record.is_count)
+            total = math.fsum(v for v in results[line.metric].tolist() if v == v) if is_count else overall[line.metric]
+            yield _trec_line(line.name, "all", total, is_count)
+
+
+def _lines_of_query(report: Report, lines: Sequence[Line], query: str, q: int) -> Iterator[str]:
+    """A query's lines: aggregates have none."""
+    results = report.results
+    row = dict(zip(results.metrics, results.values[q].tolist(), strict=True))
+    for line in lines:
+        if line.metric is not None and line.metric.aggregate is None:
+            yield _trec_line(line.name, query, row[line.metric], line.metric.record.is_count)
+        elif line.metric is None and line.name.startswith("relstring") and report.labels is not None:
+            yield _text_line(line.name, query, f"'{report.labels[q]}'")
+
+
+def _text_line(name: str, query: str, text: str) -> str:
+    return f"{name:<22}\t{query}\t{text}\n"
 
 
 def _trec_line(name: str, query: str, value: float, is_count: bool) -> str:
     if is_count and value.is_integer():
-        return f"{name:<22}\t{query}\t{int(value)}\n"
-    return f"{name:<22}\t{query}\t{value:6.4f}\n"
+        return _text_line(name, query, str(int(value)))
+    return _text_line(name, query, f"{value:6.4f}")
 
 
-def _trec_names(metrics: Sequence[Metric]) -> list[str]:
-    """trec_eval's name of each metric, or our text where several would have the same."""
+def _lines_of(metrics: Sequence[Metric]) -> list[Line]:
+    """A line for each metric, by trec_eval's name, or by our text where several would have the same."""
     times = Counter(metric.trec_name for metric in metrics)
-    return [metric.trec_name if times[metric.trec_name] == 1 else str(metric) for metric in metrics]
+    return [Line(0, one.trec_name if times[one.trec_name] == 1 else str(one), one) for one in metrics]
 
 
 FORMATS: dict[str, Callable[[Sequence[Report], bool, str], Iterator[str]]] = {

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from fastndcg.catalog import AGGREGATES, CATALOG, Record
+from fastndcg.catalog import AGGREGATES, CATALOG, OTHERS, Record
 from fastndcg.cli import metrics_page, output
 from fastndcg.cli.metrics_page import trec_names
 from fastndcg.errors import InvalidInputError
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
         return
     record = None if arguments.name is None else Metric.parse(arguments.name).record
     if arguments.format == "json":
-        shown = [as_dict(one) for one in CATALOG.values()] if record is None else as_dict(record)
+        shown = [as_dict(one) for one in _every()] if record is None else as_dict(record)
         output.write([json.dumps(shown, indent=1) + "\n"], None)
     else:
         output.write(_list() if record is None else _explain(record), None)
@@ -55,18 +55,23 @@ def as_dict(record: Record) -> dict[str, Any]:
         "higher_is_better": record.higher_is_better,
         "ties": list(record.ties),
         "takes_k": record.takes_k,
+        "taken_by": f"fastndcg.{record.taken_by}",
         "aliases": list(record.aliases),
         "peers": dict(record.peers),
         "trec_eval": trec_names(record),
     }
 
 
+def _every() -> list[Record]:
+    return [*CATALOG.values(), *OTHERS.values()]
+
+
 def _list() -> Iterator[str]:
-    rows = [
-        (one.name, one.title, ", ".join(dict.fromkeys((*one.aliases, *trec_names(one))))) for one in CATALOG.values()
-    ]
+    rows = [(one.name, one.title, ", ".join(dict.fromkeys((*one.aliases, *trec_names(one))))) for one in _every()]
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
-    for name, title, aliases in rows:
+    for place, (name, title, aliases) in enumerate(rows):
+        if place == len(CATALOG):
+            yield "of two rankings (fastndcg.agreement), and of recommended items (fastndcg.beyond_accuracy):\n"
         yield f"{name:<{widths[0]}}  {title:<{widths[1]}}  {aliases}".rstrip() + "\n"
     yield "with @k or without, such as nDCG@10; `fastndcg metrics nDCG` explains one\n"
     aggregates = ", ".join(f"{one.name} ({one.title})" for one in AGGREGATES.values())
@@ -85,6 +90,8 @@ def _explain(record: Record) -> Iterator[str]:
     facts.append(("range", record.range + ("" if record.higher_is_better else ", lower is better")))
     facts.append(("undefined", record.undefined if record.undefined == "never" else f"where {record.undefined}"))
     facts.append(("ties", metrics_page.ties(record)))
+    if record.name in OTHERS:
+        facts.append(("taken by", f"fastndcg.{record.taken_by}"))
     facts.append(("source", record.source))
     if record.doi:
         facts.append(("", f"https://doi.org/{record.doi}"))
@@ -95,5 +102,5 @@ def _explain(record: Record) -> Iterator[str]:
         yield f"  {name:<12}  {text}\n"
 
 
-def _default(value: float | str | None) -> str:
+def _default(value: float | str | tuple[float, ...] | None) -> str:
     return "" if value is None else f" (default {format_value(value)})"

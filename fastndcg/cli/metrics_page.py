@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fastndcg.catalog import AGGREGATES, CATALOG, Parameter, Record
+from fastndcg.catalog import AGGREGATES, CATALOG, OTHERS, Parameter, Record
 from fastndcg.catalog.record import TIE_POLICIES
 from fastndcg.cli.markdown import table
 from fastndcg.texts import format_value
@@ -22,8 +22,11 @@ def lines() -> Iterator[str]:
     yield f"## All metrics\n\n{INTRODUCTION}\n"
     head = ["metric", "is", "formula", "parameters", "range", "better", "undefined where", "tie policies", "source"]
     yield from table(head, map(_row, CATALOG.values()))
+    yield "\n### Of two rankings, and of recommended items alone\n\n"
+    yield "`fn.agreement` and `fn.beyond_accuracy` take these.\n\n"
+    yield from table(head, map(_row, OTHERS.values()))
     yield "\n### What others call them\n\n"
-    yield from table(["metric", *PEERS, "here also"], map(_names, CATALOG.values()))
+    yield from table(["metric", *PEERS, "here also"], map(_names, (*CATALOG.values(), *OTHERS.values())))
     yield "\n### One number for all queries\n\n"
     yield "The mean over the queries for which the metric is defined, or what is written around it: `gm(AP)`.\n\n"
     rows = ([f"`{one.name}`", one.title, one.formula, _parameters(one.parameters), one.source]
@@ -42,8 +45,8 @@ def _row(record: Record) -> list[str]:
 
 def ties(record: Record) -> str:
     """The tie policies of a metric, in short."""
-    if record.ties == TIE_POLICIES:
-        return "all"
+    if record.ties in (TIE_POLICIES, ()):
+        return "all" if record.ties else "–"
     lacking = [policy for policy in TIE_POLICIES if policy not in record.ties]
     return f"all but {', '.join(lacking)}" if len(lacking) < len(record.ties) else ", ".join(record.ties)
 

@@ -4,55 +4,47 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
-import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from fastndcg.errors import InvalidInputError
+from fastndcg.whole_files import write_whole
 
 STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1")
 
 
-def check(target: str, inputs: Sequence[str]) -> None:
+def check(target: str, inputs: Sequence[str], option: str = "-o") -> None:
     """Refuse a target that cannot be written, before the work is done."""
     if target in STANDARD_OUTPUT:
         return
     path = Path(target)
     if path.is_dir():
-        raise InvalidInputError(f"-o must name a file, but {target} is a folder")
+        raise InvalidInputError(f"{option} must name a file, but {target} is a folder")
     folder = Path(os.path.realpath(target)).parent
     if not folder.is_dir():
-        raise InvalidInputError(f"-o must name a file in a folder that exists, but there is no {folder}")
+        raise InvalidInputError(f"{option} must name a file in a folder that exists, but there is no {folder}")
     if not os.access(path if path.exists() else folder, os.W_OK):
-        raise InvalidInputError(f"-o must name a file that can be written, but {target} cannot")
+        raise InvalidInputError(f"{option} must name a file that can be written, but {target} cannot")
     for one in inputs:
         if path.is_file() and os.path.exists(one) and os.path.samefile(target, one):
-            raise InvalidInputError(f"-o must not name a file that is read, but {target} is one")
+            raise InvalidInputError(f"{option} must not name a file that is read, but {target} is one")
 
 
-def write(lines: Iterable[str], target: str | None) -> None:
+def write(lines: Iterable[str], target: str | None, option: str = "-o") -> None:
     """Write lines to standard output, or to a file."""
     if target is None or target in STANDARD_OUTPUT:
         _print(lines)
-        return
-    path = Path(os.path.realpath(target))  # what a link points to, not the link
-    if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
-        with path.open("w", encoding="utf-8") as file:
-            file.writelines(lines)
-        return
-    unfinished = path.with_name(f".fastndcg-{uuid.uuid4().hex[:12]}")
+    else:
+        write_file((line.encode() for line in lines), target, option)
+
+
+def write_file(pieces: Iterable[bytes], target: str, option: str = "-o") -> None:
+    """Write a file, whole or not at all."""
     try:
-        with unfinished.open("x", encoding="utf-8", newline="\n") as file:
-            file.writelines(lines)
-        if path.exists():
-            shutil.copymode(path, unfinished)
-        os.replace(unfinished, path)
+        write_whole(target, pieces)
     except OSError as error:
-        raise InvalidInputError(f"-o {target} cannot be written: {error.strerror}") from None
-    finally:
-        unfinished.unlink(missing_ok=True)
+        raise InvalidInputError(f"{option} {target} cannot be written: {error.strerror}") from None
 
 
 def _print(lines: Iterable[str]) -> None:

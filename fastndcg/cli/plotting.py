@@ -43,4 +43,4 @@ def run(arguments: argparse.Namespace) -> None:
     found.plot(arguments.kind, metric=metric, system=arguments.system, axes=figure.subplots())
     picture = io.BytesIO()
     figure.savefig(picture, dpi=150, format=ending)
-    Path(arguments.output).write_bytes(picture.getvalue())
+    output.write_file([picture.getvalue()], arguments.output)

@@ -21,7 +21,7 @@ def values_of(
         return np.zeros((len(judged.queries), len(metrics)))
     asked = tuple(dict.fromkeys(metrics))
     if convention.ties.startswith("id_"):
-        values, n_tied = engine.run(judged.rankings, asked, convention.replace(ties="average"), threads=threads)
+        values, n_tied = engine.run(judged.rankings, asked, convention.replace(ties="input"), threads=threads)
         if n_tied:
             values, _ = engine.run(judged.with_tie_keys(), asked, convention, threads=threads)
     else:

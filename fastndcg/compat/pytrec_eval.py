@@ -17,10 +17,10 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.catalog import RECORDS
 from fastndcg.compat.lookups import values_of
 from fastndcg.compat.tables import read_lines
 from fastndcg.conventions import conventions
@@ -28,31 +28,30 @@ from fastndcg.errors import InvalidTypeError, UnknownMetricError
 from fastndcg.inputs.dicts import DictQrels
 from fastndcg.metric import Metric
 from fastndcg.rankings import Array
+from fastndcg.trec import BY_NAME, NICKNAMES, NOT_IN_ALL, SINCE_10, Asked, at_level, lines
 
-CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-SUCCESS_CUTOFFS = (1, 5, 10)
 NUMBERS = r"[0-9]+(?:\.[0-9]+)?"
 WITH_ARGUMENTS = re.compile(rf"(.+?)[._]({NUMBERS}(?:,{NUMBERS})*)")
 
-_SINGLE = {record.trec_name: record.name for record in RECORDS if record.trec_name}
-_CUT = {record.trec_cut: record.name for record in RECORDS if record.trec_cut}
-supported_measures = {*_SINGLE, *_CUT}
-supported_nicknames = {
-    "official": {
-        "runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank",
-        "iprec_at_recall", "P",
-    },
-    "set": {
-        "runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "utility", "set_P", "set_relative_P", "set_recall",
-        "set_map", "set_F",
-    },
-    "all_trec": {
-        "runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret", "map", "gm_map", "Rprec",
-        "bpref", "gm_bpref", "recip_rank", "iprec_at_recall", "11pt_avg", "P", "relative_P", "recall", "success",
-        "infAP", "map_cut", "Rprec_mult", "utility", "ndcg", "ndcg_cut", "ndcg_rel", "Rndcg", "binG", "G", "set_P",
-        "set_relative_P", "set_recall", "set_map", "set_F", "relstring",
-    },
-}  # fmt: skip
+supported_measures = {name for name in BY_NAME if name not in (*SINCE_10, *NOT_IN_ALL)}
+supported_nicknames = {nickname: set(names) & supported_measures for nickname, names in NICKNAMES.items()}
+CONSTANTS = {"runid": 0.0, "num_q": 1.0, "relstring": 0.0}  # what is no number has these values there
+LOWEST_OF_GEOMETRIC = 1e-5
+
+
+class Column(NamedTuple):
+    """A measure in the output: its metric, or the constant that pytrec_eval gives in its place."""
+
+    metric: Metric | None
+    constant: float = 0.0
+
+    def of(self, values: Array) -> list[float]:
+        """What pytrec_eval gives for values of the metric: logarithms where the mean is to be geometric."""
+        if self.metric is None:
+            return [self.constant] * len(values)
+        if self.metric.aggregate is not None:
+            values = np.log(np.maximum(values, LOWEST_OF_GEOMETRIC))
+        return list(map(float, values))
 
 
 class RelevanceEvaluator:
@@ -86,7 +85,7 @@ class RelevanceEvaluator:
             raise InvalidTypeError(f"`relevance_level` must be a whole number of 1 or more, not {relevance_level!r}")
         if not isinstance(judged_docs_only_flag, int):
             raise InvalidTypeError(f"`judged_docs_only_flag` must be True or False, not {judged_docs_only_flag!r}")
-        self._metrics = metrics_of(measures, relevance_level)
+        self._columns = columns_of(measures, relevance_level)
         self._qrels = DictQrels(query_relevance)
         _check_labels(query_relevance)
         choices = {"unjudged": "removed", "negative_labels": "removed"} if judged_docs_only_flag else {}
@@ -101,25 +100,31 @@ class RelevanceEvaluator:
         scores : dict of dict of float
             A run: {query: {document: score}}.
         """
-        queries, values = self._values(scores)
-        names = list(self._metrics)
-        rows = zip(*values.T.tolist(), strict=True) if names else [()] * len(queries)
+        queries, columns = self._values(scores)
+        names = list(self._columns)
+        rows = zip(*columns, strict=True) if names else [()] * len(queries)
         return {query: dict(zip(names, row, strict=True)) for query, row in zip(queries, rows, strict=True)}
 
     def aggregate(self, scores: dict[str, dict[str, float]]) -> dict[str, float]:
         """Give {measure: value} over all queries of the run that have judgments, as `compute_aggregated_measure`."""
-        _, values = self._values(scores)
+        _, columns = self._values(scores)
         return {
             name: compute_aggregated_measure(name, column)
-            for name, column in zip(self._metrics, values.T.tolist(), strict=True)
+            for name, column in zip(self._columns, columns, strict=True)
             if column
         }
 
-    def _values(self, scores: dict[str, dict[str, float]]) -> tuple[list[str], Array]:
+    def _values(self, scores: dict[str, dict[str, float]]) -> tuple[list[str], list[list[float]]]:
+        """The queries that are evaluated, and each measure's values."""
         if not scores:
-            return [], np.empty((0, len(self._metrics)))
+            return [], [[] for _ in self._columns]
         judged = self._qrels.judged(scores)
-        return judged.queries, values_of(judged, list(self._metrics.values()), self._convention)
+        metrics = [column.metric for column in self._columns.values() if column.metric is not None]
+        found = iter(values_of(judged, metrics, self._convention).T)
+        nothing = np.empty(len(judged.queries))
+        return judged.queries, [
+            column.of(nothing if column.metric is None else next(found)) for column in self._columns.values()
+        ]
 
 
 def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
@@ -146,8 +151,8 @@ def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
     return read_lines(f_qrel, int)[0]
 
 
-def metrics_of(measures: Iterable[str], relevance_level: int) -> dict[str, Metric]:
-    """Read measures' texts as {name in the output: metric}, the arguments of each measure put together."""
+def columns_of(measures: Iterable[str], relevance_level: int) -> dict[str, Column]:
+    """Read measures' texts as {name in the output: column}, the arguments of each measure put together."""
     arguments: defaultdict[str, set[str]] = defaultdict(set)
     for measure in measures:
         if not isinstance(measure, str):
@@ -156,7 +161,7 @@ def metrics_of(measures: Iterable[str], relevance_level: int) -> dict[str, Metri
             name, given = _split(text)
             arguments[name].update(given)
     found = (pair for name in sorted(arguments) for pair in _read(name, arguments[name]))
-    return {text: _at_level(metric, relevance_level) for text, metric in found}
+    return {name: column._replace(metric=_at_level(column.metric, relevance_level)) for name, column in found}
 
 
 def _split(text: str) -> tuple[str, list[str]]:
@@ -164,25 +169,28 @@ def _split(text: str) -> tuple[str, list[str]]:
     if text in supported_measures:
         return text, []
     match = WITH_ARGUMENTS.fullmatch(text)
-    if match is None or match[1] not in (*_CUT, "set_F"):
+    if match is None or match[1] not in supported_measures or BY_NAME[match[1]].kind not in ("cutoffs", "at", "beta"):
         known = ", ".join(sorted(supported_measures))
         raise UnknownMetricError(f"unsupported measure {text}: the catalogue has {known}")
     return match[1], match[2].split(",")
 
 
-def _read(name: str, arguments: set[str]) -> list[tuple[str, Metric]]:
+def _read(name: str, arguments: set[str]) -> list[tuple[str, Column]]:
     """A measure, or one for each of its cutoffs, with its name in the output."""
-    if name in _CUT:
-        usual = SUCCESS_CUTOFFS if name == "success" else CUTOFFS
-        cutoffs = sorted(int(float(argument)) for argument in arguments) or usual  # trec_eval cuts fractions off, too
-        return [(f"{name}_{k}", Metric(_CUT[name], k)) for k in cutoffs]
-    if arguments:  # of set_F: beta², and trec_eval looks at the first alone
-        return [(name, Metric("F", beta=math.sqrt(float(min(arguments)))))]
-    return [(name, Metric(_SINGLE[name]))]
+    if name in CONSTANTS:
+        return [(name, Column(None, CONSTANTS[name]))]
+    measure = BY_NAME[name]
+    if measure.kind == "cutoffs":  # trec_eval cuts fractions off
+        arguments = {str(int(float(argument))) for argument in arguments}
+    if measure.kind == "beta":  # of which trec_eval looks at the first alone
+        arguments = set(sorted(arguments)[:1])
+    found = lines([Asked(measure, ",".join(arguments))])
+    shown = (name,) if measure.kind == "beta" else tuple(line.name for line in found)
+    return [(text, Column(line.metric)) for text, line in zip(shown, found, strict=True)]
 
 
-def _at_level(metric: Metric, level: int) -> Metric:
-    return metric(rel=level) if metric.get("rel") is not None else metric
+def _at_level(metric: Metric | None, level: int) -> Metric | None:
+    return None if metric is None else at_level(metric, level)
 
 
 def _check_labels(qrels: dict[str, dict[str, int]]) -> None:

@@ -82,6 +82,14 @@ FIELDS: dict[str, Field] = {
     ),
     "precision_denominator": Field(("k", "min(k, n_retrieved)", "min(k, n_relevant)"), "what P@k divides by"),
     "recall_denominator": Field(("n_relevant", "min(k, n_relevant)"), "what R@k divides by"),
+    "recall_rounding": Field(
+        ("up", "nearest", "up from a tenth"),
+        "how recall · R, the relevant documents that IPrec asks for, becomes a whole number",
+    ),
+    "rbp_gain": Field(
+        ("binary", "share of highest"),
+        "RBP's gains: 1 if relevant, where `gain` is left out; or `gain`, over the query's highest if that is above 1",
+    ),
     "precision_mean": Field(
         ("macro", "micro"), "the mean of P: of the queries' values, or all documents found over all denominators"
     ),

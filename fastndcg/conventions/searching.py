@@ -22,6 +22,16 @@ TREC_BUGS = (
         "trec_eval m_set_F.c: (x + 1)PR / (R + xP)", "set_F.2 of P 1/2, R 3/4: 0.643", "F(beta=2): 0.682",
         case="precision 1/2, recall 3/4, beta 2",
     ),
+    Bug(
+        "Rndcg is 0 where no label reaches -l, which no other metric of gains looks at",
+        "m_Rndcg.c, num_rel == 0", 0.0, 1.0,
+        case="-l 2 -m Rndcg with labels 1 and 0 in this order",
+    ),
+    Bug(
+        "interpolated precision of a query without documents divides 0 by 0",
+        "m_iprec_at_recall.c, m_11pt_avg.c", "not a number", 0.0,
+        case="an empty list in a run of pytrec_eval's, iprec_at_recall_0.00",
+    ),
 )  # fmt: skip
 TREC_EVAL = Convention(
     "trec_eval",
@@ -30,6 +40,8 @@ TREC_EVAL = Convention(
     undefined=0,
     negative_labels="zero",
     missing_in_run="raise",
+    recall_rounding="nearest",
+    rbp_gain="share of highest",
     peer="trec_eval",
     versions="10.0",
     source="form_res_rels.c, m_*.c: scores as doubles; stops at a judged query missing from the run",
@@ -38,8 +50,12 @@ TREC_EVAL = Convention(
         *TREC_BUGS,
         Bug(
             "the bounds that gains are scaled with are read before they are set",
-            "m_rbp.c:44, 71-77", "depends on what was in memory", "no scaling",
+            "m_rbp.c:44, 71-77", "depends on what was in memory", "the query's highest gain, if above 1",
             case="-m rbp with labels outside 0 to 1",
+        ),
+        Bug(
+            "the residual of RBP is 0 where all documents ranked were judged, whatever stands below them",
+            "m_rbp_resid.c:81", 0.0, 0.81, "RBP_resid", **PERFECT,
         ),
     ),
 )  # fmt: skip
@@ -47,6 +63,7 @@ TREC_EVAL_9 = TREC_EVAL.with_fields(
     name="trec_eval_9",
     missing_in_run="skip",
     score_dtype="float32",
+    recall_rounding="up from a tenth",
     peer="trec_eval, pytrec_eval, ir_measures",
     versions="9.0.8; pytrec_eval-terrier 0.5.11, ir_measures 0.4.3 (trec_eval_9_c)",
     source="form_res_rels.c:35, trec_format.h:15: scores as floats; leaves out queries that the run lacks",

@@ -89,6 +89,11 @@ class Convention:
         What P@k divides by; without a cutoff, k is the number retrieved.
     recall_denominator : {'n_relevant', 'min(k, n_relevant)'}
         What R@k divides by.
+    recall_rounding : {'up', 'nearest', 'up from a tenth'}
+        How many relevant documents IPrec asks for: recall · R as a whole number.
+    rbp_gain : {'binary', 'share of highest'}
+        RBP's gains: 1 for what is relevant, where its `gain` is left out; or `gain` as for other metrics, divided by
+        the query's highest where that is above 1.
     precision_mean : {'macro', 'micro'}
         The mean of P over queries: of their values, or all relevant documents found over the sum of all denominators.
     peer, versions, source : str
@@ -125,6 +130,8 @@ class Convention:
     ap_denominator: str = "n_relevant"
     precision_denominator: str = "k"
     recall_denominator: str = "n_relevant"
+    recall_rounding: str = "up"
+    rbp_gain: str = "binary"
     precision_mean: str = "macro"
     peer: str = ""
     versions: str = ""

@@ -61,7 +61,7 @@ def case_of(
     one = _only(rankings, q)
     is_judged = unjudged is None or not unjudged[q]
     (metric,) = with_default_cutoff((metric.bare,), applied)
-    return Case(metric, convention, applied, one, query_of(one, 0, applied), is_judged)
+    return Case(metric, convention, applied, one, query_of(one, 0, applied, metric.record.view), is_judged)
 
 
 def _number_of(rankings: Rankings, query: Any) -> int:

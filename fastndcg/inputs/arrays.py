@@ -29,7 +29,8 @@ from fastndcg.rankings import (
 class ArrayLayout(NamedTuple):
     """How arrays of a given shape fall into queries; `order` brings documents of a query together.
 
-    Where the truth is ragged, so are the predictions: they bring their own offsets, which must be these.
+    Where the truth is ragged, so are the predictions: they bring their own offsets, which must be these. `name` is what
+    messages call the array that the layout was made for.
     """
 
     shape: tuple[int, ...]
@@ -37,31 +38,36 @@ class ArrayLayout(NamedTuple):
     order: Array | None = None
     query_ids: Array | None = None
     is_ragged: bool = False
+    name: str = "labels"
 
     def arrange(self, values: npt.ArrayLike, name: str) -> Array:
         """Values of this shape in one dimension, query after query; no copy unless the order asks for it."""
         lists = ragged_of(values, name)
         if (lists is not None) != self.is_ragged:
             kinds = "not ragged" if self.is_ragged else "ragged"
-            raise InvalidInputError(f"`labels` and `scores` must be alike, but `{name}` are {kinds}; convert them")
+            raise InvalidInputError(f"`{self.name}` and `{name}` must be alike, but `{name}` are {kinds}; convert them")
         if lists is not None:
             self._check_offsets(lists.offsets, name)
         array = as_numbers(values if lists is None else lists.values, name)
         if array.shape != self.shape:
-            raise InvalidInputError(f"`{name}` must have the shape of `labels`, {self.shape}, but has {array.shape}")
+            raise InvalidInputError(
+                f"`{name}` must have the shape of `{self.name}`, {self.shape}, but has {array.shape}"
+            )
         flat = array if array.ndim == 1 else array.reshape(-1)
         return flat if self.order is None else flat[self.order]
 
     def _check_offsets(self, offsets: Array, name: str) -> None:
         if len(offsets) != len(self.offsets):
             n_labels, n_scores = len(self.offsets) - 1, len(offsets) - 1
-            raise InvalidInputError(f"`{name}` must have as many lists as `labels`, {n_labels}, but has {n_scores}")
+            raise InvalidInputError(
+                f"`{name}` must have as many lists as `{self.name}`, {n_labels}, but has {n_scores}"
+            )
         differ = np.flatnonzero(offsets != self.offsets)
         if len(differ):
             query = int(differ[0]) - 1
             sizes = [int(bounds[query + 1] - bounds[query]) for bounds in (self.offsets, offsets)]
             raise InvalidInputError(
-                f"`{name}` must have as many numbers as `labels` in each list, but list {query} has "
+                f"`{name}` must have as many numbers as `{self.name}` in each list, but list {query} has "
                 f"{sizes[1]} and not {sizes[0]}"
             )
 
@@ -77,15 +83,8 @@ class ArrayTruth:
     is_file = False
 
     def __init__(self, labels: Any, offsets: Any, groups: Any, query_ids: Any) -> None:
-        lists = ragged_of(labels, "labels")
-        if lists is None:
-            labels = as_numbers(labels, "labels")
-            self._layout = layout_of(labels.shape, offsets, groups, query_ids)
-        else:
-            refuse_cuts(offsets, groups, query_ids)
-            n_documents = len(lists.values)
-            self._layout = ArrayLayout((n_documents,), as_offsets(lists.offsets, "labels", n_documents), is_ragged=True)
-        self._labels = as_labels(self._layout.arrange(labels, "labels"), "labels")
+        self._layout, values = layout_and_values(labels, "labels", offsets, groups, query_ids)
+        self._labels = as_labels(values, "labels")
 
     @classmethod
     def of(cls, labels: Array, layout: ArrayLayout) -> ArrayTruth:
@@ -108,6 +107,20 @@ class ArrayTruth:
         return Rankings.of_checked(self._labels, scores, layout.offsets, layout.query_ids, layout.place)
 
 
+def layout_and_values(values: Any, name: str, offsets: Any, groups: Any, query_ids: Any) -> tuple[ArrayLayout, Array]:
+    """How an array falls into queries, and its values query after query."""
+    lists = ragged_of(values, name)
+    if lists is None:
+        values = as_numbers(values, name)
+        layout = layout_of(values.shape, offsets, groups, query_ids, name)
+    else:
+        refuse_cuts(offsets, groups, query_ids)
+        n_documents = len(lists.values)
+        bounds = as_offsets(lists.offsets, name, n_documents)
+        layout = ArrayLayout((n_documents,), bounds, is_ragged=True, name=name)
+    return layout, layout.arrange(values, name)
+
+
 def refuse_cuts(offsets: Any, groups: Any, query_ids: Any) -> None:
     """Refuse what cuts arrays into queries where they are cut already."""
     for name, value in (("offsets", offsets), ("groups", groups), ("query_ids", query_ids)):
@@ -115,26 +128,26 @@ def refuse_cuts(offsets: Any, groups: Any, query_ids: Any) -> None:
             raise InvalidInputError(f"`{name}` cuts arrays into queries, but `truth` has its own; leave it out")
 
 
-def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any) -> ArrayLayout:
+def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any, name: str = "labels") -> ArrayLayout:
     """The layout that exactly one of `offsets`, `groups`, `query_ids` or a second dimension gives."""
     ways = {"offsets": offsets, "groups": groups, "query_ids": query_ids}
     given = [f"`{name}`" for name, way in ways.items() if way is not None]
     if len(shape) == 2:
         given.append("two dimensions")
     if len(shape) not in (1, 2):
-        raise InvalidInputError(f"`labels` must have one dimension, or two (one query a row), but its shape is {shape}")
+        raise InvalidInputError(f"`{name}` must have one dimension, or two (one query a row), but its shape is {shape}")
     if len(given) != 1:
         raise InvalidInputError(
             "queries must be cut by exactly one of `offsets`, `groups`, `query_ids` or a second dimension, but there "
             + (f"are {' and '.join(given)}" if given else f"is none; for one query give offsets=[0, {shape[0]}]")
         )
     if len(shape) == 2:
-        return ArrayLayout(shape, read_only(np.arange(shape[0] + 1, dtype="i8") * shape[1]))
+        return ArrayLayout(shape, read_only(np.arange(shape[0] + 1, dtype="i8") * shape[1]), name=name)
     if offsets is not None:
-        return ArrayLayout(shape, as_offsets(offsets, "offsets", shape[0]))
+        return ArrayLayout(shape, as_offsets(offsets, "offsets", shape[0]), name=name)
     if groups is not None:
-        return ArrayLayout(shape, as_offsets(_offsets_of_groups(groups, shape[0]), "groups", shape[0]))
-    return _layout_of_ids(query_ids, shape)
+        return ArrayLayout(shape, as_offsets(_offsets_of_groups(groups, shape[0]), "groups", shape[0]), name=name)
+    return _layout_of_ids(query_ids, shape, name)
 
 
 def _offsets_of_groups(groups: Any, n_documents: int) -> Array:
@@ -154,12 +167,12 @@ def _offsets_of_groups(groups: Any, n_documents: int) -> Array:
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
-def _layout_of_ids(query_ids: Any, shape: tuple[int, ...]) -> ArrayLayout:
+def _layout_of_ids(query_ids: Any, shape: tuple[int, ...], name: str) -> ArrayLayout:
     ids = _as_ids(query_ids)
     if ids.shape != shape:
-        raise InvalidInputError(f"`query_ids` must have the shape of `labels`, {shape}, but has {ids.shape}")
+        raise InvalidInputError(f"`query_ids` must have the shape of `{name}`, {shape}, but has {ids.shape}")
     groups = group(_as_column(ids))
-    return ArrayLayout(shape, read_only(groups.offsets), groups.rows, read_only(ids[groups.firsts]))
+    return ArrayLayout(shape, read_only(groups.offsets), groups.rows, read_only(ids[groups.firsts]), name=name)
 
 
 def _as_column(ids: Array) -> Column:

@@ -137,12 +137,12 @@ def joined(columns: Sequence[Column]) -> Column:
     return Column.of_bytes(np.concatenate(pieces), np.concatenate(offsets))
 
 
-def alike(first: Column, second: Column, what: str) -> tuple[Column, Column]:
+def alike(first: Column, second: Column, what: str, sides: tuple[str, str] = ("qrels", "run")) -> tuple[Column, Column]:
     """Two columns whose ids are equal where their bytes are, or an error where one has texts and the other numbers."""
     if not len(first) or not len(second):
         return (first, first.take(np.empty(0, "i8"))) if len(first) else (second.take(np.empty(0, "i8")), second)
     if first.are_texts != second.are_texts:
-        _refuse_kinds(first, second, what)
+        _refuse_kinds(first, second, what, sides)
     if first.is_wide == second.is_wide:
         return first, second
     return _widened(first), _widened(second)
@@ -177,12 +177,12 @@ def _widened(column: Column) -> Column:
     return Column.of_fixed(np.stack([numbers, signs], axis=1).view("V16"))
 
 
-def _refuse_kinds(first: Column, second: Column, what: str) -> None:
+def _refuse_kinds(first: Column, second: Column, what: str, sides: tuple[str, str]) -> None:
     kinds = ["texts" if column.are_texts else "whole numbers" for column in (first, second)]
     texts = [set(map(str, column.names().tolist())) for column in (first, second)]
     both = len(texts[0] & texts[1])
     remedy = f"as texts, {both} would be the same: make them texts" if both else "use one type"
     raise InvalidTypeError(
-        f"ids of {what} are {kinds[0]} in the qrels, such as {first.name(0)!r}, "
-        f"but {kinds[1]} in the run, such as {second.name(0)!r}; {remedy}"
+        f"ids of {what} are {kinds[0]} in the {sides[0]}, such as {first.name(0)!r}, "
+        f"but {kinds[1]} in the {sides[1]}, such as {second.name(0)!r}; {remedy}"
     )

@@ -91,6 +91,13 @@ def read_run(path: FilePath, *, format: str | None = None, columns: Columns = No
     return _read(Run, path, format, columns, threads)
 
 
+def run_tag(path: FilePath) -> str | None:
+    """The name that a run in TREC's format gives itself, in its first line; None for other formats."""
+    fields = first_line(path).split()
+    is_trec = len(fields) >= TREC[Run].least and detect(path, Run) == "trec"
+    return fields[5].decode(errors="surrogateescape") if is_trec else None  # its first word, as trec_eval
+
+
 def detect(path: FilePath, kind: type[Table]) -> str:
     """The format of a file, by its first line; 'trec' where nothing else is plain."""
     if is_parquet(path):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from fastndcg.casts import frozen
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.grouping import spans
 from fastndcg.inputs.ragged import ragged_of
@@ -68,6 +69,10 @@ class Interactions:
     def __repr__(self) -> str:
         return f"Interactions of {self.n_users} users, {len(self.items)} items"
 
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        for name, value in frozen(state[1]).items():
+            setattr(self, name, value)
+
     def _check(self, label_offsets: Array) -> None:
         if not np.array_equal(label_offsets, self.offsets):
             raise InvalidInputError("`labels` must have as many numbers as `items` in each list, but have not")
@@ -108,7 +113,7 @@ class Recommended(NamedTuple):
 
 def recommended_parts(liked: Interactions, recommended: Any, *, once: bool = False) -> Parts:
     """Rankings of the recommended items, user by user."""
-    given = _recommended(recommended)
+    given = recommended_of(recommended)
     if len(given.offsets) != len(liked.offsets):
         raise InvalidInputError(
             f"`predictions` must have one row a user, {liked.n_users}, but have {len(given.offsets) - 1}"
@@ -208,13 +213,14 @@ class Recommendations:
         self.repeated = repeated
 
 
-def _recommended(items: Any) -> Recommended:
-    lists = ragged_of(items, "predictions")
+def recommended_of(items: Any, name: str = "predictions") -> Recommended:
+    """Recommended items from an array with a row a user, or a ragged column."""
+    lists = ragged_of(items, name)
     if lists is not None:
-        return Recommended(_whole_numbers(lists.values, "predictions", 1), lists.offsets)
+        return Recommended(_whole_numbers(lists.values, name, 1), lists.offsets)
     if isinstance(items, np.ma.MaskedArray):
         items = items.filled(PADDING)
-    array = _whole_numbers(items, "predictions", 2)
+    array = _whole_numbers(items, name, 2)
     return Recommended(array.reshape(-1), read_only(np.arange(array.shape[0] + 1, dtype="i8") * array.shape[1]))
 
 

@@ -9,12 +9,13 @@ import numpy as np
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.columns import Column, alike, joined
-from fastndcg.inputs.grouping import spans
-from fastndcg.inputs.tables import Qrels, Run, Table
+from fastndcg.inputs.grouping import Groups, spans
+from fastndcg.inputs.tables import Qrels, Rows, Run, Table
 from fastndcg.rankings import Array, Rankings, read_only
 from fastndcg.threads import checked_threads, run_all
 
 ABSENT = -1
+QRELS_AND_RUN, TWO_RUNS = ("qrels", "run"), ("first run", "second run")
 
 
 class Joined(NamedTuple):
@@ -42,7 +43,7 @@ def join(qrels: Qrels, run: Run, convention: Convention, threads: int | None = N
     is_judged[in_run[judged]] = True
     unjudged = np.flatnonzero(~is_judged)
     if not len(judged):
-        _refuse_disjoint(qrels, run)
+        _refuse_disjoint(qrels, run, QRELS_AND_RUN)
     missing = np.flatnonzero(in_run < 0)
     _refuse_missing(qrels, run, missing, unjudged, convention)
 
@@ -59,11 +60,39 @@ def join(qrels: Qrels, run: Run, convention: Convention, threads: int | None = N
     )
 
 
-def _places(queries: Column, others: Column) -> Array:
+class JoinedRuns(NamedTuple):
+    """Scores of two runs for the queries that both have, and where each document of the second is in the first."""
+
+    first: Array
+    first_offsets: Array
+    second: Array
+    second_offsets: Array
+    partners: Array
+    query_ids: Array
+
+
+def join_runs(first: Run, second: Run, threads: int | None = None) -> JoinedRuns:
+    """Bring two runs together, in the order of the first one's queries."""
+    in_second = _places(first.queries, second.queries, TWO_RUNS)
+    both = np.flatnonzero(in_second >= 0)
+    if not len(both):
+        _refuse_disjoint(first, second, TWO_RUNS)
+    pairs = np.stack([both, in_second[both]], axis=1)
+    rows, others = _Segments(first.offsets, pairs[:, 0]), _Segments(second.offsets, pairs[:, 1])
+    partners, known = np.empty(int(others.offsets[-1]), "i8"), np.empty(int(others.offsets[-1]), bool)
+    numbers = read_only(np.arange(len(first)))
+    _match(first, second, numbers, pairs, others.offsets, threads, partners, known, TWO_RUNS)
+    partners -= np.repeat(first.offsets[both], np.diff(others.offsets))
+    partners[~known] = ABSENT
+    names = first.queries.take(both).names()
+    return JoinedRuns(rows.of(first.values), rows.offsets, others.of(second.values), others.offsets, partners, names)
+
+
+def _places(queries: Column, others: Column, sides: tuple[str, str] = QRELS_AND_RUN) -> Array:
     """Where each query stands among the others, or ABSENT."""
     from fastndcg.kernels import ids as kernels
 
-    both = joined(alike(queries, others, "queries"))
+    both = joined(alike(queries, others, "queries", sides))
     numbers, firsts = np.empty(len(both), "i8"), np.empty(len(both), "i8")
     kernels.number(both.ids, read_only(np.arange(len(both))), numbers, firsts)
     places = np.full(len(both), ABSENT, "i8")
@@ -76,7 +105,7 @@ def _rankings(qrels: Qrels, run: Run, pairs: Array, convention: Convention, thre
     run_rows, pool_rows = _Segments(run.offsets, pairs[:, 1]), _Segments(qrels.offsets, pairs[:, 0])
     offsets = run_rows.offsets
     labels, judged = np.empty(int(offsets[-1]), qrels.values.dtype), np.empty(int(offsets[-1]), bool)
-    _match(qrels, run, pairs, offsets, threads, labels, judged)
+    _match(qrels, run, qrels.values, pairs, offsets, threads, labels, judged, QRELS_AND_RUN)
 
     def place_of(name: str, index: int) -> str:
         table, rows = (qrels, pool_rows) if name == "pool" else (run, run_rows)
@@ -122,15 +151,16 @@ class _Segments:
 
 
 def _match(
-    qrels: Qrels, run: Run, pairs: Array, offsets: Array, threads: int | None, labels: Array, judged: Array
-) -> None:
+    qrels: Table, run: Run, values: Array, pairs: Array, offsets: Array, threads: int | None,
+    labels: Array, judged: Array, sides: tuple[str, str],
+) -> None:  # fmt: skip
     from fastndcg.kernels import join as kernels
 
-    known, retrieved = alike(qrels.documents, run.documents, "documents")
+    known, retrieved = alike(qrels.documents, run.documents, "documents", sides)
 
     def match(span: tuple[int, int]) -> None:
         kernels.match(
-            known.ids, qrels.offsets, qrels.values, retrieved.ids, run.offsets, pairs, offsets, *span, labels, judged
+            known.ids, qrels.offsets, values, retrieved.ids, run.offsets, pairs, offsets, *span, labels, judged
         )
 
     _share(offsets, match, threads)
@@ -151,6 +181,20 @@ def tie_keys(run: Run, threads: int | None) -> Array:
 
     _share(run.offsets, order, threads)
     return keys
+
+
+def first_documents(run: Run, n: int, convention: Convention, threads: int | None = None) -> Run:
+    """The run's first `n` documents of each query: score falling, among equal ones id falling, as trec_eval has it."""
+    scores = run.values.astype("f4") if convention.score_dtype == "float32" else run.values
+    queries = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))
+    order = np.lexsort((~tie_keys(run, threads), -scores, queries))
+    kept = np.zeros(len(run), bool)
+    kept[order] = np.arange(len(run)) - run.offsets[queries] < n
+    offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(run.offsets), n))])
+    rows = Rows(
+        run.queries, Groups(offsets, None, offsets[:-1]), run.documents.take(np.flatnonzero(kept)), run.values[kept]
+    )
+    return Run.of(rows, run.source, threads)
 
 
 def _share(offsets: Array, work: Any, threads: int | None) -> None:
@@ -178,14 +222,14 @@ def _refuse_missing(qrels: Qrels, run: Run, judged_only: Array, retrieved_only: 
             )
 
 
-def _refuse_disjoint(qrels: Qrels, run: Run) -> None:
-    shown = []
+def _refuse_disjoint(qrels: Table, run: Run, sides: tuple[str, str]) -> None:
+    shown, has = [], "have" if sides[0] == "qrels" else "has"
     for table in (qrels, run):
         first = [repr(query) for query in table.queries.take(np.arange(min(3, len(table.queries)))).names().tolist()]
         shown.append(", ".join((first or ["none"]) + ["…"] * (len(table.queries) > 3)))
     raise InvalidInputError(
-        f"qrels and run must have a query in common, but the qrels have {shown[0]}, and the run has {shown[1]}; "
-        + _remedy(qrels, run)
+        f"{sides[0]} and {sides[1]} must have a query in common, but the {sides[0]} {has} {shown[0]}, and the "
+        f"{sides[1]} has {shown[1]}; " + _remedy(qrels, run)
     )
 
 

@@ -1,1 +1,1 @@
-"""Adapters for the libraries that call us: boosting rounds, epochs, cross-validation."""
+"""Adapters to the libraries that train models: metrics in their own loops, in the form that each of them asks for."""

@@ -17,6 +17,7 @@ label_offsets         (n_queries + 1,)  int64, query q owns candidates label_off
 discounts             (n_ranks + 1,)    float64, discounts[r] belongs to rank r
 discount_sums, discount_rests   (n_ranks + 1,)  float64, sum of the first r discounts as two numbers, see `add_up`
 reached, best         (n_queries,)      float64, DCG@k and IDCG@k
+highest_gains         (n_queries,)      float64, of the judged documents
 out                   (n_queries,)      float64
 """
 
@@ -151,6 +152,13 @@ def dcg_of_merged_labels(hit_queries, hit_above, hit_ties, hit_gains, discounts,
 
 
 @kernel
+def dcg_of_shares(reached, highest_gains, out):
+    """The same with gains divided by the highest one of each query, where that is above 1."""
+    for q in range(out.shape[0]):
+        out[q] = reached[q] / max(highest_gains[q], 1.0)
+
+
+@kernel
 def idcg(ideal_above, ideal_gains, ideal_offsets, discounts, k, out):
     """Discounted gain of the first k ranks of each query's best order."""
     for q in range(out.shape[0]):
@@ -175,6 +183,13 @@ def idcg_of_k_best(ideal_gains, ideal_offsets, discount_sums, k, out):
     for q in range(out.shape[0]):
         highest = ideal_gains[ideal_offsets[q]] if ideal_offsets[q] < ideal_offsets[q + 1] else 0.0
         out[q] = max(highest, 0.0) * discount_sums[k]
+
+
+@kernel
+def replace_undefined(value, out):
+    """Put a value where there is none."""
+    for q in range(out.shape[0]):
+        out[q] = value if out[q] != out[q] else out[q]
 
 
 @kernel

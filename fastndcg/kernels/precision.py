@@ -9,10 +9,11 @@ hit_queries, hit_above, hit_ties   (n_hits,)  int32
 hit_labels            (n_hits,)         float64
 hit_offsets           (n_queries + 1,)  int64
 rel                   a document is relevant if its label is at least this
-cutoffs, r_cutoffs    (n_queries,)      float64, how many ranks count: k, or as many as are relevant, k at the most
+cutoffs               (n_queries,)      float64, how many ranks count
 n_relevant            (n_queries,)      float64, retrieved or not
-n_found, n_found_at_r (n_queries,)      float64, expected number of relevant documents in so many ranks
-precision_denominators, recall_denominators, ap_denominators   (n_queries,)  float64
+n_found, n_found_at_multiple   (n_queries,)  float64, expected number of relevant documents in so many ranks
+precision_sums        (n_queries,)      float64, expected sum of the precisions at relevant documents
+precision_denominators, recall_denominators, relative_denominators, ap_denominators   (n_queries,)  float64
 out                   (n_queries,)      float64
 """
 
@@ -78,10 +79,18 @@ def f_score(n_found, beta, recall_denominators, precision_denominators, out):
 
 
 @kernel
-def r_precision(n_found_at_r, r_cutoffs, out):
-    """Precision at rank R, the number of relevant documents, or k if that is less."""
+def r_precision(n_found_at_multiple, n_relevant, mult, k, out):
+    """Precision at rank R, the number of relevant documents, or a multiple of it; at rank k if that is less."""
     for q in range(out.shape[0]):
-        out[q] = n_found_at_r[q] / r_cutoffs[q] if r_cutoffs[q] > 0 else math.nan
+        cutoff = min(math.floor(mult * n_relevant[q] + 0.9), float(k))
+        out[q] = n_found_at_multiple[q] / cutoff if cutoff > 0 else math.nan
+
+
+@kernel
+def relative_precision(n_found, relative_denominators, out):
+    """Share of the relevant documents that could be among the first k."""
+    for q in range(out.shape[0]):
+        out[q] = n_found[q] / relative_denominators[q] if relative_denominators[q] > 0 else math.nan
 
 
 @part
@@ -100,8 +109,8 @@ def precisions(above, ties, last, n_inside, n_before):
 
 
 @kernel
-def average_precision(hit_queries, hit_above, hit_ties, hit_labels, rel, ap_denominators, k, out):
-    """Mean of the precisions at the ranks of relevant documents, those not found counting 0."""
+def add_precisions(hit_queries, hit_above, hit_ties, hit_labels, rel, k, out):
+    """Expected sum of the precisions at the ranks of relevant documents, down to rank k."""
     for q in range(out.shape[0]):
         out[q] = 0.0
     end = 0
@@ -122,8 +131,13 @@ def average_precision(hit_queries, hit_above, hit_ties, hit_labels, rel, ap_deno
             found = precisions(hit_above[h], hit_ties[h], last, n_inside, n_before)
             n_before += n_inside
         out[query] += found
+
+
+@kernel
+def average_precision(precision_sums, ap_denominators, out):
+    """Mean of the precisions at the ranks of relevant documents, those not found counting 0."""
     for q in range(out.shape[0]):
-        out[q] = out[q] / ap_denominators[q] if ap_denominators[q] > 0 else math.nan
+        out[q] = precision_sums[q] / ap_denominators[q] if ap_denominators[q] > 0 else math.nan
 
 
 @kernel

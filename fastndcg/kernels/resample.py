@@ -1,41 +1,19 @@
 """
-Replicates of sums: weights drawn for each replicate and unit, and all the sums that they weigh.
+Replicates of sums: signs drawn for each replicate and unit, and all the sums that signs or counts weigh.
 
 key       uint64, of which each replicate makes its stream of random numbers
 first     the call's first replicate; row r of `out` or `weights` belongs to replicate first + r
-strata    (n_strata + 1,)              int64, stratum s owns units strata[s] up to strata[s + 1]
-places    (an even number,)            uint32 scratch
-weights   (n_replicates, n_units)      int8: how often a unit was drawn (128 times: once in 128! tries), or its sign
-values    (n_rows, n_units)            float64, whole numbers whose sums stay below 2**53; n_rows a multiple of 4
-block     (n_replicates, some)         float64 scratch; n_replicates a multiple of 4
+weights   (n_replicates, n_units)  int8: how often a unit was drawn, or its sign; n_replicates a multiple of 4
+values    (n_rows, n_units)        float64, whole numbers whose sums stay below 2**53; n_rows a multiple of 4
 """
 
 import numpy as np
 
-from fastndcg.kernels.counters import HALF, LOW_HALF, ONE, below, draw
+from fastndcg.kernels.counters import ONE, draw
 from fastndcg.kernels.jit import exact_kernel, kernel, part
 
 TILE = 4  # replicates by rows whose sums stay in registers: 16 sums for 8 loads
-
-
-@kernel
-def draw_counts(key, first, strata, places, out):
-    """How often each unit is drawn: in every stratum as many draws, with replacement, as it has units; two a number."""
-    for r in range(out.shape[0]):
-        stream = draw(key, np.uint64(first + r))
-        out[r, :] = 0
-        for s in range(strata.shape[0] - 1):
-            counts = out[r, strata[s] : strata[s + 1]]
-            size = np.uint64(counts.shape[0])
-            for start in range(strata[s], strata[s + 1], places.shape[0]):
-                n_draws = min(places.shape[0], strata[s + 1] - start)
-                n_numbers = (n_draws + 1) // 2
-                for i in range(n_numbers):  # apart from the counting, so that it vectorises
-                    bits = draw(stream, np.uint64(start + i))
-                    places[i] = below(bits >> HALF, size)
-                    places[n_numbers + i] = below(bits & LOW_HALF, size)
-                for i in range(n_draws):
-                    counts[places[i]] += np.int8(1)
+NEAR = 2048  # units whose weights, of 32 replicates, and values, of 4 rows, stay in the nearer caches
 
 
 @kernel
@@ -52,25 +30,26 @@ def draw_signs(key, first, out):
 
 
 @exact_kernel
-def weighted_sums(weights, values, block, out):
+def weighted_sums(weights, values, out):
     """Each row's sum over the units under each replicate's weights: out[r, c] = Σ weights[r, u] · values[c, u]."""
     n_replicates, n_units = weights.shape
     out[:, :] = 0.0
-    for start in range(0, n_units, block.shape[1]):
-        stop = min(start + block.shape[1], n_units)
-        for r in range(n_replicates):
-            narrow, wide = weights[r, start:stop], block[r]
-            for u in range(stop - start):
-                wide[u] = narrow[u]
+    for start in range(0, n_units, NEAR):
+        stop = min(start + NEAR, n_units)
         for c in range(0, values.shape[0], TILE):
             for r in range(0, n_replicates, TILE):
-                add_tile(block, values, r, c, start, stop, out)
+                add_tile(weights, values, r, c, start, stop, out)
 
 
 @part
-def add_tile(block, values, r, c, start, stop, out):
+def add_tile(weights, values, r, c, start, stop, out):
     """The sums of four replicates by four rows, over some units."""
-    w0, w1, w2, w3 = block[r], block[r + 1], block[r + 2], block[r + 3]
+    w0, w1, w2, w3 = (
+        weights[r, start:stop],
+        weights[r + 1, start:stop],
+        weights[r + 2, start:stop],
+        weights[r + 3, start:stop],
+    )
     v0, v1, v2, v3 = (
         values[c, start:stop],
         values[c + 1, start:stop],

@@ -152,12 +152,12 @@ def highest(candidates, k):
 @kernel
 def precision_of(above, ties, found, candidates, rel, k):
     """AP@k of hits."""
-    n_relevant = np.zeros(1)
+    n_relevant = 0
     for c in range(len(candidates)):
-        n_relevant[0] += candidates[c] >= rel
+        n_relevant += candidates[c] >= rel
     out = np.empty(1)
-    precision.average_precision(np.zeros(len(found), np.int32), above, ties, found, rel, n_relevant, k, out)
-    return out[0]
+    precision.add_precisions(np.zeros(len(found), np.int32), above, ties, found, rel, k, out)
+    return out[0] / n_relevant if n_relevant > 0 else math.nan
 
 
 @kernel

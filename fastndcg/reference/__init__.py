@@ -25,7 +25,9 @@ from fastndcg.inputs.prepare import Options, all_at_once, prepare_truth
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings import EXACT_LIMIT, Array, Rankings
-from fastndcg.reference.asked import Asked, asked_of
+from fastndcg.reference.agreement import agreement as agreement
+from fastndcg.reference.asked import Asked, asked_of, chosen_gain
+from fastndcg.reference.beyond import beyond_accuracy as beyond_accuracy
 from fastndcg.reference.counts import n_relevant
 from fastndcg.reference.orders import is_ranked, is_tied, label_of, orders_of, query_of
 from fastndcg.reference.precision import precision_denominator, recall_denominator
@@ -72,10 +74,13 @@ def evaluate(
     queries = [query_of(rankings, q, applied) for q in range(rankings.n_queries)]
     values = np.empty((len(queries), len(asked_for)))
     weights = np.ones_like(values)
-    for q, query in enumerate(queries):
-        orders = orders_of(query, applied.ties)
-        values[q] = [expectation(metric, orders, query.judged, applied) for metric in asked_for]
-        weights[q] = [weight_in_mean(metric, orders[0], query.judged, applied) for metric in asked_for]
+    for view in {metric.record.view for metric in asked_for}:
+        places = [place for place, metric in enumerate(asked_for) if metric.record.view == view]
+        for q in range(rankings.n_queries):
+            query = query_of(rankings, q, applied, view)
+            orders = orders_of(query, applied.ties)
+            values[q, places] = [expectation(asked_for[i], orders, query.judged, applied) for i in places]
+            weights[q, places] = [weight_in_mean(asked_for[i], orders[0], query.judged, applied) for i in places]
     if unjudged is not None:
         values[unjudged] = math.nan
     settle_undefined(values, asked_for, rankings, applied)
@@ -124,7 +129,8 @@ def check(rankings: Rankings, metrics: tuple[Metric, ...], convention: Conventio
     nan = np.isnan(rankings.scores) & ranked
     if convention.nan_scores == "raise" and nan.any():
         rankings.refuse("scores", nan, "not be NaN: take convention.replace(nan_scores='last')")
-    gains = {metric.get("gain") or convention.gain for metric in metrics if "gain." in metric.record.kernel}
+    adding = [one for one in metrics if any(parameter.name == "gain" for parameter in one.record.parameters)]
+    gains = {chosen_gain(metric, convention) for metric in adding}
     has_pool = rankings.pool is not None and convention.pool == "judged"
     pool = [("pool", rankings.pool[0], np.True_)] if rankings.pool is not None and has_pool else []
     for name, labels, counted in [("labels", rankings.labels, ranked), *pool]:

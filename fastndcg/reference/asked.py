@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from fastndcg.conventions import Convention
 from fastndcg.metric import Metric
+from fastndcg.texts import Value
 
 
 class Asked(NamedTuple):
@@ -27,9 +28,10 @@ class Asked(NamedTuple):
 
 def asked_of(metric: Metric, convention: Convention) -> Asked:
     """A metric's parameters, with the convention's choices where it has none."""
-    k = convention.default_k if metric.k is None and isinstance(convention.default_k, int) else metric.k
+    default = convention.default_k if isinstance(convention.default_k, int) and metric.record.takes_k else None
+    k = default if metric.k is None else metric.k
     is_relevant = relevance(metric, convention)
-    return Asked(k, is_relevant, gain_of(metric, convention), discount_of(convention), convention, metric)
+    return Asked(k, is_relevant, gain_of(metric, convention), discount_of(metric, convention), convention, metric)
 
 
 def relevance(metric: Metric, convention: Convention) -> Callable[[float], bool]:
@@ -42,7 +44,7 @@ def relevance(metric: Metric, convention: Convention) -> Callable[[float], bool]
 
 def gain_of(metric: Metric, convention: Convention) -> Callable[[float], float]:
     """What a label gains."""
-    chosen = metric.get("gain") or convention.gain
+    chosen = chosen_gain(metric, convention)
     is_relevant = relevance(metric, convention)
 
     def gain(label: float) -> float:
@@ -59,9 +61,18 @@ def gain_of(metric: Metric, convention: Convention) -> Callable[[float], float]:
     return gain
 
 
-def discount_of(convention: Convention) -> Callable[[int], float]:
+def chosen_gain(metric: Metric, convention: Convention) -> Value:
+    """The metric's own gain, or else the convention's."""
+    if metric.name == "RBP" and convention.rbp_gain == "binary":
+        return metric.get("gain") or "binary"
+    return metric.get("gain") or convention.gain
+
+
+def discount_of(metric: Metric, convention: Convention) -> Callable[[int], float]:
     """What a gain counts at a rank."""
-    table = convention.discount
+    table, p = convention.discount, metric.get("p")
+    if p is not None:
+        return lambda rank: float((1 - p) * p ** (rank - 1))
     if isinstance(table, tuple):
         return lambda rank: table[rank - 1] if rank <= len(table) else 0.0
     if table == "1/r":

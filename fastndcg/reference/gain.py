@@ -17,6 +17,11 @@ def dcg(labels: list[float], judged: list[float], asked: Asked) -> float:
     return math.fsum(asked.gain(label) * asked.discount(r) for r, label in enumerate(labels[: asked.k], 1))
 
 
+def dcg_of_shares(labels: list[float], judged: list[float], asked: Asked) -> float:
+    """The same with gains divided by the highest one of the judged documents, if that is above 1."""
+    return dcg(labels, judged, asked) / max(1, *(asked.gain(label) for label in judged), 1)
+
+
 def idcg(labels: list[float], judged: list[float], asked: Asked) -> float:
     """DCG@k of all judged documents, highest gain first."""
     return dcg(sorted(judged, key=asked.gain, reverse=True), judged, asked)

@@ -13,6 +13,7 @@ import numpy as np
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.rankings import Rankings
+from fastndcg.reference.marks import POOLED, UNJUDGED
 
 ORDERS_LIMIT = 100_000
 
@@ -34,19 +35,23 @@ class Query(NamedTuple):
     judged: list[float]
 
 
-def query_of(rankings: Rankings, q: int, convention: Convention) -> Query:
-    """Query `q` as the convention sees it."""
+def query_of(rankings: Rankings, q: int, convention: Convention, view: str = "labels") -> Query:
+    """Query `q` as the convention sees it; to metrics of judgments, unjudged documents have marks as labels."""
+    label_in = {"labels": label_of, "judgments": judgment_of}[view]
     documents = []
     for d in range(rankings.offsets[q], rankings.offsets[q + 1]):
         if is_ranked(rankings, d, convention):
             tie_key = 0 if rankings.tie_keys is None else int(rankings.tie_keys[d])
             score = score_of(rankings.scores[d], convention, rankings.are_ordinals)
-            documents.append(Document(label_of(rankings.labels[d], convention), score, tie_key, int(d)))
+            label = label_in(rankings.labels[d], convention)
+            if view == "judgments" and rankings.judged is not None and not rankings.judged[d]:
+                label = UNJUDGED
+            documents.append(Document(label, score, tie_key, int(d)))
     judged = [document.label for document in documents]
     if rankings.pool is not None and convention.pool == "judged":
         labels, offsets = rankings.pool
         pool = labels[offsets[q] : offsets[q + 1]]
-        judged = [label_of(label, convention) for label in pool if has_place(label, convention)]
+        judged = [label_in(label, convention) for label in pool if has_place(label, convention)]
     by_score = sorted(documents, key=lambda document: document.score, reverse=True)  # stable
     groups = [list(group) for _, group in itertools.groupby(by_score, key=lambda document: document.score)]
     return Query(rankings.query_name(q), groups, judged)
@@ -66,6 +71,11 @@ def has_place(label: Any, convention: Convention) -> bool:
 def label_of(label: Any, convention: Convention) -> float:
     """A label, 0 for negative ones unless they are kept."""
     return float(label) if convention.negative_labels == "keep" else max(float(label), 0.0)
+
+
+def judgment_of(label: Any, convention: Convention) -> float:
+    """The same, but a mark for negative ones, which are no judgments unless they are kept."""
+    return POOLED if label < 0 and convention.negative_labels != "keep" else float(label)
 
 
 def score_of(score: Any, convention: Convention, are_ordinals: bool) -> tuple[bool, float]:

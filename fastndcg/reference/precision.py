@@ -44,9 +44,19 @@ def f_score(labels: list[float], judged: list[float], asked: Asked) -> float:
 
 
 def r_precision(labels: list[float], judged: list[float], asked: Asked) -> float:
-    """Precision at rank min(k, number of relevant documents)."""
-    cut = int(n_relevant(labels, judged, asked))
-    return n_relevant_retrieved(labels, judged, asked._replace(k=cut)) / cut if cut else math.nan
+    """Precision at a multiple of the number of relevant documents, or at rank k if that is less."""
+    n = n_relevant(labels, judged, asked._replace(k=None))
+    cut = min(int(asked.get("mult") * n + 0.9), asked.k or math.inf)
+    return n_relevant_retrieved(labels, judged, asked._replace(k=int(cut))) / cut if cut else math.nan
+
+
+def relative_precision(labels: list[float], judged: list[float], asked: Asked) -> float:
+    """Relevant documents among the first k over min(k, R), or over min(number retrieved, R) if there is no k."""
+    n = n_relevant(labels, judged, asked)
+    if not n:
+        return math.nan
+    most = n if asked.k is not None else min(n, len(labels))
+    return n_relevant_retrieved(labels, judged, asked) / most if most else 0
 
 
 def average_precision(labels: list[float], judged: list[float], asked: Asked) -> float:

@@ -139,7 +139,7 @@ def _cells(row: Row, comparison: Comparison) -> list[str]:
         row.system,
         number(row.mean),
         number(row.difference, signed=True),
-        row.reason or bounds(row.difference_low, row.difference_high, signed=True),
+        bounds(row.difference_low, row.difference_high, signed=True, otherwise=row.reason),
         p_value(row.p),
         *(p_value(row.p_corrected) for _ in corrections),
         row.mark,

@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from fastndcg.rankings import Array
 from fastndcg.statistics import intervals, significance
 from fastndcg.statistics.design import Design
-from fastndcg.statistics.intervals import Interval
-from fastndcg.statistics.moments import moments_of
+from fastndcg.statistics.intervals import Interval, Resampled
+from fastndcg.statistics.moments import Moments, moments_of
 from fastndcg.statistics.resampling import bootstrap_sums
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.significance import Tested
 from fastndcg.statistics.sums import Quantity, Sums
 from fastndcg.statistics.tukey import honest_differences
+
+BY_SPREAD = ("t", "bootstrap")  # tests that measure a difference by how far the queries' differ
 
 
 class Analysis:
@@ -40,9 +42,17 @@ class Analysis:
 
     def tests(self, places: Sequence[int]) -> list[Tested]:
         """The test of each of these quantities; NaN where there are fewer than two queries."""
-        sound = [place for place in places if not self.moments[place].reason]
-        found = dict(zip(sound, self._tests_of(sound), strict=True))
-        return [found.get(place, Tested(math.nan)) for place in places]
+        without = {place: self._without(self.moments[place]) for place in places}
+        sound = [place for place, test in without.items() if test is None]
+        found = {place: test for place, test in without.items() if test is not None}
+        found |= dict(zip(sound, self._tests_of(sound), strict=True))
+        return [found[place] for place in places]
+
+    def _without(self, moments: Moments) -> Tested | None:
+        """What there is to say of a quantity that cannot be tested; None where it can."""
+        if moments.reason:
+            return Tested(math.nan, reason=moments.reason)
+        return significance.without_spread(moments) if moments.alike and self._settings.test in BY_SPREAD else None
 
     def _tests_of(self, places: Sequence[int]) -> list[Tested]:
         settings = self._settings
@@ -83,10 +93,9 @@ class Analysis:
         if not reason and settings.interval == "t":
             low, high = intervals.student(moments, settings.level)
         elif not reason:
-            replicates = self.replicates[:, place]
-            low, high, reason = intervals.from_replicates(
-                replicates, self._observed[place], self.sums, self.sums.plans[place], settings.interval, settings.level
-            )
+            plan = self.sums.plans[place]
+            resampled = Resampled(self.replicates[:, place], self._observed[place], lambda: self.sums.jackknife(plan))
+            low, high, reason = intervals.from_replicates(resampled, moments, settings.interval, settings.level)
         return Interval(
             moments.mean, low, high, moments.n_queries, settings.level, settings.interval, settings.replicates,
             settings.seed, reason,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from itertools import combinations
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +31,7 @@ from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.single import segments_of, what_intervals_are
 from fastndcg.statistics.table import Column, Table, number, p_value
 from fastndcg.statistics.tukey import honest_differences
+from fastndcg.whole_files import write_whole
 
 TEST_NAMES = {
     "randomization": "sign-flip randomisation test",
@@ -107,7 +108,7 @@ class Comparison:
 
     def table(self) -> Table[Row]:
         """Means and differences with their intervals, p-values and wins: a row for each metric and system."""
-        return Table(self.rows, columns_of_rows(self.settings), self.notes())
+        return Table(self.rows, columns_of_rows(self.settings, self.baseline), self.notes())
 
     def notes(self) -> list[str]:
         """What the table's numbers are."""
@@ -118,7 +119,15 @@ class Comparison:
         if settings.correction in CORRECTION_NAMES and settings.test != "tukey":
             test += f"; {CORRECTION_NAMES[settings.correction]} over all tests of the table"
         counts = f"{len(self.query_ids)} queries; baseline {self.baseline}; convention {self.convention}"
-        return [counts, what_intervals_are(settings), test, *self._missing_notes()]
+        return [counts, what_intervals_are(settings), test, *self._notes_on_queries(), *self.untested_notes()]
+
+    def untested_notes(self) -> list[str]:
+        """Why a difference that has an interval has no p-value."""
+        return [
+            f"{row.system}, {row.metric}: no p-value, since {row.reason}"
+            for row in self.rows
+            if row.reason and not math.isnan(row.difference_low)
+        ]
 
     @property
     def convention(self) -> str:
@@ -145,7 +154,7 @@ class Comparison:
             columns = [column[kept] for column in self.columns]
             found = analysed(columns, baseline, design, self.settings, tested=False)
             rows += segment_rows(name, self.systems, self._metric_names, found)
-        return Table(rows, columns_of_segments(self.settings), [what_intervals_are(self.settings)])
+        return Table(rows, columns_of_segments(self.settings, self.baseline), [what_intervals_are(self.settings)])
 
     def all_pairs(self, metric: str | Metric | None = None) -> Table[Pair]:
         """
@@ -225,13 +234,13 @@ class Comparison:
         Parameters
         ----------
         path : str or path
-            The file to write; it needs no network and no other file.
+            The file to write, whole or not at all; it needs no network and no other file.
         title : str, optional
             What the page is called.
         """
         from fastndcg.reports.page import page
 
-        Path(path).write_text(page(self, title), encoding="utf-8")
+        write_whole(path, [page(self, title).encode()])
 
     def plot(
         self, kind: str = "forest", *, metric: str | Metric | None = None, system: str | None = None, axes: Any = None
@@ -272,12 +281,25 @@ class Comparison:
     def _metric_names(self) -> list[str]:
         return [str(metric) for metric in self.metrics]
 
-    def _missing_notes(self) -> list[str]:
-        return [
+    def _notes_on_queries(self) -> list[str]:
+        """How many are missing, and how many have no value."""
+        notes = [
             f"{name}: {n} of the queries are missing, and left out of its differences"
             for name, n in self.n_missing.items()
             if n
         ]
+        notes += [
+            f"{name}: {result.n_missing_in_run} judged queries are missing in the run "
+            f"(missing_in_run: {result.convention.missing_in_run})"
+            for name, result in self.results.items()
+            if result.n_missing_in_run
+        ]
+        for place, metric in enumerate(self.metrics):
+            left_out = [int(np.count_nonzero(np.isnan(column[:, place]))) for column in self.columns]
+            if any(left_out):
+                counts = " to ".join(map(str, sorted({min(left_out), max(left_out)})))
+                notes.append(f"{metric}: {counts} of the queries have no value, and are left out")
+        return notes
 
 
 _PAIR_COLUMNS = [

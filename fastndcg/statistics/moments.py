@@ -30,6 +30,11 @@ class Moments(NamedTuple):
     reason: str  # why there is no interval and no test, "" where there are
 
     @property
+    def alike(self) -> bool:
+        """Whether all values, or sums of clusters, are the same: nothing then tells luck from merit."""
+        return self.error == 0
+
+    @property
     def effect(self) -> float:
         """The mean in standard deviations: Cohen's d of paired values."""
         return self.mean / self.deviation if self.deviation > 0 else math.nan
@@ -50,13 +55,14 @@ def moments_of(quantity: Quantity, columns: Sequence[Array], design: Design) -> 
     n_units = int(np.count_nonzero(design.sums(defined.astype("f8"))))
     counted = int(np.count_nonzero(weights))
     wins, losses = _wins_and_losses(quantity, columns, known)
-    reason = "" if n_units > 1 and counted > 1 else _too_few(design, n_units)
     freedom = n_units - (len(design.strata) - 1)
+    reason = "" if n_units > 1 and counted > 1 and freedom > 0 else _too_few(design, n_units, freedom)
     deviation = error = math.nan
     if not reason:
         squares = float((rest * np.where(defined, values - mean, 0.0)).sum())
-        deviation = math.sqrt(squares / total * counted / (counted - 1))
-        error = _error(rest, design, n_units) / total
+        level = tie_level(columns, quantity.metric)
+        deviation = _or_none(math.sqrt(squares / total * counted / (counted - 1)), level)
+        error = _or_none(_error(rest, design, n_units) / total, level)
     return Moments(n, n_units, mean, deviation, error, freedom, wins, n - wins - losses, losses, reason)
 
 
@@ -68,9 +74,16 @@ def _error(rest: Array, design: Design, n_units: int) -> float:
     return math.sqrt(design.scatter(unit_sums))
 
 
-def _too_few(design: Design, n_units: int) -> str:
-    what = "cluster" if design.clustered else "query"
-    return f"only one {what} has a value" if n_units == 1 else "only one query that has a value has a weight"
+def _or_none(spread: float, level: float) -> float:
+    """The spread, 0 where it is a matter of rounding."""
+    return spread if spread > level else 0.0
+
+
+def _too_few(design: Design, n_units: int, freedom: int) -> str:
+    one, many = ("cluster", "clusters") if design.clustered else ("query", "queries")
+    if n_units == 1:
+        return f"only one {one} has a value"
+    return "only one query that has a value has a weight" if freedom > 0 else f"no more {many} have a value than strata"
 
 
 def _wins_and_losses(quantity: Quantity, columns: Sequence[Array], known: Array) -> tuple[int, int]:

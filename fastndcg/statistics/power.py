@@ -13,9 +13,10 @@ def smallest_difference(moments: Moments, alpha: float, power: float) -> float:
     """
     The true difference that a two-sided paired t test at level alpha would find with this power.
 
-    The differences are taken to be as spread as those seen. J. Cohen 1988, by the noncentral t distribution.
+    The differences are taken to be as spread as those seen; NaN where these are all alike. J. Cohen 1988, by the
+    noncentral t distribution.
     """
-    if moments.reason or moments.freedom < 1:
+    if moments.reason or moments.alike:
         return math.nan
     return noncentrality(moments.freedom, alpha, power) * moments.error
 

@@ -12,22 +12,24 @@ from fastndcg.statistics.settings import Settings
 from fastndcg.threads import checked_threads, run_all
 
 GROUP = 32  # replicates that go through the values together: fewer read them too often, more leave the nearest cache
-BLOCK = 512  # units whose weights are turned into float64 at a time, 128 KiB
-DRAWS = 128
+WORDS = 128  # random numbers at a time
 BOOTSTRAP, SIGNS, ORDERS = 0, 1, 2  # a seed makes other numbers for each purpose
 MASK = 2**64 - 1
+
+Weigh = Callable[[int, Array], None]  # fills the weights of the replicates from the first on
 
 
 def bootstrap_sums(rows: Array, design: Design, settings: Settings) -> Array:
     """The (replicates, n_rows) sums of resampled units."""
-    from fastndcg.kernels.resample import draw_counts
+    from fastndcg.kernels.multinomial import draw_counts
 
     key = key_of(settings.seed, BOOTSTRAP)
 
-    def weigh(first: int, weights: Array, scratch: Array) -> None:
-        draw_counts(key, first, design.strata, scratch, weights)
+    def make_weigh() -> Weigh:
+        words = np.empty(WORDS, "u8")
+        return lambda first, weights: draw_counts(key, first, design.strata, words, weights)
 
-    return _replicated(rows, settings, weigh, DRAWS)
+    return _replicated(rows, settings, make_weigh)
 
 
 def sign_sums(rows: Array, settings: Settings) -> Array:
@@ -36,11 +38,10 @@ def sign_sums(rows: Array, settings: Settings) -> Array:
 
     key = key_of(settings.seed, SIGNS)
 
-    def weigh(first: int, weights: Array, scratch: Array) -> None:
-        del scratch
-        draw_signs(key, first, weights)
+    def make_weigh() -> Weigh:
+        return lambda first, weights: draw_signs(key, first, weights)
 
-    return _replicated(rows, settings, weigh, 0)
+    return _replicated(rows, settings, make_weigh)
 
 
 def permuted_ranges(values: Array, settings: Settings) -> Array:
@@ -80,7 +81,7 @@ def _mixed(number: int) -> int:
     return z ^ (z >> 31)
 
 
-def _replicated(rows: Array, settings: Settings, weigh: Callable[[int, Array, Array], None], n_scratch: int) -> Array:
+def _replicated(rows: Array, settings: Settings, make_weigh: Callable[[], Weigh]) -> Array:
     """All sums, group by group of replicates: weights first, then what they weigh."""
     from fastndcg.kernels.resample import weighted_sums
 
@@ -88,12 +89,11 @@ def _replicated(rows: Array, settings: Settings, weigh: Callable[[int, Array, Ar
     out = np.empty((_in_groups(settings.replicates), len(rows)))
 
     def make_worker() -> Callable[[int], None]:
-        weights, scratch = np.empty((GROUP, n_units), "i1"), np.empty(n_scratch, "u4")
-        block = np.empty((GROUP, BLOCK))
+        weights, weigh = np.empty((GROUP, n_units), "i1"), make_weigh()
 
         def work(first: int) -> None:
-            weigh(first, weights, scratch)
-            weighted_sums(weights, rows, block, out[first : first + GROUP])
+            weigh(first, weights)
+            weighted_sums(weights, rows, out[first : first + GROUP])
 
         return work
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -129,7 +129,7 @@ def _row(system: str, metric: str, both: Both, p_corrected: float, n_queries: in
     return Row(
         *of_mean, interval.n, interval.mean, interval.low, interval.high, test.p, p_corrected, test.exact,
         p_corrected < settings.alpha, moments.wins, moments.ties, moments.losses, moments.effect,
-        smallest_difference(moments, settings.alpha, settings.power), interval.reason,
+        smallest_difference(moments, settings.alpha, settings.power), interval.reason or test.reason,
     )  # fmt: skip
 
 
@@ -150,44 +150,61 @@ def segment_rows(
     return rows
 
 
-def columns_of_rows(settings: Settings) -> list[Column]:
+def columns_of_rows(settings: Settings, baseline: str) -> list[Column]:
     """How rows are shown."""
-    level = f"{100 * settings.level:g} % interval"
+    corrected_p = Column(f"p, {settings.correction}", lambda row: p_value(row.p_corrected))
     return [
         Column("system", lambda row: row.system, left=True),
-        Column("metric", lambda row: row.metric, left=True),
-        Column("mean", lambda row: number(row.mean)),
-        Column(level, lambda row: bounds(row.low, row.high)),
-        Column("difference", _of_pair(lambda row: number(row.difference, signed=True))),
-        Column(level, _of_pair(lambda row: row.reason or bounds(row.difference_low, row.difference_high, signed=True))),
-        Column("p", _of_pair(lambda row: p_value(row.p))),
-        *_corrected_column(settings),
-        Column("", lambda row: row.mark, left=True),
-        Column("won/tied/lost", _of_pair(lambda row: f"{row.wins}/{row.ties}/{row.losses}")),
+        *_of_mean(settings, baseline),
+        *_of_pair(
+            baseline,
+            *_of_difference(settings),
+            Column("p", lambda row: p_value(row.p)),
+            *([] if settings.test == "tukey" or settings.correction == "none" else [corrected_p]),
+            Column("", lambda row: row.mark, left=True),
+            Column("won/tied/lost", lambda row: f"{row.wins}/{row.ties}/{row.losses}"),
+        ),
     ]
 
 
-def _of_pair(cell: Any) -> Any:
-    """A cell that is empty for the baseline."""
-    return lambda row: "" if math.isnan(row.difference) and not row.n_pairs and not row.reason else cell(row)
-
-
-def _corrected_column(settings: Settings) -> list[Column]:
-    if settings.test == "tukey" or settings.correction == "none":
-        return []
-    return [Column(f"p, {settings.correction}", _of_pair(lambda row: p_value(row.p_corrected)))]
-
-
-def columns_of_segments(settings: Settings) -> list[Column]:
+def columns_of_segments(settings: Settings, baseline: str) -> list[Column]:
     """How rows of segments are shown."""
-    level = f"{100 * settings.level:g} % interval"
+    metric, *of_mean = _of_mean(settings, baseline)
     return [
         Column("segment", lambda row: str(row.segment), left=True),
         Column("system", lambda row: row.system, left=True),
-        Column("metric", lambda row: row.metric, left=True),
+        metric,
         Column("queries", lambda row: str(row.n)),
-        Column("mean", lambda row: number(row.mean)),
-        Column(level, lambda row: bounds(row.low, row.high)),
-        Column("difference", _of_pair(lambda row: number(row.difference, signed=True))),
-        Column(level, _of_pair(lambda row: row.reason or bounds(row.difference_low, row.difference_high, signed=True))),
+        *of_mean,
+        *_of_pair(baseline, *_of_difference(settings)),
     ]
+
+
+def _of_mean(settings: Settings, baseline: str) -> list[Column]:
+    def interval(row: Any) -> str:
+        return bounds(row.low, row.high, otherwise=row.reason if row.system == baseline else "")
+
+    return [
+        Column("metric", lambda row: row.metric, left=True),
+        Column("mean", lambda row: number(row.mean)),
+        Column(f"{100 * settings.level:g} % interval", interval),
+    ]
+
+
+def _of_difference(settings: Settings) -> list[Column]:
+    def interval(row: Any) -> str:
+        return bounds(row.difference_low, row.difference_high, signed=True, otherwise=row.reason)
+
+    return [
+        Column("difference", lambda row: number(row.difference, signed=True)),
+        Column(f"{100 * settings.level:g} % interval", interval),
+    ]
+
+
+def _of_pair(baseline: str, *columns: Column) -> list[Column]:
+    """Columns that are empty for the baseline."""
+
+    def emptied(cell: Callable[[Any], str]) -> Callable[[Any], str]:
+        return lambda row: "" if row.system == baseline else cell(row)
+
+    return [column._replace(cell=emptied(column.cell)) for column in columns]

@@ -20,10 +20,18 @@ MOST_ENUMERATED = 20  # units that differ: a million sums take a millisecond
 
 
 class Tested(NamedTuple):
-    """A p-value, and whether it is exact where the test has an exact and a sampled form."""
+    """A p-value, whether it is exact where the test has an exact and a sampled form, and why there is none."""
 
     p: float
     exact: bool = False
+    reason: str = ""
+
+
+def without_spread(moments: Moments) -> Tested:
+    """What tests that measure a difference by the spread of differences say where those are all alike."""
+    if not (moments.wins or moments.losses):
+        return Tested(1.0)
+    return Tested(math.nan, reason="all differences are alike, so that their spread says nothing of chance")
 
 
 def refuse_unsuited(test: str, design: Design) -> None:
@@ -93,9 +101,7 @@ def bootstrap(replicates: Array, observed: float, settings: Settings) -> Tested:
 def student(moments: Moments, settings: Settings) -> Tested:
     """The paired t test; with weights or clusters, of the mean over its robust standard error."""
     special = optional_import("scipy.special", "the t test", "statistics")
-    t = moments.mean / moments.error if moments.error > 0 else math.copysign(math.inf, moments.mean)
-    if moments.mean == 0:
-        t = 0.0
+    t = moments.mean / moments.error
     if settings.alternative == "two-sided":
         return Tested(float(2 * special.stdtr(moments.freedom, -abs(t))))
     return Tested(float(special.stdtr(moments.freedom, t if settings.alternative == "less" else -t)))

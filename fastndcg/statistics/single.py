@@ -91,5 +91,5 @@ def _columns(settings: Settings) -> list[Column]:
         Column("metric", lambda row: row.metric, left=True),
         Column("queries", lambda row: str(row.n)),
         Column("mean", lambda row: number(row.mean)),
-        Column(f"{100 * settings.level:g} % interval", lambda row: row.reason or bounds(row.low, row.high)),
+        Column(f"{100 * settings.level:g} % interval", lambda row: bounds(row.low, row.high, otherwise=row.reason)),
     ]

@@ -116,6 +116,6 @@ def p_value(value: float) -> str:
     return f"{value:.4f}" if value >= 0.00005 or value == 0 else f"{value:.0e}"
 
 
-def bounds(low: float, high: float, signed: bool = False) -> str:
-    """Both bounds of an interval, or 'n/a'."""
-    return "n/a" if math.isnan(low) else f"[{number(low, signed)}, {number(high, signed)}]"
+def bounds(low: float, high: float, signed: bool = False, otherwise: str = "") -> str:
+    """Both bounds of an interval; where there are none, what is said otherwise, or 'n/a'."""
+    return (otherwise or "n/a") if math.isnan(low) else f"[{number(low, signed)}, {number(high, signed)}]"

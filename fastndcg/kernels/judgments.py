@@ -1,0 +1,116 @@
+"""
+Metrics that look at which documents were judged: bpref, infAP, the shares of judged and unjudged ones, RBP's residual.
+
+Hits are in rank order. `judged_hit_…` are the same hits where unjudged documents are left out of the ranking,
+`pooled_hit_…` where those are that were not to be judged, and `unjudged_hit_…` are the documents without a judgment.
+
+hit_labels, judged_hit_labels   (n_hits,)         float64
+…hit_above, …hit_ties           (n_hits,)         int32
+…hit_offsets                    (n_queries + 1,)  int64
+sizes                           (n_queries,)      int64, how many documents are ranked
+n_relevant, n_judged            (n_queries,)      float64, retrieved or not
+n_found, n_unjudged             (n_queries,)      float64, expected numbers in the first k ranks
+unjudged_reached                (n_queries,)      float64, DCG of the documents without a judgment
+precision_denominators          (n_queries,)      float64, k or the number retrieved
+out                             (n_queries,)      float64
+"""
+
+import math
+
+from fastndcg.kernels.jit import kernel
+
+EPSILON = 0.00001  # infAP's, that of trec_eval
+
+
+@kernel
+def binary_preference(
+    judged_hit_above, judged_hit_ties, judged_hit_labels, judged_hit_offsets, rel, n_relevant, n_judged, out
+):  # fmt: skip
+    """
+    Share of the judged documents that are not relevant, up to R of them, that each relevant one stands above.
+
+    Of the n such documents of a tie group, as likely 0 as 1, … or n stand above a relevant one: the mean is that of
+    n + 1 whole numbers, kept as their sum.
+    """
+    for q in range(out.shape[0]):
+        most = min(n_judged[q] - n_relevant[q], n_relevant[q])
+        total = 0.0
+        n_before = 0
+        h = judged_hit_offsets[q]
+        while h < judged_hit_offsets[q + 1]:
+            end = h
+            n_inside = 0
+            while end < judged_hit_offsets[q + 1] and judged_hit_above[end] == judged_hit_above[h]:
+                n_inside += judged_hit_labels[end] >= rel
+                end += 1
+            above = judged_hit_above[h] - n_before
+            n_others = judged_hit_ties[h] - n_inside
+            if n_inside > 0 and above + n_others == 0:
+                total += n_inside
+            elif n_inside > 0:
+                n_below = max(min(n_others, int(n_relevant[q]) - above), -1)  # this and all below R count as they are
+                lost = (n_below + 1) * (above + n_below * 0.5) + (n_others - n_below) * n_relevant[q]
+                total += n_inside * (((n_others + 1) * most - lost) / ((n_others + 1) * most))
+            n_before += n_inside
+            h = end
+        out[q] = total / n_relevant[q] if n_relevant[q] > 0 else math.nan
+
+
+@kernel
+def inferred_average_precision(
+    hit_above, hit_labels, hit_offsets, pooled_hit_above, judged_hit_above, rel, n_relevant, out
+):  # fmt: skip
+    """AP where each precision is estimated from the judged documents above, those outside the pool counting 0."""
+    for q in range(out.shape[0]):
+        total = 0.0
+        n_before = 0
+        for h in range(hit_offsets[q], hit_offsets[q + 1]):
+            if hit_labels[h] >= rel:
+                share = (n_before + EPSILON) / (judged_hit_above[h] + 2.0 * EPSILON)
+                total += (1.0 + pooled_hit_above[h] * share) / (hit_above[h] + 1)
+                n_before += 1
+        out[q] = total / n_relevant[q] if n_relevant[q] > 0 else math.nan
+
+
+@kernel
+def n_nonrelevant_judged(sizes, n_found, n_unjudged, out):
+    """Documents that are neither relevant nor without a judgment."""
+    for q in range(out.shape[0]):
+        out[q] = sizes[q] - n_found[q] - n_unjudged[q]
+
+
+@kernel
+def share_judged(unjudged_hit_above, unjudged_hit_ties, unjudged_hit_offsets, sizes, k, out):
+    """Expected share of the first k ranks that was judged; counted, for the difference to 1 would lose its digits."""
+    for q in range(out.shape[0]):
+        n_ranks = min(sizes[q], k)
+        n_judged = float(n_ranks)
+        n_before = 0
+        h = unjudged_hit_offsets[q]
+        while h < unjudged_hit_offsets[q + 1] and unjudged_hit_above[h] < n_ranks:
+            above = unjudged_hit_above[h]
+            ties = unjudged_hit_ties[h]
+            end = h
+            while end < unjudged_hit_offsets[q + 1] and unjudged_hit_above[end] == above:
+                end += 1
+            if above + ties > n_ranks:
+                n_judged = (above - n_before) + (ties - (end - h)) * ((n_ranks - above) / ties)
+            else:
+                n_judged = float(n_ranks - n_before - (end - h))
+            n_before += end - h
+            h = end
+        out[q] = n_judged / n_ranks if n_ranks > 0 else math.nan
+
+
+@kernel
+def share_unjudged(n_unjudged, precision_denominators, out):
+    """Share of the first k ranks without a judgment, 0 where there are none."""
+    for q in range(out.shape[0]):
+        out[q] = n_unjudged[q] / precision_denominators[q] if n_unjudged[q] > 0 else 0.0
+
+
+@kernel
+def rbp_residual(unjudged_reached, sizes, p, k, out):
+    """What RBP could gain at ranks without a judgment, and below all of them."""
+    for q in range(out.shape[0]):
+        out[q] = unjudged_reached[q] + p ** min(sizes[q], k)

@@ -1,0 +1,189 @@
+"""
+What hits add up to at several cutoffs, or several recalls, in one walk over them.
+
+Each value is the sum of the same numbers in the same order as in the kernels for one cutoff, to the bit: see
+precision.py and gain.py. Hits come in rank order and cutoffs rise: a cutoff has its sum when a hit stands below it.
+
+hit_offsets   (n_queries + 1,)        int64
+cutoffs       (n_points,)             int64, how many ranks count
+multiples     (n_points,)             float64, the same as multiples of n_relevant, `k` at the most
+recalls       (n_points,)             float64
+out           (n_points, n_queries)   float64
+"""
+
+import math
+
+import numpy as np
+
+from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.precision import group_of, precisions
+
+
+@part
+def share_of(ties, above, cutoff, n_inside):
+    """The expected number of relevant documents of a tie group above a cutoff."""
+    ranks = min(max(cutoff - above, 0.0), float(ties))
+    return float(n_inside) if ranks == ties else n_inside * (ranks / ties)
+
+
+@part
+def count_one(hit_queries, hit_above, hit_ties, hit_labels, start, stop, rel, cuts, q, out):
+    """Expected number of relevant documents in the first ranks of one query."""
+    n_points = cuts.shape[0]
+    total = 0.0
+    i = 0
+    h = start
+    while h < stop:
+        above = hit_above[h]
+        ties = hit_ties[h]
+        while i < n_points and cuts[i] <= above:
+            out[i, q] = total
+            i += 1
+        if ties == 1:
+            total += 1.0 if hit_labels[h] >= rel else 0.0
+            h += 1
+        else:
+            end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
+            while i < n_points and cuts[i] < above + ties:
+                out[i, q] = total + share_of(ties, above, float(cuts[i]), n_inside)
+                i += 1
+            total += n_inside
+            h = end
+    while i < n_points:
+        out[i, q] = total
+        i += 1
+
+
+@kernel
+def count_found(hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, cutoffs, out):
+    """Expected number of relevant documents in each query's first ranks."""
+    for q in range(out.shape[1]):
+        start = hit_offsets[q]
+        stop = hit_offsets[q + 1]
+        count_one(hit_queries, hit_above, hit_ties, hit_labels, start, stop, rel, cutoffs, q, out)
+
+
+@kernel
+def count_found_at_multiples(
+    hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, n_relevant, multiples, k, out
+):  # fmt: skip
+    """The same where each query has cutoffs of its own."""
+    cuts = np.empty(multiples.shape[0])
+    for q in range(out.shape[1]):
+        for i in range(multiples.shape[0]):
+            cuts[i] = min(math.floor(multiples[i] * n_relevant[q] + 0.9), float(k))
+        start = hit_offsets[q]
+        stop = hit_offsets[q + 1]
+        count_one(hit_queries, hit_above, hit_ties, hit_labels, start, stop, rel, cuts, q, out)
+
+
+@part
+def mean_discount(discount_sums, discount_rests, above, ties, cutoff):
+    """The mean discount of the ranks of a tie group, 0 of those below a cutoff."""
+    last = min(above + ties, max(above, cutoff))
+    rest = discount_rests[last] - discount_rests[above]
+    return (discount_sums[last] - discount_sums[above] + rest) / ties
+
+
+@kernel
+def add_discounted(
+    hit_above, hit_ties, hit_gains, hit_offsets, discounts, discount_sums, discount_rests, cutoffs, out
+):  # fmt: skip
+    """Discounted gain of each query's first ranks, where different labels have different gains."""
+    n_points = cutoffs.shape[0]
+    for q in range(out.shape[1]):
+        total = 0.0
+        i = 0
+        h = hit_offsets[q]
+        stop = hit_offsets[q + 1]
+        while h < stop:
+            above = hit_above[h]
+            ties = hit_ties[h]
+            while i < n_points and cutoffs[i] <= above:
+                out[i, q] = total
+                i += 1
+            if ties == 1:
+                total += hit_gains[h] * discounts[above + 1]
+                h += 1
+                continue
+            end = h
+            while end < stop and hit_above[end] == above:
+                end += 1
+            while i < n_points and cutoffs[i] < above + ties:
+                discount = mean_discount(discount_sums, discount_rests, above, ties, cutoffs[i])
+                reached = total
+                for member in range(h, end):
+                    reached += hit_gains[member] * discount
+                out[i, q] = reached
+                i += 1
+            discount = mean_discount(discount_sums, discount_rests, above, ties, above + ties)
+            for member in range(h, end):
+                total += hit_gains[member] * discount
+            h = end
+        while i < n_points:
+            out[i, q] = total
+            i += 1
+
+
+@kernel
+def add_precisions(hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, cutoffs, out):
+    """Expected sum of the precisions at the ranks of relevant documents, down to each cutoff."""
+    n_points = cutoffs.shape[0]
+    for q in range(out.shape[1]):
+        total = 0.0
+        n_before = 0
+        i = 0
+        h = hit_offsets[q]
+        while h < hit_offsets[q + 1]:
+            above = hit_above[h]
+            ties = hit_ties[h]
+            while i < n_points and cutoffs[i] <= above:
+                out[i, q] = total
+                i += 1
+            if ties == 1:
+                relevant = hit_labels[h] >= rel
+                n_before += relevant
+                total += n_before / (above + 1) if relevant else 0.0
+                h += 1
+            else:
+                end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
+                while i < n_points and cutoffs[i] < above + ties:
+                    out[i, q] = total + precisions(above, ties, cutoffs[i], n_inside, n_before)
+                    i += 1
+                total += precisions(above, ties, above + ties, n_inside, n_before)
+                n_before += n_inside
+                h = end
+        while i < n_points:
+            out[i, q] = total
+            i += 1
+
+
+@part
+def fill_highest(hit_above, hit_labels, start, stop, rel, highest):
+    """Fill in the highest precision from the first, second, … relevant document on, then 0; says how many they are."""
+    n_found = 0
+    for h in range(start, stop):
+        n_found += hit_labels[h] >= rel
+    best = 0.0
+    n_left = n_found
+    highest[n_found + 1] = 0.0
+    for h in range(stop - 1, start - 1, -1):
+        if hit_labels[h] >= rel:
+            best = max(best, n_left / (hit_above[h] + 1))
+            highest[n_left] = best
+            n_left -= 1
+    return n_found
+
+
+@kernel
+def interpolate(hit_above, hit_labels, hit_offsets, rel, n_relevant, recalls, recall_rounding, out):
+    """Highest precision at each recall or beyond it, 0 where so many relevant documents are not found."""
+    most = 0
+    for q in range(out.shape[1]):
+        most = max(most, hit_offsets[q + 1] - hit_offsets[q])
+    highest = np.empty(most + 2)
+    for q in range(out.shape[1]):
+        n_found = fill_highest(hit_above, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, highest)
+        for i in range(recalls.shape[0]):
+            n_needed = max(math.floor(recalls[i] * n_relevant[q] + recall_rounding), 1.0)
+            out[i, q] = highest[int(min(n_needed, n_found + 1.0))]

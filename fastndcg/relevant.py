@@ -1,0 +1,120 @@
+"""Arguments of kernels that count relevant documents: where each comes from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastndcg.chunk import Chunk
+from fastndcg.kernels import candidates, precision
+from fastndcg.kernels import together as several
+from fastndcg.rankings import Array
+from fastndcg.steps import Step, cutoff, cutoffs, once, together
+
+# what is added to recall · R before its fraction is cut off; 0.7 · 10 is a little more than 7
+RECALL_ROUNDING = {"up": 1.0 - 1e-9, "nearest": 0.5, "up from a tenth": 0.9}
+
+
+@once("truth", "rel")
+def n_relevant(chunk: Chunk, step: Step, out: Array) -> None:
+    """How many documents of each query are relevant, retrieved or not."""
+    truth = chunk.truth
+    labels, offsets = truth.judged.labels, truth.judged.offsets
+    if truth.only_label >= step.rel:
+        np.subtract(offsets[1:], offsets[:-1], out=out)
+    else:
+        candidates.count_relevant(labels, offsets, step.rel, out)
+
+
+@once("truth", "k", "rel")
+def r_cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
+    """How many documents of each query are relevant, k at the most."""
+    np.minimum(n_relevant(chunk, step), step.k, out=out)
+
+
+@together(cutoff, "rel", ranks=True)
+def n_found(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array) -> None:
+    """The expected number of relevant documents in the first k ranks of each query."""
+    hits = chunk.hits
+    where = (hits.queries, hits.above, hits.ties, hits.labels)
+    if len(points) > 1:
+        several.count_found(*where, hits.offsets, step.rel, np.array(points), out)
+    else:
+        precision.count_found(*where, step.rel, cutoffs(chunk, step), out[0])
+
+
+@together(cutoff, "rel", ranks=True)
+def precision_sums(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array) -> None:
+    """The expected sum of the precisions at the ranks of relevant documents, down to rank k."""
+    hits = chunk.hits
+    where = (hits.queries, hits.above, hits.ties, hits.labels)
+    if len(points) > 1:
+        several.add_precisions(*where, hits.offsets, step.rel, np.array(points), out)
+    else:
+        precision.add_precisions(*where, step.rel, points[0], out[0])
+
+
+@together(lambda step: step.metric.get("recalls") or (step.metric.get("recall"),), "rel")
+def interpolated(chunk: Chunk, step: Step, points: tuple[float, ...], out: Array) -> None:
+    """The highest precision at a recall, or each of several, or beyond it."""
+    hits, n, recalls = chunk.hits, n_relevant(chunk, step), np.array(points, float)
+    rounding = RECALL_ROUNDING[chunk.job.convention.recall_rounding]
+    several.interpolate(hits.above, hits.labels, hits.offsets, step.rel, n, recalls, rounding, out)
+
+
+@together(lambda step: (step.metric.get("mult"),), "k", "rel")
+def n_found_at_multiple(chunk: Chunk, step: Step, points: tuple[float, ...], out: Array) -> None:
+    """The same as `n_found` in as many ranks."""
+    hits = chunk.hits
+    where = (hits.queries, hits.above, hits.ties, hits.labels)
+    if len(points) > 1:
+        multiples, n = np.array(points, float), n_relevant(chunk, step)
+        several.count_found_at_multiples(*where, hits.offsets, step.rel, n, multiples, step.k, out)
+    else:
+        cuts = np.minimum(np.floor(points[0] * n_relevant(chunk, step) + 0.9), float(step.k))
+        precision.count_found(*where, step.rel, cuts, out[0])
+
+
+def ap_denominators(chunk: Chunk, step: Step) -> Array:
+    """What AP divides by, 0 where nothing is relevant; a number of hits found is known to a kernel of its own."""
+    choice = chunk.job.convention.ap_denominator
+    if choice == "n_relevant":
+        return n_relevant(chunk, step)
+    return r_cutoffs(chunk, step) if choice in ("min(k, n_relevant)", "n_hits") else further_denominators(chunk, step)
+
+
+@once("truth", "k", "rel")
+def further_denominators(chunk: Chunk, step: Step, out: Array) -> None:
+    """k, and 0 where nothing is relevant; or how many documents are relevant, k or those retrieved at the most."""
+    if chunk.job.convention.ap_denominator == "k":
+        np.multiply(n_relevant(chunk, step) > 0, float(step.k), out=out)
+    else:
+        np.minimum(r_cutoffs(chunk, step), chunk.truth.sizes, out=out)
+
+
+@once("truth", "k")
+def retrieved_cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
+    """How many documents of each query were retrieved, k at the most."""
+    np.minimum(chunk.truth.sizes, float(step.k), out=out)
+
+
+def precision_denominators(chunk: Chunk, step: Step) -> Array:
+    """What P divides by; without k, the number retrieved."""
+    choice = chunk.job.convention.precision_denominator
+    if choice == "min(k, n_relevant)":
+        return r_cutoffs(chunk, step)
+    if choice == "k" and step.metric.k is not None:
+        return cutoffs(chunk, step)
+    return retrieved_cutoffs(chunk, step)
+
+
+def recall_denominators(chunk: Chunk, step: Step) -> Array:
+    """What R divides by, 0 where nothing is relevant."""
+    is_all = chunk.job.convention.recall_denominator == "n_relevant"
+    return n_relevant(chunk, step) if is_all else r_cutoffs(chunk, step)
+
+
+def relative_denominators(chunk: Chunk, step: Step) -> Array:
+    """What RelP divides by, 0 where nothing is relevant; 1 where nothing is retrieved."""
+    if step.metric.k is not None:
+        return r_cutoffs(chunk, step)
+    return np.asarray(np.minimum(n_relevant(chunk, step), np.maximum(chunk.truth.sizes, 1)))

@@ -1,0 +1,55 @@
+"""Arguments of kernels that look at which documents were judged: where each comes from. See documents.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastndcg.chunk import Chunk
+from fastndcg.kernels import gain, precision
+from fastndcg.rankings import Array
+from fastndcg.steps import Source, Step, cutoffs, discounts_for, once
+
+
+@once("truth", "views")
+def n_judged(chunk: Chunk, step: Step, out: Array) -> None:
+    """How many documents of each query were judged, retrieved or not."""
+    del step
+    truth, pool = chunk.view("judged").truth, chunk.view("judged").job.rankings.pool
+    out[:] = truth.sizes
+    if pool is not None:
+        np.maximum(out, np.diff(pool[1][truth.first : truth.stop + 1]), out=out)
+
+
+@once("chunk", "k")
+def n_unjudged(chunk: Chunk, step: Step, out: Array) -> None:
+    """The expected number of documents without a judgment in the first k ranks of each query."""
+    hits = chunk.view("unjudged").hits
+    precision.count_found(hits.queries, hits.above, hits.ties, hits.labels, 1.0, cutoffs(chunk, step), out)
+
+
+@once("chunk", "k", "discount")
+def unjudged_reached(chunk: Chunk, step: Step, out: Array) -> None:
+    """DCG@k if each document without a judgment gained 1, and no other one anything."""
+    hits, (discounts, sums, rests, _) = chunk.view("unjudged").hits, discounts_for(chunk, step)
+    gain.dcg(hits.queries, hits.above, hits.ties, hits.labels, discounts, sums, rests, step.k, out)
+
+
+def hits_of(view: str, field: str) -> Source:
+    """A field of the hits of a view."""
+    return lambda chunk, _: getattr(chunk.view(view).hits, field)
+
+
+# by the name of an argument: the view that it comes from, and its source
+ARGUMENTS: dict[str, tuple[str, Source]] = {
+    "judged_hit_above": ("judged", hits_of("judged", "above")),
+    "judged_hit_ties": ("judged", hits_of("judged", "ties")),
+    "judged_hit_labels": ("judged", hits_of("judged", "labels")),
+    "judged_hit_offsets": ("judged", hits_of("judged", "offsets")),
+    "n_judged": ("judged", n_judged),
+    "pooled_hit_above": ("pooled", hits_of("pooled", "above")),
+    "unjudged_hit_above": ("unjudged", hits_of("unjudged", "above")),
+    "unjudged_hit_ties": ("unjudged", hits_of("unjudged", "ties")),
+    "unjudged_hit_offsets": ("unjudged", hits_of("unjudged", "offsets")),
+    "n_unjudged": ("unjudged", n_unjudged),
+    "unjudged_reached": ("unjudged", unjudged_reached),
+}

@@ -1,0 +1,32 @@
+"""
+How many 95 % intervals hold what they should, at 200 queries: the rates behind the docstring of `compare`.
+
+Usage: python scripts/calibration.py [SEEDS]
+
+A seed stands for 2,500 simulations; 40 seeds, the default, give rates with a standard error of 0.07 %.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from test_calibration import DIFFERENCES, exponential, few_differ, held, held_mean, normal, peaked
+
+
+def main() -> None:
+    """Simulate and print."""
+    seeds = range(100, 100 + int(sys.argv[1] if len(sys.argv) > 1 else 40))  # none that the tests use
+    n = len(seeds) * len(DIFFERENCES)
+    for interval in ("percentile", "bca", "t"):
+        for values in (normal, peaked, exponential, few_differ):
+            rate = sum(held(interval, values, seed) for seed in seeds) / n
+            print(f"{interval:10}  differences, {values.__name__:11}  {100 * rate:.2f} %", flush=True)
+        rate = sum(held_mean(interval, seed) for seed in seeds) / n
+        print(f"{interval:10}  {'mean':24}  {100 * rate:.2f} %", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""`fastndcg evaluate --format trec` in trec_eval's place: its measures, its options, its output byte for byte."""
+
+import gzip
+import io
+
+import pytest
+from shared import shared
+
+import fastndcg as fn
+from fastndcg import cli
+from fastndcg.trec import BY_NAME, NICKNAMES, lines, read
+
+CONVENTIONS = {"v10.0": "trec_eval", "v9.0.8": "trec_eval_9"}
+PARAMETERS = [
+    "iprec_at_recall_.10,.20,.25,.75,.50", "P.5,7,3", "recall.20,2000", "Rprec_mult..2,.35,5", "utility.2,-1,0,0",
+    "11pt_avg..25,.5,.75", "ndcg.1=3,2=9,4=4.5", "ndcg_cut.10,20,23", "success.2,5,20",
+]  # fmt: skip
+# output: judgments, run, options
+OUTPUTS = {
+    "out.test": ("qrels.test", "results.test", ["-m", "official"]),
+    "out.test.a": ("qrels.test", "results.test", ["-m", "all_trec"]),
+    "out.test.aq": ("qrels.test", "results.test", ["-m", "all_trec", "-q"]),
+    "out.test.aqc": ("qrels.test", "results.trunc", ["-m", "all_trec", "-q", "-c"]),
+    "out.test.aqcM": ("qrels.test", "results.trunc", ["-m", "all_trec", "-q", "-c", "-M", "100"]),
+    "out.test.aql": ("qrels.rel_level", "results.test", ["-m", "all_trec", "-m", "relstring.20", "-q", "-l", "2"]),
+    "out.test.meas_params": ("qrels.test", "results.test", ["-q", *(x for text in PARAMETERS for x in ("-m", text))]),
+}
+
+
+def printed(capsys, *arguments):
+    """What a command prints."""
+    assert cli.main(["evaluate", *map(str, arguments)]) == 0
+    return capsys.readouterr().out.splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("version", CONVENTIONS)
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_is_the_output_of_trec_eval(version, output, capsys):
+    """trec_eval's own test: every byte of what it prints, aside from two bugs that are not copied."""
+    folder = shared("data", "trec_eval-test", version)
+    qrels, run, options = OUTPUTS[output]
+    arguments = ["--convention", CONVENTIONS[version], "--format", "trec", *options]
+
+    ours = printed(capsys, folder / qrels, folder / run, *arguments)
+
+    theirs = (folder / output).read_text(encoding="utf-8").splitlines(keepends=True)
+    if "-c" in options and version == "v9.0.8":  # counts the missing query 302, and prints no line for it
+        ours = [line for line in ours if "\t302\t" not in line]
+    elif "-c" in options:  # takes the residual of a query for 0 where there is no document without a judgment
+        ours, theirs = ([line for line in lines if "rbp_resid" not in line] for lines in (ours, theirs))
+    assert ours == theirs
+
+
+@pytest.mark.parametrize(("version", "level"), [("v10.0", 1), ("v10.0", 2), ("v9.0.8", 1)])
+@pytest.mark.parametrize("name", ["BM25.2019.res", "splade.dl19.100"])
+def test_prints_all_lines_of_a_real_run(version, level, name, capsys):
+    """The same lines in the same order, with the values to the four digits that trec_eval prints by itself."""
+    folder = shared("data", "trec-dl19")
+    suffix = version if level == 1 else f"{version}.l{level}"
+    options = ["--convention", CONVENTIONS[version], "--format", "trec", "-m", "all_trec", "-q", "-l", str(level)]
+
+    ours = printed(capsys, folder / "qrels.txt", folder / "runs" / f"{name}.gz", *options)
+
+    theirs = gzip.decompress((folder / "expected" / f"{name}.{suffix}.txt.gz").read_bytes()).decode()
+    theirs = [in_four_digits(line) for line in theirs.splitlines(keepends=True)]
+    different = [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]]
+    assert len(different) <= 2  # a query whose documents were all judged, and the mean over all queries
+    assert all(line.startswith("rbp_resid ") for pair in different for line in pair)
+
+
+def in_four_digits(line):
+    """A line that was recorded with seventeen digits, with as many as trec_eval prints by itself."""
+    name, query, value = line.rstrip("\n").split("\t")
+    is_text = name.strip() in ("runid", "relstring") or name.startswith("num_")
+    return line if is_text else f"{name}\t{query}\t{float(value):6.4f}\n"
+
+
+def test_judged_documents_only(capsys):
+    """-J leaves out documents without a judgment, and those that were pooled and not judged."""
+    folder = shared("data", "trec_eval-test", "v10.0")
+    options = ["--convention", "trec_eval", "--format", "trec", "-J", "-m", "unj.5", "-m", "num_ret", "-q"]
+
+    found = printed(capsys, folder / "qrels.test", folder / "results.test", *options)
+
+    values = {tuple(line.split("\t")[:2]): float(line.split("\t")[2]) for line in found}
+    assert {value for (name, _), value in values.items() if name.startswith("unj_5")} == {0.0}
+    assert 0 < values["num_ret".ljust(22), "all"] < 1500
+
+
+def test_documents_of_the_collection(tmp_path, capsys):
+    """-N is for the fourth coefficient of utility: of 10 documents, one is retrieved and one other relevant."""
+    (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 0\n")
+    (tmp_path / "run").write_text("q Q0 b 1 1.0 me and more\n")
+    options = ["--convention", "trec_eval", "--format", "trec", "-m", "utility.0,0,0,1", "-m", "runid", "-N", "10"]
+
+    assert printed(capsys, tmp_path / "qrels", tmp_path / "run", *options) == [
+        "runid                 \tall\tme\n",
+        "utility_0,0,0,1       \tall\t8.0000\n",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-l", "0"], "-l must be 1 or more, not 0"),
+        (["-M", "0", "--convention", "trec_eval"], "-M must be 1 or more, not 0"),
+        (["-M", "5"], "-M takes documents in trec_eval's order: choose --convention trec_eval"),
+        (["-N", "-1"], "-N must be 0 or more, not -1"),
+        (["-m", "num_q"], "-m must name one"),
+        (["-q", "-m", "map,relstring"], "relstring shows trec_eval's order: choose --convention trec_eval"),
+        (["-m", "utility.1,2"], "no metric is called 'utility.1'"),
+        (["-m", "rbp", "--convention", "trec_eval_9", "-m", "unj.x"], "no metric is called 'unj.x'"),
+    ],
+)
+def test_wrong_use_is_one_line(options, message, tmp_path, capsys):
+    """What an option needs is said, with exit code 2."""
+    (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 0\n")
+    (tmp_path / "run").write_text("q Q0 b 1 1.0 me\n")
+
+    assert cli.main(["evaluate", str(tmp_path / "qrels"), str(tmp_path / "run"), *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_other_formats_take_the_same_measures(tmp_path, capsys):
+    """Elsewhere the lines that are no metrics are left out, and equal metrics are one."""
+    (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 0\n")
+    (tmp_path / "run").write_text("q Q0 b 1 1.0 me\nq Q0 a 1 0.5 me\n")
+    options = ["-m", "num_q,Rprec,Rprec_mult,gm_map", "--convention", "trec_eval", "--format", "csv"]
+
+    head, row = printed(capsys, tmp_path / "qrels", tmp_path / "run", *options)
+
+    assert head.startswith("run,Rprec,Rprec(mult=0.2),")
+    assert ",gm(AP)," in head
+    assert io.StringIO(row).read().startswith("run,0.0,0.0,")
+
+
+def test_every_measure_reads_as_its_metric():
+    """Each name of trec_eval's, with a dot or an underline before its cutoffs, stands for the metric of that name."""
+    for name in BY_NAME:
+        for line in lines(read(name)):
+            assert line.metric is None or fn.Metric.parse(line.name) == line.metric
+    assert lines(read("P_5,10")) == lines(read("P.10,5")) == lines(read("P_5") + read("P.10"))
+    assert [line.name for line in lines(read("all_trec", version=9))][-1] == "num_nonrel_judged_ret"
+    assert set(NICKNAMES) == {"official", "set", "all_trec"}
