@@ -35,9 +35,10 @@ _PUBLIC = {
     "inputs.tables": ["Qrels", "Run"],
     "inputs.files": ["read_qrels", "read_run"],
     "metric": [
-        "AP", "CG", "Compat", "DCG", "F", "G", "IAP", "IDCG", "IPrec", "Judged", "Metric", "P", "R", "RBP",
-        "RBP_resid", "RR", "RelP", "Rndcg", "Rprec", "SetAP", "Success", "Unjudged", "Utility", "binG", "bpref",
-        "infAP", "nDCG", "nDCG_rel", "num_nonrel_judged_ret", "num_rel", "num_rel_ret", "num_ret",
+        "AP", "AUC", "Accuracy", "CG", "Compat", "CoverageError", "DCG", "ERR", "F", "FallOut", "G", "GAUC", "IAP",
+        "IDCG", "IPrec", "Judged", "LRAP", "Metric", "OPA", "P", "PFound", "PatR", "Q", "R", "RBP", "RBP_resid", "RR",
+        "RankingLoss", "RelP", "Rndcg", "Rprec", "SetAP", "Success", "TBG", "Unjudged", "Utility", "binG", "bpref",
+        "infAP", "nDCG", "nDCG_rel", "nERR", "num_nonrel_judged_ret", "num_rel", "num_rel_ret", "num_ret", "pAUC",
     ],
     "rankings": ["Rankings"],
     "reference": ["reference"],

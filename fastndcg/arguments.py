@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg import of_user, views
+from fastndcg import of_user, stops, views
 from fastndcg.catalog import REGISTERED
 from fastndcg.checks import check_sums, gain_of, gains_asked, rel_of
 from fastndcg.chunk import Chunk, Truth
@@ -19,7 +19,7 @@ from fastndcg.combinations import check_combinations, kernel_of, n_ideal_ranks, 
 from fastndcg.conventions import Convention
 from fastndcg.kernels import gain
 from fastndcg.kernels import together as several
-from fastndcg.memory import BOOL, F8
+from fastndcg.memory import BOOL, F8, I8
 from fastndcg.metric import UNLIMITED, Metric
 from fastndcg.rankings import Array
 from fastndcg.relevant import (
@@ -28,6 +28,7 @@ from fastndcg.relevant import (
     n_found,
     n_found_at_multiple,
     n_relevant,
+    n_relevant_ranked,
     precision_denominators,
     precision_sums,
     recall_denominators,
@@ -98,7 +99,7 @@ def step_of(metric: Metric, convention: Convention) -> Step:
         UNLIMITED if metric.k is None else min(metric.k, UNLIMITED),
         -np.inf if counts_all else least,
         gain_asked,
-        metric.get("p"),
+        metric.get("p") or metric.get("discount"),
         least if is_left_out(metric, convention) else None,
         frozenset(views.ARGUMENTS[name][0] for name in names if name in views.ARGUMENTS),
     )
@@ -159,13 +160,14 @@ def ideal_gains(chunk: Chunk, step: Step) -> Array:
 
 def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, offsets: Array) -> Array:
     """The gains of labels, worked out once for all metrics that take the same."""
-    discount = chunk.job.discounts.highest
+    discounts = chunk.job.discounts if isinstance(step.discount, float) else discounts_for(chunk, step)
+    discount = discounts.highest
     cuts = chunk.job.convention.label_fractions == "cut off"
     if step.gain == "linear" and step.rel == -np.inf and discount <= 1 and not cuts:
         return labels
-    if chunk.job.convention.ideal == "k best" and step.k < len(chunk.job.discounts.sums):
-        discount = float(chunk.job.discounts.sums[step.k])
-    key = ("gains", step.gain, step.rel)
+    if chunk.job.convention.ideal == "k best" and step.k < len(discounts.sums):
+        discount = float(discounts.sums[step.k])
+    key = ("gains", step.gain, step.rel, discount)
     made = keeper.made.get(key)
     if made is None:
         room = len(labels) if keeper is chunk.truth else len(chunk.truth.candidates.labels)  # that any scores may take
@@ -223,10 +225,10 @@ def highest_gains(chunk: Chunk, step: Step, out: Array) -> None:
     out[has_any] = gains[offsets[:-1][has_any]]
 
 
-@once("truth", "k", "gain", "rel")
+@once("truth", "k", "gain", "rel", "discount")
 def best(chunk: Chunk, step: Step, out: Array) -> None:
     """IDCG@k."""
-    discounts = chunk.job.discounts
+    discounts = discounts_for(chunk, step)
     if chunk.job.convention.ideal == "k best":
         gain.idcg_of_k_best(ideal_gains(chunk, step), chunk.truth.ideal(chunk.job).offsets, discounts.sums, step.k, out)
     elif gain_of_only_label(chunk, step) == 1.0:
@@ -250,8 +252,19 @@ def gain_of_only_label(chunk: Chunk, step: Step) -> float:
     return label if step.gain == "linear" else 2.0**label - 1.0
 
 
+def varied_gains(chunk: Chunk, step: Step) -> Array:
+    """The gains of the best order, which is not looked for where all candidates gain the same."""
+    return ideal_gains(chunk, step) if np.isnan(gain_of_only_label(chunk, step)) else np.empty(0)
+
+
+def varied_offsets(chunk: Chunk, step: Step) -> Array:
+    """Whose gains these are."""
+    return chunk.truth.ideal(chunk.job).offsets if np.isnan(gain_of_only_label(chunk, step)) else np.empty(0, I8)
+
+
 ARGUMENTS: dict[str, Source] = {
     **{name: source for name, (_, source) in views.ARGUMENTS.items()},
+    **stops.ARGUMENTS,
     "hit_above": lambda chunk, _: chunk.hits.above,
     "hit_ties": lambda chunk, _: chunk.hits.ties,
     "hit_labels": lambda chunk, _: chunk.hits.labels,
@@ -262,6 +275,9 @@ ARGUMENTS: dict[str, Source] = {
     "ideal_labels": lambda chunk, _: chunk.truth.ideal(chunk.job).labels,
     "ideal_gains": ideal_gains,
     "ideal_offsets": lambda chunk, _: chunk.truth.ideal(chunk.job).offsets,
+    "only_gain": gain_of_only_label,
+    "varied_gains": varied_gains,
+    "varied_offsets": varied_offsets,
     "discounts": lambda chunk, step: discounts_for(chunk, step).values,
     "discount_sums": lambda chunk, step: discounts_for(chunk, step).sums,
     "discount_rests": lambda chunk, step: discounts_for(chunk, step).rests,
@@ -274,6 +290,7 @@ ARGUMENTS: dict[str, Source] = {
     "highest_ndcg": lambda chunk, _: np.inf if chunk.job.convention.negative_labels == "keep" else 1.0,
     "sizes": lambda chunk, _: chunk.truth.sizes,
     "n_relevant": n_relevant,
+    "n_relevant_ranked": n_relevant_ranked,
     "n_found": n_found,
     "n_found_at_multiple": n_found_at_multiple,
     "cutoffs": cutoffs,

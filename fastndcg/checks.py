@@ -83,6 +83,26 @@ def check_sums(gains: Array, offsets: Array, discount: float, metric: Metric, ra
                 )
 
 
+def check_stops(judged: Array, candidates: Array, metric: Metric, rankings: Rankings) -> None:
+    """Refuse labels above the highest that a metric takes for a chance to stop; those not 0 are given."""
+    highest = highest_stop(metric)
+    if max(judged.max(initial=0.0), candidates.max(initial=0.0)) <= highest:
+        return
+    rule = f"be at most {highest:g} for {metric}, the chance to stop at a document: " + (
+        "take stop='grades'" if metric.get("stop") == "labels" else "take a higher max_grade, or rescale the labels"
+    )
+    for name, labels in (("labels", rankings.labels), ("pool", rankings.pool[0] if rankings.pool else rankings.labels)):
+        if (labels > highest).any():
+            rankings.refuse(name, labels > highest, rule)
+
+
+def highest_stop(metric: Metric) -> float:
+    """The highest label that a metric takes for a chance to stop at a document, infinite if for none."""
+    if metric.get("stop") is None:
+        return math.inf
+    return 1.0 if metric.get("stop") == "labels" else float(metric.get("max_grade"))
+
+
 def gain_of(metric: Metric, convention: Convention) -> Value:
     """The gain that a metric adds up: its own, or else the convention's."""
     own: Value | None = metric.get("gain")

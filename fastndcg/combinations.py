@@ -26,7 +26,7 @@ def check_combinations(metrics: tuple[Metric, ...], convention: Convention) -> N
     if convention.ideal == "judged" and convention.ap_denominator != "k":
         return
     for metric in with_default_cutoff(metrics, convention):
-        if metric.k is None and metric.name == "AP" and convention.ap_denominator == "k":
+        if metric.k is None and metric.name in ("AP", "Q") and convention.ap_denominator == "k":
             _refuse(
                 metric, "ap_denominator='k'", f"give it one, such as {metric @ 10}, or take ap_denominator='n_relevant'"
             )
@@ -71,10 +71,19 @@ def n_ideal_ranks(metrics: tuple[Metric, ...], convention: Convention) -> int:
 
 
 def denominators_of(metrics: tuple[Metric, ...], convention: Convention) -> dict[int, Metric]:
-    """By the place of a fraction, the metric whose values are what it divides by, where its mean needs them."""
+    """By the place of a metric, the one whose values say what its own count in the mean, where they differ in that."""
     cut = enumerate(with_default_cutoff(metrics, convention))
-    found = {place: _denominator(metric, convention) for place, metric in cut if is_micro(metric, convention)}
+    found = {place: weight_of(metric, convention) for place, metric in cut}
     return {place: metric for place, metric in found.items() if metric is not None}
+
+
+def weight_of(metric: Metric, convention: Convention) -> Metric | None:
+    """The metric whose values say what each value counts in the mean; None if all count the same."""
+    if metric.get("weight") == "positives":
+        return Metric("num_rel", rel=metric.get("rel"))
+    if metric.get("weight") == "impressions":
+        return Metric("num_ret")
+    return _denominator(metric, convention) if is_micro(metric, convention) else None
 
 
 def is_micro(metric: Metric, convention: Convention) -> bool:
@@ -85,7 +94,7 @@ def is_micro(metric: Metric, convention: Convention) -> bool:
 
 
 def _denominator(fraction: Metric, convention: Convention) -> Metric | None:
-    """None if all queries have the same."""
+    """What a fraction divides by; None if all queries have the same."""
     rel = fraction.get("rel")
     if fraction.name == "Rprec":
         return Metric("num_rel", fraction.k, rel=rel)

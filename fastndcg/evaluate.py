@@ -207,7 +207,7 @@ class Evaluator:
         """Evaluate one system, with what is `kept` of the labels."""
         results = self._results(predictions, self.metrics, self._applied, kept, out)
         if self._denominators:
-            counting = self._applied.replace(no_relevant="defined", undefined="nan")
+            counting = self._applied.replace(no_relevant="defined", undefined="nan", default_k="all")
             found = self._results(predictions, tuple(self._denominators.values()), counting)
             weights = np.ones(results.values.shape)  # what each value counts: 1, or what a precision divides by
             weights[:, list(self._denominators)] = found.values

@@ -11,9 +11,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from fastndcg.catalog import AGGREGATES, EVERY, OTHER_RECORDS, RECORDS, Parameter, Record
 from fastndcg.catalog.aggregates import AggregateRecord
+from fastndcg.conventions.fields import CHOICES
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, nearest
 from fastndcg.texts import (
     Value,
+    as_discounts,
     as_float,
     as_gains,
     as_table,
@@ -40,6 +42,8 @@ NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
     "number": ("finite", math.isfinite),
     "probability": ("between 0 and 1", lambda number: 0 < number < 1),
     "share": ("from 0 to 1", lambda number: 0 <= number <= 1),
+    "fraction": ("above 0 and at most 1", lambda number: 0 < number <= 1),
+    "grade": ("a whole number from 1 to 1023", lambda number: 1 <= number <= 1023 and number.is_integer()),
     "count": ("a whole number of 1 or more", lambda number: 1 <= number < 2**53 and number.is_integer()),
 }
 
@@ -273,6 +277,20 @@ def _taken_by(function: str, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
     return metrics
 
 
+def checked_discount(discount: Any, owner: str) -> Value:
+    """A discount as one of the convention's words or a tuple of the discounts of ranks 1, 2, …, or an error."""
+    words = {str(word).replace(" ", ""): word for word in CHOICES["discount"]}
+    if isinstance(discount, str) and discount.replace(" ", "") in words:
+        return words[discount.replace(" ", "")]
+    table = as_discounts(discount)
+    if table is None:
+        raise InvalidInputError(
+            f"`discount` of {owner} must be {', '.join(map(repr, words.values()))} or a table of the finite discounts "
+            f"of ranks 1, 2, …, none of them below 0 or above the one before, not {discount!r}"
+        )
+    return table
+
+
 def _record_of(name: str) -> Record:
     if not isinstance(name, str):
         raise InvalidTypeError(f"a metric's name must be a text, not {type(name).__name__}: {name!r}")
@@ -297,6 +315,8 @@ def _checked(record: Record | AggregateRecord, key: str, value: Any) -> Value:
     kind = known[key].kind
     if kind == "gain":
         return checked_gain(value, record.name)
+    if kind == "discount":
+        return checked_discount(value, record.name)
     if kind == "shares":
         return _checked_shares(record, key, value)
     if "|" in kind:

@@ -25,6 +25,15 @@ def n_relevant(chunk: Chunk, step: Step, out: Array) -> None:
         candidates.count_relevant(labels, offsets, step.rel, out)
 
 
+@once("truth", "rel")
+def n_relevant_ranked(chunk: Chunk, step: Step, out: Array) -> None:
+    """How many of the documents ranked are relevant."""
+    if chunk.job.rankings.pool is None:
+        out[:] = n_relevant(chunk, step)
+    else:
+        candidates.count_relevant(chunk.truth.candidates.labels, chunk.truth.candidates.offsets, step.rel, out)
+
+
 @once("truth", "k", "rel")
 def r_cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
     """How many documents of each query are relevant, k at the most."""

@@ -32,7 +32,7 @@ class Step(NamedTuple):
     k: int
     rel: float  # a label below it is not relevant, or gains nothing
     gain: Value
-    discount: float | None  # the p of RBP's discounts; None: the convention's
+    discount: Value | None  # the metric's own, a p of RBP's; None: the convention's
     least: float | None  # a query without a label of this or more is left out; None: none is
     views: frozenset[str]  # that the arguments come from
 

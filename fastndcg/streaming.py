@@ -53,6 +53,11 @@ class StreamingEvaluator:
         self.metrics = parse_metrics(metrics)
         self.convention = parse_convention(convention)
         for metric in self.metrics:
+            if metric.get("weight") in ("positives", "impressions"):
+                raise InvalidInputError(
+                    f"{metric} is a weighted mean, which streaming does not do: evaluate all at once, or take "
+                    f"{metric(weight='nothing')}"
+                )
             if is_micro(metric, self.convention):
                 raise InvalidInputError(
                     f"{metric} is averaged over documents under convention {self.convention.name}, which streaming "

@@ -122,6 +122,7 @@ def metrics(draw, name, kind, convention, deepest=None):
     usual = {
         "probability": st.sampled_from([0.25, 0.5, 0.8]),
         "share": st.sampled_from([0, 0.25, 1]),
+        "fraction": st.sampled_from([0.1, 0.3, 0.5, 1]),
         "positive": st.sampled_from([0.5, 1, 2]),
         "number": st.sampled_from([-1, 0, 2.5]),
         "count": st.sampled_from([1, 2, 5]),
@@ -130,11 +131,16 @@ def metrics(draw, name, kind, convention, deepest=None):
     known = {p.name: st.sampled_from(p.kind.split("|")) if "|" in p.kind else usual.get(p.kind)
              for p in CATALOG[name].parameters}  # fmt: skip
     choices = known | {
+        "max_grade": st.sampled_from([4, 5, 10] if kind != "float" else [10, 12]),
         "rel": st.sampled_from([1, 2, 0.5, 4]),
         "beta": st.sampled_from([0.5, 1, 2]),
+        "discount": st.sampled_from(DISCOUNTS),
         "gain": st.sampled_from([gain for gain in GAINS if has_meaning(gain, kind, convention.negative_labels)]),
     }
-    parameters = {key: draw(st.none() | choices[key]) for key in known}
+    needed = {"max_grade"} if kind == "float" else set()
+    parameters = {key: draw(choices[key] if key in needed else st.none() | choices[key]) for key in known}
+    if "stop" in known and kind != "binary":
+        parameters["stop"] = "grades"
     cutoffs = st.integers(1, deepest) if deepest else st.integers(1, 8) | st.integers(1, 70)
     k = draw(cutoffs if deepest or needs_cutoff(name, convention) else st.none() | cutoffs)
     return with_cutoff(name, k, **parameters)
@@ -164,10 +170,17 @@ def needs_cutoff(name, convention):
     if convention.default_k != "all":
         return False
     of_k = (
-        name == "AP" and convention.ap_denominator == "k",
+        name in ("AP", "Q") and convention.ap_denominator == "k",
         name in ("nDCG", "IDCG") and convention.ideal == "k best",
     )
     return any(of_k)
+
+
+def kinds_for(name, *, as_it_is=False):
+    """The kinds of labels that a metric takes; `as_it_is` without parameters."""
+    stops = any(parameter.name == "stop" for parameter in CATALOG[name].parameters)
+    refused = (("huge", "float") if as_it_is else ("huge",)) if stops else ()
+    return tuple(kind for kind in LABELS if kind not in refused)
 
 
 def has_meaning(gain, kind, negative_labels):

@@ -28,7 +28,7 @@ METRICS = {
     "ap": "AP", "ap@k": "AP", "map": "AP", "map_at_k": "AP", "rr": "RR", "rr@k": "RR", "p@k": "P", "pre": "P",
     "precision_at_k": "P", "r@k": "R", "recall_at_k": "R", "f1@k": "F", "hit@k": "Success", "rprec": "Rprec",
     "r_precision_at_k": "Rprec", "ndcg_custom_gain": "nDCG", "bpref": "bpref", "infap": "infAP", "11pt": "IAP",
-    "rbp": "RBP", "unj@k": "Unjudged", "judged@k": "Judged",
+    "rbp": "RBP", "unj@k": "Unjudged", "judged@k": "Judged", "err@k": "ERR", "auc": "AUC", "lrap": "LRAP",
 }  # fmt: skip
 RBP_GAINS = {"ir_measures": "binary", "ranx": "linear"}
 GAINS = {"custom_gain_integer": (0, 5, 9), "custom_gain_fractional": (0, 0.5, 0.9)}
@@ -38,9 +38,14 @@ CHOICES = {  # words of the recorded call, and the choices that they make
         "(dict": {"ties": "input_reversed"},
         "make_comparable": {"missing_in_run": "zero", "missing_in_qrels": "skip"},
     },
-    "scikit-learn": {"ignore_ties": {"ties": "input_reversed"}, " dcg_score": {"negative_labels": "keep"}},
+    "scikit-learn": {
+        "roc_auc": {"undefined": "nan"},
+        "label_ranking": {"undefined": 1},
+        "ignore_ties": {"ties": "input_reversed"},
+        " dcg_score": {"negative_labels": "keep"},
+    },
     "xgboost": {"-'": {"undefined": 0}},
-    "catboost": {"denominator=Position": {"discount": "1/r"}},
+    "catboost": {"QueryAUC": {"undefined": 0}, "denominator=Position": {"discount": "1/r"}},
     "torchmetrics": {
         "action='pos'": {"undefined": 1},
         "action='skip'": {"undefined": "nan"},
@@ -99,7 +104,7 @@ def convention_of(record):
     """The convention of the record's peer, with what the options in its call say."""
     peer, call = record["peer"], record["call"]
     convention = fn.conventions[CONVENTIONS[peer]]
-    if peer == "ir_measures" and "RR@" in call:
+    if peer == "ir_measures" and "[RR@" in call:
         convention = parse_convention("ms_marco(ties=id_ascending)")
     if record["name"] == "empty_ranking" and peer not in EMPTY_IS_MISSING:
         convention = convention.replace(missing_in_run="zero")  # an empty list of a dict is no query of a run
@@ -127,6 +132,8 @@ def metric_of(record):
             parameters["gain"] = "linear"
         elif own_gain == "linear":
             parameters["gain"] = "exp2"
+    if name == "ERR" and record["peer"] == "catboost":
+        parameters["stop"] = "labels"
     return fn.Metric(name, k, **parameters)
 
 

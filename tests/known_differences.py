@@ -118,6 +118,11 @@ DIFFERENCES = (
         "bug", "AP of a user without relevant items stops the program",
         ("lenskit",), ("no_relevant", "all_negative_labels"), ("ap", "ap@k"),
     ),
+    Difference(
+        "bug", "AUC of a user to whom all items are relevant, or none, stops the program",
+        ("implicit",), ("auc_one_class", "auc_no_pos"),
+    ),
+    Difference("bug", "the mean over no users is an error", ("RePlay",), ("auc_no_pos",)),
     # sorts that do not keep the order of equal scores
     Difference("unstable sort", "20 equal scores", ("ranx",), ("ties_20_first_relevant",), call="Qrels,Run"),
     Difference("unstable sort", "20 equal scores", ("ranx",), ("ties_20_first_relevant",), ks=(None, 5), call="(dict"),
@@ -136,6 +141,17 @@ DIFFERENCES = (
         ),
         ("ndcg_exp@k",), (2, 3, 4, 5, 6, 10),
     ),
+    Difference(
+        "rounding", "gdeval.pl prints five decimals", ("ir_measures",),
+        ("all_negative_scores", "basic_graded", "negative_label", "unjudged_docs"), ("err@k",), (3, 4, 5, 6),
+    ),
+    Difference(
+        "rounding", "gdeval.pl prints five decimals", ("ir_measures",),
+        ("all_relevant", "err_grades", "perfect_R_lt_k"), ("err@k",),
+    ),
+    Difference(
+        "rounding", "gdeval.pl prints five decimals", ("ir_measures",), ("basic_binary",), ("err@k",), (5,),
+    ),
     # inputs that the peer does not take
     Difference(
         "refused there", "labels must be Python's whole numbers",
@@ -145,6 +161,7 @@ DIFFERENCES = (
         "refused there", "gdeval.pl takes labels up to 4 and queries with a number",
         ("ir_measures",), ("label_30", "label_64_and_1000", "exp_ndcg_non_numeric_qid"), ("ndcg_exp@k",),
     ),
+    Difference("refused there", "labels must be whole", ("ir_measures",), ("err_probabilities",), ("err@k",)),
     Difference("refused there", "infinite scores", ("scikit-learn",), ("inf_scores",)),
     Difference("refused there", "a single document", ("scikit-learn",), ("single_doc_relevant",), NDCG),
     Difference("refused there", "labels with fractions", ("lightgbm",), ("float_labels",), ("ndcg", "ndcg@k")),
@@ -176,6 +193,10 @@ DIFFERENCES = (
         "refused here", "negative labels, which its ndcg refuses and its map takes",
         ("lightgbm",), ("all_negative_labels", "infap_pool", "negative_label"), ("ap", "ap@k"),
     ),
+    Difference(
+        "refused here", "labels above 1 are no chances to stop; there ERR is above 1 with them",
+        ("catboost",), ("basic_graded", "err_grades", "negative_label", "ties_all_equal", "unjudged_docs"), ("err@k",),
+    ),
     # what goes by the same name and is something else
     Difference(
         "another definition", "average_precision_score gives all documents of a tie the precision at its end",
@@ -196,5 +217,6 @@ DIFFERENCES = (
     Difference("refused there", "version 9 has no unj and no rbp", ("trec_eval-9.0.8",),
         ("unjudged_docs", "negative_label", "rbp_graded", "rbp_binary"), ("unj@k", "rbp"),
     ),
+    Difference("another definition", "a list of relevant items alone has the AUC 1", ("RePlay",), ("auc_one_class",)),
     Difference("another definition", "P of an empty list is not a number", ("lenskit",), ("empty_ranking",), ("p@k",)),
 )  # fmt: skip

@@ -26,6 +26,47 @@ def sklearn(case, metric):
     return np.average(values, weights=case.weights)
 
 
+def sklearn_rows(case, metric):
+    """The mean of a metric of scores and binary labels over the queries that it has a value for, each a row alone."""
+    metrics = library("sklearn.metrics")
+    name, arguments = metric
+    rows = name != "roc_auc_score"
+    values = []
+    for labels, scores in zip(case.labels, case.scores, strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of queries of one class, where the value is NaN
+            given = ([labels], [scores]) if rows else (labels, scores)
+            values.append(float(getattr(metrics, name)(*given, **arguments)))
+    return np.mean([value for value in values if not np.isnan(value)] or [np.nan])
+
+
+def sklearn_precision_at_recall(case, recall):
+    """The mean of the precision at the first threshold that reaches a recall, over queries with relevant documents."""
+    curve = library("sklearn.metrics").precision_recall_curve
+    values = []
+    for labels, scores in zip(case.labels, case.scores, strict=True):
+        if any(labels):
+            precisions, recalls, _ = curve(labels, scores)
+            values.append(precisions[np.flatnonzero(recalls >= recall - 1e-9)[-1]])
+    return np.mean(values or [np.nan])
+
+
+def ntcireval(case, metric):
+    """The mean of a graded metric over the queries with relevant documents."""
+    module = library("pyNTCIREVAL.metrics")
+    labeler = library("pyNTCIREVAL").Labeler
+    name, grades, arguments = metric
+    values = []
+    for labels, scores in zip(case.labels, case.scores, strict=True):
+        if any(labels):
+            judged = {str(d): label for d, label in enumerate(labels)}
+            xrelnum = labeler(judged).compute_per_level_doc_num(5)
+            order = sorted(judged, key=lambda d, scores=scores: -scores[int(d)])
+            labelled = labeler(judged).label(order)
+            values.append(getattr(module, name)(xrelnum, grades, **arguments).compute(labelled))
+    return np.mean(values or [np.nan])
+
+
 def pytrec_eval(case, measure):
     """The mean over queries that the run has, of trec_eval 9.0.8's value."""
     evaluator = library("pytrec_eval").RelevanceEvaluator(case.qrels, {measure})

@@ -31,7 +31,7 @@ def test_named_conventions():
     assert 5 not in fn.conventions
     assert fn.conventions.get("nope") is None
     new, old = (fn.conventions[name].choices() for name in ("trec_eval", "trec_eval_9"))
-    assert {field for field in new if new[field] != old[field]} == {"missing_in_run", "score_dtype"}
+    assert {field for field in new if new[field] != old[field]} == {"missing_in_run", "recall_rounding", "score_dtype"}
     assert all(convention.source for convention in fn.conventions.values())
     peers = [convention for name, convention in fn.conventions.items() if name != "default"]
     assert all(convention.peer and convention.versions for convention in peers)

@@ -29,7 +29,7 @@ def values_of(rankings, metrics=ALL_METRICS, convention=DEFAULT):
 
 def metrics_for(case, deepest):
     """All metrics that the labels of a case have a value for, none with ranks below `deepest`."""
-    asked = cases.all_metrics(deepest)
+    asked = [one for one in cases.all_metrics(deepest) if case.kind in cases.kinds_for(one.name, as_it_is=True)]
     return tuple(one for one in asked if case.kind != "huge" or one.get("gain") != "exp2")
 
 
@@ -179,6 +179,7 @@ def test_values_stay_in_their_range(case, data, ties):
     gain = data.draw(st.sampled_from(["linear"] if case.kind == "huge" else ["linear", "exp2"]))
     for k in (None, data.draw(st.integers(1, 8))):
         names = [name for name in cases.names(ties) if k is not None or not cases.needs_cutoff(name, convention)]
+        names = [name for name in names if case.kind in cases.kinds_for(name, as_it_is=True)]
         metrics = [cases.with_cutoff(name, k) for name in names]
         metrics = tuple(one(gain=gain) if cases.has_gain(one.record) else one for one in metrics)
 

@@ -110,6 +110,56 @@ def test_sklearn(theirs, ours, convention, data):
     assert mean_of_lists(case, ours, convention) == pytest.approx(live.sklearn(case, theirs), rel=1e-12, abs=1e-12)
 
 
+SKLEARN_ROWS = [
+    (("roc_auc_score", {}), "AUC", "sklearn(undefined=nan)", True),
+    (("roc_auc_score", {"max_fpr": 0.3}), "pAUC(max_fpr=0.3,scale=mcclish)", "sklearn(undefined=nan)", False),
+    (("label_ranking_loss", {}), "RankingLoss", "sklearn(ties=worst)", True),
+    (("coverage_error", {}), "CoverageError", "sklearn(ties=worst)", True),
+    (("label_ranking_average_precision_score", {}), "LRAP", "sklearn(undefined=1)", False),
+]
+
+
+@pytest.mark.parametrize(("theirs", "ours", "convention", "ties"), SKLEARN_ROWS, ids=str)
+@examples(60)
+@given(data=st.data())
+def test_sklearn_of_relevance(theirs, ours, convention, ties, data):
+    """Of classes and of labels to rank: equal scores count ½ or as wrong; two of them have a rule of their own."""
+    case = data.draw(cases(BINARY, ties=ties, least=2))
+
+    expected = live.sklearn_rows(case, theirs)
+    assert mean_of_lists(case, ours, convention) == pytest.approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("recall", [0.1, 0.5, 0.75, 1])
+@examples(40)
+@given(case=cases(BINARY, ties=False))
+def test_sklearn_precision_recall_curve(recall, case):
+    """Points of the curve, without ties."""
+    ours = mean_of_lists(case, fn.Metric("PatR", recall=recall), "default")
+
+    expected = live.sklearn_precision_at_recall(case, recall)
+    assert ours == pytest.approx(expected, rel=1e-12, nan_ok=True)
+
+
+NTCIREVAL = [
+    (("QMeasure", [1, 2, 3, 4], {"beta": 1}), "Q"),
+    (("QMeasure", [1, 2, 3, 4], {"beta": 10, "cutoff": 3}), "Q(beta=10)@3"),
+    (("ERR", [1, 3, 7, 15], {}), "ERR"),
+    (("nERR", [1, 3, 7, 15], {"cutoff": 3}), "nERR@3"),
+]
+
+
+@pytest.mark.parametrize(("theirs", "ours"), NTCIREVAL, ids=str)
+@examples(40)
+@given(case=cases(GRADED, ties=False))
+def test_ntcireval(theirs, ours, case):
+    """Q-measure and ERR of graded labels, in rank order."""
+    expected = live.ntcireval(case, theirs)
+    convention = "default(ap_denominator=min(k, n_relevant),no_relevant=skipped)"
+
+    assert mean_of_lists(case, ours, convention) == pytest.approx(expected, rel=1e-12, nan_ok=True)
+
+
 TREC = [
     ("ndcg", "nDCG"), ("ndcg_cut.3", "nDCG@3"), ("map", "AP"), ("map_cut.3", "AP@3"), ("recip_rank", "RR"),
     ("P.3", "P@3"), ("recall.3", "R@3"), ("success.3", "Success@3"), ("Rprec", "Rprec"), ("set_P", "P"),
@@ -167,7 +217,7 @@ TORCHMETRICS = [
     ("retrieval_average_precision", {"top_k": 3}, "AP@3"), ("retrieval_average_precision", {}, "AP"),
     ("retrieval_reciprocal_rank", {"top_k": 3}, "RR@3"), ("retrieval_precision", {"top_k": 3}, "P@3"),
     ("retrieval_recall", {"top_k": 3}, "R@3"), ("retrieval_hit_rate", {"top_k": 3}, "Success@3"),
-    ("retrieval_r_precision", {}, "Rprec"),
+    ("retrieval_r_precision", {}, "Rprec"), ("retrieval_fall_out", {"top_k": 3}, "FallOut@3"),
 ]  # fmt: skip
 
 
@@ -180,6 +230,15 @@ def test_torchmetrics_ndcg(top_k, case):
     theirs = live.torchmetrics(case, ("retrieval_normalized_dcg", {"top_k": top_k}))
 
     assert mean_of_lists(case, metric, "torchmetrics") == pytest.approx(theirs, rel=1e-5, abs=1e-6)
+
+
+@examples(40)
+@given(case=cases(BINARY))
+def test_torchmetrics_auroc(case):
+    """Equal scores count ½; one class counts 0."""
+    theirs = live.torchmetrics(case, ("retrieval_auroc", {}))
+
+    assert mean_of_lists(case, "AUC", "torchmetrics") == pytest.approx(theirs, rel=1e-5, abs=1e-6)
 
 
 @pytest.mark.parametrize(("name", "arguments", "ours"), TORCHMETRICS, ids=str)
@@ -197,7 +256,7 @@ RAX = [
     ("dcg_metric", {"topn": 3, "gain_fn": lambda label: label}, "DCG@3", "rax(gain=linear)"),
     ("ap_metric", {"topn": 3}, "AP@3", "rax"), ("ap_metric", {}, "AP", "rax"),
     ("mrr_metric", {"topn": 3}, "RR@3", "rax"), ("precision_metric", {"topn": 3}, "P@3", "rax"),
-    ("recall_metric", {"topn": 3}, "R@3", "rax"),
+    ("recall_metric", {"topn": 3}, "R@3", "rax"), ("opa_metric", {}, "OPA", "rax(ties=worst)"),
 ]  # fmt: skip
 
 
@@ -280,5 +339,33 @@ CATBOOST = [
 def test_catboost(theirs, ours, convention, data):
     """Its metrics, the worst order among equal scores; weights for those that heed them."""
     case = data.draw(cases(GRADED, weighted="NDCG" in theirs))
+
+    assert mean_of_lists(case, ours, convention) == pytest.approx(live.catboost(case, theirs), rel=1e-6, abs=1e-6)
+
+
+CATBOOST_OF_CHANCES = [
+    ("ERR:top=3", "ERR(stop=labels)@3", "catboost"), ("ERR", "ERR(stop=labels)", "catboost"),
+    ("PFound", "PFound(stop=labels)", "catboost"),
+    ("PFound:top=3;decay=0.5", "PFound(stop=labels,decay=0.5)@3", "catboost"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("theirs", "ours", "convention"), CATBOOST_OF_CHANCES, ids=str)
+@examples(40)
+@given(case=cases(st.sampled_from([0, 0.25, 0.5, 1])))
+def test_catboost_of_chances(theirs, ours, convention, case):
+    """Labels are the chances to stop at a document."""
+    assert mean_of_lists(case, ours, convention) == pytest.approx(live.catboost(case, theirs), rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "labels"), [("QueryAUC:type=Classic", "AUC", BINARY), ("QueryAUC:type=Ranking", "OPA", GRADED)]
+)
+@examples(40)
+@given(data=st.data())
+def test_catboost_auc(theirs, ours, labels, data):
+    """Of two classes or of grades; equal scores count ½, and a query of one class 0."""
+    case = data.draw(cases(labels))
+    convention = "catboost(ties=average,undefined=0)"
 
     assert mean_of_lists(case, ours, convention) == pytest.approx(live.catboost(case, theirs), rel=1e-6, abs=1e-6)

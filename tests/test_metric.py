@@ -18,10 +18,17 @@ gains = st.one_of(
     st.sampled_from(["linear", "exp2"]),
     st.lists(st.floats(0, allow_infinity=False), max_size=4).map(lambda rest: (0.0, *sorted(rest))),
 )
+discounts = st.one_of(
+    st.sampled_from(["log2", "log2(max(r, 2))", "1/r"]),
+    st.lists(st.floats(0, allow_infinity=False), min_size=1, max_size=4).map(lambda rest: tuple(sorted(rest)[::-1])),
+)
 values = {
     "threshold": thresholds,
     "positive": thresholds,
     "gain": gains,
+    "discount": discounts,
+    "fraction": st.floats(1e-300, 1),
+    "grade": st.integers(1, 1023),
     "number": st.floats(-1e300, 1e300),
     "probability": st.floats(1e-300, 1 - 1e-15),
     "share": st.floats(0, 1),

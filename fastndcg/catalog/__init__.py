@@ -5,15 +5,20 @@ from collections import ChainMap
 from fastndcg.catalog import (
     agreement,
     beyond,
+    blended,
     cascade,
+    classes,
     counts,
     gain,
     interpolated,
     judgments,
     precision,
+    reaching,
     relative,
+    roc,
     sets,
     similarity,
+    stopping,
 )
 from fastndcg.catalog.aggregates import AGGREGATES as AGGREGATES
 from fastndcg.catalog.record import Parameter as Parameter
@@ -29,6 +34,11 @@ RECORDS = (
     *sets.RECORDS,
     *judgments.RECORDS,
     *similarity.RECORDS,
+    *stopping.RECORDS,
+    *blended.RECORDS,
+    *roc.RECORDS,
+    *reaching.RECORDS,
+    *classes.RECORDS,
 )
 OTHER_RECORDS = (*agreement.RECORDS, *beyond.RECORDS)  # of two rankings, and of recommended items: not for `evaluate`
 CATALOG = {record.name: record for record in RECORDS}

@@ -1,6 +1,6 @@
 """Metrics that add up gains."""
 
-from fastndcg.catalog.record import GAIN, GAIN_REL, JARVELIN_2002, PERSISTENCE, Parameter, Record
+from fastndcg.catalog.record import DISCOUNT, GAIN, GAIN_REL, JARVELIN_2002, PERSISTENCE, Parameter, Record
 
 RECORDS = (
     Record(
@@ -12,7 +12,7 @@ RECORDS = (
         undefined="nothing has a gain",
         source=JARVELIN_2002,
         doi="10.1145/582415.582418",
-        parameters=(GAIN, GAIN_REL),
+        parameters=(GAIN, DISCOUNT, GAIN_REL),
         aliases=("ndcg",),
         trec_name="ndcg",
         trec_cut="ndcg_cut",
@@ -34,7 +34,7 @@ RECORDS = (
         undefined="never",
         source=JARVELIN_2002,
         doi="10.1145/582415.582418",
-        parameters=(GAIN, GAIN_REL),
+        parameters=(GAIN, DISCOUNT, GAIN_REL),
         aliases=("dcg",),
         trec_name="dcg",
         peers=(
@@ -63,7 +63,7 @@ RECORDS = (
         undefined="never",
         source=JARVELIN_2002,
         doi="10.1145/582415.582418",
-        parameters=(GAIN, GAIN_REL),
+        parameters=(GAIN, DISCOUNT, GAIN_REL),
         aliases=("idcg", "ideal_dcg"),
         trec_name="ideal_dcg",
         variants=(("ideal", "k best", "gain.idcg_of_k_best"),),

@@ -19,8 +19,9 @@ class Parameter:
     A parameter of a metric; a `default` of None is the convention's choice or 'not used'.
 
     `kind` says what values it has: 'threshold' and 'positive' are above 0, a 'probability' lies between 0 and 1 and a
-    'share' may be either too, 'shares' are a table of them, a 'number' is any finite one, a 'count' is a whole number
-    of 1 or more, a 'gain' is that of a convention, and ``"one|other"`` are the words to choose from.
+    'share' may be either too, 'shares' are a table of them, a 'fraction' is above 0 and 1 at the most, a 'number' is
+    any finite one, a 'count' is a whole number of 1 or more, a 'grade' one up to 1023, a 'gain' or 'discount' is that
+    of a convention, and ``"one|other"`` are the words to choose from.
     """
 
     name: str
@@ -77,6 +78,9 @@ class Record:
 WITHOUT_AVERAGE = TIE_POLICIES[1:]
 REL = Parameter("rel", "threshold", 1, "a document is relevant if its label is at least this; above 0")
 GAIN_REL = Parameter("rel", "threshold", None, "labels below this gain nothing; by default every label counts")
+DISCOUNT = Parameter(
+    "discount", "discount", None, "log2, log2(max(r, 2)), 1/r or a table of discounts; the convention's if left out"
+)
 GAIN = Parameter(
     "gain", "gain", None, "linear, exp2 (2^label − 1), binary or a table of gains; the convention's if left out"
 )

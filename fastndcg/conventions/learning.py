@@ -17,7 +17,13 @@ SKLEARN = Convention(
     peer="scikit-learn",
     versions="1.9.1",
     source="metrics/_ranking.py:1702, 1715: ndcg_score averages over ties",
-    options=(("ignore_ties=True", "sklearn_ignore_ties"), ("dcg_score", "sklearn(negative_labels=keep)")),
+    options=(
+        ("ignore_ties=True", "sklearn_ignore_ties"),
+        ("dcg_score", "sklearn(negative_labels=keep)"),
+        ("roc_auc_score", "sklearn(undefined=nan)"),
+        ("label_ranking_loss, coverage_error", "sklearn(ties=worst)"),
+        ("label_ranking_average_precision_score of rows without ties", "sklearn(undefined=1)"),
+    ),
     **RETRIEVED,
 )
 LIGHTGBM = Convention(
@@ -111,7 +117,11 @@ RECORDS = (
         peer="CatBoost",
         versions="1.2.10",
         source="catboost/libs/metrics/dcg.cpp, doc_comparator.h, precision_recall_at_k.cpp",
-        options=(("type=Exp", "catboost(gain=exp2)"), ("denominator=Position", "catboost(discount=1/r)")),
+        options=(
+            ("type=Exp", "catboost(gain=exp2)"),
+            ("denominator=Position", "catboost(discount=1/r)"),
+            ("QueryAUC", "catboost(ties=average,undefined=0)"),
+        ),
         bugs=(
             Bug(
                 "MAP ignores the queries' weights",

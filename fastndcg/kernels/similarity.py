@@ -46,12 +46,7 @@ def compatibility(hit_above, hit_ties, hit_labels, hit_offsets, ideal_labels, id
         met[:n_ideal] = 0
         reached, j, m = 0.0, 0, 0
         for h in range(hit_offsets[q], hit_offsets[q + 1]):
-            place, size = 0, n_ideal
-            while size > 0 and ideal_labels[start + place] > hit_labels[h]:  # the first place of this label
-                half = size // 2
-                above = ideal_labels[start + place + half] > hit_labels[h]
-                place += half + 1 if above else 0
-                size = size - half - 1 if above else half
+            place = first_place(ideal_labels, start, n_ideal, hit_labels[h])
             if hit_ties[h] > 1:  # the j-th of m of this label in its tie group
                 j += 1
                 if j > m:
@@ -100,15 +95,13 @@ def expected_rest(rests, rank, above, n_ties, m, j):
 @part
 def first_place(ideal_labels, start, n, label):
     """The first of n places, from 0, whose label is not above this one."""
-    low, size = 0, n
-    while size > 0:
+    place, size = 0, n
+    while size > 0 and ideal_labels[start + place] > label:
         half = size // 2
-        if ideal_labels[start + low + half] > label:
-            low += half + 1
-            size -= half + 1
-        else:
-            size = half
-    return low
+        above = ideal_labels[start + place + half] > label
+        place += half + 1 if above else 0
+        size = size - half - 1 if above else half
+    return place
 
 
 @part

@@ -112,10 +112,12 @@ def is_left_out(metric: Metric, convention: Convention) -> bool:
 
 
 def weight_in_mean(metric: Metric, labels: list[float], judged: list[float], convention: Convention) -> float:
-    """What a query counts in the mean of a metric: 1, or the denominator of a fraction."""
+    """What a query counts in the mean of a metric: 1, the weight asked for, or the denominator of a fraction."""
+    asked = asked_of(metric, convention)
+    if metric.get("weight") in ("positives", "impressions"):
+        return n_relevant([], judged, asked) if metric.get("weight") == "positives" else len(labels)
     if not is_micro(metric, convention):
         return 1
-    asked = asked_of(metric, convention)
     if metric.name == "P":
         return precision_denominator(labels, judged, asked)
     return recall_denominator(labels, judged, asked) if metric.name == "R" else n_relevant(labels, judged, asked)
@@ -133,8 +135,11 @@ def check(rankings: Rankings, metrics: tuple[Metric, ...], convention: Conventio
     gains = {chosen_gain(metric, convention) for metric in adding}
     has_pool = rankings.pool is not None and convention.pool == "judged"
     pool = [("pool", rankings.pool[0], np.True_)] if rankings.pool is not None and has_pool else []
+    stops = [metric for metric in metrics if metric.get("stop") is not None]
+    highest = min((1 if one.get("stop") == "labels" else one.get("max_grade") for one in stops), default=math.inf)
     for name, labels, counted in [("labels", rankings.labels, ranked), *pool]:
-        unknown = np.array([not has_meaning(float(label), gains, convention) for label in labels], bool) & counted
+        known = [label <= highest and has_meaning(float(label), gains, convention) for label in labels]
+        unknown = ~np.array(known, bool) & counted
         if unknown.any():
             rankings.refuse(name, unknown, "have a meaning under the convention: see fastndcg.evaluate")
 

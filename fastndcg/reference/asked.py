@@ -48,7 +48,7 @@ def gain_of(metric: Metric, convention: Convention) -> Callable[[float], float]:
     is_relevant = relevance(metric, convention)
 
     def gain(label: float) -> float:
-        if label < (metric.get("rel") or -math.inf):
+        if metric.get("rel") is not None and not is_relevant(label):
             return 0.0
         if chosen == "binary":
             return float(is_relevant(label))
@@ -70,7 +70,7 @@ def chosen_gain(metric: Metric, convention: Convention) -> Value:
 
 def discount_of(metric: Metric, convention: Convention) -> Callable[[int], float]:
     """What a gain counts at a rank."""
-    table, p = convention.discount, metric.get("p")
+    table, p = metric.get("discount") or convention.discount, metric.get("p")
     if p is not None:
         return lambda rank: float((1 - p) * p ** (rank - 1))
     if isinstance(table, tuple):

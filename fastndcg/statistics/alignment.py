@@ -66,9 +66,10 @@ def refuse_other_than_means(results: Results, metrics: Iterable[Metric]) -> None
             )
     for metric in metrics if results.value_weights is not None else ():
         if (results.value_weights[:, results.metrics.index(metric)] != 1).any():  # type: ignore[index]
+            remedy = metric(weight="nothing") if metric.get("weight") else "convention.replace(precision_mean='macro')"
             raise InvalidInputError(
                 f"{metric} is averaged over documents under convention {results.convention.name}, so that queries say "
-                "nothing of its uncertainty: take convention.replace(precision_mean='macro')"
+                f"nothing of its uncertainty: take {remedy}"
             )
 
 

@@ -42,11 +42,10 @@ class Analysis:
 
     def tests(self, places: Sequence[int]) -> list[Tested]:
         """The test of each of these quantities; NaN where there are fewer than two queries."""
-        without = {place: self._without(self.moments[place]) for place in places}
-        sound = [place for place, test in without.items() if test is None]
-        found = {place: test for place, test in without.items() if test is not None}
-        found |= dict(zip(sound, self._tests_of(sound), strict=True))
-        return [found[place] for place in places]
+        known = {place: self._without(self.moments[place]) for place in places}
+        sound = [place for place, test in known.items() if test is None]
+        tested = dict(zip(sound, self._tests_of(sound), strict=True))
+        return [known[place] or tested[place] for place in places]
 
     def _without(self, moments: Moments) -> Tested | None:
         """What there is to say of a quantity that cannot be tested; None where it can."""
