@@ -112,10 +112,11 @@ def find_hits(documents, candidates, values, k):
     order = (np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32))
     levels = (np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32))
     hits = (np.empty(m, np.int32), np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m, np.int32))
-    order_candidates(values, 0, (documents, candidates), 0, m, order)
+    given = (documents, candidates, documents[:0], documents[:0])  # marks are for near.py alone
+    order_candidates(values, 0, given, 0, m, order)
     n_levels = find_levels(order, m, levels)
     search_levels(values, 0, len(values), n_levels, levels)
-    n_hits, _ = emit((documents, candidates), 0, m, order, levels, k, 0, 0, hits)
+    n_hits, _ = emit(given, 0, m, order, levels, k, 0, 0, hits)
     return hits[2][:n_hits], hits[3][:n_hits], hits[1][:n_hits]
 
 
