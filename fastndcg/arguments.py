@@ -14,11 +14,12 @@ import numpy as np
 from fastndcg import of_user, stops, views
 from fastndcg.catalog import REGISTERED
 from fastndcg.checks import check_sums, gain_of, gains_asked, rel_of
-from fastndcg.chunk import F8, I8, Chunk, Truth
+from fastndcg.chunk import Chunk, Truth
 from fastndcg.combinations import check_combinations, kernel_of, n_ideal_ranks, refuse_ties, with_default_cutoff
 from fastndcg.conventions import Convention
 from fastndcg.kernels import gain
 from fastndcg.kernels import together as several
+from fastndcg.memory import BOOL, F8, I8
 from fastndcg.metric import UNLIMITED, Metric
 from fastndcg.rankings import Array
 from fastndcg.relevant import (
@@ -124,18 +125,20 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
     """Fill in a chunk's part of its job's values."""
     if plan.untied is not None and chunk.n_tied:
         refuse_ties(plan.untied)
-    first, stop = chunk.truth.first, chunk.truth.stop
-    for row, step in zip(chunk.job.values, plan.steps, strict=True):
+    values = chunk.job.values[:, chunk.truth.first : chunk.truth.stop]
+    for place, step in enumerate(plan.steps):
+        out = values[place]
         arguments = [argument(chunk, step) for argument in step.arguments]
         if step.metric.record.function is None:
-            step.kernel(*arguments, row[first:stop])
+            step.kernel(*arguments, out)
         else:
-            of_user.fill(chunk, step.metric, arguments, row[first:stop])
+            of_user.fill(chunk, step.metric, arguments, out)
         if step.least is not None:
-            row[first:stop][n_relevant(chunk, step._replace(rel=step.least)) == 0] = np.nan
+            counts = n_relevant(chunk, step._replace(rel=step.least))
+            np.copyto(out, np.nan, where=np.equal(counts, 0, out=chunk.take("left out", len(out), BOOL)))
         choice = choice_of(step.metric, plan.convention)
         if not isinstance(choice, str):  # here, while the processor's cache holds the values
-            gain.replace_undefined(float(choice), row[first:stop])
+            gain.replace_undefined(float(choice), out)
 
 
 def choice_of(metric: Metric, convention: Convention) -> str | int:
@@ -167,12 +170,14 @@ def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, off
     key = ("gains", step.gain, step.rel, discount)
     made = keeper.made.get(key)
     if made is None:
-        made = keeper.take(key, len(labels), F8)
+        room = len(labels) if keeper is chunk.truth else len(chunk.truth.candidates.labels)  # that any scores may take
+        made = keeper.take(key, room, F8)[: len(labels)]
         if step.gain == "binary":
             gain.binary_gains(labels, step.rel, made)
         elif cuts:
-            fill_gains(step.gain, np.trunc(labels), -np.inf, made)
-            made[labels < step.rel] = 0.0
+            fill_gains(step.gain, np.trunc(labels, out=made), -np.inf, made)
+            below = keeper.take(("below", key), room, BOOL)[: len(labels)]
+            np.copyto(made, 0.0, where=np.less(labels, step.rel, out=below))
         else:
             fill_gains(step.gain, labels, step.rel, made)
         check_sums(made, offsets, discount, step.metric, chunk.job.rankings, chunk.truth.first)

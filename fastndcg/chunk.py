@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,12 +14,9 @@ from fastndcg.kernels import candidates, ideal, ties
 from fastndcg.kernels.levels import sort_open
 from fastndcg.kernels.rank import rank
 from fastndcg.kernels.vectors import WIDE
+from fastndcg.memory import F8, I4, I8, U8, Scratch, Take, under
 from fastndcg.rankings import Array, Rankings, read_only
 from fastndcg.texts import Value
-
-I4, I8, U8, F8 = (np.dtype(code) for code in ("i4", "i8", "u8", "f8"))
-
-Take = Callable[[Hashable, int, "np.dtype[Any]"], Array]
 
 
 class Job(NamedTuple):
@@ -35,30 +32,6 @@ class Job(NamedTuple):
     values: Array  # (n_metrics, n_queries), filled in by the chunks
     points: dict[Hashable, tuple[float, ...]]  # such as cutoffs, that metrics share their work for: see steps.py
     views: dict[str, Job]  # what some metrics look at, by name, where it is not the same: see documents.py
-
-
-def fresh(_: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
-    """An uninitialised array of its own."""
-    return np.empty(size, dtype)
-
-
-class Scratch:
-    """Buffers that a worker uses again for every chunk: fresh memory costs more than filling it."""
-
-    def __init__(self) -> None:
-        self._buffers: dict[Hashable, Array] = {}
-
-    def take(self, name: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
-        """An uninitialised array, good until the same name is taken again."""
-        buffer = self._buffers.get(name)
-        if buffer is None or len(buffer) < size:
-            buffer = self._buffers[name] = np.empty(size, dtype)
-        return buffer[:size]
-
-
-def under(view: str, take: Take) -> Take:
-    """The same memory under names of a view."""
-    return lambda name, size, dtype: take((view, name), size, dtype)
 
 
 class Candidates(NamedTuple):
@@ -92,7 +65,9 @@ class Ideal(NamedTuple):
 class Truth:
     """The labels of queries `first` up to `stop`: all that does not depend on the scores."""
 
-    __slots__ = ("_ideal", "_views", "candidates", "first", "judged", "made", "only_label", "sizes", "stop", "take")
+    __slots__ = (
+        "_ideal", "_views", "candidates", "first", "judged", "made", "only_label", "searched", "sizes", "stop", "take",
+    )  # fmt: skip
 
     def __init__(self, job: Job, take: Take, first: int, stop: int) -> None:
         rankings = job.rankings
@@ -104,6 +79,8 @@ class Truth:
         self._views: dict[str, Truth] = {}
         self.sizes = rankings.offsets[first + 1 : stop + 1] - rankings.offsets[first:stop]
         self.candidates, self.only_label = self._collect(job, "labels", rankings.labels, rankings.offsets)
+        places, found, found_offsets, marks, before = self.candidates
+        self.searched = (rankings.offsets, first, places, found, found_offsets, marks, before)  # by kernels/rank.py
         self.judged = self.candidates
         if rankings.pool is not None:
             self.judged, self.only_label = self._collect(job, "pool", *rankings.pool)
@@ -148,16 +125,17 @@ class Truth:
 
 
 class Chunk:
-    """One system's ranking of the documents of a truth."""
+    """One system's ranking of the documents of a truth, in a worker's memory."""
 
-    __slots__ = ("_views", "hits", "job", "made", "n_tied", "shared", "take", "truth")
+    __slots__ = ("_scratch", "_views", "hits", "job", "made", "n_tied", "shared", "take", "truth")
 
-    def __init__(self, job: Job, truth: Truth, take: Take) -> None:
+    def __init__(self, job: Job, truth: Truth, scratch: Scratch) -> None:
         self.job = job
         self.truth = truth
-        self.take = take
+        self.take = scratch.take
         self.made: dict[Hashable, Array] = {}  # by what it is and depends on
         self.shared: dict[Hashable, tuple[dict[float, int], Array]] = {}  # places of points, and a row for each place
+        self._scratch = scratch
         self._views: dict[str, Chunk] = {}
         self.hits, self.n_tied = self._rank()
 
@@ -167,34 +145,25 @@ class Chunk:
             return self
         if name not in self._views:
             truth = self.truth.view(self.job, name)
-            self._views[name] = Chunk(self.job.views[name], truth, under(name, self.take))
+            self._views[name] = Chunk(self.job.views[name], truth, self._scratch.view(name))
         return self._views[name]
 
     def _rank(self) -> tuple[Hits, int]:
-        job, truth, take = self.job, self.truth, self.take
-        n = len(truth.candidates.labels)
-        labels = take("hit labels", n, F8)
-        documents, above = take("hit documents", n, I4), take("hit above", n, I4)
-        tie_counts, queries = take("hit ties", n, I4), take("hit queries", n, I4)
-        offsets = take("hit offsets", len(truth.candidates.offsets), I8)
-        counts = np.empty(3, I8)
-        rankings, (places, found, found_offsets, marks, before) = job.rankings, truth.candidates
-        where = (
-            job.scores, rankings.offsets, truth.first, places, found, found_offsets, marks, before, job.depth,
-            job.strategy,
-        )  # fmt: skip
-        out = (documents, labels, above, tie_counts, queries, offsets, counts)
-        rank(*where, *out)
+        job, truth, rankings = self.job, self.truth, self.job.rankings
+        room = self._scratch.room_for(len(truth.candidates.labels), len(truth.sizes))
+        rank(job.scores, *truth.searched, job.depth, job.strategy, *room)
+        documents, labels, above, tie_counts, queries, offsets, counts = room
         n_tied, n_nan, n_open = counts.tolist()
         if n_open:
-            sort_open(*where, job.convention.ties == "input", *out)
+            is_input = job.convention.ties == "input"
+            sort_open(job.scores, *truth.searched, job.depth, job.strategy, is_input, *room)
             n_tied = int(counts[0])
         if n_nan:
             rule = "not be NaN: find out where it comes from, or take convention.replace(nan_scores='last')"
             rankings.refuse("scores", np.isnan(rankings.scores), rule)
         if n_tied and job.convention.ties != "average":
             self._order_ties(offsets, documents, labels, above, tie_counts)
-        n = int(offsets[-1])
+        n = offsets.item(-1)
         return Hits(labels[:n], above[:n], tie_counts[:n], queries[:n], offsets), n_tied
 
     def _order_ties(self, offsets: Array, *hits: Array) -> None:

@@ -9,15 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.arguments import Plan, choice_of, evaluate_chunk, plan_of
-from fastndcg.chunk import Chunk, Job, Scratch, Take, Truth, fresh
+from fastndcg.chunk import Chunk, Job, Truth
 from fastndcg.conventions import Convention
 from fastndcg.discounts import discounts_of
 from fastndcg.documents import VIEWS, of_documents, without_negative_labels
-from fastndcg.errors import InvalidInputError, UndefinedMetricError
+from fastndcg.errors import InvalidInputError, InvalidTypeError, UndefinedMetricError
 from fastndcg.kernels.rank import AUTO
 from fastndcg.kernels.vectors import WIDE
+from fastndcg.memory import BOOL, F8, Scratch, Take, fresh
 from fastndcg.metric import Metric
-from fastndcg.rankings import Array, Rankings, ordinals, read_only
+from fastndcg.rankings import Array, Rankings, ordinals
 from fastndcg.threads import checked_threads, run_all
 
 CHUNK_DOCUMENTS = 1 << 19  # smaller ones pay for calls from Python, larger ones leave the processor's cache
@@ -35,6 +36,30 @@ class Evaluated(NamedTuple):
     n_tied: int
 
 
+class Kept:
+    """
+    What evaluations of the same labels, metrics and convention share, in any number of threads at once.
+
+    `truths` and `spans` depend on the labels alone. `idle` is the memory of workers: one takes it out for as long as
+    it works, so that each works in its own, and after the first evaluation no other is needed.
+    """
+
+    __slots__ = ("idle", "n_ranks", "spans", "truths")
+
+    def __init__(self) -> None:
+        self.truths: dict[Span, Truth] = {}
+        self.spans: dict[int, list[Span]] = {}  # by the number of threads
+        self.n_ranks: int | None = None
+        self.idle: list[Scratch] = []
+
+    def borrow(self) -> Scratch:
+        """Memory that no other worker has, to be given back to `idle`."""
+        try:
+            return self.idle.pop()
+        except IndexError:
+            return Scratch()
+
+
 def run(
     rankings: Rankings,
     metrics: tuple[Metric, ...],
@@ -44,75 +69,115 @@ def run(
     threads: int | None = None,
     chunk_documents: int = CHUNK_DOCUMENTS,
     strategy: int = AUTO,
-    kept: dict[Span, Truth] | None = None,
+    kept: Kept | None = None,
+    out: Array | None = None,
 ) -> Evaluated:
     """
     Evaluate every metric on every query, those in the mask `undefined` aside, which no metric has a value for.
 
     Neither threads nor chunks nor strategy change a bit of the values. What depends on the labels alone is put in
-    `kept`, and taken from there by the next call with the same labels, metrics and convention.
+    `kept`, and taken from there by the next call with the same labels, metrics and convention. The values go to the
+    (n_metrics, n_queries) array `out`, where there is one.
     """
     plan = plan_of(metrics, convention)
-    job = job_of(apply_convention(rankings, convention), plan, strategy)
-    n_threads = threads_for(job.rankings, threads)
-    spans = cut(job.rankings, chunk_documents, n_threads)
-    if len(spans) == 1:
-        n_tied = evaluate_span(job, plan, spans[0], fresh, fresh, kept)
-    else:
-        n_tied = evaluate_spans(job, plan, spans, n_threads, kept)
-    if undefined is not None:
-        job.values[:, undefined] = np.nan
-    settle_undefined(job, metrics, and_queries=undefined is not None)
-    return Evaluated(job.values.T, n_tied)
+    rankings = apply_convention(rankings, convention)
+    n_threads = threads_for(rankings, threads)
+    spans = None if kept is None else kept.spans.get(n_threads)
+    if spans is None:
+        spans = cut(rankings, chunk_documents, n_threads)
+        if kept is not None:
+            kept.spans[n_threads] = spans
+    values = np.empty((len(metrics), rankings.n_queries)) if out is None else checked_out(out, rankings, len(metrics))
+    scratch = Scratch() if kept is None else kept.borrow()
+    try:
+        job = job_of(rankings, plan, strategy, values, kept, scratch)
+        if len(spans) == 1:
+            n_tied = evaluate_span(job, plan, spans[0], fresh, scratch, kept)
+        else:
+            n_tied = evaluate_spans(job, plan, spans, n_threads, kept)
+        if undefined is not None:
+            values[:, undefined] = np.nan
+        settle_undefined(job, metrics, scratch, and_queries=undefined is not None)
+    finally:
+        if kept is not None:
+            kept.idle.append(scratch)
+    return Evaluated(values.T, n_tied)
 
 
-def evaluate_spans(job: Job, plan: Plan, spans: list[Span], threads: int, kept: dict[Span, Truth] | None) -> int:
+def checked_out(out: Array, rankings: Rankings, n_metrics: int) -> Array:
+    """The array that the caller wants the values in, or an error that says what it must be."""
+    shape = (n_metrics, rankings.n_queries)
+    if not isinstance(out, np.ndarray):
+        raise InvalidTypeError(f"`out` must be a NumPy array, not {type(out).__name__}")
+    if out.dtype != F8 or not out.dtype.isnative:
+        raise InvalidTypeError(f"`out` must be of dtype float64, not {out.dtype}: use np.empty({shape})")
+    if out.shape != shape:
+        raise InvalidInputError(f"`out` must have a row for each metric, {shape}, but its shape is {out.shape}")
+    flags = out.flags
+    if not (flags.c_contiguous and flags.aligned and flags.writeable):
+        why = "not contiguous, row after row" if not flags.c_contiguous else "not aligned"
+        why = why if flags.writeable else "read-only"
+        raise InvalidInputError(
+            f"`out` must be an array that kernels can write to, but is {why}; use np.empty({shape})"
+        )
+    for name in ("scores", "labels", "offsets"):
+        if np.may_share_memory(out, getattr(rankings, name)):
+            raise InvalidInputError(f"`out` must not share memory with `{name}`, which are read while it is written")
+    return out
+
+
+def evaluate_spans(job: Job, plan: Plan, spans: list[Span], threads: int, kept: Kept | None) -> int:
     """Evaluate all spans, on threads; in how many queries ties decide."""
     tied: list[int] = []
+    borrowed: list[Scratch] = []
 
     def make_worker() -> Callable[[Span], None]:
-        of_truth, of_chunk = Scratch().take, Scratch().take
-        return lambda span: tied.append(evaluate_span(job, plan, span, of_truth, of_chunk, kept))
+        of_truth, scratch = Scratch().take, Scratch() if kept is None else kept.borrow()
+        borrowed.append(scratch)
+        return lambda span: tied.append(evaluate_span(job, plan, span, of_truth, scratch, kept))
 
-    run_all(spans, make_worker, min(threads, len(spans)))
+    n_workers = min(threads, len(spans))
+    try:
+        run_all(spans, make_worker, n_workers)
+    finally:
+        if kept is not None:
+            borrowed += [Scratch() for _ in range(n_workers - len(borrowed))]  # for those that found nothing left to do
+            Scratch.make_alike(borrowed)
+            kept.idle.extend(borrowed)
     return sum(tied)
 
 
-def evaluate_span(
-    job: Job, plan: Plan, span: Span, of_truth: Take, of_chunk: Take, kept: dict[Span, Truth] | None
-) -> int:
+def evaluate_span(job: Job, plan: Plan, span: Span, of_truth: Take, scratch: Scratch, kept: Kept | None) -> int:
     """Evaluate a span of queries, with memory for its truth and for the rest; in how many of them ties decide."""
-    truth = None if kept is None else kept.get(span)
+    truth = None if kept is None else kept.truths.get(span)
     if truth is None:
         truth = Truth(job, of_truth if kept is None else fresh, *span)
         if kept is not None:
-            kept[span] = truth
-    chunk = Chunk(job, truth, of_chunk)
+            kept.truths[span] = truth
+    chunk = Chunk(job, truth, scratch)
     evaluate_chunk(chunk, plan)
     return chunk.n_tied
 
 
-def job_of(rankings: Rankings, plan: Plan, strategy: int) -> Job:
+def job_of(
+    rankings: Rankings, plan: Plan, strategy: int, values: Array, kept: Kept | None, scratch: Scratch
+) -> Job:  # fmt: skip
     """What the chunks share, with room for their values."""
-    n_ranks = plan.depth if plan.depth <= FEW_RANKS else min(plan.depth, rankings.longest())
-    n_ranks = max(n_ranks, plan.n_ideal_ranks)
+    n_ranks = None if kept is None else kept.n_ranks
+    if n_ranks is None:
+        n_ranks = plan.depth if plan.depth <= FEW_RANKS else min(plan.depth, rankings.longest())
+        n_ranks = max(n_ranks, plan.n_ideal_ranks)
+        if kept is not None:
+            kept.n_ranks = n_ranks
     discounts = discounts_of(plan.convention.discount, n_ranks)
-    values = np.empty((len(plan.metrics), rankings.n_queries))
-    scores = at_least_a_vector(rankings.scores)
+    scores = scratch.padded(rankings.scores, WIDE)
     job = Job(rankings, plan.convention, plan.depth, plan.gains, discounts, scores, strategy, values, plan.points, {})
     for view in plan.views:
         shown = VIEWS[view](rankings, plan.convention)
         if shown is not rankings:
-            scores = at_least_a_vector(shown.scores)
+            scores = scratch.view(view).padded(shown.scores, WIDE)
             job.views[view] = job._replace(rankings=shown, gains=frozenset(), scores=scores, views={})
     return job
-
-
-def at_least_a_vector(scores: Array) -> Array:
-    """Scores, or so many more that one vector of them fits."""
-    if len(scores) >= WIDE:
-        return scores
-    return read_only(np.resize(np.append(scores, scores.dtype.type(0)), WIDE))
 
 
 def threads_for(rankings: Rankings, threads: int | None) -> int:
@@ -159,15 +224,15 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
     return rankings if scores is rankings.scores else rankings.replace(scores=scores)
 
 
-def settle_undefined(job: Job, metrics: tuple[Metric, ...], *, and_queries: bool) -> None:
+def settle_undefined(job: Job, metrics: tuple[Metric, ...], scratch: Scratch, *, and_queries: bool) -> None:
     """Raise where a metric has no value, if the convention says so; put its value there where queries have none."""
     for metric, row in zip(metrics, job.values, strict=True):
         choice = choice_of(metric, job.convention)
         if choice == "nan" or (choice != "raise" and not and_queries):
             continue
-        undefined = np.isnan(row)
+        undefined = np.isnan(row, out=scratch.take("undefined", len(row), BOOL))
         if choice != "raise":
-            row[undefined] = choice
+            np.copyto(row, choice, where=undefined)
         elif undefined.any():
             query = job.rankings.query_name(int(np.argmax(undefined)))
             raise UndefinedMetricError(

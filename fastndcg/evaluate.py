@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,14 +21,14 @@ from fastndcg.results import Results
 from fastndcg.threads import checked_threads
 
 if TYPE_CHECKING:
-    from fastndcg.engine import Evaluated
+    from types import ModuleType
 
 
 @functools.cache  # at the interpreter's end nothing can be imported, not even once more
-def _engine() -> Callable[..., Evaluated]:
-    from fastndcg.engine import run  # brings numba, which `import fastndcg` does not
+def _engine() -> ModuleType:
+    from fastndcg import engine  # brings numba, which `import fastndcg` does not
 
-    return run
+    return engine
 
 
 def evaluate(
@@ -115,12 +115,14 @@ def evaluate(
         convention=convention,
         threads=threads,
     )
-    return evaluator._run(predictions, None)
+    return evaluator._run(predictions)
 
 
 class Evaluator:
     """
     Truth prepared once, for the predictions of many systems or rounds.
+
+    Any number of threads may use one at once. Pickled, it is as large as its truth.
 
     Parameters
     ----------
@@ -154,60 +156,87 @@ class Evaluator:
             checked_threads(threads)
         self.convention = parse_convention(convention)
         self._denominators = denominators_of(self.metrics, self.convention)
-        self._options = Options(offsets, groups, query_ids, columns, memory, threads)
-        self._truth = prepare_truth(truth, self._options)
+        options = Options(offsets, groups, query_ids, columns, memory, threads)
+        self._truth = prepare_truth(truth, options)
+        self._options = Options(columns=columns, memory=memory, threads=threads)
         self._applied = self.convention.for_labels_of(qrels=isinstance(self._truth, Qrels))
-        self._kept: dict[Any, Any] = {}
+        self._kept: Any = None
 
-    def evaluate(self, predictions: Any = None) -> Results:
+    def evaluate(self, predictions: Any = None, *, out: Array | None = None) -> Results:
         """
         Evaluate one system.
+
+        Labels in arrays are looked at once: what depends on them alone is kept for the next system, and so is the
+        memory to work in, of as many threads as call at once.
 
         Parameters
         ----------
         predictions
             See `evaluate`; left out where the truth is `Rankings`.
+        out : (n_metrics, n_queries) float64 array, optional
+            Where the values go, one metric a row: `Results.values` is then ``out.T``, until the next call writes to
+            it. Where the truth is labels in arrays, and the scores are a contiguous float32 or float64 array, queries
+            one after the other, nothing else is allocated from the second call on that grows with the data.
 
         Returns
         -------
         Results
-        """
-        return self._run(predictions, self._kept if isinstance(self._truth, ArrayTruth) else None)
 
-    def _run(self, predictions: Any, kept: dict[Any, Any] | None) -> Results:
+        Examples
+        --------
+        >>> evaluator, out = fn.Evaluator([[1, 0], [0, 1]], "ndcg@1,rr"), np.empty((2, 2))
+        >>> evaluator.evaluate(np.array([[0.9, 0.1], [0.9, 0.1]]), out=out).mean()
+        {'nDCG@1': 0.5, 'RR': 0.75}
+        >>> out
+        array([[1. , 0. ],
+               [1. , 0.5]])
+        """
+        if self._kept is None and isinstance(self._truth, ArrayTruth):
+            self._kept = _engine().Kept()
+        return self._run(predictions, self._kept, out)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__ if name != "_kept"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._kept = None
+        for name, value in state.items():
+            setattr(self, name, value)
+
+    def _run(self, predictions: Any, kept: Any = None, out: Array | None = None) -> Results:
         """Evaluate one system, with what is `kept` of the labels."""
-        done = self._evaluated(predictions, self.metrics, self._applied, kept)
-        weights = None
+        results = self._results(predictions, self.metrics, self._applied, kept, out)
         if self._denominators:
             counting = self._applied.replace(no_relevant="defined", undefined="nan", default_k="all")
-            found = self._evaluated(predictions, tuple(self._denominators.values()), counting, None)
-            weights = np.ones(done.values.shape)  # what each value counts: 1, or what a precision divides by
+            found = self._results(predictions, tuple(self._denominators.values()), counting)
+            weights = np.ones(results.values.shape)  # what each value counts: 1, or what a precision divides by
             weights[:, list(self._denominators)] = found.values
-        values, query_ids, counts = done
-        return Results(values, self.metrics, query_ids, self.convention, value_weights=weights, **counts)
+            results.value_weights = weights
+        return results
 
-    def _evaluated(
-        self, predictions: Any, metrics: tuple[Metric, ...], convention: Convention, kept: dict[Any, Any] | None
-    ) -> _Done:
-        joined = with_predictions(self._truth, predictions, self.convention, self._options)
+    def _results(
+        self, predictions: Any, metrics: tuple[Metric, ...], convention: Convention, kept: Any = None,
+        out: Array | None = None,
+    ) -> Results:  # fmt: skip
+        """The values of some metrics under a convention."""
         threads = self._options.threads
-        if not isinstance(joined, Joined):
+        given = with_predictions(self._truth, predictions, self.convention, self._options)
+        if isinstance(given, Rankings):
+            values, n_tied = _engine().run(given, metrics, convention, threads=threads, kept=kept, out=out)
+            return Results(values, metrics, given.query_ids, self.convention, n_tied=n_tied)
+        if not isinstance(given, Joined):
+            if out is not None:
+                raise InvalidInputError(
+                    "`out` is for labels in arrays and judgments, but this truth is neither; leave it out"
+                )
             from fastndcg import parts
 
-            of_parts = parts.run(joined, metrics, convention, threads)
-            return _Done(of_parts.values, of_parts.query_ids, {"n_tied": of_parts.n_tied, "notes": of_parts.notes})
-        rankings, unjudged, n_missing_in_run, n_missing_in_qrels = joined
+            done = parts.run(given, metrics, convention, threads)
+            return Results(done.values, metrics, done.query_ids, self.convention, n_tied=done.n_tied, notes=done.notes)
+        rankings, unjudged, n_missing_in_run, n_missing_in_qrels = given
         undefined = unjudged if metrics is self.metrics else None
-        values, n_tied = _engine()(rankings, metrics, convention, undefined=undefined, threads=threads, kept=kept)
-        counts = {
-            "n_tied": n_tied, "n_missing_in_run": n_missing_in_run, "n_missing_in_qrels": n_missing_in_qrels
-        }  # fmt: skip
-        return _Done(values, rankings.query_ids, counts)
-
-
-class _Done(NamedTuple):
-    """The values of metrics, and what else results have."""
-
-    values: Array
-    query_ids: Array | None
-    counts: dict[str, Any]
+        values, n_tied = _engine().run(rankings, metrics, convention, undefined=undefined, threads=threads, out=out)
+        return Results(
+            values, metrics, rankings.query_ids, self.convention,
+            n_tied=n_tied, n_missing_in_run=n_missing_in_run, n_missing_in_qrels=n_missing_in_qrels,
+        )  # fmt: skip

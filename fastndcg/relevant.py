@@ -88,21 +88,32 @@ def ap_denominators(chunk: Chunk, step: Step) -> Array:
     choice = chunk.job.convention.ap_denominator
     if choice == "n_relevant":
         return n_relevant(chunk, step)
-    if choice == "k":
-        return np.where(n_relevant(chunk, step) > 0, float(step.k), 0.0)
-    if choice == "min(k, n_relevant, n_retrieved)":
-        return np.asarray(np.minimum(r_cutoffs(chunk, step), chunk.truth.sizes))
-    return r_cutoffs(chunk, step)
+    return r_cutoffs(chunk, step) if choice in ("min(k, n_relevant)", "n_hits") else further_denominators(chunk, step)
+
+
+@once("truth", "k", "rel")
+def further_denominators(chunk: Chunk, step: Step, out: Array) -> None:
+    """k, and 0 where nothing is relevant; or how many documents are relevant, k or those retrieved at the most."""
+    if chunk.job.convention.ap_denominator == "k":
+        np.multiply(n_relevant(chunk, step) > 0, float(step.k), out=out)
+    else:
+        np.minimum(r_cutoffs(chunk, step), chunk.truth.sizes, out=out)
+
+
+@once("truth", "k")
+def retrieved_cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
+    """How many documents of each query were retrieved, k at the most."""
+    np.minimum(chunk.truth.sizes, float(step.k), out=out)
 
 
 def precision_denominators(chunk: Chunk, step: Step) -> Array:
     """What P divides by; without k, the number retrieved."""
-    choice, sizes = chunk.job.convention.precision_denominator, chunk.truth.sizes
+    choice = chunk.job.convention.precision_denominator
     if choice == "min(k, n_relevant)":
         return r_cutoffs(chunk, step)
     if choice == "k" and step.metric.k is not None:
         return cutoffs(chunk, step)
-    return np.asarray(np.minimum(sizes, float(step.k)))
+    return retrieved_cutoffs(chunk, step)
 
 
 def recall_denominators(chunk: Chunk, step: Step) -> Array:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.chunk import F8, Chunk
+from fastndcg.chunk import Chunk
 from fastndcg.discounts import Discounts, discounts_of
+from fastndcg.memory import F8
 from fastndcg.metric import UNLIMITED, Metric
 from fastndcg.rankings import Array
 from fastndcg.texts import Value

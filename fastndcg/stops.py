@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fastndcg.checks import check_stops, highest_stop
-from fastndcg.chunk import F8, Chunk
+from fastndcg.chunk import Chunk
 from fastndcg.kernels import gain, stopping
+from fastndcg.memory import F8
 from fastndcg.rankings import Array
 from fastndcg.steps import Source, Step, once
 

@@ -33,18 +33,15 @@ class ExactSum:
     @classmethod
     def of(cls, values: Array) -> ExactSum:
         """Add up an array."""
-        from fastndcg.kernels import exact as kernels
+        return cls.of_numbers(numbers_of(values))
 
-        total = cls()
-        for start in range(0, len(values), MOST):
-            part = np.ascontiguousarray(values[start : start + MOST], "f8")
-            limbs, counts = np.zeros(kernels.N_LIMBS, "i8"), np.zeros(3, "i8")
-            kernels.add_up(read_only(part.view("u8")), limbs, counts)
-            n_nan, n_above, n_below = counts.tolist()
-            units = sum(limb << 32 * place for place, limb in enumerate(limbs.tolist()) if limb)
-            infinities = (math.inf if n_above else 0.0) + (-math.inf if n_below else 0.0)
-            total = total + cls(units, len(part) - n_nan, n_nan, infinities)
-        return total
+    @classmethod
+    def of_numbers(cls, numbers: Array) -> ExactSum:
+        """The sum that `numbers_of` gave, or several of these added up."""
+        *limbs, n, n_nan, n_above, n_below = numbers.tolist()
+        units = sum(limb << 32 * place for place, limb in enumerate(limbs) if limb)
+        infinities = (math.inf if n_above else 0.0) + (-math.inf if n_below else 0.0)
+        return cls(units, n, n_nan, infinities)
 
     def __add__(self, other: ExactSum) -> ExactSum:
         return ExactSum(
@@ -63,6 +60,30 @@ class ExactSum:
     def mean(self) -> float:
         """The rounded sum over the number of values; NaN where there are none."""
         return self.value() / self.n if self.n else math.nan
+
+
+def numbers_of(values: Array) -> Array:
+    """
+    An exact sum as int64 numbers, which may be added up.
+
+    They are limbs of 32 bits, and the numbers of values that are defined, NaN, infinite, and infinite below zero;
+    2**31 of them may be added up before a limb overflows.
+    """
+    from fastndcg.kernels import exact as kernels
+
+    limbs, counts = np.zeros(kernels.N_LIMBS, "i8"), np.zeros(3, "i8")
+    for start in range(0, len(values), MOST):
+        part = np.ascontiguousarray(values[start : start + MOST], "f8")
+        kernels.add_up(read_only(part.view("u8")), limbs, counts)
+        kernels.carry(limbs)
+    return np.concatenate([limbs, [len(values) - counts[kernels.NAN]], counts])
+
+
+def n_numbers() -> int:
+    """How many numbers a sum is."""
+    from fastndcg.kernels import exact as kernels
+
+    return kernels.N_LIMBS + 4
 
 
 def mean(values: Array) -> float:

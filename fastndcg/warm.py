@@ -36,6 +36,7 @@ def warmup() -> Warmup:
     from fastndcg.kernels import jit, rank
     from fastndcg.metric import Metric
     from fastndcg.rankings import LABEL_DTYPES, Rankings
+    from fastndcg.sums import numbers_of
 
     started = time.perf_counter()
     default = conventions["default"]
@@ -57,6 +58,7 @@ def warmup() -> Warmup:
     for record in RECORDS:
         for field, choice, _ in record.variants:
             engine.run(rankings, (Metric(record.name, 1),), default.replace(**{field: choice}))
+    numbers_of(np.zeros(1))
     _read_inputs()
     _compile_statistics()
     _compile_others()

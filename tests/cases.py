@@ -1,5 +1,6 @@
 """What the property tests draw: ragged rankings, metrics and conventions that have a meaning together."""
 
+import contextlib
 from collections import Counter
 from itertools import pairwise
 from math import factorial, prod
@@ -9,6 +10,7 @@ import numba
 import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from numba.core import event
 
 import fastndcg as fn
 from fastndcg.catalog import CATALOG
@@ -263,3 +265,23 @@ def reordered(rankings, queries, documents=None):
 def places(offsets, queries):
     """Where the documents of some queries are, query after query."""
     return np.array([d for q in queries for d in range(offsets[q], offsets[q + 1])], "i8")
+
+
+@contextlib.contextmanager
+def compilations():
+    """The names of the kernels that are compiled meanwhile."""
+    compiled = []
+
+    class Watch(event.Listener):
+        def on_start(self, compiling):
+            compiled.append(compiling.data["dispatcher"].py_func.__name__)
+
+        def on_end(self, compiling):
+            pass
+
+    watch = Watch()
+    event.register("numba:compile", watch)
+    try:
+        yield compiled
+    finally:
+        event.unregister("numba:compile", watch)

@@ -11,6 +11,7 @@ from pathlib import Path
 import compare
 import contenders
 import dropins
+import epochs
 import floor
 import history
 import numpy as np
@@ -400,3 +401,19 @@ def test_chart_is_drawn(tmp_path):
         chart.draw(found_peers(), tmp_path / "peers.png")
     assert (tmp_path / "peers.png").read_bytes().startswith(b"\x89PNG")
     assert isinstance(sys.modules["render"], types.ModuleType)
+
+
+def test_a_call_of_a_service_is_proven(monkeypatch):
+    """The bare kernels give the reference's value, and both ways to call are measured against them."""
+    monkeypatch.setattr(epochs, "CALLS", 2)
+    rows = epochs.one_call(1)
+    assert [row["what"].rpartition(", ")[2] for row in rows] == ["evaluate", "evaluate(out=)"]
+    assert all(row["kernels alone, µs"] > 0 for row in rows)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_batches_of_tensors_are_proven():
+    """Both forms of batches give torchmetrics' value before they are timed."""
+    pytest.importorskip("torchmetrics", reason="torchmetrics is absent: pip install 'fastndcg[torch]'")
+    rows = epochs.against_torchmetrics(QUERIES, 10, 1)
+    assert [row["what"].partition(",")[0] for row in rows] == ["RankingMetrics by indexes", "RankingMetrics by rows"]

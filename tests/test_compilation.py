@@ -260,6 +260,7 @@ def test_warmup_leaves_nothing_to_compile():
         for n, test in ((40, "randomization"), (10, "randomization"), (40, "tukey")):
             systems = {"a": scores[:n], "b": -scores[:n]}
             fn.compare(np.arange(120).reshape(40, 3)[:n] * 7 % 4, systems, "rr", test=test, interval="bca")
+        fn.StreamingEvaluator("rr").update([[1]], [[1]])
         print(json.dumps(compiled))
     """
     assert answer(start(code, None)) == []

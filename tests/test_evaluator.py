@@ -1,10 +1,14 @@
 """A truth prepared once: what an Evaluator keeps of it changes no bit, whoever uses it and how often."""
 
-from concurrent.futures import ThreadPoolExecutor
+import multiprocessing
+import pickle
+import tracemalloc
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import cases
 import numpy as np
 import pytest
+from cases import compilations
 
 import fastndcg as fn
 from fastndcg import engine
@@ -69,3 +73,163 @@ def test_ideal_of_equal_labels(gain, label, rel):
     metrics = [fn.Metric(name, k, gain=gain, rel=rel) for name in ("nDCG", "IDCG") for k in (None, 1, 10)]
     one, other = (fn.evaluate(each, scores, metrics, offsets=offsets).values for each in (labels, graded))
     assert one[:-1].tobytes() == other[:-1].tobytes()
+
+
+UNSORTED = np.random.default_rng(5).permutation(np.arange(300) % 11)
+TRUTHS = {
+    "offsets": (np.arange(300) % 3, np.arange(300) * 7 % 50 / 8, {"offsets": [0, 100, 300]}),
+    "rows": (np.arange(300).reshape(3, 100) % 3, np.arange(300.0).reshape(3, 100), {}),
+    "unsorted": (np.arange(300) % 3, np.arange(300) * 7 % 50 / 8, {"query_ids": UNSORTED}),
+    "Rankings": (fn.Rankings([1, 0, 2], [1, 2, 3], [0, 1, 3], pool=([1, 0, 2, 2], [0, 1, 4])), None, {}),
+    "Qrels": ({"q": {"d": 1}, "r": {"e": 2, "f": 1}}, {"q": {"d": 1.0}, "r": {"f": 2.0, "g": 1.0}}, {}),
+    "Interactions": (fn.Interactions([3, 1, 2], [1, 2, 1], [0, 1, 3]), [[3, 1], [1, 2]], {}),
+}
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_pickles(name):
+    """What comes back gives the same bytes, and kernels see the types that they were compiled for."""
+    truth, predictions, cuts = TRUTHS[name]
+    evaluator = fn.Evaluator(truth, METRICS, convention="lightgbm(ap_denominator=n_relevant)", **cuts)
+    expected = evaluator.evaluate(predictions).values.tobytes()
+    with compilations() as compiled:
+        again = pickle.loads(pickle.dumps(evaluator))
+        assert again.evaluate(predictions).values.tobytes() == expected
+    assert compiled == []
+    assert (again.metrics, again.convention) == (evaluator.metrics, evaluator.convention)
+
+
+def test_pickles_small():
+    """A used evaluator is as large as its labels and offsets, and little more."""
+    labels, offsets, systems = drawn(100_000, 3)
+    evaluator = fn.Evaluator(labels, METRICS, offsets=offsets)
+    evaluator.evaluate(systems[0])
+    assert len(pickle.dumps(evaluator)) < labels.nbytes + offsets.nbytes + 4000
+
+
+def test_workers_have_the_same_evaluator():
+    """Processes that are sent one give the bytes that this process gets."""
+    labels, offsets, systems = drawn(3000, 3)
+    evaluator = fn.Evaluator(labels, "ndcg@10,map", offsets=offsets)
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        found = list(pool.map(evaluator.evaluate, systems[:3]))
+    for result, scores in zip(found, systems, strict=False):
+        assert result.values.tobytes() == evaluator.evaluate(scores).values.tobytes()
+
+
+@pytest.mark.parametrize("n_documents", [30, 300, 3 * engine.SMALL])
+def test_out(n_documents):
+    """Values go to the buffer, one metric a row, and are those without it."""
+    labels, offsets, systems = drawn(n_documents, 3)
+    evaluator, out = fn.Evaluator(labels, METRICS, offsets=offsets), np.empty((len(METRICS), len(offsets) - 1))
+    for scores in systems:
+        expected = fn.evaluate(labels, scores, METRICS, offsets=offsets)
+        result = evaluator.evaluate(scores, out=out)
+        assert result.values.tobytes() == expected.values.tobytes()
+        assert out.tobytes() == expected.values.T.tobytes()
+        assert np.shares_memory(result.values, out)
+
+
+def test_out_of_other_truths():
+    """Judgments and rankings take it; parts, which do not come all at once, refuse it."""
+    for name in ("Rankings", "Qrels"):
+        truth, predictions, _ = TRUTHS[name]
+        out = np.empty((2, 2))
+        result = fn.Evaluator(truth, "ndcg,rr").evaluate(predictions, out=out)
+        assert out.T.tolist() == result.values.tolist() == fn.evaluate(truth, predictions, "ndcg,rr").values.tolist()
+    truth, predictions, _ = TRUTHS["Interactions"]
+    with pytest.raises(fn.InvalidInputError, match="`out` is for labels in arrays and judgments"):
+        fn.Evaluator(truth, "ndcg,rr").evaluate(predictions, out=np.empty((2, 2)))
+
+
+SHARED = np.zeros(6)
+WRONG_BUFFERS = {
+    "a list": ([[0.0] * 3] * 2, "`out` must be a NumPy array, not list"),
+    "float32": (np.empty((2, 3), "f4"), "`out` must be of dtype float64, not float32"),
+    "another byte order": (np.empty((2, 3), ">f8"), "`out` must be of dtype float64, not >f8"),
+    "one dimension": (np.empty(6), r"`out` must have a row for each metric, \(2, 3\), but its shape is \(6,\)"),
+    "transposed": (np.empty((3, 2)), r"`out` must have a row for each metric, \(2, 3\), but its shape is \(3, 2\)"),
+    "by columns": (np.empty((3, 2)).T, "`out` .* is not contiguous, row after row"),
+    "strided": (np.empty((2, 6))[:, ::2], "`out` .* is not contiguous"),
+    "read-only": (np.broadcast_to(np.zeros(3), (2, 3)), "`out` .* is read-only"),
+    "unaligned": (np.zeros(49, "u1")[1:].view("f8").reshape(2, 3), "`out` .* is not aligned"),
+    "the scores": (SHARED.reshape(2, 3), "`out` must not share memory with `scores`"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_BUFFERS)
+def test_wrong_buffers(name):
+    """Each is refused with what it is and what it must be, and the evaluator stays usable."""
+    out, message = WRONG_BUFFERS[name]
+    evaluator = fn.Evaluator(np.ones(6, "u1"), "ndcg,rr", offsets=[0, 2, 4, 6])
+    with pytest.raises(fn.FastndcgError, match=message):
+        evaluator.evaluate(SHARED, out=out)
+    assert evaluator.evaluate(SHARED, out=np.empty((2, 3))).values.tolist() == [[1.0, 1.0]] * 3
+
+
+def taken(call):
+    """The most bytes that Python and NumPy hold at once above what they held before, and what NumPy keeps."""
+    tracemalloc.start()
+    try:
+        before = numpy_bytes()
+        tracemalloc.reset_peak()
+        start = tracemalloc.get_traced_memory()[0]
+        call()
+        peak = tracemalloc.get_traced_memory()[1] - start
+        return peak, numpy_bytes() - before
+    finally:
+        tracemalloc.stop()
+
+
+def numpy_bytes():
+    """How much memory of arrays is traced."""
+    domain = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
+    return sum(trace.size for trace in tracemalloc.take_snapshot().filter_traces([domain]).traces)
+
+
+@pytest.mark.skipif(not cases.JIT, reason="without the JIT, kernels make Python objects")
+@pytest.mark.parametrize("convention", ["default", "lightgbm", "sklearn", "xgboost_minus", "torchmetrics"])
+@pytest.mark.parametrize("n_documents", [300, 20_000, 3 * engine.SMALL])
+def test_nothing_is_allocated(n_documents, convention):
+    """From the second call on: no array is kept, and none that grows with the data is made, on threads neither."""
+    labels, offsets, systems = drawn(n_documents, 3)
+    metrics = "ndcg@10,map,rr,p@5,recall@10,nDCG(gain=exp2)@7,P,f@3,success@1,rprec"
+    evaluator = fn.Evaluator(labels, metrics, offsets=offsets, convention=convention, threads=2)
+    out = np.empty((len(evaluator.metrics), len(offsets) - 1))
+    for scores in systems:
+        evaluator.evaluate(scores, out=out)
+    peak, kept = taken(lambda: evaluator.evaluate(systems[0], out=out))
+    assert kept == 0
+    assert peak < 30_000
+
+
+@pytest.mark.skipif(not cases.JIT, reason="without the JIT, kernels make Python objects")
+def test_a_thread_that_begins_late(monkeypatch):
+    """One thread did all the work of the first call; in the second, another finds memory of the same size."""
+    labels, offsets, systems = drawn(3 * engine.SMALL, 3)
+    evaluator = fn.Evaluator(labels, "ndcg@10,map,nDCG(gain=exp2)@7", offsets=offsets, threads=2)
+    out = np.empty((3, len(offsets) - 1))
+    with monkeypatch.context() as patched:
+        run_all = engine.run_all
+        patched.setattr(engine, "run_all", lambda spans, make_worker, _: run_all(spans, make_worker, 1))
+        evaluator.evaluate(systems[0], out=out)
+    peak, kept = taken(lambda: evaluator.evaluate(systems[1], out=out))
+    assert kept == 0
+    assert peak < 30_000
+
+
+def test_threads_borrow_memory():
+    """Sixteen callers at once, of one or several chunks each, with buffers of their own: the bytes of one alone."""
+    for n_documents in (300, 2 * engine.SMALL):
+        labels, offsets, systems = drawn(n_documents, 3)
+        evaluator = fn.Evaluator(labels, METRICS, offsets=offsets, threads=2)
+        expected = [fn.evaluate(labels, scores, METRICS, offsets=offsets).values.T.tobytes() for scores in systems]
+
+        buffers = np.empty((16, len(METRICS), len(offsets) - 1))
+        each = [systems[place % len(systems)] for place in range(16)]
+        with ThreadPoolExecutor(16) as pool:
+            for _ in range(3):
+                list(pool.map(lambda scores, out, one=evaluator: one.evaluate(scores, out=out), each, buffers))
+                assert [out.tobytes() for out in buffers] == [expected[place % len(systems)] for place in range(16)]
+        assert len(evaluator._kept.idle) <= 16 * 3
+        assert len({id(scratch) for scratch in evaluator._kept.idle}) == len(evaluator._kept.idle)

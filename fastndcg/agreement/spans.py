@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.chunk import I4, I8, Scratch, Take
 from fastndcg.inputs.grouping import spans
 from fastndcg.inputs.pairs import Pairs
 from fastndcg.kernels import pairs as kernels
+from fastndcg.memory import I4, I8, Scratch, Take
 from fastndcg.metric import UNLIMITED, Metric
 from fastndcg.rankings import Array, read_only
 from fastndcg.threads import run_all

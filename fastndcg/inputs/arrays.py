@@ -7,11 +7,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fastndcg.casts import frozen
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.columns import Column, are_texts, whole_numbers
 from fastndcg.inputs.grouping import group
 from fastndcg.inputs.ragged import ragged_of
-from fastndcg.rankings import Array, Rankings, as_array, as_labels, as_numbers, as_offsets, as_whole_numbers, read_only
+from fastndcg.rankings import (
+    READY_SCORES,
+    Array,
+    Rankings,
+    as_array,
+    as_labels,
+    as_numbers,
+    as_offsets,
+    as_whole_numbers,
+    is_ready,
+    read_only,
+)
 
 
 class ArrayLayout(NamedTuple):
@@ -83,11 +95,16 @@ class ArrayTruth:
         truth._labels = as_labels(layout.arrange(labels, "labels"), "labels")
         return truth
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= frozen(state)
+        self._layout = ArrayLayout(*frozen(tuple(self._layout)))
+
     def rankings(self, scores: Any) -> Rankings:
         """The rankings that scores of the same shape make."""
         layout = self._layout
-        arranged = layout.arrange(scores, "scores")
-        return Rankings.of_checked(self._labels, arranged, layout.offsets, layout.query_ids, layout.place)
+        if not (is_ready(scores, READY_SCORES) and scores.shape == layout.shape and layout.order is None):
+            scores = layout.arrange(scores, "scores")
+        return Rankings.of_checked(self._labels, scores, layout.offsets, layout.query_ids, layout.place)
 
 
 def layout_and_values(values: Any, name: str, offsets: Any, groups: Any, query_ids: Any) -> tuple[ArrayLayout, Array]:

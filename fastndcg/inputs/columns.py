@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastndcg.casts import frozen
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.rankings import Array, read_only
 
@@ -22,6 +23,13 @@ class IdBytes(NamedTuple):
     data: Array
     offsets: Array
     width: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, tuple(self)
+
+
+def _restored(data: Array, offsets: Array, width: int) -> IdBytes:
+    return IdBytes(*frozen((data, offsets, width)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from fastndcg.casts import frozen
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.grouping import spans
 from fastndcg.inputs.ragged import ragged_of
@@ -67,6 +68,10 @@ class Interactions:
 
     def __repr__(self) -> str:
         return f"Interactions of {self.n_users} users, {len(self.items)} items"
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        for name, value in frozen(state[1]).items():
+            setattr(self, name, value)
 
     def _check(self, label_offsets: Array) -> None:
         if not np.array_equal(label_offsets, self.offsets):

@@ -63,34 +63,49 @@ def prepare_truth(truth: Any, options: Options) -> Truth:
     return prepared
 
 
-def with_predictions(truth: Truth, predictions: Any, convention: Convention, options: Options) -> Joined | Parted:
+def with_predictions(
+    truth: Truth, predictions: Any, convention: Convention, options: Options
+) -> Rankings | Joined | Parted:
     """Bring predictions to the truth: rankings, or what makes them part by part."""
+    if isinstance(truth, ArrayTruth):
+        return _of_arrays(truth, predictions, options)
     if isinstance(truth, Rankings | ScoredRows | ParquetTruth):
         if predictions is not None:
             kind = "Rankings, which holds scores" if isinstance(truth, Rankings) else "a frame that holds scores"
             raise InvalidInputError(f"`predictions` must be left out where `truth` is {kind}")
         if isinstance(truth, ParquetTruth):
             return truth
-        return Joined(truth if isinstance(truth, Rankings) else truth.rankings(convention, options.threads))
-    if predictions is None:
-        raise InvalidInputError("`predictions` is missing: give scores, a run, or its path")
+        return truth if isinstance(truth, Rankings) else truth.rankings(convention, options.threads)
+    _refuse_none(predictions)
     if isinstance(truth, Interactions):
         given = predictions if isinstance(predictions, Recommendations) else Recommendations(predictions)
         return recommended_parts(truth, given.items, once=given.repeated == "once")
-    if isinstance(truth, ArrayTruth):
-        if truth.is_file and isinstance(predictions, str | os.PathLike):
-            predictions = read_scores(predictions, options.threads)
-        if not hasattr(predictions, "dtype") and _has_ids(predictions):
-            kind = type(predictions).__name__
-            raise InvalidTypeError(f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}")
-        return Joined(truth.rankings(predictions))
     return join(truth, as_run(predictions, options), convention, options.threads)
 
 
 def all_at_once(truth: Truth, predictions: Any, convention: Convention, options: Options) -> Joined:
     """The same as one set of rankings, whatever memory that takes."""
     given = with_predictions(truth, predictions, convention, options)
-    return given if isinstance(given, Joined) else Joined(given.whole())
+    if isinstance(given, Joined):
+        return given
+    return Joined(given if isinstance(given, Rankings) else given.whole())
+
+
+def _of_arrays(truth: ArrayTruth, scores: Any, options: Options) -> Rankings:
+    """The rankings of labels in arrays."""
+    if not hasattr(scores, "dtype"):
+        _refuse_none(scores)
+        if truth.is_file and isinstance(scores, str | os.PathLike):
+            scores = read_scores(scores, options.threads)
+        elif _has_ids(scores):
+            kind = type(scores).__name__
+            raise InvalidTypeError(f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}")
+    return truth.rankings(scores)
+
+
+def _refuse_none(predictions: Any) -> None:
+    if predictions is None:
+        raise InvalidInputError("`predictions` is missing: give scores, a run, or its path")
 
 
 def _has_ids(predictions: Any) -> bool:

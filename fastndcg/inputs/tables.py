@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from fastndcg.casts import frozen
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.columns import Column
 from fastndcg.inputs.frames import Frame
@@ -71,6 +72,10 @@ class Table:
         groups = group(queries)
         self._fill(Rows(queries.take(groups.firsts), groups, documents, values), source)
         self._refuse_repeats(None)
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        for name, value in frozen(state[1]).items():
+            setattr(self, name, value)
 
     @classmethod
     def of(cls, rows: Rows, source: Source, threads: int | None = None) -> Self:

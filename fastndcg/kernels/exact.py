@@ -36,3 +36,12 @@ def add_up(bits, out_limbs, out_counts):
         out_limbs[limb] += sign * (lower & LOW)
         out_limbs[limb + 1] += sign * ((lower >> 32 & LOW) + (upper & LOW))
         out_limbs[limb + 2] += sign * (upper >> 32)
+
+
+@kernel
+def carry(out_limbs):
+    """Bring every limb to 0 … 2^32 − 1, the last aside, which has the sign."""
+    for i in range(out_limbs.shape[0] - 1):
+        over = out_limbs[i] >> 32
+        out_limbs[i] -= over << 32
+        out_limbs[i + 1] += over

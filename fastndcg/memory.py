@@ -1,0 +1,102 @@
+"""Memory that chunks write to: fresh for what stays, a worker's own for what the next chunk writes over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.rankings import Array, read_only
+
+I4, I8, U8, F8, BOOL = (np.dtype(code) for code in ("i4", "i8", "u8", "f8", "?"))
+
+Take = Callable[[Hashable, int, "np.dtype[Any]"], Array]
+
+
+def fresh(_: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
+    """An uninitialised array of its own."""
+    return np.empty(size, dtype)
+
+
+def under(view: str, take: Take) -> Take:
+    """The same memory under names of a view."""
+    return lambda name, size, dtype: take((view, name), size, dtype)
+
+
+class Room(NamedTuple):
+    """Where hits are written: as many as there may be, with their offsets and counts; see kernels/rank.py."""
+
+    documents: Array
+    labels: Array
+    above: Array
+    ties: Array
+    queries: Array
+    offsets: Array
+    counts: Array
+
+
+class Scratch:
+    """Buffers that a worker uses again for every chunk: fresh memory costs more than filling it."""
+
+    __slots__ = ("_buffers", "_padded", "_room", "_views")
+
+    def __init__(self) -> None:
+        self._buffers: dict[Hashable, Array] = {}
+        self._room: tuple[int, int, Room] | None = None
+        self._padded: tuple[Array, Array] | None = None
+        self._views: dict[str, Scratch] = {}
+
+    def take(self, name: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
+        """An uninitialised array, good until the same name is taken again."""
+        buffer = self._buffers.get(name)
+        if buffer is None or len(buffer) < size:
+            buffer = self._buffers[name] = np.empty(size, dtype)
+        return buffer if len(buffer) == size else buffer[:size]
+
+    def room_for(self, n_hits: int, n_queries: int) -> Room:
+        """Where the hits of some queries go; the same arrays for the next chunk of this size."""
+        last = self._room
+        if last is not None and last[0] == n_hits and last[1] == n_queries:
+            return last[2]
+        take = self.take
+        room = Room(
+            take("hit documents", n_hits, I4), take("hit labels", n_hits, F8), take("hit above", n_hits, I4),
+            take("hit ties", n_hits, I4), take("hit queries", n_hits, I4), take("hit offsets", n_queries + 1, I8),
+            take("counts", 3, I8),
+        )  # fmt: skip
+        self._room = n_hits, n_queries, room
+        return room
+
+    def view(self, name: str) -> Scratch:
+        """The buffers for a view of the same chunks."""
+        found = self._views.get(name)
+        if found is None:
+            found = self._views[name] = Scratch()
+        return found
+
+    def padded(self, scores: Array, length: int) -> Array:
+        """Scores, or where there are less than `length` of them, these with 0 behind, so that they fill a vector."""
+        if len(scores) >= length:
+            return scores
+        if self._padded is None or self._padded[0].dtype != scores.dtype:
+            buffer = np.empty(length, scores.dtype)
+            self._padded = buffer, read_only(buffer)
+        buffer, view = self._padded
+        buffer[: len(scores)] = scores
+        buffer[len(scores) :] = 0
+        return view
+
+    @staticmethod
+    def make_alike(several: list[Scratch]) -> None:
+        """Let each have whatever one of them has: the next chunk of any of them may come to any other."""
+        largest: dict[Hashable, Array] = {}
+        for scratch in several:
+            for name, buffer in scratch._buffers.items():
+                if name not in largest or len(largest[name]) < len(buffer):
+                    largest[name] = buffer
+        for scratch in several:
+            for name, buffer in largest.items():
+                scratch.take(name, len(buffer), buffer.dtype)
+        for name in {name for scratch in several for name in scratch._views}:
+            Scratch.make_alike([scratch.view(name) for scratch in several])
