@@ -70,6 +70,14 @@ def interpolated(chunk: Chunk, step: Step, points: tuple[float, ...], out: Array
     several.interpolate(hits.above, hits.labels, hits.offsets, step.rel, n, recalls, rounding, out)
 
 
+@once("truth", "metric", "k", "rel")
+def multiple_cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
+    """How many ranks a multiple of the number of relevant documents is, rounded up from a tenth; k at the most."""
+    np.multiply(n_relevant(chunk, step), float(step.metric.get("mult")), out=out)
+    np.floor(np.add(out, 0.9, out=out), out=out)
+    np.minimum(out, float(step.k), out=out)
+
+
 @together(lambda step: (step.metric.get("mult"),), "k", "rel")
 def n_found_at_multiple(chunk: Chunk, step: Step, points: tuple[float, ...], out: Array) -> None:
     """The same as `n_found` in as many ranks."""
@@ -79,8 +87,7 @@ def n_found_at_multiple(chunk: Chunk, step: Step, points: tuple[float, ...], out
         multiples, n = np.array(points, float), n_relevant(chunk, step)
         several.count_found_at_multiples(*where, hits.offsets, step.rel, n, multiples, step.k, out)
     else:
-        cuts = np.minimum(np.floor(points[0] * n_relevant(chunk, step) + 0.9), float(step.k))
-        precision.count_found(*where, step.rel, cuts, out[0])
+        precision.count_found(*where, step.rel, multiple_cutoffs(chunk, step), out[0])
 
 
 def ap_denominators(chunk: Chunk, step: Step) -> Array:
