@@ -45,19 +45,21 @@ def run(
     chunk_documents: int = CHUNK_DOCUMENTS,
     strategy: int = AUTO,
     kept: dict[Span, Truth] | None = None,
+    reused: tuple[Take, Take] | None = None,
 ) -> Evaluated:
     """
     Evaluate every metric on every query, those in the mask `undefined` aside, which no metric has a value for.
 
     Neither threads nor chunks nor strategy change a bit of the values. What depends on the labels alone is put in
-    `kept`, and taken from there by the next call with the same labels, metrics and convention.
+    `kept`, and taken from there by the next call with the same labels, metrics and convention. With `threads` = 1,
+    `reused` gives memory that one call after the other works in.
     """
     plan = plan_of(metrics, convention)
     job = job_of(apply_convention(rankings, convention), plan, strategy)
     n_threads = threads_for(job.rankings, threads)
     spans = cut(job.rankings, chunk_documents, n_threads)
-    if len(spans) == 1:
-        n_tied = evaluate_span(job, plan, spans[0], fresh, fresh, kept)
+    if len(spans) == 1 or reused:
+        n_tied = sum(evaluate_span(job, plan, span, *(reused or (fresh, fresh)), kept) for span in spans)
     else:
         n_tied = evaluate_spans(job, plan, spans, n_threads, kept)
     if undefined is not None:
@@ -122,7 +124,8 @@ def threads_for(rankings: Rankings, threads: int | None) -> int:
 
 def cut(rankings: Rankings, chunk_documents: int, threads: int) -> list[Span]:
     """Spans of queries with about equal numbers of documents, judged ones of the pool included; the largest first."""
-    chunk_documents = min(chunk_documents, max(rankings.n_documents // (CHUNKS_A_THREAD * threads), SMALL))
+    if threads > 1:
+        chunk_documents = min(chunk_documents, max(rankings.n_documents // (CHUNKS_A_THREAD * threads), SMALL))
     n_queries = rankings.n_queries
     n_judged = 0 if rankings.pool is None else len(rankings.pool[0])
     if rankings.n_documents + n_judged <= chunk_documents and n_queries <= chunk_documents:

@@ -87,7 +87,8 @@ class ArrayTruth:
         """The rankings that scores of the same shape make."""
         layout = self._layout
         arranged = layout.arrange(scores, "scores")
-        return Rankings.of_checked(self._labels, arranged, layout.offsets, layout.query_ids, layout.place)
+        made = Rankings.of_checked(self._labels, arranged, layout.offsets, layout.query_ids)
+        return made.placed_by(layout.place)
 
 
 def layout_and_values(values: Any, name: str, offsets: Any, groups: Any, query_ids: Any) -> tuple[ArrayLayout, Array]:
