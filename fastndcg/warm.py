@@ -57,7 +57,7 @@ def warmup() -> Warmup:
             engine.run(rankings, metrics[:1], default.replace(ties=policy))
     for record in RECORDS:
         for field, choice, _ in record.variants:
-            engine.run(rankings, (Metric(record.name, 1),), default.replace(**{field: choice}))
+            engine.run(rankings, (Metric(record.name, 1 if record.takes_k else None),), default.replace(**{field: choice}))
     numbers_of(np.zeros(1))
     _read_inputs()
     _compile_statistics()
