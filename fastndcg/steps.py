@@ -78,7 +78,7 @@ def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False)
         def source(chunk: Chunk, step: Step) -> Array:
             key: tuple[Any, ...] = (fill, depends(step))
             points, wanted = chunk.job.points.get(key, ()), point(step)
-            if not set(wanted) <= set(points):
+            if wanted[0] not in points:  # of a step that is not of the plan
                 points, key = wanted, (*key, wanted)
             known = chunk.shared.get(key)
             if known is None:

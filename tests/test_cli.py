@@ -279,7 +279,7 @@ class TestMetrics:
         _, out, _ = run("metrics", name)
         assert out.startswith("nDCG: normalised discounted cumulative gain\n")
         for expected in (
-            "DCG@k / IDCG@k", "gain  linear, exp2", "0 to 1", "where nothing has a gain", "Järvelin",
+            "DCG@k / IDCG@k", "gain      linear, exp2", "0 to 1", "where nothing has a gain", "Järvelin",
             "https://doi.org/10.1145/582415.582418", "ndcg, ndcg_cut_k",
         ):  # fmt: skip
             assert expected in out

@@ -13,12 +13,13 @@ import fastndcg as fn
 from fastndcg.catalog import CATALOG
 
 WITHOUT_CONTRIBUTIONS = {"IDCG", "num_ret", "num_rel"}  # the documents' order does not count
+# what documents add is beside what these have where all documents were judged and are not relevant
+NOT_FROM_0 = {"Judged", "RBP_resid", "Utility", "num_nonrel_judged_ret"}
 QRELS = {"q1": {"a": 3, "b": 0, "c": 1}, "q2": {"a": 1}}
 RUN = {"q1": {"b": 0.9, "a": 0.5, "x": 0.5, "c": 0.1}, "q2": {"a": 1.0}}
 
 
-@pytest.mark.parametrize("ties", cases.TIES)
-@pytest.mark.parametrize("name", CATALOG)
+@pytest.mark.parametrize(("name", "ties"), [(name, ties) for name in CATALOG for ties in CATALOG[name].ties])
 @cases.examples(8)
 @given(data=st.data(), case=cases.cases())
 def test_numbers_are_those_of_evaluate(name, ties, data, case):
@@ -32,7 +33,7 @@ def test_numbers_are_those_of_evaluate(name, ties, data, case):
         added = [one.contribution for one in explained.ranking]
         if name in WITHOUT_CONTRIBUTIONS:
             assert not any(added)
-        elif not any("has no value" in line for line in explained.arithmetic):
+        elif name not in NOT_FROM_0 and not any("has no value" in line for line in explained.arithmetic):
             assert fsum(added) == pytest.approx(expected, rel=1e-9, abs=1e-9)
             if name in ("CG", "DCG"):
                 discounted = fsum(one.gain * one.discount for one in explained.ranking)
