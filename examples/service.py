@@ -31,7 +31,7 @@ class Judge:
         """Give the metrics of {"query": …, "scores": […]}, or what is wrong with it."""
         try:
             evaluator = self._evaluators[request["query"]]
-            result = evaluator.evaluate(np.asarray([request["scores"]], "f4"))
+            result = evaluator.evaluate(np.asarray([request["scores"]], "f8"))
         except KeyError as error:
             return 404, {"error": f"there is no {error}"}
         except fn.FastndcgError as error:
