@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg import engine
+from fastndcg.chunk import Scratch
 from fastndcg.conventions import Convention
 from fastndcg.inputs.items import Parts
 from fastndcg.inputs.parquet import Batch, NotSorted, ParquetTruth
@@ -24,6 +25,15 @@ class Evaluated(NamedTuple):
     n_tied: int
     query_ids: Array | None
     notes: tuple[str, ...] = ()
+
+
+class _Done(NamedTuple):
+    """What is left of a batch."""
+
+    query_ids: Array
+    first_rows: Array | None
+    values: Array
+    n_tied: int
 
 
 def run(
@@ -44,10 +54,10 @@ def _run_parts(parts: Parts, metrics: tuple[Metric, ...], convention: Convention
     tied: list[int] = []
 
     def make_worker() -> Callable[[tuple[int, int]], None]:
-        make = parts.make_maker()
+        make, reused = parts.make_maker(), (Scratch().take, Scratch())
 
         def evaluate(span: tuple[int, int]) -> None:
-            done = engine.run(make(*span), metrics, convention, threads=1)
+            done = engine.run(make(*span), metrics, convention, threads=1, reused=reused)
             values[span[0] : span[1]] = done.values
             tied.append(done.n_tied)
 
@@ -60,21 +70,26 @@ def _run_parts(parts: Parts, metrics: tuple[Metric, ...], convention: Convention
 def _run_batches(
     batches: Generator[Batch, None, None], metrics: tuple[Metric, ...], convention: Convention, threads: int | None
 ) -> Evaluated:
-    """Batches one after the other, each of them on threads: reading ahead has threads of its own."""
-    values, n_tied = [np.empty((0, len(metrics)))], 0
-    names: list[Array] = []
-    first_rows: list[Array] = []
+    """Batches on threads, each of them evaluated by one while the next is read."""
+    done: dict[int, _Done] = {}
+
+    def make_worker() -> Callable[[tuple[int, Batch]], None]:
+        reused = (Scratch().take, Scratch())
+
+        def evaluate(numbered: tuple[int, Batch]) -> None:
+            number, batch = numbered
+            found = engine.run(batch.rankings, metrics, convention, threads=1, reused=reused)
+            done[number] = _Done(batch.query_ids, batch.first_rows, *found)
+
+        return evaluate
+
     with contextlib.closing(batches):  # so that temporary files are gone, whatever happens here
-        for batch in batches:
-            done = engine.run(batch.rankings, metrics, convention, threads=threads)
-            values.append(done.values)
-            n_tied += done.n_tied
-            names.append(batch.query_ids)
-            if batch.first_rows is not None:
-                first_rows.append(batch.first_rows)
-    ids = np.concatenate(names) if names else np.empty(0, object)
-    joined = np.concatenate(values)
+        run_all(enumerate(batches), make_worker, checked_threads(threads))
+    ordered = [done[number] for number in sorted(done)]
+    ids = np.concatenate([batch.query_ids for batch in ordered]) if ordered else np.empty(0, object)
+    values = np.concatenate([np.empty((0, len(metrics))), *(batch.values for batch in ordered)])
+    first_rows = [batch.first_rows for batch in ordered if batch.first_rows is not None]
     if first_rows:
         order = np.argsort(np.concatenate(first_rows))
-        ids, joined = ids[order], joined[order]
-    return Evaluated(joined, n_tied, ids)
+        ids, values = ids[order], values[order]
+    return Evaluated(values, sum(batch.n_tied for batch in ordered), ids)

@@ -24,7 +24,7 @@ from fastndcg.errors import InvalidInputError, optional_import
 from fastndcg.inputs.blocks import is_pipe
 from fastndcg.inputs.columns import Column
 from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.grouping import Groups, group
+from fastndcg.inputs.grouping import group
 from fastndcg.inputs.rows import ScoredRows
 from fastndcg.inputs.tables import Table
 from fastndcg.rankings import Array, Rankings, as_labels
@@ -109,10 +109,8 @@ class ParquetTruth:
             for path in self._spill(pathlib.Path(folder), n_parts):
                 table = _read_spilled(path)
                 rows = table.column(ROW).to_numpy()
-                frame = self._frame(table.drop_columns([ROW]), 0)
-                queries = frame.ids("query")
-                groups = group(queries)
-                yield Batch(*_rankings(frame, queries, groups, len(groups.firsts)), rows[groups.firsts])
+                read = _Rows(self._frame(table.drop_columns([ROW]), 0))
+                yield read.batch(0, read.n_queries)._replace(first_rows=rows[read.groups.firsts])
 
     def whole(self) -> Rankings:
         """All rankings at once, whatever memory they take."""
@@ -128,36 +126,38 @@ class ParquetTruth:
 
     def _rows(self) -> Generator[Batch, None, None]:
         pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
-        rest, order = None, _Order()
+        rest: Any = None  # rows of the last query, of which there may be more
+        order, first_row = _Order(), 0
         for table, first in self._tables():
-            n_rest = 0 if rest is None else rest.num_rows
-            pending = pyarrow.concat_tables([rest, table]) if n_rest else table
-            frame = self._frame(pending, first - n_rest)
-            queries = frame.ids("query")
-            groups = group(queries)
-            if groups.rows is not None:
-                raise NotSorted
-            if len(groups.firsts) > 1:
-                batch = Batch(*_rankings(frame, queries, groups, len(groups.firsts) - 1))
-                order.check(batch.query_ids)
-                yield batch
-            rest = pending.slice(int(groups.offsets[-2])) if len(groups.firsts) else pending
-        if rest is not None and rest.num_rows:
-            frame = self._frame(rest, 0)
-            queries = frame.ids("query")
-            batch = Batch(*_rankings(frame, queries, group(queries), 1))
-            order.check(batch.query_ids)
-            yield batch
+            rows = _OrderedRows(self._frame(table, first))
+            if not rows.n_queries:
+                continue
+            start = 0
+            if rest is not None:
+                if rows.begin_with(_OrderedRows(self._frame(rest, first_row))):
+                    rest = pyarrow.concat_tables([rest, rows.slice(table, 0, 1)])
+                    start = 1
+                if rows.n_queries == start:
+                    continue
+                yield order.checked(_OrderedRows(self._frame(rest, first_row)).batch(0, 1))
+            last = rows.n_queries - 1
+            if start < last:  # without a copy: where it was together with the rest, all of it would be copied
+                yield order.checked(rows.batch(start, last))
+            rest, first_row = rows.slice(table, last, last + 1), first + rows.row(last)
+        if rest is not None:
+            yield order.checked(_OrderedRows(self._frame(rest, first_row)).batch(0, 1))
 
     def _tables(self, rows_each: int = 1) -> Iterator[tuple[Any, int]]:
         """Tables of a size that fits in memory, and the number of the first row of each."""
         n_rows = max(1, min(MOST_ROWS, self._memory // (8 * ROW_BYTES * rows_each)))
         pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
+        dataset = optional_import("pyarrow.dataset", "reading Parquet", "arrow")
         first = 0
         try:
             for batch in self._dataset.to_batches(
-                columns=self._needed, batch_size=n_rows, batch_readahead=4, fragment_readahead=1
-            ):
+                columns=self._needed, batch_size=n_rows, batch_readahead=4, fragment_readahead=1,
+                fragment_scan_options=dataset.ParquetFragmentScanOptions(pre_buffer=False),  # files are on this machine
+            ):  # fmt: skip
                 yield pyarrow.table(batch), first
                 first += batch.num_rows
         except pyarrow.ArrowInvalid as error:
@@ -191,6 +191,47 @@ class ParquetTruth:
         return Frame(table, self._columns, self._name, first)
 
 
+class _Rows:
+    """The rows of a frame, query after query."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+        self._queries = frame.ids("query")
+        self.groups = group(self._queries)
+        self.n_queries = len(self.groups.firsts)
+
+    def row(self, query: int) -> int:
+        """The row that a query begins in."""
+        return int(self.groups.offsets[query])
+
+    def slice(self, table: Any, first: int, stop: int) -> Any:
+        """The rows of some queries in the table that they are from."""
+        return table.slice(self.row(first), self.row(stop) - self.row(first))
+
+    def batch(self, first: int, stop: int) -> Batch:
+        """Rankings of some queries."""
+        bounds = self.groups.offsets[first : stop + 1]
+        rows = slice(*bounds[[0, -1]].tolist())
+        chosen = rows if self.groups.rows is None else self.groups.rows[rows]
+        labels = as_labels(self._frame.numbers("label"), "labels")[chosen]
+        scores = self._frame.numbers("score")[chosen]
+        names = self._queries.take(self.groups.firsts[first:stop]).names()
+        return Batch(Rankings(labels, scores, bounds - bounds[0], query_ids=names), names)
+
+
+class _OrderedRows(_Rows):
+    """Rows that were together already, query by query."""
+
+    def __init__(self, frame: Frame) -> None:
+        super().__init__(frame)
+        if self.groups.rows is not None:
+            raise NotSorted
+
+    def begin_with(self, rest: _OrderedRows) -> bool:
+        """Whether the first query is that of some rows before."""
+        return bool(self._queries.name(0) == rest._queries.name(0))
+
+
 class _Order:
     """Whether queries have risen, or fallen, all the time: then none can come again."""
 
@@ -198,14 +239,16 @@ class _Order:
         self._last: Array | None = None
         self._rises = self._falls = True
 
-    def check(self, names: Array) -> None:
-        """Look at the next queries."""
+    def checked(self, batch: Batch) -> Batch:
+        """Look at the next queries, and give them back."""
+        names = batch.query_ids
         known = names if self._last is None else np.concatenate([self._last, names])
         self._rises = self._rises and bool((known[1:] > known[:-1]).all())
         self._falls = self._falls and bool((known[1:] < known[:-1]).all())
         if not (self._rises or self._falls):
             raise NotSorted
         self._last = names[-1:]
+        return batch
 
 
 def open_parquet(path: Any, columns: Mapping[str, str] | None, memory: Any) -> ParquetTruth | Frame:
@@ -233,16 +276,6 @@ def read_columns(dataset: Any, name: str, columns: Mapping[str, str] | None, rol
         return Frame(dataset.to_table(columns=needed), columns, name)
     except pyarrow.ArrowInvalid as error:
         raise InvalidInputError(f"{name} must be whole Parquet files, but is not: {error}") from None
-
-
-def _rankings(frame: Frame, queries: Column, groups: Groups, n_queries: int) -> tuple[Rankings, Array]:
-    """Rankings of the first queries of a frame, and their ids."""
-    labels, scores = as_labels(frame.numbers("label"), "labels"), frame.numbers("score")
-    if groups.rows is not None:
-        labels, scores = labels[groups.rows], scores[groups.rows]
-    offsets = groups.offsets[: n_queries + 1]
-    names = queries.take(groups.firsts[:n_queries]).names()
-    return Rankings(labels[: offsets[-1]], scores[: offsets[-1]], offsets, query_ids=names), names
 
 
 def part_of(queries: Column, n_parts: int) -> Array:

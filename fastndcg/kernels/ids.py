@@ -25,9 +25,22 @@ FEWEST_SLOTS = 1024
 
 
 @kernel
+def find_word_runs(words, out):
+    """The rows whose number is another than that of the row before; says how many there are. `out` is one longer."""
+    n = words.shape[0]
+    n_runs = min(n, 1)
+    if n > 0:
+        out[0] = 0
+    for i in range(1, n):
+        out[n_runs] = i  # overwritten by the next one, unless it begins a run: half the time of a branch
+        n_runs += words[i] != words[i - 1]
+    return n_runs
+
+
+@kernel
 def find_runs(ids, out):
-    """The rows whose id is another than that of the row before; says how many there are."""
-    n = out.shape[0]
+    """The rows whose id is another than that of the row before; says how many there are. `out` is one longer."""
+    n = out.shape[0] - 1
     n_runs = min(n, 1)
     if n > 0:
         out[0] = 0
