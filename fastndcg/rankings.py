@@ -93,7 +93,7 @@ class Rankings:
         if self.query_ids is not None:
             _same_length(self.query_ids, "query_ids", self.n_queries, "offsets,")
         self.judged = None if judged is None else _as_mask(judged, len(self.labels))
-        if self.judged is not None and (self.labels[~self.judged] != 0).any():
+        if self.judged is not None and ((self.labels != 0) & ~self.judged).any():
             rule = "be 0 where `judged` is False: an unjudged document has no label"
             self.refuse("labels", (self.labels != 0) & ~self.judged, rule)
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.inputs.columns import Column
+from fastndcg.inputs.columns import WORD, Column
 from fastndcg.rankings import Array, read_only
+from fastndcg.threads import checked_threads, run_all
 
-WORD = 8  # bytes
 SPAN = 1 << 17  # rows that a thread works on before it asks for more
 
 
@@ -26,20 +26,31 @@ class Groups(NamedTuple):
     firsts: Array
 
 
-def group(column: Column) -> Groups:
+def group(column: Column, threads: int | None = None) -> Groups:
     """Group rows by their ids."""
-    starts = _starts(column)
+    starts = _starts(column, threads)
     return group_runs(column, starts, starts, len(column))
 
 
-def _starts(column: Column) -> Array:
+def _starts(column: Column, threads: int | None) -> Array:
     """The rows whose id is another than that of the row before."""
     from fastndcg.kernels import ids as kernels
 
-    starts = np.empty(len(column) + 1, "i8")
-    if column.ids.width == WORD:
-        return starts[: kernels.find_word_runs(column.numbers(), starts)]
-    return starts[: kernels.find_runs(column.ids, starts)]
+    n_rows = len(column)
+    starts: dict[int, Array] = {}
+
+    def find(span: tuple[int, int]) -> None:
+        first, stop = span
+        found = np.empty(stop - first, "i8")
+        if column.ids.width == WORD:
+            n_runs = kernels.find_word_runs(column.numbers(), first, stop, found)
+        else:
+            n_runs = kernels.find_runs(column.ids, first, stop, found)
+        starts[first] = found[:n_runs].copy()
+
+    shares = list(pairwise([*range(0, n_rows, SPAN), n_rows]))
+    run_all(shares, lambda: find, min(len(shares), checked_threads(threads)) if len(shares) > 1 else 1)
+    return np.concatenate([starts[first] for first in sorted(starts)]) if starts else np.empty(0, "i8")
 
 
 def group_runs(column: Column, id_rows: Array, starts: Array, n_rows: int) -> Groups:

@@ -197,7 +197,7 @@ class _Rows:
     def __init__(self, frame: Frame) -> None:
         self._frame = frame
         self._queries = frame.ids("query")
-        self.groups = group(self._queries)
+        self.groups = group(self._queries, threads=1)
         self.n_queries = len(self.groups.firsts)
 
     def row(self, query: int) -> int:
