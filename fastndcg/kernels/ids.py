@@ -14,7 +14,7 @@ takes five times as long as the rest.
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.jit import kernel, lean_kernel, part
 from fastndcg.kernels.words import load_word, multiply, swapped
 
 FREE, ONE = np.uint64(0), np.uint64(1)
@@ -26,7 +26,7 @@ START = np.uint64(0xD6E8FEB86659FD93)
 FEWEST_SLOTS = 1024
 
 
-@kernel
+@lean_kernel
 def find_word_runs(words, first, stop, out):
     """Among rows `first` up to `stop`, those whose number is another than that of the row before; says how many."""
     n_runs = 0
@@ -36,7 +36,7 @@ def find_word_runs(words, first, stop, out):
     return n_runs
 
 
-@kernel
+@lean_kernel
 def find_runs(ids, first, stop, out):
     """Among rows `first` up to `stop`, those whose id is another than that of the row before; says how many."""
     n_runs = 0
@@ -48,7 +48,7 @@ def find_runs(ids, first, stop, out):
         begin, end = bounds(ids, i)
         size, word = end - begin, word_at(ids.data, begin, end - begin)
         out[n_runs] = i
-        n_runs += size != last_size or word != last_word or size > 8 and not are_equal(ids, i, ids, i - 1)
+        n_runs += size != last_size or word != last_word or (size > 8 and not are_equal(ids, i, ids, i - 1))
         last_size, last_word = size, word
     return n_runs
 
@@ -107,9 +107,7 @@ def find_repeat(ids, offsets, first, stop, out):
     start = offsets[first]
     out[:] = -1
     for q in range(first, stop):
-        known = np.uint32(
-            offsets[q] - start
-        )  # what slots hold is beyond it if it is a row of this query, counted from 1
+        known = np.uint32(offsets[q] - start)  # slots hold rows, from 1: this query's are beyond
         mask = np.uint64(n_slots(offsets[q + 1] - offsets[q]) - 1)
         for i in range(offsets[q], offsets[q + 1]):
             slot = hash_of(ids, i) & mask
@@ -122,14 +120,14 @@ def find_repeat(ids, offsets, first, stop, out):
             slots[slot] = i - start + 1
 
 
-@kernel
+@lean_kernel
 def spread(ids, n_parts, out):
     """A part from 0 to n_parts - 1 for each id, the same for equal ids."""
     for i in range(out.shape[0]):
         out[i] = np.int64(hash_of(ids, i) % np.uint64(n_parts))
 
 
-@kernel
+@lean_kernel
 def take(ids, rows, offsets, out_data):
     """Copy the bytes of some rows; `offsets` says where to."""
     for i in range(rows.shape[0]):
