@@ -48,9 +48,9 @@ def match(
         for d in range(offsets[q], offsets[q + 1]):
             slot = hash_of(retrieved, d + shift) & mask
             while slots[slot] > known:  # mostly none: what is rare stands inside, which halves the time
-                i = before + np.int64(slots[slot])
-                if are_equal(retrieved, d + shift, judged, i):
-                    out_labels[d], out_judged[d] = judged_labels[i], True
+                known_as = before + np.int64(slots[slot])
+                if are_equal(retrieved, d + shift, judged, known_as):
+                    out_labels[d], out_judged[d] = judged_labels[known_as], True
                     break
                 slot = (slot + ONE) & mask
 

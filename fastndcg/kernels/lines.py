@@ -32,9 +32,8 @@ NONE, ONE = np.uint64(0), np.uint64(1)
 @lean_kernel
 def read_lines(text, n, fields, least, most, exact_powers, powers, out):
     """Read every line, up to one that has too few or too many fields."""
-    n_rows, n_runs, n_hard, n_lines, n_query_bytes, n_bytes, place = 0, 0, 0, 0, 0, 0, 0
-    query, query_end, document, document_end, value, value_end = 0, 0, 0, 0, 0, 0
-    last, last_end = 0, 0
+    n_rows, n_runs, n_hard, n_lines, n_query_bytes, n_bytes = 0, 0, 0, 0, 0, 0
+    place, last, last_end, query, query_end, document, document_end, value, value_end = 0, 0, 0, 0, 0, 0, 0, 0, 0
     out.counts[4], out.ends[0], out.query_ends[0] = -1, 0, 0
     window, marks = 0, separators(text, 0)  # where fields and lines end, what was passed aside
     while place < n:
@@ -54,7 +53,7 @@ def read_lines(text, n, fields, least, most, exact_powers, powers, out):
                 elif n_fields == fields[2]:
                     value, value_end = start, stop
                 n_fields += 1
-            if text[stop] == LINE_FEED or text[stop] == RETURN:
+            if text[stop] == LINE_FEED or (text[stop] == RETURN and text[place] != LINE_FEED):
                 break
         if n_fields > 0:
             if not least <= n_fields <= most:
@@ -64,21 +63,13 @@ def read_lines(text, n, fields, least, most, exact_powers, powers, out):
                 out.firsts[n_runs] = n_rows
                 n_query_bytes = append(text, query, query_end, n_query_bytes, out.queries)
                 n_runs += 1
-                out.query_ends[n_runs] = n_query_bytes
-                last, last_end = query, query_end
+                out.query_ends[n_runs], last, last_end = n_query_bytes, query, query_end
             n_bytes = append(text, document, document_end, n_bytes, out.documents)
             out.values[n_rows], known = parse_number(text, value, value_end, exact_powers, powers)
             out.hard[n_hard, 0], out.hard[n_hard, 1], out.hard[n_hard, 2] = n_rows, value, value_end
-            n_hard += not known
-            out.lines[n_rows] = n_lines
+            out.lines[n_rows], n_hard = n_lines, n_hard + (not known)
             n_rows += 1
             out.ends[n_rows] = n_bytes
-        if text[stop] == RETURN and text[place] == LINE_FEED and place < n:
-            while marks == NONE:
-                window += WINDOW
-                marks = separators(text, window)
-            marks &= marks - ONE
-            place += 1
         n_lines += 1
     out.counts[0], out.counts[1], out.counts[2], out.counts[3] = n_rows, n_runs, n_hard, n_lines
 
