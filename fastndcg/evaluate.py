@@ -55,7 +55,7 @@ def evaluate(
         judgments with ids: the path of a TREC qrels file, {query: {document: label}}, a frame with columns of
         queries, documents and labels, or `Qrels`. Or all in one: a frame with queries, labels and scores, or
         `Rankings`, or the path of such a Parquet file, folder or pattern, which is streamed. Or the items that users
-        like: a scipy.sparse matrix of users by items, or `Interactions`.
+        like: a scipy.sparse matrix of users by items, `Interactions`, or a frame of users, items and labels.
         0 means not relevant.
     predictions : array, path, dict, frame or Run
         What the system says, higher is better: scores of the shape of the labels; or, with judgments that have ids,

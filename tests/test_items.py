@@ -39,6 +39,11 @@ def flat(liked):
     return [item for row in liked for item in row], [label for row in liked for label in row.values()], offsets
 
 
+def frame(users, items):
+    """Interactions of label 1."""
+    return pytest.importorskip("pyarrow").table({"user": users, "item": items, "label": [1] * len(users)})
+
+
 def matrix(liked, n_items=9):
     """The same as a matrix."""
     users = np.repeat(np.arange(len(liked)), list(map(len, liked)))
@@ -55,6 +60,8 @@ def truths():
     yield "offsets", fn.Interactions(found, labels, offsets)
     pa = pytest.importorskip("pyarrow")
     lists = [list(row) for row in LIKED], [list(row.values()) for row in LIKED]
+    found = [(user, item, label) for user, row in enumerate(LIKED) for item, label in row.items()][::-1]
+    yield "frame", pa.table(dict(zip(("user", "item", "rating"), map(list, zip(*found, strict=True)), strict=True)))
     yield "ragged", fn.Interactions(pa.array(lists[0], pa.list_(pa.int64())), pa.array(lists[1], pa.list_(pa.int64())))
 
 
@@ -75,6 +82,8 @@ def recommendations():
 def test_every_form(name, form):
     """The values are those of dicts; a user who likes nothing, or got nothing, is as in arrays."""
     truth, recommended = dict(truths())[name], dict(recommendations())[form]
+    if name == "frame" and form == "lists":  # which alone do not say that they hold items
+        recommended = fn.Recommendations(recommended)
     for call in (fn.evaluate, fn.reference.evaluate):
         result = call(truth, recommended, METRICS)
         for row, wanted in zip(result.values, expected(), strict=True):
@@ -158,6 +167,14 @@ ROWS = padded(RECOMMENDED)
         (
             lambda: fn.evaluate(CSR, [[1, 2], [-1, 2], [1, 2], [1, 2]], "rr"),
             "`predictions` must hold items of 0 or more, and -1 behind them only, but place 0 of user 1 is -1; move",
+        ),
+        (
+            lambda: fn.evaluate(frame([0, 4], [1, 2]), ROWS, "rr"),
+            "`truth` must have users from 0 to 3, as `predictions` has one row a user, but one is 4",
+        ),
+        (
+            lambda: fn.evaluate(frame([0, 1], ["a", "b"]), ROWS, "rr"),
+            "`truth` must have whole numbers for users and items where `predictions` is an array, but has 'a'; number",
         ),
         (lambda: fn.evaluate(CSR, ROWS, "rr", offsets=[0]), "`offsets` cuts arrays into queries, but `truth` has"),
         (lambda: fn.Interactions([1, 2]), "`items` must be cut into users by `offsets`, or be a ragged"),

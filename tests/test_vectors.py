@@ -34,6 +34,7 @@ def compiled(name):
         "missing": numba.njit(lambda values, place: intrinsic(values, place)),
         "nonzero": numba.njit(lambda values, place: intrinsic(values, place)),
         "positive": numba.njit(lambda values, place: intrinsic(values, place)),
+        "changes": numba.njit(lambda values, place: intrinsic(values, place)),
         "raise_lanes": numba.njit(lambda maxima, values, place, among: intrinsic(maxima, values, place, among)),
         "raise_wide": numba.njit(lambda maxima, values, place, among: intrinsic(maxima, values, place, among)),
         "popcount": numba.njit(lambda mask: intrinsic(np.uint64(mask))),
@@ -67,7 +68,11 @@ def test_comparing_equals_its_twin(name, dtype):
 @needs_jit
 @pytest.mark.parametrize(
     ("name", "dtype"),
-    [*[("missing", dtype) for dtype in SCORES], *[(n, d) for n in ("nonzero", "positive") for d in LABELS], ("changes", "i8")],
+    [
+        *[("missing", dtype) for dtype in SCORES],
+        *[(n, d) for n in ("nonzero", "positive") for d in LABELS],
+        ("changes", "i8"),
+    ],
 )
 def test_masks_equal_their_twins(name, dtype):
     """Masks of NaN among scores, of labels that are not 0, of every dtype, and of numbers unlike the one before."""

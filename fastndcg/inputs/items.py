@@ -10,6 +10,7 @@ import numpy as np
 
 from fastndcg.casts import frozen
 from fastndcg.errors import InvalidInputError, InvalidTypeError
+from fastndcg.inputs.columns import Column
 from fastndcg.inputs.grouping import spans
 from fastndcg.inputs.ragged import ragged_of
 from fastndcg.rankings import Array, Rankings, as_array, as_labels, as_offsets, read_only
@@ -62,6 +63,26 @@ class Interactions:
             rows = rows.copy()
             rows.sum_duplicates()
         return cls(rows.indices, rows.data, rows.indptr, n_items=rows.shape[1])
+
+    @classmethod
+    def of_rows(cls, users: Column, items: Column, labels: Array, n_users: int) -> Interactions:
+        """From one row for each item that a user likes, in any order; user u is row u of what is recommended."""
+        if users.are_texts or items.are_texts:
+            what = users if users.are_texts else items
+            raise InvalidTypeError(
+                f"`truth` must have whole numbers for users and items where `predictions` is an array, but has "
+                f"{what.name(0)!r}; number them, or give recommendations as a frame with scores"
+            )
+        numbers = users.numbers()
+        wrong = np.flatnonzero((numbers < 0) | (numbers >= n_users))
+        if len(wrong):
+            raise InvalidInputError(
+                f"`truth` must have users from 0 to {n_users - 1}, as `predictions` has one row a user, "
+                f"but one is {users.name(int(wrong[0]))}"
+            )
+        order = np.argsort(numbers, kind="stable")
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=n_users))])
+        return cls(items.names()[order], labels[order], offsets)
 
     @property
     def n_users(self) -> int:
@@ -248,6 +269,11 @@ class Recommendations:
             raise InvalidInputError(f"`repeated` must be 'raise' or 'once', not {repeated!r}")
         self.items = items
         self.repeated = repeated
+
+    @property
+    def n_users(self) -> int:
+        """How many rows there are."""
+        return len(_recommended(self.items).offsets) - 1
 
 
 def recommended_of(items: Any, name: str = "predictions") -> Recommended:

@@ -16,6 +16,7 @@ from fastndcg.inputs.frames import Frame, is_frame
 from fastndcg.inputs.items import Interactions, Parts, Recommendations, recommended_parts
 from fastndcg.inputs.join import Joined, join
 from fastndcg.inputs.parquet import ParquetTruth, is_parquet, open_parquet
+from fastndcg.inputs.ragged import ragged_of
 from fastndcg.inputs.rows import ScoredRows
 from fastndcg.inputs.svmlight import is_svmlight, read_scores, read_svmlight
 from fastndcg.inputs.tables import Qrels, Run
@@ -77,9 +78,10 @@ def with_predictions(
             return truth
         return truth if isinstance(truth, Rankings) else truth.rankings(convention, options.threads)
     _refuse_none(predictions)
-    if isinstance(truth, Interactions):
+    if isinstance(truth, Interactions) or (isinstance(truth, Qrels) and _are_items(predictions)):
         given = predictions if isinstance(predictions, Recommendations) else Recommendations(predictions)
-        return recommended_parts(truth, given.items, once=given.repeated == "once")
+        liked = truth if isinstance(truth, Interactions) else _liked(truth, given.n_users)
+        return recommended_parts(liked, given.items, once=given.repeated == "once")
     return join(truth, as_run(predictions, options), convention, options.threads)
 
 
@@ -110,6 +112,18 @@ def _refuse_none(predictions: Any) -> None:
 
 def _has_ids(predictions: Any) -> bool:
     return isinstance(predictions, str | os.PathLike | Mapping | Run) or is_frame(predictions)
+
+
+def _are_items(predictions: Any) -> bool:
+    """Whether predictions are recommended items, one row a user."""
+    is_array = isinstance(predictions, np.ndarray) and predictions.ndim == 2
+    return is_array or isinstance(predictions, Recommendations) or ragged_of(predictions, "predictions") is not None
+
+
+def _liked(qrels: Qrels, n_users: int) -> Interactions:
+    """Judgments as the items that users like."""
+    users = qrels.queries.take(np.repeat(np.arange(len(qrels.queries)), np.diff(qrels.offsets)))
+    return Interactions.of_rows(users, qrels.documents, qrels.values, n_users)
 
 
 def check_pool(rankings: Rankings) -> None:
