@@ -43,6 +43,7 @@ def evaluate(
     memory: int | str | None = None,
     convention: str | Convention = "default",
     threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Results:
     """
     Evaluate ranking metrics for every query.
@@ -80,6 +81,8 @@ def evaluate(
     threads : int, optional
         How many threads to use; by default one for each CPU that this process may use. Small inputs stay on the
         calling thread. The result is the same to the bit.
+    progress : callable, optional
+        Called while Parquet is streamed, with how many rows have been read and how many there are, from any thread.
 
     Returns
     -------
@@ -114,6 +117,7 @@ def evaluate(
         memory=memory,
         convention=convention,
         threads=threads,
+        progress=progress,
     )
     return evaluator._run(predictions)
 
@@ -126,7 +130,7 @@ class Evaluator:
 
     Parameters
     ----------
-    truth, metrics, offsets, groups, query_ids, columns, memory, convention, threads
+    truth, metrics, offsets, groups, query_ids, columns, memory, convention, threads, progress
         See `evaluate`.
 
     Examples
@@ -150,13 +154,14 @@ class Evaluator:
         memory: int | str | None = None,
         convention: str | Convention = "default",
         threads: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.metrics = parse_metrics(metrics)
         if threads is not None:
             checked_threads(threads)
         self.convention = parse_convention(convention)
         self._denominators = denominators_of(self.metrics, self.convention)
-        options = Options(offsets, groups, query_ids, columns, memory, threads)
+        options = Options(offsets, groups, query_ids, columns, memory, threads, progress)
         self._truth = prepare_truth(truth, options)
         self._options = Options(columns=columns, memory=memory, threads=threads)
         self._applied = self.convention.for_labels_of(qrels=isinstance(self._truth, Qrels))

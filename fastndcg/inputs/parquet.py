@@ -15,7 +15,7 @@ import os
 import pathlib
 import re
 import tempfile
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -40,6 +40,7 @@ MOST_PARTS = 512  # files that are open at once
 LIST_ROWS = 128  # as which a list counts
 
 Kind = TypeVar("Kind", bound=Table)
+Progress = Callable[[int, int], None]
 
 
 class Batch(NamedTuple):
@@ -88,11 +89,14 @@ def parse_memory(memory: Any) -> int:
 class ParquetTruth:
     """Rows with scores and labels, ready to be gone through as often as they are asked for."""
 
-    def __init__(self, dataset: Any, name: str, columns: Mapping[str, str] | None, memory: Any) -> None:
+    def __init__(
+        self, dataset: Any, name: str, columns: Mapping[str, str] | None, memory: Any, progress: Progress | None = None
+    ) -> None:
         self._name = name
         self._columns = columns
         self._memory = parse_memory(memory)
         self._dataset = dataset
+        self._progress = progress
         empty = Frame(dataset.schema.empty_table(), columns, name)
         self._needed = [empty.column_name(role) for role in ROLES if role != "query" or empty.has("query")]
         self._are_lists = empty.is_list("score")
@@ -152,7 +156,7 @@ class ParquetTruth:
         n_rows = max(1, min(MOST_ROWS, self._memory // (8 * ROW_BYTES * rows_each)))
         pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
         dataset = optional_import("pyarrow.dataset", "reading Parquet", "arrow")
-        first = 0
+        first, n_all = 0, self._dataset.count_rows() if self._progress else 0
         try:
             for batch in self._dataset.to_batches(
                 columns=self._needed, batch_size=n_rows, batch_readahead=4, fragment_readahead=1,
@@ -160,6 +164,8 @@ class ParquetTruth:
             ):  # fmt: skip
                 yield pyarrow.table(batch), first
                 first += batch.num_rows
+                if self._progress is not None:
+                    self._progress(first, n_all)
         except pyarrow.ArrowInvalid as error:
             raise InvalidInputError(f"{self._name} must be whole Parquet files, but is not: {error}") from None
 
@@ -251,11 +257,13 @@ class _Order:
         return batch
 
 
-def open_parquet(path: Any, columns: Mapping[str, str] | None, memory: Any) -> ParquetTruth | Frame:
+def open_parquet(
+    path: Any, columns: Mapping[str, str] | None, memory: Any, progress: Progress | None = None
+) -> ParquetTruth | Frame:
     """Rows with scores, to be streamed; or else judgments, as a frame."""
     dataset, name = open_dataset(os.fspath(path)), os.fspath(path)
     if Frame(dataset.schema.empty_table(), columns, name).has("score"):
-        return ParquetTruth(dataset, name, columns, memory)
+        return ParquetTruth(dataset, name, columns, memory, progress)
     return read_columns(dataset, name, columns, ("query", "document", "label"))
 
 

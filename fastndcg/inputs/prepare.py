@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -36,6 +36,7 @@ class Options(NamedTuple):
     columns: Any = None
     memory: Any = None
     threads: int | None = None
+    progress: Callable[[int, int], None] | None = None
 
 
 def prepare_truth(truth: Any, options: Options) -> Truth:
@@ -167,7 +168,7 @@ def as_run(predictions: Any, options: Options) -> Run:
 def _of_file(path: Any, options: Options) -> Truth:
     """A file of labels and queries, or of judgments with ids."""
     if is_parquet(path):
-        opened = open_parquet(path, options.columns, options.memory)
+        opened = open_parquet(path, options.columns, options.memory, options.progress)
         return opened if isinstance(opened, ParquetTruth) else Qrels.of_frame(opened, options.threads)
     if is_svmlight(path):
         return read_svmlight(path, options.threads)
