@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Generator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastndcg import engine
-from fastndcg.chunk import Scratch
+from fastndcg.chunk import Scratch, Take, fresh
 from fastndcg.conventions import Convention
+from fastndcg.inputs.batches import Batch, NotSorted, Stream
 from fastndcg.inputs.items import Parts
-from fastndcg.inputs.parquet import Batch, NotSorted, ParquetTruth
+from fastndcg.inputs.parquet import ParquetTruth
 from fastndcg.metric import Metric
 from fastndcg.rankings import Array
 from fastndcg.threads import checked_threads, run_all
@@ -31,7 +31,7 @@ class _Done(NamedTuple):
     """What is left of a batch."""
 
     query_ids: Array
-    first_rows: Array | None
+    first_rows: Array
     values: Array
     n_tied: int
 
@@ -43,9 +43,10 @@ def run(
     if isinstance(parts, Parts):
         return _run_parts(parts, metrics, convention, threads)
     try:
-        return _run_batches(parts.batches(), metrics, convention, threads)
+        return _run_stream(parts.in_order(), metrics, convention, threads)
     except NotSorted:
-        return _run_batches(parts.spilled(), metrics, convention, threads)
+        with parts.spilled() as stream:  # so that temporary files are gone, whatever happens here
+            return _run_stream(stream, metrics, convention, threads)
 
 
 def _run_parts(parts: Parts, metrics: tuple[Metric, ...], convention: Convention, threads: int | None) -> Evaluated:
@@ -67,29 +68,24 @@ def _run_parts(parts: Parts, metrics: tuple[Metric, ...], convention: Convention
     return Evaluated(values, sum(tied), parts.query_ids, tuple(parts.notes()))
 
 
-def _run_batches(
-    batches: Generator[Batch, None, None], metrics: tuple[Metric, ...], convention: Convention, threads: int | None
-) -> Evaluated:
-    """Batches on threads, each of them evaluated by one while the next is read."""
-    done: dict[int, _Done] = {}
+def _run_stream(stream: Stream, metrics: tuple[Metric, ...], convention: Convention, threads: int | None) -> Evaluated:
+    """Items of a stream on threads, each of them read and evaluated by one; queries come in the order of their rows."""
+    done: list[_Done] = []
 
-    def make_worker() -> Callable[[tuple[int, Batch]], None]:
-        reused = (Scratch().take, Scratch())
-
-        def evaluate(numbered: tuple[int, Batch]) -> None:
-            number, batch = numbered
+    def take(batches: Iterator[Batch], reused: tuple[Take, Scratch]) -> None:
+        for batch in batches:
             found = engine.run(batch.rankings, metrics, convention, threads=1, reused=reused)
-            done[number] = _Done(batch.query_ids, batch.first_rows, *found)
+            done.append(_Done(batch.query_ids, batch.first_rows, *found))
 
-        return evaluate
+    def make_worker() -> Callable[[Any], None]:
+        reused = (Scratch().take, Scratch())
+        return lambda item: take(stream.batches(item), reused)
 
-    with contextlib.closing(batches):  # so that temporary files are gone, whatever happens here
-        run_all(enumerate(batches), make_worker, checked_threads(threads))
-    ordered = [done[number] for number in sorted(done)]
-    ids = np.concatenate([batch.query_ids for batch in ordered]) if ordered else np.empty(0, object)
-    values = np.concatenate([np.empty((0, len(metrics))), *(batch.values for batch in ordered)])
-    first_rows = [batch.first_rows for batch in ordered if batch.first_rows is not None]
-    if first_rows:
-        order = np.argsort(np.concatenate(first_rows))
-        ids, values = ids[order], values[order]
-    return Evaluated(values, sum(batch.n_tied for batch in ordered), ids)
+    run_all(stream.items, make_worker, min(stream.most_threads, checked_threads(threads)))
+    take(stream.last(), (fresh, Scratch()))
+    if not done:
+        return Evaluated(np.empty((0, len(metrics))), 0, np.empty(0, object))
+    order = np.argsort(np.concatenate([batch.first_rows for batch in done]))
+    ids = np.concatenate([batch.query_ids for batch in done])[order]
+    values = np.concatenate([batch.values for batch in done])[order]
+    return Evaluated(values, sum(batch.n_tied for batch in done), ids)

@@ -1,13 +1,14 @@
 """
 Parquet files, folders and globs: rows of (query, score, label), or a list of each a query, streamed in bounded memory.
 
-pyarrow's datasets read them: they know folders, Hive's partitions and row groups, decode columns on threads ahead of
-what is asked for, and nothing but the columns that are needed. Where queries are not in order, rows go to temporary
-files first, those of a query to the same one.
+pyarrow's datasets read them: they know folders, Hive's partitions and row groups, and decode nothing but the columns
+that are needed. Each thread reads and evaluates row groups of its own. Where queries are not in order, rows go to
+temporary files first, those of a query to the same one.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import glob
 import itertools
@@ -15,19 +16,20 @@ import os
 import pathlib
 import re
 import tempfile
-from collections.abc import Callable, Generator, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, optional_import
+from fastndcg.inputs.batches import Batch, Edges, QueryRows, Stream
 from fastndcg.inputs.blocks import is_pipe
 from fastndcg.inputs.columns import Column
 from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.grouping import group
 from fastndcg.inputs.rows import ScoredRows
 from fastndcg.inputs.tables import Table
-from fastndcg.rankings import Array, Rankings, as_labels
+from fastndcg.rankings import Array, Rankings
 
 MAGIC = b"PAR1"
 MEMORY = 2 << 30
@@ -41,18 +43,6 @@ LIST_ROWS = 128  # as which a list counts
 
 Kind = TypeVar("Kind", bound=Table)
 Progress = Callable[[int, int], None]
-
-
-class Batch(NamedTuple):
-    """Whole queries; and in which row of all each of them begins, where batches are in another order."""
-
-    rankings: Rankings
-    query_ids: Array
-    first_rows: Array | None = None
-
-
-class NotSorted(Exception):
-    """Queries neither rise nor fall: their rows have to be brought together first."""
 
 
 def is_parquet(path: Any) -> bool:
@@ -97,77 +87,82 @@ class ParquetTruth:
         self._memory = parse_memory(memory)
         self._dataset = dataset
         self._progress = progress
+        self._n_read = 0
+        self._lock = threading.Lock()
         empty = Frame(dataset.schema.empty_table(), columns, name)
         self._needed = [empty.column_name(role) for role in ROLES if role != "query" or empty.has("query")]
         self._are_lists = empty.is_list("score")
         check_schemas(dataset, self._needed, name)
 
-    def batches(self) -> Generator[Batch, None, None]:
-        """Rankings of whole queries straight from the files, as long as the queries are in order."""
-        return self._lists() if self._are_lists else self._rows()
+    def in_order(self) -> Stream:
+        """Rankings of whole queries straight from the files, as long as queries are in order."""
+        groups, edges = self._row_groups(), Edges(self._frame)
+        largest = max((group.n_rows for group in groups), default=1)
+        most_threads = max(1, self._memory // (ROW_BYTES * (LIST_ROWS if self._are_lists else 1) * largest))
 
-    def spilled(self) -> Generator[Batch, None, None]:
+        def batches(group: _RowGroup) -> Iterator[Batch]:
+            for table, first in self._tables(group):
+                yield from (self._lists(table, first) if self._are_lists else edges.inner(table, first))
+
+        return Stream(groups, batches, edges.kept, most_threads)
+
+    @contextlib.contextmanager
+    def spilled(self) -> Iterator[Stream]:
         """Rankings of whole queries whose rows are in any order, by way of temporary files."""
-        n_parts = min(self._dataset.count_rows() * ROW_BYTES // max(1, self._memory // 2) + 1, MOST_PARTS)
+        n_parts = min(self._dataset.count_rows() * ROW_BYTES // max(1, self._memory // 4) + 1, MOST_PARTS)
+
+        def batches(path: pathlib.Path) -> Iterator[Batch]:
+            table = _read_spilled(path)
+            rows = QueryRows(self._frame(table.drop_columns([ROW]), 0), table.column(ROW).to_numpy())
+            yield rows.batch(0, rows.n_queries)
+
         with tempfile.TemporaryDirectory(prefix="fastndcg-") as folder:
-            for path in self._spill(pathlib.Path(folder), n_parts):
-                table = _read_spilled(path)
-                rows = table.column(ROW).to_numpy()
-                read = _Rows(self._frame(table.drop_columns([ROW]), 0))
-                yield read.batch(0, read.n_queries)._replace(first_rows=rows[read.groups.firsts])
+            yield Stream(self._spill(pathlib.Path(folder), n_parts), batches, lambda: iter(()), 2)
 
     def whole(self) -> Rankings:
         """All rankings at once, whatever memory they take."""
         return ScoredRows(self._frame(self._dataset.to_table(columns=self._needed), 0)).rankings(None)
 
-    def _lists(self) -> Generator[Batch, None, None]:
-        first_query = 0
-        for table, first in self._tables(LIST_ROWS):
-            made = ScoredRows(self._frame(table, first)).rankings(None)
-            numbers = np.arange(first_query, first_query + made.n_queries)
-            first_query += made.n_queries
-            yield Batch(made, numbers if made.query_ids is None else made.query_ids)
+    def _lists(self, table: Any, first: int) -> Iterator[Batch]:
+        made = ScoredRows(self._frame(table, first)).rankings(None)
+        rows = np.arange(first, first + made.n_queries)
+        yield Batch(made, rows if made.query_ids is None else made.query_ids, rows)
 
-    def _rows(self) -> Generator[Batch, None, None]:
-        pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
-        rest: Any = None  # rows of the last query, of which there may be more
-        order, first_row = _Order(), 0
-        for table, first in self._tables():
-            rows = _OrderedRows(self._frame(table, first))
-            if not rows.n_queries:
-                continue
-            start = 0
-            if rest is not None:
-                if rows.begin_with(_OrderedRows(self._frame(rest, first_row))):
-                    rest = pyarrow.concat_tables([rest, rows.slice(table, 0, 1)])
-                    start = 1
-                if rows.n_queries == start:
-                    continue
-                yield order.checked(_OrderedRows(self._frame(rest, first_row)).batch(0, 1))
-            last = rows.n_queries - 1
-            if start < last:  # without a copy: where it was together with the rest, all of it would be copied
-                yield order.checked(rows.batch(start, last))
-            rest, first_row = rows.slice(table, last, last + 1), first + rows.row(last)
-        if rest is not None:
-            yield order.checked(_OrderedRows(self._frame(rest, first_row)).batch(0, 1))
+    def _row_groups(self) -> list[_RowGroup]:
+        found, first = [], 0
+        for file in self._dataset.get_fragments():
+            for fragment in file.split_by_row_group():
+                found.append(_RowGroup(fragment, first, fragment.row_groups[0].num_rows))
+                first += found[-1].n_rows
+        return found
 
-    def _tables(self, rows_each: int = 1) -> Iterator[tuple[Any, int]]:
-        """Tables of a size that fits in memory, and the number of the first row of each."""
-        n_rows = max(1, min(MOST_ROWS, self._memory // (8 * ROW_BYTES * rows_each)))
+    def _tables(self, group: _RowGroup) -> Iterator[tuple[Any, int]]:
+        """
+        Tables of a size that fits in memory, and the number of the first row of each.
+
+        On the calling thread alone: a scanner with threads of its own reads ahead as long as nobody takes what it has,
+        up to a gigabyte; and row groups on as many threads as there are take half the time.
+        """
+        n_rows = max(1, min(MOST_ROWS, self._memory // (8 * ROW_BYTES * (LIST_ROWS if self._are_lists else 1))))
         pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
         dataset = optional_import("pyarrow.dataset", "reading Parquet", "arrow")
-        first, n_all = 0, self._dataset.count_rows() if self._progress else 0
+        first = group.first_row
         try:
-            for batch in self._dataset.to_batches(
-                columns=self._needed, batch_size=n_rows, batch_readahead=4, fragment_readahead=1,
+            for batch in group.fragment.to_batches(
+                schema=self._dataset.schema, columns=self._needed, batch_size=n_rows, use_threads=False,
                 fragment_scan_options=dataset.ParquetFragmentScanOptions(pre_buffer=False),  # files are on this machine
             ):  # fmt: skip
                 yield pyarrow.table(batch), first
                 first += batch.num_rows
-                if self._progress is not None:
-                    self._progress(first, n_all)
+                self._show(batch.num_rows)
         except pyarrow.ArrowInvalid as error:
             raise InvalidInputError(f"{self._name} must be whole Parquet files, but is not: {error}") from None
+
+    def _show(self, n_rows: int) -> None:
+        if self._progress is not None:
+            with self._lock:
+                self._n_read += n_rows
+                self._progress(self._n_read, self._dataset.count_rows())
 
     def _spill(self, folder: pathlib.Path, n_parts: int) -> list[pathlib.Path]:
         """Rows in files, those of a query in the same one, each with its number."""
@@ -175,7 +170,7 @@ class ParquetTruth:
         ipc = optional_import("pyarrow.ipc", "reading Parquet", "arrow")
         writers: dict[int, Any] = {}
         try:
-            for table, first in self._tables():
+            for table, first in itertools.chain.from_iterable(map(self._tables, self._row_groups())):
                 part = part_of(self._frame(table, first).ids("query"), n_parts)
                 table = table.append_column(ROW, pyarrow.array(np.arange(first, first + table.num_rows)))
                 order = np.argsort(part, kind="stable")
@@ -197,64 +192,12 @@ class ParquetTruth:
         return Frame(table, self._columns, self._name, first)
 
 
-class _Rows:
-    """The rows of a frame, query after query."""
+class _RowGroup(NamedTuple):
+    """A row group of a file, and the number of its first row among those of all files."""
 
-    def __init__(self, frame: Frame) -> None:
-        self._frame = frame
-        self._queries = frame.ids("query")
-        self.groups = group(self._queries, threads=1)
-        self.n_queries = len(self.groups.firsts)
-
-    def row(self, query: int) -> int:
-        """The row that a query begins in."""
-        return int(self.groups.offsets[query])
-
-    def slice(self, table: Any, first: int, stop: int) -> Any:
-        """The rows of some queries in the table that they are from."""
-        return table.slice(self.row(first), self.row(stop) - self.row(first))
-
-    def batch(self, first: int, stop: int) -> Batch:
-        """Rankings of some queries."""
-        bounds = self.groups.offsets[first : stop + 1]
-        rows = slice(*bounds[[0, -1]].tolist())
-        chosen = rows if self.groups.rows is None else self.groups.rows[rows]
-        labels = as_labels(self._frame.numbers("label"), "labels")[chosen]
-        scores = self._frame.numbers("score")[chosen]
-        names = self._queries.take(self.groups.firsts[first:stop]).names()
-        return Batch(Rankings(labels, scores, bounds - bounds[0], query_ids=names), names)
-
-
-class _OrderedRows(_Rows):
-    """Rows that were together already, query by query."""
-
-    def __init__(self, frame: Frame) -> None:
-        super().__init__(frame)
-        if self.groups.rows is not None:
-            raise NotSorted
-
-    def begin_with(self, rest: _OrderedRows) -> bool:
-        """Whether the first query is that of some rows before."""
-        return bool(self._queries.name(0) == rest._queries.name(0))
-
-
-class _Order:
-    """Whether queries have risen, or fallen, all the time: then none can come again."""
-
-    def __init__(self) -> None:
-        self._last: Array | None = None
-        self._rises = self._falls = True
-
-    def checked(self, batch: Batch) -> Batch:
-        """Look at the next queries, and give them back."""
-        names = batch.query_ids
-        known = names if self._last is None else np.concatenate([self._last, names])
-        self._rises = self._rises and bool((known[1:] > known[:-1]).all())
-        self._falls = self._falls and bool((known[1:] < known[:-1]).all())
-        if not (self._rises or self._falls):
-            raise NotSorted
-        self._last = names[-1:]
-        return batch
+    fragment: Any
+    first_row: int
+    n_rows: int
 
 
 def open_parquet(
