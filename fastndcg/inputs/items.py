@@ -273,7 +273,7 @@ class Recommendations:
     @property
     def n_users(self) -> int:
         """How many rows there are."""
-        return len(_recommended(self.items).offsets) - 1
+        return len(recommended_of(self.items).offsets) - 1
 
 
 def recommended_of(items: Any, name: str = "predictions") -> Recommended:
