@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg import engine
-from fastndcg.chunk import Scratch, Take, fresh
 from fastndcg.conventions import Convention
 from fastndcg.inputs.batches import Batch, NotSorted, Stream
 from fastndcg.inputs.items import Parts
 from fastndcg.inputs.parquet import ParquetTruth
+from fastndcg.memory import Scratch, Take, fresh
 from fastndcg.metric import Metric
 from fastndcg.rankings import Array
 from fastndcg.threads import checked_threads, run_all
