@@ -78,8 +78,8 @@ def run(
 
     Neither threads nor chunks nor strategy change a bit of the values. What depends on the labels alone is put in
     `kept`, and taken from there by the next call with the same labels, metrics and convention. The values go to the
-    (n_metrics, n_queries) array `out`, where there is one. With `threads` = 1, `reused` is memory for the labels' side
-    and for the scores', which one call after the other works in.
+    (n_metrics, n_queries) array `out`, where there is one. With `threads` = 1, `reused` gives memory for the truth and
+    for the rest, that one call after the other works in.
     """
     plan = plan_of(metrics, convention)
     rankings = apply_convention(rankings, convention)

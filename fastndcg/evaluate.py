@@ -163,7 +163,7 @@ class Evaluator:
         self._denominators = denominators_of(self.metrics, self.convention)
         options = Options(offsets, groups, query_ids, columns, memory, threads, progress)
         self._truth = prepare_truth(truth, options)
-        self._options = Options(columns=columns, memory=memory, threads=threads, progress=progress)
+        self._options = Options(columns=columns, memory=memory, threads=threads)
         self._applied = self.convention.for_labels_of(qrels=isinstance(self._truth, Qrels))
         self._kept: Any = None
 

@@ -12,7 +12,7 @@ from fastndcg.conventions import Convention
 from fastndcg.inputs.batches import Batch, NotSorted, Stream
 from fastndcg.inputs.items import Parts
 from fastndcg.inputs.parquet import ParquetTruth
-from fastndcg.memory import Scratch, Take
+from fastndcg.memory import Scratch, Take, fresh
 from fastndcg.metric import Metric
 from fastndcg.rankings import Array
 from fastndcg.threads import checked_threads, run_all
@@ -72,7 +72,7 @@ def _run_stream(stream: Stream, metrics: tuple[Metric, ...], convention: Convent
     """Items of a stream on threads, each of them read and evaluated by one; queries come in the order of their rows."""
     done: list[_Done] = []
 
-    def take(batches: Iterator[Batch], reused: tuple[Take, Scratch] | None) -> None:
+    def take(batches: Iterator[Batch], reused: tuple[Take, Scratch]) -> None:
         for batch in batches:
             found = engine.run(batch.rankings, metrics, convention, threads=1, reused=reused)
             done.append(_Done(batch.query_ids, batch.first_rows, *found))
@@ -82,7 +82,7 @@ def _run_stream(stream: Stream, metrics: tuple[Metric, ...], convention: Convent
         return lambda item: take(stream.batches(item), reused)
 
     run_all(stream.items, make_worker, min(stream.most_threads, checked_threads(threads)))
-    take(stream.last(), None)
+    take(stream.last(), (fresh, Scratch()))
     if not done:
         return Evaluated(np.empty((0, len(metrics))), 0, np.empty(0, object))
     order = np.argsort(np.concatenate([batch.first_rows for batch in done]))

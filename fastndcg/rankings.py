@@ -99,13 +99,12 @@ class Rankings:
 
     @classmethod
     def of_checked(
-        cls, labels: Array, scores: Array, offsets: Array, query_ids: Array | None,
-        place_of: Callable[[str, int], str] | None = None, judged: Array | None = None, pool: Any = None,
-    ) -> Rankings:  # fmt: skip
+        cls, labels: Array, scores: Array, offsets: Array, query_ids: Array | None, judged: Any = None, pool: Any = None
+    ) -> Rankings:
         """Make rankings of arrays that have been checked before and fit; the scores are only brought into form."""
         made = object.__new__(cls)
-        made.judged, made.pool, made.tie_keys = judged, pool, None
-        made.labels, made.offsets, made.query_ids, made._place_of = labels, offsets, query_ids, place_of
+        made.labels, made.offsets, made.query_ids = labels, offsets, query_ids
+        made.judged, made.pool, made.tie_keys, made._place_of = judged, pool, None, None
         made.scores, made.are_ordinals = as_scores(scores, "scores"), is_wide(scores)
         return made
 

@@ -87,8 +87,6 @@ class ParquetTruth:
         self._memory = parse_memory(memory)
         self._dataset = dataset
         self._progress = progress
-        self._n_read = 0
-        self._lock = threading.Lock()
         empty = Frame(dataset.schema.empty_table(), columns, name)
         self._needed = [empty.column_name(role) for role in ROLES if role != "query" or empty.has("query")]
         self._are_lists = empty.is_list("score")
@@ -96,12 +94,12 @@ class ParquetTruth:
 
     def in_order(self) -> Stream:
         """Rankings of whole queries straight from the files, as long as queries are in order."""
-        groups, edges = self._row_groups(), Edges(self._frame)
+        groups, edges, count = self._row_groups(), Edges(self._frame), self._counter()
         largest = max((group.n_rows for group in groups), default=1)
         most_threads = max(1, self._memory // (ROW_BYTES * (LIST_ROWS if self._are_lists else 1) * largest))
 
         def batches(group: _RowGroup) -> Iterator[Batch]:
-            for table, first in self._tables(group):
+            for table, first in self._tables(group, count):
                 yield from (self._lists(table, first) if self._are_lists else edges.inner(table, first))
 
         return Stream(groups, batches, edges.kept, most_threads)
@@ -136,7 +134,7 @@ class ParquetTruth:
                 first += found[-1].n_rows
         return found
 
-    def _tables(self, group: _RowGroup) -> Iterator[tuple[Any, int]]:
+    def _tables(self, group: _RowGroup, count: Callable[[int], None]) -> Iterator[tuple[Any, int]]:
         """
         Tables of a size that fits in memory, and the number of the first row of each.
 
@@ -154,23 +152,35 @@ class ParquetTruth:
             ):  # fmt: skip
                 yield pyarrow.table(batch), first
                 first += batch.num_rows
-                self._show(batch.num_rows)
+                count(batch.num_rows)
         except pyarrow.ArrowInvalid as error:
             raise InvalidInputError(f"{self._name} must be whole Parquet files, but is not: {error}") from None
 
-    def _show(self, n_rows: int) -> None:
-        if self._progress is not None:
-            with self._lock:
-                self._n_read += n_rows
-                self._progress(self._n_read, self._dataset.count_rows())
+    def _counter(self) -> Callable[[int], None]:
+        """What adds up the rows that threads have read, and tells whoever wants to know."""
+        lock, n_read, progress = threading.Lock(), 0, self._progress
+        if progress is None:
+            return lambda _: None
+        n_all = self._dataset.count_rows()
+
+        def count(n_rows: int) -> None:
+            nonlocal n_read
+            with lock:
+                n_read += n_rows
+                progress(n_read, n_all)
+
+        return count
 
     def _spill(self, folder: pathlib.Path, n_parts: int) -> list[pathlib.Path]:
         """Rows in files, those of a query in the same one, each with its number."""
         pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
         ipc = optional_import("pyarrow.ipc", "reading Parquet", "arrow")
         writers: dict[int, Any] = {}
+        count = self._counter()
         try:
-            for table, first in itertools.chain.from_iterable(map(self._tables, self._row_groups())):
+            for table, first in itertools.chain.from_iterable(
+                self._tables(group, count) for group in self._row_groups()
+            ):
                 part = part_of(self._frame(table, first).ids("query"), n_parts)
                 table = table.append_column(ROW, pyarrow.array(np.arange(first, first + table.num_rows)))
                 order = np.argsort(part, kind="stable")
