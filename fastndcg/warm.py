@@ -33,6 +33,7 @@ def warmup() -> Warmup:
     from fastndcg import engine
     from fastndcg.catalog import RECORDS
     from fastndcg.conventions import CHOICES, conventions
+    from fastndcg.evaluate import evaluate
     from fastndcg.kernels import jit, rank
     from fastndcg.metric import Metric
     from fastndcg.rankings import LABEL_DTYPES, Rankings
@@ -40,7 +41,8 @@ def warmup() -> Warmup:
 
     started = time.perf_counter()
     default = conventions["default"]
-    metrics = tuple(Metric(record.name) for record in RECORDS)
+    metrics = tuple(Metric(record.name) for record in RECORDS if not record.by_subtopic)
+    by_subtopic = tuple(Metric(record.name) for record in RECORDS if record.by_subtopic)
     gains = (*(Metric("DCG", gain=gain) for gain in ("exp2", "binary", (0, 1, 2))), Metric("DCG", rel=2))
     texts = "P@1,P@2,AP@1,AP@2,DCG@1,nDCG@1,nDCG@2,IPrec(recall=1),Rprec(mult=2)"
     several = tuple(map(Metric.parse, texts.split(",")))  # cutoffs that are filled in together
@@ -59,6 +61,7 @@ def warmup() -> Warmup:
         for field, choice, _ in record.variants:
             engine.run(rankings, (Metric(record.name, 1),), default.replace(**{field: choice}))
     numbers_of(np.zeros(1))
+    evaluate([[[1, 0], [1, 1]]], [[1, 1]], by_subtopic)
     _read_inputs()
     _compile_statistics()
     _compile_others()
@@ -115,6 +118,7 @@ def _read_inputs() -> None:
     import numpy as np
 
     from fastndcg.evaluate import evaluate
+    from fastndcg.inputs.diversity import DiversityQrels
     from fastndcg.inputs.items import Interactions
     from fastndcg.inputs.tables import Qrels, Run
 
@@ -125,6 +129,7 @@ def _read_inputs() -> None:
     for labels in ([1, 0, 1], [0.5, 0.0, 1.0]):
         run = Run(["b", "a", "b"], ["1", "2", "3"], [1, 2, 3])
         evaluate(Qrels(["a", "b", "a"], ["1", "2", "3"], labels), run, "ndcg")
+        evaluate(DiversityQrels(["a", "b", "a"], ["s", "s", "t"], ["1", "2", "3"], labels), run, "P_IA")
         for dtype in ("i4", "i8"):
             liked = Interactions(np.array([3, 1, 2], dtype), labels, [0, 3])
             evaluate(liked, np.array([[2, 5]], dtype), "ndcg")
