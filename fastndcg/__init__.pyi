@@ -29,6 +29,7 @@ from fastndcg.functions import r_precision as r_precision
 from fastndcg.functions import recall as recall
 from fastndcg.functions import reciprocal_rank as reciprocal_rank
 from fastndcg.functions import success as success
+from fastndcg.inputs.diversity import DiversityQrels as DiversityQrels
 from fastndcg.inputs.files import read_qrels as read_qrels
 from fastndcg.inputs.files import read_run as read_run
 from fastndcg.inputs.items import Interactions as Interactions
@@ -48,6 +49,7 @@ from . import reference as reference
 
 __version__: str
 AP: Metric
+AP_IA: Metric
 AUC: Metric
 Accuracy: Metric
 CG: Metric
@@ -55,6 +57,7 @@ Compat: Metric
 CoverageError: Metric
 DCG: Metric
 ERR: Metric
+ERR_IA: Metric
 F: Metric
 FallOut: Metric
 G: Metric
@@ -64,9 +67,11 @@ IDCG: Metric
 IPrec: Metric
 Judged: Metric
 LRAP: Metric
+NRBP: Metric
 OPA: Metric
 P: Metric
 PFound: Metric
+P_IA: Metric
 PatR: Metric
 Q: Metric
 R: Metric
@@ -77,17 +82,22 @@ RankingLoss: Metric
 RelP: Metric
 Rndcg: Metric
 Rprec: Metric
+S_recall: Metric
 SetAP: Metric
 Success: Metric
 TBG: Metric
 Unjudged: Metric
 Utility: Metric
+alpha_DCG: Metric
+alpha_nDCG: Metric
 binG: Metric
 bpref: Metric
 infAP: Metric
 nDCG: Metric
 nDCG_rel: Metric
 nERR: Metric
+nERR_IA: Metric
+nNRBP: Metric
 num_nonrel_judged_ret: Metric
 num_rel: Metric
 num_rel_ret: Metric

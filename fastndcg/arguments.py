@@ -21,6 +21,7 @@ from fastndcg.kernels import gain
 from fastndcg.kernels import together as several
 from fastndcg.memory import BOOL, F8, I8
 from fastndcg.metric import UNLIMITED, Metric
+from fastndcg.novelty import SOURCES as BY_SUBTOPIC
 from fastndcg.rankings import Array
 from fastndcg.relevant import (
     ap_denominators,
@@ -61,6 +62,7 @@ class Plan(NamedTuple):
     untied: Metric | None  # one that has no value where tied scores are averaged
     views: frozenset[str]  # that any metric looks at beside the labels
     points: dict[Hashable, tuple[float, ...]]  # that metrics share their work for
+    by_subtopic: Metric | None  # one that needs judgments by subtopic
 
 
 def plan_of(metrics: tuple[Metric, ...], convention: Convention) -> Plan:
@@ -78,9 +80,9 @@ def _plan_of(metrics: tuple[Metric, ...], convention: Convention, n_registered: 
     depth, n_ranks = max(step.k for step in steps), n_ideal_ranks(metrics, convention)
     untied = next((one for one in metrics if convention.ties not in one.record.ties), None)
     shown = frozenset(view for step in steps for view in step.views)
-    return Plan(
-        metrics, convention, depth, n_ranks, gains_asked(metrics, convention), steps, untied, shown, points_of(steps)
-    )
+    by_subtopic = next((one for one in metrics if one.record.by_subtopic), None)
+    gains, points = gains_asked(metrics, convention), points_of(steps)
+    return Plan(metrics, convention, depth, n_ranks, gains, steps, untied, shown, points, by_subtopic)
 
 
 def step_of(metric: Metric, convention: Convention) -> Step:
@@ -115,7 +117,9 @@ def source_of(name: str, metric: Metric) -> Source:
 
 
 def is_left_out(metric: Metric, convention: Convention) -> bool:
-    """Whether the convention says that a metric has no value where nothing is relevant."""
+    """Whether the convention, not the metric's own definition, leaves out a query where nothing is relevant."""
+    if metric.record.by_subtopic:
+        return False
     if convention.no_relevant == "undefined":
         return metric.record.looks_for_relevant
     return convention.no_relevant == "skipped"
@@ -265,6 +269,7 @@ def varied_offsets(chunk: Chunk, step: Step) -> Array:
 ARGUMENTS: dict[str, Source] = {
     **{name: source for name, (_, source) in views.ARGUMENTS.items()},
     **stops.ARGUMENTS,
+    **BY_SUBTOPIC,
     "hit_above": lambda chunk, _: chunk.hits.above,
     "hit_ties": lambda chunk, _: chunk.hits.ties,
     "hit_labels": lambda chunk, _: chunk.hits.labels,

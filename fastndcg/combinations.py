@@ -5,9 +5,11 @@ from __future__ import annotations
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.metric import Metric
+from fastndcg.patterns import Patterns
 
 HIGHEST_K_OF_BEST = 1 << 24  # ranks whose discounts are added up before any document is seen
 FRACTIONS = ("P", "R", "Rprec")
+OF_FULL_RANKS = frozenset({"alpha_DCG", "ERR_IA"})  # divided by what k documents with all subtopics would have
 
 
 def check_combinations(metrics: tuple[Metric, ...], convention: Convention) -> None:
@@ -23,6 +25,8 @@ def check_combinations(metrics: tuple[Metric, ...], convention: Convention) -> N
                 f"{metric} must have a tie policy that it is defined for ({', '.join(metric.record.ties)}), not "
                 f"{convention.ties}: take convention.replace(ties={metric.record.ties[0]!r})"
             )
+        if metric.name in OF_FULL_RANKS and metric.k is not None and metric.k > HIGHEST_K_OF_BEST:
+            raise InvalidInputError(f"`k` of {metric} must be at most {HIGHEST_K_OF_BEST}: leave it out to count all")
     if convention.ideal == "judged" and convention.ap_denominator != "k":
         return
     for metric in with_default_cutoff(metrics, convention):
@@ -46,6 +50,25 @@ def refuse_ties(metric: Metric) -> None:
     )
 
 
+def refuse_plain(metric: Metric) -> None:
+    """Refuse one label a document for a metric that needs one for each subtopic."""
+    raise InvalidInputError(
+        f"`truth` must have judgments by subtopic for {metric}: give read_qrels(path, format='trec_diversity'), which "
+        "is --qrels-format trec_diversity on the command line, or "
+        "{query: {document: {subtopic: label}}}, a frame with a column of subtopics, or a label matrix of documents by "
+        "subtopics with `offsets`"
+    )
+
+
+def check_patterns(patterns: Patterns, convention: Convention) -> None:
+    """Refuse labels below 0 where the convention does; what labels stand for has them no more."""
+    if patterns.negative and convention.negative_labels == "raise":
+        raise InvalidInputError(
+            f"labels must not be negative, but {patterns.negative}: set it to 0, or take "
+            "convention.replace(negative_labels='zero')"
+        )
+
+
 def kernel_of(metric: Metric, convention: Convention) -> str:
     """Where the kernel of a metric is under a convention, and its twin in the reference."""
     place = metric.record.kernel
@@ -65,9 +88,8 @@ def with_default_cutoff(metrics: tuple[Metric, ...], convention: Convention) -> 
 
 def n_ideal_ranks(metrics: tuple[Metric, ...], convention: Convention) -> int:
     """How many ranks an ideal has whatever there is to rank."""
-    if convention.ideal == "judged":
-        return 0
-    return max((metric.k or 0 for metric in metrics if metric.name in ("nDCG", "IDCG")), default=0)
+    full = OF_FULL_RANKS if convention.ideal == "judged" else OF_FULL_RANKS | {"nDCG", "IDCG"}
+    return max((metric.k or 0 for metric in metrics if metric.name in full), default=0)
 
 
 def denominators_of(metrics: tuple[Metric, ...], convention: Convention) -> dict[int, Metric]:

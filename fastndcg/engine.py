@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastndcg.arguments import Plan, choice_of, evaluate_chunk, plan_of
 from fastndcg.chunk import Chunk, Job, Truth
+from fastndcg.combinations import check_patterns, refuse_plain
 from fastndcg.conventions import Convention
 from fastndcg.discounts import discounts_of
 from fastndcg.documents import VIEWS, of_documents, without_negative_labels
@@ -18,7 +19,8 @@ from fastndcg.kernels.rank import AUTO
 from fastndcg.kernels.vectors import WIDE
 from fastndcg.memory import BOOL, F8, Scratch, Take, fresh
 from fastndcg.metric import Metric
-from fastndcg.rankings import Array, Rankings, ordinals
+from fastndcg.ordinals import ordinals
+from fastndcg.rankings import Array, Rankings
 from fastndcg.threads import checked_threads, run_all
 
 CHUNK_DOCUMENTS = 1 << 19  # smaller ones pay for calls from Python, larger ones leave the processor's cache
@@ -81,7 +83,14 @@ def run(
     (n_metrics, n_queries) array `out`, where there is one. With `threads` = 1, `reused` gives memory for the truth and
     for the rest, that one call after the other works in.
     """
+    if rankings.patterns is not None:
+        check_patterns(rankings.patterns, convention)
+        if not all(metric.record.by_subtopic for metric in metrics):
+            options: dict[str, Any] = {"undefined": undefined, "threads": threads, "chunk_documents": chunk_documents}
+            return run_both(rankings, metrics, convention, out, strategy=strategy, **options)
     plan = plan_of(metrics, convention)
+    if plan.by_subtopic is not None and rankings.patterns is None:
+        refuse_plain(plan.by_subtopic)
     rankings = apply_convention(rankings, convention)
     n_threads = threads_for(rankings, threads)
     spans = None if kept is None else kept.spans.get(n_threads)
@@ -103,6 +112,21 @@ def run(
     finally:
         if kept is not None:
             kept.idle.append(scratch)
+    return Evaluated(values.T, n_tied)
+
+
+def run_both(
+    rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention, out: Array | None, **options: Any
+) -> Evaluated:
+    """Evaluate metrics by subtopic, and the others on the highest label of each document."""
+    values = np.empty((len(metrics), rankings.n_queries)) if out is None else checked_out(out, rankings, len(metrics))
+    n_tied = 0
+    for by_subtopic, seen in ((False, rankings.without_patterns()), (True, rankings)):
+        places = [place for place, metric in enumerate(metrics) if metric.record.by_subtopic == by_subtopic]
+        if places:
+            done = run(seen, tuple(metrics[place] for place in places), convention, **options)
+            values[places] = done.values.T
+            n_tied = max(n_tied, done.n_tied)
     return Evaluated(values.T, n_tied)
 
 

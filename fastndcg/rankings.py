@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from fastndcg.casts import exact, frozen
 from fastndcg.errors import InvalidInputError, InvalidTypeError
+from fastndcg.ordinals import ordinals
+from fastndcg.patterns import Patterns
 
 Array = npt.NDArray[Any]
 
@@ -49,6 +51,8 @@ class Rankings:
         Stand for the documents' ids where a tie policy orders by id.
     query_ids : (n_queries,) array, optional
         Names of the queries. By default their numbers from 0.
+    patterns : Patterns, optional
+        What the labels stand for, where judgments are by subtopic. By default for themselves.
 
     Attributes
     ----------
@@ -66,7 +70,10 @@ class Rankings:
     Rankings of 2 queries, 3 documents
     """
 
-    __slots__ = ("_place_of", "are_ordinals", "judged", "labels", "offsets", "pool", "query_ids", "scores", "tie_keys")
+    __slots__ = (
+        "_place_of", "are_ordinals", "judged", "labels", "offsets", "patterns", "pool", "query_ids", "scores",
+        "tie_keys",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -78,7 +85,9 @@ class Rankings:
         pool: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
         tie_keys: npt.ArrayLike | None = None,
         query_ids: npt.ArrayLike | None = None,
+        patterns: Patterns | None = None,
     ) -> None:
+        self.patterns = patterns
         self._place_of: Callable[[str, int], str] | None = None
         self.labels = as_labels(labels, "labels")
         self.scores = as_scores(scores, "scores")
@@ -90,9 +99,9 @@ class Rankings:
             _same_length(self.tie_keys, "tie_keys", len(self.labels), "labels")
         self.pool = None if pool is None else _as_pool(pool, self.n_queries)
         self.query_ids = None if query_ids is None else read_only(as_array(query_ids, "query_ids"))
+        self.judged = None if judged is None else _as_mask(judged, len(self.labels))
         if self.query_ids is not None:
             _same_length(self.query_ids, "query_ids", self.n_queries, "offsets,")
-        self.judged = None if judged is None else _as_mask(judged, len(self.labels))
         if self.judged is not None and ((self.labels != 0) & ~self.judged).any():
             rule = "be 0 where `judged` is False: an unjudged document has no label"
             self.refuse("labels", (self.labels != 0) & ~self.judged, rule)
@@ -104,7 +113,8 @@ class Rankings:
         """Make rankings of arrays that have been checked before and fit; the scores are only brought into form."""
         made = object.__new__(cls)
         made.labels, made.offsets, made.query_ids = labels, offsets, query_ids
-        made.judged, made.pool, made.tie_keys, made._place_of = judged, pool, None, None
+        made.judged, made.pool = judged, pool
+        made.tie_keys = made.patterns = made._place_of = None
         made.scores, made.are_ordinals = as_scores(scores, "scores"), is_wide(scores)
         return made
 
@@ -136,6 +146,14 @@ class Rankings:
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
         for name, value in frozen(state[1]).items():
             setattr(self, name, value)
+
+    def without_patterns(self) -> Rankings:
+        """Make rankings of the highest label of each document in the place of its judgments by subtopic."""
+        if self.patterns is None:
+            return self
+        plain, pool = self.patterns.plain, self.pool
+        plain_pool = None if pool is None else (plain(pool[0]), pool[1])
+        return self.replace(labels=plain(self.labels), pool=plain_pool, patterns=None)
 
     def placed_by(self, place_of: Callable[[str, int], str]) -> Rankings:
         """Let messages name a document's place in what the user gave: `place_of` takes an array's name and an index."""
@@ -186,19 +204,6 @@ def is_wide(array: Array) -> bool:
     if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or not array.size:
         return False
     return max(int(array.max()), -int(array.min())) > EXACT_LIMIT  # as int: float64 would round them
-
-
-def ordinals(values: Array) -> Array:
-    """
-    Numbers in the same order, equal where the given ones are equal; NaN comes lowest.
-
-    >>> ordinals(np.array([2.5, np.nan, -np.inf, 2.5]))
-    array([ 1., -1.,  0.,  1.])
-    """
-    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
-    ranks = np.full(values.shape, -1.0)
-    ranks[~missing] = np.unique(values[~missing], return_inverse=True)[1]
-    return ranks
 
 
 def as_numbers(values: npt.ArrayLike, name: str, ndim: int | None = None) -> Array:
@@ -294,7 +299,7 @@ def _refuse_rounded(values: npt.ArrayLike, array: Array, name: str) -> None:
 
 
 def _code(array: Array) -> str:
-    return "b" if array.dtype.kind == "b" else f"{array.dtype.kind}{array.dtype.itemsize}"
+    return array.dtype.str[1:].replace("b1", "b")
 
 
 def _same_length(array: Array, name: str, length: int, other: str) -> None:
@@ -307,8 +312,7 @@ def _same_length(array: Array, name: str, length: int, other: str) -> None:
 
 def _as_mask(judged: npt.ArrayLike, n_documents: int) -> Array:
     mask = np.ascontiguousarray(as_array(judged, "judged"))
-    if not mask.size:
-        mask = mask.astype(bool)
+    mask = mask if mask.size else mask.astype(bool)
     if mask.dtype != np.bool_:
         raise InvalidTypeError(f"`judged` must hold bools, but its dtype is {mask.dtype}")
     _same_length(mask, "judged", n_documents, "labels")
@@ -317,15 +321,12 @@ def _as_mask(judged: npt.ArrayLike, n_documents: int) -> Array:
 
 def _as_pool(pool: tuple[npt.ArrayLike, npt.ArrayLike], n_queries: int) -> tuple[Array, Array]:
     if not isinstance(pool, tuple) or len(pool) != 2:
-        raise InvalidTypeError(
-            "`pool` must be a tuple of all judged labels and their offsets: (pool_labels, pool_offsets)"
-        )
+        raise InvalidTypeError("`pool` must be a tuple of all judged labels and their offsets: (labels, offsets)")
     labels = as_labels(pool[0], "pool")
     offsets = as_offsets(pool[1], "pool offsets", len(labels))
     if len(offsets) != n_queries + 1:
-        raise InvalidInputError(
-            f"`pool` must have as many queries as `offsets`, {n_queries}, but its offsets have {len(offsets) - 1}"
-        )
+        rule = f"`pool` must have as many queries as `offsets`, {n_queries}"
+        raise InvalidInputError(f"{rule}, but its offsets have {len(offsets) - 1}")
     return labels, offsets
 
 

@@ -28,19 +28,30 @@ def warmup() -> Warmup:
     >>> fn.warmup().seconds > 0
     True
     """
+    from fastndcg.kernels import jit, rank
+
+    started = time.perf_counter()
+    _compile_metrics()
+    _compile_variants()
+    _read_inputs()
+    _compile_statistics()
+    _compile_others()
+    return Warmup(jit.cache_folder(rank.rank), time.perf_counter() - started)
+
+
+def _compile_metrics() -> None:
+    """Evaluate every metric of labels, for every dtype of scores and labels, and tie policy."""
     import numpy as np
 
     from fastndcg import engine
     from fastndcg.catalog import RECORDS
     from fastndcg.conventions import CHOICES, conventions
-    from fastndcg.kernels import jit, rank
+    from fastndcg.kernels import rank
     from fastndcg.metric import Metric
     from fastndcg.rankings import LABEL_DTYPES, Rankings
-    from fastndcg.sums import numbers_of
 
-    started = time.perf_counter()
     default = conventions["default"]
-    metrics = tuple(Metric(record.name) for record in RECORDS)
+    metrics = tuple(Metric(record.name) for record in RECORDS if not record.by_subtopic)
     gains = (*(Metric("DCG", gain=gain) for gain in ("exp2", "binary", (0, 1, 2))), Metric("DCG", rel=2))
     texts = "P@1,P@2,AP@1,AP@2,DCG@1,nDCG@1,nDCG@2,IPrec(recall=1),Rprec(mult=2)"
     several = tuple(map(Metric.parse, texts.split(",")))  # cutoffs that are filled in together
@@ -55,18 +66,29 @@ def warmup() -> Warmup:
         engine.run(ones, metrics[:1], default)
         for policy in CHOICES["ties"]:
             engine.run(rankings, metrics[:1], default.replace(ties=policy))
+
+
+def _compile_variants() -> None:
+    """Evaluate what takes a metric's place under some choices, metrics by subtopic, and an exact sum."""
+    import numpy as np
+
+    from fastndcg.catalog import RECORDS
+    from fastndcg.conventions import CHOICES, conventions
+    from fastndcg.evaluate import evaluate
+    from fastndcg.metric import Metric
+    from fastndcg.sums import numbers_of
+
+    default = conventions["default"]
     for record in RECORDS:
         for field, choice, _ in record.variants:
             metric = Metric(record.name, 1 if record.takes_k else None)
             if field in CHOICES:
-                engine.run(rankings, (metric,), default.replace(**{field: choice}))
+                evaluate([[2, 1]], [[1.0, 1.0]], metric, convention=default.replace(**{field: choice}))
             else:
-                engine.run(rankings, (metric(**{field: choice}),), default)
+                evaluate([[2, 1]], [[1.0, 1.0]], metric(**{field: choice}))
+    by_subtopic = [Metric(record.name) for record in RECORDS if record.by_subtopic]
+    evaluate([[[1, 0], [1, 1]]], [[1, 1]], by_subtopic)
     numbers_of(np.zeros(1))
-    _read_inputs()
-    _compile_statistics()
-    _compile_others()
-    return Warmup(jit.cache_folder(rank.rank), time.perf_counter() - started)
 
 
 def _compile_statistics() -> None:
@@ -119,6 +141,7 @@ def _read_inputs() -> None:
     import numpy as np
 
     from fastndcg.evaluate import evaluate
+    from fastndcg.inputs.diversity import DiversityQrels
     from fastndcg.inputs.items import Interactions
     from fastndcg.inputs.tables import Qrels, Run
 
@@ -129,6 +152,7 @@ def _read_inputs() -> None:
     for labels in ([1, 0, 1], [0.5, 0.0, 1.0]):
         run = Run(["b", "a", "b"], ["1", "2", "3"], [1, 2, 3])
         evaluate(Qrels(["a", "b", "a"], ["1", "2", "3"], labels), run, "ndcg")
+        evaluate(DiversityQrels(["a", "b", "a"], ["s", "s", "t"], ["1", "2", "3"], labels), run, "P_IA")
         for dtype in ("i4", "i8"):
             liked = Interactions(np.array([3, 1, 2], dtype), labels, [0, 3])
             evaluate(liked, np.array([[2, 5]], dtype), "ndcg")

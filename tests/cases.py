@@ -17,6 +17,8 @@ from fastndcg.catalog import CATALOG
 from fastndcg.conventions import CHOICES
 from fastndcg.rankings import Rankings
 
+PLAIN = [name for name, record in CATALOG.items() if not record.by_subtopic]  # that take one label a document
+BY_SUBTOPIC = [name for name, record in CATALOG.items() if record.by_subtopic]
 JIT = not numba.config.DISABLE_JIT
 TIES = CHOICES["ties"]
 DTYPES = ["bool", *(f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)), "f2", "f4", "f8", "longdouble"]
@@ -133,7 +135,6 @@ def metrics(draw, name, kind, convention, deepest=None):
     choices = known | {
         "max_grade": st.sampled_from([4, 5, 10] if kind != "float" else [10, 12]),
         "rel": st.sampled_from([1, 2, 0.5, 4]),
-        "beta": st.sampled_from([0.5, 1, 2]),
         "discount": st.sampled_from(DISCOUNTS),
         "gain": st.sampled_from([gain for gain in GAINS if has_meaning(gain, kind, convention.negative_labels)]),
     }
@@ -233,8 +234,8 @@ def has_gain(record):
 
 
 def names(ties="average"):
-    """The metrics that have a value for tied scores under a policy."""
-    return [name for name, record in CATALOG.items() if ties in record.ties]
+    """The metrics of one label a document that have a value for tied scores under a policy."""
+    return [name for name in PLAIN if ties in CATALOG[name].ties]
 
 
 def all_metrics(deepest=None, ties="average"):

@@ -220,3 +220,15 @@ DIFFERENCES = (
     Difference("another definition", "a list of relevant items alone has the AUC 1", ("RePlay",), ("auc_one_class",)),
     Difference("another definition", "P of an empty list is not a number", ("lenskit",), ("empty_ranking",), ("p@k",)),
 )  # fmt: skip
+
+# of values that pyndeval gives on drawn inputs: tests/test_diversity_peers.py
+OF_NDEVAL = (
+    Difference(
+        "bug", "rank 1 is not divided by what a document with all subtopics would have: 1 in place of 1/3",
+        ("pyndeval",), ("drawn",), ("ERR-IA", "alpha-DCG"), (1,),
+    ),
+    Difference(
+        "bug", "nNRBP is not a number where no subtopic has a relevant document, and all else is 0",
+        ("pyndeval",), ("nothing relevant",), ("nNRBP",),
+    ),
+)  # fmt: skip

@@ -22,11 +22,11 @@ def value(labels, scores, metric, **choices):
 def test_named_conventions():
     """Each with its source; the peers' with the versions they hold for, and what these are known to get wrong."""
     assert list(fn.conventions) == [
-        "default", "trec_eval", "trec_eval_c", "trec_eval_9", "trec_eval_9_c", "ranx", "ms_marco", "sklearn",
+        "default", "trec_eval", "trec_eval_c", "trec_eval_9", "trec_eval_9_c", "ranx", "ndeval", "ms_marco", "sklearn",
         "sklearn_ignore_ties", "lightgbm", "xgboost", "xgboost_minus", "catboost", "ranklib", "torchmetrics", "rax",
         "tf_ranking", "allrank", "rectools", "replay", "recommenders", "lenskit", "implicit", "recbole",
     ]  # fmt: skip
-    assert len(fn.conventions) == 24
+    assert len(fn.conventions) == 25
     assert "trec_eval" in fn.conventions
     assert 5 not in fn.conventions
     assert fn.conventions.get("nope") is None

@@ -243,9 +243,12 @@ def test_bad_frames_of_runs():
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"labels": "label"}, "`columns` must have keys among query, document, label, score, not 'labels'"),
-        (["label"], "`columns` must map query, document, label, score to names of columns, not ['label']"),
-        ({"label": 3}, "`columns` must map query, document, label, score to names of columns, not {'label': 3}"),
+        ({"labels": "label"}, "`columns` must have keys among query, document, label, score, subtopic, not 'labels'"),
+        (["label"], "`columns` must map query, document, label, score, subtopic to names of columns, not ['label']"),
+        (
+            {"label": 3},
+            "`columns` must map query, document, label, score, subtopic to names of columns, not {'label': 3}",
+        ),
         ({"label": "x"}, "`truth` must have one column 'x', but has 0: its columns are 'q', 'label', 'score'"),
     ],
 )

@@ -32,7 +32,7 @@ def plain_rows(content, layout):
             continue
         if not layout.least <= len(fields) <= layout.most:
             return f"line {number}: must have"
-        value = fields[layout.fields[2]]
+        value = fields[layout.fields[3]]
         try:
             number_there = float("no" if b"_" in value else value)
         except ValueError:

@@ -9,6 +9,7 @@ from fastndcg.catalog import (
     cascade,
     classes,
     counts,
+    diversity,
     gain,
     interpolated,
     judgments,
@@ -39,6 +40,7 @@ RECORDS = (
     *roc.RECORDS,
     *reaching.RECORDS,
     *classes.RECORDS,
+    *diversity.RECORDS,
 )
 OTHER_RECORDS = (*agreement.RECORDS, *beyond.RECORDS)  # of two rankings, and of recommended items: not for `evaluate`
 CATALOG = {record.name: record for record in RECORDS}

@@ -42,7 +42,8 @@ class Record:
     that it has an exact value under; a metric that `takes_k` counts the first k ranks alone where it is given a cutoff;
     `is_count` metrics are summed, not averaged, on trec_eval's line for all queries; those that `looks_for_relevant`
     documents are 0 where none are there, or undefined if the convention says so; those with the `view` 'judgments' tell
-    a document without a judgment from one that is not relevant; `function` is that of a metric that a user registered.
+    a document without a judgment from one that is not relevant, those with 'subtopics' have a label for each of them;
+    `function` is that of a metric that a user registered.
 
     `taken_by` is the function of the package that takes the metric; those of `evaluate` alone have labels. `needs` are
     the arguments that it must have been given, and a metric that is `of_all` has one value for all users together.
@@ -73,6 +74,11 @@ class Record:
     taken_by: str = "evaluate"
     needs: tuple[str, ...] = ()
     of_all: bool = False
+
+    @property
+    def by_subtopic(self) -> bool:
+        """Whether it needs judgments by subtopic."""
+        return self.view == "subtopics"
 
 
 WITHOUT_AVERAGE = TIE_POLICIES[1:]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastndcg.cli import output
-from fastndcg.cli.evaluating import DEFAULT_METRICS, run_names
+from fastndcg.cli.evaluating import DEFAULT_METRICS, add_qrels_format, run_names
 from fastndcg.cli.progress import progress
 from fastndcg.conventions import conventions, parse_convention
 from fastndcg.errors import InvalidInputError
@@ -48,6 +48,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-m", "--metrics", action="append", metavar="METRICS", help=metrics)
     parser.add_argument("--baseline", metavar="NAME", help="the run that others are compared with (default: the first)")
     parser.add_argument("--convention", default="default", metavar="NAME", help=f"such as {', '.join(conventions)}")
+    add_qrels_format(parser)
     statistics = parser.add_argument_group("statistics", "the choices of fastndcg.compare, which explains them")
     statistics.add_argument("--test", metavar="NAME", help="randomization, t, wilcoxon, sign, bootstrap or tukey")
     statistics.add_argument("--correction", metavar="NAME", help="holm, bonferroni, bh or none")
@@ -94,7 +95,7 @@ def compared(arguments: argparse.Namespace, curves: str | None) -> Comparison:
 
         Settings(**given)
         segments = read_segments(arguments.segments) if getattr(arguments, "segments", None) else None
-        qrels = read_qrels(arguments.qrels, threads=arguments.threads)
+        qrels = read_qrels(arguments.qrels, format=arguments.qrels_format, threads=arguments.threads)
         runs: list[tuple[str, Run]] = []
         for name, path in zip(names, arguments.runs, strict=True):
             step(f"reading {Path(path).name}")

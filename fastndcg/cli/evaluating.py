@@ -49,6 +49,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="NAME",
         help=f"what numbers mean: {', '.join(conventions)}, or with choices: 'trec_eval(missing_in_run=zero)'",
     )
+    add_qrels_format(parser)
     parser.add_argument("--per-query", action="store_true", help="print each query's values too")
     parser.add_argument("--format", choices=tuple(formats.FORMATS), default="table", help="default: table")
     parser.add_argument("--threads", type=int, metavar="N", help="default: one for each CPU that may be used")
@@ -56,6 +57,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE, whole or not at all")
     measures.add_options(parser)
     parser.set_defaults(run=run)
+
+
+def add_qrels_format(parser: argparse.ArgumentParser) -> None:
+    """Add what the first bytes of judgments do not tell."""
+    parser.add_argument(
+        "--qrels-format",
+        metavar="NAME",
+        help="of QRELS, where its first line does not tell: 'trec_diversity' (query, subtopic, document, label), …",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -135,7 +145,11 @@ def _evaluate(
         from fastndcg.inputs.files import read_qrels, read_run, run_tag
         from fastndcg.inputs.join import first_documents
 
-        judged = read_qrels(qrels, threads=threads) if shows_labels or wanted.has_gains else None
+        kind, judged = arguments.qrels_format, None
+        if kind is not None or shows_labels or wanted.has_gains:
+            judged = read_qrels(qrels, format=kind, threads=threads)
+        if judged is not None and judged.patterns is not None and (shows_labels or wanted.has_gains):
+            raise InvalidInputError("-m relstring and gains of labels take one label a document, not one a subtopic")
         lines = wanted.lines(options, 0 if judged is None else int(max(judged.values, default=0)))
         evaluator = Evaluator(judged or qrels, metrics_of(lines), convention=convention, threads=threads)
         reports = []

@@ -16,7 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastndcg.catalog import CATALOG
 from fastndcg.compat.lookups import values_of
+from fastndcg.compat.subtopics import CONVENTION as BY_SUBTOPIC
+from fastndcg.compat.subtopics import SubtopicQrels
 from fastndcg.conventions import Convention, conventions
 from fastndcg.errors import InvalidInputError, UnknownMetricError, optional_import
 from fastndcg.inputs.dicts import DictQrels
@@ -24,8 +27,8 @@ from fastndcg.metric import Metric
 
 NAMES = {
     "AP": "AP", "nDCG": "nDCG", "NumRel": "num_rel", "P": "P", "R": "R", "RR": "RR", "Rprec": "Rprec", "SetF": "F",
-    "SetP": "P", "SetR": "R", "Success": "Success",
-}  # fmt: skip
+    "SetP": "P", "SetR": "R", "Success": "Success", "StRecall": "S_recall",
+} | {name: name for name, record in CATALOG.items() if record.by_subtopic and name != "S_recall"}  # fmt: skip
 
 
 def register() -> Provider:
@@ -111,16 +114,18 @@ class Evaluator:
     def __init__(self, measures: Iterable[Any], qrels: Any) -> None:
         self._library = _library()
         self.measures = list(dict.fromkeys(measures))
-        given = self._library.util.QrelsConverter(qrels).as_dict_of_dict()
+        rows: Any = qrels
+        if any(is_by_subtopic(measure) for measure in self.measures):
+            rows = list(self._library.util.QrelsConverter(qrels).as_namedtuple_iter())
+        given = self._library.util.QrelsConverter(rows).as_dict_of_dict()
         self.qrel_qids = set(given)
         parts: dict[tuple[Any, Convention], _Part] = {}
         for measure in self.measures:
-            gains = measure["gains"] if measure.NAME == "nDCG" else None
-            key = tuple(gains.items()) if isinstance(gains, dict) else None
-            convention = convention_of(measure)
+            key, convention = _judgments_of(measure), convention_of(measure)
             if (key, convention) not in parts:
                 shared = next((part.qrels for (other, _), part in parts.items() if other == key), None)
-                parts[key, convention] = _Part([], [], shared or DictQrels(_with_gains(given, key)), convention)
+                made = shared or (_by_subtopic(rows) if key == BY_SUBTOPIC.name else DictQrels(_with_gains(given, key)))
+                parts[key, convention] = _Part([], [], made, convention)
             parts[key, convention].measures.append(measure)
             parts[key, convention].metrics.append(metric_of(measure))
         self._parts = list(parts.values())
@@ -179,7 +184,7 @@ class _Part(NamedTuple):
 
     measures: list[Any]
     metrics: list[Metric]
-    qrels: DictQrels
+    qrels: DictQrels | SubtopicQrels
     convention: Convention
 
 
@@ -191,7 +196,7 @@ def metric_of(measure: Any) -> Metric:
         return Metric("num_rel_ret", rel=given["rel"]) if "rel" in given else Metric("num_ret")
     if measure.NAME not in NAMES or given.get("relative"):
         raise UnknownMetricError(f"unsupported measure {measure}: the catalogue has {', '.join([*NAMES, 'NumRet'])}")
-    parameters = {key: given[key] for key in ("rel", "beta") if key in given}
+    parameters = {key: given[key] for key in ("alpha", "beta", "rel") if key in given}
     if measure.NAME == "nDCG":
         parameters = {"gain": "exp2"} if given.get("dcg") == "exp-log2" else {}
     return Metric(NAMES[measure.NAME], k, **parameters)
@@ -199,10 +204,28 @@ def metric_of(measure: Any) -> Metric:
 
 def convention_of(measure: Any) -> Convention:
     """What a measure's numbers mean."""
-    usual = conventions["trec_eval_9_c"]
+    usual = BY_SUBTOPIC if is_by_subtopic(measure) else conventions["trec_eval_9_c"]
     if measure.params.get("judged_only"):
         return usual.replace(unjudged="removed", negative_labels="removed")
     return usual
+
+
+def is_by_subtopic(measure: Any) -> bool:
+    """Whether a measure needs judgments by subtopic."""
+    return measure.NAME in NAMES and CATALOG[NAMES[measure.NAME]].by_subtopic
+
+
+def _judgments_of(measure: Any) -> Any:
+    """What the judgments are for a measure: by subtopic, with other labels for gains, or as given."""
+    if is_by_subtopic(measure):
+        return BY_SUBTOPIC.name
+    gains = measure["gains"] if measure.NAME == "nDCG" else None
+    return tuple(gains.items()) if isinstance(gains, dict) else None
+
+
+def _by_subtopic(rows: Iterable[Any]) -> SubtopicQrels:
+    """Judgments by subtopic: ir_measures has it in the field `iteration`, which is the same for all if left out."""
+    return SubtopicQrels((row.query_id, getattr(row, "iteration", "0"), row.doc_id, row.relevance) for row in rows)
 
 
 def _is_given(value: Any) -> bool:

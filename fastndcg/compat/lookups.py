@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fastndcg import engine
+from fastndcg.compat.subtopics import JudgedBySubtopic
 from fastndcg.conventions import Convention
 from fastndcg.inputs.dicts import Judged
 from fastndcg.metric import Metric
@@ -14,7 +15,7 @@ from fastndcg.rankings import Array
 
 
 def values_of(
-    judged: Judged, metrics: Sequence[Metric], convention: Convention, threads: int | None = None
+    judged: Judged | JudgedBySubtopic, metrics: Sequence[Metric], convention: Convention, threads: int | None = None
 ) -> Array:  # fmt: skip
     """One value a query and metric. Ids are ordered only where documents that tie make a difference."""
     if not judged.queries or not metrics:

@@ -139,6 +139,28 @@ RECORDS = (
         ),
     ),
     Convention(
+        "ndeval",
+        ties="id_ascending",
+        undefined=0,
+        negative_labels="zero",
+        missing_in_run="skip",
+        peer="ndeval, pyndeval",
+        versions="4.5; pyndeval 0.0.8",
+        source="ndeval.c: binary judgments by subtopic, 20 ranks; pyndeval/__init__.py: equal scores by rising id",
+        options=(("-traditional", "ndeval(ties=id_descending)"), ("-c", "ndeval(missing_in_run=zero)")),
+        bugs=(
+            Bug(
+                "rank 1 is not divided by what a document with all subtopics would have",
+                "ndeval.c, computeERR and computeDCG: the last loop starts at 1", 1.0, 1 / 3,
+                case="one document with 1 of 3 subtopics, ERR_IA@1 and alpha_DCG@1",
+            ),
+            Bug(
+                "nNRBP is not a number where no subtopic has a relevant document, all else is 0",
+                "ndeval.c, renormalize: 0 / 0", "nan", 0.0, case="a query without relevant documents",
+            ),
+        ),
+    ),
+    Convention(
         "ms_marco",
         default_k=10,
         ties="input",

@@ -55,10 +55,12 @@ def case_of(
     prepared: Truth, predictions: Any, options: Options, metric: Metric, query: Any, convention: Convention
 ) -> Case:
     """A query of prepared truth and predictions under a convention."""
+    if metric.record.by_subtopic:
+        raise InvalidInputError(f"`metric` must take one label a document, but {metric} takes one for each subtopic")
     rankings, unjudged, _, _ = all_at_once(prepared, predictions, convention, options)
     applied = convention.for_labels_of(qrels=isinstance(prepared, Qrels))
     q = _number_of(rankings, query)
-    one = _only(rankings, q)
+    one = _only(rankings.without_patterns(), q)
     is_judged = unjudged is None or not unjudged[q]
     (metric,) = with_default_cutoff((metric.bare,), applied)
     return Case(metric, convention, applied, one, query_of(one, 0, applied, metric.record.view), is_judged)

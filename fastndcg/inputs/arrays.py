@@ -10,8 +10,10 @@ import numpy.typing as npt
 from fastndcg.casts import frozen
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.columns import Column, are_texts, whole_numbers
+from fastndcg.inputs.diversity import encode_matrix
 from fastndcg.inputs.grouping import group
 from fastndcg.inputs.ragged import ragged_of
+from fastndcg.patterns import Patterns
 from fastndcg.rankings import (
     READY_SCORES,
     Array,
@@ -81,8 +83,13 @@ class ArrayTruth:
     """Labels and their layout, ready for the scores of many systems: arrays, or files of them if it `is_file` too."""
 
     is_file = False
+    _patterns: Patterns | None = None  # what the labels stand for, where the last dimension are subtopics
 
     def __init__(self, labels: Any, offsets: Any, groups: Any, query_ids: Any) -> None:
+        if getattr(labels, "ndim", 2) > 1 and ragged_of(labels, "labels") is None:
+            labels = as_numbers(labels, "labels")
+            if labels.ndim > 1 + (offsets is None and groups is None and query_ids is None):
+                labels, self._patterns = encode_matrix(labels)
         self._layout, values = layout_and_values(labels, "labels", offsets, groups, query_ids)
         self._labels = as_labels(values, "labels")
 
@@ -104,7 +111,9 @@ class ArrayTruth:
         layout = self._layout
         if not (is_ready(scores, READY_SCORES) and scores.shape == layout.shape and layout.order is None):
             scores = layout.arrange(scores, "scores")
-        return Rankings.of_checked(self._labels, scores, layout.offsets, layout.query_ids).placed_by(layout.place)
+        made = Rankings.of_checked(self._labels, scores, layout.offsets, layout.query_ids).placed_by(layout.place)
+        made.patterns = self._patterns
+        return made
 
 
 def layout_and_values(values: Any, name: str, offsets: Any, groups: Any, query_ids: Any) -> tuple[ArrayLayout, Array]:

@@ -143,6 +143,21 @@ def joined(columns: Sequence[Column]) -> Column:
     return Column.of_bytes(np.concatenate(pieces), np.concatenate(offsets))
 
 
+def cut_at_blanks(column: Column) -> tuple[Column, Column]:
+    """What stands before and behind the blanks of texts that have them in one place, and at no end."""
+    data, offsets = column.ids.data, column.ids.offsets
+    blank = np.flatnonzero((data == ord(" ")) | ((data >= ord("\t")) & (data <= ord("\r"))))
+    first, last = blank[np.searchsorted(blank, offsets[:-1])], blank[np.searchsorted(blank, offsets[1:]) - 1]
+    return _pieces(data, offsets[:-1], first), _pieces(data, last + 1, offsets[1:])
+
+
+def _pieces(data: Array, starts: Array, stops: Array) -> Column:
+    """Pieces of a text, one behind the other."""
+    offsets = np.concatenate([[0], np.cumsum(stops - starts)])
+    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], stops - starts)
+    return Column.of_bytes(data[places], offsets)
+
+
 def alike(first: Column, second: Column, what: str, sides: tuple[str, str] = ("qrels", "run")) -> tuple[Column, Column]:
     """Two columns whose ids are equal where their bytes are, or an error where one has texts and the other numbers."""
     if not len(first) or not len(second):

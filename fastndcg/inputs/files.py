@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, nearest
 from fastndcg.inputs.blocks import FilePath, first_line, name_of
+from fastndcg.inputs.columns import cut_at_blanks
+from fastndcg.inputs.diversity import DiversityQrels
 from fastndcg.inputs.lines import NO_LIMIT, Layout, read_rows
 from fastndcg.inputs.parquet import is_parquet, read_parquet
 from fastndcg.inputs.records import is_json, read_csv, read_json, read_json_lines
@@ -18,12 +20,15 @@ Kind = TypeVar("Kind", bound=Table)
 Columns = Mapping[str, str] | None
 
 TREC = {
-    Qrels: Layout("query, iteration, document, label", (0, 2, 3), 4, 4, "label"),
-    Run: Layout("query, 'Q0', document, rank, score, name", (0, 2, 4), 6, NO_LIMIT, "score"),  # a name may hold blanks
+    Qrels: Layout("query, iteration, document, label", (0, 2, 2, 3), 4, 4, "label"),
+    Run: Layout(
+        "query, 'Q0', document, rank, score, name", (0, 2, 2, 4), 6, NO_LIMIT, "score"
+    ),  # a name may hold blanks
 }
-MSMARCO = Layout("query, document, rank", (0, 1, 2), 3, 3, "rank")
+DIVERSITY = Layout("query, subtopic, document, label", (0, 1, 2, 3), 4, 4, "label")
+MSMARCO = Layout("query, document, rank", (0, 1, 1, 2), 3, 3, "rank")
 BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
-BEIR = Layout("query, document, label", (0, 1, 2), 3, 3, "label", has_header=True)
+BEIR = Layout("query, document, label", (0, 1, 1, 2), 3, 3, "label", has_header=True)
 
 
 def read_qrels(
@@ -37,9 +42,9 @@ def read_qrels(
     path : path
         A file, plain or packed by gzip, bzip2 or zstd; "-" for standard input.
     format : str, optional
-        'trec' (query, iteration, document, label; separated by blanks or tabs), 'beir' (a header, then query,
-        document, label), 'json' or 'jsonl' ({query: {document: label}}), 'csv' or 'parquet'. By default the first
-        bytes tell.
+        'trec' (query, iteration, document, label; separated by blanks or tabs), 'trec_diversity' (query, subtopic,
+        document, label), 'beir' (a header, then query, document, label), 'json' or 'jsonl' ({query: {document:
+        label}}), 'csv' or 'parquet'. By default the first bytes tell, but not whether the second field is a subtopic.
     columns : dict, optional
         Names of columns of a CSV file, see `evaluate`.
     threads : int, optional
@@ -47,7 +52,7 @@ def read_qrels(
 
     Returns
     -------
-    Qrels
+    Qrels, or DiversityQrels where labels are by subtopic
 
     Raises
     ------
@@ -127,6 +132,16 @@ def _read_trec(kind: type[Kind], path: FilePath, columns: Columns, threads: int 
     return kind.of(rows, source, threads)
 
 
+def _read_diversity(kind: type[Kind], path: FilePath, columns: Columns, threads: int | None) -> Kind:
+    """Subtopic and document are one piece of each line, to be cut at the blanks between."""
+    del columns
+    if not issubclass(DiversityQrels, kind):
+        raise InvalidInputError("`format` 'trec_diversity' is one of judgments, not of runs; leave it out")
+    rows, source = read_rows(path, DIVERSITY, threads)
+    subtopics, documents = cut_at_blanks(rows.documents)
+    return cast(Kind, DiversityQrels.of_judgments(rows._replace(documents=documents), subtopics, source))
+
+
 def _read_beir(kind: type[Kind], path: FilePath, columns: Columns, threads: int | None) -> Kind:
     del columns
     rows, source = read_rows(path, BEIR, threads)
@@ -149,6 +164,7 @@ def _read_msmarco(kind: type[Kind], path: FilePath, columns: Columns, threads: i
 
 READERS: dict[str, Callable[[type[Kind], FilePath, Columns, int | None], Kind]] = {
     "trec": _read_trec,
+    "trec_diversity": _read_diversity,
     "msmarco": _read_msmarco,
     "beir": _read_beir,
     "json": read_json,

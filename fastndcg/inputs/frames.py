@@ -26,6 +26,7 @@ NAMES = {
                  "item", "itemid", "iid", "product", "productid"},
     "label": {"label", "labels", "relevance", "rel", "rating", "grade", "judgment", "judgement", "target", "ytrue"},
     "score": {"score", "scores", "prediction", "predictions", "pred", "preds", "similarity", "sim", "yscore", "ypred"},
+    "subtopic": {"subtopic", "subtopicid", "aspect", "aspectid"},
 }  # fmt: skip
 
 

@@ -119,6 +119,7 @@ def _rankings(qrels: Qrels, run: Run, pairs: Array, convention: Convention, thre
         pool=(pool_rows.of(qrels.values), pool_rows.offsets),
         tie_keys=run_rows.of(tie_keys(run, threads)) if convention.ties.startswith("id_") else None,
         query_ids=_names(qrels, run, pairs),
+        patterns=qrels.patterns,
     )
     return made.placed_by(place_of)
 

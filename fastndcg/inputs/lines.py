@@ -21,10 +21,10 @@ SHOWN = 80  # characters of a bad line
 
 
 class Layout(NamedTuple):
-    """Which fields of a line are query, document and value, and how many fields there are."""
+    """Which fields of a line are query, document (from the first to the last of it) and value, and how many it has."""
 
     names: str  # as messages list them
-    fields: tuple[int, int, int]
+    fields: tuple[int, int, int, int]
     least: int
     most: int
     value_name: str

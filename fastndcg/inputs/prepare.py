@@ -11,6 +11,7 @@ import numpy as np
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.arrays import ArrayTruth, refuse_cuts
+from fastndcg.inputs.diversity import DiversityQrels, is_nested
 from fastndcg.inputs.files import read_qrels, read_run
 from fastndcg.inputs.frames import Frame, is_frame
 from fastndcg.inputs.items import Interactions, Parts, Recommendations, recommended_parts
@@ -52,7 +53,7 @@ def prepare_truth(truth: Any, options: Options) -> Truth:
     elif isinstance(truth, str | os.PathLike):
         prepared = _of_file(truth, options)
     elif isinstance(truth, Mapping):
-        prepared = Qrels.from_dict(truth)
+        prepared = DiversityQrels.from_dict(truth) if is_nested(truth) else Qrels.from_dict(truth)
     elif is_frame(truth):
         prepared = _of_frame(truth, options)
     elif isinstance(truth, Run):
@@ -169,7 +170,7 @@ def _of_file(path: Any, options: Options) -> Truth:
     """A file of labels and queries, or of judgments with ids."""
     if is_parquet(path):
         opened = open_parquet(path, options.columns, options.memory, options.progress)
-        return opened if isinstance(opened, ParquetTruth) else Qrels.of_frame(opened, options.threads)
+        return opened if isinstance(opened, ParquetTruth) else qrels_of(opened, options.threads)
     if is_svmlight(path):
         return read_svmlight(path, options.threads)
     return read_qrels(path, columns=options.columns, threads=options.threads)
@@ -178,4 +179,11 @@ def _of_file(path: Any, options: Options) -> Truth:
 def _of_frame(truth: Any, options: Options) -> Truth:
     """A frame with scores is all there is; one without has judgments for a run."""
     frame = Frame(truth, options.columns, "truth")
-    return ScoredRows(frame, options.threads) if frame.has("score") else Qrels.of_frame(frame, options.threads)
+    if frame.has("score") and frame.has("subtopic"):
+        raise InvalidInputError("`truth` must have no scores where it has subtopics: give the run apart")
+    return ScoredRows(frame, options.threads) if frame.has("score") else qrels_of(frame, options.threads)
+
+
+def qrels_of(frame: Frame, threads: int | None) -> Qrels:
+    """Judgments by subtopic where a frame has a column for it."""
+    return (DiversityQrels if frame.has("subtopic") else Qrels).of_frame(frame, threads)

@@ -13,8 +13,8 @@ from fastndcg.inputs.lines import NO_LIMIT, Layout, read_rows
 from fastndcg.rankings import Array, read_only
 
 QUERY = "qid:"
-LABELS = Layout("label, qid:QUERY, features", (1, NO_LIMIT, 0), 2, NO_LIMIT, "label")
-SCORES = Layout("score", (NO_LIMIT, NO_LIMIT, 0), 1, 1, "score")
+LABELS = Layout("label, qid:QUERY, features", (1, NO_LIMIT, NO_LIMIT, 0), 2, NO_LIMIT, "label")
+SCORES = Layout("score", (NO_LIMIT, NO_LIMIT, NO_LIMIT, 0), 1, 1, "score")
 
 
 def is_svmlight(path: FilePath) -> bool:

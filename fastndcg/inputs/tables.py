@@ -13,6 +13,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.columns import Column
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.grouping import SPAN, Groups, group, spans
+from fastndcg.patterns import Patterns
 from fastndcg.rankings import EXACT_LIMIT, Array, as_labels, as_scores, read_only
 from fastndcg.threads import checked_threads, run_all
 
@@ -224,6 +225,7 @@ class Qrels(Table):
     __slots__ = ()
     what = "qrels"
     value_name = "label"
+    patterns: Patterns | None = None  # what the labels stand for, where judgments are by subtopic
 
     def _typed(self, values: Any) -> Array:
         return as_labels(values, "labels")

@@ -1,8 +1,8 @@
 """
-Lines of text: fields between blanks, of which three are kept.
+Lines of text: fields between blanks, of which a query, a document and a value are kept.
 
 text          uint8, n bytes of whole lines, and PADDING line feeds behind them
-fields        which fields, from 0, are query, document and value; one beyond all is empty
+fields        which fields, from 0, are query, first and last of document, and value; one beyond all is empty
 least, most   how many fields a line must have
 out           the lines that are not blank:
   queries     uint8, ids of queries, one after the other: one for each run of rows that have the same
@@ -48,9 +48,9 @@ def read_lines(text, n, fields, least, most, exact_powers, powers, out):
             if stop > start:
                 if n_fields == fields[0]:
                     query, query_end = start, stop
-                elif n_fields == fields[1]:
-                    document, document_end = start, stop
-                elif n_fields == fields[2]:
+                elif fields[1] <= n_fields <= fields[2]:
+                    document, document_end = start if n_fields == fields[1] else document, stop
+                elif n_fields == fields[3]:
                     value, value_end = start, stop
                 n_fields += 1
             if text[stop] == LINE_FEED or (text[stop] == RETURN and text[place] != LINE_FEED):

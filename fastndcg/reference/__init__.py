@@ -18,7 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.combinations import check_combinations, is_micro, kernel_of, refuse_ties
+from fastndcg.combinations import (
+    check_combinations,
+    check_patterns,
+    is_micro,
+    kernel_of,
+    refuse_plain,
+    refuse_ties,
+)
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, UndefinedMetricError
 from fastndcg.inputs.prepare import Options, all_at_once, prepare_truth
@@ -70,34 +77,63 @@ def evaluate(
     prepared = prepare_truth(truth, options := Options(offsets, groups, query_ids, columns))
     applied = named.for_labels_of(qrels=isinstance(prepared, Qrels))
     rankings, unjudged, n_missing_in_run, n_missing_in_qrels = all_at_once(prepared, predictions, named, options)
-    check(rankings, asked_for, applied)
-    queries = [query_of(rankings, q, applied) for q in range(rankings.n_queries)]
-    values = np.empty((len(queries), len(asked_for)))
-    weights = np.ones_like(values)
-    for view in {metric.record.view for metric in asked_for}:
-        places = [place for place, metric in enumerate(asked_for) if metric.record.view == view]
-        for q in range(rankings.n_queries):
-            query = query_of(rankings, q, applied, view)
-            orders = orders_of(query, applied.ties)
-            values[q, places] = [expectation(asked_for[i], orders, query.judged, applied) for i in places]
-            weights[q, places] = [weight_in_mean(asked_for[i], orders[0], query.judged, applied) for i in places]
+    if rankings.patterns is not None:
+        check_patterns(rankings.patterns, applied)
+    values = np.empty((rankings.n_queries, len(asked_for)))
+    weights, n_tied = np.ones_like(values), 0
+    for by_subtopic, seen in ((False, rankings.without_patterns()), (True, rankings)):
+        places = [place for place, metric in enumerate(asked_for) if metric.record.by_subtopic == by_subtopic]
+        if places:
+            some = tuple(asked_for[place] for place in places)
+            values[:, places], weights[:, places], n = columns_of(seen, some, applied)
+            n_tied = max(n_tied, n)
     if unjudged is not None:
         values[unjudged] = math.nan
     settle_undefined(values, asked_for, rankings, applied)
-    cutoffs = [asked_of(metric, applied).k for metric in asked_for]
-    deepest = max(math.inf if k is None else k for k in cutoffs)
-    n_tied = sum(is_tied(query.tie_groups, deepest) for query in queries)
-    if n_tied and (untied := next((one for one in asked_for if applied.ties not in one.record.ties), None)):
-        refuse_ties(untied)
     counts: Any = {"n_tied": n_tied, "n_missing_in_run": n_missing_in_run, "n_missing_in_qrels": n_missing_in_qrels}
     return Results(values, asked_for, rankings.query_ids, named, value_weights=weights, **counts)
 
 
-def expectation(metric: Metric, orders: list[list[float]], judged: list[float], convention: Convention) -> float:
+def columns_of(
+    rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention
+) -> tuple[Array, Array, int]:  # fmt: skip
+    """Values and weights of metrics that see documents alike, by one label or by subtopic; how many queries tie."""
+    if metrics[0].record.by_subtopic and rankings.patterns is None:
+        refuse_plain(metrics[0])
+    check(rankings, metrics, convention)
+    queries = [query_of(rankings, q, convention) for q in range(rankings.n_queries)]
+    values = np.empty((len(queries), len(metrics)))
+    weights = np.ones_like(values)
+    for view in {metric.record.view for metric in metrics}:
+        places = [place for place, metric in enumerate(metrics) if metric.record.view == view]
+        for q in range(rankings.n_queries):
+            query = query_of(rankings, q, convention, view)
+            orders, judged = seen_in(view, rankings, orders_of(query, convention.ties), query.judged)
+            values[q, places] = [expectation(metrics[i], orders, judged, convention) for i in places]
+            weights[q, places] = [weight_in_mean(metrics[i], orders[0], judged, convention) for i in places]
+    cutoffs = [asked_of(metric, convention).k for metric in metrics]
+    deepest = max(math.inf if k is None else k for k in cutoffs)
+    n_tied = sum(is_tied(query.tie_groups, deepest) for query in queries)
+    if n_tied and (untied := next((one for one in metrics if convention.ties not in one.record.ties), None)):
+        refuse_ties(untied)
+    return values, weights, n_tied
+
+
+def seen_in(
+    view: str, rankings: Rankings, orders: list[list[float]], judged: list[float]
+) -> tuple[list[list[Any]], list[Any]]:  # fmt: skip
+    """The documents of orders, and all that are judged: their labels, or their judgments by subtopic."""
+    if view != "subtopics" or rankings.patterns is None:
+        return orders, judged
+    meaning = rankings.patterns.judgments
+    return [[meaning(label) for label in order] for order in orders], [meaning(label) for label in judged]
+
+
+def expectation(metric: Metric, orders: list[list[Any]], judged: list[Any], convention: Convention) -> float:
     """The mean of a metric's values over all orders."""
     file, _, name = kernel_of(metric, convention).partition(".")
     module = importlib.import_module(f"fastndcg.reference.{file}")
-    function: Callable[[list[float], list[float], Asked], float] = getattr(module, name)
+    function: Callable[[list[Any], list[Any], Asked], float] = getattr(module, name)
     asked = asked_of(metric, convention)
     if is_left_out(metric, convention) and not n_relevant([], judged, asked):
         return math.nan
@@ -105,7 +141,9 @@ def expectation(metric: Metric, orders: list[list[float]], judged: list[float], 
 
 
 def is_left_out(metric: Metric, convention: Convention) -> bool:
-    """Whether a metric has no value where nothing is relevant, whatever its definition says."""
+    """Whether the convention, not the metric's own definition, leaves out a query where nothing is relevant."""
+    if metric.record.by_subtopic:
+        return False
     if convention.no_relevant == "undefined":
         return metric.record.looks_for_relevant
     return convention.no_relevant == "skipped"

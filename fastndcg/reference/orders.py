@@ -37,7 +37,7 @@ class Query(NamedTuple):
 
 def query_of(rankings: Rankings, q: int, convention: Convention, view: str = "labels") -> Query:
     """Query `q` as the convention sees it; to metrics of judgments, unjudged documents have marks as labels."""
-    label_in = {"labels": label_of, "judgments": judgment_of}[view]
+    label_in = {"labels": label_of, "subtopics": label_of, "judgments": judgment_of}[view]
     documents = []
     for d in range(rankings.offsets[q], rankings.offsets[q + 1]):
         if is_ranked(rankings, d, convention):
