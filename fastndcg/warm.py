@@ -57,7 +57,11 @@ def warmup() -> Warmup:
             engine.run(rankings, metrics[:1], default.replace(ties=policy))
     for record in RECORDS:
         for field, choice, _ in record.variants:
-            engine.run(rankings, (Metric(record.name, 1),), default.replace(**{field: choice}))
+            metric = Metric(record.name, 1 if record.takes_k else None)
+            if field in CHOICES:
+                engine.run(rankings, (metric,), default.replace(**{field: choice}))
+            else:
+                engine.run(rankings, (metric(**{field: choice}),), default)
     numbers_of(np.zeros(1))
     _read_inputs()
     _compile_statistics()
