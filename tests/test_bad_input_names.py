@@ -43,7 +43,7 @@ def refused(error, message, call):
         ("xyzzy", "no metric is called 'xyzzy'. `fastndcg metrics` lists all"),
         ("P_5_5", "no metric is called 'P_5_5'. `fastndcg metrics` lists all"),
         ("ndcg(gian=exp2)", "nDCG has no parameter 'gian'. Did you mean 'gain'?"),
-        ("ndcg(x=1)", "nDCG has no parameter 'x'. It has gain, rel."),
+        ("ndcg(x=1)", "nDCG has no parameter 'x'. It has gain, discount, rel."),
         ("num_ret(rel=2)", "num_ret has no parameter 'rel'. It has none."),
         ("ndcg(", "'ndcg(' does not read as Name, Name@k or Name(parameter=value)@k"),
         ("ndcg@", "'ndcg@' does not read as Name, Name@k or Name(parameter=value)@k"),
