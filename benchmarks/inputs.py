@@ -1,47 +1,85 @@
 """
 What it costs to turn users' data into ours: each form against the best that reads or joins the same.
 
-Usage: python benchmarks/inputs.py [--scale 1.0] [NAME ...]
+Usage: python benchmarks/inputs.py [--scale 1.0] [--json FILE] [NAME ...]
 
-Every figure is a ratio of the shortest times within one run, the two sides in turns. TREC text is a process from start
-to printed table, less one that only imports. Data are made once, in a folder that is removed.
+Every time is the shortest of some within one run, the two sides in turns. TREC text is a process from start to printed
+table, less one that only imports. Memory is the highest that a process holds, less what importing leaves it with. Data
+are made once, in a folder that is removed. Figures are saved beside those of the other forms, as long as these are of
+the same commit and scale.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
+import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from timing import about, digits, interleaved
+from render import goals
+from timing import LEAST_REPEATS, about, digits, interleaved
 
 import fastndcg as fn
 
+Row = dict[str, Any]
+Measured = list[Callable[[], Row]]
+
 METRICS = "ndcg@10,map,rr"
+PACKAGES = ("polars", "pyarrow", "pytrec_eval-terrier", "scipy")
 IMPORTS = """
 import fastndcg.engine, fastndcg.inputs.files, fastndcg.inputs.join, fastndcg.kernels.lines, fastndcg.cli
 import numba.core.entrypoints
 numba.core.entrypoints.init_all()  # what extends numba, such as awkward: its first call imports it
 """
+PEAK = """
+print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+MEMORY_ABOVE = 150  # MB beside what `memory=` allows
 
 
-class Goal(NamedTuple):
-    """Two calls, and how many times the second's time the first may take."""
+def ratio(what: str, ours: Callable[[], Any], other: Callable[[], Any], most: float, of: str) -> Row:
+    """How many times the time of another call ours takes."""
+    times = interleaved({"ours": ours, "other": other})
+    value = times["ours"] / times["other"]
+    detail = f"{digits(times['ours'], 3)} s and {digits(times['other'], 3)} s"
+    return {
+        "what": what, "value": digits(value, 3), "unit": f"× {of}", "goal": f"≤ {most}", "met": value <= most,
+        "detail": detail,
+    }  # fmt: skip
 
-    ours: Callable[[], Any]
-    other: Callable[[], Any]
-    most: float
-    what: str
+
+def seconds_above(what: str, ours: list[str], other: list[str], most: float) -> Row:
+    """How many seconds longer than another process ours takes."""
+    run = lambda command: lambda: subprocess.run(command, check=True, capture_output=True)  # noqa: E731
+    times = interleaved({"ours": run(ours), "other": run(other)})
+    value = times["ours"] - times["other"]
+    detail = f"{digits(times['ours'], 3)} s and {digits(times['other'], 3)} s"
+    return {
+        "what": what, "value": digits(value, 3), "unit": "s", "goal": f"≤ {most:.3g} s", "met": value <= most,
+        "detail": detail,
+    }  # fmt: skip
 
 
-def trec(folder: Path, scale: float) -> dict[str, Goal]:
+def memory_above(what: str, imports: str, work: str, most: float, detail: str) -> Row:
+    """How many MB more than after its imports a process holds at the most."""
+    peaks = [
+        int(subprocess.run([sys.executable, "-c", code + PEAK], check=True, capture_output=True).stdout.split()[-1])
+        for code in (imports, imports + work)
+    ]
+    value = (peaks[1] - peaks[0]) * 1024 / 1e6
+    return {
+        "what": what, "value": digits(value, 3), "unit": "MB", "goal": f"≤ {most:.0f} MB", "met": value <= most,
+        "detail": detail,
+    }  # fmt: skip
+
+
+def trec(folder: Path, scale: float) -> Measured:
     """A run file like MS MARCO's: 6,980 topics of 1,000 documents; then the same evaluation from arrays."""
     random = np.random.default_rng(0)
     qrels, run = folder / "qrels.txt", folder / "run.txt"
@@ -53,27 +91,30 @@ def trec(folder: Path, scale: float) -> dict[str, Goal]:
             rows = zip(documents, scores, strict=True)
             ranked.write("".join(f"{topic} Q0 {d} {r} {s} anserini\n" for r, (d, s) in enumerate(rows, 1)))
             judged.write(f"{topic} 0 {documents[int(random.integers(1000))]} 1\n")
-    command = [sys.executable, "-m", "fastndcg", "evaluate", str(qrels), str(run), "-m", METRICS]
     from fastndcg.conventions import conventions
     from fastndcg.inputs.join import join
 
-    rankings = join(fn.read_qrels(qrels), fn.read_run(run), conventions["default"]).rankings
-    return {
-        "TREC text, whole process": Goal(
-            lambda: subprocess.run(command, check=True, capture_output=True),
-            lambda: subprocess.run([sys.executable, "-c", IMPORTS], check=True),
-            np.inf, f"seconds above imports must be ≤ {scale:.3g}",
+    read = fn.read_run(run)
+    needed = (len(read.documents.ids.data) + sum(len(str(topic)) for topic in topics) * 1000 + 8 * len(read)) / 1e6
+    rankings = join(fn.read_qrels(qrels), read, conventions["default"]).rankings
+    arguments = ["evaluate", str(qrels), str(run), "-m", METRICS]
+    return [
+        lambda: seconds_above(
+            "TREC text, process above its imports", [sys.executable, "-m", "fastndcg", *arguments],
+            [sys.executable, "-c", IMPORTS], scale,
         ),
-        "arrays against TREC text": Goal(
-            lambda: fn.evaluate(rankings, metrics=METRICS),
-            lambda: fn.evaluate(qrels, run, METRICS),
-            0.2,
-            "of the whole",
+        lambda: ratio(
+            "arrays against TREC text", lambda: fn.evaluate(rankings, metrics=METRICS),
+            lambda: fn.evaluate(qrels, run, METRICS), 0.2, "the whole",
         ),
-    }  # fmt: skip
+        lambda: memory_above(
+            "TREC text, memory", IMPORTS, f"fastndcg.cli.main({arguments})", 4 * needed,
+            f"ids and scores are {digits(needed, 3)} MB, the text {digits(run.stat().st_size / 1e6, 3)} MB",
+        ),
+    ]  # fmt: skip
 
 
-def frames(folder: Path, scale: float) -> dict[str, Goal]:
+def frames(folder: Path, scale: float) -> Measured:
     """Frames of 20 million rows with texts as ids, and 100,000 judgments, against Polars' join of the same."""
     del folder
     import polars as pl
@@ -88,13 +129,14 @@ def frames(folder: Path, scale: float) -> dict[str, Goal]:
     qrels = run.select("query", "document")[judged].with_columns(label=pl.lit(1))
     arrow = [frame.to_arrow(compat_level=pl.CompatLevel.oldest()) for frame in (qrels, run)]
     join = lambda: run.join(qrels, on=["query", "document"], how="left")  # noqa: E731
-    return {
-        "Polars frames": Goal(lambda: fn.evaluate(qrels, run, "ndcg@10"), join, 1.5, "Polars' join"),
-        "pyarrow tables": Goal(lambda: fn.evaluate(*arrow, "ndcg@10"), join, 1.5, "Polars' join"),
-    }
+    ours = {"Polars frames": (qrels, run), "pyarrow tables": arrow}
+    return [
+        lambda what=what, both=both: ratio(what, lambda: fn.evaluate(*both, "ndcg@10"), join, 1.5, "Polars' join")
+        for what, both in ours.items()
+    ]
 
 
-def parquet(folder: Path, scale: float) -> dict[str, Goal]:
+def parquet(folder: Path, scale: float) -> Measured:
     """Parquet of 100 million rows sorted by query, against pyarrow's reading of the same columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -112,15 +154,21 @@ def parquet(folder: Path, scale: float) -> dict[str, Goal]:
         writer.write_table(table)
     writer.close()  # type: ignore[union-attr]
     columns = ["query", "score", "label"]
-    return {
-        "Parquet": Goal(
-            lambda: fn.evaluate(path, metrics="ndcg@10", memory="500MB"),
+    read = f"\nimport fastndcg\nfastndcg.evaluate({str(path)!r}, metrics='ndcg@10', memory='500MB')"
+    imports = IMPORTS + "import fastndcg.parts, pyarrow.dataset"
+    return [
+        lambda: ratio(
+            "Parquet", lambda: fn.evaluate(path, metrics="ndcg@10", memory="500MB"),
             lambda: pq.read_table(path, columns=columns), 1.3, "pyarrow's reading",
-        )
-    }  # fmt: skip
+        ),
+        lambda: memory_above(
+            "Parquet, memory", imports, read, 500 + MEMORY_ABOVE,
+            f"memory='500MB'; the columns are {13 * pq.read_metadata(path).num_rows / 1e6:.3g} MB",
+        ),
+    ]  # fmt: skip
 
 
-def dicts(folder: Path, scale: float) -> dict[str, Goal]:
+def dicts(folder: Path, scale: float) -> Measured:
     """Dicts of dicts against pytrec_eval, its conversion included."""
     del folder
     import pytrec_eval
@@ -133,10 +181,10 @@ def dicts(folder: Path, scale: float) -> dict[str, Goal]:
     qrels = {query: dict.fromkeys(list(row)[:50], 1) for query, row in run.items()}
     measures = {"ndcg_cut_10", "map", "recip_rank"}
     theirs = lambda: pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(run)  # noqa: E731
-    return {"dicts of dicts": Goal(lambda: fn.evaluate(qrels, run, METRICS), theirs, 1.0, "pytrec_eval")}
+    return [lambda: ratio("dicts of dicts", lambda: fn.evaluate(qrels, run, METRICS), theirs, 1.0, "pytrec_eval")]
 
 
-def recommendations(folder: Path, scale: float) -> dict[str, Goal]:
+def recommendations(folder: Path, scale: float) -> Measured:
     """A million users with 100 recommended and 10 relevant items each, against adding up those arrays."""
     del folder
     import scipy.sparse as sparse
@@ -153,30 +201,41 @@ def recommendations(folder: Path, scale: float) -> dict[str, Goal]:
         with ThreadPoolExecutor(2) as threads:
             list(threads.map(np.sum, halves))
 
-    return {"recommendations": Goal(lambda: fn.evaluate(liked, recommended, "ndcg@20,r@20"), read, 3.0, "reading")}
+    ours = lambda: fn.evaluate(liked, recommended, "ndcg@20,r@20")  # noqa: E731
+    return [lambda: ratio("recommendations", ours, read, 3.0, "adding up the arrays")]
 
 
 FORMS = {form.__name__: form for form in (trec, frames, parquet, dicts, recommendations)}
 
 
-def main() -> None:
-    """Measure and print one line each."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def main() -> int:
+    """Measure, print, save; 1 if a goal is not met."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", choices=[*FORMS, []], metavar="NAME", help=", ".join(FORMS))
     parser.add_argument("--scale", type=float, default=1.0)
-    arguments = parser.parse_args()
-    print("| form | ours, s | other, s | ratio | goal | |\n| :-- | --: | --: | --: | --: | :-- |")
-    for name in arguments.names or FORMS:
+    parser.add_argument("--json", type=Path, default=Path(__file__).with_suffix(".json"))
+    asked = parser.parse_args()
+    found = about(PACKAGES) | {"scale": asked.scale, "repeat": LEAST_REPEATS}
+    forms = kept(asked.json, found)
+    for name in asked.names or FORMS:
+        print(f"measuring {name} ...", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            for form, goal in FORMS[name](Path(folder), arguments.scale).items():
-                times = interleaved({"ours": goal.ours, "other": goal.other})
-                ours, other = digits(times["ours"]), digits(times["other"])
-                limit = "" if np.isinf(goal.most) else f"≤ {goal.most}"
-                print(f"| {form} | {ours} | {other} | {digits(ours / other, 3)} | {limit} | {goal.what} |", flush=True)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print("", about(["polars", "pyarrow", "pytrec_eval-terrier"]), sep="\n")
-    print(f"peak memory of this process, data included: {peak} MiB")
+            forms[name] = [measure() for measure in FORMS[name](Path(folder), asked.scale)]
+    found["forms"] = {name: forms[name] for name in FORMS if name in forms}
+    found["figures"] = [row for rows in found["forms"].values() for row in rows]
+    print(goals(found))
+    asked.json.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return int(not all(row["met"] for row in found["figures"]))
+
+
+def kept(path: Path, found: Row) -> dict[str, list[Row]]:
+    """What was saved before under the same conditions."""
+    if not path.exists():
+        return {}
+    saved = json.loads(path.read_text(encoding="utf-8"))
+    same = all(saved[name] == found[name] for name in ("scale", "commit", "date", "machine", "versions"))
+    return dict(saved["forms"]) if same else {}
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -42,7 +42,11 @@ def goals(found: Found) -> str:
     """All figures that have a goal, and what they were measured on."""
     scaled = "" if found["scale"] == 1 else f"**Scaled down to {found['scale']:g} of the workloads' size.** "
     least = f"Each time is the shortest of at least {found['repeat']}, taken in turns. "
-    tables = (workloads_table(found), figures_table(found), scaled + least + measured_on(found))
+    tables = (
+        workloads_table(found),
+        figures_table(found),
+        scaled + least + measured_on(found, tuple(found["versions"])),
+    )
     return "\n\n".join(part for part in tables if part)
 
 

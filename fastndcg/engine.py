@@ -71,13 +71,15 @@ def run(
     strategy: int = AUTO,
     kept: Kept | None = None,
     out: Array | None = None,
+    reused: tuple[Take, Scratch] | None = None,
 ) -> Evaluated:
     """
     Evaluate every metric on every query, those in the mask `undefined` aside, which no metric has a value for.
 
     Neither threads nor chunks nor strategy change a bit of the values. What depends on the labels alone is put in
     `kept`, and taken from there by the next call with the same labels, metrics and convention. The values go to the
-    (n_metrics, n_queries) array `out`, where there is one.
+    (n_metrics, n_queries) array `out`, where there is one. With `threads` = 1, `reused` gives memory for the truth and
+    for the rest, that one call after the other works in.
     """
     plan = plan_of(metrics, convention)
     rankings = apply_convention(rankings, convention)
@@ -88,11 +90,11 @@ def run(
         if kept is not None:
             kept.spans[n_threads] = spans
     values = np.empty((len(metrics), rankings.n_queries)) if out is None else checked_out(out, rankings, len(metrics))
-    scratch = Scratch() if kept is None else kept.borrow()
+    of_truth, scratch = reused or (fresh, Scratch() if kept is None else kept.borrow())
     try:
         job = job_of(rankings, plan, strategy, values, kept, scratch)
-        if len(spans) == 1:
-            n_tied = evaluate_span(job, plan, spans[0], fresh, scratch, kept)
+        if len(spans) == 1 or reused:
+            n_tied = sum(evaluate_span(job, plan, span, of_truth, scratch, kept) for span in spans)
         else:
             n_tied = evaluate_spans(job, plan, spans, n_threads, kept)
         if undefined is not None:
@@ -187,7 +189,8 @@ def threads_for(rankings: Rankings, threads: int | None) -> int:
 
 def cut(rankings: Rankings, chunk_documents: int, threads: int) -> list[Span]:
     """Spans of queries with about equal numbers of documents, judged ones of the pool included; the largest first."""
-    chunk_documents = min(chunk_documents, max(rankings.n_documents // (CHUNKS_A_THREAD * threads), SMALL))
+    if threads > 1:
+        chunk_documents = min(chunk_documents, max(rankings.n_documents // (CHUNKS_A_THREAD * threads), SMALL))
     n_queries = rankings.n_queries
     n_judged = 0 if rankings.pool is None else len(rankings.pool[0])
     if rankings.n_documents + n_judged <= chunk_documents and n_queries <= chunk_documents:

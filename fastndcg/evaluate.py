@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +43,7 @@ def evaluate(
     memory: int | str | None = None,
     convention: str | Convention = "default",
     threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Results:
     """
     Evaluate ranking metrics for every query.
@@ -55,7 +56,7 @@ def evaluate(
         judgments with ids: the path of a TREC qrels file, {query: {document: label}}, a frame with columns of
         queries, documents and labels, or `Qrels`. Or all in one: a frame with queries, labels and scores, or
         `Rankings`, or the path of such a Parquet file, folder or pattern, which is streamed. Or the items that users
-        like: a scipy.sparse matrix of users by items, or `Interactions`.
+        like: a scipy.sparse matrix of users by items, `Interactions`, or a frame of users, items and labels.
         0 means not relevant.
     predictions : array, path, dict, frame or Run
         What the system says, higher is better: scores of the shape of the labels; or, with judgments that have ids,
@@ -80,6 +81,8 @@ def evaluate(
     threads : int, optional
         How many threads to use; by default one for each CPU that this process may use. Small inputs stay on the
         calling thread. The result is the same to the bit.
+    progress : callable, optional
+        Called while Parquet is streamed, with how many rows have been read and how many there are, from any thread.
 
     Returns
     -------
@@ -114,6 +117,7 @@ def evaluate(
         memory=memory,
         convention=convention,
         threads=threads,
+        progress=progress,
     )
     return evaluator._run(predictions)
 
@@ -126,7 +130,7 @@ class Evaluator:
 
     Parameters
     ----------
-    truth, metrics, offsets, groups, query_ids, columns, memory, convention, threads
+    truth, metrics, offsets, groups, query_ids, columns, memory, convention, threads, progress
         See `evaluate`.
 
     Examples
@@ -150,13 +154,14 @@ class Evaluator:
         memory: int | str | None = None,
         convention: str | Convention = "default",
         threads: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.metrics = parse_metrics(metrics)
         if threads is not None:
             checked_threads(threads)
         self.convention = parse_convention(convention)
         self._denominators = denominators_of(self.metrics, self.convention)
-        options = Options(offsets, groups, query_ids, columns, memory, threads)
+        options = Options(offsets, groups, query_ids, columns, memory, threads, progress)
         self._truth = prepare_truth(truth, options)
         self._options = Options(columns=columns, memory=memory, threads=threads)
         self._applied = self.convention.for_labels_of(qrels=isinstance(self._truth, Qrels))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Generator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastndcg import engine
 from fastndcg.conventions import Convention
+from fastndcg.inputs.batches import Batch, NotSorted, Stream
 from fastndcg.inputs.items import Parts
-from fastndcg.inputs.parquet import Batch, NotSorted, ParquetTruth
+from fastndcg.inputs.parquet import ParquetTruth
+from fastndcg.memory import Scratch, Take, fresh
 from fastndcg.metric import Metric
 from fastndcg.rankings import Array
 from fastndcg.threads import checked_threads, run_all
@@ -26,6 +27,15 @@ class Evaluated(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+class _Done(NamedTuple):
+    """What is left of a batch."""
+
+    query_ids: Array
+    first_rows: Array
+    values: Array
+    n_tied: int
+
+
 def run(
     parts: Parts | ParquetTruth, metrics: tuple[Metric, ...], convention: Convention, threads: int | None = None
 ) -> Evaluated:
@@ -33,9 +43,10 @@ def run(
     if isinstance(parts, Parts):
         return _run_parts(parts, metrics, convention, threads)
     try:
-        return _run_batches(parts.batches(), metrics, convention, threads)
+        return _run_stream(parts.in_order(), metrics, convention, threads)
     except NotSorted:
-        return _run_batches(parts.spilled(), metrics, convention, threads)
+        with parts.spilled() as stream:  # so that temporary files are gone, whatever happens here
+            return _run_stream(stream, metrics, convention, threads)
 
 
 def _run_parts(parts: Parts, metrics: tuple[Metric, ...], convention: Convention, threads: int | None) -> Evaluated:
@@ -44,10 +55,10 @@ def _run_parts(parts: Parts, metrics: tuple[Metric, ...], convention: Convention
     tied: list[int] = []
 
     def make_worker() -> Callable[[tuple[int, int]], None]:
-        make = parts.make_maker()
+        make, reused = parts.make_maker(), (Scratch().take, Scratch())
 
         def evaluate(span: tuple[int, int]) -> None:
-            done = engine.run(make(*span), metrics, convention, threads=1)
+            done = engine.run(make(*span), metrics, convention, threads=1, reused=reused)
             values[span[0] : span[1]] = done.values
             tied.append(done.n_tied)
 
@@ -57,24 +68,24 @@ def _run_parts(parts: Parts, metrics: tuple[Metric, ...], convention: Convention
     return Evaluated(values, sum(tied), parts.query_ids, tuple(parts.notes()))
 
 
-def _run_batches(
-    batches: Generator[Batch, None, None], metrics: tuple[Metric, ...], convention: Convention, threads: int | None
-) -> Evaluated:
-    """Batches one after the other, each of them on threads: reading ahead has threads of its own."""
-    values, n_tied = [np.empty((0, len(metrics)))], 0
-    names: list[Array] = []
-    first_rows: list[Array] = []
-    with contextlib.closing(batches):  # so that temporary files are gone, whatever happens here
+def _run_stream(stream: Stream, metrics: tuple[Metric, ...], convention: Convention, threads: int | None) -> Evaluated:
+    """Items of a stream on threads, each of them read and evaluated by one; queries come in the order of their rows."""
+    done: list[_Done] = []
+
+    def take(batches: Iterator[Batch], reused: tuple[Take, Scratch]) -> None:
         for batch in batches:
-            done = engine.run(batch.rankings, metrics, convention, threads=threads)
-            values.append(done.values)
-            n_tied += done.n_tied
-            names.append(batch.query_ids)
-            if batch.first_rows is not None:
-                first_rows.append(batch.first_rows)
-    ids = np.concatenate(names) if names else np.empty(0, object)
-    joined = np.concatenate(values)
-    if first_rows:
-        order = np.argsort(np.concatenate(first_rows))
-        ids, joined = ids[order], joined[order]
-    return Evaluated(joined, n_tied, ids)
+            found = engine.run(batch.rankings, metrics, convention, threads=1, reused=reused)
+            done.append(_Done(batch.query_ids, batch.first_rows, *found))
+
+    def make_worker() -> Callable[[Any], None]:
+        reused = (Scratch().take, Scratch())
+        return lambda item: take(stream.batches(item), reused)
+
+    run_all(stream.items, make_worker, min(stream.most_threads, checked_threads(threads)))
+    take(stream.last(), (fresh, Scratch()))
+    if not done:
+        return Evaluated(np.empty((0, len(metrics))), 0, np.empty(0, object))
+    order = np.argsort(np.concatenate([batch.first_rows for batch in done]))
+    ids = np.concatenate([batch.query_ids for batch in done])[order]
+    values = np.concatenate([batch.values for batch in done])[order]
+    return Evaluated(values, sum(batch.n_tied for batch in done), ids)

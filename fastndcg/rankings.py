@@ -93,18 +93,18 @@ class Rankings:
         if self.query_ids is not None:
             _same_length(self.query_ids, "query_ids", self.n_queries, "offsets,")
         self.judged = None if judged is None else _as_mask(judged, len(self.labels))
-        if self.judged is not None and (self.labels[~self.judged] != 0).any():
+        if self.judged is not None and ((self.labels != 0) & ~self.judged).any():
             rule = "be 0 where `judged` is False: an unjudged document has no label"
             self.refuse("labels", (self.labels != 0) & ~self.judged, rule)
 
     @classmethod
     def of_checked(
-        cls, labels: Array, scores: Array, offsets: Array, query_ids: Array | None, place_of: Callable[[str, int], str]
+        cls, labels: Array, scores: Array, offsets: Array, query_ids: Array | None, judged: Any = None, pool: Any = None
     ) -> Rankings:
         """Make rankings of arrays that have been checked before and fit; the scores are only brought into form."""
         made = object.__new__(cls)
-        made.judged = made.pool = made.tie_keys = None
-        made.labels, made.offsets, made.query_ids, made._place_of = labels, offsets, query_ids, place_of
+        made.labels, made.offsets, made.query_ids = labels, offsets, query_ids
+        made.judged, made.pool, made.tie_keys, made._place_of = judged, pool, None, None
         made.scores, made.are_ordinals = as_scores(scores, "scores"), is_wide(scores)
         return made
 

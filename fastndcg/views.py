@@ -27,6 +27,11 @@ def n_unjudged(chunk: Chunk, step: Step, out: Array) -> None:
     precision.count_found(hits.queries, hits.above, hits.ties, hits.labels, 1.0, cutoffs(chunk, step), out)
 
 
+def n_looked_at(chunk: Chunk, step: Step) -> Array:
+    """K, or the number of documents ranked where there is none."""
+    return np.asarray(chunk.truth.sizes.astype(float)) if step.metric.k is None else cutoffs(chunk, step)
+
+
 @once("chunk", "k", "discount")
 def unjudged_reached(chunk: Chunk, step: Step, out: Array) -> None:
     """DCG@k if each document without a judgment gained 1, and no other one anything."""
@@ -51,5 +56,6 @@ ARGUMENTS: dict[str, tuple[str, Source]] = {
     "unjudged_hit_ties": ("unjudged", hits_of("unjudged", "ties")),
     "unjudged_hit_offsets": ("unjudged", hits_of("unjudged", "offsets")),
     "n_unjudged": ("unjudged", n_unjudged),
+    "n_looked_at": ("unjudged", n_looked_at),
     "unjudged_reached": ("unjudged", unjudged_reached),
 }

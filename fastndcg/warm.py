@@ -56,11 +56,12 @@ def warmup() -> Warmup:
         for policy in CHOICES["ties"]:
             engine.run(rankings, metrics[:1], default.replace(ties=policy))
     for record in RECORDS:
-        k = 1 if record.takes_k else None
         for field, choice, _ in record.variants:
-            is_ours = field in CHOICES  # else it is a parameter of the metric
-            metric = Metric(record.name, k, **({} if is_ours else {field: choice}))
-            engine.run(rankings, (metric,), default.replace(**{field: choice}) if is_ours else default)
+            metric = Metric(record.name, 1 if record.takes_k else None)
+            if field in CHOICES:
+                engine.run(rankings, (metric,), default.replace(**{field: choice}))
+            else:
+                engine.run(rankings, (metric(**{field: choice}),), default)
     numbers_of(np.zeros(1))
     _read_inputs()
     _compile_statistics()

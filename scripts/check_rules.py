@@ -157,10 +157,11 @@ def kernels_look_alike(root: Path) -> Iterator[str]:
                 ["kernel"],
                 ["exact_kernel"],
                 ["uncached_kernel"],
+                ["lean_kernel"],
                 ["part"],
                 ["unit"],
             ):
-                yield f"{place} must wear @kernel, @exact_kernel, @part or @unit and nothing else"
+                yield f"{place} must wear @kernel, @exact_kernel, @lean_kernel, @part or @unit and nothing else"
             if not ast.get_docstring(function):
                 yield f"{place} must have a docstring"
             out = [argument.arg.startswith("out") for argument in function.args.args]

@@ -3,8 +3,8 @@ Bring the READMEs up to date: the demo's output, the pages about metrics and con
 
 Usage: python scripts/readme.py [--check]
 
---check changes nothing and exits with 1 if something is out of date. The figures come from what benchmarks/peers.py
-and benchmarks/table.py saved; the chart beside them is drawn by scripts/chart.py.
+--check changes nothing and exits with 1 if something is out of date. The figures come from what benchmarks/peers.py,
+benchmarks/table.py and benchmarks/inputs.py saved; the chart beside them is drawn by scripts/chart.py.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ README = ROOT / "README.md"
 BENCHMARKS = ROOT / "benchmarks" / "README.md"
 PEERS = ROOT / "benchmarks" / "peers.json"
 TABLE = ROOT / "benchmarks" / "table.json"
+INPUTS = ROOT / "benchmarks" / "inputs.json"
 
 
 def main() -> int:
@@ -59,10 +60,11 @@ def updated(readme: str) -> str:
 
 
 def updated_benchmarks(readme: str) -> str:
-    """The README of the benchmarks with the saved table of goals, where there is one."""
-    if not TABLE.exists():
-        return readme
-    return fill(readme, "table", render.goals(json.loads(TABLE.read_text(encoding="utf-8"))))
+    """The README of the benchmarks with the saved tables of goals, where there are some."""
+    for name, path in (("table", TABLE), ("inputs", INPUTS)):
+        if path.exists():
+            readme = fill(readme, name, render.goals(json.loads(path.read_text(encoding="utf-8"))))
+    return readme
 
 
 def fill(readme: str, name: str, text: str) -> str:

@@ -14,6 +14,7 @@ import dropins
 import epochs
 import floor
 import history
+import inputs
 import numpy as np
 import peers
 import proof
@@ -368,6 +369,33 @@ def found_peers():
     made = {"metric": "nDCG@10", "queries": 1000, "documents": 100, "peers": rows}
     made["headline"] = {"queries": 10**6, "documents": 100, "peers": headline}
     return table() | made | {"versions": {"other": "1.2", "numpy": "2"}}
+
+
+@pytest.mark.parametrize("form", ["dicts", "recommendations"])
+def test_forms_of_input_are_measured(form, tmp_path):
+    """Each figure has what the table shows of it."""
+    pytest.importorskip({"dicts": "pytrec_eval", "recommendations": "scipy"}[form])
+    rows = [measure() for measure in inputs.FORMS[form](tmp_path, 1e-3)]
+    for row in rows:
+        assert row["met"] == (row["value"] <= float(row["goal"].removeprefix("≤ ")))
+        assert f"| {row['what']} | {row['value']:g} {row['unit']} |" in render.figures_table({"figures": rows})
+
+
+def test_memory_above_is_that_of_the_work_alone():
+    """A process that makes 64 MB more than another holds so many more."""
+    row = inputs.memory_above("an array", "import numpy", "\na = numpy.ones(8_000_000)", 100, "")
+    assert 60 < row["value"] < 70
+    assert row["met"]
+
+
+def test_figures_of_other_conditions_are_not_kept(tmp_path):
+    """Figures of another commit, or of another scale, do not stand in the same table."""
+    path = tmp_path / "inputs.json"
+    found = timing.about(inputs.PACKAGES) | {"scale": 1.0}
+    assert inputs.kept(path, found) == {}
+    path.write_text(json.dumps(found | {"forms": {"dicts": []}}))
+    assert inputs.kept(path, found) == {"dicts": []}
+    assert inputs.kept(path, found | {"scale": 0.5}) == inputs.kept(path, found | {"commit": "another"}) == {}
 
 
 def test_peers_as_markdown():

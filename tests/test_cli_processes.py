@@ -144,6 +144,17 @@ def test_progress_shows_on_a_terminal(files):
     assert out == "recip_rank            \tall\t1.0000\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals: run on POSIX")
+def test_parquet_that_stands_alone(tmp_path):
+    """Queries, labels and scores in one file need no run; on a terminal the rows are counted."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"qid": [1, 1, 2], "label": [0, 1, 1], "score": [0.2, 0.1, 0.3]}), path)
+    shown, out = on_a_terminal("evaluate", path, "-m", "rr", "--memory", "1MB", "--format", "trec")
+    assert "evaluating rows.parquet" in shown
+    assert out == "recip_rank            \tall\t0.7500\n"
+
+
 def test_progress_needs_tqdm(monkeypatch):
     """Without tqdm there is no progress, and no error."""
     monkeypatch.setitem(sys.modules, "tqdm", None)

@@ -39,6 +39,11 @@ def flat(liked):
     return [item for row in liked for item in row], [label for row in liked for label in row.values()], offsets
 
 
+def frame(users, items):
+    """Interactions of label 1."""
+    return pytest.importorskip("pyarrow").table({"user": users, "item": items, "label": [1] * len(users)})
+
+
 def matrix(liked, n_items=9):
     """The same as a matrix."""
     users = np.repeat(np.arange(len(liked)), list(map(len, liked)))
@@ -55,6 +60,8 @@ def truths():
     yield "offsets", fn.Interactions(found, labels, offsets)
     pa = pytest.importorskip("pyarrow")
     lists = [list(row) for row in LIKED], [list(row.values()) for row in LIKED]
+    found = [(user, item, label) for user, row in enumerate(LIKED) for item, label in row.items()][::-1]
+    yield "frame", pa.table(dict(zip(("user", "item", "rating"), map(list, zip(*found, strict=True)), strict=True)))
     yield "ragged", fn.Interactions(pa.array(lists[0], pa.list_(pa.int64())), pa.array(lists[1], pa.list_(pa.int64())))
 
 
@@ -75,6 +82,8 @@ def recommendations():
 def test_every_form(name, form):
     """The values are those of dicts; a user who likes nothing, or got nothing, is as in arrays."""
     truth, recommended = dict(truths())[name], dict(recommendations())[form]
+    if name == "frame" and form == "lists":  # which alone do not say that they hold items
+        recommended = fn.Recommendations(recommended)
     for call in (fn.evaluate, fn.reference.evaluate):
         result = call(truth, recommended, METRICS)
         for row, wanted in zip(result.values, expected(), strict=True):
@@ -84,22 +93,31 @@ def test_every_form(name, form):
         assert result["recall@2"][3] == 0
 
 
+HASHED = {"LARGEST_TABLE": 0}
 LIKES = st.lists(st.dictionaries(st.integers(0, 30), st.integers(0, 3), max_size=9), min_size=1, max_size=6)
 
 
 @examples(60)
 @given(liked=LIKES, data=st.data())
 def test_equals_dicts(liked, data):
-    """Any users, items and labels; parts of any size make no difference."""
+    """Any users, items and labels; neither parts of any size nor the way in which items are found make a difference."""
     rows = st.lists(st.integers(0, 30), unique=True, max_size=12)
     recommended = data.draw(st.lists(rows, min_size=len(liked), max_size=len(liked)))
     values = fn.evaluate(matrix(liked, 31), padded(recommended, width=12), METRICS).values
     for row, wanted in zip(values, expected(liked, recommended), strict=True):
         assert wanted is None or row.tolist() == pytest.approx(wanted, nan_ok=True, rel=1e-15)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(items, "PART", 3)
-        again = fn.evaluate(matrix(liked, 31), padded(recommended, width=12), METRICS, threads=2).values
-    np.testing.assert_array_equal(again, values)
+    for limits in ({}, HASHED, {"MOST_PLACED": 12}):  # by table, by hash, by a table that is cleared now and then
+        with pytest.MonkeyPatch.context() as patch:
+            for name, limit in ({"PART": 3} | limits).items():
+                patch.setattr(items, name, limit)
+            again = fn.evaluate(matrix(liked, 31), padded(recommended, width=12), METRICS, threads=2).values
+        np.testing.assert_array_equal(again, values)
+
+
+def test_ids_of_any_magnitude():
+    """No table of all ids is made where they are too many."""
+    liked = fn.Interactions([10**12, 2**62], [1, 1], [0, 1, 2])
+    assert fn.evaluate(liked, [[7, 10**12], [2**62, 2**63 - 1]], "rr")["rr"].tolist() == [1 / 2, 1]
 
 
 def test_unjudged_items_can_be_removed():
@@ -111,8 +129,11 @@ def test_unjudged_items_can_be_removed():
     assert kept["rr"].tolist() == [1 / 2]
 
 
-def test_repeated_items():
+@pytest.mark.parametrize("limits", [{}, HASHED], ids=["table", "hash"])
+def test_repeated_items(limits, monkeypatch):
     """They are an error; by request only the first counts, ranks stay, and the result says how many there were."""
+    for name, limit in limits.items():
+        monkeypatch.setattr(items, name, limit)
     liked = fn.Interactions([4, 2], [1, 1], [0, 1, 2])
     with pytest.raises(fn.InvalidInputError, match="item 4 stands again in place 2 of user 0; drop it, or take"):
         fn.evaluate(liked, [[4, 1, 4], [2, 2, 2]], "rr")
@@ -147,6 +168,14 @@ ROWS = padded(RECOMMENDED)
             lambda: fn.evaluate(CSR, [[1, 2], [-1, 2], [1, 2], [1, 2]], "rr"),
             "`predictions` must hold items of 0 or more, and -1 behind them only, but place 0 of user 1 is -1; move",
         ),
+        (
+            lambda: fn.evaluate(frame([0, 4], [1, 2]), ROWS, "rr"),
+            "`truth` must have users from 0 to 3, as `predictions` has one row a user, but one is 4",
+        ),
+        (
+            lambda: fn.evaluate(frame([0, 1], ["a", "b"]), ROWS, "rr"),
+            "`truth` must have whole numbers for users and items where `predictions` is an array, but has 'a'; number",
+        ),
         (lambda: fn.evaluate(CSR, ROWS, "rr", offsets=[0]), "`offsets` cuts arrays into queries, but `truth` has"),
         (lambda: fn.Interactions([1, 2]), "`items` must be cut into users by `offsets`, or be a ragged"),
         (lambda: fn.Interactions([1, -2], offsets=[0, 2]), "`items` must be 0 or more, but items[1] is -2"),
@@ -160,6 +189,21 @@ ROWS = padded(RECOMMENDED)
     ],
 )  # fmt: skip
 def test_what_is_refused(call, message):
-    """Shapes, ids and labels that cannot be."""
-    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
-        call()
+    """Shapes, ids and labels that cannot be, by table and by hash."""
+    for limits in ({}, HASHED):
+        with pytest.MonkeyPatch.context() as patch:
+            for name, limit in limits.items():
+                patch.setattr(items, name, limit)
+            with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
+                call()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("label", [127, 128, 256, 300, -129, 0.5, 1e6])
+def test_labels_of_any_size(label, dtype):
+    """Labels that int8 lacks are kept as they are, behind thousands that it has."""
+    labels = np.ones(9000, dtype)
+    labels[-1] = label
+    liked = fn.Interactions(np.arange(9000), labels, [0, 8999, 9000])
+    result = fn.evaluate(liked, [[1], [8999]], "dcg@1", convention="default(negative_labels=zero)")
+    assert result["dcg@1"].tolist() == [1, max(float(labels[-1]), 0)]

@@ -3,7 +3,11 @@
 import errno
 import os
 import re
+import signal
+import subprocess
+import sys
 import tempfile
+import time
 
 import numpy as np
 import pytest
@@ -150,6 +154,89 @@ def test_streams_are_gone_through_again(tmp_path):
         fn.InvalidInputError, match="`predictions` must be left out where `truth` is a frame that holds"
     ):
         evaluator.evaluate([1])
+
+
+def test_progress_counts_rows(tmp_path):
+    """It is told how many rows have been read, up to all of them; without any rows, nothing."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES), path, row_group_size=100)
+    calls = []
+    fn.evaluate(path, metrics="rr", memory="64kB", progress=lambda *rows: calls.append(rows))
+    assert calls == sorted(calls)
+    assert len(calls) > 10
+    assert calls[-1] == (N, N)
+
+
+PEAK = """
+import sys
+import fastndcg as fn, fastndcg.parts, pyarrow.dataset, pyarrow.ipc
+def held(field):
+    return next(int(line.split()[1]) / 1000 for line in open("/proc/self/status") if line.startswith(field))
+fn.evaluate(sys.argv[1], metrics="ndcg@10", memory="20MB")
+before = held("VmHWM")
+fn.evaluate(sys.argv[2], metrics="ndcg@10", memory="20MB")
+print(held("VmHWM") - before)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads Linux's account of memory")
+@pytest.mark.parametrize("order", ["sorted", "mixed"])
+def test_memory_is_bounded(tmp_path, order):
+    """After a twentieth of the rows, all 4 million, which are 68 MB, take as much more as `memory` allows and a bit."""
+    paths = tmp_path / "few.parquet", tmp_path / "many.parquet"
+    for path, n in zip(paths, (200_000, 4_000_000), strict=True):
+        queries = np.arange(n) // 100 if order == "sorted" else np.arange(n) % (n // 100)
+        random = np.random.default_rng(n)
+        columns = {"query": queries, "score": random.random(n), "label": (random.random(n) < 0.1).astype("i1")}
+        pq.write_table(pa.table(columns), path, row_group_size=100_000)
+    done = subprocess.run([sys.executable, "-c", PEAK, *map(str, paths)], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 40
+
+
+STOPPED = """
+import sys, time
+import fastndcg as fn
+from fastndcg.inputs import parquet
+part_of = parquet.part_of
+def slow(queries, n_parts):
+    time.sleep(0.05)
+    return part_of(queries, n_parts)
+parquet.part_of = slow
+print("ready", flush=True)
+fn.evaluate(sys.argv[1], metrics="rr", memory="64kB")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal: run on POSIX")
+def test_ctrl_c_removes_temporary_files(tmp_path, temporary):
+    """A real interrupt in the middle of spilling leaves nothing behind."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path, row_group_size=20)
+    environment = os.environ | {"TMPDIR": str(temporary)}
+    with subprocess.Popen(
+        [sys.executable, "-c", STOPPED, str(path)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        while process.poll() is None and not os.listdir(temporary):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert b"KeyboardInterrupt" in process.communicate()[1]
+    assert os.listdir(temporary) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files: run on POSIX")
+def test_full_disk_leaves_no_temporary_files(tmp_path, temporary):
+    """A file that cannot grow while rows are spilled is an error of the system, and nothing is left."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path, row_group_size=1000)
+    code = (
+        "import resource, sys, fastndcg as fn\nfn.evaluate([1], [1], 'rr', offsets=[0, 1])\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "fn.evaluate(sys.argv[1], metrics='rr', memory='64kB')"
+    )
+    environment = os.environ | {"TMPDIR": str(temporary)}
+    done = subprocess.run([sys.executable, "-c", code, str(path)], env=environment, capture_output=True, check=False)
+    assert b"OSError: [Errno 27]" in done.stderr
+    assert os.listdir(temporary) == []
 
 
 def refused(message, path, **options):

@@ -17,6 +17,7 @@ TWO_ARGUMENTS = {
     "missing": vectors._plain_missing,
     "nonzero": vectors._plain_nonzero,
     "positive": vectors._plain_positive,
+    "changes": vectors._plain_changes,
 }
 RAISING = {"raise_lanes": vectors._plain_raising(LANES), "raise_wide": vectors._plain_raising(WIDE)}
 SCORES = (np.float32, np.float64)
@@ -33,6 +34,7 @@ def compiled(name):
         "missing": numba.njit(lambda values, place: intrinsic(values, place)),
         "nonzero": numba.njit(lambda values, place: intrinsic(values, place)),
         "positive": numba.njit(lambda values, place: intrinsic(values, place)),
+        "changes": numba.njit(lambda values, place: intrinsic(values, place)),
         "raise_lanes": numba.njit(lambda maxima, values, place, among: intrinsic(maxima, values, place, among)),
         "raise_wide": numba.njit(lambda maxima, values, place, among: intrinsic(maxima, values, place, among)),
         "popcount": numba.njit(lambda mask: intrinsic(np.uint64(mask))),
@@ -66,10 +68,14 @@ def test_comparing_equals_its_twin(name, dtype):
 @needs_jit
 @pytest.mark.parametrize(
     ("name", "dtype"),
-    [*[("missing", dtype) for dtype in SCORES], *[(n, d) for n in ("nonzero", "positive") for d in LABELS]],
+    [
+        *[("missing", dtype) for dtype in SCORES],
+        *[(n, d) for n in ("nonzero", "positive") for d in LABELS],
+        ("changes", "i8"),
+    ],
 )
 def test_masks_equal_their_twins(name, dtype):
-    """Masks of NaN among scores, and of labels that are not 0, of every dtype."""
+    """Masks of NaN among scores, of labels that are not 0, of every dtype, and of numbers unlike the one before."""
     function = compiled(name)
 
     @cases.examples(60)
@@ -79,7 +85,7 @@ def test_masks_equal_their_twins(name, dtype):
         values = rng.integers(-1, 3, WIDE + 9).astype(dtype)
         if np.issubdtype(dtype, np.floating):
             values[rng.random(len(values)) < 0.2] = np.nan
-        place = int(rng.integers(0, 10))
+        place = int(rng.integers(1, 10))
         assert int(function(values, place)) == TWO_ARGUMENTS[name](values, place)
 
     check()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fastndcg.cli import formats, measures, output
 from fastndcg.cli.measures import Wanted, metrics_of, with_options
-from fastndcg.cli.progress import progress
+from fastndcg.cli.progress import progress, progress_of_rows
 from fastndcg.conventions import Convention, conventions, parse_convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.threads import checked_threads
@@ -30,7 +30,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "evaluate",
         help="evaluate runs against judgments; without arguments, the demo data",
         description="Evaluate runs against judgments: files of TREC (or MS MARCO, BEIR, JSON, CSV, Parquet), plain or "
-        "packed (gzip, bzip2, zstd), or - for standard input; without files, the demo data.",
+        "packed (gzip, bzip2, zstd), or - for standard input; or Parquet that has queries, labels and scores, alone; "
+        "without files, the demo data.",
     )
     parser.add_argument("qrels", nargs="?", metavar="QRELS", help="judgments: query, iteration, document, label")
     parser.add_argument("runs", nargs="*", metavar="RUN", help="a ranking: query, Q0, document, rank, score, name")
@@ -51,6 +52,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--per-query", action="store_true", help="print each query's values too")
     parser.add_argument("--format", choices=tuple(formats.FORMATS), default="table", help="default: table")
     parser.add_argument("--threads", type=int, metavar="N", help="default: one for each CPU that may be used")
+    parser.add_argument("--memory", metavar="SIZE", help="for Parquet that stands alone, such as 500MB; default: 2GiB")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE, whole or not at all")
     measures.add_options(parser)
     parser.set_defaults(run=run)
@@ -63,16 +65,43 @@ def run(arguments: argparse.Namespace) -> None:
     options = measures.Options(arguments.level, arguments.documents)
     metrics_of(wanted.lines(options))  # so that what is wrong with them is said before files are read
     checked_threads(arguments.threads)
-    if arguments.qrels is not None and not arguments.runs:
+    is_alone = arguments.qrels is not None and not arguments.runs and _is_parquet(arguments.qrels)
+    if arguments.qrels is not None and not arguments.runs and not is_alone:
         raise InvalidInputError("RUN is missing: give one run or more after QRELS, or no file at all for the demo data")
     if [arguments.qrels, *arguments.runs].count("-") > 1:
         raise InvalidInputError("- must name one file only: standard input can be read once")
     if arguments.output is not None:
         output.check(arguments.output, [arguments.qrels, *arguments.runs] if arguments.qrels else [])
-    with _files(arguments) as (qrels, runs):
-        reports = _evaluate(qrels, runs, wanted, options, convention, arguments)
+    if is_alone:
+        reports = [_evaluate_alone(wanted, options, convention, arguments)]
+    else:
+        with _files(arguments) as (qrels, runs):
+            reports = _evaluate(qrels, runs, wanted, options, convention, arguments)
     note = DEMO_NOTE if arguments.qrels is None else ""
     output.write(formats.FORMATS[arguments.format](reports, arguments.per_query, note), arguments.output)
+
+
+def _is_parquet(path: str) -> bool:
+    from fastndcg.inputs.parquet import is_parquet  # brings numpy
+
+    return is_parquet(path)
+
+
+def _evaluate_alone(
+    wanted: Wanted, options: measures.Options, convention: Convention, arguments: argparse.Namespace
+) -> formats.Report:
+    """A report of what has queries, labels and scores in one."""
+    if arguments.most is not None or wanted.relstring is not None:
+        raise InvalidInputError(f"-M and relstring look at judgments and runs, but {arguments.qrels} has all in one")
+    name, lines = run_names([arguments.qrels])[0], wanted.lines(options)
+    with progress_of_rows(f"evaluating {Path(arguments.qrels).name}") as show:
+        from fastndcg.evaluate import evaluate
+
+        result = evaluate(
+            arguments.qrels, metrics=metrics_of(lines), memory=arguments.memory, convention=convention,
+            threads=arguments.threads, progress=show,
+        )  # fmt: skip
+    return formats.Report(name, result, lines, name)
 
 
 @contextlib.contextmanager

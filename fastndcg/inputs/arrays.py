@@ -104,7 +104,7 @@ class ArrayTruth:
         layout = self._layout
         if not (is_ready(scores, READY_SCORES) and scores.shape == layout.shape and layout.order is None):
             scores = layout.arrange(scores, "scores")
-        return Rankings.of_checked(self._labels, scores, layout.offsets, layout.query_ids, layout.place)
+        return Rankings.of_checked(self._labels, scores, layout.offsets, layout.query_ids).placed_by(layout.place)
 
 
 def layout_and_values(values: Any, name: str, offsets: Any, groups: Any, query_ids: Any) -> tuple[ArrayLayout, Array]:

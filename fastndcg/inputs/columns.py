@@ -14,6 +14,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.rankings import Array, read_only
 
 TEXT = np.dtype(object)
+WORD = 8  # bytes, which kernels read at once
 SURROGATES = "surrogatepass"  # Python's texts may hold halves of characters
 
 
@@ -67,6 +68,8 @@ class Column:
     @classmethod
     def of_bytes(cls, data: Array, offsets: Array) -> Column:
         """Texts that are in UTF-8 already: text i is ``data[offsets[i]:offsets[i + 1]]``."""
+        if len(data) < WORD:
+            data = np.concatenate([data, np.zeros(WORD, "u1")])
         return cls(IdBytes(read_only(data), read_only(offsets.astype("i8", copy=False)), 0), TEXT)
 
     @classmethod
@@ -79,8 +82,11 @@ class Column:
     @classmethod
     def of_fixed(cls, values: Array) -> Column:
         """What has as many bytes in every row: equal where the bytes are."""
-        data = np.ascontiguousarray(values).view("u1").reshape(-1)
-        return cls(IdBytes(read_only(data), read_only(np.empty(0, "i8")), values.dtype.itemsize), values.dtype)
+        data, width = np.ascontiguousarray(values).view("u1").reshape(-1), values.dtype.itemsize
+        if 0 < len(data) < WORD:
+            data = np.pad(data.reshape(-1, width), [(0, 0), (0, WORD - width)]).reshape(-1)
+            width = WORD
+        return cls(IdBytes(read_only(data), read_only(np.empty(0, "i8")), width), values.dtype)
 
     @property
     def are_texts(self) -> bool:

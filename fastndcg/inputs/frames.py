@@ -171,7 +171,7 @@ def _decoded(chunk: Any) -> Any:
 
 def _texts(column: Any) -> Column:
     """The bytes of a column of large strings, without a copy where it is in one chunk."""
-    texts = column.combine_chunks()
+    texts = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     _, offsets, data = texts.buffers()
     if not len(texts) or offsets is None:
         return Column.of_texts([])

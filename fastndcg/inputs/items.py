@@ -10,12 +10,15 @@ import numpy as np
 
 from fastndcg.casts import frozen
 from fastndcg.errors import InvalidInputError, InvalidTypeError
+from fastndcg.inputs.columns import Column
 from fastndcg.inputs.grouping import spans
 from fastndcg.inputs.ragged import ragged_of
 from fastndcg.rankings import Array, Rankings, as_array, as_labels, as_offsets, read_only
 
 PADDING = -1
-PART = 1 << 18  # items: for fewer, calls take longer than their work
+PART = 3 << 17  # items: for fewer, calls take longer than their work
+LARGEST_TABLE = 1 << 22  # items of which each thread may have a table, within the processor's cache
+MOST_PLACED = 2**31 - 1  # what a place in that table can be
 
 
 class Interactions:
@@ -61,6 +64,26 @@ class Interactions:
             rows.sum_duplicates()
         return cls(rows.indices, rows.data, rows.indptr, n_items=rows.shape[1])
 
+    @classmethod
+    def of_rows(cls, users: Column, items: Column, labels: Array, n_users: int) -> Interactions:
+        """From one row for each item that a user likes, in any order; user u is row u of what is recommended."""
+        if users.are_texts or items.are_texts:
+            what = users if users.are_texts else items
+            raise InvalidTypeError(
+                f"`truth` must have whole numbers for users and items where `predictions` is an array, but has "
+                f"{what.name(0)!r}; number them, or give recommendations as a frame with scores"
+            )
+        numbers = users.numbers()
+        wrong = np.flatnonzero((numbers < 0) | (numbers >= n_users))
+        if len(wrong):
+            raise InvalidInputError(
+                f"`truth` must have users from 0 to {n_users - 1}, as `predictions` has one row a user, "
+                f"but one is {users.name(int(wrong[0]))}"
+            )
+        order = np.argsort(numbers, kind="stable")
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=n_users))])
+        return cls(items.names()[order], labels[order], offsets)
+
     @property
     def n_users(self) -> int:
         """How many users there are."""
@@ -76,11 +99,15 @@ class Interactions:
     def _check(self, label_offsets: Array) -> None:
         if not np.array_equal(label_offsets, self.offsets):
             raise InvalidInputError("`labels` must have as many numbers as `items` in each list, but have not")
+        from fastndcg.kernels.recommended import count_rising
+
+        if count_rising(self.items, self.offsets) == self.n_users:  # as in a matrix
+            return
         if (self.items < 0).any():
             place = int(np.argmax(self.items < 0))
             raise InvalidInputError(f"`items` must be 0 or more, but items[{place}] is {self.items[place]}")
         users = np.repeat(np.arange(self.n_users), np.diff(self.offsets))
-        order = np.lexsort((self.items, users)) if self.n_items is None else np.arange(len(users))  # CSR is in order
+        order = np.lexsort((self.items, users))
         again = (np.diff(users[order]) == 0) & (np.diff(self.items[order]) == 0)
         if again.any():
             place = int(order[np.argmax(again) + 1])
@@ -146,28 +173,59 @@ class _Maker:
 
     def __init__(self, liked: Interactions, given: Recommended, truth: Array, once: bool) -> None:
         self._liked, self._given, self._truth, self._once = liked, given, truth, once
-        self._buffers = (np.empty(0, liked.labels.dtype), np.empty(0, bool), np.empty(0, "f4"))
+        self._labels, self._judged, self._scores = np.empty(0, liked.labels.dtype), np.empty(0, bool), np.empty(0, "f4")
+        self._scored_offsets = np.empty(0, "i8")
+        self._places = np.zeros(0, "i4")
+        self._n_placed = 0
 
     def make(self, first: int, stop: int) -> tuple[Rankings, int]:
+        liked, given = self._liked, self._given
+        most = int(given.offsets[stop] - given.offsets[first])
+        if len(self._labels) < most:
+            self._labels, self._judged = np.empty(most, liked.labels.dtype), np.empty(most, bool)
+        offsets, problem = np.empty(stop - first + 1, "i8"), np.zeros(4, "i8")
+        self._label(first, stop, most, offsets, problem)
+        if problem[0]:
+            self._refuse(*problem[:3].tolist())
+        n = int(offsets[-1])
+        labels, judged, bounds = self._labels[:n], self._judged[:n], liked.offsets[first : stop + 1]
+        pool = (liked.labels[bounds[0] : bounds[-1]], read_only(bounds - bounds[0]))
+        made = Rankings.of_checked(
+            read_only(labels), self._scores_of(offsets), read_only(offsets), np.arange(first, stop),
+            judged=read_only(judged), pool=pool,
+        )  # fmt: skip
+        return made, int(problem[3])
+
+    def _scores_of(self, offsets: Array) -> Array:
+        """Scores that fall within each row: mostly those of the part before, whose rows were as long."""
+        from fastndcg.kernels import recommended as kernels
+
+        if not np.array_equal(offsets, self._scored_offsets[: len(offsets)]):
+            if len(self._scores) < offsets[-1]:
+                self._scores = np.empty(offsets[-1], "f4")
+            kernels.score_by_rank(offsets, self._scores)
+            self._scored_offsets = offsets
+        return read_only(self._scores[: offsets[-1]])
+
+    def _label(self, first: int, stop: int, n: int, offsets: Array, problem: Array) -> None:
+        """Fill the buffers with up to n items: by a table of all items where that is small, else by hashing."""
         from fastndcg.kernels import recommended as kernels
 
         liked, given = self._liked, self._given
-        n = int(given.offsets[stop] - given.offsets[first])
-        if len(self._buffers[0]) < n:
-            self._buffers = (np.empty(n, liked.labels.dtype), np.empty(n, bool), np.empty(n, "f4"))
-        offsets, problem = np.empty(stop - first + 1, "i8"), np.zeros(4, "i8")
-        n_items = int(np.iinfo(self._truth.dtype).max) if liked.n_items is None else liked.n_items
-        kernels.label_items(
-            given.items, given.offsets, self._truth, liked.labels, liked.offsets, n_items, self._once, first, stop,
-            *self._buffers, offsets, problem,
-        )  # fmt: skip
-        if problem[0]:
-            self._refuse(*problem[:3].tolist())
-        labels, judged, scores = (buffer[: offsets[-1]] for buffer in self._buffers)
-        bounds = liked.offsets[first : stop + 1]
-        pool = (liked.labels[bounds[0] : bounds[-1]], bounds - bounds[0])
-        made = Rankings(labels, scores, offsets, judged=judged, pool=pool, query_ids=np.arange(first, stop))
-        return made, int(problem[3])
+        if liked.n_items is None:
+            highest = int(given.items[given.offsets[first] : given.offsets[stop]].max(initial=-1))
+        else:
+            highest = liked.n_items - 1
+        buffers = self._labels, self._judged
+        arrays = given.items, given.offsets, self._truth, liked.labels, liked.offsets
+        if highest >= LARGEST_TABLE:
+            kernels.label_by_hash(*arrays, highest, self._once, first, stop, *buffers, offsets, problem)
+            return
+        if len(self._places) <= highest or self._n_placed > MOST_PLACED - n:
+            self._places, self._n_placed = np.zeros(max(highest + 1, len(self._places)), "i4"), 0
+        places, placed = self._places[: highest + 1], self._n_placed
+        kernels.label_by_table(*arrays, self._once, first, stop, places, placed, *buffers, offsets, problem)
+        self._n_placed += n
 
     def _refuse(self, kind: int, user: int, place: int) -> NoReturn:
         from fastndcg.kernels import recommended as kernels
@@ -212,6 +270,11 @@ class Recommendations:
         self.items = items
         self.repeated = repeated
 
+    @property
+    def n_users(self) -> int:
+        """How many rows there are."""
+        return len(recommended_of(self.items).offsets) - 1
+
 
 def recommended_of(items: Any, name: str = "predictions") -> Recommended:
     """Recommended items from an array with a row a user, or a ragged column."""
@@ -245,7 +308,11 @@ def _labels(labels: Any, n: int) -> Array:
     given = as_labels(labels, "labels")
     if len(given) != n:
         raise InvalidInputError(f"`labels` must be as many as `items`, {n}, but are {len(given)}")
+    from fastndcg.kernels.recommended import count_small
+
+    small = np.empty(n, "i1")
+    if count_small(given, small) == n:
+        return read_only(small)
     if given.dtype.kind == "f" and not np.isfinite(given).all():
         raise InvalidInputError(f"`labels` must be finite, but labels[{int(np.argmax(~np.isfinite(given)))}] is not")
-    small = given.astype("i1")
-    return read_only(small if (small == given).all() else given.astype("f8"))
+    return read_only(given.astype("f8"))

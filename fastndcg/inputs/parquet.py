@@ -1,13 +1,14 @@
 """
 Parquet files, folders and globs: rows of (query, score, label), or a list of each a query, streamed in bounded memory.
 
-pyarrow's datasets read them: they know folders, Hive's partitions and row groups, decode columns on threads ahead of
-what is asked for, and nothing but the columns that are needed. Where queries are not in order, rows go to temporary
-files first, those of a query to the same one.
+pyarrow's datasets read them: they know folders, Hive's partitions and row groups, and decode nothing but the columns
+that are needed. Each thread reads and evaluates row groups of its own. Where queries are not in order, rows go to
+temporary files first, those of a query to the same one.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import glob
 import itertools
@@ -15,19 +16,20 @@ import os
 import pathlib
 import re
 import tempfile
-from collections.abc import Generator, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, optional_import
+from fastndcg.inputs.batches import Batch, Edges, QueryRows, Stream
 from fastndcg.inputs.blocks import is_pipe
 from fastndcg.inputs.columns import Column
 from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.grouping import Groups, group
 from fastndcg.inputs.rows import ScoredRows
 from fastndcg.inputs.tables import Table
-from fastndcg.rankings import Array, Rankings, as_labels
+from fastndcg.rankings import Array, Rankings
 
 MAGIC = b"PAR1"
 MEMORY = 2 << 30
@@ -40,18 +42,7 @@ MOST_PARTS = 512  # files that are open at once
 LIST_ROWS = 128  # as which a list counts
 
 Kind = TypeVar("Kind", bound=Table)
-
-
-class Batch(NamedTuple):
-    """Whole queries; and in which row of all each of them begins, where batches are in another order."""
-
-    rankings: Rankings
-    query_ids: Array
-    first_rows: Array | None = None
-
-
-class NotSorted(Exception):
-    """Queries neither rise nor fall: their rows have to be brought together first."""
+Progress = Callable[[int, int], None]
 
 
 def is_parquet(path: Any) -> bool:
@@ -88,88 +79,108 @@ def parse_memory(memory: Any) -> int:
 class ParquetTruth:
     """Rows with scores and labels, ready to be gone through as often as they are asked for."""
 
-    def __init__(self, dataset: Any, name: str, columns: Mapping[str, str] | None, memory: Any) -> None:
+    def __init__(
+        self, dataset: Any, name: str, columns: Mapping[str, str] | None, memory: Any, progress: Progress | None = None
+    ) -> None:
         self._name = name
         self._columns = columns
         self._memory = parse_memory(memory)
         self._dataset = dataset
+        self._progress = progress
         empty = Frame(dataset.schema.empty_table(), columns, name)
         self._needed = [empty.column_name(role) for role in ROLES if role != "query" or empty.has("query")]
         self._are_lists = empty.is_list("score")
         check_schemas(dataset, self._needed, name)
 
-    def batches(self) -> Generator[Batch, None, None]:
-        """Rankings of whole queries straight from the files, as long as the queries are in order."""
-        return self._lists() if self._are_lists else self._rows()
+    def in_order(self) -> Stream:
+        """Rankings of whole queries straight from the files, as long as queries are in order."""
+        groups, edges, count = self._row_groups(), Edges(self._frame), self._counter()
+        largest = max((group.n_rows for group in groups), default=1)
+        most_threads = max(1, self._memory // (ROW_BYTES * (LIST_ROWS if self._are_lists else 1) * largest))
 
-    def spilled(self) -> Generator[Batch, None, None]:
+        def batches(group: _RowGroup) -> Iterator[Batch]:
+            for table, first in self._tables(group, count):
+                yield from (self._lists(table, first) if self._are_lists else edges.inner(table, first))
+
+        return Stream(groups, batches, edges.kept, most_threads)
+
+    @contextlib.contextmanager
+    def spilled(self) -> Iterator[Stream]:
         """Rankings of whole queries whose rows are in any order, by way of temporary files."""
-        n_parts = min(self._dataset.count_rows() * ROW_BYTES // max(1, self._memory // 2) + 1, MOST_PARTS)
+        n_parts = min(self._dataset.count_rows() * ROW_BYTES // max(1, self._memory // 4) + 1, MOST_PARTS)
+
+        def batches(path: pathlib.Path) -> Iterator[Batch]:
+            table = _read_spilled(path)
+            rows = QueryRows(self._frame(table.drop_columns([ROW]), 0), table.column(ROW).to_numpy())
+            yield rows.batch(0, rows.n_queries)
+
         with tempfile.TemporaryDirectory(prefix="fastndcg-") as folder:
-            for path in self._spill(pathlib.Path(folder), n_parts):
-                table = _read_spilled(path)
-                rows = table.column(ROW).to_numpy()
-                frame = self._frame(table.drop_columns([ROW]), 0)
-                queries = frame.ids("query")
-                groups = group(queries)
-                yield Batch(*_rankings(frame, queries, groups, len(groups.firsts)), rows[groups.firsts])
+            yield Stream(self._spill(pathlib.Path(folder), n_parts), batches, lambda: iter(()), 2)
 
     def whole(self) -> Rankings:
         """All rankings at once, whatever memory they take."""
         return ScoredRows(self._frame(self._dataset.to_table(columns=self._needed), 0)).rankings(None)
 
-    def _lists(self) -> Generator[Batch, None, None]:
-        first_query = 0
-        for table, first in self._tables(LIST_ROWS):
-            made = ScoredRows(self._frame(table, first)).rankings(None)
-            numbers = np.arange(first_query, first_query + made.n_queries)
-            first_query += made.n_queries
-            yield Batch(made, numbers if made.query_ids is None else made.query_ids)
+    def _lists(self, table: Any, first: int) -> Iterator[Batch]:
+        made = ScoredRows(self._frame(table, first)).rankings(None)
+        rows = np.arange(first, first + made.n_queries)
+        yield Batch(made, rows if made.query_ids is None else made.query_ids, rows)
 
-    def _rows(self) -> Generator[Batch, None, None]:
-        pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
-        rest, order = None, _Order()
-        for table, first in self._tables():
-            n_rest = 0 if rest is None else rest.num_rows
-            pending = pyarrow.concat_tables([rest, table]) if n_rest else table
-            frame = self._frame(pending, first - n_rest)
-            queries = frame.ids("query")
-            groups = group(queries)
-            if groups.rows is not None:
-                raise NotSorted
-            if len(groups.firsts) > 1:
-                batch = Batch(*_rankings(frame, queries, groups, len(groups.firsts) - 1))
-                order.check(batch.query_ids)
-                yield batch
-            rest = pending.slice(int(groups.offsets[-2])) if len(groups.firsts) else pending
-        if rest is not None and rest.num_rows:
-            frame = self._frame(rest, 0)
-            queries = frame.ids("query")
-            batch = Batch(*_rankings(frame, queries, group(queries), 1))
-            order.check(batch.query_ids)
-            yield batch
+    def _row_groups(self) -> list[_RowGroup]:
+        found, first = [], 0
+        for file in self._dataset.get_fragments():
+            for fragment in file.split_by_row_group():
+                found.append(_RowGroup(fragment, first, fragment.row_groups[0].num_rows))
+                first += found[-1].n_rows
+        return found
 
-    def _tables(self, rows_each: int = 1) -> Iterator[tuple[Any, int]]:
-        """Tables of a size that fits in memory, and the number of the first row of each."""
-        n_rows = max(1, min(MOST_ROWS, self._memory // (8 * ROW_BYTES * rows_each)))
+    def _tables(self, group: _RowGroup, count: Callable[[int], None]) -> Iterator[tuple[Any, int]]:
+        """
+        Tables of a size that fits in memory, and the number of the first row of each.
+
+        On the calling thread alone: a scanner with threads of its own reads ahead as long as nobody takes what it has,
+        up to a gigabyte; and row groups on as many threads as there are take half the time.
+        """
+        n_rows = max(1, min(MOST_ROWS, self._memory // (8 * ROW_BYTES * (LIST_ROWS if self._are_lists else 1))))
         pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
-        first = 0
+        dataset = optional_import("pyarrow.dataset", "reading Parquet", "arrow")
+        first = group.first_row
         try:
-            for batch in self._dataset.to_batches(
-                columns=self._needed, batch_size=n_rows, batch_readahead=4, fragment_readahead=1
-            ):
+            for batch in group.fragment.to_batches(
+                schema=self._dataset.schema, columns=self._needed, batch_size=n_rows, use_threads=False,
+                fragment_scan_options=dataset.ParquetFragmentScanOptions(pre_buffer=False),  # files are on this machine
+            ):  # fmt: skip
                 yield pyarrow.table(batch), first
                 first += batch.num_rows
+                count(batch.num_rows)
         except pyarrow.ArrowInvalid as error:
             raise InvalidInputError(f"{self._name} must be whole Parquet files, but is not: {error}") from None
+
+    def _counter(self) -> Callable[[int], None]:
+        """What adds up the rows that threads have read, and tells whoever wants to know."""
+        lock, n_read, progress = threading.Lock(), 0, self._progress
+        if progress is None:
+            return lambda _: None
+        n_all = self._dataset.count_rows()
+
+        def count(n_rows: int) -> None:
+            nonlocal n_read
+            with lock:
+                n_read += n_rows
+                progress(n_read, n_all)
+
+        return count
 
     def _spill(self, folder: pathlib.Path, n_parts: int) -> list[pathlib.Path]:
         """Rows in files, those of a query in the same one, each with its number."""
         pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
         ipc = optional_import("pyarrow.ipc", "reading Parquet", "arrow")
         writers: dict[int, Any] = {}
+        count = self._counter()
         try:
-            for table, first in self._tables():
+            for table, first in itertools.chain.from_iterable(
+                self._tables(group, count) for group in self._row_groups()
+            ):
                 part = part_of(self._frame(table, first).ids("query"), n_parts)
                 table = table.append_column(ROW, pyarrow.array(np.arange(first, first + table.num_rows)))
                 order = np.argsort(part, kind="stable")
@@ -191,28 +202,21 @@ class ParquetTruth:
         return Frame(table, self._columns, self._name, first)
 
 
-class _Order:
-    """Whether queries have risen, or fallen, all the time: then none can come again."""
+class _RowGroup(NamedTuple):
+    """A row group of a file, and the number of its first row among those of all files."""
 
-    def __init__(self) -> None:
-        self._last: Array | None = None
-        self._rises = self._falls = True
-
-    def check(self, names: Array) -> None:
-        """Look at the next queries."""
-        known = names if self._last is None else np.concatenate([self._last, names])
-        self._rises = self._rises and bool((known[1:] > known[:-1]).all())
-        self._falls = self._falls and bool((known[1:] < known[:-1]).all())
-        if not (self._rises or self._falls):
-            raise NotSorted
-        self._last = names[-1:]
+    fragment: Any
+    first_row: int
+    n_rows: int
 
 
-def open_parquet(path: Any, columns: Mapping[str, str] | None, memory: Any) -> ParquetTruth | Frame:
+def open_parquet(
+    path: Any, columns: Mapping[str, str] | None, memory: Any, progress: Progress | None = None
+) -> ParquetTruth | Frame:
     """Rows with scores, to be streamed; or else judgments, as a frame."""
     dataset, name = open_dataset(os.fspath(path)), os.fspath(path)
     if Frame(dataset.schema.empty_table(), columns, name).has("score"):
-        return ParquetTruth(dataset, name, columns, memory)
+        return ParquetTruth(dataset, name, columns, memory, progress)
     return read_columns(dataset, name, columns, ("query", "document", "label"))
 
 
@@ -233,16 +237,6 @@ def read_columns(dataset: Any, name: str, columns: Mapping[str, str] | None, rol
         return Frame(dataset.to_table(columns=needed), columns, name)
     except pyarrow.ArrowInvalid as error:
         raise InvalidInputError(f"{name} must be whole Parquet files, but is not: {error}") from None
-
-
-def _rankings(frame: Frame, queries: Column, groups: Groups, n_queries: int) -> tuple[Rankings, Array]:
-    """Rankings of the first queries of a frame, and their ids."""
-    labels, scores = as_labels(frame.numbers("label"), "labels"), frame.numbers("score")
-    if groups.rows is not None:
-        labels, scores = labels[groups.rows], scores[groups.rows]
-    offsets = groups.offsets[: n_queries + 1]
-    names = queries.take(groups.firsts[:n_queries]).names()
-    return Rankings(labels[: offsets[-1]], scores[: offsets[-1]], offsets, query_ids=names), names
 
 
 def part_of(queries: Column, n_parts: int) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ from fastndcg.inputs.frames import Frame, is_frame
 from fastndcg.inputs.items import Interactions, Parts, Recommendations, recommended_parts
 from fastndcg.inputs.join import Joined, join
 from fastndcg.inputs.parquet import ParquetTruth, is_parquet, open_parquet
+from fastndcg.inputs.ragged import ragged_of
 from fastndcg.inputs.rows import ScoredRows
 from fastndcg.inputs.svmlight import is_svmlight, read_scores, read_svmlight
 from fastndcg.inputs.tables import Qrels, Run
@@ -35,6 +36,7 @@ class Options(NamedTuple):
     columns: Any = None
     memory: Any = None
     threads: int | None = None
+    progress: Callable[[int, int], None] | None = None
 
 
 def prepare_truth(truth: Any, options: Options) -> Truth:
@@ -77,9 +79,10 @@ def with_predictions(
             return truth
         return truth if isinstance(truth, Rankings) else truth.rankings(convention, options.threads)
     _refuse_none(predictions)
-    if isinstance(truth, Interactions):
+    if isinstance(truth, Interactions) or (isinstance(truth, Qrels) and _are_items(predictions)):
         given = predictions if isinstance(predictions, Recommendations) else Recommendations(predictions)
-        return recommended_parts(truth, given.items, once=given.repeated == "once")
+        liked = truth if isinstance(truth, Interactions) else _liked(truth, given.n_users)
+        return recommended_parts(liked, given.items, once=given.repeated == "once")
     return join(truth, as_run(predictions, options), convention, options.threads)
 
 
@@ -110,6 +113,18 @@ def _refuse_none(predictions: Any) -> None:
 
 def _has_ids(predictions: Any) -> bool:
     return isinstance(predictions, str | os.PathLike | Mapping | Run) or is_frame(predictions)
+
+
+def _are_items(predictions: Any) -> bool:
+    """Whether predictions are recommended items, one row a user."""
+    is_array = isinstance(predictions, np.ndarray) and predictions.ndim == 2
+    return is_array or isinstance(predictions, Recommendations) or ragged_of(predictions, "predictions") is not None
+
+
+def _liked(qrels: Qrels, n_users: int) -> Interactions:
+    """Judgments as the items that users like."""
+    users = qrels.queries.take(np.repeat(np.arange(len(qrels.queries)), np.diff(qrels.offsets)))
+    return Interactions.of_rows(users, qrels.documents, qrels.values, n_users)
 
 
 def check_pool(rankings: Rankings) -> None:
@@ -153,7 +168,7 @@ def as_run(predictions: Any, options: Options) -> Run:
 def _of_file(path: Any, options: Options) -> Truth:
     """A file of labels and queries, or of judgments with ids."""
     if is_parquet(path):
-        opened = open_parquet(path, options.columns, options.memory)
+        opened = open_parquet(path, options.columns, options.memory, options.progress)
         return opened if isinstance(opened, ParquetTruth) else Qrels.of_frame(opened, options.threads)
     if is_svmlight(path):
         return read_svmlight(path, options.threads)

@@ -37,7 +37,7 @@ class ScoredRows:
             as_labels(frame.numbers("label"), "labels"),
             frame.numbers("score"),
         )
-        groups = group(queries)
+        groups = group(queries, threads)
         self._order = groups.rows
         distinct = queries.take(groups.firsts)
         self._offsets, self._names = groups.offsets, distinct.names()

@@ -12,7 +12,7 @@ from fastndcg.casts import frozen
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.columns import Column
 from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.grouping import Groups, group, spans
+from fastndcg.inputs.grouping import SPAN, Groups, group, spans
 from fastndcg.rankings import EXACT_LIMIT, Array, as_labels, as_scores, read_only
 from fastndcg.threads import checked_threads, run_all
 
@@ -129,8 +129,11 @@ class Table:
     @classmethod
     def of_frame(cls, frame: Frame, threads: int | None = None) -> Self:
         """From the columns of a frame."""
-        queries, documents = frame.ids("query"), frame.ids("document")
-        groups = group(queries)
+        found: dict[str, Column] = {}
+        n_threads = min(2, checked_threads(threads)) if len(frame) > SPAN else 1
+        run_all(("query", "document"), lambda: lambda role: found.update({role: frame.ids(role)}), n_threads)
+        queries, documents = found["query"], found["document"]
+        groups = group(queries, threads)
         rows = Rows(queries.take(groups.firsts), groups, documents, frame.numbers(cls.value_name))
         return cls.of(rows, Source(f"the {cls.what}", "row"), threads)
 

@@ -4,8 +4,9 @@ Ids as bytes: numbering them, bringing their rows together, finding one that sta
 A hash only says where to look: ids are equal where all of their bytes are.
 
 ids      data uint8, offsets (n_ids + 1,) int64, width: id i is data[offsets[i] : offsets[i + 1]], or, where `width` is
-         not 0, the i-th `width` bytes
-slots    (a power of two,) uint64: 0, or the high half of an id's hash and, in the low half, its number plus one
+         not 0, the i-th `width` bytes; `data` has eight bytes or more
+slots    (a power of two,) uint64: 0, or the high half of an id's hash and, in the low half, its number plus one; or
+         uint32: a number that grows from query to query, so that nothing has to be cleared
 
 Loops over slots stand in the kernels themselves: a part with arrays as arguments counts references at each step, which
 takes five times as long as the rest.
@@ -13,27 +14,54 @@ takes five times as long as the rest.
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.jit import kernel, lean_kernel, part
+from fastndcg.kernels.vectors import WIDE, changes, lowest_bit
 from fastndcg.kernels.words import load_word, multiply, swapped
 
 FREE, ONE = np.uint64(0), np.uint64(1)
 HIGH = np.uint64(0xFFFFFFFF00000000)
 LOW = np.uint64(0x00000000FFFFFFFF)
+ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
 START = np.uint64(0xD6E8FEB86659FD93)
 FEWEST_SLOTS = 1024
 
 
-@kernel
-def find_runs(ids, out):
-    """The rows whose id is another than that of the row before; says how many there are."""
-    n = out.shape[0]
-    n_runs = min(n, 1)
-    if n > 0:
+@lean_kernel
+def find_word_runs(words, first, stop, out):
+    """Among rows `first` up to `stop`, those whose number is another than that of the row before; says how many."""
+    n_runs = 0
+    if first == 0 and stop > 0:
         out[0] = 0
-    for i in range(1, n):
+        n_runs, first = 1, 1
+    n_blocks = (stop - first) // WIDE
+    for block in range(n_blocks):
+        marks = changes(words, first + block * WIDE)
+        while marks != FREE:
+            out[n_runs] = first + block * WIDE + lowest_bit(marks)
+            n_runs += 1
+            marks &= marks - ONE
+    for i in range(first + n_blocks * WIDE, stop):
+        if words[i] != words[i - 1]:
+            out[n_runs] = i
+            n_runs += 1
+    return n_runs
+
+
+@lean_kernel
+def find_runs(ids, first, stop, out):
+    """Among rows `first` up to `stop`, those whose id is another than that of the row before; says how many."""
+    n_runs = 0
+    last_size, last_word = -1, ONE
+    if 0 < first < stop:
+        begin, end = bounds(ids, first - 1)
+        last_size, last_word = end - begin, word_at(ids.data, begin, end - begin)
+    for i in range(first, stop):
+        begin, end = bounds(ids, i)
+        size, word = end - begin, word_at(ids.data, begin, end - begin)
         out[n_runs] = i
-        n_runs += not are_equal(ids, i, ids, i - 1)
+        n_runs += size != last_size or word != last_word or (size > 8 and not are_equal(ids, i, ids, i - 1))
+        last_size, last_word = size, word
     return n_runs
 
 
@@ -87,34 +115,31 @@ def gather_runs(numbers, firsts, n_rows, out_offsets, out_rows):
 @kernel
 def find_repeat(ids, offsets, first, stop, out):
     """The rows of the first id that stands twice in one of the queries `first` up to `stop`; -1 where there is none."""
-    slots = np.zeros(slots_for(offsets, first, stop), np.uint64)
+    slots = np.zeros(slots_for(offsets, first, stop), np.uint32)
+    start = offsets[first]
     out[:] = -1
     for q in range(first, stop):
-        begin = offsets[q]
-        few = slots[: n_slots(offsets[q + 1] - begin)]
-        few[:] = 0
-        for i in range(begin, offsets[q + 1]):
-            hashed = hash_of(ids, i)
-            slot = first_slot(hashed, few.shape[0])
-            while few[slot] != FREE and not (
-                has_hash(few[slot], hashed) and are_equal(ids, i, ids, begin + number_in(few[slot]))
-            ):
-                slot = next_slot(slot, few.shape[0])
-            if few[slot] != FREE:
-                out[0] = begin + number_in(few[slot])
-                out[1] = i
-                return
-            few[slot] = entry_of(hashed, i - begin)
+        known = np.uint32(offsets[q] - start)  # slots hold rows, from 1: this query's are beyond
+        mask = np.uint64(n_slots(offsets[q + 1] - offsets[q]) - 1)
+        for i in range(offsets[q], offsets[q + 1]):
+            slot = hash_of(ids, i) & mask
+            while slots[slot] > known:
+                other = start + np.int64(slots[slot]) - 1
+                if are_equal(ids, i, ids, other):
+                    out[0], out[1] = other, i
+                    return
+                slot = (slot + ONE) & mask
+            slots[slot] = i - start + 1
 
 
-@kernel
+@lean_kernel
 def spread(ids, n_parts, out):
     """A part from 0 to n_parts - 1 for each id, the same for equal ids."""
     for i in range(out.shape[0]):
         out[i] = np.int64(hash_of(ids, i) % np.uint64(n_parts))
 
 
-@kernel
+@lean_kernel
 def take(ids, rows, offsets, out_data):
     """Copy the bytes of some rows; `offsets` says where to."""
     for i in range(rows.shape[0]):
@@ -162,17 +187,11 @@ def bounds(ids, row):
 
 
 @part
-def word_at(data, start, stop):
-    """Up to eight bytes from `start` on as one number, the first byte lowest; bytes from `stop` on count as 0."""
-    if start + 8 <= data.shape[0]:
-        word = load_word(data, start)
-        if stop - start < 8:
-            word &= (ONE << np.uint64(8 * (stop - start))) - ONE
-        return word
-    word = np.uint64(0)
-    for place in range(start, stop):
-        word |= np.uint64(data[place]) << np.uint64(8 * (place - start))
-    return word
+def word_at(data, start, size):
+    """Up to eight bytes from `start` on as one number, the first byte lowest; those beyond `size` count as 0."""
+    begin = min(start, data.shape[0] - 8)  # no load beside the array, and no branch
+    word = load_word(data, begin) >> np.uint64(8 * (start - begin))
+    return word & (ALL_BITS >> np.uint64(8 * (8 - min(size, 8)))) if size > 0 else np.uint64(0)
 
 
 @part
@@ -180,10 +199,12 @@ def hash_of(ids, row):
     """A hash of the bytes of an id."""
     begin, end = bounds(ids, row)
     hashed = START ^ np.uint64(end - begin)
-    for place in range(begin, end, 8):
-        high, low = multiply(hashed ^ word_at(ids.data, place, min(end, place + 8)), FACTOR)
+    while end - begin > 8:
+        high, low = multiply(hashed ^ load_word(ids.data, begin), FACTOR)
         hashed = high ^ low
-    return hashed
+        begin += 8
+    high, low = multiply(hashed ^ word_at(ids.data, begin, end - begin), FACTOR)
+    return high ^ low
 
 
 @part
@@ -193,7 +214,7 @@ def are_equal(left, i, right, j):
     other, other_end = bounds(right, j)
     same = end - begin == other_end - other
     while same and begin < end:
-        same = word_at(left.data, begin, min(end, begin + 8)) == word_at(right.data, other, min(other_end, other + 8))
+        same = word_at(left.data, begin, end - begin) == word_at(right.data, other, end - begin)
         begin += 8
         other += 8
     return same
@@ -231,9 +252,9 @@ def number_in(entry):
 
 @part
 def n_slots(n):
-    """How many slots n ids take: a power of two, at most half full."""
-    size = 2
-    while size < 2 * n:
+    """How many slots n ids take: a power of two, at most an eighth full, so that few are looked at in vain."""
+    size = 8
+    while size < 8 * n:
         size *= 2
     return size
 
@@ -253,8 +274,8 @@ def is_before(ids, i, j):
     begin, end = bounds(ids, i)
     other, other_end = bounds(ids, j)
     for place in range(0, min(end - begin, other_end - other), 8):
-        left = swapped(word_at(ids.data, begin + place, min(end, begin + place + 8)))
-        right = swapped(word_at(ids.data, other + place, min(other_end, other + place + 8)))
+        left = swapped(word_at(ids.data, begin + place, end - begin - place))
+        right = swapped(word_at(ids.data, other + place, other_end - other - place))
         if left != right:
             return left < right
     return end - begin < other_end - other

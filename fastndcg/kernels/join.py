@@ -9,18 +9,10 @@ offsets                      (n_queries + 1,) int64, which documents of `out_…
 
 import numpy as np
 
-from fastndcg.kernels.ids import (
-    FREE,
-    are_equal,
-    entry_of,
-    first_slot,
-    has_hash,
-    hash_of,
-    n_slots,
-    next_slot,
-    number_in,
-)
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.ids import ONE, are_equal, hash_of, n_slots
+from fastndcg.kernels.jit import kernel, lean_kernel
+
+MOST_KNOWN = 2**32 - 1  # what a slot can hold
 
 
 @kernel
@@ -33,32 +25,37 @@ def match(
     for q in range(first, stop):
         if pairs[q, 0] >= 0:
             longest = max(longest, judged_offsets[pairs[q, 0] + 1] - judged_offsets[pairs[q, 0]])
-    slots = np.zeros(n_slots(longest), np.uint64)
+    slots = np.zeros(n_slots(2 * longest), np.uint32)
+    n_known = 0  # judged documents of the queries before: what slots hold is beyond it if it belongs to this one
     for q in range(first, stop):
         begin, end = 0, 0
         if pairs[q, 0] >= 0 and offsets[q + 1] > offsets[q]:
             begin, end = judged_offsets[pairs[q, 0]], judged_offsets[pairs[q, 0] + 1]
-        few = slots[: n_slots(end - begin)]
-        few[:] = FREE
+        if n_known + end - begin > MOST_KNOWN:
+            slots[:] = 0
+            n_known = 0
+        known = np.uint32(n_known)
+        n_known += end - begin
+        mask = np.uint64(n_slots(2 * (end - begin)) - 1)
         for i in range(begin, end):
-            hashed = hash_of(judged, i)
-            slot = first_slot(hashed, few.shape[0])
-            while few[slot] != FREE:
-                slot = next_slot(slot, few.shape[0])
-            few[slot] = entry_of(hashed, i - begin)
+            slot = hash_of(judged, i) & mask
+            while slots[slot] > known:
+                slot = (slot + ONE) & mask
+            slots[slot] = known + np.uint32(i - begin + 1)
         shift = retrieved_offsets[pairs[q, 1]] - offsets[q]
+        before = begin - np.int64(known) - 1
+        out_labels[offsets[q] : offsets[q + 1]], out_judged[offsets[q] : offsets[q + 1]] = 0, False
         for d in range(offsets[q], offsets[q + 1]):
-            hashed = hash_of(retrieved, d + shift)
-            slot = first_slot(hashed, few.shape[0])
-            while few[slot] != FREE and not (
-                has_hash(few[slot], hashed) and are_equal(retrieved, d + shift, judged, begin + number_in(few[slot]))
-            ):
-                slot = next_slot(slot, few.shape[0])
-            out_judged[d] = few[slot] != FREE
-            out_labels[d] = judged_labels[begin + number_in(few[slot])] if few[slot] != FREE else 0
+            slot = hash_of(retrieved, d + shift) & mask
+            while slots[slot] > known:  # mostly none: what is rare stands inside, which halves the time
+                known_as = before + np.int64(slots[slot])
+                if are_equal(retrieved, d + shift, judged, known_as):
+                    out_labels[d], out_judged[d] = judged_labels[known_as], True
+                    break
+                slot = (slot + ONE) & mask
 
 
-@kernel
+@lean_kernel
 def copy_segments(values, starts, offsets, out):
     """Segment q of `out`, from offsets[q] to offsets[q + 1], is that of `values` which begins at starts[q]."""
     for q in range(starts.shape[0]):

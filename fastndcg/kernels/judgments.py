@@ -11,7 +11,7 @@ sizes                           (n_queries,)      int64, how many documents are 
 n_relevant, n_judged            (n_queries,)      float64, retrieved or not
 n_found, n_unjudged             (n_queries,)      float64, expected numbers in the first k ranks
 unjudged_reached                (n_queries,)      float64, DCG of the documents without a judgment
-precision_denominators          (n_queries,)      float64, k or the number retrieved
+n_looked_at                     (n_queries,)      float64, k or the number retrieved
 out                             (n_queries,)      float64
 """
 
@@ -103,10 +103,10 @@ def share_judged(unjudged_hit_above, unjudged_hit_ties, unjudged_hit_offsets, si
 
 
 @kernel
-def share_unjudged(n_unjudged, precision_denominators, out):
+def share_unjudged(n_unjudged, n_looked_at, out):
     """Share of the first k ranks without a judgment, 0 where there are none."""
     for q in range(out.shape[0]):
-        out[q] = n_unjudged[q] / precision_denominators[q] if n_unjudged[q] > 0 else 0.0
+        out[q] = n_unjudged[q] / n_looked_at[q] if n_unjudged[q] > 0 else 0.0
 
 
 @kernel

@@ -85,7 +85,8 @@ def precision_at_recall(hit_queries, hit_above, hit_ties, hit_labels, rel, n_rel
         if hit_ties[h] == 1:
             relevant = hit_labels[h] >= rel
             n_before += relevant
-            found = n_before / (hit_above[h] + 1) if relevant & (n_before == wanted[query]) else 0.0
+            reached = np.int64(relevant & (n_before == wanted[query]))
+            found = n_before * reached / (hit_above[h] + 1)  # no branch, which would be taken once a query
         elif h >= end:
             end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
             n = wanted[query] - n_before

@@ -1,35 +1,80 @@
 """
-Recommended items meet the items that each user likes: a small hash table of the recommended ones, made for each user.
+Recommended items meet the items that each user likes: where each item stood last, in a table or in a small hash table.
 
 items          (n_users · …,) int32 or int64, in rank order; below 0 where a row is padded
 item_offsets   (n_users + 1,) int64, which of them each user has
 liked, labels  items of the same type, and their labels; user u has those from liked_offsets[u] on
-slots          (a power of two,) uint64: the user's number plus one in the high half, a rank less one in the low half,
-               so that nothing has to be cleared between users
+out_labels, out_judged, out_offsets
+               the recommended items of users `first` up to `stop`; padding is left out
+out_problem    the kind of the first thing that is wrong, the user, the place in its row, and how many items had stood
+               in their rows before, which is wrong unless `once` is true: then only the first of them has its label
 """
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.jit import kernel, lean_kernel, part
 from fastndcg.kernels.words import multiply
 
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
 HALF = np.uint64(32)
 ONE = np.uint64(1)
 LOW = np.uint64(0xFFFFFFFF)
+BLOCK = 4096
 FINE, REPEATED, GAP, UNKNOWN = 0, 1, 2, 3
 
 
-@kernel
-def label_items(
-    items, item_offsets, liked, labels, liked_offsets, n_items, once, first, stop,
-    out_labels, out_judged, out_scores, out_offsets, out_problem,
+@lean_kernel
+def label_by_table(
+    items, item_offsets, liked, labels, liked_offsets, once, first, stop, places, n_before,
+    out_labels, out_judged, out_offsets, out_problem,
 ):  # fmt: skip
     """
-    The recommended items of users `first` up to `stop` with their labels, scored by rank; padding is left out.
+    Label items by a table that has a place for each of them.
 
-    `out_problem` has the kind of the first thing that is wrong, the user, the place in its row, and how many items had
-    stood in their rows before, which is wrong unless `once` is true: then only the first of them has its label.
+    `places` (n_items,) int32 has 0, or in which document, counted from 1, an item stood last: one of this user's if
+    that is beyond all that came before, of which `n_before` are from calls before. So nothing has to be cleared.
+    """
+    n_items = np.uint64(places.shape[0])
+    n = 0
+    out_offsets[0], out_problem[0], out_problem[3] = 0, FINE, 0
+    for u in range(first, stop):
+        begin = item_offsets[u]
+        size = row_size(items, begin, item_offsets[u + 1])
+        row = items[begin : begin + size]
+        out_labels[n : n + size], out_judged[n : n + size] = 0, False
+        known = np.int32(n_before + n)
+        for i in range(size):
+            item = np.uint64(row[i])
+            if item >= n_items:
+                out_problem[0], out_problem[1], out_problem[2] = GAP if row[i] < 0 else UNKNOWN, u, i
+                return
+            if places[item] <= known:
+                places[item] = known + i + 1
+            elif once:
+                out_problem[3] += 1
+            else:
+                out_problem[0], out_problem[1], out_problem[2] = REPEATED, u, i
+                return
+        for i in range(liked_offsets[u], liked_offsets[u + 1]):
+            item = np.uint64(liked[i])
+            if item < n_items and places[item] > known:
+                d = n + places[item] - known - 1
+                out_labels[d] = labels[i]
+                out_judged[d] = True
+        n += size
+        out_offsets[u - first + 1] = n
+
+
+@kernel
+def label_by_hash(
+    items, item_offsets, liked, labels, liked_offsets, highest, once, first, stop,
+    out_labels, out_judged, out_offsets, out_problem,
+):  # fmt: skip
+    """
+    Label items by a small hash table of those recommended to a user, where a table of all would be too large.
+
+    Its slots are uint64: the user's number plus one in the high half, a rank less one in the low half, so that nothing
+    has to be cleared between users.
     """
     longest = 0
     for u in range(first, stop):
@@ -45,7 +90,7 @@ def label_items(
         size = row_size(items, begin, item_offsets[u + 1])
         for i in range(size):
             item = items[begin + i]
-            if item < 0 or item >= n_items:
+            if item < 0 or item > highest:
                 out_problem[0], out_problem[1], out_problem[2] = GAP if item < 0 else UNKNOWN, u, i
                 return
             slot = first_slot(item) & mask
@@ -58,7 +103,7 @@ def label_items(
             else:
                 out_problem[0], out_problem[1], out_problem[2] = REPEATED, u, i
                 return
-            out_labels[n], out_judged[n], out_scores[n] = 0, False, -i
+            out_labels[n], out_judged[n] = 0, False
             n += 1
         for i in range(liked_offsets[u], liked_offsets[u + 1]):
             item = liked[i]
@@ -70,6 +115,42 @@ def label_items(
                 out_labels[d] = labels[i]
                 out_judged[d] = True
         out_offsets[u - first + 1] = n
+
+
+@lean_kernel
+def score_by_rank(offsets, out):
+    """Scores that fall by 1 from 0 on in each user's row."""
+    for u in range(offsets.shape[0] - 1):
+        row = out[offsets[u] : offsets[u + 1]]
+        for i in range(row.shape[0]):
+            row[i] = -i
+
+
+@lean_kernel
+def count_rising(items, offsets):
+    """How many users have items from 0 on in rising order, up to the first that has not."""
+    for u in range(offsets.shape[0] - 1):
+        before = -1
+        for i in range(offsets[u], offsets[u + 1]):
+            if items[i] <= before:
+                return u
+            before = items[i]
+    return offsets.shape[0] - 1
+
+
+@lean_kernel
+def count_small(labels, out):
+    """Labels as int8, up to the first block of them in which one is none; says how many are."""
+    for start in range(0, labels.shape[0], BLOCK):
+        given = labels[start : start + BLOCK]
+        small = out[start : start + BLOCK]
+        n_others = 0
+        for i in range(given.shape[0]):
+            small[i] = np.int8(given[i] if -128 <= given[i] <= 127 else 0)  # what int8 lacks would be anything
+            n_others += small[i] != given[i]
+        if n_others:
+            return start
+    return labels.shape[0]
 
 
 @part

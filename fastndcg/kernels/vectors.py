@@ -89,6 +89,17 @@ def _marking(sign):
 _nonzero, _positive = _marking("!="), _marking(">")
 
 
+@intrinsic
+def _changes(typing_context, values, place):
+    def build(context, builder, signature, arguments):
+        one = ir.Constant(ir.IntType(64), 1)
+        places = arguments[1], builder.sub(arguments[1], one)
+        lanes = [_lanes(context, builder, signature.args[0], arguments[0], start, WIDE) for start in places]
+        return _as_mask(builder, builder.icmp_signed("!=", *lanes), WIDE)
+
+    return types.uint64(values, types.intp), build
+
+
 def _raising(n_lanes):
     """An intrinsic that raises the first lanes of one array to those of another, where a mask says so."""
 
@@ -159,6 +170,10 @@ def _plain_raising(n_lanes):
     return raising
 
 
+def _plain_changes(values, place):
+    return _plain_mask(_plain_lanes(values, place, WIDE) != _plain_lanes(values, place - 1, WIDE))
+
+
 def _plain_nonzero(values, place):
     return _plain_mask(_plain_lanes(values, place, WIDE) != 0)
 
@@ -182,10 +197,10 @@ def _plain_lowest_bit(mask):
 if numba.config.DISABLE_JIT:
     compare, compare_wide = _plain_comparing(LANES), _plain_comparing(WIDE)
     raise_lanes, raise_wide = _plain_raising(LANES), _plain_raising(WIDE)
-    missing, nonzero, positive = _plain_missing, _plain_nonzero, _plain_positive
+    missing, nonzero, positive, changes = _plain_missing, _plain_nonzero, _plain_positive, _plain_changes
     popcount, lowest_bit = _plain_popcount, _plain_lowest_bit
 else:
     compare, compare_wide = _compare, _compare_wide
     raise_lanes, raise_wide = _raise_lanes, _raise_wide
-    missing, nonzero, positive = _missing, _nonzero, _positive
+    missing, nonzero, positive, changes = _missing, _nonzero, _positive, _changes
     popcount, lowest_bit = _popcount, _lowest_bit

@@ -13,8 +13,8 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 BYTES = 8
-WINDOW = 32
-HIGHEST_BLANK = 32
+WINDOW = 64
+BLANK, FIRST_CONTROL, N_CONTROLS = 32, 9, 5  # what parts fields and lines: a blank, and from the tab to the return
 
 
 @intrinsic
@@ -41,13 +41,15 @@ def _store_word(typing_context, data, place, word):
 
 
 @intrinsic
-def _blanks(typing_context, data, place):
+def _separators(typing_context, data, place):
     def build(context, builder, signature, arguments):
         start = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         vector = ir.VectorType(ir.IntType(8), WINDOW)
         lanes = builder.load(builder.bitcast(builder.gep(start, [arguments[1]]), vector.as_pointer()), align=1)
-        mask = builder.icmp_unsigned("<=", lanes, ir.Constant(vector, [HIGHEST_BLANK] * WINDOW))
-        return builder.zext(builder.bitcast(mask, ir.IntType(WINDOW)), ir.IntType(64))
+        blank, first, n = (ir.Constant(vector, [number] * WINDOW) for number in (BLANK, FIRST_CONTROL, N_CONTROLS))
+        are_controls = builder.icmp_unsigned("<", builder.sub(lanes, first), n)
+        mask = builder.or_(are_controls, builder.icmp_unsigned("==", lanes, blank))
+        return builder.bitcast(mask, ir.IntType(WINDOW))
 
     return types.uint64(data, types.intp), build
 
@@ -101,10 +103,11 @@ def _plain_store_word(data, place, word):
     data[place : place + BYTES] = np.frombuffer(int(word).to_bytes(BYTES, "little"), "u1")
 
 
-def _plain_blanks(data, place):
+def _plain_separators(data, place):
     if not 0 <= place <= len(data) - WINDOW:
         raise IndexError(f"{WINDOW} bytes from {place} on do not lie in an array of {len(data)}")
-    return np.uint64(sum(1 << lane for lane, byte in enumerate(data[place : place + WINDOW]) if byte <= HIGHEST_BLANK))
+    window = data[place : place + WINDOW].tolist()
+    return np.uint64(sum(1 << lane for lane, byte in enumerate(window) if byte in b"\t\n\v\f\r "))
 
 
 def _plain_multiply(left, right):
@@ -125,8 +128,8 @@ def _plain_swapped(word):
 
 
 if numba.config.DISABLE_JIT:
-    load_word, store_word, blanks, multiply = _plain_load_word, _plain_store_word, _plain_blanks, _plain_multiply
-    leading_zeros, swapped, as_float = _plain_leading_zeros, _plain_swapped, _plain_as_float
+    load_word, store_word, separators = _plain_load_word, _plain_store_word, _plain_separators
+    multiply, leading_zeros, swapped, as_float = _plain_multiply, _plain_leading_zeros, _plain_swapped, _plain_as_float
 else:
-    load_word, store_word, blanks, multiply = _load_word, _store_word, _blanks, _multiply
-    leading_zeros, swapped, as_float = _leading_zeros, _swapped, _as_float
+    load_word, store_word, separators = _load_word, _store_word, _separators
+    multiply, leading_zeros, swapped, as_float = _multiply, _leading_zeros, _swapped, _as_float

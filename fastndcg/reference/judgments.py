@@ -11,7 +11,6 @@ import math
 from fastndcg.reference.asked import Asked
 from fastndcg.reference.counts import n_relevant
 from fastndcg.reference.marks import UNJUDGED, Mark
-from fastndcg.reference.precision import precision_denominator
 
 EPSILON = 0.00001
 
@@ -55,9 +54,9 @@ def share_judged(labels: list[float], judged: list[float], asked: Asked) -> floa
 
 
 def share_unjudged(labels: list[float], judged: list[float], asked: Asked) -> float:
-    """How many of the first k documents have no judgment, over what P divides by."""
+    """How many of the first k documents have no judgment, over k; without it, over the number of documents."""
     first = labels[: asked.k]
-    denominator = precision_denominator(labels, judged, asked)
+    denominator = len(labels) if asked.k is None else asked.k
     return (len(first) - _n_judged(first)) / denominator if denominator else 0
 
 
