@@ -146,7 +146,7 @@ def checked_out(out: Array, rankings: Rankings, n_metrics: int) -> Array:
         raise InvalidInputError(
             f"`out` must be an array that kernels can write to, but is {why}; use np.empty({shape})"
         )
-    for name in ("scores", "labels", "offsets"):
+    for name in ("scores", "labels"):
         if np.may_share_memory(out, getattr(rankings, name)):
             raise InvalidInputError(f"`out` must not share memory with `{name}`, which are read while it is written")
     return out
@@ -253,6 +253,8 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
 
 def settle_undefined(job: Job, metrics: tuple[Metric, ...], scratch: Scratch, *, and_queries: bool) -> None:
     """Raise where a metric has no value, if the convention says so; put its value there where queries have none."""
+    if job.convention.undefined == "nan" and job.convention.undefined_ap == "as undefined":
+        return
     for metric, row in zip(metrics, job.values, strict=True):
         choice = choice_of(metric, job.convention)
         if choice == "nan" or (choice != "raise" and not and_queries):
