@@ -89,7 +89,7 @@ def novelty(
         out[q] = total
 
 
-@unit
+@part
 def powers_of(factor, offsets):
     """Powers of a factor: as many as the longest query has hits, and one."""
     most = 0
