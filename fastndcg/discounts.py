@@ -38,7 +38,7 @@ def discounts_of(discount: Value, n_ranks: int) -> Discounts:
     known = _kept.get(discount)
     if known is not None and len(known.values) > n_ranks:
         return known
-    n_ranks = max(1024, 1 << int(n_ranks).bit_length())
+    n_ranks = max(1024, 1 << (int(n_ranks) - 1).bit_length())  # of a power of two itself: else each asks for more
     values = np.zeros(n_ranks + 1)
     if isinstance(discount, tuple):
         size = min(len(discount), n_ranks)

@@ -11,7 +11,7 @@ import pytest
 from cases import compilations
 
 import fastndcg as fn
-from fastndcg import engine
+from fastndcg import discounts, engine
 
 METRICS = [*cases.names(), "nDCG@10", "nDCG(gain=exp2)@5", "P@10", "R(rel=2)@20", "Rprec@5", "AP@10"]
 
@@ -233,3 +233,11 @@ def test_threads_borrow_memory():
                 assert [out.tobytes() for out in buffers] == [expected[place % len(systems)] for place in range(16)]
         assert len(evaluator._kept.idle) <= 16 * 3
         assert len({id(scratch) for scratch in evaluator._kept.idle}) == len(evaluator._kept.idle)
+
+
+def test_discounts_of_metrics_and_conventions_in_turns_do_not_grow():
+    """Each asks for as many ranks as the other has: that must not be more each time."""
+    asked = ["dcg(discount=1/r)", "dcg(discount=log2)"]
+    for discount in ("log2", "1/r") * 30:
+        fn.evaluate([[1, 0]], [[2, 1]], asked, convention=fn.conventions["default"].replace(discount=discount))
+    assert max(len(discounts.discounts_of(one, 2).values) for one in ("log2", "1/r")) < 1 << 20
