@@ -3,6 +3,7 @@
 import math
 import pickle
 
+import cases
 import numpy as np
 import pytest
 from hypothesis import given
@@ -61,6 +62,7 @@ def test_undefined_queries_are_left_out_and_counted():
     assert "overall" in str(result)
 
 
+@cases.examples(100)
 @given(values=st.lists(st.floats(0, 1), min_size=1, max_size=30), weights=st.lists(st.integers(0, 4), min_size=30))
 def test_whole_weights_repeat_values(values, weights):
     """A weight of n counts like n queries of that value, in every aggregate that has weights."""
@@ -70,6 +72,7 @@ def test_whole_weights_repeat_values(values, weights):
         assert of(text, values, weights) == pytest.approx(of(text, repeated), rel=1e-12, abs=1e-15, nan_ok=True)
 
 
+@cases.examples(100)
 @given(values=st.lists(st.floats(0, 1), min_size=1, max_size=30), q=st.floats(0, 1))
 def test_order_and_bounds(values, q):
     """Each aggregate lies between the least and the greatest value, whatever their order; gm is at most the mean."""
