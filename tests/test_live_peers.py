@@ -260,7 +260,7 @@ RAX = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "arguments", "ours", "convention"), RAX, ids=str)
+@pytest.mark.parametrize(("name", "arguments", "ours", "convention"), RAX, ids=[one[2] for one in RAX])
 @examples(15)
 @given(case=cases(GRADED))
 def test_rax(name, arguments, ours, convention, case):
