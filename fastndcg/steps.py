@@ -78,7 +78,8 @@ def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False)
         def source(chunk: Chunk, step: Step) -> Array:
             key: tuple[Any, ...] = (fill, depends(step))
             points, wanted = chunk.job.points.get(key, ()), point(step)
-            if wanted[0] not in points:  # of a step that is not of the plan
+            if wanted[0] not in points or (len(wanted) > 1 and any(one not in points for one in wanted)):
+                # of a step that is not of the plan
                 points, key = wanted, (*key, wanted)
             known = chunk.shared.get(key)
             if known is None and len(points) == 1:  # as most often: a small query takes as long as this

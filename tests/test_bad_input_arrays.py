@@ -172,12 +172,8 @@ SHAPES = [
     (LABELS, [SCORES], "`scores` must have the shape of `labels`, (3,), but has (1, 3)"),
     (LABELS, 0.5, "`scores` must have the shape of `labels`, (3,), but has ()"),
     (1, SCORES, "`labels` must have one dimension, or two (one query a row), but its shape is ()"),
-    (
-        [[LABELS]],
-        SCORES,
-        "`labels` must have one dimension, or two (one query a row), but its shape is (1, 1, 3)",
-    ),
-    ([LABELS], [SCORES], CUT + "are `offsets` and two dimensions"),
+    ([[LABELS]], SCORES, CUT + "are `offsets` and two dimensions"),
+    ([LABELS], [SCORES], "`offsets` must end at the number of documents, 1, but offsets[1] = 3"),  # three subtopics
     (None, SCORES, "`labels` must hold numbers, but its dtype is object: labels is None"),
 ]
 

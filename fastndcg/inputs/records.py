@@ -47,7 +47,7 @@ def read_csv(kind: type[Kind], path: FilePath, columns: Mapping[str, str] | None
         texts |= {(columns or {}).get(role, ""): pyarrow.large_string() for role in ("query", "document")}
         options = csv.ConvertOptions(column_types=texts, strings_can_be_null=False, null_values=[""])
         table = csv.read_csv(io.BytesIO(content), convert_options=options)
-    except pyarrow.ArrowInvalid as error:
+    except (pyarrow.ArrowInvalid, UnicodeDecodeError) as error:
         raise InvalidInputError(f"{name_of(path)} must be CSV with a header, but is not: {error}") from None
     return kind.of_frame(Frame(table, columns, name_of(path)), threads)
 
