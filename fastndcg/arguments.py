@@ -257,13 +257,13 @@ def gain_of_only_label(chunk: Chunk, step: Step) -> float:
 
 
 def varied_gains(chunk: Chunk, step: Step) -> Array:
-    """The gains of the best order, which is not looked for where all candidates gain the same."""
-    return ideal_gains(chunk, step) if np.isnan(gain_of_only_label(chunk, step)) else np.empty(0)
+    """The gains of the best order, which is not looked for where all candidates gain 1."""
+    return np.empty(0) if gain_of_only_label(chunk, step) == 1.0 else ideal_gains(chunk, step)
 
 
 def varied_offsets(chunk: Chunk, step: Step) -> Array:
     """Whose gains these are."""
-    return chunk.truth.ideal(chunk.job).offsets if np.isnan(gain_of_only_label(chunk, step)) else np.empty(0, I8)
+    return np.empty(0, I8) if gain_of_only_label(chunk, step) == 1.0 else chunk.truth.ideal(chunk.job).offsets
 
 
 ARGUMENTS: dict[str, Source] = {

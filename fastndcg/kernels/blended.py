@@ -8,7 +8,7 @@ document stands there in n of m cases, and then each of the other n − 1 stands
 hit_queries, hit_above, hit_ties   (n_hits,)  int32
 hit_labels, hit_gains    (n_hits,)         float64
 only_gain                what each relevant document gains, NaN if they gain different things
-varied_gains, varied_offsets   if so: the gains of the best order, of query q from varied_offsets[q] on
+varied_gains, varied_offsets   if it is not 1: the gains of the best order, of query q from varied_offsets[q] on
 rel                      a document is relevant if its label is at least this; others gain nothing
 beta                     how much a gain counts beside a relevant document
 n_relevant, ap_denominators   (n_queries,)   float64
@@ -37,12 +37,15 @@ def group_totals(hit_queries, hit_above, hit_labels, hit_gains, h, rel):
 
 
 @part
-def same_gains(hit_queries, hit_above, hit_ties, hit_labels, only_gain, rel, beta, n_relevant, k, out):
-    """Sum of the blended ratios where all relevant documents gain the same: no order has to be looked at."""
+def same_gains(hit_queries, hit_above, hit_ties, hit_labels, rel, beta, n_relevant, k, out):
+    """
+    Sum of the blended ratios where each relevant document gains 1: no order has to be looked at.
+
+    The same operations as where gains differ, so that the bits do not depend on what else is in a chunk.
+    """
     end = 0
     last_query = np.uint32(0)
     n_before = 0
-    weight = 1.0 + beta * only_gain
     for h in range(hit_above.shape[0]):
         query = np.uint32(hit_queries[h])
         n_before *= query == last_query
@@ -52,14 +55,15 @@ def same_gains(hit_queries, hit_above, hit_ties, hit_labels, only_gain, rel, bet
         if hit_ties[h] == 1:
             relevant = hit_labels[h] >= rel
             n_before += relevant
-            ratio = n_before * weight / (above + 1 + beta * only_gain * min(above + 1, n_relevant[query]))
+            ratio = (n_before + beta * n_before) / (above + 1 + beta * min(above + 1, n_relevant[query]))
             share = ratio if relevant & (above < k) else 0.0
         elif h >= end:
             end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
-            for r in range(above + 1, min(above + hit_ties[h], k) + 1):
-                count = n_before + 1 + (n_inside - 1) * (r - above - 1) / (hit_ties[h] - 1)
-                share += count * weight / (r + beta * only_gain * min(r, n_relevant[query]))
-            share *= n_inside / hit_ties[h]
+            for r in range(above + 1, min(above + hit_ties[h], k) + 1 if n_inside > 0 else 0):
+                among = (r - above - 1) / (hit_ties[h] - 1)
+                inside = (n_inside + beta * n_inside) * (1.0 + (n_inside - 1) * among)
+                share += (n_inside * (n_before + beta * n_before) + inside) / (r + beta * min(r, n_relevant[query]))
+            share /= hit_ties[h]
             n_before += n_inside
         out[query] += share
 
@@ -115,8 +119,8 @@ def q_measure(
     """Mean of the blended ratios at the ranks of relevant documents, those not found counting 0."""
     for q in range(out.shape[0]):
         out[q] = 0.0
-    if only_gain == only_gain:
-        same_gains(hit_queries, hit_above, hit_ties, hit_labels, only_gain, rel, beta, n_relevant, k, out)
+    if only_gain == 1.0:
+        same_gains(hit_queries, hit_above, hit_ties, hit_labels, rel, beta, n_relevant, k, out)
     else:
         different_gains(
             hit_queries, hit_above, hit_ties, hit_labels, hit_gains, varied_gains, varied_offsets, rel, beta, k, out
