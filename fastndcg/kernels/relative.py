@@ -145,7 +145,7 @@ def ndcg_at_levels(
                     break
                 reached += share
                 h = end
-            total += (reached + straddling) / best
+            total += (reached + straddling) / best if best > 0.0 else 0.0
             n_levels += 1
         out[q] = min(total / n_levels, highest_ndcg) if best > 0.0 else math.nan
 
