@@ -109,9 +109,10 @@ def one_call(repeat: int) -> list[Row]:
 
 def bare_kernels(labels: np.ndarray, scores: np.ndarray) -> Callable[[], np.ndarray]:
     """The kernels of nDCG@k on arguments that are there already."""
-    plan = arguments.plan_of((fn.nDCG @ K,), fn.conventions["default"].for_labels_of(qrels=False))
-    scratch, values = memory.Scratch(), np.empty((1, 1))
-    job = engine.job_of(Rankings(labels, scores, [0, len(labels)]), plan, 0, values, None, scratch)
+    rankings, convention = Rankings(labels, scores, [0, len(labels)]), fn.conventions["default"]
+    prepared = engine.prepare(rankings, (fn.nDCG @ K,), convention.for_labels_of(qrels=False), 1, len(labels))
+    plan, scratch, values = prepared.plan, memory.Scratch(), np.empty((1, 1))
+    job = engine.job_of(rankings, prepared, 0, values, scratch)
     made = chunk.Chunk(job, chunk.Truth(job, memory.fresh, 0, 1), scratch)
     arguments.evaluate_chunk(made, plan)
     room = scratch.room_for(len(made.truth.candidates.labels), 1)

@@ -39,6 +39,7 @@ from fastndcg.steps import (
     Kernel,
     Source,
     Step,
+    bound,
     cutoff,
     cutoffs,
     discounts_for,
@@ -82,7 +83,9 @@ def _plan_of(metrics: tuple[Metric, ...], convention: Convention, n_registered: 
     shown = frozenset(view for step in steps for view in step.views)
     by_subtopic = next((one for one in metrics if one.record.by_subtopic), None)
     gains, points = gains_asked(metrics, convention), points_of(steps)
-    return Plan(metrics, convention, depth, n_ranks, gains, steps, untied, shown, points, by_subtopic)
+    return Plan(
+        metrics, convention, depth, n_ranks, gains, tuple(map(bound, steps)), untied, shown, points, by_subtopic
+    )
 
 
 def step_of(metric: Metric, convention: Convention) -> Step:

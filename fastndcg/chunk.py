@@ -134,7 +134,7 @@ class Chunk:
         self.truth = truth
         self.take = scratch.take
         self.made: dict[Hashable, Array] = {}  # by what it is and depends on
-        self.shared: dict[Hashable, tuple[dict[float, int], Array]] = {}  # places of points, and a row for each place
+        self.shared: dict[Hashable, dict[float, Array]] = {}  # a row for each point, by what fills them
         self._scratch = scratch
         self._views: dict[str, Chunk] = {}
         self.hits, self.n_tied = self._rank()

@@ -12,7 +12,7 @@ from fastndcg.arguments import Plan, choice_of, evaluate_chunk, plan_of
 from fastndcg.chunk import Chunk, Job, Truth
 from fastndcg.combinations import check_patterns, refuse_plain
 from fastndcg.conventions import Convention
-from fastndcg.discounts import discounts_of
+from fastndcg.discounts import Discounts, discounts_of
 from fastndcg.documents import VIEWS, of_documents, without_negative_labels
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UndefinedMetricError
 from fastndcg.kernels.rank import AUTO
@@ -38,20 +38,27 @@ class Evaluated(NamedTuple):
     n_tied: int
 
 
+class Prepared(NamedTuple):
+    """What an evaluation has settled before it looks at scores."""
+
+    plan: Plan
+    spans: list[Span]
+    discounts: Discounts
+
+
 class Kept:
     """
     What evaluations of the same labels, metrics and convention share, in any number of threads at once.
 
-    `truths` and `spans` depend on the labels alone. `idle` is the memory of workers: one takes it out for as long as
-    it works, so that each works in its own, and after the first evaluation no other is needed.
+    `truths` and `prepared` depend on the labels alone. `idle` is the memory of workers: one takes it out for as long
+    as it works, so that each works in its own, and after the first evaluation no other is needed.
     """
 
-    __slots__ = ("idle", "n_ranks", "spans", "truths")
+    __slots__ = ("idle", "prepared", "truths")
 
     def __init__(self) -> None:
         self.truths: dict[Span, Truth] = {}
-        self.spans: dict[int, list[Span]] = {}  # by the number of threads
-        self.n_ranks: int | None = None
+        self.prepared: dict[int, Prepared] = {}  # by the number of threads
         self.idle: list[Scratch] = []
 
     def borrow(self) -> Scratch:
@@ -88,24 +95,23 @@ def run(
         if not all(metric.record.by_subtopic for metric in metrics):
             options: dict[str, Any] = {"undefined": undefined, "threads": threads, "chunk_documents": chunk_documents}
             return run_both(rankings, metrics, convention, out, strategy=strategy, **options)
-    plan = plan_of(metrics, convention)
-    if plan.by_subtopic is not None and rankings.patterns is None:
-        refuse_plain(plan.by_subtopic)
     rankings = apply_convention(rankings, convention)
     n_threads = threads_for(rankings, threads)
-    spans = None if kept is None else kept.spans.get(n_threads)
-    if spans is None:
-        spans = cut(rankings, chunk_documents, n_threads)
+    prepared = None if kept is None else kept.prepared.get(n_threads)
+    if prepared is None:
+        prepared = prepare(rankings, metrics, convention, n_threads, chunk_documents)
         if kept is not None:
-            kept.spans[n_threads] = spans
+            kept.prepared[n_threads] = prepared
     values = np.empty((len(metrics), rankings.n_queries)) if out is None else checked_out(out, rankings, len(metrics))
     of_truth, scratch = reused or (fresh, Scratch() if kept is None else kept.borrow())
     try:
-        job = job_of(rankings, plan, strategy, values, kept, scratch)
-        if len(spans) == 1 or reused:
-            n_tied = sum(evaluate_span(job, plan, span, of_truth, scratch, kept) for span in spans)
+        job = job_of(rankings, prepared, strategy, values, scratch)
+        if len(prepared.spans) == 1:
+            n_tied = evaluate_span(job, prepared.plan, prepared.spans[0], of_truth, scratch, kept)
+        elif reused:
+            n_tied = sum(evaluate_span(job, prepared.plan, span, of_truth, scratch, kept) for span in prepared.spans)
         else:
-            n_tied = evaluate_spans(job, plan, spans, n_threads, kept)
+            n_tied = evaluate_spans(job, prepared, n_threads, kept)
         if undefined is not None:
             values[:, undefined] = np.nan
         settle_undefined(job, metrics, scratch, and_queries=undefined is not None)
@@ -113,6 +119,18 @@ def run(
         if kept is not None:
             kept.idle.append(scratch)
     return Evaluated(values.T, n_tied)
+
+
+def prepare(
+    rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention, threads: int, chunk_documents: int
+) -> Prepared:
+    """Settle what to do, for which queries at a time, and how deep."""
+    plan = plan_of(metrics, convention)
+    if plan.by_subtopic is not None and rankings.patterns is None:
+        refuse_plain(plan.by_subtopic)
+    n_ranks = plan.depth if plan.depth <= FEW_RANKS else min(plan.depth, rankings.longest())
+    discounts = discounts_of(convention.discount, max(n_ranks, plan.n_ideal_ranks))
+    return Prepared(plan, cut(rankings, chunk_documents, threads), discounts)
 
 
 def run_both(
@@ -152,8 +170,9 @@ def checked_out(out: Array, rankings: Rankings, n_metrics: int) -> Array:
     return out
 
 
-def evaluate_spans(job: Job, plan: Plan, spans: list[Span], threads: int, kept: Kept | None) -> int:
+def evaluate_spans(job: Job, prepared: Prepared, threads: int, kept: Kept | None) -> int:
     """Evaluate all spans, on threads; in how many queries ties decide."""
+    plan, spans, _ = prepared
     tied: list[int] = []
     borrowed: list[Scratch] = []
 
@@ -185,17 +204,9 @@ def evaluate_span(job: Job, plan: Plan, span: Span, of_truth: Take, scratch: Scr
     return chunk.n_tied
 
 
-def job_of(
-    rankings: Rankings, plan: Plan, strategy: int, values: Array, kept: Kept | None, scratch: Scratch
-) -> Job:  # fmt: skip
+def job_of(rankings: Rankings, prepared: Prepared, strategy: int, values: Array, scratch: Scratch) -> Job:
     """What the chunks share, with room for their values."""
-    n_ranks = None if kept is None else kept.n_ranks
-    if n_ranks is None:
-        n_ranks = plan.depth if plan.depth <= FEW_RANKS else min(plan.depth, rankings.longest())
-        n_ranks = max(n_ranks, plan.n_ideal_ranks)
-        if kept is not None:
-            kept.n_ranks = n_ranks
-    discounts = discounts_of(plan.convention.discount, n_ranks)
+    plan, _, discounts = prepared
     scores = scratch.padded(rankings.scores, WIDE)
     job = Job(rankings, plan.convention, plan.depth, plan.gains, discounts, scores, strategy, values, plan.points, {})
     for view in plan.views:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
@@ -22,6 +23,8 @@ Fill = Callable[[Chunk, "Step", Array], None]
 Points = tuple[float, ...]
 FillAll = Callable[[Chunk, "Step", Any, Array], None]
 
+MOST_SOURCES = 4096  # that are kept for steps that ask for the same
+
 
 class Step(NamedTuple):
     """What a chunk does for one metric: a kernel, what gives its arguments, and what these depend on."""
@@ -37,28 +40,32 @@ class Step(NamedTuple):
     views: frozenset[str]  # that the arguments come from
 
 
-def once(keeper: str, *fields: str) -> Callable[[Fill], Callable[[Chunk, Step], Array]]:
+def once(keeper: str, *fields: str) -> Callable[[Fill], Source]:
     """
     Make what fills one value a query a source of it, which does so once for all metrics that agree in `fields`.
 
     What the scores matter to is kept by the chunk, all else by its truth.
     """
 
-    def decorate(fill: Fill) -> Callable[[Chunk, Step], Array]:
-        depends = operator.itemgetter(*(Step._fields.index(field) for field in fields))
+    def decorate(fill: Fill) -> Source:
+        depends = _values_of(fields)
 
-        @functools.wraps(fill)
-        def source(chunk: Chunk, step: Step) -> Array:
-            kept = chunk if keeper == "chunk" else chunk.truth
-            key = (fill, depends(step))
-            made = kept.made.get(key)
-            if made is None:
-                made = kept.take(key, len(chunk.truth.sizes), F8)
-                fill(chunk, step, made)
-                kept.made[key] = made  # now, when it is full: another thread may look
-            return made
+        @functools.lru_cache(MOST_SOURCES)
+        def bound(_: Hashable) -> Source:
+            key = object()
 
-        return source
+            def source(chunk: Chunk, step: Step) -> Array:
+                kept = chunk if keeper == "chunk" else chunk.truth
+                made = kept.made.get(key)
+                if made is None:
+                    made = kept.take(key, len(chunk.truth.sizes), F8)
+                    fill(chunk, step, made)
+                    kept.made[key] = made  # now, when it is full: another thread may look
+                return made
+
+            return source
+
+        return _bindable(fill, lambda step: bound(depends(step)))
 
     return decorate
 
@@ -72,41 +79,70 @@ def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False)
     """
 
     def decorate(fill: FillAll) -> Source:
-        depends = operator.itemgetter(*(Step._fields.index(field) for field in fields))
+        depends = _values_of(fields)
 
-        @functools.wraps(fill)
-        def source(chunk: Chunk, step: Step) -> Array:
-            key: tuple[Any, ...] = (fill, depends(step))
-            points, wanted = chunk.job.points.get(key, ()), point(step)
-            if wanted[0] not in points or (len(wanted) > 1 and any(one not in points for one in wanted)):
-                # of a step that is not of the plan
-                points, key = wanted, (*key, wanted)
-            known = chunk.shared.get(key)
-            if known is None and len(points) == 1:  # as most often: a small query takes as long as this
-                row = chunk.take(key, len(chunk.truth.sizes), F8)
-                rows = row[None]
-                fill(chunk, step, points, rows)
-                chunk.shared[key] = ({points[0]: 0}, rows)
-                return row
-            if known is None:
-                if ranks and len(points) > 1:
-                    longest = max(int(chunk.truth.sizes.max(initial=0)), 1)
-                    distinct = tuple(sorted({min(k, longest) for k in points}))
-                    places = {k: distinct.index(min(k, longest)) for k in points}
-                else:
-                    distinct, places = points, {one: place for place, one in enumerate(points)}
-                rows = chunk.take(key, len(distinct) * len(chunk.truth.sizes), F8).reshape(len(distinct), -1)
-                fill(chunk, step, distinct, rows)
-                known = chunk.shared[key] = (places, rows)
-            places, rows = known
-            if len(wanted) == 1:
-                return np.asarray(rows[places[wanted[0]]])
-            return np.asarray(rows[[places[one] for one in wanted]])
+        @functools.lru_cache(MOST_SOURCES)
+        def key_of(_: Hashable) -> object:
+            return object()
 
-        source.asks = lambda step: ((fill, depends(step)), point(step))  # type: ignore[attr-defined]
+        @functools.lru_cache(MOST_SOURCES)
+        def bound(depended: Hashable, wanted: Points) -> Source:
+            shared, own, asked = key_of(depended), object(), frozenset(wanted)
+
+            def source(chunk: Chunk, step: Step) -> Array:
+                points, key = chunk.job.points.get(shared, ()), shared
+                if not asked.issubset(points):  # of a step that is not of the plan
+                    points, key = wanted, own
+                rows = chunk.shared.get(key)
+                if rows is None:
+                    rows = chunk.shared[key] = _rows(chunk, step, fill, points, key, ranks)
+                return rows[wanted[0]] if len(wanted) == 1 else np.array([rows[one] for one in wanted])
+
+            return source
+
+        source = _bindable(fill, lambda step: bound(depends(step), point(step)))
+        source.asks = lambda step: (key_of(depends(step)), point(step))  # type: ignore[attr-defined]
         return source
 
     return decorate
+
+
+def _rows(
+    chunk: Chunk, step: Step, fill: FillAll, points: Points, key: Hashable, ranks: bool
+) -> dict[float, Array]:  # fmt: skip
+    """A filled row for each point."""
+    n_queries = len(chunk.truth.sizes)
+    if len(points) == 1:  # as most often: a small query takes as long as this
+        row = chunk.take(key, n_queries, F8)
+        fill(chunk, step, points, row[None])
+        return {points[0]: row}
+    longest = max(int(chunk.truth.sizes.max(initial=0)), 1) if ranks else math.inf
+    places = {one: min(one, longest) for one in points}
+    distinct = tuple(sorted(set(places.values())))
+    rows = chunk.take(key, len(distinct) * n_queries, F8).reshape(len(distinct), n_queries)
+    fill(chunk, step, distinct, rows)
+    return {one: rows[distinct.index(place)] for one, place in places.items()}
+
+
+def _values_of(fields: tuple[str, ...]) -> Callable[[Step], Hashable]:
+    """What gives a step's values of some fields."""
+    return operator.itemgetter(*(Step._fields.index(field) for field in fields))
+
+
+def _bindable(fill: Callable[..., None], bind: Callable[[Step], Source]) -> Source:
+    """A source that works out what a step asks for in each call, with `bind`, which does so once for the step."""
+
+    @functools.wraps(fill)
+    def source(chunk: Chunk, step: Step) -> Array:
+        return bind(step)(chunk, step)  # type: ignore[no-any-return]
+
+    source.bind = bind  # type: ignore[attr-defined]
+    return source
+
+
+def bound(step: Step) -> Step:
+    """The step with arguments that have looked up what it asks for: a small query takes as long as that."""
+    return step._replace(arguments=tuple(one.bind(step) if hasattr(one, "bind") else one for one in step.arguments))
 
 
 def points_of(steps: tuple[Step, ...]) -> dict[Hashable, Points]:
