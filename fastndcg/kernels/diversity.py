@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from fastndcg.kernels.cascade import next_chance
-from fastndcg.kernels.jit import kernel, part, unit
+from fastndcg.kernels.jit import allocating_kernel, kernel, part, unit
 from fastndcg.kernels.precision import precisions
 
 TINY = 1e-300  # a chance without weight in float64
@@ -53,7 +53,7 @@ def count_inside(hit_labels, hit_above, h, stop, pattern_offsets, pattern_subtop
     return end
 
 
-@kernel
+@allocating_kernel
 def novelty(
     hit_labels, hit_above, hit_ties, hit_offsets, pattern_offsets, pattern_subtopics, n_slots, weights, alpha, k, out
 ):  # fmt: skip
@@ -143,7 +143,7 @@ def last_chance(lowest, highest, out_chances):
     return highest
 
 
-@kernel
+@allocating_kernel
 def count_subtopics(judged_labels, judged_offsets, pattern_offsets, pattern_subtopics, n_slots, out):
     """How many subtopics of each query have a relevant document."""
     last_query = np.full(n_slots, -1)
@@ -215,7 +215,7 @@ def precision_ia(
         out[q] = math.nan if n_subtopics[q] == 0 else total / (n_subtopics[q] * n_ranks[q]) if total > 0.0 else 0.0
 
 
-@kernel
+@allocating_kernel
 def average_precision_ia(
     hit_labels, hit_above, hit_ties, hit_offsets, judged_labels, judged_offsets, pattern_offsets, pattern_subtopics,
     n_slots, n_subtopics, k, out,
@@ -244,7 +244,7 @@ def average_precision_ia(
         out[q] = total / n_subtopics[q] if n_subtopics[q] > 0 else math.nan
 
 
-@kernel
+@allocating_kernel
 def subtopic_recall(
     hit_labels, hit_above, hit_ties, hit_offsets, pattern_offsets, pattern_subtopics, n_slots, n_subtopics, k, out
 ):  # fmt: skip

@@ -14,7 +14,7 @@ takes five times as long as the rest.
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel, lean_kernel, part
+from fastndcg.kernels.jit import allocating_kernel, kernel, part
 from fastndcg.kernels.vectors import WIDE, changes, lowest_bit
 from fastndcg.kernels.words import load_word, multiply, swapped
 
@@ -27,7 +27,7 @@ START = np.uint64(0xD6E8FEB86659FD93)
 FEWEST_SLOTS = 1024
 
 
-@lean_kernel
+@kernel
 def find_word_runs(words, first, stop, out):
     """Among rows `first` up to `stop`, those whose number is another than that of the row before; says how many."""
     n_runs = 0
@@ -48,7 +48,7 @@ def find_word_runs(words, first, stop, out):
     return n_runs
 
 
-@lean_kernel
+@kernel
 def find_runs(ids, first, stop, out):
     """Among rows `first` up to `stop`, those whose id is another than that of the row before; says how many."""
     n_runs = 0
@@ -65,7 +65,7 @@ def find_runs(ids, first, stop, out):
     return n_runs
 
 
-@kernel
+@allocating_kernel
 def number(ids, rows, out_numbers, out_firsts):
     """Number the ids of some rows in order of first appearance; says how many there are, and in which rows first."""
     slots = np.zeros(FEWEST_SLOTS, np.uint64)
@@ -95,7 +95,7 @@ def number(ids, rows, out_numbers, out_firsts):
     return n_known
 
 
-@kernel
+@allocating_kernel
 def gather_runs(numbers, firsts, n_rows, out_offsets, out_rows):
     """The rows of each number, one number after the other, as given; run r has one number, from row firsts[r] on."""
     out_offsets[:] = 0
@@ -112,7 +112,7 @@ def gather_runs(numbers, firsts, n_rows, out_offsets, out_rows):
             places[numbers[r]] += 1
 
 
-@kernel
+@allocating_kernel
 def find_repeat(ids, offsets, first, stop, out):
     """The rows of the first id that stands twice in one of the queries `first` up to `stop`; -1 where there is none."""
     slots = np.zeros(slots_for(offsets, first, stop), np.uint32)
@@ -132,14 +132,14 @@ def find_repeat(ids, offsets, first, stop, out):
             slots[slot] = i - start + 1
 
 
-@lean_kernel
+@kernel
 def spread(ids, n_parts, out):
     """A part from 0 to n_parts - 1 for each id, the same for equal ids."""
     for i in range(out.shape[0]):
         out[i] = np.int64(hash_of(ids, i) % np.uint64(n_parts))
 
 
-@lean_kernel
+@kernel
 def take(ids, rows, offsets, out_data):
     """Copy the bytes of some rows; `offsets` says where to."""
     for i in range(rows.shape[0]):
@@ -148,7 +148,7 @@ def take(ids, rows, offsets, out_data):
             out_data[offsets[i] + place] = ids.data[begin + place]
 
 
-@kernel
+@allocating_kernel
 def rank_ties(ids, scores, offsets, first, stop, out):
     """For documents whose scores are equal in float32, their places in the order of their ids' bytes."""
     longest = 0

@@ -11,7 +11,7 @@ out        (n_users,)        float64, NaN where there are too few items
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.jit import allocating_kernel, kernel
 from fastndcg.kernels.vectors import popcount
 
 FINE, REPEATED, GAP, UNKNOWN = 0, 1, 2, 3
@@ -75,7 +75,7 @@ def serendipity(
         out[u] = total / n if n > 0 else np.nan
 
 
-@kernel
+@allocating_kernel
 def cosine_diversity(items, starts, sizes, vectors, k, out):
     """1 less the mean cosine of all pairs, by way of the sum of all vectors, which are of length 1."""
     n_dimensions = vectors.shape[1]

@@ -32,14 +32,19 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel(function: Function) -> Function:
-    """Compile a kernel on its first call, for the dtypes of that call."""
+    """Compile a kernel on its first call, for the dtypes of that call. It allocates nothing."""
+    return _cached(numba.njit(nogil=True, error_model="numpy", _nrt=False)(function), function)
+
+
+def allocating_kernel(function: Function) -> Function:
+    """Compile a kernel that makes arrays; where it calls a part in a loop, references to arrays are counted."""
     return _cached(numba.njit(nogil=True, error_model="numpy")(function), function)
 
 
 def exact_kernel(function: Function) -> Function:
     """Compile a kernel of sums of whole numbers, which no order of additions changes: they vectorise."""
     flags = {"reassoc", "contract", "nsz"}
-    return _cached(numba.njit(nogil=True, error_model="numpy", fastmath=flags)(function), function)
+    return _cached(numba.njit(nogil=True, error_model="numpy", _nrt=False, fastmath=flags)(function), function)
 
 
 def uncached_kernel(function: Function) -> Function:
@@ -53,11 +58,6 @@ def compiled(function: Function) -> Function:
     if hasattr(function, "py_func"):
         return function
     return numba.njit(nogil=True, boundscheck=True)(function)  # type: ignore[no-any-return]
-
-
-def lean_kernel(function: Function) -> Function:
-    """Compile a kernel that allocates nothing: references are not counted."""
-    return _cached(numba.njit(nogil=True, error_model="numpy", _nrt=False)(function), function)
 
 
 def _cached(dispatcher: Any, function: Function) -> Function:

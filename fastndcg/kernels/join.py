@@ -10,12 +10,12 @@ offsets                      (n_queries + 1,) int64, which documents of `out_…
 import numpy as np
 
 from fastndcg.kernels.ids import ONE, are_equal, hash_of, n_slots
-from fastndcg.kernels.jit import kernel, lean_kernel
+from fastndcg.kernels.jit import allocating_kernel, kernel
 
 MOST_KNOWN = 2**32 - 1  # what a slot can hold
 
 
-@kernel
+@allocating_kernel
 def match(
     judged, judged_offsets, judged_labels, retrieved, retrieved_offsets, pairs, offsets, first, stop,
     out_labels, out_judged,
@@ -55,7 +55,7 @@ def match(
                 slot = (slot + ONE) & mask
 
 
-@lean_kernel
+@kernel
 def copy_segments(values, starts, offsets, out):
     """Segment q of `out`, from offsets[q] to offsets[q + 1], is that of `values` which begins at starts[q]."""
     for q in range(starts.shape[0]):

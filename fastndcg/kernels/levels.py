@@ -12,15 +12,15 @@ levels   distinct scores, falling; for each, the documents above it and at it
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.jit import allocating_kernel, part, unit
 from fastndcg.kernels.near import gather_near, place_wanted
 from fastndcg.kernels.rank import SORT
 from fastndcg.kernels.select import SELECT_DEPTH
 from fastndcg.kernels.sorting import sort_descending
-from fastndcg.kernels.vectors import WIDE
+from fastndcg.kernels.vectors import wide_like
 
 
-@kernel
+@allocating_kernel
 def sort_open(
     scores, offsets, first, documents, labels, candidate_offsets, marks, before, depth, strategy, as_given,
     out_documents, out_labels, out_above, out_ties, out_queries, out_offsets, out_counts,
@@ -33,8 +33,21 @@ def sort_open(
         most = max(most, candidate_offsets[q + 1] - candidate_offsets[q])
     order = (np.empty(most), np.empty(most, np.int32), np.empty(most, np.int32))
     levels = (np.empty(most, scores.dtype), np.empty(most, np.int32), np.empty(most, np.int32))
-    near = (np.empty(WIDE, scores.dtype), np.empty(WIDE), np.empty(WIDE, np.int32))
-    best = np.empty(WIDE, scores.dtype)
+    fill_open(
+        scores, offsets, first, candidates, candidate_offsets, depth, strategy, as_given, order, levels, out_hits,
+        out_offsets, out_counts,
+    )  # fmt: skip
+
+
+@unit
+def fill_open(
+    scores, offsets, first, candidates, candidate_offsets, depth, strategy, as_given, order, levels, out_hits,
+    out_offsets, out_counts,
+):  # fmt: skip
+    """Go through all queries, in a function of its own: here no references are counted."""
+    out_ties = out_hits[3]
+    near = (wide_like(scores), wide_like(candidates[1]), wide_like(out_ties))
+    best = wide_like(scores)
     n_hits = 0
     stop = 0
     for q in range(out_offsets.shape[0] - 1):

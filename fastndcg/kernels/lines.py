@@ -18,7 +18,7 @@ out           the lines that are not blank:
 
 import numpy as np
 
-from fastndcg.kernels.jit import lean_kernel, part
+from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.numerals import parse_number
 from fastndcg.kernels.vectors import lowest_bit
 from fastndcg.kernels.words import WINDOW, load_word, separators, store_word
@@ -29,7 +29,7 @@ LINE_FEED, RETURN = 10, 13
 NONE, ONE = np.uint64(0), np.uint64(1)
 
 
-@lean_kernel
+@kernel
 def read_lines(text, n, fields, least, most, exact_powers, powers, out):
     """Read every line, up to one that has too few or too many fields."""
     n_rows, n_runs, n_hard, n_lines, n_query_bytes, n_bytes = 0, 0, 0, 0, 0, 0

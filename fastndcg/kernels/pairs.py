@@ -11,13 +11,13 @@ other        (n_documents,)   int32: `above` of the same document in the other r
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.jit import allocating_kernel, kernel
 from fastndcg.kernels.sorting import sort_descending
 
 ABSENT = -1
 
 
-@kernel
+@allocating_kernel
 def rank_all(scores, offsets, out_order, out_above, out_ties, out_tied):
     """Rank the documents of every query; whether some of it tie."""
     longest = 0
@@ -70,7 +70,7 @@ def gather_common(first, first_offsets, second, second_offsets, partners, out_fi
         out_offsets[q + 1] = n
 
 
-@kernel
+@allocating_kernel
 def count_alike(order, ties, other, offsets, out_alike, out_level):
     """
     Of the documents above each one, how many are above it in the other ranking, too, and how many tie with it there.

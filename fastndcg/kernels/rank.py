@@ -21,12 +21,10 @@ out_offsets  (n_queries + 1,)       int64, query q owns hits out_offsets[q] up t
 out_counts   (3,)                   int64: queries where equal scores have different labels, with NaN scores, left open
 """
 
-import numpy as np
-
 from fastndcg.kernels.count import gather_all, has_nan, place_near
 from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.select import SELECT_DEPTH, gather_best
-from fastndcg.kernels.vectors import LANES, WIDE
+from fastndcg.kernels.vectors import LANES, wide_like
 
 AUTO, COUNT, SELECT, SORT = 0, 1, 2, 3
 
@@ -39,8 +37,8 @@ def rank(
     """Hits of each query in rank order, where counting or selecting finds them."""
     candidates = (documents, labels, candidate_offsets, marks, before)
     out_hits = (out_documents, out_labels, out_above, out_ties, out_queries)
-    near = (np.empty(LANES, scores.dtype), np.empty(LANES), np.empty(LANES, np.int32))
-    best = np.empty(WIDE, scores.dtype)
+    near = (wide_like(scores), wide_like(labels), wide_like(documents))
+    best = wide_like(scores)
     n_hits = 0
     out_offsets[0] = 0
     out_counts[:] = 0

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.jit import allocating_kernel, kernel, part
 from fastndcg.kernels.precision import group_of, precisions
 
 
@@ -67,7 +67,7 @@ def coverage_error(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant
         out[q] = sizes[q] + n_lost if n_lost > 0 else out[q] if n_relevant[q] > 0 else math.nan
 
 
-@kernel
+@allocating_kernel
 def precision_at_recall(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, recall, out):
     """Expected precision at the rank where the recall is reached, 0 where it is not."""
     wanted = np.empty(out.shape[0], np.int64)

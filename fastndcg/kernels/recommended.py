@@ -12,7 +12,7 @@ out_problem    the kind of the first thing that is wrong, the user, the place in
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel, lean_kernel, part
+from fastndcg.kernels.jit import allocating_kernel, kernel, part
 from fastndcg.kernels.words import multiply
 
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
@@ -23,7 +23,7 @@ BLOCK = 4096
 FINE, REPEATED, GAP, UNKNOWN = 0, 1, 2, 3
 
 
-@lean_kernel
+@kernel
 def label_by_table(
     items, item_offsets, liked, labels, liked_offsets, once, first, stop, places, n_before,
     out_labels, out_judged, out_offsets, out_problem,
@@ -65,7 +65,7 @@ def label_by_table(
         out_offsets[u - first + 1] = n
 
 
-@kernel
+@allocating_kernel
 def label_by_hash(
     items, item_offsets, liked, labels, liked_offsets, highest, once, first, stop,
     out_labels, out_judged, out_offsets, out_problem,
@@ -117,7 +117,7 @@ def label_by_hash(
         out_offsets[u - first + 1] = n
 
 
-@lean_kernel
+@kernel
 def score_by_rank(offsets, out):
     """Scores that fall by 1 from 0 on in each user's row."""
     for u in range(offsets.shape[0] - 1):
@@ -126,7 +126,7 @@ def score_by_rank(offsets, out):
             row[i] = -i
 
 
-@lean_kernel
+@kernel
 def count_rising(items, offsets):
     """How many users have items from 0 on in rising order, up to the first that has not."""
     for u in range(offsets.shape[0] - 1):
@@ -138,7 +138,7 @@ def count_rising(items, offsets):
     return offsets.shape[0] - 1
 
 
-@lean_kernel
+@kernel
 def count_small(labels, out):
     """Labels as int8, up to the first block of them in which one is none; says how many are."""
     for start in range(0, labels.shape[0], BLOCK):

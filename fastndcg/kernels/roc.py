@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.jit import allocating_kernel, kernel, part
 from fastndcg.kernels.precision import group_of
 
 
@@ -118,7 +118,7 @@ def partial_auc_of_mcclish(
         out[q] = 0.5 + 0.5 * (out[q] - 0.5 * max_fpr) / (1.0 - 0.5 * max_fpr)
 
 
-@kernel
+@allocating_kernel
 def pairwise_accuracy(
     hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, sizes, judged_sizes, falling_labels, judged_offsets,
     only_label, out,

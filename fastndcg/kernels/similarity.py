@@ -11,7 +11,7 @@ out            (n_queries,)      float64
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.jit import allocating_kernel, part
 
 UNLIMITED = 2**31 - 1  # a cutoff that is none
 LEAST = 1e-18  # the share of all weight that changes no digit
@@ -19,7 +19,7 @@ MOST = 1 << 20  # ranks that are added up one by one
 BLOCK = 256  # ranks whose rests are added up from the last of them on
 
 
-@kernel
+@allocating_kernel
 def compatibility(hit_above, hit_ties, hit_labels, hit_offsets, ideal_labels, ideal_offsets, p, k, out):
     """
     Overlap with the ideal order that comes nearest, over that of this order with itself.

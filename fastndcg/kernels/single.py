@@ -33,7 +33,7 @@ import math
 import numpy as np
 
 from fastndcg.kernels import cascade, precision
-from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.jit import allocating_kernel, kernel, part
 from fastndcg.kernels.levels import emit, find_levels, order_candidates, search_levels
 from fastndcg.kernels.sorting import sort_descending
 
@@ -41,7 +41,7 @@ ALL = 2**31 - 1
 HIGHEST = 2.0**53  # label: above it, a whole number may have been another
 
 
-@kernel
+@allocating_kernel
 def dcg(labels, scores, k=ALL):
     """Sum over ranks r = 1 … k of the label at rank r / log2(r + 1); for other gains, give gains as labels."""
     documents, candidates, values, is_right = read(labels, scores)
@@ -49,7 +49,7 @@ def dcg(labels, scores, k=ALL):
     return discounted(above, ties, gains, k) if is_right else math.nan
 
 
-@kernel
+@allocating_kernel
 def ndcg(labels, scores, k=ALL):
     """DCG over DCG of the best order; NaN where every label is 0. For other gains, give gains as labels."""
     documents, candidates, values, is_right = read(labels, scores)
@@ -58,7 +58,7 @@ def ndcg(labels, scores, k=ALL):
     return min(discounted(above, ties, gains, k) / best, 1.0) if is_right and best > 0.0 else math.nan
 
 
-@kernel
+@allocating_kernel
 def average_precision(labels, scores, k=ALL, rel=1.0):
     """Sum of P@r over the ranks r = 1 … k of relevant documents, over how many these are; NaN where there are none."""
     documents, candidates, values, is_right = read(labels, scores)
@@ -66,7 +66,7 @@ def average_precision(labels, scores, k=ALL, rel=1.0):
     return precision_of(above, ties, found, candidates, rel, k) if is_right else math.nan
 
 
-@kernel
+@allocating_kernel
 def reciprocal_rank(labels, scores, k=ALL, rel=1.0):
     """1 / rank of the first relevant document; 0 if it is below rank k, or there is none."""
     documents, candidates, values, is_right = read(labels, scores)
@@ -74,7 +74,7 @@ def reciprocal_rank(labels, scores, k=ALL, rel=1.0):
     return first_of(above, ties, found, rel, k) if is_right else math.nan
 
 
-@kernel
+@allocating_kernel
 def ranks(scores, out):
     """Each document's rank, the best is 1; equal scores share the mean of their ranks. All NaN, if a score is."""
     _, _, values, is_right = read(np.zeros(len(scores), np.uint8), scores)
@@ -105,7 +105,7 @@ def read(labels, scores):
     return documents[:m], candidates[:m], values[: n if is_right else 0], is_right
 
 
-@kernel
+@allocating_kernel
 def find_hits(documents, candidates, values, k):
     """Candidates in rank order, down to rank k: how many documents score higher, how many the same, their labels."""
     m = len(candidates)
@@ -138,7 +138,7 @@ def discounted(above, ties, gains, k):
     return total
 
 
-@kernel
+@allocating_kernel
 def highest(candidates, k):
     """DCG@k of the best order."""
     m = len(candidates)
@@ -150,7 +150,7 @@ def highest(candidates, k):
     return total
 
 
-@kernel
+@allocating_kernel
 def precision_of(above, ties, found, candidates, rel, k):
     """AP@k of hits."""
     n_relevant = 0
@@ -161,7 +161,7 @@ def precision_of(above, ties, found, candidates, rel, k):
     return out[0] / n_relevant if n_relevant > 0 else math.nan
 
 
-@kernel
+@allocating_kernel
 def first_of(above, ties, found, rel, k):
     """RR@k of hits."""
     out = np.empty(1)
@@ -169,7 +169,7 @@ def first_of(above, ties, found, rel, k):
     return out[0]
 
 
-@kernel
+@allocating_kernel
 def mean_ranks(values, out):
     """The ranks of values, equal ones sharing theirs."""
     n = len(values)

@@ -9,7 +9,7 @@ out            (1,)        float64, NaN where the metric is undefined
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.jit import allocating_kernel, kernel
 
 
 @kernel
@@ -54,7 +54,7 @@ def entropy(sorted_counts, out):
     out[0] = bits + 0.0 if total > 0 else np.nan  # 0 and not −0 of one item
 
 
-@kernel
+@allocating_kernel
 def personalisation(items, starts, sizes, shortest_first, n_items, k, out):
     """
     The mean distance of all pairs of lists.

@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.jit import allocating_kernel, kernel, part
 from fastndcg.kernels.precision import group_of
 
 NEGLIGIBLE = 2.0**-60  # of a sum, below its last digit
@@ -125,7 +125,7 @@ def add_stops(hit_queries, hit_above, hit_ties, hit_stops, k, decay, out):
         out[query] += share
 
 
-@kernel
+@allocating_kernel
 def expected_reciprocal_rank(hit_queries, hit_above, hit_ties, hit_stops, k, out):
     """Expected 1 / rank where a user stops."""
     add_stops(hit_queries, hit_above, hit_ties, hit_stops, k, 1.0, out)
@@ -143,7 +143,7 @@ def best_reciprocal_rank(falling_stops, falling_offsets, k, out):
             looking *= 1.0 - falling_stops[start + above]
 
 
-@kernel
+@allocating_kernel
 def best_of_one_label(stop, label_offsets, k, out):
     """The same where all documents of the best order stop a user with the same chance."""
     most = 0
@@ -159,7 +159,7 @@ def best_of_one_label(stop, label_offsets, k, out):
         out[q] = sums[min(label_offsets[q + 1] - label_offsets[q], k)]
 
 
-@kernel
+@allocating_kernel
 def normalised_reciprocal_rank(hit_queries, hit_above, hit_ties, hit_stops, best_reciprocal_rank, k, out):
     """Expected 1 / rank as a share of what the best order has."""
     add_stops(hit_queries, hit_above, hit_ties, hit_stops, k, 1.0, out)
@@ -168,7 +168,7 @@ def normalised_reciprocal_rank(hit_queries, hit_above, hit_ties, hit_stops, best
         out[q] = min(out[q] / best, 1.0) if best > 0.0 else math.nan
 
 
-@kernel
+@allocating_kernel
 def chance_to_find(hit_queries, hit_above, hit_ties, hit_stops, decay, k, out):
     """Chance that a user finds what they look for, who goes on from each rank with a chance below 1."""
     add_stops(hit_queries, hit_above, hit_ties, hit_stops, k, decay, out)
@@ -186,7 +186,7 @@ def fill_passing(ties, n_slow, slower, n_ranks, out_passing):
             out_passing[j] = (j * slower * out_passing[j - 1] + (n - j) * out_passing[j]) / n
 
 
-@kernel
+@allocating_kernel
 def time_biased_gain(hit_queries, hit_above, hit_ties, hit_labels, rel, half_life, words, k, out):
     """
     Expected gain of the relevant documents, half as much after each half-life of reading.

@@ -9,7 +9,7 @@ out_documents, out_labels, out_above, out_ties   (n_hits,), changed in place; ti
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.jit import allocating_kernel, kernel, part
 from fastndcg.kernels.sorting import sort_descending
 
 
@@ -44,7 +44,7 @@ def worst_first(hit_offsets, out_documents, out_labels, out_above, out_ties):
             h = stop
 
 
-@kernel
+@allocating_kernel
 def highest_key_first(
     scores, tie_keys, offsets, first, hit_offsets, out_documents, out_labels, out_above, out_ties
 ):  # fmt: skip

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.jit import allocating_kernel, kernel, part
 from fastndcg.kernels.precision import group_of, precisions
 
 
@@ -63,7 +63,7 @@ def count_found(hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, 
         count_one(hit_queries, hit_above, hit_ties, hit_labels, start, stop, rel, cutoffs, q, out)
 
 
-@kernel
+@allocating_kernel
 def count_found_at_multiples(
     hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, n_relevant, multiples, k, out
 ):  # fmt: skip
@@ -175,7 +175,7 @@ def fill_highest(hit_above, hit_labels, start, stop, rel, highest):
     return n_found
 
 
-@kernel
+@allocating_kernel
 def interpolate(hit_above, hit_labels, hit_offsets, rel, n_relevant, recalls, recall_rounding, out):
     """Highest precision at each recall or beyond it, 0 where so many relevant documents are not found."""
     most = 0

@@ -2,6 +2,8 @@
 Sixteen or sixty-four comparisons at once, as portable LLVM vectors; plain Python twins where the JIT is off.
 
 A mask holds one bit a lane, lane i in bit i. `place` is the first entry looked at: all lanes must lie in the array.
+`wide_like` makes an uninitialised array of sixty-four entries, of another's dtype, on the stack: good until the kernel
+that called it ends.
 """
 
 import numba
@@ -9,6 +11,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 LANES = 16
 WIDE = 64
@@ -127,6 +130,22 @@ _raise_lanes, _raise_wide = _raising(LANES), _raising(WIDE)
 
 
 @intrinsic
+def _wide_like(typing_context, array):
+    wide = types.Array(array.dtype, 1, "C")
+
+    def build(context, builder, signature, arguments):
+        element = context.get_data_type(wide.dtype)
+        size = context.get_abi_sizeof(element)
+        data = cgutils.alloca_once(builder, element, size=ir.Constant(ir.IntType(64), WIDE))
+        made = context.make_array(wide)(context, builder)
+        populate_array(made, data, [ir.Constant(ir.IntType(64), WIDE)], [context.get_constant(types.intp, size)],
+                       context.get_constant(types.intp, size), None)  # fmt: skip
+        return made._getvalue()
+
+    return wide(array), build
+
+
+@intrinsic
 def _popcount(typing_context, mask):
     def build(context, builder, signature, arguments):
         return builder.ctpop(arguments[0])
@@ -186,6 +205,10 @@ def _plain_mask(lanes):
     return sum(1 << lane for lane in np.flatnonzero(lanes).tolist())
 
 
+def _plain_wide_like(array):
+    return np.empty(WIDE, array.dtype)
+
+
 def _plain_popcount(mask):
     return int(mask).bit_count()
 
@@ -198,9 +221,9 @@ if numba.config.DISABLE_JIT:
     compare, compare_wide = _plain_comparing(LANES), _plain_comparing(WIDE)
     raise_lanes, raise_wide = _plain_raising(LANES), _plain_raising(WIDE)
     missing, nonzero, positive, changes = _plain_missing, _plain_nonzero, _plain_positive, _plain_changes
-    popcount, lowest_bit = _plain_popcount, _plain_lowest_bit
+    popcount, lowest_bit, wide_like = _plain_popcount, _plain_lowest_bit, _plain_wide_like
 else:
     compare, compare_wide = _compare, _compare_wide
     raise_lanes, raise_wide = _raise_lanes, _raise_wide
     missing, nonzero, positive, changes = _missing, _nonzero, _positive, _changes
-    popcount, lowest_bit = _popcount, _lowest_bit
+    popcount, lowest_bit, wide_like = _popcount, _lowest_bit, _wide_like
