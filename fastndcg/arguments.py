@@ -36,7 +36,6 @@ from fastndcg.relevant import (
     relative_denominators,
 )
 from fastndcg.steps import (
-    Kernel,
     Source,
     Step,
     bound,
@@ -106,6 +105,7 @@ def step_of(metric: Metric, convention: Convention) -> Step:
         gain_asked,
         metric.get("p") or metric.get("discount"),
         least if is_left_out(metric, convention) else None,
+        choice_of(metric, convention),
         frozenset(views.ARGUMENTS[name][0] for name in names if name in views.ARGUMENTS),
     )
 
@@ -132,9 +132,9 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
     """Fill in a chunk's part of its job's values."""
     if plan.untied is not None and chunk.n_tied:
         refuse_ties(plan.untied)
-    values = chunk.job.values[:, chunk.truth.first : chunk.truth.stop]
+    values, first, stop = chunk.job.values, chunk.truth.first, chunk.truth.stop
     for place, step in enumerate(plan.steps):
-        out = values[place]
+        out = values[place, first:stop]
         arguments = [argument(chunk, step) for argument in step.arguments]
         if step.metric.record.function is None:
             step.kernel(*arguments, out)
@@ -143,9 +143,8 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
         if step.least is not None:
             counts = n_relevant(chunk, step._replace(rel=step.least))
             np.copyto(out, np.nan, where=np.equal(counts, 0, out=chunk.take("left out", len(out), BOOL)))
-        choice = choice_of(step.metric, plan.convention)
-        if not isinstance(choice, str):  # here, while the processor's cache holds the values
-            gain.replace_undefined(float(choice), out)
+        if not isinstance(step.undefined, str):  # here, while the processor's cache holds the values
+            gain.replace_undefined(float(step.undefined), out)
 
 
 def choice_of(metric: Metric, convention: Convention) -> str | int:
@@ -170,7 +169,7 @@ def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, off
     discounts = chunk.job.discounts if isinstance(step.discount, float) else discounts_for(chunk, step)
     discount = discounts.highest
     cuts = chunk.job.convention.label_fractions == "cut off"
-    if step.gain == "linear" and step.rel == -np.inf and discount <= 1 and not cuts:
+    if discount <= 1 and step.gain == "linear" and step.rel == -np.inf and not cuts:
         return labels
     if chunk.job.convention.ideal == "k best" and step.k < len(discounts.sums):
         discount = float(discounts.sums[step.k])
@@ -206,14 +205,15 @@ def fill_gains(chosen: Value, labels: Array, rel: float, out: Array) -> None:
 def reached(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array) -> None:
     """DCG@k."""
     hits, (discounts, sums, rests, _) = chunk.hits, discounts_for(chunk, step)
-    gains, merges = hit_gains(chunk, step), merges_labels(chunk, step)
-    if len(points) > 1 and not merges:
+    gains = hit_gains(chunk, step)
+    if merges_labels(chunk, step):
+        for k, row in zip(points, out, strict=True):
+            gain.dcg_of_merged_labels(hits.queries, hits.above, hits.ties, gains, discounts, sums, rests, k, row)
+    elif len(points) > 1:
         cuts = np.array(points)
         several.add_discounted(hits.above, hits.ties, gains, hits.offsets, discounts, sums, rests, cuts, out)
-        return
-    add: Kernel = gain.dcg_of_merged_labels if merges else gain.dcg
-    for k, row in zip(points, out, strict=True):
-        add(hits.queries, hits.above, hits.ties, gains, discounts, sums, rests, k, row)
+    else:
+        gain.dcg(hits.queries, hits.above, hits.ties, gains, discounts, sums, rests, points[0], out[0])
 
 
 def merges_labels(chunk: Chunk, step: Step) -> bool:

@@ -63,7 +63,7 @@ def _compile_metrics() -> None:
         engine.run(rankings, (*metrics, *several, *gains), default.replace(ties="input"))
         engine.run(rankings, metrics[:1], default, strategy=rank.SORT)
         ones = Rankings(np.ones(2, "u1"), scores, [0, 2])
-        engine.run(ones, metrics[:1], default)
+        engine.run(ones, metrics, default.replace(ties="input"))
         for policy in CHOICES["ties"]:
             engine.run(rankings, metrics[:1], default.replace(ties=policy))
 

@@ -155,13 +155,13 @@ def kernels_look_alike(root: Path) -> Iterator[str]:
             place = f"{file.name}:{function.lineno}: kernel {function.name}"
             if [ast.unparse(decorator) for decorator in function.decorator_list] not in (
                 ["kernel"],
+                ["allocating_kernel"],
                 ["exact_kernel"],
                 ["uncached_kernel"],
-                ["lean_kernel"],
                 ["part"],
                 ["unit"],
             ):
-                yield f"{place} must wear @kernel, @exact_kernel, @lean_kernel, @part or @unit and nothing else"
+                yield f"{place} must wear @kernel, @allocating_kernel, @exact_kernel, @part or @unit and nothing else"
             if not ast.get_docstring(function):
                 yield f"{place} must have a docstring"
             out = [argument.arg.startswith("out") for argument in function.args.args]

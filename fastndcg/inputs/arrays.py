@@ -15,7 +15,6 @@ from fastndcg.inputs.grouping import group
 from fastndcg.inputs.ragged import ragged_of
 from fastndcg.patterns import Patterns
 from fastndcg.rankings import (
-    READY_SCORES,
     Array,
     Rankings,
     as_array,
@@ -23,7 +22,6 @@ from fastndcg.rankings import (
     as_numbers,
     as_offsets,
     as_whole_numbers,
-    is_ready,
     read_only,
 )
 
@@ -109,7 +107,7 @@ class ArrayTruth:
     def rankings(self, scores: Any) -> Rankings:
         """The rankings that scores of the same shape make."""
         layout = self._layout
-        if not (is_ready(scores, READY_SCORES) and scores.shape == layout.shape and layout.order is None):
+        if not (type(scores) is np.ndarray and scores.shape == layout.shape and scores.ndim == 1 and layout.order is None):
             scores = layout.arrange(scores, "scores")
         made = Rankings.of_checked(self._labels, scores, layout.offsets, layout.query_ids).placed_by(layout.place)
         made.patterns = self._patterns

@@ -7,8 +7,9 @@ cache      compiling takes a second, loading from disk milliseconds. A cache tha
            install, full or broken disk, garbage in the files) costs a compilation in memory, never an error.
 fastmath   off, as by default: the bytes of a result depend on data and convention alone. `exact_kernel` lets the
            compiler reorder and fuse additions: its kernels add up whole numbers below 2**53, exact in any order.
-_nrt       off in a `lean_kernel` and each `unit`: numba counts references to arrays wherever a loop calls a part with
-           them, which doubles the time of reading lines.
+_nrt       off but in an `allocating_kernel`: numba counts references to arrays in each call, and again wherever a loop
+           calls a part with them, which may double what the loop takes. What allocates gives its arrays to a `unit`
+           that has the loop, or takes `wide_like` arrays (vectors.py), which need no counting.
 error_model  numpy's: a check for division by zero in a loop keeps it from being vectorised.
 """
 
