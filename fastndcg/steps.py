@@ -19,6 +19,7 @@ from fastndcg.texts import Value
 
 Kernel = Callable[..., None]
 Source = Callable[[Chunk, "Step"], Any]
+Made = Callable[[Chunk, "Step"], Array]
 Fill = Callable[[Chunk, "Step", Array], None]
 Points = tuple[float, ...]
 FillAll = Callable[[Chunk, "Step", Any, Array], None]
@@ -41,18 +42,18 @@ class Step(NamedTuple):
     views: frozenset[str]  # that the arguments come from
 
 
-def once(keeper: str, *fields: str) -> Callable[[Fill], Source]:
+def once(keeper: str, *fields: str) -> Callable[[Fill], Made]:
     """
     Make what fills one value a query a source of it, which does so once for all metrics that agree in `fields`.
 
     What the scores matter to is kept by the chunk, all else by its truth.
     """
 
-    def decorate(fill: Fill) -> Source:
+    def decorate(fill: Fill) -> Made:
         depends = _values_of(fields)
 
         @functools.lru_cache(MOST_SOURCES)
-        def bound(_: Hashable) -> Source:
+        def bound(_: Hashable) -> Made:
             key = object()
 
             def source(chunk: Chunk, step: Step) -> Array:
@@ -71,7 +72,7 @@ def once(keeper: str, *fields: str) -> Callable[[Fill], Source]:
     return decorate
 
 
-def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False) -> Callable[[FillAll], Source]:
+def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False) -> Callable[[FillAll], Made]:
     """
     Make what fills one value a query for each of several points, such as cutoffs, a source of those of a step.
 
@@ -79,7 +80,7 @@ def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False)
     that are `ranks` beyond the longest query as one. Of a step with one point the source is its row, of others rows.
     """
 
-    def decorate(fill: FillAll) -> Source:
+    def decorate(fill: FillAll) -> Made:
         depends = _values_of(fields)
 
         @functools.lru_cache(MOST_SOURCES)
@@ -87,7 +88,7 @@ def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False)
             return object()
 
         @functools.lru_cache(MOST_SOURCES)
-        def bound(depended: Hashable, wanted: Points) -> Source:
+        def bound(depended: Hashable, wanted: Points) -> Made:
             shared, own, asked = key_of(depended), object(), frozenset(wanted)
 
             def source(chunk: Chunk, step: Step) -> Array:
@@ -130,12 +131,12 @@ def _values_of(fields: tuple[str, ...]) -> Callable[[Step], Hashable]:
     return operator.itemgetter(*(Step._fields.index(field) for field in fields))
 
 
-def _bindable(fill: Callable[..., None], bind: Callable[[Step], Source]) -> Source:
+def _bindable(fill: Callable[..., None], bind: Callable[[Step], Made]) -> Made:
     """A source that works out what a step asks for in each call, with `bind`, which does so once for the step."""
 
     @functools.wraps(fill)
     def source(chunk: Chunk, step: Step) -> Array:
-        return bind(step)(chunk, step)  # type: ignore[no-any-return]
+        return bind(step)(chunk, step)
 
     source.bind = bind  # type: ignore[attr-defined]
     return source

@@ -107,7 +107,9 @@ class ArrayTruth:
     def rankings(self, scores: Any) -> Rankings:
         """The rankings that scores of the same shape make."""
         layout = self._layout
-        if not (type(scores) is np.ndarray and scores.shape == layout.shape and scores.ndim == 1 and layout.order is None):
+        if not (
+            type(scores) is np.ndarray and scores.shape == layout.shape and scores.ndim == 1 and layout.order is None
+        ):
             scores = layout.arrange(scores, "scores")
         made = Rankings.of_checked(self._labels, scores, layout.offsets, layout.query_ids).placed_by(layout.place)
         made.patterns = self._patterns

@@ -16,7 +16,7 @@ out_extremes   (4,)                float64: lowest label, highest label, how man
 import numpy as np
 
 from fastndcg.kernels.jit import kernel, part
-from fastndcg.kernels.vectors import WIDE, lowest_bit, nonzero, positive
+from fastndcg.kernels.vectors import WIDE, fetch_ahead, lowest_bit, nonzero, positive
 
 
 @kernel
@@ -31,6 +31,7 @@ def collect(
     q = -1
     query_start = query_stop = block = offsets[first]
     for b in range(out_marks.shape[0]):  # across queries: most labels are 0, and sixty-four cost as much as one
+        fetch_ahead(labels, block)
         marked, others = mark(labels, block, stop)
         while others != 0:
             label = float(labels[block + lowest_bit(others)])
@@ -50,7 +51,8 @@ def collect(
                 query_start = query_stop
                 query_stop = offsets[first + q + 1]
             label = float(labels[np.uint64(d)])
-            highest = max(highest, label)
+            if label > highest:  # `max` asks for NaN, too, which takes twice as long as all else here
+                highest = label
             out_documents[np.uint64(n_found)] = d - query_start
             out_labels[np.uint64(n_found)] = label
             n_different += label != out_labels[0]

@@ -9,7 +9,7 @@ out_hits      see rank.py; those of this query, number `q`, begin at `n_hits`
 import numpy as np
 
 from fastndcg.kernels.jit import part
-from fastndcg.kernels.vectors import WIDE, compare, compare_wide, missing, popcount
+from fastndcg.kernels.vectors import WIDE, compare, compare_wide, fetch_ahead, missing, popcount
 
 
 @part
@@ -69,10 +69,12 @@ def place_near(scores, start, stop, near, n_near, depth, q, n_hits, out_hits):
 
 @part
 def has_nan(scores, start, stop):
-    """Whether a score is NaN."""
+    """Whether a score is NaN; the first look at a query's scores, so it asks for those of the next."""
     tail, tail_block, tail_lanes = find_tail(scores, start, stop)
     found = missing(scores, tail_block) & tail_lanes
+    fetch_ahead(scores, tail)
     for d in range(start, tail, WIDE):
+        fetch_ahead(scores, d)
         found |= missing(scores, d)
     return found != 0
 

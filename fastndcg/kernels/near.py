@@ -14,7 +14,7 @@ import numpy as np
 
 from fastndcg.kernels.jit import part
 from fastndcg.kernels.select import find_bar
-from fastndcg.kernels.vectors import LANES, WIDE, compare, compare_wide, lowest_bit, popcount
+from fastndcg.kernels.vectors import LANES, WIDE, compare, lowest_bit, popcount, reach_wide
 
 
 @part
@@ -27,8 +27,9 @@ def gather_near(scores, start, stop, base, candidates, depth, best, near):
     wanted = np.uint64(0)
     for d in range(start, stop, WIDE):
         block = min(d, scores.shape[0] - WIDE)
-        higher, same = compare_wide(scores, block, bar)
-        reached = ((higher | same) >> np.uint64(d - block)) & (~np.uint64(0) >> np.uint64(max(WIDE - stop + d, 0)))
+        reached = (reach_wide(scores, block, bar) >> np.uint64(d - block)) & (
+            ~np.uint64(0) >> np.uint64(max(WIDE - stop + d, 0))
+        )
         if n_near < 0 or n_near + popcount(reached) > WIDE:
             n_near = -1
             reached = np.uint64(0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastndcg.kernels.count import find_tail
 from fastndcg.kernels.jit import part, unit
-from fastndcg.kernels.vectors import LANES, WIDE, compare, compare_wide, lowest_bit, popcount, raise_lanes, raise_wide
+from fastndcg.kernels.vectors import LANES, WIDE, compare, lowest_bit, popcount, raise_lanes, raise_wide, reach_wide
 
 SELECT_DEPTH = 10  # the 10th best of 16 lanes is a bar that some 15 documents reach, however many there are
 
@@ -25,8 +25,7 @@ def gather_best(scores, start, stop, base, candidates, best, depth, near):
     n_wanted = 0
     for d in range(start, stop, WIDE):
         block = min(d, scores.shape[0] - WIDE)
-        higher, same = compare_wide(scores, block, bar)
-        reached = (higher | same) >> np.uint64(d - block)
+        reached = reach_wide(scores, block, bar) >> np.uint64(d - block)
         wanted = reached & marks_from(marks, base + d - start) & (~np.uint64(0) >> np.uint64(max(WIDE - stop + d, 0)))
         n_wanted += popcount(wanted)
         while wanted != 0 and n_near < LANES:

@@ -3,7 +3,8 @@ Sixteen or sixty-four comparisons at once, as portable LLVM vectors; plain Pytho
 
 A mask holds one bit a lane, lane i in bit i. `place` is the first entry looked at: all lanes must lie in the array.
 `wide_like` makes an uninitialised array of sixty-four entries, of another's dtype, on the stack: good until the kernel
-that called it ends.
+that called it ends. `fetch_ahead` asks memory for what comes some way behind sixty-four entries: where a loop goes on
+to the next query, the processor would wait for it.
 """
 
 import numba
@@ -15,6 +16,8 @@ from numba.np.arrayobj import populate_array
 
 LANES = 16
 WIDE = 64
+AHEAD = 1 << 13  # bytes: about what a kernel reads while memory answers
+LINE = 64  # bytes that come together
 
 
 def _lanes(context, builder, array_type, array, place, n_lanes):
@@ -56,6 +59,15 @@ def _comparing(n_lanes):
 
 
 _compare, _compare_wide = _comparing(LANES), _comparing(WIDE)
+
+
+@intrinsic
+def _reach_wide(typing_context, values, place, level):
+    def build(context, builder, signature, arguments):
+        lanes = _lanes(context, builder, signature.args[0], arguments[0], arguments[1], WIDE)
+        return _as_mask(builder, builder.fcmp_ordered(">=", lanes, _filled(builder, arguments[2], WIDE)), WIDE)
+
+    return types.uint64(values, types.intp, values.dtype), build
 
 
 @intrinsic
@@ -130,6 +142,26 @@ _raise_lanes, _raise_wide = _raising(LANES), _raising(WIDE)
 
 
 @intrinsic
+def _fetch_ahead(typing_context, values, place):
+    def build(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        size = context.get_abi_sizeof(data.type.pointee)
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        start = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
+        prefetch = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0i8"
+        )
+        for offset in (
+            range(AHEAD, AHEAD + WIDE * size, LINE) if size > 1 else ()
+        ):  # of bytes, it costs more than it gives
+            line = builder.gep(start, [ir.Constant(ir.IntType(64), offset)])
+            builder.call(prefetch, [line, ir.Constant(word, 0), ir.Constant(word, 3), ir.Constant(word, 1)])
+        return context.get_dummy_value()
+
+    return types.void(values, types.intp), build
+
+
+@intrinsic
 def _wide_like(typing_context, array):
     wide = types.Array(array.dtype, 1, "C")
 
@@ -176,6 +208,10 @@ def _plain_comparing(n_lanes):
     return comparing
 
 
+def _plain_reach_wide(values, place, level):
+    return _plain_mask(_plain_lanes(values, place, WIDE) >= level)
+
+
 def _plain_missing(values, place):
     return _plain_mask(np.isnan(_plain_lanes(values, place, WIDE)))
 
@@ -209,6 +245,10 @@ def _plain_wide_like(array):
     return np.empty(WIDE, array.dtype)
 
 
+def _plain_fetch_ahead(values, place):
+    pass
+
+
 def _plain_popcount(mask):
     return int(mask).bit_count()
 
@@ -221,9 +261,11 @@ if numba.config.DISABLE_JIT:
     compare, compare_wide = _plain_comparing(LANES), _plain_comparing(WIDE)
     raise_lanes, raise_wide = _plain_raising(LANES), _plain_raising(WIDE)
     missing, nonzero, positive, changes = _plain_missing, _plain_nonzero, _plain_positive, _plain_changes
-    popcount, lowest_bit, wide_like = _plain_popcount, _plain_lowest_bit, _plain_wide_like
+    popcount, lowest_bit = _plain_popcount, _plain_lowest_bit
+    reach_wide, wide_like, fetch_ahead = _plain_reach_wide, _plain_wide_like, _plain_fetch_ahead
 else:
     compare, compare_wide = _compare, _compare_wide
     raise_lanes, raise_wide = _raise_lanes, _raise_wide
     missing, nonzero, positive, changes = _missing, _nonzero, _positive, _changes
-    popcount, lowest_bit, wide_like = _popcount, _lowest_bit, _wide_like
+    popcount, lowest_bit = _popcount, _lowest_bit
+    reach_wide, wide_like, fetch_ahead = _reach_wide, _wide_like, _fetch_ahead
