@@ -17,12 +17,12 @@ import math
 import numpy as np
 
 from fastndcg.kernels.diversity import first_entry, last_entry, powers_of
-from fastndcg.kernels.jit import kernel, unit
+from fastndcg.kernels.jit import allocating_kernel, unit
 
 CLEARLY = 1.0 + 1e-12  # times as much: sums of the same gains in another order differ by less
 
 
-@kernel
+@allocating_kernel
 def best_order(
     judged_labels, judged_offsets, pattern_offsets, pattern_subtopics, n_slots, alpha, depth,
     out_labels, out_above, out_ties, out_offsets,
