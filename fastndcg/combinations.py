@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.metric import Metric
@@ -92,6 +94,7 @@ def n_ideal_ranks(metrics: tuple[Metric, ...], convention: Convention) -> int:
     return max((metric.k or 0 for metric in metrics if metric.name in full), default=0)
 
 
+@functools.lru_cache(maxsize=256)
 def denominators_of(metrics: tuple[Metric, ...], convention: Convention) -> dict[int, Metric]:
     """By the place of a metric, the one whose values say what its own count in the mean, where they differ in that."""
     cut = enumerate(with_default_cutoff(metrics, convention))

@@ -224,15 +224,18 @@ def threads_for(rankings: Rankings, threads: int | None) -> int:
 
 def cut(rankings: Rankings, chunk_documents: int, threads: int) -> list[Span]:
     """Spans of queries with about equal numbers of documents, judged ones of the pool included; the largest first."""
-    if threads > 1:
-        chunk_documents = min(chunk_documents, max(rankings.n_documents // (CHUNKS_A_THREAD * threads), SMALL))
     n_queries = rankings.n_queries
     n_judged = 0 if rankings.pool is None else len(rankings.pool[0])
-    if rankings.n_documents + n_judged <= chunk_documents and n_queries <= chunk_documents:
+    n_looked_at = rankings.n_documents + n_judged + n_queries  # queries without documents take time too
+    if threads > 1:
+        chunk_documents = min(chunk_documents, max(rankings.n_documents // (CHUNKS_A_THREAD * threads), SMALL))
+    if n_looked_at - n_queries <= chunk_documents and n_queries <= chunk_documents:
         return [(0, n_queries)] if n_queries else []
+    n_chunks = -(-n_looked_at // chunk_documents)
+    n_chunks += -n_chunks % threads  # as many for each thread, so that none waits for the last chunk
     work = rankings.offsets if rankings.pool is None else rankings.offsets + rankings.pool[1]
-    work = work + np.arange(n_queries + 1)  # queries without documents take time too
-    stops = np.searchsorted(work, np.arange(chunk_documents, work[-1], chunk_documents), side="left")
+    work = work + np.arange(n_queries + 1)
+    stops = np.searchsorted(work, np.linspace(0, work[-1], n_chunks + 1)[1:-1], side="left")
     bounds = np.unique(np.concatenate([[0], stops, [n_queries]])).tolist()
     spans = list(itertools.pairwise(bounds))
     return sorted(spans, key=lambda span: int(work[span[0]] - work[span[1]]))

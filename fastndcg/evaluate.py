@@ -13,7 +13,7 @@ from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.arrays import ArrayTruth
 from fastndcg.inputs.join import Joined
-from fastndcg.inputs.prepare import Options, prepare_truth, with_predictions
+from fastndcg.inputs.prepare import Options, Parted, prepare_truth, with_predictions
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings import Array, Rankings
@@ -225,7 +225,11 @@ class Evaluator:
     ) -> Results:  # fmt: skip
         """The values of some metrics under a convention."""
         threads = self._options.threads
-        given = with_predictions(self._truth, predictions, self.convention, self._options)
+        truth = self._truth
+        if type(predictions) is np.ndarray and isinstance(truth, ArrayTruth):  # as a service's calls do
+            given: Rankings | Joined | Parted = truth.rankings(predictions)
+        else:
+            given = with_predictions(truth, predictions, self.convention, self._options)
         if isinstance(given, Rankings):
             values, n_tied = _engine().run(given, metrics, convention, threads=threads, kept=kept, out=out)
             return Results(values, metrics, given.query_ids, self.convention, n_tied=n_tied)

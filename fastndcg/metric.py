@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import math
-import operator
+import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from fastndcg.catalog import AGGREGATES, EVERY, OTHER_RECORDS, RECORDS, Parameter, Record
-from fastndcg.catalog.aggregates import AggregateRecord
-from fastndcg.conventions.fields import CHOICES
+from fastndcg.catalog import AGGREGATES, EVERY, OTHER_RECORDS, RECORDS, Record
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, nearest
-from fastndcg.texts import (
-    Value,
-    as_discounts,
-    as_float,
-    as_gains,
-    as_table,
-    format_call,
-    format_value,
-    parse_arguments,
-    parse_call,
-    parse_value,
-    split_list,
-)
+from fastndcg.parameters import checked, checked_cutoff
+from fastndcg.texts import Value, format_call, format_value, parse_arguments, parse_call, parse_value, split_list
 
 UNLIMITED = 2**31 - 1  # stands for "no cutoff" in kernels: no query has more documents
 NAMES = {text.lower(): r.name for r in (*RECORDS, *OTHER_RECORDS) for text in (r.name, *r.aliases, r.trec_name) if text}
@@ -34,18 +20,6 @@ _TREC_GEOMETRIC = "gm_"
 TREC_CUTS = {record.trec_cut.lower(): record.name for record in RECORDS if record.trec_cut}
 TREC_AT = {record.trec_at[0].lower(): (record.name, record.trec_at[1]) for record in RECORDS if record.trec_at}
 EXAMPLES = {"evaluate": "ndcg@10", "agreement": "tau_b", "beyond_accuracy": "coverage@10"}
-
-# kinds of parameters that are numbers: the rule, and whether a number keeps to it
-NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
-    "threshold": ("above 0 and finite", lambda number: 0 < number < math.inf),
-    "positive": ("above 0 and finite", lambda number: 0 < number < math.inf),
-    "number": ("finite", math.isfinite),
-    "probability": ("between 0 and 1", lambda number: 0 < number < 1),
-    "share": ("from 0 to 1", lambda number: 0 <= number <= 1),
-    "fraction": ("above 0 and at most 1", lambda number: 0 < number <= 1),
-    "grade": ("a whole number from 1 to 1023", lambda number: 1 <= number <= 1023 and number.is_integer()),
-    "count": ("a whole number of 1 or more", lambda number: 1 <= number < 2**53 and number.is_integer()),
-}
 
 
 class Aggregate(NamedTuple):
@@ -98,7 +72,7 @@ class Metric:
 
     def __init__(self, name: str, k: int | None = None, **parameters: Any) -> None:
         record = _record_of(name)
-        given = {key: _checked(record, key, value) for key, value in parameters.items() if value is not None}
+        given = {key: checked(record, key, value) for key, value in parameters.items() if value is not None}
         kept = tuple((p.name, given[p.name]) for p in record.parameters if given.get(p.name, p.default) != p.default)
         object.__setattr__(self, "name", record.name)
         object.__setattr__(self, "parameters", kept)
@@ -173,7 +147,7 @@ class Metric:
         if self.aggregate is not None:
             raise InvalidInputError(f"{self} must be aggregated once: take {name}({self.bare})")
         record = AGGREGATES[name]
-        given = {key: _checked(record, key, value) for key, value in parameters.items()}
+        given = {key: checked(record, key, value) for key, value in parameters.items()}
         values = {p.name: p.default for p in record.parameters if p.default is not None} | given
         return self._with(Aggregate(name, tuple(values.items())))
 
@@ -226,7 +200,7 @@ def parse_metrics(metrics: Metrics | None, function: str = "evaluate") -> tuple[
     if isinstance(metrics, Mapping):
         raise InvalidTypeError(f"`metrics` must be texts or Metric values, not a {type(metrics).__name__}")
     try:
-        parts = split_list(metrics) if isinstance(metrics, str) else list[Any](metrics)
+        parts = [metrics] if isinstance(metrics, str) else list[Any](metrics)
     except TypeError:
         raise InvalidTypeError(f"`metrics` must be texts or Metric values, not {type(metrics).__name__}") from None
     found: dict[Metric, None] = {}
@@ -234,7 +208,7 @@ def parse_metrics(metrics: Metrics | None, function: str = "evaluate") -> tuple[
         if isinstance(part, Metric):
             found[part] = None
         elif isinstance(part, str):
-            found.update(dict.fromkeys(Metric.parse(text) for text in split_list(part)))
+            found.update(dict.fromkeys(_parsed(part, len(EVERY))))
         else:
             raise InvalidTypeError(f"`metrics` must be texts or Metric values, not {type(part).__name__}: {part!r}")
     if not found:
@@ -242,28 +216,11 @@ def parse_metrics(metrics: Metrics | None, function: str = "evaluate") -> tuple[
     return _taken_by(function, tuple(found))
 
 
-def checked_cutoff(k: Any, owner: str = "a metric") -> int:
-    """The cutoff `k` of `owner` as an int, or an error that says what it must be."""
-    try:
-        cutoff = operator.index(k)
-    except TypeError:
-        raise InvalidTypeError(f"`k` of {owner} must be a whole number, not {k!r}; leave it out to count all") from None
-    if isinstance(k, bool) or cutoff < 1:
-        raise InvalidInputError(f"`k` of {owner} must be 1 or more, not {k!r}; leave it out to count all ranks")
-    return cutoff
-
-
-def checked_gain(gain: Any, owner: str) -> Value:
-    """A gain as 'linear', 'exp2', 'binary' or a tuple of the gains of labels 0, 1, …, or an error."""
-    if isinstance(gain, str) and gain in ("linear", "exp2", "binary"):
-        return gain
-    table = as_gains(gain)
-    if table is None:
-        raise InvalidInputError(
-            f"`gain` of {owner} must be 'linear', 'exp2', 'binary' or a table of the finite gains of labels 0, 1, 2, "
-            f"…, the first of them 0 (what is not relevant gains nothing) and none below the one before, not {gain!r}"
-        )
-    return table
+@functools.lru_cache(maxsize=256)
+def _parsed(texts: str, n_known: int) -> tuple[Metric, ...]:
+    """The metrics of a list of texts, anew when one was registered: reading it takes as long as a short query."""
+    del n_known
+    return tuple(Metric.parse(text) for text in split_list(texts))
 
 
 def _taken_by(function: str, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
@@ -275,20 +232,6 @@ def _taken_by(function: str, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
                 f"call fastndcg.{metric.record.taken_by}"
             )
     return metrics
-
-
-def checked_discount(discount: Any, owner: str) -> Value:
-    """A discount as one of the convention's words or a tuple of the discounts of ranks 1, 2, …, or an error."""
-    words = {str(word).replace(" ", ""): word for word in CHOICES["discount"]}
-    if isinstance(discount, str) and discount.replace(" ", "") in words:
-        return words[discount.replace(" ", "")]
-    table = as_discounts(discount)
-    if table is None:
-        raise InvalidInputError(
-            f"`discount` of {owner} must be {', '.join(map(repr, words.values()))} or a table of the finite discounts "
-            f"of ranks 1, 2, …, none of them below 0 or above the one before, not {discount!r}"
-        )
-    return table
 
 
 def _record_of(name: str) -> Record:
@@ -305,42 +248,6 @@ def _cutoff_of(record: Record, k: Any) -> int:
     if not record.takes_k:
         raise InvalidInputError(f"{record.name} must have no cutoff, it looks at all ranks: leave out @{k}")
     return checked_cutoff(k, record.name)
-
-
-def _checked(record: Record | AggregateRecord, key: str, value: Any) -> Value:
-    known: dict[str, Parameter] = {parameter.name: parameter for parameter in record.parameters}
-    if key not in known:
-        hint = nearest(key, known) or (f" It has {', '.join(known)}." if known else " It has none.")
-        raise UnknownMetricError(f"{record.name} has no parameter {key!r}.{hint}")
-    kind = known[key].kind
-    if kind == "gain":
-        return checked_gain(value, record.name)
-    if kind == "discount":
-        return checked_discount(value, record.name)
-    if kind == "shares":
-        return _checked_shares(record, key, value)
-    if "|" in kind:
-        return _checked_word(record, key, kind.split("|"), value)
-    number = as_float(value)
-    if number is None:
-        raise InvalidTypeError(f"`{key}` of {record.name} must be a number, not {value!r}")
-    rule, holds = NUMBERS[kind]
-    if not holds(number):
-        raise InvalidInputError(f"`{key}` of {record.name} must be {rule}, not {value!r}")
-    return int(number) if number.is_integer() else number
-
-
-def _checked_shares(record: Record | AggregateRecord, key: str, value: Any) -> tuple[float, ...]:
-    table = as_table(value)
-    if table is None or not all(0 <= share <= 1 for share in table):
-        raise InvalidInputError(f"`{key}` of {record.name} must be a table of numbers from 0 to 1, not {value!r}")
-    return table
-
-
-def _checked_word(record: Record | AggregateRecord, key: str, words: list[str], value: Any) -> str:
-    if value not in words:
-        raise InvalidInputError(f"`{key}` of {record.name} must be one of {', '.join(words)}, not {value!r}")
-    return str(value)
 
 
 def __getattr__(name: str) -> Metric:

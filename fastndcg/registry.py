@@ -9,7 +9,8 @@ from typing import Any
 from fastndcg.catalog import AGGREGATES, CATALOG, REGISTERED, Parameter, Record
 from fastndcg.catalog.record import TIE_POLICIES
 from fastndcg.errors import InvalidInputError, InvalidTypeError
-from fastndcg.metric import NAMES, NUMBERS, TREC_CUTS, Metric
+from fastndcg.metric import NAMES, TREC_CUTS, Metric
+from fastndcg.parameters import NUMBERS
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 FIXED_TIES = tuple(policy for policy in TIE_POLICIES if policy != "average")
