@@ -31,6 +31,7 @@ def compiled(name):
     return {
         "compare": numba.njit(lambda values, place, level: intrinsic(values, place, level)),
         "compare_wide": numba.njit(lambda values, place, level: intrinsic(values, place, level)),
+        "reach_wide": numba.njit(lambda values, place, level: intrinsic(values, place, level)),
         "missing": numba.njit(lambda values, place: intrinsic(values, place)),
         "nonzero": numba.njit(lambda values, place: intrinsic(values, place)),
         "positive": numba.njit(lambda values, place: intrinsic(values, place)),
@@ -63,6 +64,62 @@ def test_comparing_equals_its_twin(name, dtype):
         assert tuple(map(int, found)) == COMPARING[name](values, place, dtype(level))
 
     check()
+
+
+@needs_jit
+@pytest.mark.parametrize("dtype", SCORES)
+def test_reaching_equals_its_twin(dtype):
+    """The mask of what is as high or higher, NaN being neither."""
+    function = compiled("reach_wide")
+
+    @cases.examples(60)
+    @given(values=scores(dtype), level=FEW, data=st.data())
+    def check(values, level, data):
+        place = data.draw(st.integers(0, len(values) - WIDE))
+        assert int(function(values, place, dtype(level))) == vectors._plain_reach_wide(values, place, dtype(level))
+
+    check()
+
+
+@needs_jit
+@pytest.mark.parametrize("dtype", [*SCORES, np.int32])
+def test_room_on_the_stack(dtype):
+    """Sixty-four entries of the other array's dtype, each array its own, and nothing to free."""
+
+    @numba.njit(_nrt=False)
+    def turned(values, out):
+        first, second = vectors.wide_like(values), vectors.wide_like(values)
+        for lane in range(WIDE):
+            first[lane] = values[lane]
+            second[lane] = -values[lane]
+        for lane in range(WIDE):
+            out[lane] = first[WIDE - 1 - lane]
+            out[WIDE + lane] = second[lane]
+        return first.shape[0]
+
+    values, out = np.arange(WIDE).astype(dtype), np.empty(2 * WIDE, dtype)
+    values.flags.writeable = False
+    assert turned(values, out) == WIDE
+    np.testing.assert_array_equal(out, np.concatenate([values[::-1], -values]))
+    twin = vectors._plain_wide_like(values)
+    assert (twin.dtype, twin.shape) == (values.dtype, (WIDE,))
+
+
+@needs_jit
+@pytest.mark.parametrize("dtype", LABELS)
+def test_fetching_ahead_touches_nothing(dtype):
+    """What is asked for may lie behind the array, and the array stays as it is."""
+
+    @numba.njit(_nrt=False)
+    def fetch(values):
+        for place in range(0, values.shape[0], WIDE):
+            vectors.fetch_ahead(values, place)
+
+    values = np.arange(3 * WIDE).astype(dtype)
+    expected = values.copy()
+    fetch(values)
+    np.testing.assert_array_equal(values, expected)
+    vectors._plain_fetch_ahead(values, 0)
 
 
 @needs_jit
