@@ -84,7 +84,10 @@ def even_out(stream, counter, counts):
         counts[below(draw(stream, counter) >> HALF, size)] += np.int8(1)
         counter += ONE
     if surplus > 0:
-        most = np.uint64(counts.max())
+        highest = counts[0]
+        for u in range(counts.shape[0]):
+            highest = max(highest, counts[u])
+        most = np.uint64(highest)
         while surplus > 0:  # a unit at random is taken with a chance that is proportional to its count
             bits = draw(stream, counter)
             counter += ONE

@@ -52,4 +52,8 @@ def permuted_ranges(key, first, values, order, sums, out):
                 for i in range(n_systems):
                     sums[m, i] += values[m, u, order[i]]
         for m in range(n_metrics):
-            out[r, m] = sums[m].max() - sums[m].min()
+            lowest = highest = sums[m, 0]
+            for i in range(1, n_systems):
+                lowest = min(lowest, sums[m, i])
+                highest = max(highest, sums[m, i])
+            out[r, m] = highest - lowest
