@@ -107,7 +107,7 @@ def parsed(text):
     """What the kernel makes of a number, None where it leaves it to Python."""
     line = f"q 0 d {text}\n".encode()
     padded = read_only(np.frombuffer(line + b"\n" * PADDING, "u1"))
-    out = lines._output(len(padded))
+    out = lines._output(len(padded), 4)
     read_lines(padded, len(line), files.TREC[fn.Qrels].fields, 4, 4, *lines.powers_of_ten(), out)
     return None if out.counts[2] else float(out.values[0])
 

@@ -127,12 +127,18 @@ def most_readers(path: FilePath) -> int:
 
     What waits for another process is read by the calling thread alone: only that one is interrupted by Ctrl-C.
     """
+    length = length_of(path)
+    return 1 if length is None else 1 + UNPACKED * length // BLOCK
+
+
+def length_of(path: FilePath) -> int | None:
+    """How many bytes a file on disk has, packed as it is; None for what waits for another process, or is no file."""
     if path == STANDARD_INPUT or is_pipe(path):
-        return 1
+        return None
     try:
-        return 1 + UNPACKED * os.stat(path).st_size // BLOCK
+        return os.stat(path).st_size
     except (OSError, TypeError, ValueError):  # said where it is opened
-        return 1
+        return None
 
 
 def unpacked(path: FilePath) -> bytes:
