@@ -19,6 +19,8 @@ from fastndcg.threads import checked_threads, run_all
 
 NO_LIMIT = 1 << 62
 SHOWN = 80  # characters of a bad line
+REMEDY = "correct the line, or say with `format` what the file is"  # of readers that take one
+TEXT = "give text, plain or packed by gzip, bzip2 or zstd"
 
 
 class Layout(NamedTuple):
@@ -30,6 +32,7 @@ class Layout(NamedTuple):
     most: int
     value_name: str
     has_header: bool = False
+    remedy: str = "correct the line"
 
 
 class Output(NamedTuple):
@@ -61,6 +64,7 @@ class Failure(NamedTuple):
 
     problem: str | BaseException
     line: int = 0
+    remedy: str = ""
 
 
 def read_rows(path: FilePath, layout: Layout, threads: int | None = None) -> tuple[Rows, Source]:
@@ -73,7 +77,7 @@ def read_rows(path: FilePath, layout: Layout, threads: int | None = None) -> tup
     failures: dict[int, Failure] = {}
 
     def make_worker() -> Callable[[Block], None]:
-        reader = _Reader(layout, blocks.name)
+        reader = _Reader(layout)
 
         def work(block: Block) -> None:
             done = reader.read(block)
@@ -99,18 +103,18 @@ def read_rows(path: FilePath, layout: Layout, threads: int | None = None) -> tup
 
     run_all(until_failure(), make_worker, min(most_readers(path), checked_threads(threads)))
     if failures:
-        _refuse(blocks.name, min(failures.items()), pieces)
+        _refuse(blocks.name, layout, min(failures.items()), pieces)
     if not any(piece.n_rows for piece in pieces.values()):
         raise InvalidInputError(f"{blocks.name} must hold lines of {layout.names}, but is empty")
     return _rows([pieces[number] for number in sorted(pieces)], blocks.name, *sheets.whole())
 
 
-def _refuse(name: str, first: tuple[int, Failure], pieces: dict[int, Piece]) -> None:
+def _refuse(name: str, layout: Layout, first: tuple[int, Failure], pieces: dict[int, Piece]) -> None:
     number, failure = first
     if isinstance(failure.problem, BaseException):
         raise failure.problem
     line = 1 + failure.line + sum(pieces[before].n_lines for before in range(number))
-    raise InvalidInputError(f"{name}, line {line}: {failure.problem}")
+    raise InvalidInputError(f"{name}, line {line}: {failure.problem}; {failure.remedy or layout.remedy}")
 
 
 def _rows(pieces: list[Piece], name: str, documents: Column, values: Array) -> tuple[Rows, Source]:
@@ -133,20 +137,19 @@ def _rows(pieces: list[Piece], name: str, documents: Column, values: Array) -> t
 class _Reader:
     """Reads blocks, one after the other, into the same memory."""
 
-    def __init__(self, layout: Layout, name: str) -> None:
+    def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._name = name
         self._out = _output(0, layout.least)
 
     def read(self, block: Block) -> tuple[Piece, Documents] | Failure:
         """The rows of a block, good until the next is read, or what is wrong with it."""
         from fastndcg.kernels import lines as kernels
 
-        problem = _no_text(block, self._name)
-        if problem:
-            return Failure(InvalidInputError(problem))
-        if self._layout.has_header and block.number == 0:
-            _blank_first_line(block)
+        failure = _no_text(block)
+        if failure is None and self._layout.has_header and block.number == 0:
+            failure = _take_header(block, self._layout)
+        if failure is not None:
+            return failure
         if len(self._out.documents) < len(block.text):
             self._out = _output(len(block.text), self._layout.least)
         out, layout = self._out, self._layout
@@ -184,22 +187,46 @@ class _Reader:
         return None
 
 
-def _no_text(block: Block, name: str) -> str:
+def _no_text(block: Block) -> Failure | None:
     """Why a block is no text; nothing where it is."""
     if not block.text.isascii():
         try:
             block.text.decode()
         except UnicodeDecodeError as error:
-            return f"{name} must be UTF-8 text, but byte {block.start + error.start} is not: {error.reason}"
+            place = f"byte {block.start + error.start}"
+            return Failure(
+                f"must be UTF-8 text, but {place} is not: {error.reason}", _line_of(block, error.start), TEXT
+            )
     nul = block.text.find(0)
-    return "" if nul < 0 else f"{name} must be text, but byte {block.start + nul} is NUL"
+    return (
+        None if nul < 0 else Failure(f"must be text, but byte {block.start + nul} is NUL", _line_of(block, nul), TEXT)
+    )
 
 
-def _blank_first_line(block: Block) -> None:
-    """Make the first line that is not blank so, and leave its end: lines keep their numbers."""
-    line = next((line for line in bytes(block.text).splitlines() if line.split()), b"")
-    start = block.text.find(line)
-    block.text[start : start + len(line)] = b" " * len(line)
+def _line_of(block: Block, place: int) -> int:
+    """Which line of a block a byte stands in."""
+    return len((block.text[:place] + b"x").splitlines()) - 1
+
+
+def _take_header(block: Block, layout: Layout) -> Failure | None:
+    """Make the first line that is not blank so, and leave its end: lines keep their numbers; or say why it is none."""
+    lines = block.text.splitlines()
+    number = next((number for number, line in enumerate(lines) if line.split()), 0)
+    fields = lines[number].decode().split()
+    if fields and (len(fields) != layout.least or _is_number(fields[-1])):
+        shown = " ".join(fields)[:SHOWN]
+        return Failure(f"must be a header with the names of {layout.names}, but is {shown!r}", number)
+    start = block.text.find(lines[number])
+    block.text[start : start + len(lines[number])] = b" " * len(lines[number])
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _output(n_bytes: int, least_fields: int) -> Output:

@@ -278,7 +278,10 @@ def open_dataset(name: str) -> Any:
     try:
         found = dataset.dataset(paths, format="parquet", partitioning=hive, partition_base_dir=base or None)
     except (pyarrow.ArrowException, OSError) as error:
-        raise InvalidInputError(f"{name} must hold Parquet files, but does not: {error}") from None
+        reason = str(error).partition("Is this a")[0]  # what follows says it again, for each layer of the library
+        raise InvalidInputError(
+            f"{name} must hold Parquet files, but does not: {reason.strip()} Write it anew, or say what it is: `format`"
+        ) from None
     if not found.files:
         raise InvalidInputError(f"{name} must hold Parquet files, but the folder has none")
     return found
