@@ -110,8 +110,8 @@ class Interactions:
             raise InvalidInputError("`labels` must have as many numbers as `items` in each list, but have not")
         from fastndcg.kernels.recommended import are_rising
 
-        users = spans(self.offsets, PART)
-        if _holds_of_all(users, lambda first, stop: are_rising(self.items, self.offsets, first, stop), threads):
+        parts = spans(self.offsets, PART)
+        if _holds_of_all(parts, lambda first, stop: are_rising(self.items, self.offsets, first, stop), threads):
             return  # as in a matrix
         if (self.items < 0).any():
             place = int(np.argmax(self.items < 0))
