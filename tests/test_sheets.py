@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
+from cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from fastndcg.inputs.sheets import Documents, Sheets
 TEXTS = st.lists(st.lists(st.binary(max_size=3), max_size=4), min_size=1, max_size=5)
 
 
+@examples(200)
 @given(blocks=TEXTS, data=st.data(), size=st.sampled_from([1, 20, 1000]), known=st.booleans())
 def test_blocks_in_any_order(blocks, data, size, known):
     """Every id and value stands where its block and row say; what came early is not overwritten later."""
