@@ -34,8 +34,6 @@ METRICS = "ndcg@10,map,rr"
 PACKAGES = ("polars", "pyarrow", "pytrec_eval-terrier", "scipy")
 IMPORTS = """
 import fastndcg.engine, fastndcg.inputs.files, fastndcg.inputs.join, fastndcg.kernels.lines, fastndcg.cli
-import numba.core.entrypoints
-numba.core.entrypoints.init_all()  # what extends numba, such as awkward: its first call imports it
 """
 PEAK = """
 print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")))

@@ -85,7 +85,8 @@ def _run_stream(stream: Stream, metrics: tuple[Metric, ...], convention: Convent
     take(stream.last(), (fresh, Scratch()))
     if not done:
         return Evaluated(np.empty((0, len(metrics))), 0, np.empty(0, object))
-    order = np.argsort(np.concatenate([batch.first_rows for batch in done]))
+    done.sort(key=lambda batch: batch.first_rows[:1].tolist())
+    order = np.argsort(np.concatenate([batch.first_rows for batch in done]), kind="stable")  # soon done: nearly sorted
     ids = np.concatenate([batch.query_ids for batch in done])[order]
     values = np.concatenate([batch.values for batch in done])[order]
     return Evaluated(values, sum(batch.n_tied for batch in done), ids)

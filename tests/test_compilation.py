@@ -126,6 +126,19 @@ def test_cache_is_found_again(tmp_path):
     assert evaluated(NUMBA_CACHE_DIR=tmp_path) == (2, 0, cache)
 
 
+def test_machine_code_needs_no_compiler(tmp_path):
+    """From a cache, kernels start without what numba compiles with, and without packages that extend it."""
+    code = """
+        import json, sys
+        import fastndcg as fn
+        values = fn.evaluate([[1, 0, 2], [0, 0, 1]], [[1.0, 2.0, 3.0]] * 2, "ndcg@2,map,rr").values.tolist()
+        compilers = [name for name in ("numba.np.arraymath", "scipy.linalg", "awkward") if name in sys.modules]
+        print(json.dumps([values, compilers]))
+    """
+    compiled, _ = answer(start(code, None, NUMBA_CACHE_DIR=tmp_path))
+    assert answer(start(code, None, NUMBA_CACHE_DIR=tmp_path)) == [compiled, []]
+
+
 def test_edited_kernels_are_compiled_again(copy):
     """A change in a file that a kernel only calls is seen too."""
     assert evaluated(copy, NUMBA_CACHE_DIR="")[:2] == (0, 2)
@@ -205,7 +218,9 @@ def test_read_only_install(copy, home):
     become_nobody = f"""
     import os, sys
     import fastndcg as fn
+    import numba
     fn.evaluate([[1]], [[1]], "rr")
+    numba.njit(lambda: 0)()
     for name in [name for name in sys.modules if name.partition(".")[0] == "fastndcg"]:
         del sys.modules[name]
     if os.getuid() == 0:

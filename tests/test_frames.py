@@ -205,7 +205,7 @@ BAD_FRAMES = {
     ),
     "texts as scores": (
         {"q": [1], "label": [1], "score": ["high"]},
-        "column 'score' of `truth` must hold numbers, but its type is string_view; convert it",
+        "column 'score' of `truth` must hold numbers, but its type is string_view, such as 'high' in row 0; convert it",
     ),
     "twice": (
         {"q": ["a", "b", "a"], "doc": ["x", "x", "x"], "label": [1, 1, 0], "score": [1, 2, 3]},

@@ -1,6 +1,7 @@
 """Recommended items against what users like: every form the same as dicts of dicts, and what is refused."""
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg.inputs import items
+from fastndcg.kernels.recommended import are_rising
+from fastndcg.rankings import read_only
 
 sparse = pytest.importorskip("scipy.sparse")
 METRICS = "ndcg,ndcg@2,recall@2,p@3,map,rr,num_ret"
@@ -207,3 +210,22 @@ def test_labels_of_any_size(label, dtype):
     liked = fn.Interactions(np.arange(9000), labels, [0, 8999, 9000])
     result = fn.evaluate(liked, [[1], [8999]], "dcg@1", convention="default(negative_labels=zero)")
     assert result["dcg@1"].tolist() == [1, max(float(labels[-1]), 0)]
+
+
+@examples(200)
+@given(lists=st.lists(st.lists(st.integers(-1, 4), max_size=4), max_size=6), part=st.integers(1, 5))
+def test_what_users_like_may_rise_or_not(lists, part):
+    """Items in any order are taken unless one stands twice or is below 0, wherever threads cut the users."""
+    offsets = np.cumsum([0, *map(len, lists)])
+    liked = read_only(np.array([item for one in lists for item in one], "i4"))
+    labels = np.arange(len(liked))
+    assert are_rising(liked, read_only(offsets), 0, len(lists)) == all(
+        low < high for one in lists for low, high in pairwise([-1, *one])
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(items, "PART", part)
+        if (liked < 0).any() or any(len(set(one)) < len(one) for one in lists):
+            with pytest.raises(fn.InvalidInputError, match="`items` must "):
+                fn.Interactions(liked, labels, offsets, threads=2)
+        else:
+            assert fn.Interactions(liked, labels, offsets, threads=2).labels.tolist() == labels.tolist()

@@ -5,6 +5,8 @@ import gzip
 import io
 import os
 import re
+import subprocess
+import sys
 import threading
 from types import SimpleNamespace
 
@@ -107,7 +109,7 @@ def parsed(text):
     """What the kernel makes of a number, None where it leaves it to Python."""
     line = f"q 0 d {text}\n".encode()
     padded = read_only(np.frombuffer(line + b"\n" * PADDING, "u1"))
-    out = lines._output(len(padded))
+    out = lines._output(len(padded), 4)
     read_lines(padded, len(line), files.TREC[fn.Qrels].fields, 4, 4, *lines.powers_of_ten(), out)
     return None if out.counts[2] else float(out.values[0])
 
@@ -213,6 +215,41 @@ def test_a_file_that_shrinks_while_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(blocks, "_length", lambda file: path.stat().st_size + 1)
     with pytest.raises(fn.InvalidInputError, match="must not change while it is read, but became shorter"):
         fn.read_run(path)
+
+
+SHRINKING = """
+import os, sys
+import fastndcg as fn
+from fastndcg.inputs.blocks import Blocks
+path, text, fill, calls = sys.argv[1], open(sys.argv[1], "rb").read(), Blocks._fill, []
+def shrink(*arguments):
+    calls.append(0)
+    if len(calls) == moment:
+        os.truncate(path, length)
+    return fill(*arguments)
+Blocks._fill = shrink
+for moment in (1, 2, 3):
+    for length in (0, 1000, 3_000_001, 4_400_000):
+        open(path, "wb").write(text)
+        calls.clear()
+        try:
+            fn.evaluate(path, {"q": {"d": 1}}, "rr") if sys.argv[2] == "qrels" else fn.read_run(path)
+        except fn.InvalidInputError as error:
+            print(error)
+"""
+
+
+@pytest.mark.parametrize("kind", ["qrels", "run"])
+def test_a_file_that_is_cut_while_it_is_read(tmp_path, kind):
+    """At any moment, to any length, in a process that is watched: each time the message says that it became shorter."""
+    path = tmp_path / "file"
+    line = "q 0 d{:08} 1\n" if kind == "qrels" else "q Q0 d{:08} 1 0.5 n\n"
+    path.write_text("".join(map(line.format, range(300_000)))[:4_500_000])
+    done = subprocess.run(
+        [sys.executable, "-c", SHRINKING, str(path), kind], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{path} must not change while it is read, but became shorter; try again\n" * 12
 
 
 def test_the_first_bad_line_is_named(tmp_path, monkeypatch):

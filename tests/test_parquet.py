@@ -111,6 +111,14 @@ def test_folders_patterns_and_partitions(tmp_path):
         assert fn.evaluate(path, metrics="rr").to_dict() == {3: {"RR": 0.5}, 7: {"RR": 0.5}}
 
 
+def test_names_with_points(tmp_path):
+    """A column whose name another continues after a point is read alone."""
+    path = tmp_path / "rows.parquet"
+    table = table_of(QUERIES)
+    pq.write_table(table.append_column("score.other", table.column("label")), path, row_group_size=100)
+    assert_equal(fn.evaluate(path, metrics=METRICS), EXPECTED, firsts(QUERIES))
+
+
 @pytest.mark.parametrize("memory", [None, 40_000])
 def test_columns_of_lists(tmp_path, memory):
     """A row a query, with or without ids."""

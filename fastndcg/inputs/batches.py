@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import optional_import
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.grouping import group
 from fastndcg.rankings import Array, Rankings, as_labels
@@ -61,13 +60,26 @@ class QueryRows:
         rows = self._row_numbers + firsts if isinstance(self._row_numbers, int) else self._row_numbers[firsts]
         return Batch(made, names, rows)
 
+    def edge(self, query: int) -> _Edge:
+        """The rows of one query in memory of their own: a view would hold the memory of all."""
+        rows = slice(*self.groups.offsets[query : query + 2].tolist())
+        return _Edge(self.names[query : query + 1].copy(), self._labels[rows].copy(), self._scores[rows].copy())
+
+
+class _Edge(NamedTuple):
+    """The rows of one query, or some of them."""
+
+    name: Array  # (1,)
+    labels: Array
+    scores: Array
+
 
 class Edges:
     """The rows of the queries that tables begin and end with."""
 
     def __init__(self, frame_of: Callable[[Any, int], Frame]) -> None:
         self._frame_of = frame_of
-        self._kept: dict[int, Any] = {}  # by the number of their first row
+        self._kept: dict[int, _Edge] = {}  # by the number of their first row
         self._ends: dict[int, Array] = {}  # the query on one side of a row, of which the other side has not been read
         self._rises = self._falls = True
         self._lock = threading.Lock()
@@ -79,14 +91,11 @@ class Edges:
             return
         if rows.groups.rows is not None:
             raise NotSorted
+        last = rows.n_queries - 1
+        ends = {first_row + int(rows.groups.offsets[query]): rows.edge(query) for query in {0, last}}
         with self._lock:
             self._check_order(first_row, first_row + table.num_rows, rows.names)
-        last = rows.n_queries - 1
-        for query in {0, last}:
-            start, stop = rows.groups.offsets[query : query + 2].tolist()
-            copied = table.slice(start, stop - start).take(np.arange(stop - start))  # a slice would hold all rows
-            with self._lock:
-                self._kept[first_row + start] = copied
+            self._kept |= ends
         if last > 1:
             yield rows.batch(1, last)
 
@@ -105,14 +114,14 @@ class Edges:
             raise NotSorted
 
     def kept(self) -> Iterator[Batch]:
-        """What is left when all tables are read."""
+        """What is left when all tables are read: in order, so that rows of the same query stand together."""
         if not self._kept:
             return
-        pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
-        firsts = sorted(self._kept)
-        tables = [self._kept[first] for first in firsts]
-        numbers = [np.arange(first, first + table.num_rows) for first, table in zip(firsts, tables, strict=True)]
-        rows = QueryRows(self._frame_of(pyarrow.concat_tables(tables), 0), np.concatenate(numbers))
-        if rows.groups.rows is not None:
-            raise NotSorted
-        yield rows.batch(0, rows.n_queries)
+        rows = np.array(sorted(self._kept))
+        names, labels, scores = (
+            np.concatenate(arrays) for arrays in zip(*map(self._kept.__getitem__, rows.tolist()), strict=True)
+        )
+        sizes = [len(self._kept[row].labels) for row in rows.tolist()]
+        are_new = np.append(True, names[1:] != names[:-1])
+        offsets = np.append(np.cumsum([0, *sizes])[:-1][are_new], len(labels))
+        yield Batch(Rankings(labels, scores, offsets, query_ids=names[are_new]), names[are_new], rows[are_new])

@@ -46,11 +46,12 @@ class Blocks:
         self._padding = padding
         self._size = size
         self._spare: list[bytearray] = []
+        self._length: int | None = None  # where that can be seen, and nothing is packed
 
     def __iter__(self) -> Iterator[Block]:
         with _opened(self._path) as file:
-            length = _length(file)
             content, broken = _decompressed(file)
+            self._length = _length(file) if content is file else None
             try:
                 yield from self._cut(content)
             except broken as error:
@@ -58,8 +59,6 @@ class Blocks:
                     raise
                 kind = {"GzipFile": "gzip", "BZ2File": "bzip2", "ZstdFile": "zstd"}[type(content).__name__]
                 raise InvalidInputError(f"{self.name} must be a whole {kind} file, but is not: {error}") from None
-            if content is file and length is not None and file.tell() < length:
-                raise InvalidInputError(f"{self.name} must not change while it is read, but became shorter; try again")
 
     def give_back(self, block: Block) -> None:
         """Let the memory of a block be used again: fresh memory costs more than filling it."""
@@ -86,6 +85,7 @@ class Blocks:
                 with memoryview(text) as view:
                     n_read = file.readinto(view[n : len(text) - self._padding])
                 if not n_read:
+                    self._refuse_shorter(file)
                     return n, n, True
                 n += n_read
             size = text.rfind(b"\n", 0, n) + 1 or text.rfind(b"\r", 0, n - 1) + 1  # the last may belong to a \r\n
@@ -94,6 +94,11 @@ class Blocks:
             if text.find(0, 0, n) >= 0:  # no text, and maybe without a line end for gigabytes
                 return n, n, True
             text.extend(bytes(len(text)))
+
+    def _refuse_shorter(self, file: Any) -> None:
+        """Refuse a file that ends before the place where it ended: half a line would be blamed for it, or nothing."""
+        if self._length is not None and file.tell() < self._length:
+            raise InvalidInputError(f"{self.name} must not change while it is read, but became shorter; try again")
 
 
 def first_line(path: FilePath) -> bytes:
@@ -127,12 +132,18 @@ def most_readers(path: FilePath) -> int:
 
     What waits for another process is read by the calling thread alone: only that one is interrupted by Ctrl-C.
     """
+    length = length_of(path)
+    return 1 if length is None else 1 + UNPACKED * length // BLOCK
+
+
+def length_of(path: FilePath) -> int | None:
+    """How many bytes a file on disk has, packed as it is; None for what waits for another process, or is no file."""
     if path == STANDARD_INPUT or is_pipe(path):
-        return 1
+        return None
     try:
-        return 1 + UNPACKED * os.stat(path).st_size // BLOCK
+        return os.stat(path).st_size
     except (OSError, TypeError, ValueError):  # said where it is opened
-        return 1
+        return None
 
 
 def unpacked(path: FilePath) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import TypeVar, cast
 
@@ -11,7 +12,7 @@ from fastndcg.errors import InvalidInputError, nearest
 from fastndcg.inputs.blocks import FilePath, first_line, name_of
 from fastndcg.inputs.columns import cut_at_blanks
 from fastndcg.inputs.diversity import DiversityQrels
-from fastndcg.inputs.lines import NO_LIMIT, Layout, read_rows
+from fastndcg.inputs.lines import NO_LIMIT, REMEDY, Layout, read_rows
 from fastndcg.inputs.parquet import is_parquet, read_parquet
 from fastndcg.inputs.records import is_json, read_csv, read_json, read_json_lines
 from fastndcg.inputs.tables import Qrels, Run, Table
@@ -19,16 +20,17 @@ from fastndcg.inputs.tables import Qrels, Run, Table
 Kind = TypeVar("Kind", bound=Table)
 Columns = Mapping[str, str] | None
 
+LAYOUT = functools.partial(Layout, remedy=REMEDY)
 TREC = {
-    Qrels: Layout("query, iteration, document, label", (0, 2, 2, 3), 4, 4, "label"),
-    Run: Layout(
+    Qrels: LAYOUT("query, iteration, document, label", (0, 2, 2, 3), 4, 4, "label"),
+    Run: LAYOUT(
         "query, 'Q0', document, rank, score, name", (0, 2, 2, 4), 6, NO_LIMIT, "score"
     ),  # a name may hold blanks
 }
-DIVERSITY = Layout("query, subtopic, document, label", (0, 1, 2, 3), 4, 4, "label")
-MSMARCO = Layout("query, document, rank", (0, 1, 1, 2), 3, 3, "rank")
+DIVERSITY = LAYOUT("query, subtopic, document, label", (0, 1, 2, 3), 4, 4, "label")
+MSMARCO = LAYOUT("query, document, rank", (0, 1, 1, 2), 3, 3, "rank")
 BEIR_HEADER = [b"query-id", b"corpus-id", b"score"]
-BEIR = Layout("query, document, label", (0, 1, 1, 2), 3, 3, "label", has_header=True)
+BEIR = LAYOUT("query, document, label", (0, 1, 1, 2), 3, 3, "label", has_header=True)
 
 
 def read_qrels(
@@ -109,7 +111,7 @@ def detect(path: FilePath, kind: type[Table]) -> str:
         return "parquet"
     line = first_line(path)
     fields = line.split()
-    if line.lstrip()[:1] == b"{":
+    if line.lstrip()[:1] in (b"{", b"["):
         return "jsonl" if is_json(line) else "json"
     if [field.lower() for field in fields] == BEIR_HEADER:
         return "beir"
@@ -151,6 +153,8 @@ def _read_beir(kind: type[Kind], path: FilePath, columns: Columns, threads: int 
 def _read_msmarco(kind: type[Kind], path: FilePath, columns: Columns, threads: int | None) -> Kind:
     """Ranks in the place of scores."""
     del columns
+    if not issubclass(Run, kind):
+        raise InvalidInputError("`format` 'msmarco' is one of runs, not of judgments; MS MARCO's are 'trec'")
     rows, source = read_rows(path, MSMARCO, threads)
     wrong = ~((rows.values >= 1) & (rows.values % 1 == 0))
     if wrong.any():

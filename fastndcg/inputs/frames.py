@@ -113,7 +113,8 @@ class Frame:
         self._refuse_nulls(name, column)
         if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
             raise InvalidTypeError(
-                f"column {name!r} of `{self._name}` must hold numbers, but its type is {column.type}; convert it"
+                f"column {name!r} of `{self._name}` must hold numbers, but its type is {column.type}"
+                f"{_first_text(column, self._first_row)}; convert it"
             )
         numbers: Array = column.to_numpy()
         return numbers
@@ -150,6 +151,18 @@ class Frame:
 def usual_names(role: str, names: Iterable[str]) -> list[str]:
     """Those of the names that are usual for this."""
     return [name for name in dict.fromkeys(names) if re.sub("[^a-z]", "", name.lower()) in NAMES[role]]
+
+
+def _first_text(column: Any, first_row: int) -> str:
+    """The first of a column of texts that is no number, and its row; nothing of a column that holds none."""
+    for row, value in enumerate(column.to_pylist()):
+        try:
+            float(value)
+        except ValueError:
+            return f", such as {value!r} in row {first_row + row}"
+        except TypeError:
+            break
+    return ""
 
 
 def _is_pandas(value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -14,6 +15,7 @@ from fastndcg.inputs.columns import Column
 from fastndcg.inputs.grouping import spans
 from fastndcg.inputs.ragged import ragged_of
 from fastndcg.rankings import Array, Rankings, as_array, as_labels, as_offsets, read_only
+from fastndcg.threads import checked_threads, run_all
 
 PADDING = -1
 PART = 3 << 17  # items: for fewer, calls take longer than their work
@@ -33,6 +35,10 @@ class Interactions:
         How much the user likes them; by default 1.
     offsets : (n_users + 1,) int array
         User u owns items ``offsets[u]`` up to ``offsets[u + 1]``; not for a ragged column.
+    n_items : int, optional
+        How many items there are, so that no other can be recommended; by default any.
+    threads : int, optional
+        See `evaluate`.
 
     Examples
     --------
@@ -43,7 +49,10 @@ class Interactions:
 
     __slots__ = ("items", "labels", "n_items", "offsets")
 
-    def __init__(self, items: Any, labels: Any = None, offsets: Any = None, *, n_items: int | None = None) -> None:
+    def __init__(
+        self, items: Any, labels: Any = None, offsets: Any = None, *, n_items: int | None = None,
+        threads: int | None = None,
+    ) -> None:  # fmt: skip
         lists = ragged_of(items, "items")
         if (lists is None) == (offsets is None):
             raise InvalidInputError("`items` must be cut into users by `offsets`, or be a ragged column, and not both")
@@ -51,18 +60,18 @@ class Interactions:
         self.items = _whole_numbers(values, "items", 1)
         self.offsets = as_offsets(offsets if lists is None else lists.offsets, "offsets", len(self.items))
         of_labels = None if labels is None else ragged_of(labels, "labels")
-        self.labels = _labels(labels if of_labels is None else of_labels.values, len(self.items))
+        self.labels = _labels(labels if of_labels is None else of_labels.values, len(self.items), threads)
         self.n_items = n_items
-        self._check(of_labels.offsets if of_labels is not None else self.offsets)
+        self._check(of_labels.offsets if of_labels is not None else self.offsets, threads)
 
     @classmethod
-    def of_matrix(cls, matrix: Any) -> Interactions:
+    def of_matrix(cls, matrix: Any, threads: int | None = None) -> Interactions:
         """From a scipy.sparse matrix of users by items, whose values are labels."""
         rows = matrix.tocsr()
         if not rows.has_canonical_format:  # items twice in a row add up, as scipy has it
             rows = rows.copy()
             rows.sum_duplicates()
-        return cls(rows.indices, rows.data, rows.indptr, n_items=rows.shape[1])
+        return cls(rows.indices, rows.data, rows.indptr, n_items=rows.shape[1], threads=threads)
 
     @classmethod
     def of_rows(cls, users: Column, items: Column, labels: Array, n_users: int) -> Interactions:
@@ -96,13 +105,14 @@ class Interactions:
         for name, value in frozen(state[1]).items():
             setattr(self, name, value)
 
-    def _check(self, label_offsets: Array) -> None:
+    def _check(self, label_offsets: Array, threads: int | None) -> None:
         if not np.array_equal(label_offsets, self.offsets):
             raise InvalidInputError("`labels` must have as many numbers as `items` in each list, but have not")
-        from fastndcg.kernels.recommended import count_rising
+        from fastndcg.kernels.recommended import are_rising
 
-        if count_rising(self.items, self.offsets) == self.n_users:  # as in a matrix
-            return
+        parts = spans(self.offsets, PART)
+        if _holds_of_all(parts, lambda first, stop: are_rising(self.items, self.offsets, first, stop), threads):
+            return  # as in a matrix
         if (self.items < 0).any():
             place = int(np.argmax(self.items < 0))
             raise InvalidInputError(f"`items` must be 0 or more, but items[{place}] is {self.items[place]}")
@@ -301,18 +311,27 @@ def _whole_numbers(values: Any, name: str, ndim: int) -> Array:
     return np.ascontiguousarray(array, "i4" if small else "i8")
 
 
-def _labels(labels: Any, n: int) -> Array:
+def _labels(labels: Any, n: int, threads: int | None) -> Array:
     """Labels as int8 where that holds them, else float64."""
     if labels is None:
         return read_only(np.ones(n, "i1"))
     given = as_labels(labels, "labels")
     if len(given) != n:
         raise InvalidInputError(f"`labels` must be as many as `items`, {n}, but are {len(given)}")
-    from fastndcg.kernels.recommended import count_small
+    from fastndcg.kernels.recommended import as_small
 
     small = np.empty(n, "i1")
-    if count_small(given, small) == n:
+    places = list(pairwise([*range(0, n, PART), n]))
+    if _holds_of_all(places, lambda first, stop: as_small(given[first:stop], small[first:stop]), threads):
         return read_only(small)
     if given.dtype.kind == "f" and not np.isfinite(given).all():
         raise InvalidInputError(f"`labels` must be finite, but labels[{int(np.argmax(~np.isfinite(given)))}] is not")
     return read_only(given.astype("f8"))
+
+
+def _holds_of_all(parts: list[tuple[int, int]], holds: Callable[[int, int], bool], threads: int | None) -> bool:
+    """Whether something holds of every part, seen on threads."""
+    found: list[bool] = []
+    n_threads = min(len(parts), checked_threads(threads)) if len(parts) > 1 else 1
+    run_all(parts, lambda: lambda part: found.append(holds(*part)), n_threads)
+    return all(found)

@@ -49,7 +49,7 @@ def prepare_truth(truth: Any, options: Options) -> Truth:
     elif isinstance(truth, Qrels | Interactions):
         prepared = truth
     elif hasattr(truth, "tocsr"):
-        prepared = Interactions.of_matrix(truth)
+        prepared = Interactions.of_matrix(truth, options.threads)
     elif isinstance(truth, str | os.PathLike):
         prepared = _of_file(truth, options)
     elif isinstance(truth, Mapping):

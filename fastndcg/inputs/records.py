@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, optional_import
 from fastndcg.inputs.blocks import FilePath, name_of, unpacked
 from fastndcg.inputs.frames import Frame, usual_names
+from fastndcg.inputs.lines import REMEDY
 from fastndcg.inputs.tables import Table
 
 Kind = TypeVar("Kind", bound=Table)
@@ -28,10 +30,12 @@ def read_json_lines(kind: type[Kind], path: FilePath, columns: Any, threads: int
     for number, line in enumerate(unpacked(path).split(b"\n"), 1):
         if not line.strip():
             continue
-        place = f"{name_of(path)}, line {number}"
-        for query, row in _object(line, place).items():
+        for query, row in _object(line, name_of(path), number).items():
             if query in rows:
-                raise InvalidInputError(f"{place}: a query must stand in one line, but query {query!r} came before")
+                raise InvalidInputError(
+                    f"{name_of(path)}, line {number}: a query must stand in one line, but query {query!r} came before; "
+                    "bring its documents together"
+                )
             rows[query] = row
     return _from_dict(kind, rows, path)
 
@@ -40,16 +44,33 @@ def read_csv(kind: type[Kind], path: FilePath, columns: Mapping[str, str] | None
     """A header, and a row for each document; ids are texts, so that 007 stays what it is."""
     csv = optional_import("pyarrow.csv", "reading CSV", "arrow")
     pyarrow = optional_import("pyarrow", "reading CSV", "arrow")
-    content = unpacked(path)
+    content, name = unpacked(path), name_of(path)
     try:
-        names = csv.read_csv(io.BytesIO(content.partition(b"\n")[0] + b"\n")).column_names if content.strip() else []
+        header = csv.read_csv(io.BytesIO(content.partition(b"\n")[0] + b"\n"))
+        names = header.column_names
+        first = Frame(header.slice(0, 0), columns, f"{name}, line 1")
+        for role in ("query", "document", kind.value_name):
+            first.column_name(role)
         texts = {name: pyarrow.large_string() for role in ("query", "document") for name in usual_names(role, names)}
         texts |= {(columns or {}).get(role, ""): pyarrow.large_string() for role in ("query", "document")}
         options = csv.ConvertOptions(column_types=texts, strings_can_be_null=False, null_values=[""])
         table = csv.read_csv(io.BytesIO(content), convert_options=options)
     except (pyarrow.ArrowInvalid, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"{name_of(path)} must be CSV with a header, but is not: {error}") from None
-    return kind.of_frame(Frame(table, columns, name_of(path)), threads)
+        place, problem = _row_of(content, error)
+        raise InvalidInputError(f"{name}{place}: must be CSV with a header, but is not: {problem}; {REMEDY}") from None
+    return kind.of_frame(Frame(table, columns, name), threads)
+
+
+def _row_of(content: bytes, error: Exception) -> tuple[str, str]:
+    """The place of what is wrong with CSV, which a reader on one thread knows, and what that is."""
+    csv = optional_import("pyarrow.csv", "reading CSV", "arrow")
+    try:
+        csv.read_csv(io.BytesIO(content), read_options=csv.ReadOptions(use_threads=False))
+    except ValueError as again:
+        found = re.search(r"Row #(\d+): (.*)", str(again), re.DOTALL)
+        if found is not None:
+            return f", row {int(found[1]) - 2}", found[2]  # rows of data are counted from 0, as in frames
+    return ", line 1", str(error)
 
 
 def is_json(line: bytes) -> bool:
@@ -61,21 +82,35 @@ def is_json(line: bytes) -> bool:
     return True
 
 
-def _object(content: bytes, place: str) -> dict[str, Any]:
+def _object(content: bytes, name: str, line: int = 1) -> dict[str, Any]:
+    """The object that begins in a line of a file."""
     try:
         found = json.loads(content, object_pairs_hook=_once)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{place} must be JSON, but is not: {error}") from None
+    except json.JSONDecodeError as error:
+        raise _no_json(name, line + error.lineno - 1, error.msg) from None
+    except UnicodeDecodeError as error:
+        raise _no_json(name, line + content.count(b"\n", 0, error.start), str(error)) from None
+    except RecursionError as error:
+        raise _no_json(name, line, str(error)) from None
+    except ValueError as error:  # of what stands twice, only the object's end is known
+        raise InvalidInputError(f"{name}, line {line}: {error}; keep one of them") from None
     if not isinstance(found, dict):
-        raise InvalidTypeError(f"{place} must be an object {{query: {{document: value}}}}, but is {found!r:.80}")
+        raise InvalidTypeError(
+            f"{name}, line {line}: must be an object {{query: {{document: value}}}}, but is {found!r:.80}; {REMEDY}"
+        )
     return found
+
+
+def _no_json(name: str, line: int, problem: str) -> InvalidInputError:
+    return InvalidInputError(f"{name}, line {line}: must be JSON, but is not: {problem}; {REMEDY}")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} stands twice in an object")
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"an object must have each key once, but {twice!r} stands twice")
     return found
 
 

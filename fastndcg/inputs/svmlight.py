@@ -29,7 +29,7 @@ def read_svmlight(path: FilePath, threads: int | None = None) -> ArrayTruth:
     for query, (name, row) in enumerate(zip(names.tolist(), rows.groups.firsts.tolist(), strict=True)):
         if not name.startswith(QUERY):
             raise InvalidInputError(
-                f"{source.place(row)}: the second field must be {QUERY} and a query, but is {name!r}"
+                f"{source.place(row)}: the second field must be {QUERY} and a query, but is {name!r}; correct the line"
             )
         names[query] = name.removeprefix(QUERY)
     layout = ArrayLayout(rows.values.shape, read_only(rows.groups.offsets), rows.groups.rows, read_only(names))

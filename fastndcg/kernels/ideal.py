@@ -37,12 +37,12 @@ def order_all(labels, label_offsets, sizes, depth, order, spare, counts, out_lab
     for q in range(sizes.shape[0]):
         c = label_offsets[q]
         m = label_offsets[q + 1] - c
-        highest = count_grades(labels, c, m, counts)
+        falling = is_falling(labels, c, m)  # as where all are alike: sooner seen than counted
+        highest = 0 if falling else count_grades(labels, c, m, counts)
         if highest > 0:
             n_hits += emit_grades(counts, highest, min(m, depth), n_hits, out_labels, out_above)
             out_offsets[q + 1] = n_hits
             continue
-        falling = is_falling(labels, c, m)
         if not falling:
             for i in range(m):
                 order[i] = c + i
@@ -90,7 +90,7 @@ def emit_grades(counts, highest, n_wanted, n_hits, out_labels, out_above):
 @part
 def is_falling(labels, c, m):
     """Whether the m labels from `c` on are in order as they are."""
-    falling = True
-    for i in range(c + 1, c + m):
-        falling &= labels[i] <= labels[i - 1]
-    return falling
+    i = 1
+    while i < m and labels[c + i] <= labels[c + i - 1]:
+        i += 1
+    return i >= m

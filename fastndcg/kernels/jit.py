@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core import caching
+from numba.core.runtime import rtsys
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -65,7 +66,17 @@ def _cached(dispatcher: Any, function: Function) -> Function:
     if not numba.config.DISABLE_JIT:
         with contextlib.suppress(Exception):  # no folder to cache in: compile in memory
             dispatcher._cache = KernelCache(function)
+        dispatcher._compilation_chain_init_hook = _no_extensions
     return dispatcher  # type: ignore[no-any-return]
+
+
+def _no_extensions() -> None:
+    """
+    Import nothing before the first call of a kernel.
+
+    Numba would import each package that extends it, such as awkward, which takes a tenth of a second with the packages
+    that it imports: kernels get none of their types. What is compiled anew imports them all the same.
+    """
 
 
 def part(function: Function) -> Function:
@@ -97,9 +108,15 @@ class KernelCache(caching.FunctionCache):
         return os.access(self._cache_path, os.W_OK)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Give what is kept for a signature, None where it is absent or broken."""
+        """
+        Give what is kept for a signature, None where it is absent or broken.
+
+        Numba would first load all that it compiles with, and scipy.linalg, which takes a quarter of a second; machine
+        code does without. What is compiled anew loads it all the same.
+        """
         with contextlib.suppress(Exception):
-            return super().load_overload(sig, target_context)
+            rtsys.initialize(target_context)  # the counting of references, which machine code does call
+            return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled for a signature, if that is possible."""

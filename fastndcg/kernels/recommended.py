@@ -127,20 +127,24 @@ def score_by_rank(offsets, out):
 
 
 @kernel
-def count_rising(items, offsets):
-    """How many users have items from 0 on in rising order, up to the first that has not."""
-    for u in range(offsets.shape[0] - 1):
-        before = -1
-        for i in range(offsets[u], offsets[u + 1]):
-            if items[i] <= before:
-                return u
-            before = items[i]
-    return offsets.shape[0] - 1
+def are_rising(items, offsets, first, stop):
+    """Whether users `first` up to `stop` have items from 0 on in rising order."""
+    given = items[offsets[first] : offsets[stop]]
+    n_falls, lowest = 0, 0
+    for i in range(given.shape[0] - 1):  # across users, in vectors: most are not at the end of one
+        n_falls += given[i + 1] <= given[i]
+    for i in range(given.shape[0]):
+        lowest = min(lowest, given[i])
+    for u in range(first, stop):
+        begin = offsets[u] - offsets[first]
+        if 0 < begin < offsets[u + 1] - offsets[first]:
+            n_falls -= given[begin] <= given[begin - 1]
+    return n_falls == 0 and lowest == 0
 
 
 @kernel
-def count_small(labels, out):
-    """Labels as int8, up to the first block of them in which one is none; says how many are."""
+def as_small(labels, out):
+    """Labels as int8, up to the first block of them in which one is none; says whether all are."""
     for start in range(0, labels.shape[0], BLOCK):
         given = labels[start : start + BLOCK]
         small = out[start : start + BLOCK]
@@ -149,8 +153,8 @@ def count_small(labels, out):
             small[i] = np.int8(given[i] if -128 <= given[i] <= 127 else 0)  # what int8 lacks would be anything
             n_others += small[i] != given[i]
         if n_others:
-            return start
-    return labels.shape[0]
+            return False
+    return True
 
 
 @part
