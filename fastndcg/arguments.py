@@ -6,23 +6,20 @@ import functools
 import inspect
 from collections.abc import Hashable
 from importlib import import_module
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg import of_user, stops, views
+from fastndcg import gains, of_user, stops, views
 from fastndcg.catalog import REGISTERED
-from fastndcg.checks import check_sums, gain_of, gains_asked, rel_of
-from fastndcg.chunk import Chunk, Truth
+from fastndcg.checks import gain_of, gains_asked, rel_of
+from fastndcg.chunk import Chunk
 from fastndcg.combinations import check_combinations, kernel_of, n_ideal_ranks, refuse_ties, with_default_cutoff
 from fastndcg.conventions import Convention
 from fastndcg.kernels import gain
-from fastndcg.kernels import together as several
-from fastndcg.memory import BOOL, F8, I8
+from fastndcg.memory import BOOL
 from fastndcg.metric import UNLIMITED, Metric
 from fastndcg.novelty import SOURCES as BY_SUBTOPIC
-from fastndcg.rankings import Array
 from fastndcg.relevant import (
     ap_denominators,
     interpolated,
@@ -39,13 +36,10 @@ from fastndcg.steps import (
     Source,
     Step,
     bound,
-    cutoff,
     cutoffs,
     discounts_for,
     discounts_like,
-    once,
     points_of,
-    together,
 )
 from fastndcg.texts import Value
 
@@ -153,124 +147,9 @@ def choice_of(metric: Metric, convention: Convention) -> str | int:
     return convention.undefined_ap if is_own else convention.undefined
 
 
-def hit_gains(chunk: Chunk, step: Step) -> Array:
-    """The gains of the hits."""
-    return gains_of(chunk, step, chunk, chunk.hits.labels, chunk.hits.offsets)
-
-
-def ideal_gains(chunk: Chunk, step: Step) -> Array:
-    """The gains of the best order."""
-    ideal = chunk.truth.ideal(chunk.job)
-    return gains_of(chunk, step, chunk.truth, ideal.labels, ideal.offsets)
-
-
-def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, offsets: Array) -> Array:
-    """The gains of labels, worked out once for all metrics that take the same."""
-    discounts = chunk.job.discounts if isinstance(step.discount, float) else discounts_for(chunk, step)
-    discount = discounts.highest
-    cuts = chunk.job.convention.label_fractions == "cut off"
-    if discount <= 1 and step.gain == "linear" and step.rel == -np.inf and not cuts:
-        return labels
-    if chunk.job.convention.ideal == "k best" and step.k < len(discounts.sums):
-        discount = float(discounts.sums[step.k])
-    key = ("gains", step.gain, step.rel, discount)
-    made = keeper.made.get(key)
-    if made is None:
-        room = len(labels) if keeper is chunk.truth else len(chunk.truth.candidates.labels)  # that any scores may take
-        made = keeper.take(key, room, F8)[: len(labels)]
-        if step.gain == "binary":
-            gain.binary_gains(labels, step.rel, made)
-        elif cuts:
-            fill_gains(step.gain, np.trunc(labels, out=made), -np.inf, made)
-            below = keeper.take(("below", key), room, BOOL)[: len(labels)]
-            np.copyto(made, 0.0, where=np.less(labels, step.rel, out=below))
-        else:
-            fill_gains(step.gain, labels, step.rel, made)
-        check_sums(made, offsets, discount, step.metric, chunk.job.rankings, chunk.truth.first)
-        keeper.made[key] = made
-    return made
-
-
-def fill_gains(chosen: Value, labels: Array, rel: float, out: Array) -> None:
-    """The gains of labels, 0 of those below `rel`."""
-    if chosen == "linear":
-        gain.linear_gains(labels, rel, out)
-    elif chosen == "exp2":
-        gain.exp2_gains(labels, rel, out)
-    else:
-        gain.table_gains(labels, np.array(chosen), rel, out)
-
-
-@together(cutoff, "gain", "rel", "discount", ranks=True)
-def reached(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array) -> None:
-    """DCG@k."""
-    hits, (discounts, sums, rests, _) = chunk.hits, discounts_for(chunk, step)
-    gains = hit_gains(chunk, step)
-    if merges_labels(chunk, step):
-        for k, row in zip(points, out, strict=True):
-            gain.dcg_of_merged_labels(hits.queries, hits.above, hits.ties, gains, discounts, sums, rests, k, row)
-    elif len(points) > 1:
-        cuts = np.array(points)
-        several.add_discounted(hits.above, hits.ties, gains, hits.offsets, discounts, sums, rests, cuts, out)
-    else:
-        gain.dcg(hits.queries, hits.above, hits.ties, gains, discounts, sums, rests, points[0], out[0])
-
-
-def merges_labels(chunk: Chunk, step: Step) -> bool:
-    """Whether different labels may have the same gain, 0 aside."""
-    if isinstance(step.gain, tuple):
-        return any(low == high for low, high in pairwise(step.gain))
-    return step.gain == "binary" or chunk.job.convention.label_fractions == "cut off"
-
-
-@once("truth", "gain", "rel")
-def highest_gains(chunk: Chunk, step: Step, out: Array) -> None:
-    """The highest gain of each query's judged documents, 0 where none gains."""
-    gains, offsets = ideal_gains(chunk, step), chunk.truth.ideal(chunk.job).offsets
-    has_any = offsets[1:] > offsets[:-1]
-    out.fill(0.0)
-    out[has_any] = gains[offsets[:-1][has_any]]
-
-
-@once("truth", "k", "gain", "rel", "discount")
-def best(chunk: Chunk, step: Step, out: Array) -> None:
-    """IDCG@k."""
-    discounts = discounts_for(chunk, step)
-    if chunk.job.convention.ideal == "k best":
-        gain.idcg_of_k_best(ideal_gains(chunk, step), chunk.truth.ideal(chunk.job).offsets, discounts.sums, step.k, out)
-    elif gain_of_only_label(chunk, step) == 1.0:
-        gain.idcg_of_ones(chunk.truth.judged.offsets, discounts.sums, step.k, out)
-    else:
-        ideal = chunk.truth.ideal(chunk.job)
-        gain.idcg(ideal.above, ideal_gains(chunk, step), ideal.offsets, discounts.values, step.k, out)
-
-
-def gain_of_only_label(chunk: Chunk, step: Step) -> float:
-    """What each candidate gains if all have the same label, else NaN."""
-    label = chunk.truth.only_label
-    if not label >= step.rel:
-        return np.nan
-    if step.gain == "binary":
-        return 1.0
-    if chunk.job.convention.label_fractions == "cut off":
-        label = float(np.trunc(label))
-    if isinstance(step.gain, tuple):
-        return step.gain[int(label)]
-    return label if step.gain == "linear" else 2.0**label - 1.0
-
-
-def varied_gains(chunk: Chunk, step: Step) -> Array:
-    """The gains of the best order, which is not looked for where all candidates gain 1."""
-    return np.empty(0) if gain_of_only_label(chunk, step) == 1.0 else ideal_gains(chunk, step)
-
-
-def varied_offsets(chunk: Chunk, step: Step) -> Array:
-    """Whose gains these are."""
-    return np.empty(0, I8) if gain_of_only_label(chunk, step) == 1.0 else chunk.truth.ideal(chunk.job).offsets
-
-
 ARGUMENTS: dict[str, Source] = {
     **{name: source for name, (_, source) in views.ARGUMENTS.items()},
+    **gains.ARGUMENTS,
     **stops.ARGUMENTS,
     **BY_SUBTOPIC,
     "hit_above": lambda chunk, _: chunk.hits.above,
@@ -278,23 +157,15 @@ ARGUMENTS: dict[str, Source] = {
     "hit_labels": lambda chunk, _: chunk.hits.labels,
     "hit_queries": lambda chunk, _: chunk.hits.queries,
     "hit_offsets": lambda chunk, _: chunk.hits.offsets,
-    "hit_gains": hit_gains,
     "ideal_above": lambda chunk, _: chunk.truth.ideal(chunk.job).above,
     "ideal_labels": lambda chunk, _: chunk.truth.ideal(chunk.job).labels,
-    "ideal_gains": ideal_gains,
     "ideal_offsets": lambda chunk, _: chunk.truth.ideal(chunk.job).offsets,
-    "only_gain": gain_of_only_label,
-    "varied_gains": varied_gains,
-    "varied_offsets": varied_offsets,
     "discounts": lambda chunk, step: discounts_for(chunk, step).values,
     "discount_sums": lambda chunk, step: discounts_for(chunk, step).sums,
     "discount_rests": lambda chunk, step: discounts_for(chunk, step).rests,
     "log2_discounts": lambda chunk, _: discounts_like(chunk, "log2").values,
     "log2_sums": lambda chunk, _: discounts_like(chunk, "log2").sums,
     "log2_rests": lambda chunk, _: discounts_like(chunk, "log2").rests,
-    "reached": reached,
-    "best": best,
-    "highest_gains": highest_gains,
     "highest_ndcg": lambda chunk, _: np.inf if chunk.job.convention.negative_labels == "keep" else 1.0,
     "sizes": lambda chunk, _: chunk.truth.sizes,
     "n_relevant": n_relevant,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from fastndcg.chunk import Chunk
@@ -40,13 +42,20 @@ def r_cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
     np.minimum(n_relevant(chunk, step), step.k, out=out)
 
 
+@functools.lru_cache(maxsize=16)
+def cuts_of(points: tuple[int, ...]) -> tuple[Array, Array]:
+    """Several cutoffs, and for each rank down to the last but one the place of the first cutoff that it is above."""
+    cuts = np.array(points)
+    return cuts, np.searchsorted(cuts[:-1], np.arange(points[-2] + 1), side="right")
+
+
 @together(cutoff, "rel", ranks=True)
 def n_found(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array) -> None:
     """The expected number of relevant documents in the first k ranks of each query."""
     hits = chunk.hits
     where = (hits.queries, hits.above, hits.ties, hits.labels)
     if len(points) > 1:
-        several.count_found(*where, hits.offsets, step.rel, np.array(points), out)
+        several.count_found(*where, step.rel, *cuts_of(points), out)
     else:
         precision.count_found(*where, step.rel, cutoffs(chunk, step), out[0])
 
@@ -57,7 +66,7 @@ def precision_sums(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array
     hits = chunk.hits
     where = (hits.queries, hits.above, hits.ties, hits.labels)
     if len(points) > 1:
-        several.add_precisions(*where, hits.offsets, step.rel, np.array(points), out)
+        several.add_precisions(*where, step.rel, *cuts_of(points), out)
     else:
         precision.add_precisions(*where, step.rel, points[0], out[0])
 

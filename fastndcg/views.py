@@ -49,7 +49,7 @@ ARGUMENTS: dict[str, tuple[str, Source]] = {
     "judged_hit_above": ("judged", hits_of("judged", "above")),
     "judged_hit_ties": ("judged", hits_of("judged", "ties")),
     "judged_hit_labels": ("judged", hits_of("judged", "labels")),
-    "judged_hit_offsets": ("judged", hits_of("judged", "offsets")),
+    "judged_hit_queries": ("judged", hits_of("judged", "queries")),
     "n_judged": ("judged", n_judged),
     "pooled_hit_above": ("pooled", hits_of("pooled", "above")),
     "unjudged_hit_above": ("unjudged", hits_of("unjudged", "above")),

@@ -5,7 +5,7 @@ Hits are in rank order. `judged_hit_…` are the same hits where unjudged docume
 `pooled_hit_…` where those are that were not to be judged, and `unjudged_hit_…` are the documents without a judgment.
 
 hit_labels, judged_hit_labels   (n_hits,)         float64
-…hit_above, …hit_ties           (n_hits,)         int32
+…hit_queries, …hit_above, …hit_ties   (n_hits,)   int32
 …hit_offsets                    (n_queries + 1,)  int64
 sizes                           (n_queries,)      int64, how many documents are ranked
 n_relevant, n_judged            (n_queries,)      float64, retrieved or not
@@ -17,14 +17,17 @@ out                             (n_queries,)      float64
 
 import math
 
+import numpy as np
+
 from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.precision import group_of
 
 EPSILON = 0.00001  # infAP's, that of trec_eval
 
 
 @kernel
 def binary_preference(
-    judged_hit_above, judged_hit_ties, judged_hit_labels, judged_hit_offsets, rel, n_relevant, n_judged, out
+    judged_hit_queries, judged_hit_above, judged_hit_ties, judged_hit_labels, rel, n_relevant, n_judged, out
 ):  # fmt: skip
     """
     Share of the judged documents that are not relevant, up to R of them, that each relevant one stands above.
@@ -33,43 +36,54 @@ def binary_preference(
     n + 1 whole numbers, kept as their sum.
     """
     for q in range(out.shape[0]):
-        most = min(n_judged[q] - n_relevant[q], n_relevant[q])
-        total = 0.0
-        n_before = 0
-        h = judged_hit_offsets[q]
-        while h < judged_hit_offsets[q + 1]:
-            end = h
-            n_inside = 0
-            while end < judged_hit_offsets[q + 1] and judged_hit_above[end] == judged_hit_above[h]:
-                n_inside += judged_hit_labels[end] >= rel
-                end += 1
-            above = judged_hit_above[h] - n_before
+        out[q] = 0.0
+    end = 0
+    last_query = np.uint32(0)
+    n_before = 0
+    for h in range(judged_hit_above.shape[0]):
+        query = np.uint32(judged_hit_queries[h])
+        n_before *= query == last_query
+        last_query = query
+        above = judged_hit_above[h] - n_before
+        most = min(n_judged[query] - n_relevant[query], n_relevant[query])
+        share = 0.0
+        if judged_hit_ties[h] == 1:
+            relevant = judged_hit_labels[h] >= rel
+            preferred = (most - min(float(above), n_relevant[query])) / most
+            share = (preferred if above > 0 else 1.0) if relevant else 0.0
+            n_before += relevant
+        elif h >= end:
+            end, n_inside = group_of(judged_hit_queries, judged_hit_above, judged_hit_labels, h, rel)
             n_others = judged_hit_ties[h] - n_inside
-            if n_inside > 0 and above + n_others == 0:
-                total += n_inside
-            elif n_inside > 0:
-                n_below = max(min(n_others, int(n_relevant[q]) - above), -1)  # this and all below R count as they are
-                lost = (n_below + 1) * (above + n_below * 0.5) + (n_others - n_below) * n_relevant[q]
-                total += n_inside * (((n_others + 1) * most - lost) / ((n_others + 1) * most))
+            n_below = max(min(n_others, int(n_relevant[query]) - above), -1)  # this and all below R count as they are
+            lost = (n_below + 1) * (above + n_below * 0.5) + (n_others - n_below) * n_relevant[query]
+            preferred = ((n_others + 1) * most - lost) / ((n_others + 1) * most)
+            share = n_inside * (preferred if above + n_others > 0 else 1.0) if n_inside > 0 else 0.0
             n_before += n_inside
-            h = end
-        out[q] = total / n_relevant[q] if n_relevant[q] > 0 else math.nan
+        out[query] += share
+    for q in range(out.shape[0]):
+        out[q] = out[q] / n_relevant[q] if n_relevant[q] > 0 else math.nan
 
 
 @kernel
 def inferred_average_precision(
-    hit_above, hit_labels, hit_offsets, pooled_hit_above, judged_hit_above, rel, n_relevant, out
+    hit_queries, hit_above, hit_labels, pooled_hit_above, judged_hit_above, rel, n_relevant, out
 ):  # fmt: skip
     """AP where each precision is estimated from the judged documents above, those outside the pool counting 0."""
     for q in range(out.shape[0]):
-        total = 0.0
-        n_before = 0
-        for h in range(hit_offsets[q], hit_offsets[q + 1]):
-            if hit_labels[h] >= rel:
-                share = (n_before + EPSILON) / (judged_hit_above[h] + 2.0 * EPSILON)
-                total += (1.0 + pooled_hit_above[h] * share) / (hit_above[h] + 1)
-                n_before += 1
-        out[q] = total / n_relevant[q] if n_relevant[q] > 0 else math.nan
+        out[q] = 0.0
+    last_query = np.uint32(0)
+    n_before = 0
+    for h in range(hit_above.shape[0]):
+        query = np.uint32(hit_queries[h])
+        n_before *= query == last_query
+        last_query = query
+        relevant = hit_labels[h] >= rel
+        share = (n_before + EPSILON) / (judged_hit_above[h] + 2.0 * EPSILON)
+        out[query] += (1.0 + pooled_hit_above[h] * share) / (hit_above[h] + 1) if relevant else 0.0
+        n_before += relevant
+    for q in range(out.shape[0]):
+        out[q] = out[q] / n_relevant[q] if n_relevant[q] > 0 else math.nan
 
 
 @kernel

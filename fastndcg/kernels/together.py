@@ -2,10 +2,13 @@
 What hits add up to at several cutoffs, or several recalls, in one walk over them.
 
 Each value is the sum of the same numbers in the same order as in the kernels for one cutoff, to the bit: see
-precision.py and gain.py. Hits come in rank order and cutoffs rise: a cutoff has its sum when a hit stands below it.
+precision.py and gain.py. Hits come in rank order and cutoffs rise: a cutoff has the sum as far as the last hit above
+it, which each hit writes over in the row of the first cutoff that counts it; rows that nothing is written to take that
+of the cutoff before. One loop goes over the hits of all queries: see gain.py.
 
 hit_offsets   (n_queries + 1,)        int64
 cutoffs       (n_points,)             int64, how many ranks count
+rows          (last cutoff but one + 1,)  int64, by how many ranks are above: the row of the first cutoff below
 multiples     (n_points,)             float64, the same as multiples of n_relevant, `k` at the most
 recalls       (n_points,)             float64
 out           (n_points, n_queries)   float64
@@ -17,6 +20,24 @@ import numpy as np
 
 from fastndcg.kernels.jit import allocating_kernel, kernel, part
 from fastndcg.kernels.precision import group_of, precisions
+from fastndcg.kernels.stopping import end_of_group
+
+
+@part
+def clear(out):
+    """Mark all sums as missing."""
+    for i in range(out.shape[0]):
+        for q in range(out.shape[1]):
+            out[i, q] = math.nan
+
+
+@part
+def carry(out):
+    """Fill in each sum that is missing: nothing stands between its cutoff and the one before."""
+    for i in range(out.shape[0]):
+        for q in range(out.shape[1]):
+            before = out[i - 1, q] if i > 0 else 0.0
+            out[i, q] = before if out[i, q] != out[i, q] else out[i, q]
 
 
 @part
@@ -55,12 +76,32 @@ def count_one(hit_queries, hit_above, hit_ties, hit_labels, start, stop, rel, cu
 
 
 @kernel
-def count_found(hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, cutoffs, out):
+def count_found(hit_queries, hit_above, hit_ties, hit_labels, rel, cutoffs, rows, out):
     """Expected number of relevant documents in each query's first ranks."""
-    for q in range(out.shape[1]):
-        start = hit_offsets[q]
-        stop = hit_offsets[q + 1]
-        count_one(hit_queries, hit_above, hit_ties, hit_labels, start, stop, rel, cutoffs, q, out)
+    clear(out)
+    end = 0
+    total = 0.0
+    last_query = np.uint32(0xFFFFFFFF)
+    for h in range(hit_above.shape[0]):
+        query = np.uint32(hit_queries[h])
+        total = total if query == last_query else 0.0
+        last_query = query
+        above = hit_above[h]
+        ties = hit_ties[h]
+        if ties > 1:
+            if h < end:
+                continue
+            end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
+            for i in range(cutoffs.shape[0]):
+                if above < cutoffs[i] < above + ties:
+                    out[i, query] = total + share_of(ties, above, float(cutoffs[i]), n_inside)
+            total += n_inside
+        else:
+            total += 1.0 if hit_labels[h] >= rel else 0.0
+        last = above + ties - 1
+        if last < cutoffs[-1]:
+            out[rows[np.uint32(min(last, rows.shape[0] - 1))], query] = total
+    carry(out)
 
 
 @allocating_kernel
@@ -87,75 +128,73 @@ def mean_discount(discount_sums, discount_rests, above, ties, cutoff):
 
 @kernel
 def add_discounted(
-    hit_above, hit_ties, hit_gains, hit_offsets, discounts, discount_sums, discount_rests, cutoffs, out
+    hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, cutoffs, rows, out
 ):  # fmt: skip
-    """Discounted gain of each query's first ranks, where different labels have different gains."""
-    n_points = cutoffs.shape[0]
-    for q in range(out.shape[1]):
-        total = 0.0
-        i = 0
-        h = hit_offsets[q]
-        stop = hit_offsets[q + 1]
-        while h < stop:
-            above = hit_above[h]
-            ties = hit_ties[h]
-            while i < n_points and cutoffs[i] <= above:
-                out[i, q] = total
-                i += 1
-            if ties == 1:
-                total += hit_gains[h] * discounts[above + 1]
-                h += 1
+    """Discounted gain of each query's first ranks, where different labels have different gains or no scores tie."""
+    clear(out)
+    end = 0
+    total = 0.0
+    last_query = np.uint32(0xFFFFFFFF)
+    for h in range(hit_above.shape[0]):
+        query = np.uint32(hit_queries[h])
+        total = total if query == last_query else 0.0
+        last_query = query
+        above = hit_above[h]
+        ties = hit_ties[h]
+        if ties > 1:
+            if h < end:
                 continue
-            end = h
-            while end < stop and hit_above[end] == above:
-                end += 1
-            while i < n_points and cutoffs[i] < above + ties:
-                discount = mean_discount(discount_sums, discount_rests, above, ties, cutoffs[i])
-                reached = total
-                for member in range(h, end):
-                    reached += hit_gains[member] * discount
-                out[i, q] = reached
-                i += 1
+            end = end_of_group(hit_queries, hit_above, h)
+            for i in range(cutoffs.shape[0]):
+                if above < cutoffs[i] < above + ties:
+                    discount = mean_discount(discount_sums, discount_rests, above, ties, cutoffs[i])
+                    reached = total
+                    for member in range(h, end):
+                        reached += hit_gains[member] * discount
+                    out[i, query] = reached
             discount = mean_discount(discount_sums, discount_rests, above, ties, above + ties)
             for member in range(h, end):
                 total += hit_gains[member] * discount
-            h = end
-        while i < n_points:
-            out[i, q] = total
-            i += 1
+        else:
+            total += hit_gains[h] * discounts[np.uint32(above + 1)]
+        last = above + ties - 1
+        if last < cutoffs[-1]:
+            out[rows[np.uint32(min(last, rows.shape[0] - 1))], query] = total
+    carry(out)
 
 
 @kernel
-def add_precisions(hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, cutoffs, out):
+def add_precisions(hit_queries, hit_above, hit_ties, hit_labels, rel, cutoffs, rows, out):
     """Expected sum of the precisions at the ranks of relevant documents, down to each cutoff."""
-    n_points = cutoffs.shape[0]
-    for q in range(out.shape[1]):
-        total = 0.0
-        n_before = 0
-        i = 0
-        h = hit_offsets[q]
-        while h < hit_offsets[q + 1]:
-            above = hit_above[h]
-            ties = hit_ties[h]
-            while i < n_points and cutoffs[i] <= above:
-                out[i, q] = total
-                i += 1
-            if ties == 1:
-                relevant = hit_labels[h] >= rel
-                n_before += relevant
-                total += n_before / (above + 1) if relevant else 0.0
-                h += 1
-            else:
-                end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
-                while i < n_points and cutoffs[i] < above + ties:
-                    out[i, q] = total + precisions(above, ties, cutoffs[i], n_inside, n_before)
-                    i += 1
-                total += precisions(above, ties, above + ties, n_inside, n_before)
-                n_before += n_inside
-                h = end
-        while i < n_points:
-            out[i, q] = total
-            i += 1
+    clear(out)
+    end = 0
+    total = 0.0
+    n_before = 0
+    last_query = np.uint32(0xFFFFFFFF)
+    for h in range(hit_above.shape[0]):
+        query = np.uint32(hit_queries[h])
+        total = total if query == last_query else 0.0
+        n_before *= query == last_query
+        last_query = query
+        above = hit_above[h]
+        ties = hit_ties[h]
+        if ties > 1:
+            if h < end:
+                continue
+            end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
+            for i in range(cutoffs.shape[0]):
+                if above < cutoffs[i] < above + ties:
+                    out[i, query] = total + precisions(above, ties, cutoffs[i], n_inside, n_before)
+            total += precisions(above, ties, above + ties, n_inside, n_before)
+            n_before += n_inside
+        else:
+            relevant = hit_labels[h] >= rel
+            n_before += relevant
+            total += n_before / (above + 1) if relevant else 0.0
+        last = above + ties - 1
+        if last < cutoffs[-1]:
+            out[rows[np.uint32(min(last, rows.shape[0] - 1))], query] = total
+    carry(out)
 
 
 @part

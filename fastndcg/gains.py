@@ -1,0 +1,193 @@
+"""Arguments of kernels that add up gains: where each comes from."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from fastndcg.checks import check_sums
+from fastndcg.chunk import Chunk, Truth
+from fastndcg.kernels import gain, relative
+from fastndcg.kernels import together as several
+from fastndcg.memory import BOOL, F8, I8
+from fastndcg.rankings import Array
+from fastndcg.relevant import cuts_of
+from fastndcg.steps import Kernel, Source, Step, cutoff, discounts_for, once, together
+from fastndcg.texts import Value
+
+
+def hit_gains(chunk: Chunk, step: Step) -> Array:
+    """The gains of the hits."""
+    return gains_of(chunk, step, chunk, chunk.hits.labels, chunk.hits.offsets)
+
+
+def ideal_gains(chunk: Chunk, step: Step) -> Array:
+    """The gains of the best order."""
+    ideal = chunk.truth.ideal(chunk.job)
+    return gains_of(chunk, step, chunk.truth, ideal.labels, ideal.offsets)
+
+
+def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, offsets: Array) -> Array:
+    """The gains of labels, worked out once for all metrics that take the same."""
+    discounts = chunk.job.discounts if isinstance(step.discount, float) else discounts_for(chunk, step)
+    discount = discounts.highest
+    cuts = cuts_fractions(chunk)
+    if step.gain == "linear" and step.rel == -np.inf and discount <= 1 and not cuts:
+        return labels
+    if chunk.job.convention.ideal == "k best" and step.k < len(discounts.sums):
+        discount = float(discounts.sums[step.k])
+    key = ("gains", step.gain, step.rel, discount)
+    made = keeper.made.get(key)
+    if made is None:
+        room = len(labels) if keeper is chunk.truth else len(chunk.truth.candidates.labels)  # that any scores may take
+        made = keeper.take(key, room, F8)[: len(labels)]
+        if step.gain == "binary":
+            gain.binary_gains(labels, step.rel, made)
+        elif cuts:
+            fill_gains(step.gain, np.trunc(labels, out=made), -np.inf, made)
+            below = keeper.take(("below", key), room, BOOL)[: len(labels)]
+            np.copyto(made, 0.0, where=np.less(labels, step.rel, out=below))
+        else:
+            fill_gains(step.gain, labels, step.rel, made)
+        check_sums(made, offsets, discount, step.metric, chunk.job.rankings, chunk.truth.first)
+        keeper.made[key] = made
+    return made
+
+
+def cuts_fractions(chunk: Chunk) -> bool:
+    """Whether there may be fractions of labels, and the convention cuts them off."""
+    if chunk.job.convention.label_fractions != "cut off":
+        return False
+    labels, pool = chunk.job.rankings.labels, chunk.job.rankings.pool
+    return labels.dtype.kind == "f" or (pool is not None and pool[0].dtype.kind == "f")
+
+
+def fill_gains(chosen: Value, labels: Array, rel: float, out: Array) -> None:
+    """The gains of labels, 0 of those below `rel`."""
+    if chosen == "linear":
+        gain.linear_gains(labels, rel, out)
+    elif chosen == "exp2":
+        gain.exp2_gains(labels, rel, out)
+    else:
+        gain.table_gains(labels, np.array(chosen), rel, out)
+
+
+@together(cutoff, "gain", "rel", "discount", ranks=True)
+def reached(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array) -> None:
+    """DCG@k."""
+    hits, (discounts, sums, rests, _) = chunk.hits, discounts_for(chunk, step)
+    gains, merges = hit_gains(chunk, step), has_ties(chunk) and merges_labels(chunk, step)
+    where = (hits.queries, hits.above, hits.ties, gains, discounts, sums, rests)
+    if len(points) > 1 and not merges:
+        several.add_discounted(*where, *cuts_of(points), out)
+        return
+    add: Kernel = gain.dcg_of_merged_labels if merges else gain.dcg
+    for k, row in zip(points, out, strict=True):
+        add(*where, k, row)
+
+
+def has_ties(chunk: Chunk) -> bool:
+    """Whether any hits share their ranks."""
+    return chunk.n_tied > 0 and chunk.job.convention.ties == "average"
+
+
+def merges_labels(chunk: Chunk, step: Step) -> bool:
+    """Whether different labels may have the same gain, 0 aside."""
+    if isinstance(step.gain, tuple):
+        return any(low == high for low, high in pairwise(step.gain))
+    return step.gain == "binary" or cuts_fractions(chunk)
+
+
+@once("truth", "gain", "rel")
+def highest_gains(chunk: Chunk, step: Step, out: Array) -> None:
+    """The highest gain of each query's judged documents, 0 where none gains."""
+    gains, offsets = ideal_gains(chunk, step), chunk.truth.ideal(chunk.job).offsets
+    has_any = offsets[1:] > offsets[:-1]
+    out.fill(0.0)
+    out[has_any] = gains[offsets[:-1][has_any]]
+
+
+@once("truth", "k", "gain", "rel", "discount")
+def best(chunk: Chunk, step: Step, out: Array) -> None:
+    """IDCG@k."""
+    discounts = discounts_for(chunk, step)
+    if chunk.job.convention.ideal == "k best":
+        gain.idcg_of_k_best(ideal_gains(chunk, step), chunk.truth.ideal(chunk.job).offsets, discounts.sums, step.k, out)
+    elif gain_of_only_label(chunk, step) == 1.0:
+        gain.idcg_of_ones(chunk.truth.judged.offsets, discounts.sums, step.k, out)
+    else:
+        ideal = chunk.truth.ideal(chunk.job)
+        gain.idcg(ideal.above, ideal_gains(chunk, step), ideal.offsets, discounts.values, step.k, out)
+
+
+def gain_of_only_label(chunk: Chunk, step: Step) -> float:
+    """What each candidate gains if all have the same label, else NaN."""
+    label = chunk.truth.only_label
+    if not label >= step.rel:
+        return np.nan
+    if step.gain == "binary":
+        return 1.0
+    if cuts_fractions(chunk):
+        label = float(np.trunc(label))
+    if isinstance(step.gain, tuple):
+        return step.gain[int(label)]
+    return label if step.gain == "linear" else 2.0**label - 1.0
+
+
+def varied_gains(chunk: Chunk, step: Step) -> Array:
+    """The gains of the best order, which is not looked for where all candidates gain 1."""
+    return np.empty(0) if gain_of_only_label(chunk, step) == 1.0 else ideal_gains(chunk, step)
+
+
+def varied_offsets(chunk: Chunk, step: Step) -> Array:
+    """Whose gains these are."""
+    return np.empty(0, I8) if gain_of_only_label(chunk, step) == 1.0 else chunk.truth.ideal(chunk.job).offsets
+
+
+@once("truth", "gain", "rel")
+def n_gaining(chunk: Chunk, step: Step, out: Array) -> None:
+    """How many documents of each query have a gain above 0, retrieved or not."""
+    offsets = chunk.truth.judged.offsets
+    if gain_of_only_label(chunk, step) > 0.0:
+        np.subtract(offsets[1:], offsets[:-1], out=out)
+    else:
+        relative.count_gaining(ideal_gains(chunk, step), chunk.truth.ideal(chunk.job).offsets, out)
+
+
+def best_sums(chunk: Chunk, step: Step) -> Array:
+    """DCG of each of the first ranks of best orders: one for all queries where all candidates gain 1."""
+    discounts, truth = discounts_for(chunk, step), chunk.truth
+    if gain_of_only_label(chunk, step) == 1.0:
+        return discounts.sums
+    key = ("best sums", step.gain, step.rel, step.discount)
+    made = truth.made.get(key)
+    if made is None:
+        gains, offsets = ideal_gains(chunk, step), truth.ideal(chunk.job).offsets
+        made = truth.take(key, len(gains) + len(truth.sizes), F8)
+        relative.add_best(gains, offsets, discounts.values, made)
+        truth.made[key] = made
+    return made
+
+
+@once("truth", "gain", "rel")
+def best_starts(chunk: Chunk, step: Step, out: Array) -> None:
+    """Where these begin for each query, with the 0 of no ranks."""
+    out.fill(0)
+    if gain_of_only_label(chunk, step) != 1.0:
+        np.add(chunk.truth.ideal(chunk.job).offsets[:-1], np.arange(len(out)), out=out)
+
+
+ARGUMENTS: dict[str, Source] = {
+    "hit_gains": hit_gains,
+    "ideal_gains": ideal_gains,
+    "only_gain": gain_of_only_label,
+    "varied_gains": varied_gains,
+    "varied_offsets": varied_offsets,
+    "reached": reached,
+    "best": best,
+    "highest_gains": highest_gains,
+    "n_gaining": n_gaining,
+    "best_sums": best_sums,
+    "best_starts": best_starts,
+}
