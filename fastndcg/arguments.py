@@ -53,6 +53,7 @@ class Plan(NamedTuple):
     n_ideal_ranks: int  # that have discounts whatever there is to rank
     gains: frozenset[Value]
     steps: tuple[Step, ...]
+    alike: tuple[int, ...]  # the place of the first metric that differs from each in its aggregate alone
     untied: Metric | None  # one that has no value where tied scores are averaged
     views: frozenset[str]  # that any metric looks at beside the labels
     points: dict[Hashable, tuple[float, ...]]  # that metrics share their work for
@@ -71,14 +72,15 @@ def _plan_of(metrics: tuple[Metric, ...], convention: Convention, n_registered: 
     check_combinations(metrics, convention)
     metrics = with_default_cutoff(metrics, convention)
     steps = tuple(step_of(metric, convention) for metric in metrics)
+    bare = [metric.bare for metric in metrics]
+    alike = tuple(bare.index(one) for one in bare)
     depth, n_ranks = max(step.k for step in steps), n_ideal_ranks(metrics, convention)
     untied = next((one for one in metrics if convention.ties not in one.record.ties), None)
     shown = frozenset(view for step in steps for view in step.views)
     by_subtopic = next((one for one in metrics if one.record.by_subtopic), None)
     gains, points = gains_asked(metrics, convention), points_of(steps)
-    return Plan(
-        metrics, convention, depth, n_ranks, gains, tuple(map(bound, steps)), untied, shown, points, by_subtopic
-    )
+    steps = tuple(map(bound, steps))
+    return Plan(metrics, convention, depth, n_ranks, gains, steps, alike, untied, shown, points, by_subtopic)
 
 
 def step_of(metric: Metric, convention: Convention) -> Step:
@@ -99,7 +101,7 @@ def step_of(metric: Metric, convention: Convention) -> Step:
         gain_asked,
         metric.get("p") or metric.get("discount"),
         least if is_left_out(metric, convention) else None,
-        choice_of(metric, convention),
+        replacement(metric, convention),
         frozenset(views.ARGUMENTS[name][0] for name in names if name in views.ARGUMENTS),
     )
 
@@ -129,6 +131,9 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
     values, first, stop = chunk.job.values, chunk.truth.first, chunk.truth.stop
     for place, step in enumerate(plan.steps):
         out = values[place, first:stop]
+        if plan.alike[place] != place:
+            out[:] = values[plan.alike[place], first:stop]
+            continue
         arguments = [argument(chunk, step) for argument in step.arguments]
         if step.metric.record.function is None:
             step.kernel(*arguments, out)
@@ -137,8 +142,15 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
         if step.least is not None:
             counts = n_relevant(chunk, step._replace(rel=step.least))
             np.copyto(out, np.nan, where=np.equal(counts, 0, out=chunk.take("left out", len(out), BOOL)))
-        if not isinstance(step.undefined, str):  # here, while the processor's cache holds the values
-            gain.replace_undefined(float(step.undefined), out)
+        if step.undefined is not None:  # here, while the processor's cache holds the values
+            gain.replace_undefined(step.undefined, out)
+
+
+def replacement(metric: Metric, convention: Convention) -> float | None:
+    """The value of a query for which a metric has none; None if it keeps none, or there always is one."""
+    choice = choice_of(metric, convention)
+    always = metric.record.undefined == "never" and not is_left_out(metric, convention)
+    return None if always or isinstance(choice, str) else float(choice)
 
 
 def choice_of(metric: Metric, convention: Convention) -> str | int:

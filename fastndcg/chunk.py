@@ -95,10 +95,14 @@ class Truth:
         """The best order of the judged documents, found when it is first asked for."""
         if self._ideal is None:
             labels, offsets = self.judged.labels, self.judged.offsets
+            above = self.take("ideal above", len(labels), I4)
+            if self.only_label > 0.0:  # in order as they are
+                ideal.number_all(offsets, above)
+                self._ideal = Ideal(labels, above, offsets)
+                return self._ideal
             pool = job.rankings.pool
             sizes = self.sizes if pool is None else np.diff(pool[1][self.first : self.stop + 1])
             out_labels = self.take("ideal labels", len(labels), F8)
-            above = self.take("ideal above", len(labels), I4)
             out_offsets = self.take("ideal offsets", len(offsets), I8)
             ideal.best_order(labels, offsets, sizes, job.depth, out_labels, above, out_offsets)
             n = out_offsets[-1]

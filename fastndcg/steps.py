@@ -38,7 +38,7 @@ class Step(NamedTuple):
     gain: Value
     discount: Value | None  # the metric's own, a p of RBP's; None: the convention's
     least: float | None  # a query without a label of this or more is left out; None: none is
-    undefined: str | int  # what the convention says of a query for which the metric has no value
+    undefined: float | None  # the value of a query for which there is none; None: it keeps none
     views: frozenset[str]  # that the arguments come from
 
 

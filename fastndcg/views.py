@@ -20,9 +20,17 @@ def n_judged(chunk: Chunk, step: Step, out: Array) -> None:
         np.maximum(out, np.diff(pool[1][truth.first : truth.stop + 1]), out=out)
 
 
+def all_judged(chunk: Chunk) -> bool:
+    """Whether no document is without a judgment, so that there is nothing to rank."""
+    return chunk.job.views["unjudged"].rankings.n_documents == 0
+
+
 @once("chunk", "k")
 def n_unjudged(chunk: Chunk, step: Step, out: Array) -> None:
     """The expected number of documents without a judgment in the first k ranks of each query."""
+    if all_judged(chunk):
+        out.fill(0.0)
+        return
     hits = chunk.view("unjudged").hits
     precision.count_found(hits.queries, hits.above, hits.ties, hits.labels, 1.0, cutoffs(chunk, step), out)
 
@@ -35,6 +43,9 @@ def n_looked_at(chunk: Chunk, step: Step) -> Array:
 @once("chunk", "k", "discount")
 def unjudged_reached(chunk: Chunk, step: Step, out: Array) -> None:
     """DCG@k if each document without a judgment gained 1, and no other one anything."""
+    if all_judged(chunk):
+        out.fill(0.0)
+        return
     hits, (discounts, sums, rests, _) = chunk.view("unjudged").hits, discounts_for(chunk, step)
     gain.dcg(hits.queries, hits.above, hits.ties, hits.labels, discounts, sums, rests, step.k, out)
 
