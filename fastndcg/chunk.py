@@ -66,7 +66,8 @@ class Truth:
     """The labels of queries `first` up to `stop`: all that does not depend on the scores."""
 
     __slots__ = (
-        "_ideal", "_views", "candidates", "first", "judged", "made", "only_label", "searched", "sizes", "stop", "take",
+        "_ideal", "_views", "candidates", "first", "judged", "made", "most_relevant", "only_label", "searched", "sizes",
+        "stop", "take",
     )  # fmt: skip
 
     def __init__(self, job: Job, take: Take, first: int, stop: int) -> None:
@@ -75,6 +76,7 @@ class Truth:
         self.stop = stop
         self.take = take
         self.made: dict[Hashable, Array] = {}  # by what it is and depends on
+        self.most_relevant: dict[float, float] = {}  # in any query, by the lowest label that is relevant
         self._ideal: Ideal | None = None
         self._views: dict[str, Truth] = {}
         self.sizes = rankings.offsets[first + 1 : stop + 1] - rankings.offsets[first:stop]
@@ -95,14 +97,10 @@ class Truth:
         """The best order of the judged documents, found when it is first asked for."""
         if self._ideal is None:
             labels, offsets = self.judged.labels, self.judged.offsets
-            above = self.take("ideal above", len(labels), I4)
-            if self.only_label > 0.0:  # in order as they are
-                ideal.number_all(offsets, above)
-                self._ideal = Ideal(labels, above, offsets)
-                return self._ideal
             pool = job.rankings.pool
             sizes = self.sizes if pool is None else np.diff(pool[1][self.first : self.stop + 1])
             out_labels = self.take("ideal labels", len(labels), F8)
+            above = self.take("ideal above", len(labels), I4)
             out_offsets = self.take("ideal offsets", len(offsets), I8)
             ideal.best_order(labels, offsets, sizes, job.depth, out_labels, above, out_offsets)
             n = out_offsets[-1]

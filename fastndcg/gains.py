@@ -102,10 +102,11 @@ def merges_labels(chunk: Chunk, step: Step) -> bool:
 @once("truth", "gain", "rel")
 def highest_gains(chunk: Chunk, step: Step, out: Array) -> None:
     """The highest gain of each query's judged documents, 0 where none gains."""
-    gains, offsets = ideal_gains(chunk, step), chunk.truth.ideal(chunk.job).offsets
-    has_any = offsets[1:] > offsets[:-1]
-    out.fill(0.0)
-    out[has_any] = gains[offsets[:-1][has_any]]
+    only, offsets = gain_of_only_label(chunk, step), chunk.truth.judged.offsets
+    if np.isnan(only):
+        gain.highest(ideal_gains(chunk, step), chunk.truth.ideal(chunk.job).offsets, out)
+    else:
+        np.multiply(offsets[1:] > offsets[:-1], only, out=out)
 
 
 @once("truth", "k", "gain", "rel", "discount")

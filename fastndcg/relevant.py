@@ -36,15 +36,28 @@ def n_relevant_ranked(chunk: Chunk, step: Step, out: Array) -> None:
         candidates.count_relevant(chunk.truth.candidates.labels, chunk.truth.candidates.offsets, step.rel, out)
 
 
-@once("truth", "k", "rel")
-def r_cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
+def r_cutoffs(chunk: Chunk, step: Step) -> Array:
     """How many documents of each query are relevant, k at the most."""
+    return n_relevant(chunk, step) if most_relevant(chunk, step) <= step.k else lowered(chunk, step)
+
+
+@once("truth", "k", "rel")
+def lowered(chunk: Chunk, step: Step, out: Array) -> None:
+    """The same where k is less for some queries."""
     np.minimum(n_relevant(chunk, step), step.k, out=out)
+
+
+def most_relevant(chunk: Chunk, step: Step) -> float:
+    """How many documents are relevant in the query of the chunk that has most of them."""
+    made = chunk.truth.most_relevant.get(step.rel)
+    if made is None:
+        made = chunk.truth.most_relevant[step.rel] = float(n_relevant(chunk, step).max(initial=0.0))
+    return made
 
 
 @functools.lru_cache(maxsize=16)
 def cuts_of(points: tuple[int, ...]) -> tuple[Array, Array]:
-    """Several cutoffs, and for each rank down to the last but one the place of the first cutoff that it is above."""
+    """Several cutoffs, and for each number of ranks above, to the last cutoff but one, the place of the first below."""
     cuts = np.array(points)
     return cuts, np.searchsorted(cuts[:-1], np.arange(points[-2] + 1), side="right")
 
@@ -76,7 +89,7 @@ def interpolated(chunk: Chunk, step: Step, points: tuple[float, ...], out: Array
     """The highest precision at a recall, or each of several, or beyond it."""
     hits, n, recalls = chunk.hits, n_relevant(chunk, step), np.array(points, float)
     rounding = RECALL_ROUNDING[chunk.job.convention.recall_rounding]
-    several.interpolate(hits.above, hits.labels, hits.offsets, step.rel, n, recalls, rounding, out)
+    several.interpolate(hits.queries, hits.above, hits.labels, hits.offsets, step.rel, n, recalls, rounding, out)
 
 
 @once("truth", "metric", "k", "rel")

@@ -152,6 +152,13 @@ def dcg_of_merged_labels(hit_queries, hit_above, hit_ties, hit_gains, discounts,
 
 
 @kernel
+def highest(ideal_gains, ideal_offsets, out):
+    """The first gain of each query's best order, 0 where there is none."""
+    for q in range(out.shape[0]):
+        out[q] = ideal_gains[ideal_offsets[q]] if ideal_offsets[q] < ideal_offsets[q + 1] else 0.0
+
+
+@kernel
 def dcg_of_shares(reached, highest_gains, out):
     """The same with gains divided by the highest one of each query, where that is above 1."""
     for q in range(out.shape[0]):

@@ -58,20 +58,6 @@ def order_all(labels, label_offsets, sizes, depth, order, spare, counts, out_lab
         out_offsets[q + 1] = n_hits
 
 
-@kernel
-def number_all(label_offsets, out_above):
-    """The ranks less one of candidates that all have the same label above 0, whatever the depth."""
-    q = 0
-    start = 0
-    stop = label_offsets[1] if label_offsets.shape[0] > 1 else 0
-    for c in range(out_above.shape[0]):
-        while c >= stop:
-            q += 1
-            start = stop
-            stop = label_offsets[q + 1]
-        out_above[c] = c - start
-
-
 @part
 def count_grades(labels, c, m, counts):
     """Count the m labels from `c` on by their value; the highest, or 0 unless all are whole from 1 to GRADES − 1."""

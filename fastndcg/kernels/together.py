@@ -79,6 +79,7 @@ def count_one(hit_queries, hit_above, hit_ties, hit_labels, start, stop, rel, cu
 def count_found(hit_queries, hit_above, hit_ties, hit_labels, rel, cutoffs, rows, out):
     """Expected number of relevant documents in each query's first ranks."""
     clear(out)
+    deepest = cutoffs[-1]
     end = 0
     total = 0.0
     last_query = np.uint32(0xFFFFFFFF)
@@ -86,20 +87,20 @@ def count_found(hit_queries, hit_above, hit_ties, hit_labels, rel, cutoffs, rows
         query = np.uint32(hit_queries[h])
         total = total if query == last_query else 0.0
         last_query = query
-        above = hit_above[h]
-        ties = hit_ties[h]
-        if ties > 1:
-            if h < end:
-                continue
+        last = hit_above[h]
+        if hit_ties[h] == 1:
+            total += 1.0 if hit_labels[h] >= rel else 0.0
+        elif h >= end:
+            above, ties = hit_above[h], hit_ties[h]
             end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
             for i in range(cutoffs.shape[0]):
                 if above < cutoffs[i] < above + ties:
                     out[i, query] = total + share_of(ties, above, float(cutoffs[i]), n_inside)
             total += n_inside
+            last = above + ties - 1
         else:
-            total += 1.0 if hit_labels[h] >= rel else 0.0
-        last = above + ties - 1
-        if last < cutoffs[-1]:
+            last = deepest  # the group has been added up
+        if last < deepest:
             out[rows[np.uint32(min(last, rows.shape[0] - 1))], query] = total
     carry(out)
 
@@ -132,6 +133,7 @@ def add_discounted(
 ):  # fmt: skip
     """Discounted gain of each query's first ranks, where different labels have different gains or no scores tie."""
     clear(out)
+    deepest = cutoffs[-1]
     end = 0
     total = 0.0
     last_query = np.uint32(0xFFFFFFFF)
@@ -139,11 +141,11 @@ def add_discounted(
         query = np.uint32(hit_queries[h])
         total = total if query == last_query else 0.0
         last_query = query
-        above = hit_above[h]
-        ties = hit_ties[h]
-        if ties > 1:
-            if h < end:
-                continue
+        last = hit_above[h]
+        if hit_ties[h] == 1:
+            total += hit_gains[h] * discounts[np.uint32(last) + np.uint32(1)]
+        elif h >= end:
+            above, ties = hit_above[h], hit_ties[h]
             end = end_of_group(hit_queries, hit_above, h)
             for i in range(cutoffs.shape[0]):
                 if above < cutoffs[i] < above + ties:
@@ -155,10 +157,10 @@ def add_discounted(
             discount = mean_discount(discount_sums, discount_rests, above, ties, above + ties)
             for member in range(h, end):
                 total += hit_gains[member] * discount
+            last = above + ties - 1
         else:
-            total += hit_gains[h] * discounts[np.uint32(above + 1)]
-        last = above + ties - 1
-        if last < cutoffs[-1]:
+            last = deepest
+        if last < deepest:
             out[rows[np.uint32(min(last, rows.shape[0] - 1))], query] = total
     carry(out)
 
@@ -167,6 +169,7 @@ def add_discounted(
 def add_precisions(hit_queries, hit_above, hit_ties, hit_labels, rel, cutoffs, rows, out):
     """Expected sum of the precisions at the ranks of relevant documents, down to each cutoff."""
     clear(out)
+    deepest = cutoffs[-1]
     end = 0
     total = 0.0
     n_before = 0
@@ -174,55 +177,54 @@ def add_precisions(hit_queries, hit_above, hit_ties, hit_labels, rel, cutoffs, r
     for h in range(hit_above.shape[0]):
         query = np.uint32(hit_queries[h])
         total = total if query == last_query else 0.0
-        n_before *= query == last_query
+        n_before = n_before if query == last_query else 0
         last_query = query
-        above = hit_above[h]
-        ties = hit_ties[h]
-        if ties > 1:
-            if h < end:
-                continue
+        last = hit_above[h]
+        if hit_ties[h] == 1:
+            relevant = hit_labels[h] >= rel
+            n_before += relevant
+            total += n_before / (last + 1) if relevant else 0.0
+        elif h >= end:
+            above, ties = hit_above[h], hit_ties[h]
             end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
             for i in range(cutoffs.shape[0]):
                 if above < cutoffs[i] < above + ties:
                     out[i, query] = total + precisions(above, ties, cutoffs[i], n_inside, n_before)
             total += precisions(above, ties, above + ties, n_inside, n_before)
             n_before += n_inside
+            last = above + ties - 1
         else:
-            relevant = hit_labels[h] >= rel
-            n_before += relevant
-            total += n_before / (above + 1) if relevant else 0.0
-        last = above + ties - 1
-        if last < cutoffs[-1]:
+            last = deepest
+        if last < deepest:
             out[rows[np.uint32(min(last, rows.shape[0] - 1))], query] = total
     carry(out)
 
 
-@part
-def fill_highest(hit_above, hit_labels, start, stop, rel, highest):
-    """Fill in the highest precision from the first, second, … relevant document on, then 0; says how many they are."""
-    n_found = 0
-    for h in range(start, stop):
-        n_found += hit_labels[h] >= rel
-    best = 0.0
-    n_left = n_found
-    highest[n_found + 1] = 0.0
-    for h in range(stop - 1, start - 1, -1):
-        if hit_labels[h] >= rel:
-            best = max(best, n_left / (hit_above[h] + 1))
-            highest[n_left] = best
-            n_left -= 1
-    return n_found
-
-
 @allocating_kernel
-def interpolate(hit_above, hit_labels, hit_offsets, rel, n_relevant, recalls, recall_rounding, out):
+def interpolate(hit_queries, hit_above, hit_labels, hit_offsets, rel, n_relevant, recalls, recall_rounding, out):
     """Highest precision at each recall or beyond it, 0 where so many relevant documents are not found."""
-    most = 0
-    for q in range(out.shape[1]):
-        most = max(most, hit_offsets[q + 1] - hit_offsets[q])
-    highest = np.empty(most + 2)
-    for q in range(out.shape[1]):
-        n_found = fill_highest(hit_above, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, highest)
-        for i in range(recalls.shape[0]):
-            n_needed = max(math.floor(recalls[i] * n_relevant[q] + recall_rounding), 1.0)
-            out[i, q] = highest[int(min(n_needed, n_found + 1.0))]
+    n_hits = hit_above.shape[0]
+    highest = np.zeros(n_hits + 1)  # from the first, second, … relevant document of a query on; then 0
+    n_found = np.zeros(out.shape[1])
+    last_query = np.uint32(0)
+    n_before = 0
+    for h in range(n_hits):
+        query = np.uint32(hit_queries[h])
+        n_before *= query == last_query
+        last_query = query
+        if hit_labels[h] >= rel:
+            highest[np.uint64(hit_offsets[query] + n_before)] = (n_before + 1) / (hit_above[h] + 1)
+            n_before += 1
+            n_found[query] = n_before
+    best = 0.0
+    for h in range(n_hits - 1, -1, -1):
+        query = np.uint32(hit_queries[h])
+        best = max(best if query == last_query else 0.0, highest[h])
+        last_query = query
+        highest[h] = best
+    for i in range(recalls.shape[0]):
+        recall = recalls[i]
+        for q in range(out.shape[1]):
+            n_needed = max(math.floor(recall * n_relevant[q] + recall_rounding), 1.0)
+            place = np.uint32(hit_offsets[q] + np.int32(min(n_needed, n_found[q] + 1.0)) - 1)
+            out[i, q] = highest[place] if n_needed <= n_found[q] else 0.0
