@@ -24,7 +24,12 @@ from workloads import RECIPES, WITHOUT_GOAL, make, ours
 
 HERE = Path(__file__).parent
 HISTORY = HERE / "history.jsonl"
-SMALL = {"sparse8": 0.05, "dense-long": 0.05, "everything": 0.05}  # what benchmarks/smoke.py measures, and its scale
+SMALL = {
+    "sparse8": 0.05,
+    "dense-long": 0.05,
+    "everything": 0.05,
+    "all_trec": 0.05,
+}  # what benchmarks/smoke.py measures, and its scale
 LEAST_SECONDS = 1.0
 
 

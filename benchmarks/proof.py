@@ -33,7 +33,7 @@ def prove(workload: Workload, values: Array, n_proven: int = N_PROVEN) -> int:
             rankings = cut(rankings, max(metric.k or 1 for metric in metrics))
         if n_orders(rankings) > ORDERS:
             continue
-        expected = fn.reference.evaluate(rankings, metrics=metrics).values[0]
+        expected = fn.reference.evaluate(rankings, metrics=metrics, convention=workload.convention).values[0]
         if not np.allclose(values[query], expected, rtol=0, atol=TOLERANCE, equal_nan=True):
             raise SystemExit(f"{workload.name}: query {query} is {values[query]}, but the reference says {expected}")
         compared += 1

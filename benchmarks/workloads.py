@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastndcg.trec import lines, read
+
 Array = npt.NDArray[Any]
 
 SEED = 2002
@@ -23,6 +25,8 @@ NDCG = ("nDCG@10",)
 TWELVE = (
     "nDCG@5", "nDCG@10", "nDCG@100", "nDCG", "AP", "AP@10", "RR", "P@10", "R@100", "Success@10", "F@10", "Rprec",
 )  # fmt: skip
+ALL_TREC = tuple(dict.fromkeys(str(line.metric) for line in lines(read("all_trec") or []) if line.metric is not None))
+TREC = "trec_eval(ties=input)"  # arrays have no ids, and some of these metrics no mean over the orders of a tie
 FLOOR = "floor"
 
 
@@ -35,6 +39,7 @@ class Workload:
     scores: Array
     offsets: Array
     metrics: tuple[str, ...] = NDCG
+    convention: str = "default"
 
     @property
     def n_queries(self) -> int:
@@ -69,6 +74,7 @@ class Recipe:
     order: str = "random"
     giant: str | None = None
     metrics: tuple[str, ...] = NDCG
+    convention: str = "default"
 
 
 RECIPES = {
@@ -84,6 +90,7 @@ RECIPES = {
     "giant": Recipe(1_000_000, 10, 10, 0.05, "u1", 1.2, "giant-spread", giant="one"),
     "giant-spread": Recipe(1_000_000, 10, 10, 0.05, "u1", 2.0, giant="spread"),
     "everything": Recipe(1_000_000, 50, 150, 0.05, "u1", 1.6, "sparse8", metrics=TWELVE),
+    "all_trec": Recipe(1_000_000, 50, 150, 0.05, "u1", 4.0, "sparse8", metrics=ALL_TREC, convention=TREC),
     "sparse8-float64-scores": Recipe(1_000_000, 50, 150, 0.05, "u1", 2.0, score_dtype="f8"),
     "sparse-int64-labels": Recipe(1_000_000, 50, 150, 0.05, "i8", 1.5),
     "sparse-float64-labels": Recipe(1_000_000, 50, 150, 0.05, "f8", 1.5),
@@ -143,7 +150,7 @@ def _filled(name: str, recipe: Recipe, offsets: Array) -> Workload:
         _sort(scores, offsets, descending=recipe.order == "descending")
     for array in (labels, scores, offsets):
         array.flags.writeable = False
-    return Workload(name, labels, scores, offsets, recipe.metrics)
+    return Workload(name, labels, scores, offsets, recipe.metrics, recipe.convention)
 
 
 def _sort(scores: Array, offsets: Array, *, descending: bool) -> None:
@@ -160,8 +167,9 @@ def ours(workload: Workload, threads: int | None = None) -> Callable[[], Array]:
 
     def evaluate() -> Array:
         result = fn.evaluate(
-            workload.labels, workload.scores, workload.metrics, offsets=workload.offsets, threads=threads
-        )
+            workload.labels, workload.scores, workload.metrics,
+            offsets=workload.offsets, convention=workload.convention, threads=threads,
+        )  # fmt: skip
         return result.values
 
     return evaluate

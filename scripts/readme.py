@@ -3,8 +3,8 @@ Bring the READMEs up to date: the demo's output, the pages about metrics and con
 
 Usage: python scripts/readme.py [--check]
 
---check changes nothing and exits with 1 if something is out of date. The figures come from what benchmarks/peers.py,
-benchmarks/table.py and benchmarks/inputs.py saved; the chart beside them is drawn by scripts/chart.py.
+--check changes nothing and exits with 1 if something is out of date. The figures come from what peers.py, table.py,
+inputs.py and catalogue.py of the benchmarks saved; the chart beside them is drawn by scripts/chart.py.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ README = ROOT / "README.md"
 BENCHMARKS = ROOT / "benchmarks" / "README.md"
 PEERS = ROOT / "benchmarks" / "peers.json"
 TABLE = ROOT / "benchmarks" / "table.json"
+CATALOGUE = ROOT / "benchmarks" / "catalogue.json"
 INPUTS = ROOT / "benchmarks" / "inputs.json"
 
 
@@ -61,7 +62,7 @@ def updated(readme: str) -> str:
 
 def updated_benchmarks(readme: str) -> str:
     """The README of the benchmarks with the saved tables of goals, where there are some."""
-    for name, path in (("table", TABLE), ("inputs", INPUTS)):
+    for name, path in (("table", TABLE), ("inputs", INPUTS), ("catalogue", CATALOGUE)):
         if path.exists():
             readme = fill(readme, name, render.goals(json.loads(path.read_text(encoding="utf-8"))))
     return readme
