@@ -118,7 +118,7 @@ def times_ndcg(workload: Workload, repeat: int) -> Row:
 
 
 def times_faster(repeat: int, n_queries: int = PEER_QUERIES) -> Row:
-    """trec_eval's library on the same queries, with dicts made before; what it takes to count their documents besides."""
+    """trec_eval's library on the same queries, with dicts made before; and counting alone."""
     what = f"`all_trec` of {n_queries:,} queries against pytrec_eval"
     try:
         import pytrec_eval

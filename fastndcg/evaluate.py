@@ -212,12 +212,20 @@ class Evaluator:
         """Evaluate one system, with what is `kept` of the labels."""
         results = self._results(predictions, self.metrics, self._applied, kept, out)
         if self._denominators:
-            counting = self._applied.replace(no_relevant="defined", undefined="nan", default_k="all")
-            found = self._results(predictions, tuple(self._denominators.values()), counting)
             weights = np.ones(results.values.shape)  # what each value counts: 1, or what a precision divides by
-            weights[:, list(self._denominators)] = found.values
+            weights[:, list(self._denominators)] = self._counts(predictions)
             results.value_weights = weights
         return results
+
+    def _counts(self, predictions: Any) -> Array:
+        """What the denominators count: numbers of documents, which are known without ranking any, or relevant ones."""
+        metrics = tuple(self._denominators.values())
+        counting = self._applied.replace(no_relevant="defined", undefined="nan", default_k="all")
+        given = with_predictions(self._truth, predictions, self.convention, self._options)
+        if isinstance(given, Rankings) and all(metric.name == "num_ret" for metric in metrics):
+            sizes = np.diff(_engine().apply_convention(given, counting).offsets)
+            return np.stack([np.minimum(sizes, metric.k or sizes) for metric in metrics], axis=1)
+        return self._results(predictions, metrics, counting).values
 
     def _results(
         self, predictions: Any, metrics: tuple[Metric, ...], convention: Convention, kept: Any = None,

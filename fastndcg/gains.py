@@ -119,7 +119,7 @@ def best(chunk: Chunk, step: Step, out: Array) -> None:
         gain.idcg_of_ones(chunk.truth.judged.offsets, discounts.sums, step.k, out)
     else:
         ideal = chunk.truth.ideal(chunk.job)
-        gain.idcg(ideal.above, ideal_gains(chunk, step), ideal.offsets, discounts.values, step.k, out)
+        gain.add_ideal(ideal.above, ideal_gains(chunk, step), ideal.offsets, discounts.values, step.k, out)
 
 
 def gain_of_only_label(chunk: Chunk, step: Step) -> float:

@@ -63,6 +63,18 @@ def falling_labels(chunk: Chunk, step: Step) -> Array:
     return truth.ideal(chunk.job).labels if np.isnan(truth.only_label) else truth.judged.labels
 
 
+def best_labels(chunk: Chunk, step: Step) -> Array:
+    """The labels of the best order as far as any metric looks, or further."""
+    truth = chunk.truth
+    return truth.judged.labels if truth.only_label > 0.0 else truth.ideal(chunk.job).labels
+
+
+def best_offsets(chunk: Chunk, step: Step) -> Array:
+    """Whose labels these are."""
+    truth = chunk.truth
+    return truth.judged.offsets if truth.only_label > 0.0 else truth.ideal(chunk.job).offsets
+
+
 def judged_sizes(chunk: Chunk, step: Step) -> Array:
     """How many documents of each query are judged."""
     pool, truth = chunk.job.rankings.pool, chunk.truth
@@ -73,6 +85,8 @@ ARGUMENTS: dict[str, Source] = {
     "hit_stops": hit_stops,
     "best_reciprocal_rank": best_reciprocal_rank,
     "falling_labels": falling_labels,
+    "best_labels": best_labels,
+    "best_offsets": best_offsets,
     "judged_offsets": lambda chunk, _: chunk.truth.judged.offsets,
     "judged_sizes": judged_sizes,
     "only_label": lambda chunk, _: chunk.truth.only_label,

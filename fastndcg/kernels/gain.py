@@ -166,7 +166,7 @@ def dcg_of_shares(reached, highest_gains, out):
 
 
 @kernel
-def idcg(ideal_above, ideal_gains, ideal_offsets, discounts, k, out):
+def add_ideal(ideal_above, ideal_gains, ideal_offsets, discounts, k, out):
     """Discounted gain of the first k ranks of each query's best order."""
     for q in range(out.shape[0]):
         total = 0.0
@@ -175,6 +175,13 @@ def idcg(ideal_above, ideal_gains, ideal_offsets, discounts, k, out):
                 break
             total += ideal_gains[h] * discounts[ideal_above[h] + 1]
         out[q] = total
+
+
+@kernel
+def idcg(best, out):
+    """The same, which nDCG divides by, as a metric."""
+    for q in range(out.shape[0]):
+        out[q] = best[q]
 
 
 @kernel

@@ -83,43 +83,50 @@ def ndcg_at_relevant(
     In a group whose gains add up to g, a document of gain x at rank r has above it the groups before, and of this one
     (g − x) / (ties − 1) at each rank.
     """
-    reached = np.zeros(out.shape[0])
-    n_found = np.zeros(out.shape[0])
+    reached_last = np.zeros(out.shape[0])
+    n_found_last = np.zeros(out.shape[0])
     for q in range(out.shape[0]):
         out[q] = 0.0
     end = 0
+    last_query = np.uint32(0xFFFFFFFF)
+    reached = n_found = 0.0
     for h in range(hit_above.shape[0]):
         query = np.uint32(hit_queries[h])
+        reached = reached if query == last_query else 0.0
+        n_found = n_found if query == last_query else 0.0
+        last_query = query
         start = np.int64(best_starts[query])
         n_ideal = np.int64(n_gaining[query])
+        above = hit_above[h]
+        share = 0.0
         if hit_ties[h] == 1:
-            rank = hit_above[h] + 1
-            reached[query] += hit_gains[h] * discounts[np.uint32(rank)]
-            ndcg = reached[query] / best_sums[np.uint64(start + min(rank, n_ideal))]
-            out[query] += ndcg if hit_gains[h] > 0.0 else 0.0
-            n_found[query] += hit_gains[h] > 0.0
+            reached += hit_gains[h] * discounts[np.uint32(above + 1)]
+            ndcg = reached / best_sums[np.uint64(start + min(above + 1, n_ideal))]
+            share = ndcg if hit_gains[h] > 0.0 else 0.0
+            n_found += hit_gains[h] > 0.0
         elif h >= end:
             end, gains, positive, n_positive, alike = sum_group(hit_queries, hit_above, hit_gains, h)
             ties = hit_ties[h]
             is_sure = alike and end - h == ties
             others = (n_positive * gains - positive) / max(ties - 1, 1)
             before = 0.0
-            for r in range(hit_above[h] + 1, hit_above[h] + ties + 1):
+            for r in range(above + 1, above + ties + 1):
                 best = best_sums[start + min(r, n_ideal)]
                 if is_sure:
-                    reached[query] += hit_gains[h] * discounts[r]
-                    out[query] += reached[query] / best if hit_gains[h] > 0.0 else 0.0
+                    reached += hit_gains[h] * discounts[r]
+                    share += reached / best if hit_gains[h] > 0.0 else 0.0
                 elif n_positive > 0:
-                    at_rank = n_positive * reached[query] + positive * discounts[r] + others * before
-                    out[query] += at_rank / best / ties
+                    share += (n_positive * reached + positive * discounts[r] + others * before) / best / ties
                 before += discounts[r]
-            if not is_sure:
-                reached[query] += gains * (before / ties)
-            n_found[query] += n_positive
+            reached += 0.0 if is_sure else gains * (before / ties)
+            n_found += n_positive
+        out[query] += share
+        reached_last[query] = reached
+        n_found_last[query] = n_found
     for q in range(out.shape[0]):
         best = best_sums[np.int64(best_starts[q] + n_gaining[q])]
-        n_left = n_gaining[q] - n_found[q]
-        total = out[q] + (n_left * (reached[q] / best) if n_left > 0.0 else 0.0)
+        n_left = n_gaining[q] - n_found_last[q]
+        total = out[q] + (n_left * (reached_last[q] / best) if n_left > 0.0 else 0.0)
         out[q] = min(total / n_gaining[q], highest_ndcg) if best > 0.0 else math.nan
 
 

@@ -223,8 +223,7 @@ def interpolate(hit_queries, hit_above, hit_labels, hit_offsets, rel, n_relevant
         last_query = query
         highest[h] = best
     for i in range(recalls.shape[0]):
-        recall = recalls[i]
         for q in range(out.shape[1]):
-            n_needed = max(math.floor(recall * n_relevant[q] + recall_rounding), 1.0)
-            place = np.uint32(hit_offsets[q] + np.int32(min(n_needed, n_found[q] + 1.0)) - 1)
-            out[i, q] = highest[place] if n_needed <= n_found[q] else 0.0
+            n_needed = max(np.floor(recalls[i] * n_relevant[q] + recall_rounding), 1.0)
+            place = hit_offsets[q] + n_needed - 1.0 if n_needed <= n_found[q] else float(n_hits)
+            out[i, q] = highest[np.uint64(np.int64(place))]
