@@ -13,7 +13,7 @@ from fastndcg.kernels import together as several
 from fastndcg.memory import BOOL, F8, I8
 from fastndcg.rankings import Array
 from fastndcg.relevant import cuts_of
-from fastndcg.steps import Kernel, Source, Step, cutoff, discounts_for, once, together
+from fastndcg.steps import Source, Step, cutoff, discounts_for, once, together
 from fastndcg.texts import Value
 
 
@@ -33,7 +33,7 @@ def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, off
     discounts = chunk.job.discounts if isinstance(step.discount, float) else discounts_for(chunk, step)
     discount = discounts.highest
     cuts = cuts_fractions(chunk)
-    if step.gain == "linear" and step.rel == -np.inf and discount <= 1 and not cuts:
+    if discount <= 1 and step.gain == "linear" and step.rel == -np.inf and not cuts:
         return labels
     if chunk.job.convention.ideal == "k best" and step.k < len(discounts.sums):
         discount = float(discounts.sums[step.k])
@@ -77,14 +77,15 @@ def fill_gains(chosen: Value, labels: Array, rel: float, out: Array) -> None:
 def reached(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array) -> None:
     """DCG@k."""
     hits, (discounts, sums, rests, _) = chunk.hits, discounts_for(chunk, step)
-    gains, merges = hit_gains(chunk, step), has_ties(chunk) and merges_labels(chunk, step)
+    gains = hit_gains(chunk, step)
     where = (hits.queries, hits.above, hits.ties, gains, discounts, sums, rests)
-    if len(points) > 1 and not merges:
+    if has_ties(chunk) and merges_labels(chunk, step):
+        for k, row in zip(points, out, strict=True):
+            gain.dcg_of_merged_labels(*where, k, row)
+    elif len(points) > 1:
         several.add_discounted(*where, *cuts_of(points), out)
-        return
-    add: Kernel = gain.dcg_of_merged_labels if merges else gain.dcg
-    for k, row in zip(points, out, strict=True):
-        add(*where, k, row)
+    else:
+        gain.dcg(*where, points[0], out[0])
 
 
 def has_ties(chunk: Chunk) -> bool:

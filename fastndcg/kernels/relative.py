@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from fastndcg.kernels.gain import group_share
-from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.jit import allocating_kernel, kernel, part
 from fastndcg.kernels.precision import group_of
 
 ALL_RANKS = 2**31 - 1
@@ -73,7 +73,7 @@ def sum_group(hit_queries, hit_above, hit_gains, h):
     return end, gains, positive, n_positive, alike
 
 
-@kernel
+@allocating_kernel
 def ndcg_at_relevant(
     hit_queries, hit_above, hit_ties, hit_gains, best_sums, best_starts, n_gaining, discounts, highest_ndcg, out
 ):  # fmt: skip
@@ -95,8 +95,8 @@ def ndcg_at_relevant(
         reached = reached if query == last_query else 0.0
         n_found = n_found if query == last_query else 0.0
         last_query = query
-        start = np.int64(best_starts[query])
-        n_ideal = np.int64(n_gaining[query])
+        start = int(best_starts[query])
+        n_ideal = int(n_gaining[query])
         above = hit_above[h]
         share = 0.0
         if hit_ties[h] == 1:
@@ -111,7 +111,7 @@ def ndcg_at_relevant(
             others = (n_positive * gains - positive) / max(ties - 1, 1)
             before = 0.0
             for r in range(above + 1, above + ties + 1):
-                best = best_sums[start + min(r, n_ideal)]
+                best = best_sums[np.uint64(start + min(r, n_ideal))]
                 if is_sure:
                     reached += hit_gains[h] * discounts[r]
                     share += reached / best if hit_gains[h] > 0.0 else 0.0
@@ -205,7 +205,7 @@ def at_several_levels(
         out[q] = total / n_levels
 
 
-@kernel
+@allocating_kernel
 def ndcg_at_levels(
     hit_queries, hit_above, hit_ties, hit_gains, hit_offsets, only_gain, varied_gains, varied_offsets, best_sums,
     best_starts, n_gaining, sizes, discounts, discount_sums, discount_rests, highest_ndcg, out,
