@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -136,7 +136,7 @@ class Chunk:
         self.truth = truth
         self.take = scratch.take
         self.made: dict[Hashable, Array] = {}  # by what it is and depends on
-        self.shared: dict[Hashable, dict[float, Array]] = {}  # a row for each point, by what fills them
+        self.shared: dict[Hashable, dict[Any, Array]] = {}  # a row for each point, by what fills them
         self._scratch = scratch
         self._views: dict[str, Chunk] = {}
         self.hits, self.n_tied = self._rank()

@@ -98,7 +98,9 @@ def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False)
                 rows = chunk.shared.get(key)
                 if rows is None:
                     rows = chunk.shared[key] = _rows(chunk, step, fill, points, key, ranks)
-                return rows[wanted[0]] if len(wanted) == 1 else np.array([rows[one] for one in wanted])
+                if len(wanted) == 1:
+                    return rows[wanted[0]]
+                return rows[wanted] if wanted in rows else np.array([rows[one] for one in wanted])
 
             return source
 
@@ -111,8 +113,8 @@ def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False)
 
 def _rows(
     chunk: Chunk, step: Step, fill: FillAll, points: Points, key: Hashable, ranks: bool
-) -> dict[float, Array]:  # fmt: skip
-    """A filled row for each point."""
+) -> dict[float | Points, Array]:  # fmt: skip
+    """A filled row for each point, and all of them for all points where each has its own."""
     n_queries = len(chunk.truth.sizes)
     if len(points) == 1:  # as most often: a small query takes as long as this
         row = chunk.take(key, n_queries, F8)
@@ -123,7 +125,8 @@ def _rows(
     distinct = tuple(sorted(set(places.values())))
     rows = chunk.take(key, len(distinct) * n_queries, F8).reshape(len(distinct), n_queries)
     fill(chunk, step, distinct, rows)
-    return {one: rows[distinct.index(place)] for one, place in places.items()}
+    found: dict[float | Points, Array] = {one: rows[distinct.index(place)] for one, place in places.items()}
+    return found | {distinct: rows}
 
 
 def _values_of(fields: tuple[str, ...]) -> Callable[[Step], Hashable]:

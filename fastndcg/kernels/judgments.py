@@ -21,6 +21,7 @@ import numpy as np
 
 from fastndcg.kernels.jit import kernel
 from fastndcg.kernels.precision import group_of
+from fastndcg.kernels.stopping import end_of_group
 
 EPSILON = 0.00001  # infAP's, that of trec_eval
 
@@ -94,26 +95,30 @@ def n_nonrelevant_judged(sizes, n_found, n_unjudged, out):
 
 
 @kernel
-def share_judged(unjudged_hit_above, unjudged_hit_ties, unjudged_hit_offsets, sizes, k, out):
+def share_judged(
+    unjudged_hit_queries, unjudged_hit_above, unjudged_hit_ties, unjudged_hit_offsets, sizes, k, out
+):  # fmt: skip
     """Expected share of the first k ranks that was judged; counted, for the difference to 1 would lose its digits."""
     for q in range(out.shape[0]):
+        out[q] = min(sizes[q], k)
+    end = 0
+    for h in range(unjudged_hit_above.shape[0]):
+        query = np.uint32(unjudged_hit_queries[h])
+        n_ranks = min(sizes[query], k)
+        above = unjudged_hit_above[h]
+        ties = unjudged_hit_ties[h]
+        if ties == 1:
+            out[query] -= 1.0 if above < n_ranks else 0.0
+        elif h >= end:
+            end = end_of_group(unjudged_hit_queries, unjudged_hit_above, h)
+            if above < n_ranks < above + ties:
+                n_before = h - unjudged_hit_offsets[query]
+                out[query] = (above - n_before) + (ties - (end - h)) * ((n_ranks - above) / ties)
+            elif above < n_ranks:
+                out[query] -= end - h
+    for q in range(out.shape[0]):
         n_ranks = min(sizes[q], k)
-        n_judged = float(n_ranks)
-        n_before = 0
-        h = unjudged_hit_offsets[q]
-        while h < unjudged_hit_offsets[q + 1] and unjudged_hit_above[h] < n_ranks:
-            above = unjudged_hit_above[h]
-            ties = unjudged_hit_ties[h]
-            end = h
-            while end < unjudged_hit_offsets[q + 1] and unjudged_hit_above[end] == above:
-                end += 1
-            if above + ties > n_ranks:
-                n_judged = (above - n_before) + (ties - (end - h)) * ((n_ranks - above) / ties)
-            else:
-                n_judged = float(n_ranks - n_before - (end - h))
-            n_before += end - h
-            h = end
-        out[q] = n_judged / n_ranks if n_ranks > 0 else math.nan
+        out[q] = out[q] / n_ranks if n_ranks > 0 else math.nan
 
 
 @kernel
