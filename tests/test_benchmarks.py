@@ -8,6 +8,7 @@ import types
 import warnings
 from pathlib import Path
 
+import catalogue
 import compare
 import contenders
 import dropins
@@ -219,6 +220,40 @@ def test_rounds_that_differ_are_refused(monkeypatch):
             rounds.measure("one", 40, 12, 1)
     monkeypatch.setitem(rounds.LOOPS, "one", (lambda *_: loop(right, right), "default", True))
     assert rounds.measure("one", 40, 12, 1)["ms"]["ours"] > 0
+
+
+def test_what_metrics_cost_is_told_of_values_that_are_proven(monkeypatch):
+    """A row for each metric, with its goal; none where the kernels and the reference differ."""
+    workload = workloads.make("sparse8", SCALE)
+    deep, *rows = catalogue.added(workload, [fn.Metric.parse(text) for text in ("P", "AUC", "IAP")], 2)
+    assert [row["what"] for row in rows] == ["`P@10`", "`AUC`", "`IAP`"]
+    assert all(row["goal"] == "≤ 15 %" and row["met"] == (row["value"] <= 15) for row in rows)
+    assert "goal" not in deep
+    monkeypatch.setattr(catalogue, "ours", lambda _: lambda: np.full((workload.n_queries, 2), 0.5))
+    with pytest.raises(SystemExit, match="the reference says"):
+        catalogue.added_time(workload, workloads.NDCG, ("P@10",), 1)
+
+
+def test_all_of_trec_eval_is_measured_against_its_library():
+    """Both figures name their goal; pytrec_eval's values have been found equal."""
+    row = catalogue.times_ndcg(workloads.make("sparse8", SCALE), 1)
+    assert (row["goal"], row["met"]) == ("≤ 4 ×", row["value"] <= 4)
+    pytest.importorskip("pytrec_eval")
+    row = catalogue.times_faster(1, n_queries=50)
+    assert (row["goal"], row["met"]) == ("≥ 20 ×", row["value"] >= 20)
+
+
+@pytest.mark.parametrize(("met", "code"), [(True, 0), (False, 1)])
+def test_a_metric_that_costs_too_much_fails_the_benchmark(met, code, monkeypatch, tmp_path, capsys):
+    """The command ends with 1 if a goal is missed; what it prints is saved."""
+    row = {"what": "`P@10`", "value": 3.0, "unit": "% of nDCG@10", "goal": "≤ 15 %", "met": met}
+    monkeypatch.setattr(catalogue, "added", lambda *_: [row])
+    saved = tmp_path / "saved.json"
+    command = ["catalogue.py", "--scale", str(SCALE), "--only", "P", "--json", str(saved)]
+    monkeypatch.setattr(sys, "argv", command)
+    assert catalogue.main() == code
+    assert "`P@10` | 3 % of nDCG@10" in capsys.readouterr().out
+    assert json.loads(saved.read_text(encoding="utf-8"))["figures"] == [row]
 
 
 def test_interleaved_takes_turns():

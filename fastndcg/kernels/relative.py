@@ -87,8 +87,7 @@ def ndcg_at_relevant(
     n_found_last = np.zeros(out.shape[0])
     for q in range(out.shape[0]):
         out[q] = 0.0
-    end = 0
-    last_query = np.uint32(0xFFFFFFFF)
+    end, last_query = 0, np.uint32(0xFFFFFFFF)
     reached = n_found = 0.0
     for h in range(hit_above.shape[0]):
         query = np.uint32(hit_queries[h])
@@ -123,10 +122,16 @@ def ndcg_at_relevant(
         out[query] += share
         reached_last[query] = reached
         n_found_last[query] = n_found
+    average_at_relevant(best_sums, best_starts, n_gaining, reached_last, n_found_last, highest_ndcg, out)
+
+
+@part
+def average_at_relevant(best_sums, best_starts, n_gaining, reached, n_found, highest_ndcg, out):
+    """The mean, with nDCG of all ranks for each document that was not found."""
     for q in range(out.shape[0]):
         best = best_sums[np.int64(best_starts[q] + n_gaining[q])]
-        n_left = n_gaining[q] - n_found_last[q]
-        total = out[q] + (n_left * (reached_last[q] / best) if n_left > 0.0 else 0.0)
+        n_left = n_gaining[q] - n_found[q]
+        total = out[q] + (n_left * (reached[q] / best) if n_left > 0.0 else 0.0)
         out[q] = min(total / n_gaining[q], highest_ndcg) if best > 0.0 else math.nan
 
 
