@@ -50,16 +50,16 @@ def binary_preference(
         share = 0.0
         if judged_hit_ties[h] == 1:
             relevant = judged_hit_labels[h] >= rel
-            preferred = (most - min(float(above), n_relevant[query])) / most
-            share = (preferred if above > 0 else 1.0) if relevant else 0.0
+            preferred = (most - min(float(above), n_relevant[query])) / most if above > 0 and most > 0.0 else 1.0
+            share = preferred if relevant else 0.0
             n_before += relevant
         elif h >= end:
             end, n_inside = group_of(judged_hit_queries, judged_hit_above, judged_hit_labels, h, rel)
             n_others = judged_hit_ties[h] - n_inside
             n_below = max(min(n_others, int(n_relevant[query]) - above), -1)  # this and all below R count as they are
             lost = (n_below + 1) * (above + n_below * 0.5) + (n_others - n_below) * n_relevant[query]
-            preferred = ((n_others + 1) * most - lost) / ((n_others + 1) * most)
-            share = n_inside * (preferred if above + n_others > 0 else 1.0) if n_inside > 0 else 0.0
+            whole = (n_others + 1) * most
+            share = n_inside * ((whole - lost) / whole if above + n_others > 0 and n_inside > 0 else 1.0)
             n_before += n_inside
         out[query] += share
     for q in range(out.shape[0]):

@@ -100,8 +100,8 @@ def ndcg_at_relevant(
         share = 0.0
         if hit_ties[h] == 1:
             reached += hit_gains[h] * discounts[np.uint32(above + 1)]
-            ndcg = reached / best_sums[np.uint64(start + min(above + 1, n_ideal))]
-            share = ndcg if hit_gains[h] > 0.0 else 0.0
+            best = best_sums[np.uint64(start + min(above + 1, n_ideal))]
+            share = reached / best if hit_gains[h] > 0.0 else 0.0
             n_found += hit_gains[h] > 0.0
         elif h >= end:
             end, gains, positive, n_positive, alike = sum_group(hit_queries, hit_above, hit_gains, h)
@@ -162,7 +162,7 @@ def at_one_level(
         at_level[query] += inside
         out[query] += share
     for q in range(out.shape[0]):
-        best = best_sums[np.int64(best_starts[q] + n_gaining[q])]
+        best = best_sums[np.int64(best_starts[q] + n_gaining[q])] if n_gaining[q] > 0.0 else 1.0
         levels = at_level[q] / best
         out[q] = (levels + out[q] / best) / 2.0 if sizes[q] > n_gaining[q] + 1.0 else levels
 
@@ -207,7 +207,7 @@ def at_several_levels(
                 h = end
             total += (reached + straddling) / best if best > 0.0 else 0.0
             n_levels += 1
-        out[q] = total / n_levels
+        out[q] = total / max(n_levels, 1)
 
 
 @allocating_kernel
@@ -277,7 +277,7 @@ def gain_of_different(hit_above, hit_gains, hit_offsets, varied_gains, varied_of
         most = 0.0
         for i in range(first, first + n_ideal):
             most += varied_gains[i]
-        out[q] = total / most
+        out[q] = total / most if n_ideal > 0 else math.nan
 
 
 @kernel
@@ -293,11 +293,9 @@ def normalised_gain(
     if only_gain == 1.0:
         gain_of_ones(hit_queries, hit_above, hit_gains, log2_discounts, out)
         for q in range(out.shape[0]):
-            out[q] /= n_gaining[q]
+            out[q] = out[q] / n_gaining[q] if n_gaining[q] > 0.0 else math.nan
     else:
         gain_of_different(hit_above, hit_gains, hit_offsets, varied_gains, varied_offsets, log2_discounts, out)
-    for q in range(out.shape[0]):
-        out[q] = out[q] if n_gaining[q] > 0.0 else math.nan
 
 
 @kernel
