@@ -13,7 +13,7 @@ import numpy as np
 
 from fastndcg import of_user, stops, views
 from fastndcg.catalog import REGISTERED
-from fastndcg.checks import check_sums, gain_of, gains_asked, rel_of
+from fastndcg.checks import check_sums, check_unit_gains, gain_of, gains_asked, rel_of
 from fastndcg.chunk import Chunk, Truth
 from fastndcg.combinations import check_combinations, kernel_of, n_ideal_ranks, refuse_ties, with_default_cutoff
 from fastndcg.conventions import Convention
@@ -158,6 +158,18 @@ def hit_gains(chunk: Chunk, step: Step) -> Array:
     return gains_of(chunk, step, chunk, chunk.hits.labels, chunk.hits.offsets)
 
 
+def hit_unit_gains(chunk: Chunk, step: Step) -> Array:
+    """The same for metrics that take none below 0 or above 1."""
+    labels = chunk.truth.candidates.labels
+    if step.gain != "binary" and len(labels):
+        extremes = np.array([labels.min(), labels.max()])
+        gains = np.empty(2)
+        cuts = chunk.job.convention.label_fractions == "cut off"
+        fill_gains(step.gain, np.trunc(extremes) if cuts else extremes, -np.inf if cuts else step.rel, gains)
+        check_unit_gains(extremes, gains, step.metric, chunk.job.rankings)
+    return hit_gains(chunk, step)
+
+
 def ideal_gains(chunk: Chunk, step: Step) -> Array:
     """The gains of the best order."""
     ideal = chunk.truth.ideal(chunk.job)
@@ -279,6 +291,7 @@ ARGUMENTS: dict[str, Source] = {
     "hit_queries": lambda chunk, _: chunk.hits.queries,
     "hit_offsets": lambda chunk, _: chunk.hits.offsets,
     "hit_gains": hit_gains,
+    "hit_unit_gains": hit_unit_gains,
     "ideal_above": lambda chunk, _: chunk.truth.ideal(chunk.job).above,
     "ideal_labels": lambda chunk, _: chunk.truth.ideal(chunk.job).labels,
     "ideal_gains": ideal_gains,

@@ -293,7 +293,7 @@ from fastndcg.metric import Metric
 
 VALUES = {"gain": "exp2", "probability": 0.25, "share": 0.25, "count": 3, "shares": (0.25, 0.5)}
 VALUES |= {"discount": "1/r", "fraction": 0.25, "grade": 3}
-VALUES |= dict.fromkeys(("threshold", "positive", "number"), 2.5)
+VALUES |= dict.fromkeys(("threshold", "positive", "number", "goal"), 2.5)
 
 def problems():
     for record in EVERY.values():
