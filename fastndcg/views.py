@@ -52,6 +52,7 @@ ARGUMENTS: dict[str, tuple[str, Source]] = {
     "judged_hit_offsets": ("judged", hits_of("judged", "offsets")),
     "n_judged": ("judged", n_judged),
     "pooled_hit_above": ("pooled", hits_of("pooled", "above")),
+    "pooled_hit_ties": ("pooled", hits_of("pooled", "ties")),
     "unjudged_hit_above": ("unjudged", hits_of("unjudged", "above")),
     "unjudged_hit_ties": ("unjudged", hits_of("unjudged", "ties")),
     "unjudged_hit_offsets": ("unjudged", hits_of("unjudged", "offsets")),
