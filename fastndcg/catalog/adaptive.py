@@ -5,7 +5,10 @@ from fastndcg.catalog.record import GAIN_REL, WITHOUT_AVERAGE, Parameter, Record
 OWN_GAIN = Parameter(
     "gain", "gain", "binary", "binary, linear, exp2 or a table of gains, none of them above 1 for INST"
 )
-NO_AVERAGE = "no mean over the orders of a tie is known that takes less than going through them"
+NO_AVERAGE = (
+    "the mean over the orders of a tie would need how many sets of documents gain each sum, for which no way is known "
+    "that takes a power of their number"
+)
 
 RECORDS = (
     Record(
@@ -14,8 +17,8 @@ RECORDS = (
         kernel="adaptive.inverse_squares",
         formula="sum over ranks r = 1 … k of gain(label at rank r) · V(r), over the sum of V(r); V(1) = 1 and "
         "V(r + 1) = V(r) · ((r + goal + left − 1) / (r + goal + left))², where left is the goal less the gains down to "
-        "rank r; ranks below the last document gain nothing, and without k there is no end of them; of a ratio of "
-        f"such sums {NO_AVERAGE}",
+        "rank r; ranks below the last document gain nothing, and without k there is no end of them; "
+        f"{NO_AVERAGE}",
         range="0 to 1",
         undefined="never",
         source="A. Moffat, P. Bailey, F. Scholer, P. Thomas, Incorporating user expectations and behavior into the "
@@ -35,8 +38,7 @@ RECORDS = (
         title="Bejeweled player model, static",
         kernel="adaptive.bejeweled_player",
         formula="gains down to the rank where they reach the goal, or down to rank k if that comes first, over that "
-        "rank; without k, 0 if the goal is not reached; which gains add up to a goal is a question of their order, "
-        f"and {NO_AVERAGE}",
+        f"rank; without k, 0 if the goal is not reached; {NO_AVERAGE}",
         range="0 to 1 for gains up to 1",
         undefined="never",
         source="F. Zhang, Y. Liu, X. Li, M. Zhang, Y. Xu, S. Ma, Evaluating web search with a Bejeweled player model, "
