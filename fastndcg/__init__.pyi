@@ -52,6 +52,7 @@ AP: Metric
 AP_IA: Metric
 AUC: Metric
 Accuracy: Metric
+BPM: Metric
 CG: Metric
 Compat: Metric
 CoverageError: Metric
@@ -64,6 +65,7 @@ G: Metric
 GAUC: Metric
 IAP: Metric
 IDCG: Metric
+INST: Metric
 IPrec: Metric
 Judged: Metric
 LRAP: Metric

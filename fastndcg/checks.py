@@ -96,6 +96,16 @@ def check_stops(judged: Array, candidates: Array, metric: Metric, rankings: Rank
             rankings.refuse(name, labels > highest, rule)
 
 
+def check_unit_gains(extremes: Array, gains: Array, metric: Metric, rankings: Rankings) -> None:
+    """Refuse the lowest or highest label if its gain is below 0 or above 1."""
+    for label, gain in zip(extremes.tolist(), gains.tolist(), strict=True):
+        if not 0 <= gain <= 1:
+            rule = (
+                f"have a gain from 0 to 1 for {metric}, not {gain:g}: take a table such as gain=[0,0.5,1], or rescale"
+            )
+            rankings.refuse("labels", rankings.labels == label, f"{rule} the labels")
+
+
 def highest_stop(metric: Metric) -> float:
     """The highest label that a metric takes for a chance to stop at a document, infinite if for none."""
     if metric.get("stop") is None:

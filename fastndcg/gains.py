@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fastndcg.checks import check_sums
+from fastndcg.checks import check_sums, check_unit_gains
 from fastndcg.chunk import Chunk, Truth
 from fastndcg.kernels import gain, relative
 from fastndcg.kernels import together as several
@@ -20,6 +20,18 @@ from fastndcg.texts import Value
 def hit_gains(chunk: Chunk, step: Step) -> Array:
     """The gains of the hits."""
     return gains_of(chunk, step, chunk, chunk.hits.labels, chunk.hits.offsets)
+
+
+def hit_unit_gains(chunk: Chunk, step: Step) -> Array:
+    """The same for metrics that take none below 0 or above 1."""
+    labels = chunk.truth.candidates.labels
+    if step.gain != "binary" and len(labels):
+        extremes = np.array([labels.min(), labels.max()])
+        gains = np.empty(2)
+        cuts = chunk.job.convention.label_fractions == "cut off"
+        fill_gains(step.gain, np.trunc(extremes) if cuts else extremes, -np.inf if cuts else step.rel, gains)
+        check_unit_gains(extremes, gains, step.metric, chunk.job.rankings)
+    return hit_gains(chunk, step)
 
 
 def ideal_gains(chunk: Chunk, step: Step) -> Array:
@@ -182,6 +194,7 @@ def best_starts(chunk: Chunk, step: Step, out: Array) -> None:
 
 ARGUMENTS: dict[str, Source] = {
     "hit_gains": hit_gains,
+    "hit_unit_gains": hit_unit_gains,
     "ideal_gains": ideal_gains,
     "only_gain": gain_of_only_label,
     "varied_gains": varied_gains,

@@ -18,6 +18,7 @@ NUMBERS: dict[str, tuple[str, Callable[[float], bool]]] = {
     "threshold": ("above 0 and finite", lambda number: 0 < number < math.inf),
     "positive": ("above 0 and finite", lambda number: 0 < number < math.inf),
     "number": ("finite", math.isfinite),
+    "goal": ("from 0.25 to 10000", lambda number: 0.25 <= number <= 10_000),
     "probability": ("between 0 and 1", lambda number: 0 < number < 1),
     "share": ("from 0 to 1", lambda number: 0 <= number <= 1),
     "fraction": ("above 0 and at most 1", lambda number: 0 < number <= 1),

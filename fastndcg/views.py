@@ -63,6 +63,7 @@ ARGUMENTS: dict[str, tuple[str, Source]] = {
     "judged_hit_queries": ("judged", hits_of("judged", "queries")),
     "n_judged": ("judged", n_judged),
     "pooled_hit_above": ("pooled", hits_of("pooled", "above")),
+    "pooled_hit_ties": ("pooled", hits_of("pooled", "ties")),
     "unjudged_hit_queries": ("unjudged", hits_of("unjudged", "queries")),
     "unjudged_hit_above": ("unjudged", hits_of("unjudged", "above")),
     "unjudged_hit_ties": ("unjudged", hits_of("unjudged", "ties")),

@@ -29,8 +29,8 @@ ROOMS = (
     "arguments", "engine", "parts",
     "agreement", "beyond",
     "reference", "evaluate",
-    "streaming", "functions", "explain", "compat", "integrations",
-    "statistics", "reports",
+    "streaming", "functions", "explain", "statistics", "reports",
+    "compat", "integrations",
     "warm", "cli", "__main__",
 )  # fmt: skip
 # methods that hand their object over to a later room, such as result.plot(): users ask the object at hand, the work
@@ -276,7 +276,8 @@ def project_files(root: Path) -> Iterable[Path]:
 
 def run_python(root: Path, code: str) -> str:
     """What a fresh Python prints, to which the package is that of `root`."""
-    environment = os.environ | {"PYTHONPATH": str(root)}
+    # buffered: else what does not fit into a pipe at once is lost where a signal comes in between
+    environment = os.environ | {"PYTHONPATH": str(root), "PYTHONUNBUFFERED": ""}
     command = [sys.executable, "-c", code]
     return subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, check=True).stdout
 
@@ -293,7 +294,7 @@ from fastndcg.metric import Metric
 
 VALUES = {"gain": "exp2", "probability": 0.25, "share": 0.25, "count": 3, "shares": (0.25, 0.5)}
 VALUES |= {"discount": "1/r", "fraction": 0.25, "grade": 3}
-VALUES |= dict.fromkeys(("threshold", "positive", "number"), 2.5)
+VALUES |= dict.fromkeys(("threshold", "positive", "number", "goal"), 2.5)
 
 def problems():
     for record in EVERY.values():

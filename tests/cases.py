@@ -127,6 +127,7 @@ def metrics(draw, name, kind, convention, deepest=None):
         "fraction": st.sampled_from([0.1, 0.3, 0.5, 1]),
         "positive": st.sampled_from([0.5, 1, 2]),
         "number": st.sampled_from([-1, 0, 2.5]),
+        "goal": st.sampled_from([0.25, 1, 1.3, 4]),
         "count": st.sampled_from([1, 2, 5]),
         "shares": st.sampled_from([(0.0, 0.3), (0.75,), (0.1, 0.5, 1.0)]),
     }
@@ -138,6 +139,9 @@ def metrics(draw, name, kind, convention, deepest=None):
         "discount": st.sampled_from(DISCOUNTS),
         "gain": st.sampled_from([gain for gain in GAINS if has_meaning(gain, kind, convention.negative_labels)]),
     }
+    if name == "INST":  # no gain above 1
+        tables = [(0.0, 0.25, 0.5, 0.75, 1.0)] if has_meaning((0.0,), kind, convention.negative_labels) else []
+        choices["gain"] = st.sampled_from(["binary", *tables])
     needed = {"max_grade"} if kind == "float" else set()
     parameters = {key: draw(choices[key] if key in needed else st.none() | choices[key]) for key in known}
     if "stop" in known and kind != "binary":
@@ -229,8 +233,8 @@ def random_rankings(n_queries=300, most=80, seed=7):
 
 
 def has_gain(record):
-    """Whether a metric adds up gains."""
-    return any(parameter.name == "gain" for parameter in record.parameters)
+    """Whether a metric adds up gains of any size."""
+    return any(parameter.name == "gain" and parameter.default is None for parameter in record.parameters)
 
 
 def names(ties="average"):

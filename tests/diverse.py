@@ -1,14 +1,17 @@
-"""What the property tests of metrics by subtopic draw: ragged rankings of documents with a label for each subtopic."""
+"""What the tests of metrics by subtopic ask for and draw: ragged rankings, a label for each subtopic of a document."""
 
 from itertools import chain, pairwise
 
 import numpy as np
-from cases import SCORES, TIED_SCORES, Case
+from cases import BY_SUBTOPIC, SCORES, TIED_SCORES, Case, with_cutoff
 from hypothesis import strategies as st
 
+import fastndcg as fn
 from fastndcg.inputs.diversity import encode_matrix
 from fastndcg.rankings import Rankings
 
+METRICS = tuple(with_cutoff(name, k) for name in BY_SUBTOPIC for k in (None, 1, 5))
+METRICS = (*dict.fromkeys(METRICS), fn.alpha_nDCG(alpha=0.3) @ 10, fn.P_IA(rel=2) @ 3, fn.nNRBP(beta=0.8, alpha=1))
 LABELS = {
     "binary": st.sampled_from([0, 0, 1]),
     "graded": st.integers(0, 3),

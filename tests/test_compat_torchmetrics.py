@@ -1,5 +1,6 @@
 """The drop-in for torchmetrics: its functions' values, those of its classes, and what it gets wrong."""
 
+import inspect
 import math
 import sys
 
@@ -21,7 +22,7 @@ classes = pytest.importorskip("torchmetrics.retrieval")
 CLASSES = {
     "normalized_dcg": "RetrievalNormalizedDCG", "average_precision": "RetrievalMAP", "reciprocal_rank": "RetrievalMRR",
     "precision": "RetrievalPrecision", "recall": "RetrievalRecall", "hit_rate": "RetrievalHitRate",
-    "r_precision": "RetrievalRPrecision", "fall_out": "RetrievalFallOut",
+    "r_precision": "RetrievalRPrecision", "fall_out": "RetrievalFallOut", "auroc": "RetrievalAUROC",
 }  # fmt: skip
 
 
@@ -47,6 +48,8 @@ def test_is_the_library(name, data):
     if name in ("fall_out", "r_precision"):
         target = target.long()  # theirs cannot subtract bools, or cut at floats
     options = {} if name == "r_precision" else {"top_k": data.draw(st.none() | st.integers(1, 12))}
+    if name == "auroc":
+        options["max_fpr"] = data.draw(st.sampled_from([None, 0.3, 0.5, 1.0]))
     if name == "precision":
         options["adaptive_k"] = data.draw(st.booleans())
     expected = getattr(theirs, f"retrieval_{name}")(preds, target, **options)
@@ -157,12 +160,41 @@ def test_further_misuse():
             place.retrieval_precision(SCORES, LABELS, adaptive_k=1)
 
 
+def test_every_function_is_there():
+    """All that the installed torchmetrics has, with the names of its parameters and `indexes`."""
+    for name in theirs.__all__:
+        parameters = inspect.signature(getattr(ours, name)).parameters
+        assert [one for one in parameters if one != "indexes"] == list(
+            inspect.signature(getattr(theirs, name)).parameters
+        )
+
+
+@pytest.mark.parametrize("top_k", [None, 2])
+def test_auroc_of_tied_scores(top_k):
+    """A tied pair counts half; where the first documents end in a tie of different labels, they are not known."""
+    preds, target = torch.tensor([0.9, 0.5, 0.5, 0.5]), torch.tensor([0, 1, 0, 1])
+    if top_k is None:
+        assert float(ours.retrieval_auroc(preds, target)) == pytest.approx((0 + 1 / 2) / 2)
+        assert float(theirs.retrieval_auroc(preds, target)) == pytest.approx((0 + 1 / 2) / 2)
+        return
+    with pytest.raises(fn.InvalidInputError, match=r"at rank top_k = 2, but 3 documents have the score 0.5: leave out"):
+        ours.retrieval_auroc(preds, target, top_k)
+    assert float(ours.retrieval_auroc(preds, torch.tensor([0, 1, 1, 1]), top_k)) == 0
+    with pytest.raises(fn.InvalidInputError, match="`scores` must not be NaN"):
+        ours.retrieval_auroc(preds * math.nan, target, top_k)
+
+
+@pytest.mark.parametrize("max_fpr", [0.0, 1.5, -0.5, "0.5", 1])
+def test_shares_that_are_none(max_fpr):
+    """They are refused, and not taken for another one as theirs takes 0."""
+    with pytest.raises(fn.InvalidInputError, match="`max_fpr` has to be a float above 0 and at most 1, or None"):
+        ours.retrieval_auroc(SCORES, LABELS, max_fpr=max_fpr)
+
+
 def test_what_the_catalogue_lacks():
     """It is named."""
-    with pytest.raises(AttributeError, match="the catalogue lacks auroc: retrieval_auroc is torchmetrics' alone"):
-        _ = ours.retrieval_auroc
-    with pytest.raises(ImportError, match="retrieval_auroc"):
-        from fastndcg.compat.torchmetrics import retrieval_auroc  # noqa: F401
+    with pytest.raises(AttributeError, match="the catalogue lacks other: retrieval_other is torchmetrics' alone"):
+        _ = ours.retrieval_other
     with pytest.raises(AttributeError, match="has no attribute 'other'"):
         _ = ours.other
 

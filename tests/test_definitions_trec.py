@@ -1,10 +1,12 @@
 """trec_eval's further metrics by their definitions: the arithmetic written out, for the kernels and the reference."""
 
-from math import log2, nan
+from math import comb, fsum, log2, nan
 
+import numpy as np
 import pytest
 from both import EVALUATE, exactly
 
+import fastndcg as fn
 from fastndcg.rankings import Rankings
 
 # metric, labels in rank order, labels that were judged and not retrieved, value
@@ -134,6 +136,13 @@ TIES = [
     ) / 4),
     ("bpref", [[1, 0]], (1 + 0) / 2),
     ("bpref", [[1, 1, 0, None, 0], [0]], ((1 - 0 / 2) + (1 - 1 / 2) + (1 - 2 / 2)) / 3),
+    ("infAP", [[1, 0]], (1 + (1 / 2 + 1 / 2 * E / (1 + 2 * E))) / 2),
+    ("infAP", [[1, None]], (1 + 1 / 2) / 2),
+    ("infAP", [[1], [1, 0, None]], (1 + (
+        2 * (1 / 2 + 1 / 2 * (1 + E) / (1 + 2 * E))
+        + (1 / 3 + 2 / 3 * (1 + E) / (2 + 2 * E)) + (1 / 3 + 1 / 3 * (1 + E) / (1 + 2 * E))
+        + 2 * (1 / 4 + 2 / 4 * (1 + E) / (2 + 2 * E))
+    ) / 6) / 2),
     ("Judged@1", [[None, 0, None]], 1 / 3),
     ("Judged@3", [[1], [None, 0, None]], (1 + 2 / 3) / 3),
     ("Unjudged@2", [[0], [1, None, None]], (0 + 2 / 3) / 2),
@@ -151,6 +160,23 @@ def test_average_is_the_expectation_written_out(evaluate, metric, groups, expect
     rankings = Rankings([label or 0 for label in labels], scores, [0, len(labels)], judged=judged)
 
     assert evaluate(rankings, metrics=metric)[metric] == exactly(expected)
+
+
+@pytest.mark.parametrize(("n", "n_judged"), [(300, 300), (300, 200), (300, 7), (2000, 2), (2000, 1)])
+def test_infap_of_large_tie_groups_is_exact(n, n_judged):
+    """Quotients of whole binomial coefficients: of hundreds of equal scores no digit of them is lost."""
+    n_relevant, others, judged = (n_judged + 2) // 3, n - 1, n_judged - 1
+    terms = []
+    for above in range(n):
+        terms.append(1 / (above + 1))
+        for seen in range(max(above - (others - judged), 0), min(above, judged) + 1):
+            chance = comb(judged, seen) * comb(others - judged, above - seen) / comb(others, above)
+            relevant = seen * (n_relevant - 1) / max(judged, 1)
+            terms.append(chance * seen * (relevant + E) / (seen + 2 * E) / (above + 1))
+    labels = np.arange(n) < n_relevant
+    rankings = Rankings(labels, np.zeros(n), [0, n], judged=np.arange(n) < n_judged)
+
+    assert fn.evaluate(rankings, metrics="infAP").values == pytest.approx(np.array([[fsum(terms) / n]]), rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,10 @@ VARIANTS = [
 
 def assert_equals_reference(truth, metrics, convention, predictions=None, **layout):
     """Both give the same values and the same counts; or both refuse ties that a metric has no average over."""
-    if convention.ties == "average" and any("average" not in metric.record.ties for metric in parse_metrics(metrics)):
-        slow = fn.reference.evaluate(truth, predictions, "num_ret@99999", convention=convention, **layout)
+    asked = parse_metrics(metrics)
+    if convention.ties == "average" and any("average" not in metric.record.ties for metric in asked):
+        as_deep = [fn.Metric("num_ret", one.k or (None if one.record.takes_k else 99999)) for one in asked]
+        slow = fn.reference.evaluate(truth, predictions, as_deep, convention=convention, **layout)
         if slow.n_tied:
             for evaluate in (fn.evaluate, fn.reference.evaluate):
                 with pytest.raises(fn.InvalidInputError, match="must not tie"):

@@ -26,6 +26,7 @@ values = {
     "threshold": thresholds,
     "positive": thresholds,
     "gain": gains,
+    "goal": st.floats(0.25, 10_000),
     "discount": discounts,
     "fraction": st.floats(1e-300, 1),
     "grade": st.integers(1, 1023),

@@ -3,6 +3,7 @@
 from collections import ChainMap
 
 from fastndcg.catalog import (
+    adaptive,
     agreement,
     beyond,
     blended,
@@ -36,6 +37,7 @@ RECORDS = (
     *judgments.RECORDS,
     *similarity.RECORDS,
     *stopping.RECORDS,
+    *adaptive.RECORDS,
     *blended.RECORDS,
     *roc.RECORDS,
     *reaching.RECORDS,

@@ -3,7 +3,10 @@
 from fastndcg.catalog.record import REL, VAN_RIJSBERGEN_1979, WITHOUT_AVERAGE, Parameter, Record
 
 ELEVEN = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-NO_AVERAGE = "of a highest value no mean over the orders of a tie is known"
+NO_AVERAGE = (
+    "the mean over the orders of a tie would count the orders that stay below each value that the highest may have, "
+    "which takes the fourth power of the number of documents"
+)
 
 RECORDS = (
     Record(

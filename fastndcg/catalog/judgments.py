@@ -27,7 +27,9 @@ RECORDS = (
         kernel="judgments.inferred_average_precision",
         formula="mean over relevant documents, 0 for those not found, of (1 + n · (r + ε) / (r + s + 2ε)) / rank; of "
         "the documents above it n were pooled, and of those judged r are relevant and s not; ε = 0.00001; labels below "
-        "0 are of documents pooled and not judged",
+        "0 are of documents pooled and not judged; in a tie group a draw from the "
+        "others is above a relevant document: how many of it are judged is hypergeometric, and given that, the mean "
+        "numbers of relevant and of pooled ones are shares of it",
         range="0 to 1",
         undefined="nothing is relevant",
         source="E. Yilmaz and J. A. Aslam, Estimating average precision with incomplete and imperfect judgments, "
@@ -38,7 +40,6 @@ RECORDS = (
         trec_name="infAP",
         takes_k=False,
         view="judgments",
-        ties=WITHOUT_AVERAGE,
     ),
     Record(
         name="num_nonrel_judged_ret",

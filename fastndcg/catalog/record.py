@@ -20,8 +20,8 @@ class Parameter:
 
     `kind` says what values it has: 'threshold' and 'positive' are above 0, a 'probability' lies between 0 and 1 and a
     'share' may be either too, 'shares' are a table of them, a 'fraction' is above 0 and 1 at the most, a 'number' is
-    any finite one, a 'count' is a whole number of 1 or more, a 'grade' one up to 1023, a 'gain' or 'discount' is that
-    of a convention, and ``"one|other"`` are the words to choose from.
+    any finite one, a 'goal' is from 0.25 to 10000, a 'count' is a whole number of 1 or more, a 'grade' one up to 1023,
+    a 'gain' or 'discount' is that of a convention, and ``"one|other"`` are the words to choose from.
     """
 
     name: str

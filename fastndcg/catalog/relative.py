@@ -36,7 +36,8 @@ RECORDS = (
         kernel="relative.normalised_gain",
         formula="sum over documents ranked of gain / log2(2 + cost − gained), over the sum of all gains; gained: the "
         "gains from rank 1 to the document's; cost: those of the best order, 1 for each rank that gains less; "
-        "no mean over the orders of a tie is known that takes less than going through them",
+        "the mean over the orders of a tie would need how many sets of documents gain each sum, for which no way is "
+        "known that takes a power of their number",
         range="0 to 1",
         undefined="nothing has a gain",
         source=TREC_EVAL,

@@ -1,5 +1,5 @@
 """
-ranx: `Qrels`, `Run` and `evaluate`.
+ranx: `Qrels`, `Run`, `evaluate`, and `compare` with its `Report`.
 
 Signatures and metric names are those of ranx, and so are the values but for its bugs: queries are paired by id, and
 equal scores rank as given, in a dict as in a `Run`. Errors are ours too, each a subclass of the one that ranx raises.
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -327,3 +328,9 @@ def _save(run: Run, queries: list[str], columns: dict[str, Array], means: dict[s
         if has_std:
             run.std_scores[name] = means[name]["std"]
         run.scores[name] = dict(zip(queries, column.tolist(), strict=True))
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Report", "compare"):  # which need what is above
+        return getattr(import_module("fastndcg.compat.ranx_report"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

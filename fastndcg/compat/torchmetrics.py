@@ -90,6 +90,47 @@ def retrieval_fall_out(preds: Any, target: Any, top_k: int | None = None, *, ind
     return _value(Metric("R", _checked_k(top_k)), preds, target, indexes, is_inverted=True)
 
 
+def retrieval_auroc(
+    preds: Any, target: Any, top_k: int | None = None, max_fpr: float | None = None, *, indexes: Any = None
+) -> Any:  # fmt: skip
+    """
+    Area under the ROC curve, of the first `top_k` documents alone; see `retrieval_normalized_dcg`, labels 0 and 1.
+
+    With `max_fpr` the area up to this false positive rate, as D. K. McClish standardises it. The `top_k` documents must
+    be known: equal scores of different labels are refused where the first `top_k` documents end among them.
+    """
+    if max_fpr is not None and not (isinstance(max_fpr, float) and 0 < max_fpr <= 1):
+        raise InvalidInputError(f"`max_fpr` has to be a float above 0 and at most 1, or None, not {max_fpr!r}")
+    metric = Metric("AUC") if max_fpr is None else Metric("pAUC", max_fpr=max_fpr, scale="mcclish")
+    k = _checked_k(top_k or None)
+    if k is not None:
+        first = _first(preds, target, indexes, k)
+        preds, target = preds.reshape(-1)[first], target.reshape(-1)[first]
+        indexes = None if indexes is None else indexes.reshape(-1)[first]
+    return _value(metric, preds, target, indexes)
+
+
+def _first(preds: Any, target: Any, indexes: Any, k: int) -> Any:
+    """Where the first k documents of each query are, queries in the order in which they first come."""
+    labels, scores = _checked(preds, target, is_graded=False)
+    ids = np.zeros(len(labels), int) if indexes is None else _checked_indexes(indexes, preds)
+    _, come_first, of_document = np.unique(ids, return_index=True, return_inverse=True)
+    queries = come_first[of_document]
+    order = np.lexsort((-scores, queries))  # NaN last
+    ranked, by_rank = queries[order], scores[order]
+    starts = np.flatnonzero(np.diff(ranked, prepend=-1))
+    above = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
+    last = np.flatnonzero(above == k) - 1
+    for place in last[by_rank[last] == by_rank[last + 1]]:
+        tied = labels[(queries == ranked[place]) & (scores == by_rank[place])]
+        if tied.min() != tied.max():
+            raise InvalidInputError(
+                f"`preds` must not tie between relevant documents and others at rank top_k = {k}, but {len(tied)} "
+                f"documents have the score {by_rank[place]!s}: leave out top_k, or take them apart"
+            )
+    return _torch().from_numpy(order[(above < k) | np.isnan(by_rank)]).to(preds.device)
+
+
 def retrieval_precision_recall_curve(
     preds: Any, target: Any, max_k: int | None = None, adaptive_k: bool = False
 ) -> tuple[Any, Any, Any]:  # fmt: skip

@@ -13,6 +13,7 @@ from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import FastndcgError, InvalidInputError
 from fastndcg.explain.arithmetic import arithmetic_of
 from fastndcg.explain.case import Case, case_of
+from fastndcg.explain.contributions import base_of
 from fastndcg.explain.explanation import Explanation, Step
 from fastndcg.explain.ranking import ideal_of, ranking_of
 from fastndcg.inputs.prepare import Options, prepare_truth
@@ -77,9 +78,9 @@ def explain(
 def _explained(case: Case) -> Explanation:
     value = case.value()
     ranking, ideal = tuple(ranking_of(case)), tuple(ideal_of(case))
-    arithmetic = tuple(arithmetic_of(case, ranking, ideal, value))
-    name = case.rankings.query_name(0)
-    return Explanation(case.metric, case.convention, name, value, ranking, ideal, arithmetic)
+    base, name = base_of(case), case.rankings.query_name(0)
+    arithmetic = tuple(arithmetic_of(case, ranking, ideal, base, value))
+    return Explanation(case.metric, case.convention, name, value, base, ranking, ideal, arithmetic)
 
 
 def _steps(under: Callable[[Convention], Case], here: Case, there: Case) -> Iterator[Step]:

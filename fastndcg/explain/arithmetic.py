@@ -13,20 +13,32 @@ from fastndcg.reference.asked import asked_of
 MOST_TERMS = 8
 
 
-def arithmetic_of(case: Case, ranking: tuple[Ranked, ...], ideal: tuple[Ideal, ...], value: float) -> Iterator[str]:
+def arithmetic_of(
+    case: Case, ranking: tuple[Ranked, ...], ideal: tuple[Ideal, ...], base: float, value: float
+) -> Iterator[str]:
     """The sums that give the value."""
     metric = case.metric
-    if case.has_gain:
+    is_undefined = math.isnan(case.values(metric)[0])
+    if case.adds_discounted_gains:
         yield from _gain_sums(case, ranking, ideal)
     else:
-        terms = [number(one.contribution) for one in ranking if one.contribution]
-        if terms:
-            yield f"{metric} = {_sum(terms)}{number(value)}"
+        if not is_undefined:
+            yield from _contribution_sum(case, ranking, base, value)
         n_relevant, n_ranked = case.values(Metric("num_rel", rel=metric.get("rel")), Metric("num_ret"))
         yield f"relevant documents: {number(n_relevant)}, documents ranked: {number(n_ranked)}"
-    if math.isnan(case.values(metric)[0]):
+    if is_undefined:
         field = "undefined_ap" if metric.name == "AP" and case.applied.undefined_ap != "as undefined" else "undefined"
         yield f"{metric} has no value where {metric.record.undefined}; {field}={getattr(case.applied, field)}"
+
+
+def _contribution_sum(case: Case, ranking: tuple[Ranked, ...], base: float, value: float) -> Iterator[str]:
+    added = [one.contribution for one in ranking]
+    if None in added or not (base or any(added)):
+        return
+    terms = [f"base {number(base)}"] if base else []
+    yield f"{case.metric} = {_sum(terms + [number(one) for one in added if one])}{number(value)}"
+    if base:
+        yield f"base: {case.metric} if every document ranked had label 0"
 
 
 def _gain_sums(case: Case, ranking: tuple[Ranked, ...], ideal: tuple[Ideal, ...]) -> Iterator[str]:
@@ -54,6 +66,6 @@ def _products(terms: Iterable[tuple[float | None, float | None]]) -> str:
 
 
 def _sum(terms: list[str]) -> str:
-    """What stands before the value: terms with a plus between them, the first few of many; nothing for none."""
+    """What stands before the value: terms with a sign between them, the first few of many; nothing for none."""
     more = [f"… ({len(terms) - MOST_TERMS} more)"] if len(terms) > MOST_TERMS else []
-    return f"{' + '.join(terms[:MOST_TERMS] + more)} = " if terms else ""
+    return f"{' + '.join(terms[:MOST_TERMS] + more).replace('+ -', '- ')} = " if terms else ""

@@ -10,6 +10,7 @@ from fastndcg.combinations import with_default_cutoff
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, nearest
 from fastndcg.evaluate import evaluate
+from fastndcg.explain.explanation import SUMS_OF_GAINS
 from fastndcg.inputs.prepare import Options, Truth, all_at_once
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metric
@@ -30,8 +31,13 @@ class Case(NamedTuple):
 
     @property
     def has_gain(self) -> bool:
-        """Whether the metric adds up gains."""
+        """Whether the metric looks at gains."""
         return any(parameter.name == "gain" for parameter in self.metric.record.parameters)
+
+    @property
+    def adds_discounted_gains(self) -> bool:
+        """Whether the metric is a sum of gain · discount, or one such sum over another."""
+        return self.metric.name in SUMS_OF_GAINS
 
     def values(self, *metrics: Metric) -> list[float]:
         """What `evaluate` says, NaN where a metric has no value."""

@@ -30,6 +30,11 @@ def contributions(case: Case) -> dict[int, float] | None:
     return {one.place: shares.get((g, one.label), 0.0) for g, group in enumerate(groups) for one in group}
 
 
+def base_of(case: Case) -> float:
+    """What contributions are added to: the value if every document ranked had label 0, 0 where there is none."""
+    return _one_value(case, [0.0] * sum(map(len, case.query.tie_groups)))
+
+
 def contributions_in_order(case: Case, labels: list[float]) -> list[float] | list[None]:
     """What each document adds in one order of the labels; None if they are too many."""
     few = _work([[label] for label in labels]) <= MOST_WORK
@@ -74,7 +79,7 @@ def added_in_order(case: Case, labels: list[float]) -> list[float]:
     shown = [0.0] * len(labels)
     added = [0.0] * len(labels)
     before = _one_value(case, shown)
-    for place, label in enumerate(labels[: case.metric.k]):
+    for place, label in enumerate(labels):
         if label != 0:
             shown[place] = label
             after = _one_value(case, shown)

@@ -17,6 +17,7 @@ from fastndcg.texts import Value
 
 MOST_ROWS = 50
 NOTHING = "–"
+SUMS_OF_GAINS = ("CG", "DCG", "IDCG", "nDCG", "RBP")  # of gain · discount, or one such sum over another
 
 
 class Ranked(NamedTuple):
@@ -25,8 +26,8 @@ class Ranked(NamedTuple):
 
     `first` to `last` are the ranks that it may have: one, or those of its tie group where orders are averaged.
     `tie_group` counts the groups of equal score from 1 and is None for a document alone. `gain` and `discount`, its
-    mean over the ranks within the cutoff, are None for metrics without gains. `contribution` is what the document
-    adds to the value, given those ranked above; None where tied orders are too many to go through.
+    mean over the ranks within the cutoff, are None for metrics that do not add up their products. `contribution` is
+    what the document adds to the value, given those ranked above; None where tied orders are too many to go through.
     """
 
     first: int
@@ -81,6 +82,8 @@ class Explanation:
         What messages call it.
     value : float
         As `evaluate` gives it; NaN where the metric has none.
+    base : float
+        What the contributions of `ranking` are added to: the value if every document ranked had label 0.
     ranking : tuple of Ranked
         Every document ranked, best first.
     ideal : tuple of Ideal
@@ -105,6 +108,7 @@ class Explanation:
     convention: Convention
     query: str
     value: float
+    base: float
     ranking: tuple[Ranked, ...]
     ideal: tuple[Ideal, ...]
     arithmetic: tuple[str, ...]
@@ -198,7 +202,8 @@ class Explanation:
 
     def _formula(self) -> list[str]:
         """The definition, where the arithmetic does not show it."""
-        return [] if self._has_gain() else [f"{self.metric}: {self.metric.record.formula}"]
+        is_shown = self.metric.name in SUMS_OF_GAINS
+        return [] if is_shown else [f"{self.metric}: {self.metric.record.formula}"]
 
     def _left_out(self) -> list[str]:
         rest = self.ranking[len(self._shown()) :]

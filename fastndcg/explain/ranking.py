@@ -34,7 +34,7 @@ def ranking_of(case: Case) -> Iterator[Ranked]:
                 n_ties if is_tied else None,
                 one.label if is_judged else None,
                 asked.gain(one.label) if case.has_gain else None,
-                _discount(case.metric, asked, ranks) if case.has_gain else None,
+                _discount(case.metric, asked, ranks) if case.adds_discounted_gains else None,
                 None if adds is None else adds[one.place],
             )
         above += len(group)

@@ -19,11 +19,12 @@ import math
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.precision import group_of
 from fastndcg.kernels.stopping import end_of_group
 
 EPSILON = 0.00001  # infAP's, that of trec_eval
+NEGLIGIBLE = 2.0**-70  # beside the chance of what is about the mean
 
 
 @kernel
@@ -66,23 +67,95 @@ def binary_preference(
         out[q] = out[q] / n_relevant[q] if n_relevant[q] > 0 else math.nan
 
 
+@part
+def estimate(n_before, n_judged, n_pooled):
+    """What the documents above a relevant one add to the precision at its rank, by those of them that were judged."""
+    return n_pooled * ((n_before + EPSILON) / (n_judged + 2.0 * EPSILON))
+
+
+@part
+def mean_estimate(n_drawn, n_others, n_judged, share_relevant, share_pooled, judged_above, pooled_above, before):
+    """
+    The same where documents above are a draw from those that a relevant one ties with, of whom some are judged.
+
+    How many of the drawn are judged is hypergeometric; given that, the mean number of relevant ones is a share of
+    them, and that of pooled ones a share of the rest, independently. Chances are relative to one near their mean.
+    """
+    n_unjudged = n_others - n_judged
+    fewest = max(n_drawn - n_unjudged, 0)
+    most = min(n_drawn, n_judged)
+    middle = min(max(n_drawn * n_judged // max(n_others, 1), fewest), most)
+    chances = 0.0
+    value = 0.0
+    chance = 1.0
+    for n in range(middle, most + 1):
+        pooled = pooled_above + n + share_pooled * (n_drawn - n)
+        chances += chance
+        value += chance * estimate(before + share_relevant * n, judged_above + n, pooled)
+        chance *= (n_judged - n) * (n_drawn - n) / ((n + 1.0) * (n_unjudged - n_drawn + n + 1.0))
+        if chance < NEGLIGIBLE:
+            break
+    chance = 1.0
+    for n in range(middle - 1, fewest - 1, -1):
+        chance *= (n + 1.0) * (n_unjudged - n_drawn + n + 1.0) / ((n_judged - n) * (n_drawn - n))
+        if chance < NEGLIGIBLE:
+            break
+        pooled = pooled_above + n + share_pooled * (n_drawn - n)
+        chances += chance
+        value += chance * estimate(before + share_relevant * n, judged_above + n, pooled)
+    return value / chances
+
+
+@part
+def tied_precisions(above, ties, n_inside, n_judged, n_pooled, judged_above, pooled_above, before):
+    """Expected sum of the estimated precisions at the relevant documents of a tie group."""
+    share_relevant = (n_inside - 1) / max(n_judged - 1, 1)
+    share_pooled = (n_pooled - n_judged) / max(ties - n_judged, 1)
+    total = 0.0
+    for i in range(ties if n_inside > 0 else 0):
+        seen = mean_estimate(
+            i, ties - 1, n_judged - 1, share_relevant, share_pooled, judged_above, pooled_above, before
+        )
+        total += (1.0 + seen) / (above + i + 1)
+    return total * (n_inside / ties)
+
+
 @kernel
 def inferred_average_precision(
-    hit_queries, hit_above, hit_labels, pooled_hit_above, judged_hit_above, rel, n_relevant, out
+    hit_queries, hit_above, hit_ties, hit_labels, pooled_hit_above, pooled_hit_ties, judged_hit_above, judged_hit_ties,
+    rel, n_relevant, out,
 ):  # fmt: skip
-    """AP where each precision is estimated from the judged documents above, those outside the pool counting 0."""
+    """
+    AP where each precision is estimated from the judged documents above, those outside the pool counting 0.
+
+    The hits that tie may have ranks of their own in a view that shows no others: the last of them says how many.
+    """
     for q in range(out.shape[0]):
         out[q] = 0.0
+    end = 0
     last_query = np.uint32(0)
-    n_before = 0
+    before = 0
     for h in range(hit_above.shape[0]):
         query = np.uint32(hit_queries[h])
-        n_before *= query == last_query
+        before *= query == last_query
         last_query = query
-        relevant = hit_labels[h] >= rel
-        share = (n_before + EPSILON) / (judged_hit_above[h] + 2.0 * EPSILON)
-        out[query] += (1.0 + pooled_hit_above[h] * share) / (hit_above[h] + 1) if relevant else 0.0
-        n_before += relevant
+        share = 0.0
+        if hit_ties[h] == 1:
+            relevant = hit_labels[h] >= rel
+            seen = estimate(before, judged_hit_above[h], pooled_hit_above[h])
+            share = (1.0 + seen) / (hit_above[h] + 1) if relevant else 0.0
+            before += relevant
+        elif h >= end:
+            end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
+            judged_above = judged_hit_above[h]
+            pooled_above = pooled_hit_above[h]
+            n_judged = judged_hit_above[end - 1] + judged_hit_ties[end - 1] - judged_above
+            n_pooled = pooled_hit_above[end - 1] + pooled_hit_ties[end - 1] - pooled_above
+            share = tied_precisions(
+                hit_above[h], hit_ties[h], n_inside, n_judged, n_pooled, judged_above, pooled_above, before
+            )
+            before += n_inside
+        out[query] += share
     for q in range(out.shape[0]):
         out[q] = out[q] / n_relevant[q] if n_relevant[q] > 0 else math.nan
 

@@ -70,7 +70,7 @@ def rbo(
 @part
 def next_end(order, ties, start, n, place):
     """Where the tie group that begins at a place of a ranking ends; beyond all depths where the ranking has ended."""
-    return place + ties[start + order[start + place]] if place < n else 2**62
+    return place + np.int64(ties[start + order[start + place]]) if place < n else np.int64(2**62)
 
 
 @part
