@@ -141,6 +141,7 @@ def _read_inputs() -> None:
     import numpy as np
 
     from fastndcg.evaluate import evaluate
+    from fastndcg.inputs.dicts import DictQrels
     from fastndcg.inputs.diversity import DiversityQrels
     from fastndcg.inputs.items import Interactions
     from fastndcg.inputs.tables import Qrels, Run
@@ -153,6 +154,7 @@ def _read_inputs() -> None:
         run = Run(["b", "a", "b"], ["1", "2", "3"], [1, 2, 3])
         evaluate(Qrels(["a", "b", "a"], ["1", "2", "3"], labels), run, "ndcg")
         evaluate(DiversityQrels(["a", "b", "a"], ["s", "s", "t"], ["1", "2", "3"], labels), run, "P_IA")
+        DictQrels({"a": dict(zip("12", labels, strict=False))}).judged({"a": {"1": 1.0}}).with_tie_keys()
         for dtype in ("i4", "i8"):
             liked = Interactions(np.array([3, 1, 2], dtype), labels, [0, 3])
             evaluate(liked, np.array([[2, 5]], dtype), "ndcg")

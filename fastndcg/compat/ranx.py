@@ -61,10 +61,22 @@ class _Table:
         self.name = name
         self._rows: dict[str, dict[str, Any]] = {}
         if rows is not None:
-            if not isinstance(rows, dict):
-                raise InvalidTypeError(f"{type(self).__name__} takes a dict of dicts, not {type(rows).__name__}")
-            self._rows = {query: dict(rows[query]) for query in sorted(rows)}
+            self._rows = {query: dict(row) for query, row in self._ordered(rows).items()}
         self._changed()
+
+    @classmethod
+    def viewing(cls, rows: dict[str, dict[str, Any]]) -> Self:
+        """For one evaluation: the dicts as they are, not copied."""
+        made = cls()
+        made._rows = cls._ordered(rows)
+        return made
+
+    @classmethod
+    def _ordered(cls, rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Rows in the order of the queries' ids."""
+        if not isinstance(rows, dict):
+            raise InvalidTypeError(f"{cls.__name__} takes a dict of dicts, not {type(rows).__name__}")
+        return {query: rows[query] for query in sorted(rows)}
 
     @classmethod
     def from_dict(cls, d: dict[str, dict[str, Any]], name: str | None = None) -> Self:
@@ -180,7 +192,7 @@ class Qrels(_Table):
     def prepared(self) -> DictQrels:
         """The judgments, checked once."""
         if self._prepared is None:
-            self._prepared = DictQrels(self._rows)
+            self._prepared = DictQrels(self._rows, is_own=True)
         return self._prepared
 
     def _changed(self) -> None:
@@ -262,10 +274,10 @@ def evaluate(
     """
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     asked = [metric_of(name) for name in names]
-    truth = qrels if isinstance(qrels, Qrels) else Qrels(qrels)
-    ranked = run if isinstance(run, Run) else Run(run)
+    truth = qrels if isinstance(qrels, Qrels) else Qrels.viewing(qrels)
+    ranked = run if isinstance(run, Run) else Run.viewing(run)
     if make_comparable and ranked.keys() != truth.keys():
-        ranked = Run(ranked._rows).make_comparable(truth)
+        ranked = Run.viewing(ranked._rows).make_comparable(truth)
     if truth.keys() != ranked.keys():
         odd = sorted(truth.keys() ^ ranked.keys())
         raise MismatchError(

@@ -1,15 +1,16 @@
 """
-Dicts of dicts, read as fast as Python gives out what they hold: each score once, and each document looked up once.
+Dicts of dicts, read by machine code: each score once, and each document looked up once.
 
-No text is coded or compared: a document of the run finds its label in the dict of the judgments. Ids are looked at
-only where documents of equal score differ in their labels, and a tie policy orders by id.
+No text is coded: a document of the run finds its label in the dict of the judgments. Ids are looked at only where
+documents of equal score differ in their labels, and a tie policy orders by id. Rows that hold anything but Python's
+own texts and numbers are read by Python.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from itertools import chain, repeat
+from collections.abc import Collection
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,8 @@ import numpy as np
 from fastndcg.errors import InvalidTypeError
 from fastndcg.rankings import Array, Rankings, as_labels, read_only
 
-UNJUDGED = 255  # no label that fits one byte
+HIGHEST_BYTE = 255
+KINDS = read_only(np.array([id(kind) for kind in (dict, str, float, np.float64, int, bool)], "i8"))
 values_of = chain.from_iterable
 
 
@@ -49,24 +51,28 @@ class DictQrels:
     """
     Judgments {query: {document: label}}, ready for the runs of many systems. Ids are texts.
 
+    Parameters
+    ----------
+    qrels : dict of dicts
+        The judgments.
+    is_own : bool
+        Whether nobody else changes the dicts as long as these judgments are used; they are not copied then.
+
     Examples
     --------
     >>> DictQrels({"q1": {"d1": 2, "d2": 0}}).judged({"q1": {"d2": 0.5}, "q2": {"d1": 0.1}})
     Judged(queries=['q1'], rows=[{'d2': 0.5}], rankings=Rankings of 1 queries, 1 documents)
     """
 
-    __slots__ = ("_are_bytes", "_labels", "_offsets", "_places", "_rows")
+    __slots__ = ("_labels", "_offsets", "_places", "_rows")
 
-    def __init__(self, qrels: Any) -> None:
+    def __init__(self, qrels: Any, *, is_own: bool = False) -> None:
         _check_rows(qrels, "qrels", "label")
-        self._rows = {query: dict(row) for query, row in qrels.items() if row}
-        for query, row in self._rows.items():
-            _check_ids(query, row, "qrels")
-        self._labels = as_labels(list(values_of(map(dict.values, self._rows.values()))), "labels")
+        kept = {dict} if is_own else set()
+        self._rows = {query: row if type(row) in kept else dict(row) for query, row in qrels.items() if row}
         self._offsets = _offsets(self._rows.values())
+        self._labels = self._read_labels()
         self._places = dict(zip(self._rows, range(len(self._rows)), strict=True))
-        is_whole = self._labels.dtype.kind in "iu"
-        self._are_bytes = is_whole and bool(((self._labels >= 0) & (self._labels < UNJUDGED)).all())
 
     @property
     def queries(self) -> list[str]:
@@ -75,37 +81,56 @@ class DictQrels:
 
     def judged(self, run: Any) -> Judged:
         """Rank the documents of each query that has judgments."""
+        from fastndcg.kernels import dicts as kernels
+
         _check_rows(run, "run", "score")
         queries = list(run) if run.keys() == self._rows.keys() else [query for query in run if query in self._rows]
-        rows = [run[query] for query in queries]
-        scores = _scores(queries, rows)
+        rows, truths = [run[query] for query in queries], [self._rows[query] for query in queries]
         offsets = _offsets(rows)
-        labels, judged = self._look_up(queries, rows, len(scores))
-        if judged is not None:
-            _check_strangers(queries, rows, offsets, judged)
-        is_complete = judged is None and len(labels) == len(self._labels)
-        pool = None if is_complete else self._pool(queries)
-        ids = np.array(queries, dtype=object)
-        made = Rankings(labels, scores, offsets, judged=judged, pool=pool, query_ids=ids)
+        n_documents = int(offsets[-1])
+        scores, judged = np.empty(n_documents), np.empty(n_documents, bool)
+        labels = np.empty(n_documents, "u1" if self._labels.dtype == "u1" else "f8")
+        is_open = np.empty(len(rows), bool)
+        kernels.read_rows(_addresses(rows), _addresses(truths), KINDS, offsets, scores, labels, judged, is_open)
+        for place in np.flatnonzero(is_open).tolist():
+            span = slice(int(offsets[place]), int(offsets[place + 1]))
+            scores[span], labels[span], judged[span] = _read_open(queries[place], rows[place], truths[place])
+        are_judged = bool(judged.all())
+        is_complete = are_judged and n_documents == len(self._labels)
+        made = Rankings.of_checked(
+            read_only(labels), scores, offsets, read_only(np.array(queries, dtype=object)),
+            None if are_judged else read_only(judged), None if is_complete else self._pool(queries),
+        )  # fmt: skip
         named = made.placed_by(lambda name, place: self._name(queries, rows, offsets, name, place))
         return Judged(queries, rows, named)
 
-    def _look_up(
-        self, queries: list[str], rows: list[dict[str, Any]], n_documents: int
-    ) -> tuple[Array, Array | None]:  # fmt: skip
-        """The labels of the run's documents, 0 for those without one, and which have one (None: all)."""
-        if self._are_bytes:
-            codes = bytearray()
-            unjudged = repeat(UNJUDGED)
-            for query, row in zip(queries, rows, strict=True):
-                codes.extend(map(self._rows[query].get, row, unjudged))
-            labels, judged = np.frombuffer(codes, "u1"), np.frombuffer(codes, "u1") != UNJUDGED
-        else:
-            nothing = repeat(math.nan)
-            every = (map(self._rows[query].get, row, nothing) for query, row in zip(queries, rows, strict=True))
-            labels = np.fromiter(values_of(every), "f8", n_documents)
-            judged = labels == labels
-        return (labels, None) if judged.all() else (np.where(judged, labels, labels.dtype.type(0)), judged)
+    def _read_labels(self) -> Array:
+        """All labels: bytes where they fit, else whole numbers, else float64."""
+        from fastndcg.kernels import dicts as kernels
+
+        labels, about = np.empty(int(self._offsets[-1])), np.empty(4)
+        kernels.read_values(_addresses(self._rows.values()), KINDS, self._offsets, labels, about)
+        lowest, highest, n_fractions, n_open = about.tolist()
+        if n_open:
+            given = self._plain_labels()
+            if given.dtype.kind == "f" or not len(given):
+                return given
+            labels, lowest, highest = given, float(given.min()), float(given.max())
+        elif n_fractions:
+            return read_only(labels)
+        return read_only(labels.astype("u1" if lowest >= 0 and highest <= HIGHEST_BYTE else "i8"))
+
+    def _plain_labels(self) -> Array:
+        """The labels of rows that hold other types; from now on the rows hold texts and Python's numbers alone."""
+        for query, row in self._rows.items():
+            _check_ids(query, row, "qrels")
+        labels = as_labels(list(values_of(map(dict.values, self._rows.values()))), "labels")
+        numbers = iter(labels.tolist())
+        self._rows = {
+            query: dict(zip(map(str.__str__, row), islice(numbers, len(row)), strict=True))
+            for query, row in self._rows.items()
+        }
+        return labels
 
     def _pool(self, queries: list[str]) -> tuple[Array, Array]:
         """All judged labels of some queries."""
@@ -113,7 +138,7 @@ class DictQrels:
         sizes = np.diff(self._offsets)[places]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         rows = np.arange(offsets[-1]) + np.repeat(self._offsets[places] - offsets[:-1], sizes)
-        return self._labels[rows], offsets
+        return read_only(self._labels[rows]), read_only(offsets)
 
     def _name(self, queries: list[str], rows: list[dict[str, Any]], offsets: Array, name: str, place: int) -> str:
         """The id of a document of the run, or of the pool."""
@@ -122,13 +147,6 @@ class DictQrels:
             offsets = _offsets(rows)
         query = int(np.searchsorted(offsets, place, side="right")) - 1
         return list(rows[query])[place - int(offsets[query])]
-
-
-def _check_strangers(queries: list[str], rows: list[dict[str, Any]], offsets: Array, judged: Array) -> None:
-    """Refuse ids that are no texts; those that were found among the judgments are."""
-    n_judged = np.concatenate([[0], np.cumsum(judged)])[offsets]
-    for place in np.flatnonzero(np.diff(n_judged) < np.diff(offsets)).tolist():
-        _check_ids(queries[place], rows[place], "run")
 
 
 def _check_rows(rows: Any, name: str, value_name: str) -> None:
@@ -153,27 +171,24 @@ def _check_ids(query: str, row: dict[Any, Any], name: str) -> None:
         )
 
 
-def _offsets(rows: Iterable[dict[str, Any]]) -> Array:
-    sizes = np.fromiter(map(len, rows), "i8")
-    return np.concatenate([[0], np.cumsum(sizes)])
+def _addresses(rows: Collection[dict[str, Any]]) -> Array:
+    """Where dicts are, for kernels; they must stay there meanwhile."""
+    return read_only(np.fromiter(map(id, rows), "i8", len(rows)))
 
 
-def _scores(queries: list[str], rows: list[dict[str, Any]]) -> Array:
-    """All scores, which are Python's floats and whole numbers: what adds up to a float is nothing else."""
-    try:
-        are_plain = type(sum(values_of(map(dict.values, rows)), 0.0)) is float
-    except (TypeError, OverflowError):
-        are_plain = False
-    if not are_plain:
-        _check_scores(queries, rows)
-    return np.fromiter(values_of(map(dict.values, rows)), "f8", sum(map(len, rows)))
+def _offsets(rows: Collection[dict[str, Any]]) -> Array:
+    sizes = np.fromiter(map(len, rows), "i8", len(rows))
+    return read_only(np.concatenate([[0], np.cumsum(sizes)]))
 
 
-def _check_scores(queries: list[str], rows: list[dict[str, Any]]) -> None:
-    for query, row in zip(queries, rows, strict=True):
-        for document, score in row.items():
-            if not isinstance(score, int | float) or (isinstance(score, int) and abs(score) >= 2**1024):
-                raise InvalidTypeError(
-                    f"scores must be Python's floats or whole numbers within float64, but that of document "
-                    f"{document!r} of query {query!r} is {score!r}; use float()"
-                )
+def _read_open(query: str, row: dict[str, Any], truth: dict[str, Any]) -> tuple[Array, list[Any], list[bool]]:
+    """Scores and labels of a row that kernels do not read, 0 for those without one, and which have one."""
+    _check_ids(query, row, "run")
+    for document, score in row.items():
+        if not isinstance(score, int | float) or (isinstance(score, int) and abs(score) >= 2**1024):
+            raise InvalidTypeError(
+                f"scores must be Python's floats or whole numbers within float64, but that of document "
+                f"{document!r} of query {query!r} is {score!r}; use float()"
+            )
+    scores = np.fromiter(row.values(), "f8", len(row))
+    return scores, [truth.get(document, 0) for document in row], [document in truth for document in row]

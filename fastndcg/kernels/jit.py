@@ -10,6 +10,7 @@ fastmath   off, as by default: the bytes of a result depend on data and conventi
 _nrt       off but in an `allocating_kernel`: numba counts references to arrays in each call, and again wherever a loop
            calls a part with them, which may double what the loop takes. What allocates gives its arrays to a `unit`
            that has the loop, or takes `wide_like` arrays (vectors.py), which need no counting.
+GIL        kept by an `object_kernel`, which reads Python's objects: nobody else may change them meanwhile.
 error_model  numpy's: a check for division by zero in a loop keeps it from being vectorised.
 """
 
@@ -60,6 +61,11 @@ def compiled(function: Function) -> Function:
     if hasattr(function, "py_func"):
         return function
     return numba.njit(nogil=True, boundscheck=True)(function)  # type: ignore[no-any-return]
+
+
+def object_kernel(function: Function) -> Function:
+    """Compile a kernel that reads Python's objects, and so keeps the interpreter's lock; it allocates nothing."""
+    return _cached(numba.njit(error_model="numpy", _nrt=False)(function), function)
 
 
 def _cached(dispatcher: Any, function: Function) -> Function:

@@ -1,0 +1,150 @@
+"""Dicts of dicts as drop-ins read them: what they hold, in whatever types, as a plain loop over them reads it."""
+
+import gc
+import sys
+from collections import OrderedDict, defaultdict
+
+import cases
+import numba
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastndcg as fn
+from fastndcg.inputs.dicts import DictQrels
+from fastndcg.kernels import objects
+
+
+class Text(str):
+    """A text that is not exactly one."""
+
+    __slots__ = ()
+
+
+class Whole(int):
+    """A whole number that is not exactly one."""
+
+
+IDS = ["d1", "d10", "é", "𝒹", ""]
+KEYS = st.sampled_from([*IDS, *map(Text, IDS), *map(np.str_, IDS)])
+NUMBERS = {
+    "bytes": st.integers(0, 255),
+    "whole": st.integers(-3, 300) | st.sampled_from([2**53, -(2**53), True, Whole(2)]),
+    "any": st.sampled_from([0.0, 1.5, np.float64(2.5), np.float32(0.5), np.int64(3), 7, False]),
+}
+SCORES = st.floats(-5, 5) | st.sampled_from([3, -(2**63), 2**63, 2**1023, True, np.float64(0.5), Whole(1), -np.inf])
+KINDS = st.sampled_from([dict, OrderedDict, lambda row: defaultdict(float, row)])
+
+
+@st.composite
+def tables(draw, values):
+    """Up to three queries with up to five documents, in dicts of any kind."""
+    rows = draw(st.dictionaries(st.sampled_from(["q1", "q2", "q3"]), st.dictionaries(KEYS, values), max_size=3))
+    return {query: draw(KINDS)(row) for query, row in rows.items()}
+
+
+@given(data=st.data(), is_own=st.booleans())
+@cases.examples(300)
+def test_holds_what_the_dicts_hold(data, is_own):
+    """Scores, labels, judged or not, and all judged labels of each query, by loops over the items."""
+    qrels = data.draw(tables(NUMBERS[data.draw(st.sampled_from(list(NUMBERS)))]))
+    run = data.draw(tables(SCORES))
+
+    judged = DictQrels(qrels, is_own=is_own).judged(run)
+
+    queries = [query for query in run if qrels.get(query)]
+    rankings = judged.rankings
+    items = [(query, document, score) for query in queries for document, score in run[query].items()]
+    labels = [qrels[query].get(document) for query, document, _ in items]
+    assert judged.queries == rankings.query_ids.tolist() == queries
+    assert np.diff(rankings.offsets).tolist() == [len(run[query]) for query in queries]
+    assert rankings.scores.tolist() == [float(score) for *_, score in items]
+    assert rankings.labels.tolist() == [0 if label is None else float(label) for label in labels]
+    given_judged = [True] * len(items) if rankings.judged is None else rankings.judged.tolist()
+    assert given_judged == [label is not None for label in labels]
+    if rankings.pool is None:
+        assert all(qrels[query].keys() == run[query].keys() for query in queries)
+    else:
+        assert rankings.pool[0].tolist() == [label for query in queries for label in qrels[query].values()]
+        assert np.diff(rankings.pool[1]).tolist() == [len(qrels[query]) for query in queries]
+    assert [rankings.document_name("scores", place) for place in range(len(items))] == [one for _, one, _ in items]
+
+
+def test_an_order_that_was_changed():
+    """A dict of another kind is read in its own order, which is not that of the dict below it."""
+    row = OrderedDict(a=1.0, b=2.0)
+    row.move_to_end("a")
+    rankings = DictQrels({"q": OrderedDict(a=3, b=0)}).judged({"q": row}).rankings
+    assert (rankings.scores.tolist(), rankings.labels.tolist()) == ([2.0, 1.0], [0, 3])
+
+
+def test_labels_are_kept_as_they_were():
+    """Judgments do not follow a dict that changes later."""
+    qrels = {"q": {"a": 1}}
+    prepared = DictQrels(qrels)
+    qrels["q"]["a"], qrels["q"]["b"] = 5, 7
+    rankings = prepared.judged({"q": {"a": 1.0, "b": 2.0}}).rankings
+    assert (rankings.labels.tolist(), rankings.judged.tolist()) == ([1, 0], [True, False])
+
+
+def test_nothing_is_kept_of_what_was_read():
+    """Machine code counts no reference up or down."""
+    value, key = 123.456, "a text of this test alone"
+    qrels, run = {"q": {key: 1}}, {"q": {key: value}}
+    prepared = DictQrels(qrels)
+    before = sys.getrefcount(key), sys.getrefcount(value), sys.getrefcount(run["q"])
+    for _ in range(100):
+        prepared.judged(run)
+    gc.collect()
+    assert (sys.getrefcount(key), sys.getrefcount(value), sys.getrefcount(run["q"])) == before
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "message"),
+    [
+        ({"q": {1: 1}}, {}, "ids of documents in `qrels` must be texts, but query 'q' has 1"),
+        ({"q": {"a": "1"}}, {}, "`labels` must hold numbers"),
+        ({"q": {"a": 1}}, {"q": {"a": 1.0, 2: 1.0}}, "ids of documents in `run` must be texts, but query 'q' has 2"),
+        ({"q": {"a": 1}}, {"q": {"a": 1.0, "b": None}}, "scores must be .* document 'b' of query 'q' is None"),
+        ({"q": {"a": 1}}, {"q": {"a": 2**1024}}, "scores must be .* document 'a' of query 'q' is 17976"),
+    ],
+)
+def test_what_is_refused(qrels, run, message):
+    """A message names the first thing that is neither text nor number."""
+    with pytest.raises(fn.InvalidTypeError, match=message):
+        DictQrels(qrels).judged(run)
+
+
+ADDRESSED = [{"a": 1, "b": 2.5}, {}, 1.5, -7, 2**62, 2**63, -(2**63) - 1, True, "text"]
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="instructions need the JIT")
+def test_instructions_equal_their_twins():
+    """Types, numbers, items and values that are found, by machine code and by ctypes."""
+    type_of, float_of, whole_of, next_item, find = (
+        numba.njit(lambda one: objects.type_of(one)),
+        numba.njit(lambda one: objects.float_of(one)),
+        numba.njit(lambda one: objects.whole_of(one)),
+        numba.njit(lambda row, place: objects.next_item(row, place)),
+        numba.njit(lambda row, key: objects.find(row, key)),
+    )
+    for one in ADDRESSED:
+        assert type_of(id(one)) == objects._plain_type_of(id(one)) == id(type(one))
+        if isinstance(one, float):
+            assert float_of(id(one)) == objects._plain_float_of(id(one)) == one
+        if isinstance(one, int):
+            assert whole_of(id(one)) == objects._plain_whole_of(id(one))
+        if isinstance(one, dict):
+            place, items = 0, []
+            while True:
+                found, place, key, value = next_item(id(one), place)
+                if not found:
+                    break
+                items.append((key, value))
+            assert items == [(id(key), id(value)) for key, value in one.items()]
+            for key in ("a", "c"):
+                expected = id(one[key]) if key in one else 0
+                assert find(id(one), id(key)) == expected
+                assert objects._plain_find(id(one), id(key)) == expected
+            assert objects._plain_next_item(id(one), 0)[0] == next_item(id(one), 0)[0]
