@@ -34,6 +34,7 @@ def warmup() -> Warmup:
     _compile_metrics()
     _compile_variants()
     _read_inputs()
+    _compile_single()
     _compile_statistics()
     _compile_others()
     return Warmup(jit.cache_folder(rank.rank), time.perf_counter() - started)
@@ -89,6 +90,16 @@ def _compile_variants() -> None:
     by_subtopic = [Metric(record.name) for record in RECORDS if record.by_subtopic]
     evaluate([[[1, 0], [1, 1]]], [[1, 1]], by_subtopic)
     numbers_of(np.zeros(1))
+
+
+def _compile_single() -> None:
+    """One query in a call of its own, for every dtype of labels that drop-ins give."""
+    import numpy as np
+
+    from fastndcg.kernels import retrieval
+
+    for dtype in ("u1", "i4", "i8", "f4"):
+        retrieval.value_of(np.ones(1, dtype), np.ones(1, "f4"), retrieval.NDCG, 1)
 
 
 def _compile_statistics() -> None:

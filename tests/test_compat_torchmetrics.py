@@ -81,6 +81,29 @@ def test_indexes(name, data):
     assert float(values.mean()) == pytest.approx(float(expected), abs=2e-6)
 
 
+@pytest.mark.parametrize("name", CLASSES)
+@given(data=st.data())
+@cases.examples(60)
+def test_a_call_a_query_is_what_indexes_give(name, data):
+    """One query by itself and among others, with ties, cutoffs, scores below 0 and of any type, to the bit."""
+    preds, target = data.draw(tensors(name == "normalized_dcg", ties=True))
+    preds = preds - 0.25
+    options = {} if name == "r_precision" else {"top_k": data.draw(st.none() | st.integers(1, 12))}
+    if name == "precision":
+        options["adaptive_k"] = data.draw(st.booleans())
+    function = getattr(ours, f"retrieval_{name}")
+    several = function(preds, target, **options, indexes=torch.zeros(len(preds), dtype=torch.long))
+    assert torch.equal(several[0], function(preds, target, **options))
+
+
+def test_negative_labels_keep_their_gain():
+    """A label below 0 takes the way that other inputs take, and counts as it does there."""
+    preds, target = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([2, -1, 1])
+    several = ours.retrieval_normalized_dcg(preds, target, indexes=torch.zeros(3, dtype=torch.long))
+    assert torch.equal(several[0], ours.retrieval_normalized_dcg(preds, target))
+    assert float(several[0]) == pytest.approx(float(theirs.retrieval_normalized_dcg(preds, target)), abs=2e-6)
+
+
 @given(data=tensors(False), max_k=st.none() | st.integers(1, 12), adaptive=st.booleans())
 @cases.examples(60)
 def test_precision_recall_curve(data, max_k, adaptive):

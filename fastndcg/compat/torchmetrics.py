@@ -16,6 +16,9 @@ tensor([0.6309, 1.0000])
 
 from __future__ import annotations
 
+import functools
+import sys
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -49,17 +52,17 @@ def retrieval_normalized_dcg(preds: Any, target: Any, top_k: int | None = None, 
     float32 tensor
         One value; with `indexes` one for each query, in the order in which they first come.
     """
-    return _value(Metric("nDCG", _checked_k(top_k)), preds, target, indexes, is_graded=True)
+    return _value("nDCG", _checked_k(top_k), preds, target, indexes)
 
 
 def retrieval_average_precision(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
     """Average precision over the relevant documents found; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value(Metric("AP", _checked_k(top_k or None)), preds, target, indexes)
+    return _value("AP", _checked_k(top_k or None), preds, target, indexes)
 
 
 def retrieval_reciprocal_rank(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
     """Reciprocal rank; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value(Metric("RR", _checked_k(top_k or None)), preds, target, indexes)
+    return _value("RR", _checked_k(top_k or None), preds, target, indexes)
 
 
 def retrieval_precision(
@@ -67,27 +70,27 @@ def retrieval_precision(
 ) -> Any:  # fmt: skip
     """Precision, with `adaptive_k` over min(top_k, number of documents); see `retrieval_normalized_dcg`."""
     convention = ADAPTIVE if _checked_flag(adaptive_k) else CONVENTION
-    return _value(Metric("P", _checked_k(top_k)), preds, target, indexes, convention=convention)
+    return _value("P", _checked_k(top_k), preds, target, indexes, convention=convention)
 
 
 def retrieval_recall(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
     """Recall; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value(Metric("R", _checked_k(top_k)), preds, target, indexes)
+    return _value("R", _checked_k(top_k), preds, target, indexes)
 
 
 def retrieval_hit_rate(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
     """Hit rate; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value(Metric("Success", _checked_k(top_k)), preds, target, indexes)
+    return _value("Success", _checked_k(top_k), preds, target, indexes)
 
 
 def retrieval_r_precision(preds: Any, target: Any, *, indexes: Any = None) -> Any:
     """R-precision; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value(Metric("Rprec"), preds, target, indexes)
+    return _value("Rprec", None, preds, target, indexes)
 
 
 def retrieval_fall_out(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
     """Share of the documents that are not relevant which are found; see `retrieval_normalized_dcg`."""
-    return _value(Metric("R", _checked_k(top_k)), preds, target, indexes, is_inverted=True)
+    return _value("R", _checked_k(top_k), preds, target, indexes, is_inverted=True)
 
 
 def retrieval_auroc(
@@ -151,7 +154,8 @@ def retrieval_precision_recall_curve(
     three (max_k,) tensors
     """
     torch = _torch()
-    labels, scores = _checked(preds, target, is_graded=False)
+    labels, scores = _checked(torch, preds, target)
+    _check_binary(labels)
     is_adaptive, n_documents = _checked_flag(adaptive_k), len(labels)
     last = _checked_k(max_k, "max_k") or n_documents
     cutoffs = torch.arange(1, last + 1, device=preds.device)
@@ -170,13 +174,23 @@ def __getattr__(name: str) -> Any:
 
 
 def _value(
-    metric: Metric, preds: Any, target: Any, indexes: Any, *, convention: Convention = CONVENTION,
-    is_graded: bool = False, is_inverted: bool = False,
+    name: str, k: int | None, preds: Any, target: Any, indexes: Any, *, convention: Convention = CONVENTION,
+    is_inverted: bool = False,
 ) -> Any:  # fmt: skip
-    labels, scores = _checked(preds, target, is_graded)
+    """One value, or one for each query of `indexes`."""
+    torch, kernels = _torch(), _kernels()
+    labels, scores = _checked(torch, preds, target)
+    is_graded = name == "nDCG"
+    if indexes is None and not is_inverted:
+        which = kernels.P_OF_RANKED if convention is ADAPTIVE else kernels.BY_NAME[name]
+        value = kernels.value_of(labels, scores, which, kernels.ALL_RANKS if k is None else k)
+        if value == value:  # else one is not as it should be: what follows says which
+            return torch.scalar_tensor(value, dtype=torch.float32, device=preds.device)
+    if not is_graded:
+        _check_binary(labels)
     if is_inverted:
         labels = 1 - labels
-    torch = _torch()
+    metric = Metric(name, k)
     if indexes is None:
         value = evaluate(labels, scores, metric, offsets=(0, len(labels)), convention=convention).values[0, 0]
         return torch.tensor(value, dtype=torch.float32, device=preds.device)
@@ -185,9 +199,8 @@ def _value(
     return torch.from_numpy(values.astype("f4")).to(preds.device)
 
 
-def _checked(preds: Any, target: Any, is_graded: bool) -> tuple[Any, Any]:
+def _checked(torch: ModuleType, preds: Any, target: Any) -> tuple[Any, Any]:
     """Labels and scores of one dimension as arrays."""
-    torch = _torch()
     for name, values in (("preds", preds), ("target", target)):
         if not isinstance(values, torch.Tensor):
             raise InvalidTypeError(f"`{name}` must be a tensor, not {type(values).__name__}")
@@ -197,17 +210,24 @@ def _checked(preds: Any, target: Any, is_graded: bool) -> tuple[Any, Any]:
         )
     if not preds.numel() or not preds.ndim:
         raise InvalidInputError("`preds` and `target` must be non-empty and non-scalar tensors")
-    if target.dtype not in (torch.bool, torch.long, torch.int) and not target.is_floating_point():
-        raise InvalidInputError(f"`target` must be a tensor of booleans, integers or floats, not {target.dtype}")
-    if not preds.is_floating_point():
+    kind = target.dtype
+    if not kind.is_floating_point and kind not in (torch.long, torch.bool, torch.int):
+        raise InvalidInputError(f"`target` must be a tensor of booleans, integers or floats, not {kind}")
+    if not preds.dtype.is_floating_point:
         raise InvalidInputError(f"`preds` must be a tensor of floats, not {preds.dtype}")
-    if target.is_floating_point():
-        target = target.float()
-    labels = target.detach().cpu().numpy().reshape(-1)
-    scores = preds.detach().float().cpu().numpy().reshape(-1)
-    if not is_graded and target.dtype != torch.bool and not ((labels == 0) | (labels == 1)).all():
+    labels = _as_array(target.float() if kind.is_floating_point else target)
+    return labels.view("u1") if kind == torch.bool else labels, _as_array(preds.float())
+
+
+def _as_array(values: Any) -> Any:
+    """A tensor as an array of one dimension."""
+    array = values.numpy() if values.is_cpu and not values.requires_grad else values.detach().cpu().numpy()
+    return array if array.ndim == 1 and array.flags.c_contiguous else np.ascontiguousarray(array).reshape(-1)
+
+
+def _check_binary(labels: Any) -> None:
+    if labels.dtype != np.uint8 and not ((labels == 0) | (labels == 1)).all():
         raise InvalidInputError("`target` must contain `binary` values, 0 and 1 alone")
-    return labels.view("u1") if target.dtype == torch.bool else labels, scores
 
 
 def _checked_indexes(indexes: Any, preds: Any) -> Any:
@@ -233,5 +253,12 @@ def _checked_flag(adaptive_k: Any) -> bool:
     return adaptive_k
 
 
-def _torch() -> Any:
-    return optional_import("torch", "this drop-in", "torch")
+def _torch() -> ModuleType:
+    return sys.modules.get("torch") or optional_import("torch", "this drop-in", "torch")
+
+
+@functools.cache
+def _kernels() -> ModuleType:
+    from fastndcg.kernels import retrieval  # brings numba
+
+    return retrieval
