@@ -6,6 +6,7 @@ import sys
 import cases
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from test_compat_pytrec_eval import dicts
 
 import fastndcg as fn
@@ -44,6 +45,12 @@ def test_is_the_library(data):
     aggregates = evaluator.calc_aggregate(run)
     assert list(aggregates) == MEASURES
     assert aggregates == pytest.approx(expected.calc_aggregate(run), rel=1e-12)
+
+
+def test_a_query_without_documents():
+    """It counts as one that the run lacks, but for its relevant documents."""
+    values = ours.Provider().calc_aggregate([AP, nDCG, theirs.NumRel, theirs.NumRet], {"q": {"a": 1}}, {"q": {}})
+    assert list(values.values()) == [0, 0, 1, 0]
 
 
 QRELS = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 1}, "q3": {"b": 1}}
@@ -119,3 +126,36 @@ def test_without_the_library(monkeypatch):
         fn.MissingPackageError, match=r"this drop-in needs ir_measures: pip install 'fastndcg\[ir_measures\]'"
     ):
         ours.register()
+
+
+@given(data=dicts(), shuffled=st.randoms())
+@cases.examples(100)
+def test_every_form_of_input(data, shuffled):
+    """Named tuples, from a list or once, and frames, in any order of rows, give what dicts give, query by query."""
+    pandas = pytest.importorskip("pandas")
+    qrels, run = ({query: row for query, row in given.items() if row} for given in data)
+    judgments, rows = (
+        [kind(query, document, number) for query, row in given.items() for document, number in row.items()]
+        for kind, given in ((theirs.Qrel, qrels), (theirs.ScoredDoc, run))
+    )
+    if not judgments or not rows:
+        return
+    shuffled.shuffle(judgments)
+    expected = ours.Provider().calc_aggregate(MEASURES, qrels, run)
+    qrels_frame, run_frame = pandas.DataFrame(judgments), pandas.DataFrame(rows)
+    run_frame["score"] = run_frame["score"].astype("f8")
+    for given_qrels, given_run in ((judgments, rows), (iter(judgments), iter(rows)), (qrels_frame, run_frame)):
+        found = ours.Provider().calc(MEASURES, given_qrels, given_run)
+        assert found.aggregated == pytest.approx(expected, rel=1e-12)
+        by_query = [one.query_id for one in found.per_query if one.measure == AP]
+        assert by_query[: len(set(run) & set(by_query))] == [query for query in run if query in qrels]
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_frames_that_tables_refuse(repeated):
+    """Of a document that stands twice the last counts; queries that have nothing in common are worth 0, as there."""
+    pandas = pytest.importorskip("pandas")
+    rows = [("q1", "a", 3.0), ("q1", "b", 2.0), ("q1", "a", 1.0)] if repeated else [("q7", "a", 1.0)]
+    run = pandas.DataFrame(rows, columns=["query_id", "doc_id", "score"])
+    for place in (theirs.pytrec_eval, ours.Provider()):
+        assert place.calc_aggregate([AP], QRELS, run)[AP] == pytest.approx((1 / 2) / 2 / 3 if repeated else 0)

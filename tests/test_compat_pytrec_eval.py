@@ -112,7 +112,8 @@ def dicts(draw):
     queries = st.sampled_from(["q1", "q2", "q3"])
     qrels = draw(st.dictionaries(queries, st.dictionaries(ids, labels, max_size=6), max_size=3))
     qrels = {query: row for query, row in qrels.items() if max(row.values(), default=0) >= 0}  # or theirs crashes
-    return qrels, draw(st.dictionaries(queries, st.dictionaries(ids, SCORES, max_size=7), max_size=3))
+    run = draw(st.dictionaries(queries, st.dictionaries(ids, SCORES, min_size=1, max_size=7), max_size=3))
+    return qrels, run  # a query without documents makes theirs crash, or count what the one before had
 
 
 @given(data=dicts(), level=st.integers(1, 3), judged_only=st.booleans())
@@ -253,6 +254,13 @@ def test_what_breaks_the_original():
         ours.RelevanceEvaluator(QRELS, {"map"}).evaluate({"q1": {"d1": 10**400}})
     with pytest.raises(fn.InvalidInputError, match=r"`scores` must not be NaN, but scores\[d2\] \(query q1\) is nan"):
         ours.RelevanceEvaluator(QRELS, {"map"}).evaluate({"q1": {"d1": 1.0, "d2": math.nan}})
+
+
+@pytest.mark.parametrize("run", [{"q2": {}}, {"q1": RUN["q1"], "q2": {}}])
+def test_a_query_without_documents(run):
+    """It has the relevant documents that were judged, and nothing else is found."""
+    row = ours.RelevanceEvaluator(QRELS, {"num_rel", "num_ret", "map", "ndcg", "P_5", "bpref"}).evaluate(run)["q2"]
+    assert row == {"num_rel": 2, "num_ret": 0, "map": 0, "ndcg": 0, "P_5": 0, "bpref": 0}
 
 
 def test_scores_that_the_original_takes():

@@ -18,6 +18,7 @@ import numpy as np
 
 from fastndcg.catalog import CATALOG
 from fastndcg.compat.lookups import values_of
+from fastndcg.compat.rows import join_table, rows_of, run_table
 from fastndcg.compat.subtopics import CONVENTION as BY_SUBTOPIC
 from fastndcg.compat.subtopics import SubtopicQrels
 from fastndcg.conventions import Convention, conventions
@@ -117,7 +118,7 @@ class Evaluator:
         rows: Any = qrels
         if any(is_by_subtopic(measure) for measure in self.measures):
             rows = list(self._library.util.QrelsConverter(qrels).as_namedtuple_iter())
-        given = self._library.util.QrelsConverter(rows).as_dict_of_dict()
+        given = rows_of(rows, self._library.Qrel, self._library.util.QrelsConverter)
         self.qrel_qids = set(given)
         parts: dict[tuple[Any, Convention], _Part] = {}
         for measure in self.measures:
@@ -132,9 +133,12 @@ class Evaluator:
 
     def iter_calc(self, run: Any) -> Iterator[Any]:
         """Each measure of each query: those of the run, then those that it lacks."""
+        yield from self._each(self._columns(run))
+
+    def _each(self, parts: list[tuple[list[str], list[Any], list[list[float]]]]) -> Iterator[Any]:
         metric = self._library.Metric
         evaluated: set[str] = set()
-        for queries, measures, columns in self._columns(run):
+        for queries, measures, columns in parts:
             evaluated.update(queries)
             for query, *values in zip(queries, *columns, strict=True):
                 for measure, value in zip(measures, values, strict=True):
@@ -149,19 +153,37 @@ class Evaluator:
 
     def calc(self, run: Any) -> Any:
         """Both, as ir_measures' CalcResults."""
-        rows = self._library.util.RunConverter(run).as_dict_of_dict()
-        return self._library.CalcResults(self.calc_aggregate(rows), list(self.iter_calc(rows)))
+        parts = self._columns(run)
+        return self._library.CalcResults(self._aggregated(parts), list(self._each(parts)))
 
     def _columns(self, run: Any) -> list[tuple[list[str], list[Any], list[list[float]]]]:
         """Queries, measures, and one column of values a measure, for each part."""
-        rows = self._library.util.RunConverter(run).as_dict_of_dict()
-        found = {id(part.qrels): part.qrels for part in self._parts}
-        judged = {key: qrels.judged(rows) for key, qrels in found.items()}
+        by_subtopic = any(isinstance(part.qrels, SubtopicQrels) for part in self._parts)
+        judged = None if by_subtopic else self._joined(run)
+        if judged is None:
+            rows = rows_of(run, self._library.ScoredDoc, self._library.util.RunConverter)
+            found = {id(part.qrels): part.qrels for part in self._parts}
+            judged = {key: qrels.judged(rows) for key, qrels in found.items()}
         return [
             (judged[id(part.qrels)].queries, part.measures, columns.T.tolist())
             for part in self._parts
             for columns in [values_of(judged[id(part.qrels)], part.metrics, part.convention)]
         ]
+
+    def _joined(self, run: Any) -> dict[int, Any] | None:
+        """A frame's run joined to the judgments; None where that cannot be, and rows are to be looked at."""
+        plain = {id(part.qrels): (part.qrels, part.convention) for part in self._parts}
+        table = run_table(run)
+        if table is None:
+            return None
+        try:
+            return {
+                key: join_table(qrels, table, convention)
+                for key, (qrels, convention) in plain.items()
+                if isinstance(qrels, DictQrels)
+            }
+        except InvalidInputError:
+            return None
 
     def _aggregated(self, parts: list[tuple[list[str], list[Any], list[list[float]]]]) -> dict[Any, float]:
         """Sums or means; queries that the run lacks add 0, the default of all these measures."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fastndcg import engine
+from fastndcg.compat.rows import JoinedRun
 from fastndcg.compat.subtopics import JudgedBySubtopic
 from fastndcg.conventions import Convention
 from fastndcg.inputs.dicts import Judged
@@ -15,7 +16,8 @@ from fastndcg.rankings import Array
 
 
 def values_of(
-    judged: Judged | JudgedBySubtopic, metrics: Sequence[Metric], convention: Convention, threads: int | None = None
+    judged: Judged | JudgedBySubtopic | JoinedRun, metrics: Sequence[Metric], convention: Convention,
+    threads: int | None = None,
 ) -> Array:  # fmt: skip
     """One value a query and metric. Ids are ordered only where documents that tie make a difference."""
     if not judged.queries or not metrics:
@@ -27,4 +29,5 @@ def values_of(
             values, _ = engine.run(judged.with_tie_keys(), asked, convention, threads=threads)
     else:
         values, _ = engine.run(judged.rankings, asked, convention, threads=threads)
-    return values[:, [asked.index(metric) for metric in metrics]]
+    values = values[:, [asked.index(metric) for metric in metrics]]
+    return judged.arranged(values) if isinstance(judged, JoinedRun) else values

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidTypeError
+from fastndcg.inputs.tables import Qrels
 from fastndcg.rankings import Array, Rankings, as_labels, read_only
 
 HIGHEST_BYTE = 255
@@ -64,7 +65,7 @@ class DictQrels:
     Judged(queries=['q1'], rows=[{'d2': 0.5}], rankings=Rankings of 1 queries, 1 documents)
     """
 
-    __slots__ = ("_labels", "_offsets", "_places", "_rows")
+    __slots__ = ("_labels", "_offsets", "_places", "_rows", "_table")
 
     def __init__(self, qrels: Any, *, is_own: bool = False) -> None:
         _check_rows(qrels, "qrels", "label")
@@ -73,6 +74,13 @@ class DictQrels:
         self._offsets = _offsets(self._rows.values())
         self._labels = self._read_labels()
         self._places = dict(zip(self._rows, range(len(self._rows)), strict=True))
+        self._table: Qrels | None = None
+
+    def table(self) -> Qrels:
+        """The judgments as a table, for runs that are tables."""
+        if self._table is None:
+            self._table = Qrels.from_dict(self._rows)
+        return self._table
 
     @property
     def queries(self) -> list[str]:

@@ -15,6 +15,8 @@ from fastndcg.kernels.jit import allocating_kernel, part, unit
 from fastndcg.kernels.sorting import sort_descending
 
 GRADES = 32  # whole labels below it are counted; most data sets have nothing else
+FEW_GRADES, MOST_COUNTED = 8, 255  # those below it in the bytes of a word, of so many labels at the most
+ONE, BYTE, EACH_BYTE = np.uint64(1), np.uint64(255), np.uint64(0x0101010101010101)
 
 
 @allocating_kernel
@@ -38,6 +40,12 @@ def order_all(labels, label_offsets, sizes, depth, order, spare, counts, out_lab
         c = label_offsets[q]
         m = label_offsets[q + 1] - c
         falling = is_falling(labels, c, m)  # as where all are alike: sooner seen than counted
+        counted = np.uint64(0) if falling else count_few(labels, c, m)
+        if counted != 0:
+            place_few(labels, c, m, counted, n_hits, out_labels, out_above)
+            n_hits += min(m, depth)
+            out_offsets[q + 1] = n_hits
+            continue
         highest = 0 if falling else count_grades(labels, c, m, counts)
         if highest > 0:
             n_hits += emit_grades(counts, highest, min(m, depth), n_hits, out_labels, out_above)
@@ -56,6 +64,31 @@ def order_all(labels, label_offsets, sizes, depth, order, spare, counts, out_lab
             out_above[n_hits] = above
             n_hits += 1
         out_offsets[q + 1] = n_hits
+
+
+@part
+def count_few(labels, c, m):
+    """Count the m labels from `c` on in a word, byte i those of i; 0 unless all are whole and from 1 to 7."""
+    counted = np.uint64(0)
+    n_others = m // (MOST_COUNTED + 1)
+    for i in range(c, c + m):
+        grade = int(min(max(labels[i], 0.0), FEW_GRADES - 1.0))
+        n_others += (grade != labels[i]) | (grade == 0)
+        counted += ONE << np.uint64(8 * grade)
+    return counted if n_others == 0 else np.uint64(0)
+
+
+@part
+def place_few(labels, c, m, counted, n_hits, out_labels, out_above):
+    """Write all m counted labels in order: no step depends on how many there are of each, which takes half the time."""
+    left = counted * EACH_BYTE  # byte i: how many that are not above i have no place yet
+    for i in range(m):
+        label = labels[c + i]
+        shift = np.uint64(8 * int(label))
+        place = m - np.int64(left >> shift & BYTE)
+        left -= ONE << shift
+        out_labels[n_hits + place] = label
+        out_above[n_hits + i] = i
 
 
 @part

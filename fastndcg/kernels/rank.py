@@ -47,7 +47,7 @@ def rank(
         stop = offsets[first + q + 1]
         c = candidate_offsets[q]
         n_candidates = candidate_offsets[q + 1] - c
-        way = choose(stop - start, n_candidates, depth) if strategy == AUTO else strategy
+        way = choose(stop - start, n_candidates, depth, scores.itemsize) if strategy == AUTO else strategy
         n_near = -1
         if has_nan(scores, start, stop):
             out_counts[1] += 1
@@ -70,12 +70,11 @@ def rank(
 
 
 @part
-def choose(n_documents, n_candidates, depth):
-    """The cheapest way, by the work of each in units of one document looked at."""
-    if n_candidates <= 8:
-        return COUNT
-    select = 100.0 + n_documents * 0.1
-    count = n_candidates * (10.0 + n_documents * 0.1)
+def choose(n_documents, n_candidates, depth, n_bytes):
+    """The cheapest way, by the work of each in nanoseconds, where vectors have 512 bits."""
+    vectors = n_documents * n_bytes / 64.0
+    select = 85.0 + 1.5 * vectors
+    count = n_candidates * (5.0 + 0.5 * vectors)
     if depth <= SELECT_DEPTH and n_documents >= 2 * LANES and select < count:
         return SELECT
     return COUNT if n_candidates <= LANES else SORT
