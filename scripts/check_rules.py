@@ -162,7 +162,7 @@ def kernels_look_alike(root: Path) -> Iterator[str]:
                 ["part"],
                 ["unit"],
             ):
-                yield f"{place} must wear @kernel, @allocating_, @exact_ or @object_kernel, @part or @unit and nothing else"
+                yield f"{place} must wear @kernel, @allocating_, @exact_ or @object_kernel, @part, @unit and no other"
             if not ast.get_docstring(function):
                 yield f"{place} must have a docstring"
             out = [argument.arg.startswith("out") for argument in function.args.args]

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from fastndcg.kernels import cascade, precision
-from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.jit import allocating_kernel
 from fastndcg.kernels.single import ALL, discounted, find_hits, highest, read
 
 NDCG, AP, RR, P, P_OF_RANKED, R, SUCCESS, RPREC = range(8)
@@ -22,7 +22,7 @@ BY_NAME = {"nDCG": NDCG, "AP": AP, "RR": RR, "P": P, "R": R, "Success": SUCCESS,
 ALL_RANKS = ALL
 
 
-@kernel
+@allocating_kernel
 def value_of(labels, scores, which, k):
     """The metric's value, 0 where nothing is relevant; NaN where a label or a score is none that it takes."""
     documents, candidates, values, is_right = read(labels, scores)
@@ -35,7 +35,7 @@ def value_of(labels, scores, which, k):
     return value_of_read(documents, candidates, values, which, n_documents if k == ALL and which in (P, R) else k)
 
 
-@kernel
+@allocating_kernel
 def value_of_read(documents, candidates, values, which, k):
     """The value of candidates, which are relevant documents or, for NDCG, have graded labels."""
     n_relevant = len(candidates)
