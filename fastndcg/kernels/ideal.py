@@ -16,7 +16,7 @@ from fastndcg.kernels.sorting import sort_descending
 
 GRADES = 32  # whole labels below it are counted; most data sets have nothing else
 FEW_GRADES, MOST_COUNTED = 8, 255  # those below it in the bytes of a word, of so many labels at the most
-ONE, BYTE, EACH_BYTE = np.uint64(1), np.uint64(255), np.uint64(0x0101010101010101)
+ONE, BYTE = np.uint64(1), np.uint64(255)
 
 
 @allocating_kernel
@@ -71,24 +71,27 @@ def count_few(labels, c, m):
     """Count the m labels from `c` on in a word, byte i those of i; 0 unless all are whole and from 1 to 7."""
     counted = np.uint64(0)
     n_others = m // (MOST_COUNTED + 1)
-    for i in range(c, c + m):
-        grade = int(min(max(labels[i], 0.0), FEW_GRADES - 1.0))
-        n_others += (grade != labels[i]) | (grade == 0)
-        counted += ONE << np.uint64(8 * grade)
+    for i in range(np.uint64(c), np.uint64(c + min(m, MOST_COUNTED))):
+        label = labels[i]
+        grade = np.int32(min(max(label, 0.0), FEW_GRADES - 1.0))
+        n_others += (grade != label) | (grade == 0)
+        counted += ONE << np.uint64(grade << 3)
     return counted if n_others == 0 else np.uint64(0)
 
 
 @part
 def place_few(labels, c, m, counted, n_hits, out_labels, out_above):
     """Write all m counted labels in order: no step depends on how many there are of each, which takes half the time."""
-    left = counted * EACH_BYTE  # byte i: how many that are not above i have no place yet
-    for i in range(m):
-        label = labels[c + i]
-        shift = np.uint64(8 * int(label))
-        place = m - np.int64(left >> shift & BYTE)
+    left = counted  # in byte i, in the end: how many that are not above i have no place yet
+    for n_bits in (8, 16, 32):
+        left += left << np.uint64(n_bits)
+    stop = np.uint64(n_hits + m)
+    for i in range(np.uint64(m)):
+        label = labels[np.uint64(c) + i]
+        shift = np.uint64(np.int32(label) << 3)
+        out_labels[stop - (left >> shift & BYTE)] = label
+        out_above[np.uint64(n_hits) + i] = i
         left -= ONE << shift
-        out_labels[n_hits + place] = label
-        out_above[n_hits + i] = i
 
 
 @part
