@@ -17,6 +17,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -101,9 +102,9 @@ class RelevanceEvaluator:
             A run: {query: {document: score}}.
         """
         queries, columns = self._values(scores)
-        names = list(self._columns)
-        rows = zip(*columns, strict=True) if names else [()] * len(queries)
-        return {query: dict(zip(names, row, strict=True)) for query, row in zip(queries, rows, strict=True)}
+        named = partial(zip, list(self._columns))
+        rows = zip(*columns, strict=True) if columns else [()] * len(queries)
+        return dict(zip(queries, map(dict, map(named, rows)), strict=True))
 
     def aggregate(self, scores: dict[str, dict[str, float]]) -> dict[str, float]:
         """Give {measure: value} over all queries of the run that have judgments, as `compute_aggregated_measure`."""

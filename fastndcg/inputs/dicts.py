@@ -161,6 +161,8 @@ def _check_rows(rows: Any, name: str, value_name: str) -> None:
     """Refuse what is no dict of dicts with texts for queries."""
     if not isinstance(rows, dict):
         raise InvalidTypeError(f"`{name}` must be a dict that maps queries to dicts, but is a {type(rows).__name__}")
+    if set(map(type, rows)) <= {str} and set(map(type, rows.values())) <= {dict}:  # as nearly always
+        return
     for query, row in rows.items():
         if not isinstance(query, str):
             raise InvalidTypeError(f"ids of queries in `{name}` must be texts, but one is {query!r}; use str()")
