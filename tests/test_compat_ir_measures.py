@@ -141,12 +141,14 @@ def test_every_form_of_input(data, shuffled):
     if not judgments or not rows:
         return
     shuffled.shuffle(judgments)
-    expected = ours.Provider().calc_aggregate(MEASURES, qrels, run)
+    expected = ours.Provider().calc(MEASURES, qrels, run)
+    expected_values = {(one.query_id, one.measure): one.value for one in expected.per_query}
     qrels_frame, run_frame = pandas.DataFrame(judgments), pandas.DataFrame(rows)
     run_frame["score"] = run_frame["score"].astype("f8")
     for given_qrels, given_run in ((judgments, rows), (iter(judgments), iter(rows)), (qrels_frame, run_frame)):
         found = ours.Provider().calc(MEASURES, given_qrels, given_run)
-        assert found.aggregated == pytest.approx(expected, rel=1e-12)
+        assert found.aggregated == pytest.approx(expected.aggregated, rel=1e-12)
+        assert {(one.query_id, one.measure): one.value for one in found.per_query} == expected_values
         by_query = [one.query_id for one in found.per_query if one.measure == AP]
         assert by_query[: len(set(run) & set(by_query))] == [query for query in run if query in qrels]
 
