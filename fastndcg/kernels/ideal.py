@@ -39,13 +39,13 @@ def order_all(labels, label_offsets, sizes, depth, order, spare, counts, out_lab
     for q in range(sizes.shape[0]):
         c = label_offsets[q]
         m = label_offsets[q + 1] - c
-        falling = is_falling(labels, c, m)  # as where all are alike: sooner seen than counted
-        counted = np.uint64(0) if falling else count_few(labels, c, m)
+        counted = count_few(labels, c, m)
         if counted != 0:
             place_few(labels, c, m, counted, n_hits, out_labels, out_above)
             n_hits += min(m, depth)
             out_offsets[q + 1] = n_hits
             continue
+        falling = is_falling(labels, c, m)  # as where all are alike: sooner seen than counted one by one
         highest = 0 if falling else count_grades(labels, c, m, counts)
         if highest > 0:
             n_hits += emit_grades(counts, highest, min(m, depth), n_hits, out_labels, out_above)
