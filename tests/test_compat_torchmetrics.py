@@ -88,7 +88,8 @@ def test_a_call_a_query_is_what_indexes_give(name, data):
     """One query by itself and among others, with ties, cutoffs, scores below 0 and of any type, to the bit."""
     preds, target = data.draw(tensors(name == "normalized_dcg", ties=True))
     preds = preds - 0.25
-    options = {} if name == "r_precision" else {"top_k": data.draw(st.none() | st.integers(1, 12))}
+    without = ("r_precision", "auroc")  # the area refuses ties at its cutoff
+    options = {} if name in without else {"top_k": data.draw(st.none() | st.integers(1, 12))}
     if name == "precision":
         options["adaptive_k"] = data.draw(st.booleans())
     function = getattr(ours, f"retrieval_{name}")

@@ -52,17 +52,17 @@ def retrieval_normalized_dcg(preds: Any, target: Any, top_k: int | None = None, 
     float32 tensor
         One value; with `indexes` one for each query, in the order in which they first come.
     """
-    return _value("nDCG", _checked_k(top_k), preds, target, indexes)
+    return _value(_metric("nDCG", _checked_k(top_k)), preds, target, indexes)
 
 
 def retrieval_average_precision(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
     """Average precision over the relevant documents found; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value("AP", _checked_k(top_k or None), preds, target, indexes)
+    return _value(_metric("AP", _checked_k(top_k or None)), preds, target, indexes)
 
 
 def retrieval_reciprocal_rank(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
     """Reciprocal rank; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value("RR", _checked_k(top_k or None), preds, target, indexes)
+    return _value(_metric("RR", _checked_k(top_k or None)), preds, target, indexes)
 
 
 def retrieval_precision(
@@ -70,27 +70,27 @@ def retrieval_precision(
 ) -> Any:  # fmt: skip
     """Precision, with `adaptive_k` over min(top_k, number of documents); see `retrieval_normalized_dcg`."""
     convention = ADAPTIVE if _checked_flag(adaptive_k) else CONVENTION
-    return _value("P", _checked_k(top_k), preds, target, indexes, convention=convention)
+    return _value(_metric("P", _checked_k(top_k)), preds, target, indexes, convention=convention)
 
 
 def retrieval_recall(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
     """Recall; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value("R", _checked_k(top_k), preds, target, indexes)
+    return _value(_metric("R", _checked_k(top_k)), preds, target, indexes)
 
 
 def retrieval_hit_rate(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
     """Hit rate; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value("Success", _checked_k(top_k), preds, target, indexes)
+    return _value(_metric("Success", _checked_k(top_k)), preds, target, indexes)
 
 
 def retrieval_r_precision(preds: Any, target: Any, *, indexes: Any = None) -> Any:
     """R-precision; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value("Rprec", None, preds, target, indexes)
+    return _value(_metric("Rprec", None), preds, target, indexes)
 
 
 def retrieval_fall_out(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
     """Share of the documents that are not relevant which are found; see `retrieval_normalized_dcg`."""
-    return _value("R", _checked_k(top_k), preds, target, indexes, is_inverted=True)
+    return _value(_metric("R", _checked_k(top_k)), preds, target, indexes, is_inverted=True)
 
 
 def retrieval_auroc(
@@ -115,7 +115,8 @@ def retrieval_auroc(
 
 def _first(preds: Any, target: Any, indexes: Any, k: int) -> Any:
     """Where the first k documents of each query are, queries in the order in which they first come."""
-    labels, scores = _checked(preds, target, is_graded=False)
+    labels, scores = _checked(_torch(), preds, target)
+    _check_binary(labels)
     ids = np.zeros(len(labels), int) if indexes is None else _checked_indexes(indexes, preds)
     _, come_first, of_document = np.unique(ids, return_index=True, return_inverse=True)
     queries = come_first[of_document]
@@ -173,24 +174,27 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+@functools.lru_cache(256)
+def _metric(name: str, k: int | None) -> Metric:
+    return Metric(name, k)
+
+
 def _value(
-    name: str, k: int | None, preds: Any, target: Any, indexes: Any, *, convention: Convention = CONVENTION,
+    metric: Metric, preds: Any, target: Any, indexes: Any, *, convention: Convention = CONVENTION,
     is_inverted: bool = False,
 ) -> Any:  # fmt: skip
     """One value, or one for each query of `indexes`."""
     torch, kernels = _torch(), _kernels()
     labels, scores = _checked(torch, preds, target)
-    is_graded = name == "nDCG"
-    if indexes is None and not is_inverted:
-        which = kernels.P_OF_RANKED if convention is ADAPTIVE else kernels.BY_NAME[name]
-        value = kernels.value_of(labels, scores, which, kernels.ALL_RANKS if k is None else k)
+    which = kernels.P_OF_RANKED if convention is ADAPTIVE else kernels.BY_NAME.get(metric.name)
+    if indexes is None and not is_inverted and which is not None:
+        value = kernels.value_of(labels, scores, which, kernels.ALL_RANKS if metric.k is None else metric.k)
         if value == value:  # else one is not as it should be: what follows says which
             return torch.scalar_tensor(value, dtype=torch.float32, device=preds.device)
-    if not is_graded:
+    if metric.name != "nDCG":
         _check_binary(labels)
     if is_inverted:
         labels = 1 - labels
-    metric = Metric(name, k)
     if indexes is None:
         value = evaluate(labels, scores, metric, offsets=(0, len(labels)), convention=convention).values[0, 0]
         return torch.tensor(value, dtype=torch.float32, device=preds.device)
