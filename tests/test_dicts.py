@@ -3,6 +3,7 @@
 import gc
 import sys
 from collections import OrderedDict, defaultdict
+from unittest.mock import Mock
 
 import cases
 import numba
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastndcg as fn
+from fastndcg.inputs import dicts
 from fastndcg.inputs.dicts import DictQrels
 from fastndcg.kernels import objects
 
@@ -77,6 +79,22 @@ def test_an_order_that_was_changed():
     row.move_to_end("a")
     rankings = DictQrels({"q": OrderedDict(a=3, b=0)}).judged({"q": row}).rankings
     assert (rankings.scores.tolist(), rankings.labels.tolist()) == ([2.0, 1.0], [0, 3])
+
+
+def test_without_the_interpreters_lock_python_reads_them(monkeypatch):
+    """Where no type is known to kernels, each row is left to Python, with the same result."""
+    qrels, run = {"q": {"a": 2, "b": 0, "c": 300}}, {"q": {"b": 0.5, "a": 1, "x": -2.0}}
+    expected = DictQrels(qrels).judged(run).rankings
+    monkeypatch.setattr(dicts, "KINDS", np.full(len(dicts.KINDS), dicts.NO_KIND))
+    monkeypatch.setattr(dicts, "_read_open", (read := Mock(wraps=dicts._read_open)))
+
+    found = DictQrels(qrels).judged(run).rankings
+
+    assert read.call_count == 1
+    assert found.scores.tolist() == expected.scores.tolist() == [0.5, 1.0, -2.0]
+    assert found.labels.tolist() == expected.labels.tolist() == [0, 2, 0]
+    assert found.judged.tolist() == expected.judged.tolist() == [True, True, False]
+    assert found.pool[0].tolist() == expected.pool[0].tolist() == [2, 0, 300]
 
 
 def test_labels_are_kept_as_they_were():

@@ -114,8 +114,9 @@ def test_monotone_transforms_of_scores_change_no_bit(deepest, transform, data, t
     assert transformed.tobytes() == values_of(rankings, asked, convention).tobytes()
 
 
-# Compat's ranks go on below the last document, and trec_eval's measures divide by k (and by R) whatever is retrieved
-BEYOND_THE_LAST = {"Compat", "RelP", "Unjudged"}
+# Compat's ranks and the users of BPM and INST go on below the last document, and trec_eval's measures divide by k
+# (and by R) whatever is retrieved
+BEYOND_THE_LAST = {"BPM", "Compat", "INST", "RelP", "Unjudged"}
 
 
 @cases.examples(40)

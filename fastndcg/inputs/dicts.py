@@ -9,6 +9,7 @@ own texts and numbers are read by Python.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Collection
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -20,7 +21,11 @@ from fastndcg.inputs.tables import Qrels
 from fastndcg.rankings import Array, Rankings, as_labels, read_only
 
 HIGHEST_BYTE = 255
-KINDS = read_only(np.array([id(kind) for kind in (dict, str, float, np.float64, int, bool)], "i8"))
+HAS_LOCK = getattr(sys, "_is_gil_enabled", lambda: True)()  # without it, a dict may change while it is read
+NO_KIND = -1  # that no object has: all rows are then read by Python
+KINDS = read_only(
+    np.array([id(kind) if HAS_LOCK else NO_KIND for kind in (dict, str, float, np.float64, int, bool)], "i8")
+)
 values_of = chain.from_iterable
 
 
