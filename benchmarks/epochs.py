@@ -27,7 +27,7 @@ from peers import make
 from timing import LEAST_REPEATS, digits, interleaved
 
 import fastndcg as fn
-from fastndcg import arguments, chunk, engine, memory
+from fastndcg import arguments, chunk, engine, gains, memory
 from fastndcg.kernels import gain
 from fastndcg.kernels.rank import rank
 from fastndcg.rankings import Rankings
@@ -117,7 +117,7 @@ def bare_kernels(labels: np.ndarray, scores: np.ndarray) -> Callable[[], np.ndar
     arguments.evaluate_chunk(made, plan)
     room = scratch.room_for(len(made.truth.candidates.labels), 1)
     hits, (discounts, sums, rests, _), reached, best = made.hits, job.discounts, np.empty(1), np.empty(1)
-    best[:] = arguments.best(made, plan.steps[0])
+    best[:] = gains.best(made, plan.steps[0])
 
     def call() -> np.ndarray:
         rank(job.scores, *made.truth.searched, job.depth, job.strategy, *room)

@@ -9,6 +9,7 @@ import pytest
 import fastndcg as fn
 from fastndcg.compat import ranx as ours
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # of the library, when it compiles
 METRICS = ["ndcg@3", "map-l2", "precision@2", "mrr"]
 
 

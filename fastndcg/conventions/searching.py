@@ -80,6 +80,11 @@ TREC_EVAL_9 = TREC_EVAL.with_fields(
             "msmarco_provider.py:41, util.py:233", "RR 0.5 and RR@10 1.0", "RR 0.5 and RR@10 0.5",
             case="documents a (relevant) and b with equal scores", golden="tie_depends_on_provider",
         ),
+        Bug(
+            "pytrec_eval: a query with an empty list is given what another query left in memory, or ends the process",
+            "pytrec_eval-terrier 0.5.11", "num_rel 0, or that of the query before", "num_rel of the query",
+            case="a run with an empty dict for a judged query",
+        ),
     ),
 )  # fmt: skip
 

@@ -5,6 +5,7 @@ hit_queries, hit_above, hit_ties   (n_hits,)  int32
 hit_labels    (n_hits,)     float64
 rel           a document is relevant if its label is at least this
 n_relevant, n_relevant_ranked   (n_queries,)  float64, all relevant documents, and those that are ranked
+precision_sums   (n_queries,)  float64, expected sum of the precisions at relevant documents
 sizes         (n_queries,)  int64, how many documents are ranked
 recall        the share of the relevant documents that is to be reached
 out           (n_queries,)  float64
@@ -15,33 +16,14 @@ import math
 import numpy as np
 
 from fastndcg.kernels.jit import allocating_kernel, kernel, part
-from fastndcg.kernels.precision import group_of, precisions
+from fastndcg.kernels.precision import group_of
 
 
 @kernel
-def label_ranking_precision(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, out):
+def label_ranking_precision(precision_sums, n_relevant, out):
     """Mean over the relevant documents of the share of relevant ones among those down to it."""
     for q in range(out.shape[0]):
-        out[q] = 0.0
-    end = 0
-    last_query = np.uint32(0)
-    n_before = 0
-    for h in range(hit_above.shape[0]):
-        query = np.uint32(hit_queries[h])
-        n_before *= query == last_query
-        last_query = query
-        found = 0.0
-        if hit_ties[h] == 1:
-            relevant = hit_labels[h] >= rel
-            n_before += relevant
-            found = n_before / (hit_above[h] + 1) if relevant else 0.0
-        elif h >= end:
-            end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
-            found = precisions(hit_above[h], hit_ties[h], hit_above[h] + hit_ties[h], n_inside, n_before)
-            n_before += n_inside
-        out[query] += found
-    for q in range(out.shape[0]):
-        out[q] = out[q] / n_relevant[q] if n_relevant[q] > 0 else math.nan
+        out[q] = precision_sums[q] / n_relevant[q] if n_relevant[q] > 0 else math.nan
 
 
 @kernel
