@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from fastndcg.catalog import AGGREGATES, EVERY, OTHER_RECORDS, RECORDS, Record
+from fastndcg.catalog import AGGREGATES, EVERY, OTHER_RECORDS, RECORDS, REGISTERED, Record
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, nearest
 from fastndcg.parameters import checked, checked_cutoff
 from fastndcg.texts import Value, format_call, format_value, parse_arguments, parse_call, parse_value, split_list
@@ -208,7 +208,7 @@ def parse_metrics(metrics: Metrics | None, function: str = "evaluate") -> tuple[
         if isinstance(part, Metric):
             found[part] = None
         elif isinstance(part, str):
-            found.update(dict.fromkeys(_parsed(part, len(EVERY))))
+            found.update(dict.fromkeys(_parsed(part, len(REGISTERED))))
         else:
             raise InvalidTypeError(f"`metrics` must be texts or Metric values, not {type(part).__name__}: {part!r}")
     if not found:
@@ -217,9 +217,9 @@ def parse_metrics(metrics: Metrics | None, function: str = "evaluate") -> tuple[
 
 
 @functools.lru_cache(maxsize=256)
-def _parsed(texts: str, n_known: int) -> tuple[Metric, ...]:
-    """The metrics of a list of texts, anew when one was registered: reading it takes as long as a short query."""
-    del n_known
+def _parsed(texts: str, n_registered: int) -> tuple[Metric, ...]:
+    """The metrics of a list of texts, read anew when one was registered: it takes as long as a short query."""
+    del n_registered
     return tuple(Metric.parse(text) for text in split_list(texts))
 
 

@@ -102,6 +102,15 @@ def test_is_a_metric_like_others():
         fn.Metric.parse("mine")
 
 
+def test_a_text_means_what_was_registered_last():
+    """Texts are read once, but anew where a metric of the same name has another default."""
+    values = []
+    for default in (1, 2, 1):
+        registered(parameters=[fn.Parameter("rel", "threshold", default, "relevant from here on")])
+        values.append(fn.evaluate([[1, 2, 2, 0]], [[4, 3, 2, 1]], "own@4").values.item())
+    assert values == [0.75, 0.5, 0.75]
+
+
 def test_tied_scores_are_refused_unless_it_averages():
     """Where ties decide and the function knows nothing of them, the remedy is named."""
     registered()
