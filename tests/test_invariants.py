@@ -229,13 +229,18 @@ def test_a_constant_scorer_does_not_depend_on_the_order_of_documents():
     assert result.n_tied == 300
 
 
+# what infAP estimates depends on which documents were judged, so that no order by label is its best or its worst
+NOT_BY_LABEL = {"infAP"}
+
+
 @DEPTHS
 @cases.examples(60)
 @given(case=any_case)
 def test_best_is_above_average_is_above_worst(deepest, case):
     """And every order in between, whatever the metric."""
     everywhere = [one for one in metrics_for(case, deepest) if set(cases.TIES) <= set(one.record.ties)]
-    asked = tuple(one for one in everywhere if one.record.higher_is_better and one.record.range.startswith("0 "))
+    rising = [one for one in everywhere if one.record.higher_is_better and one.record.range.startswith("0 ")]
+    asked = tuple(one for one in rising if one.name not in NOT_BY_LABEL)
     values = {ties: values_of(case.rankings, asked, DEFAULT.replace(ties=ties)) for ties in cases.TIES}
     best, worst = np.nan_to_num(values["best"]), np.nan_to_num(values["worst"])
 
