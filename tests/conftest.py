@@ -1,4 +1,4 @@
-"""Fixtures of the command line's tests, and of all: what one registers is unknown to the next."""
+"""Fixtures of the command line's tests and of ranx's; and of all: what one registers is unknown to the next."""
 
 import pytest
 
@@ -19,6 +19,17 @@ def _unregistered():
         if known != before:
             known.clear()
             known.update(before)
+
+
+@pytest.fixture(scope="module")
+def ranx_library():
+    """The library ranx, with numba's threads as they were before it."""
+    numba = pytest.importorskip("numba")
+    before = numba.config.THREADING_LAYER, numba.get_num_threads()
+    library = pytest.importorskip("ranx", reason="ranx is absent: pip install ranx")
+    yield library
+    numba.config.THREADING_LAYER = before[0]
+    numba.set_num_threads(before[1])
 
 
 @pytest.fixture

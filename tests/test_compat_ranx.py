@@ -20,17 +20,6 @@ METRICS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def theirs():
-    """The library, with numba's threads as they were before it."""
-    numba = pytest.importorskip("numba")
-    before = numba.config.THREADING_LAYER, numba.get_num_threads()
-    library = pytest.importorskip("ranx", reason="ranx is absent: pip install ranx")
-    yield library
-    numba.config.THREADING_LAYER = before[0]
-    numba.set_num_threads(before[1])
-
-
 @st.composite
 def dicts(draw):
     """Judgments and a run of the same queries; no two scores of a query are equal, so that theirs has one order."""
@@ -47,15 +36,15 @@ def dicts(draw):
 @pytest.mark.filterwarnings("ignore")
 @given(data=dicts())
 @cases.examples(30)
-def test_is_the_library(theirs, data):
+def test_is_the_library(ranx_library, data):
     """Every metric, cutoff and level that both have: each query's value, means and deviations."""
     qrels, run = data
-    expected = theirs.evaluate(theirs.Qrels(qrels), theirs.Run(run), METRICS, return_mean=False)
+    expected = ranx_library.evaluate(ranx_library.Qrels(qrels), ranx_library.Run(run), METRICS, return_mean=False)
     result = ours.evaluate(ours.Qrels(qrels), ours.Run(run), METRICS, return_mean=False)
     for metric in METRICS:
         np.testing.assert_allclose(result[metric], expected[metric], rtol=1e-12, err_msg=metric)
     options = {"return_std": True}
-    expected = theirs.evaluate(theirs.Qrels(qrels), theirs.Run(run), "ndcg@3", **options)
+    expected = ranx_library.evaluate(ranx_library.Qrels(qrels), ranx_library.Run(run), "ndcg@3", **options)
     assert ours.evaluate(qrels, run, "ndcg@3", **options) == pytest.approx(expected, rel=1e-12)
 
 

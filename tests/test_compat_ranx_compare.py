@@ -13,17 +13,6 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of the library, when it com
 METRICS = ["ndcg@3", "map-l2", "precision@2", "mrr"]
 
 
-@pytest.fixture(scope="module")
-def theirs():
-    """The library, with numba's threads as they were before it."""
-    numba = pytest.importorskip("numba")
-    before = numba.config.THREADING_LAYER, numba.get_num_threads()
-    library = pytest.importorskip("ranx", reason="ranx is absent: pip install ranx")
-    yield library
-    numba.config.THREADING_LAYER = before[0]
-    numba.set_num_threads(before[1])
-
-
 def tables(library, n_queries=30, strengths=(0.1, 1.0, 1.4, 0.2)):
     """Judgments and runs whose scores follow the labels more or less; no two are equal."""
     random = np.random.default_rng(8)
@@ -40,11 +29,11 @@ def tables(library, n_queries=30, strengths=(0.1, 1.0, 1.4, 0.2)):
 
 @pytest.mark.parametrize("stat_test", ["student", "tukey"])
 @pytest.mark.parametrize("metrics", [METRICS, "ndcg@3"])
-def test_is_the_library(theirs, stat_test, metrics):
+def test_is_the_library(ranx_library, stat_test, metrics):
     """Means, p-values, wins, and LaTeX to the letter."""
     options = {"stat_test": stat_test, "max_p": 0.05}
     report = ours.compare(*tables(ours), metrics, **options)
-    expected = theirs.compare(*tables(theirs), metrics, **options)
+    expected = ranx_library.compare(*tables(ranx_library), metrics, **options)
     result, wanted = report.to_dict(), expected.to_dict()
 
     assert report.to_latex() == expected.to_latex()
@@ -64,11 +53,11 @@ def test_is_the_library(theirs, stat_test, metrics):
     np.testing.assert_allclose(frame.iloc[:, 1:], expected.to_dataframe().iloc[:, 1:], rtol=1e-9)
 
 
-def test_fisher_is_near_the_library(theirs):
+def test_fisher_is_near_the_library(ranx_library):
     """Both sample signs, each its own; theirs leaves out those that give the same difference but for rounding."""
     options = {"stat_test": "fisher", "n_permutations": 20_000}
     result = ours.compare(*tables(ours), METRICS, **options).to_dict()
-    expected = theirs.compare(*tables(theirs), METRICS, **options).to_dict()
+    expected = ranx_library.compare(*tables(ranx_library), METRICS, **options).to_dict()
     for model in result["model_names"]:
         for other, p_values in expected[model]["comparisons"].items():
             found = result[model]["comparisons"][other]
