@@ -40,24 +40,33 @@ def place_near(scores, start, stop, near, n_near, depth, q, n_hits, out_hits):
     mixed = False
     for i in range(n_near):
         score = near_scores[i]
-        higher, same = compare_wide(scores, tail_block, score)
-        above = popcount(higher & tail_lanes)
-        ties = popcount(same & tail_lanes)
+        above = 0
+        ties = 0
         for d in range(start, tail, WIDE):
             higher, same = compare_wide(scores, d, score)
             above += popcount(higher)
             ties += popcount(same)
+            if above >= depth:
+                break
+        if above >= depth:
+            continue
+        higher, same = compare_wide(scores, tail_block, score)
+        above += popcount(higher & tail_lanes)
+        ties += popcount(same & tail_lanes)
         if above >= depth:
             continue
         higher, same = compare(near_scores, 0, score)
-        label_higher, label_same = compare(near_labels, 0, near_labels[i])
-        alike = same & label_same & among
-        before = popcount(alike & first_lanes(i))
-        h = n_hits + popcount((higher | same & label_higher) & among) + before
-        if popcount(alike) == ties:
-            above += before
-            ties = 1
-        mixed |= ties > 1
+        h = n_hits + popcount(higher & among)
+        if ties > 1:
+            label_higher, label_same = compare(near_labels, 0, near_labels[i])
+            alike = same & label_same & among
+            before = popcount(alike & first_lanes(i))
+            h += popcount(same & label_higher & among) + before
+            if popcount(alike) == ties:
+                above += before
+                ties = 1
+            else:
+                mixed = True
         out_documents[h] = near_documents[i]
         out_labels[h] = near_labels[i]
         out_above[h] = above
