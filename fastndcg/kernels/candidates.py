@@ -26,8 +26,9 @@ def collect(
     """Documents with a label above 0 (or below `floor`) of each query, in the order given."""
     n_queries = out_offsets.shape[0] - 1
     stop = offsets[first + n_queries]
-    lowest = highest = 0.0
-    n_nan = n_different = n_found = 0
+    lowest = 0.0
+    least, most = np.inf, -np.inf  # of the candidates
+    n_nan = n_found = 0
     q = -1
     query_start = query_stop = block = offsets[first]
     for b in range(out_marks.shape[0]):  # across queries: most labels are 0, and sixty-four cost as much as one
@@ -51,19 +52,20 @@ def collect(
                 query_start = query_stop
                 query_stop = offsets[first + q + 1]
             label = float(labels[np.uint64(d)])
-            if label > highest:  # `max` asks for NaN, too, which takes twice as long as all else here
-                highest = label
+            if label > most:  # `max` asks for NaN, too, which takes twice as long as all else here
+                most = label
+            if label < least:
+                least = label
             out_documents[np.uint64(n_found)] = d - query_start
             out_labels[np.uint64(n_found)] = label
-            n_different += label != out_labels[0]
             n_found += 1
         block += WIDE
     for rest in range(q + 1, n_queries + 1):
         out_offsets[rest] = n_found
     out_extremes[0] = lowest
-    out_extremes[1] = highest
+    out_extremes[1] = max(most, 0.0)
     out_extremes[2] = n_nan
-    out_extremes[3] = out_labels[0] if n_found > 0 and n_different == 0 else np.nan
+    out_extremes[3] = least if least == most else np.nan
 
 
 @part
