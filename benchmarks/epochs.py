@@ -123,7 +123,7 @@ def bare_kernels(labels: np.ndarray, scores: np.ndarray) -> Callable[[], np.ndar
     best[:] = gains.best(made, plan.steps[0])
 
     def call() -> np.ndarray:
-        rank(job.scores, *made.truth.searched, job.depth, job.strategy, *room)
+        rank(job.scores, *made.truth.searched, job.depth, job.strategy, False, *room)
         gain.dcg(hits.queries, hits.above, hits.ties, hits.labels, discounts, sums, rests, K, reached)
         gain.ndcg(reached, best, 1.0, values[0])
         return values

@@ -153,12 +153,11 @@ class Chunk:
     def _rank(self) -> tuple[Hits, int]:
         job, truth, rankings = self.job, self.truth, self.job.rankings
         room = self._scratch.room_for(len(truth.candidates.labels), len(truth.sizes))
-        rank(job.scores, *truth.searched, job.depth, job.strategy, *room)
+        rank(job.scores, *truth.searched, job.depth, job.strategy, job.convention.ties == "input", *room)
         documents, labels, above, tie_counts, queries, offsets, counts = room
         n_tied, n_nan, n_open = counts.tolist()
         if n_open:
-            is_input = job.convention.ties == "input"
-            sort_open(job.scores, *truth.searched, job.depth, job.strategy, is_input, *room)
+            sort_open(job.scores, *truth.searched, job.depth, *room)
             n_tied = int(counts[0])
         if n_nan:
             rule = "not be NaN: find out where it comes from, or take convention.replace(nan_scores='last')"

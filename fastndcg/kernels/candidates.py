@@ -26,8 +26,7 @@ def collect(
     """Documents with a label above 0 (or below `floor`) of each query, in the order given."""
     n_queries = out_offsets.shape[0] - 1
     stop = offsets[first + n_queries]
-    lowest = 0.0
-    least, most = np.inf, -np.inf  # of the candidates
+    lowest, least, most = 0.0, np.inf, -np.inf  # the last two of the candidates
     n_nan = n_found = 0
     q = -1
     query_start = query_stop = block = offsets[first]
@@ -60,8 +59,7 @@ def collect(
             out_labels[np.uint64(n_found)] = label
             n_found += 1
         block += WIDE
-    for rest in range(q + 1, n_queries + 1):
-        out_offsets[rest] = n_found
+    out_offsets[q + 1 :] = n_found
     out_extremes[0] = lowest
     out_extremes[1] = max(most, 0.0)
     out_extremes[2] = n_nan

@@ -2,7 +2,7 @@
 Counting: how many documents score higher than a candidate, and how many the same, sixty-four at once.
 
 start, stop   the query's documents in `scores`
-near          scores, labels, documents of up to sixteen candidates: more than fit are never compared
+near          room for the scores, labels, documents of up to sixteen candidates
 out_hits      see rank.py; those of this query, number `q`, begin at `n_hits`
 """
 
@@ -14,45 +14,32 @@ from fastndcg.kernels.vectors import WIDE, compare, compare_wide, fetch_ahead, m
 
 @part
 def gather_all(scores, start, candidates, c, n_candidates, near):
-    """Put the candidates from `c` on among the near ones; says how many they are."""
+    """Put the candidates from `c` on together."""
     documents, labels = candidates[:2]
     near_scores, near_labels, near_documents = near
     for i in range(n_candidates):
         near_scores[i] = scores[start + documents[c + i]]
         near_labels[i] = labels[c + i]
         near_documents[i] = documents[c + i]
-    return n_candidates
 
 
 @part
-def place_near(scores, start, stop, near, n_near, depth, q, n_hits, out_hits):
+def place_all(scores, start, stop, near, n_near, depth, q, n_hits, out_hits):
     """
-    Hits among the near candidates; says how many, and whether documents that tie have different labels.
+    Hits among the candidates; says how many, and whether documents that tie have different labels.
 
     A candidate's place among the hits is counted like its rank among all documents, so nothing is moved or sorted.
     Where a whole tie group has one label, its order changes nothing: each of its documents takes a rank of its own.
     """
     near_scores, near_labels, near_documents = near
     out_documents, out_labels, out_above, out_ties, out_queries = out_hits
-    tail, tail_block, tail_lanes = find_tail(scores, start, stop)
+    rest = find_tail(scores, start, stop)
     among = first_lanes(n_near)
     n_new = 0
     mixed = False
     for i in range(n_near):
         score = near_scores[i]
-        above = 0
-        ties = 0
-        for d in range(start, tail, WIDE):
-            higher, same = compare_wide(scores, d, score)
-            above += popcount(higher)
-            ties += popcount(same)
-            if above >= depth:
-                break
-        if above >= depth:
-            continue
-        higher, same = compare_wide(scores, tail_block, score)
-        above += popcount(higher & tail_lanes)
-        ties += popcount(same & tail_lanes)
+        above, ties = count(scores, start, rest, score, depth)
         if above >= depth:
             continue
         higher, same = compare(near_scores, 0, score)
@@ -74,6 +61,22 @@ def place_near(scores, start, stop, near, n_near, depth, q, n_hits, out_hits):
         out_queries[h] = q
         n_new += above < depth
     return n_new, mixed
+
+
+@part
+def count(scores, start, rest, score, depth):
+    """How many documents score higher, and how many the same; it stops at `depth` that score higher."""
+    tail, tail_block, tail_lanes = rest
+    above = 0
+    ties = 0
+    for d in range(start, tail, WIDE):
+        higher, same = compare_wide(scores, d, score)
+        above += popcount(higher)
+        ties += popcount(same)
+        if above >= depth:
+            return above, ties
+    higher, same = compare_wide(scores, tail_block, score)
+    return above + popcount(higher & tail_lanes), ties + popcount(same & tail_lanes)
 
 
 @part

@@ -1,11 +1,7 @@
 """
-Hits of the queries that `rank` left open.
+Hits of the queries that `rank` left open, by way of *levels*, the distinct scores of a query's candidates.
 
-Where few ranks count and few documents are near, these are compared (near.py). All else goes by way of *levels*, the
-distinct scores of a query's candidates.
-
-scores, offsets, …, strategy, out_documents, …, out_counts   see rank.py
-as_given   see near.py
+scores, offsets, …, before, depth, out_documents, …, out_counts   see rank.py
 order    scores of a query's candidates, their order, spare room
 levels   distinct scores, falling; for each, the documents above it and at it
 """
@@ -13,20 +9,15 @@ levels   distinct scores, falling; for each, the documents above it and at it
 import numpy as np
 
 from fastndcg.kernels.jit import allocating_kernel, part, unit
-from fastndcg.kernels.near import gather_near, place_wanted
-from fastndcg.kernels.rank import SORT
-from fastndcg.kernels.select import SELECT_DEPTH
 from fastndcg.kernels.sorting import sort_descending
-from fastndcg.kernels.vectors import wide_like
 
 
 @allocating_kernel
 def sort_open(
-    scores, offsets, first, documents, labels, candidate_offsets, marks, before, depth, strategy, as_given,
+    scores, offsets, first, documents, labels, candidate_offsets, marks, before, depth,
     out_documents, out_labels, out_above, out_ties, out_queries, out_offsets, out_counts,
 ):  # fmt: skip
     """Find the hits of the open queries; those of the others move up to where the ones before them end."""
-    candidates = (documents, labels, marks, before)
     out_hits = (out_documents, out_labels, out_above, out_ties, out_queries)
     most = 0
     for q in range(out_offsets.shape[0] - 1):
@@ -34,20 +25,17 @@ def sort_open(
     order = (np.empty(most), np.empty(most, np.int32), np.empty(most, np.int32))
     levels = (np.empty(most, scores.dtype), np.empty(most, np.int32), np.empty(most, np.int32))
     fill_open(
-        scores, offsets, first, candidates, candidate_offsets, depth, strategy, as_given, order, levels, out_hits,
-        out_offsets, out_counts,
+        scores, offsets, first, (documents, labels), candidate_offsets, depth, order, levels, out_hits, out_offsets,
+        out_counts,
     )  # fmt: skip
 
 
 @unit
 def fill_open(
-    scores, offsets, first, candidates, candidate_offsets, depth, strategy, as_given, order, levels, out_hits,
-    out_offsets, out_counts,
+    scores, offsets, first, candidates, candidate_offsets, depth, order, levels, out_hits, out_offsets, out_counts
 ):  # fmt: skip
     """Go through all queries, in a function of its own: here no references are counted."""
     out_ties = out_hits[3]
-    near = (wide_like(scores), wide_like(candidates[1]), wide_like(out_ties))
-    best = wide_like(scores)
     n_hits = 0
     stop = 0
     for q in range(out_offsets.shape[0] - 1):
@@ -57,17 +45,10 @@ def fill_open(
             c = candidate_offsets[q]
             n_candidates = candidate_offsets[q + 1] - c
             here = offsets[first + q]
-            end = offsets[first + q + 1]
-            n_near = -1
-            if depth <= SELECT_DEPTH and strategy != SORT:
-                n_near, wanted = gather_near(scores, here, end, here - offsets[first], candidates, depth, best, near)
-            if n_near >= 0:
-                n_new, mixed = place_wanted(near, n_near, wanted, depth, as_given, q, n_hits, out_hits)
-            else:
-                order_candidates(scores, here, candidates, c, n_candidates, order)
-                n_levels = find_levels(order, n_candidates, levels)
-                search_levels(scores, here, end, n_levels, levels)
-                n_new, mixed = emit(candidates, c, n_candidates, order, levels, depth, q, n_hits, out_hits)
+            order_candidates(scores, here, candidates, c, n_candidates, order)
+            n_levels = find_levels(order, n_candidates, levels)
+            search_levels(scores, here, offsets[first + q + 1], n_levels, levels)
+            n_new, mixed = emit(candidates, c, n_candidates, order, levels, depth, q, n_hits, out_hits)
             n_hits += n_new
             out_counts[0] += mixed
         else:
@@ -92,7 +73,7 @@ def move_up(start, stop, place, out_hits):
 @part
 def order_candidates(scores, start, candidates, c, n_candidates, order):
     """Put the candidates in rank order: by label first, then by score, which keeps that order among equals."""
-    documents, labels, _, _ = candidates
+    documents, labels = candidates
     keys, places, spare = order
     one_label = True
     for i in range(n_candidates):
@@ -149,7 +130,7 @@ def search_levels(scores, start, stop, n_levels, levels):
 @part
 def emit(candidates, c, n_candidates, order, levels, depth, q, n_hits, out_hits):
     """Write one query's hits, group after group; says how many, and whether one that ties has different labels."""
-    documents, labels, _, _ = candidates
+    documents, labels = candidates
     keys, places, _ = order
     _, level_above, level_ties = levels
     out_documents, out_labels, out_above, out_ties, out_queries = out_hits

@@ -6,7 +6,7 @@ number of documents that score higher (`above`, the rank less one), and of those
 differ (`ties`, else 1). Three ways lead to the same numbers:
 
 count   compare every document with each candidate, sixty-four at once: for up to sixteen candidates
-select  the same with the candidates that may stand in the first ranks: for many of them and a small cutoff
+select  compare those that may stand in the first ranks with one another: for many candidates and a small cutoff
 sort    order the candidates, then search every document's place among them: for all others, which `rank` leaves
         open, with room for all their candidates and `ties` of 0 in the first; `sort_open` in levels.py fills them in
 
@@ -15,15 +15,16 @@ offsets      (n_all_queries + 1,)   int64; this call works on n_queries of them,
 documents, labels, candidate_offsets, marks, before   the candidates: see candidates.py
 depth        how many ranks any metric looks at; hits that begin below it are left out
 strategy     AUTO, or one of the three
+as_given     see select.py
 out_documents, out_above, out_ties, out_queries   (n_candidates,) int32, the hits
 out_labels   (n_candidates,)        float64
 out_offsets  (n_queries + 1,)       int64, query q owns hits out_offsets[q] up to out_offsets[q + 1]
 out_counts   (3,)                   int64: queries where equal scores have different labels, with NaN scores, left open
 """
 
-from fastndcg.kernels.count import gather_all, has_nan, place_near
+from fastndcg.kernels.count import gather_all, has_nan, place_all
 from fastndcg.kernels.jit import kernel, part
-from fastndcg.kernels.select import SELECT_DEPTH, gather_best
+from fastndcg.kernels.select import SELECT_DEPTH, gather_near, place_wanted
 from fastndcg.kernels.vectors import LANES, wide_like
 
 AUTO, COUNT, SELECT, SORT = 0, 1, 2, 3
@@ -31,7 +32,7 @@ AUTO, COUNT, SELECT, SORT = 0, 1, 2, 3
 
 @kernel
 def rank(
-    scores, offsets, first, documents, labels, candidate_offsets, marks, before, depth, strategy,
+    scores, offsets, first, documents, labels, candidate_offsets, marks, before, depth, strategy, as_given,
     out_documents, out_labels, out_above, out_ties, out_queries, out_offsets, out_counts,
 ):  # fmt: skip
     """Hits of each query in rank order, where counting or selecting finds them."""
@@ -48,18 +49,21 @@ def rank(
         c = candidate_offsets[q]
         n_candidates = candidate_offsets[q + 1] - c
         way = choose(stop - start, n_candidates, depth, scores.itemsize) if strategy == AUTO else strategy
-        n_near = -1
+        n_new = -1
+        mixed = False
         if has_nan(scores, start, stop):
             out_counts[1] += 1
-            n_near = 0
+            n_new = 0
         elif n_candidates == 0:
-            n_near = 0
+            n_new = 0
         elif way == COUNT and n_candidates <= LANES:
-            n_near = gather_all(scores, start, candidates, c, n_candidates, near)
+            gather_all(scores, start, candidates, c, n_candidates, near)
+            n_new, mixed = place_all(scores, start, stop, near, n_candidates, depth, q, n_hits, out_hits)
         elif way == SELECT and depth <= SELECT_DEPTH:
-            n_near = gather_best(scores, start, stop, start - offsets[first], candidates, best, depth, near)
-        if n_near >= 0:
-            n_new, mixed = place_near(scores, start, stop, near, n_near, depth, q, n_hits, out_hits)
+            n_near, wanted = gather_near(scores, start, stop, start - offsets[first], candidates, depth, best, near)
+            if n_near >= 0:
+                n_new, mixed = place_wanted(near, n_near, wanted, depth, as_given, q, n_hits, out_hits)
+        if n_new >= 0:
             n_hits += n_new
             out_counts[0] += mixed
         else:
@@ -74,11 +78,11 @@ def choose(n_documents, n_candidates, depth, n_bytes):
     """
     The cheapest way, by the work of each in nanoseconds, where vectors have 512 bits.
 
-    Counting ends early for candidates that stand below `depth`: some two thirds of what it takes at worst are counted on.
+    Counting ends early for candidates that stand below `depth`: two thirds of what it takes at worst are counted on.
     """
     vectors = n_documents * n_bytes / 64.0
     select = 85.0 + 1.5 * vectors
     count = n_candidates * (5.0 + 0.35 * vectors)
-    if depth <= SELECT_DEPTH and n_documents >= 2 * LANES and select < count:
+    if depth <= SELECT_DEPTH and (select < count or n_candidates > LANES):
         return SELECT
     return COUNT if n_candidates <= LANES else SORT

@@ -1,44 +1,71 @@
 """
-Selection: the candidates that may stand in the first ranks, of queries with many candidates where few ranks count.
+Selection, where few ranks count: *near* documents score at least as high as some that are enough for the first ranks.
+
+Whoever scores higher than a near document is near, too. So each candidate among them is compared with these alone.
 
 start, stop   the query's documents in `scores`; its first is document `base` of the call
 best          room for the best score of each of sixty-four lanes
-near          scores, labels, documents of up to sixteen candidates
+near          scores, labels, documents of up to sixty-four documents, as given
+wanted        the mask of the candidates among them
+as_given      whether a tie group whose labels differ is ranked in the order given, rather than left as a group
+out_hits      see rank.py; those of this query, number `q`, begin at `n_hits`
 """
 
 import numpy as np
 
 from fastndcg.kernels.count import find_tail
-from fastndcg.kernels.jit import part, unit
+from fastndcg.kernels.jit import part
 from fastndcg.kernels.vectors import LANES, WIDE, compare, lowest_bit, popcount, raise_lanes, raise_wide, reach_wide
 
 SELECT_DEPTH = 10  # the 10th best of 16 lanes is a bar that some 15 documents reach, however many there are
 
 
-@unit
-def gather_best(scores, start, stop, base, candidates, best, depth, near):
-    """Put the candidates that may stand in the first `depth` ranks among the near ones; how many, -1 if too many."""
+@part
+def gather_near(scores, start, stop, base, candidates, depth, best, near):
+    """Put the near documents of a query together; says how many, -1 if too many, and which of them are wanted."""
     _, labels, _, marks, before = candidates
     near_scores, near_labels, near_documents = near
     bar = find_bar(scores, start, stop, best, depth)
     n_near = 0
-    n_wanted = 0
+    wanted = np.uint64(0)
+    if not is_any_wanted(scores, start, stop, base, marks, bar):
+        return n_near, wanted
     for d in range(start, stop, WIDE):
-        block = min(d, scores.shape[0] - WIDE)
-        reached = reach_wide(scores, block, bar) >> np.uint64(d - block)
-        wanted = reached & marks_from(marks, base + d - start) & (~np.uint64(0) >> np.uint64(max(WIDE - stop + d, 0)))
-        n_wanted += popcount(wanted)
-        while wanted != 0 and n_near < LANES:
-            near_document = d + lowest_bit(wanted) - start
-            wanted &= wanted - np.uint64(1)
-            word = (base + near_document) // WIDE
-            bit = np.uint64(1) << np.uint64((base + near_document) % WIDE)
-            c = before[word] + popcount(marks[word] & (bit - np.uint64(1)))
-            near_scores[n_near] = scores[start + near_document]
-            near_labels[n_near] = labels[c]
-            near_documents[n_near] = near_document
+        reached = reach_bar(scores, d, stop, bar)
+        if n_near + popcount(reached) > WIDE:
+            return -1, wanted
+        while reached != 0:
+            document = d + lowest_bit(reached) - start
+            reached &= reached - np.uint64(1)
+            mark = marks[(base + document) // WIDE]
+            lane = np.uint64((base + document) % WIDE)
+            c = before[(base + document) // WIDE] + popcount(mark & ((np.uint64(1) << lane) - np.uint64(1)))
+            near_scores[n_near] = scores[start + document]
+            near_labels[n_near] = labels[min(c, labels.shape[0] - 1)]  # of no meaning where it is not wanted
+            near_documents[n_near] = document
+            wanted |= (mark >> lane & np.uint64(1)) << np.uint64(n_near)
             n_near += 1
-    return n_near if n_near == n_wanted else -1
+    return n_near, wanted
+
+
+@part
+def is_any_wanted(scores, start, stop, base, marks, bar):
+    """Whether a candidate reaches the bar."""
+    for d in range(start, stop, WIDE):
+        word = (base + d - start) // WIDE
+        skipped = np.uint64((base + d - start) % WIDE)
+        following = marks[min(word + 1, marks.shape[0] - 1)] << np.uint64(1) << np.uint64(63) - skipped
+        if reach_bar(scores, d, stop, bar) & (marks[word] >> skipped | following) != 0:
+            return True
+    return False
+
+
+@part
+def reach_bar(scores, d, stop, bar):
+    """The mask of those that reach the bar among the sixty-four documents from `d` on; fewer at `stop`."""
+    block = min(d, scores.shape[0] - WIDE)
+    lanes = ~np.uint64(0) >> np.uint64(max(WIDE - stop + d, 0))
+    return reach_wide(scores, block, bar) >> np.uint64(d - block) & lanes
 
 
 @part
@@ -66,9 +93,56 @@ def find_bar(scores, start, stop, best, depth):
 
 
 @part
-def marks_from(marks, place):
-    """The marks of sixty-four documents, from `place` on."""
-    word = place // WIDE
-    skipped = np.uint64(place % WIDE)
-    following = marks[min(word + 1, marks.shape[0] - 1)] << np.uint64(1) << np.uint64(63) - skipped
-    return marks[word] >> skipped | following
+def place_wanted(near, n_near, wanted, depth, as_given, q, n_hits, out_hits):
+    """
+    Hits among the near documents; says how many, and whether documents that tie have different labels.
+
+    A candidate's place among the hits is counted like its rank, so nothing is moved or sorted. Where a whole tie group
+    has one label, its order changes nothing: each of its documents takes a rank of its own.
+    """
+    near_scores, near_labels, near_documents = near
+    out_documents, out_labels, out_above, out_ties, out_queries = out_hits
+    among = ~np.uint64(0) >> np.uint64(WIDE - n_near)
+    n_new = 0
+    mixed = False
+    rest = wanted
+    while rest != 0:
+        i = lowest_bit(rest)
+        earlier = (np.uint64(1) << np.uint64(i)) - np.uint64(1)
+        rest &= rest - np.uint64(1)
+        higher, same = compare_near(near_scores, n_near, near_scores[i])
+        before = higher & among
+        above = popcount(before)
+        if above >= depth:
+            continue
+        ties = popcount(same & among)
+        if ties > 1:
+            label_higher, label_same = compare_near(near_labels, n_near, near_labels[i])
+            alike = popcount(same & label_same & wanted) == ties
+            mixed |= not alike
+            if alike or as_given:
+                before |= same & earlier
+                above = popcount(before)
+                ties = 1
+            else:
+                before |= same & label_higher | same & label_same & earlier
+        h = n_hits + popcount(before & wanted)
+        out_documents[h] = near_documents[i]
+        out_labels[h] = near_labels[i]
+        out_above[h] = above
+        out_ties[h] = ties
+        out_queries[h] = q
+        n_new += above < depth
+    return n_new, mixed
+
+
+@part
+def compare_near(values, n_near, level):
+    """Masks of those of the near ones, and of some lanes behind them, that are above a level, and that are equal."""
+    higher = np.uint64(0)
+    same = np.uint64(0)
+    for lane in range(0, n_near, LANES):
+        lanes_higher, lanes_same = compare(values, lane, level)
+        higher |= lanes_higher << np.uint64(lane)
+        same |= lanes_same << np.uint64(lane)
+    return higher, same

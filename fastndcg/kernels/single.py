@@ -112,7 +112,7 @@ def find_hits(documents, candidates, values, k):
     order = (np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32))
     levels = (np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32))
     hits = (np.empty(m, np.int32), np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m, np.int32))
-    given = (documents, candidates, documents[:0], documents[:0])  # marks are for near.py alone
+    given = (documents, candidates)
     order_candidates(values, 0, given, 0, m, order)
     n_levels = find_levels(order, m, levels)
     search_levels(values, 0, len(values), n_levels, levels)
