@@ -15,17 +15,19 @@ offsets      (n_all_queries + 1,)   int64; this call works on n_queries of them,
 documents, labels, candidate_offsets, marks, before   the candidates: see candidates.py
 depth        how many ranks any metric looks at; hits that begin below it are left out
 strategy     AUTO, or one of the three
-as_given     see select.py
+as_given     whether a selected tie group whose labels differ is ranked in the order given, not left as a group
 out_documents, out_above, out_ties, out_queries   (n_candidates,) int32, the hits
 out_labels   (n_candidates,)        float64
 out_offsets  (n_queries + 1,)       int64, query q owns hits out_offsets[q] up to out_offsets[q + 1]
 out_counts   (3,)                   int64: queries where equal scores have different labels, with NaN scores, left open
 """
 
-from fastndcg.kernels.count import gather_all, has_nan, place_all
+import numpy as np
+
+from fastndcg.kernels.count import count, find_tail, gather_all, has_nan
 from fastndcg.kernels.jit import kernel, part
-from fastndcg.kernels.select import SELECT_DEPTH, gather_near, place_wanted
-from fastndcg.kernels.vectors import LANES, wide_like
+from fastndcg.kernels.select import SELECT_DEPTH, gather_near
+from fastndcg.kernels.vectors import LANES, WIDE, compare, lowest_bit, popcount, wide_like
 
 AUTO, COUNT, SELECT, SORT = 0, 1, 2, 3
 
@@ -49,21 +51,22 @@ def rank(
         c = candidate_offsets[q]
         n_candidates = candidate_offsets[q + 1] - c
         way = choose(stop - start, n_candidates, depth, scores.itemsize) if strategy == AUTO else strategy
-        n_new = -1
-        mixed = False
+        n_near = -1
+        wanted = np.uint64(0)
         if has_nan(scores, start, stop):
             out_counts[1] += 1
-            n_new = 0
+            n_near = 0
         elif n_candidates == 0:
-            n_new = 0
+            n_near = 0
         elif way == COUNT and n_candidates <= LANES:
-            gather_all(scores, start, candidates, c, n_candidates, near)
-            n_new, mixed = place_all(scores, start, stop, near, n_candidates, depth, q, n_hits, out_hits)
+            n_near, wanted = gather_all(scores, start, candidates, c, n_candidates, near)
         elif way == SELECT and depth <= SELECT_DEPTH:
             n_near, wanted = gather_near(scores, start, stop, start - offsets[first], candidates, depth, best, near)
-            if n_near >= 0:
-                n_new, mixed = place_wanted(near, n_near, wanted, depth, as_given, q, n_hits, out_hits)
-        if n_new >= 0:
+        if n_near >= 0:
+            is_given = as_given and way == SELECT
+            n_new, mixed = place_near(
+                scores, start, stop, near, n_near, wanted, way, depth, is_given, q, n_hits, out_hits
+            )  # fmt: skip
             n_hits += n_new
             out_counts[0] += mixed
         else:
@@ -86,3 +89,65 @@ def choose(n_documents, n_candidates, depth, n_bytes):
     if depth <= SELECT_DEPTH and (select < count or n_candidates > LANES):
         return SELECT
     return COUNT if n_candidates <= LANES else SORT
+
+
+@part
+def place_near(scores, start, stop, near, n_near, wanted, way, depth, as_given, q, n_hits, out_hits):
+    """
+    Hits among the wanted of the near documents; says how many, and whether documents that tie have different labels.
+
+    A candidate's place among the hits is counted like its rank, so nothing is moved or sorted. Where a whole tie group
+    has one label, its order changes nothing: each of its documents takes a rank of its own.
+    """
+    near_scores, near_labels, near_documents = near
+    out_documents, out_labels, out_above, out_ties, out_queries = out_hits
+    tail = find_tail(scores, start, stop)
+    among = ~np.uint64(0) >> np.uint64(WIDE - max(n_near, 1))
+    n_new = 0
+    mixed = False
+    rest = wanted
+    while rest != 0:
+        i = lowest_bit(rest)
+        earlier = (np.uint64(1) << np.uint64(i)) - np.uint64(1)
+        rest &= rest - np.uint64(1)
+        above = ties = 0
+        if way == COUNT:
+            above, ties = count(scores, start, tail, near_scores[i], depth)
+            if above >= depth:
+                continue
+        higher, same = compare_near(near_scores, n_near, near_scores[i])
+        if way == SELECT:
+            above, ties = popcount(higher & among), popcount(same & among)
+            if above >= depth:
+                continue
+        before = higher
+        if ties > 1:
+            label_higher, label_same = compare_near(near_labels, n_near, near_labels[i])
+            alike = popcount(same & label_same & wanted) == ties
+            mixed |= not alike
+            if alike or as_given:
+                above += popcount(same & earlier)
+                before |= same & earlier
+                ties = 1
+            else:
+                before |= same & label_higher | same & label_same & earlier
+        h = n_hits + popcount(before & wanted)
+        out_documents[h] = near_documents[i]
+        out_labels[h] = near_labels[i]
+        out_above[h] = above
+        out_ties[h] = ties
+        out_queries[h] = q
+        n_new += above < depth
+    return n_new, mixed
+
+
+@part
+def compare_near(values, n_near, level):
+    """Masks of those of the near ones, and of some lanes behind them, that are above a level, and that are equal."""
+    higher = np.uint64(0)
+    same = np.uint64(0)
+    for lane in range(0, n_near, LANES):
+        lanes_higher, lanes_same = compare(values, lane, level)
+        higher |= lanes_higher << np.uint64(lane)
+        same |= lanes_same << np.uint64(lane)
+    return higher, same

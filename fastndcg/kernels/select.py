@@ -7,8 +7,6 @@ start, stop   the query's documents in `scores`; its first is document `base` of
 best          room for the best score of each of sixty-four lanes
 near          scores, labels, documents of up to sixty-four documents, as given
 wanted        the mask of the candidates among them
-as_given      whether a tie group whose labels differ is ranked in the order given, rather than left as a group
-out_hits      see rank.py; those of this query, number `q`, begin at `n_hits`
 """
 
 import numpy as np
@@ -90,59 +88,3 @@ def find_bar(scores, start, stop, best, depth):
         if popcount(higher) < depth <= popcount(higher | same):
             bar = best[lane]
     return bar
-
-
-@part
-def place_wanted(near, n_near, wanted, depth, as_given, q, n_hits, out_hits):
-    """
-    Hits among the near documents; says how many, and whether documents that tie have different labels.
-
-    A candidate's place among the hits is counted like its rank, so nothing is moved or sorted. Where a whole tie group
-    has one label, its order changes nothing: each of its documents takes a rank of its own.
-    """
-    near_scores, near_labels, near_documents = near
-    out_documents, out_labels, out_above, out_ties, out_queries = out_hits
-    among = ~np.uint64(0) >> np.uint64(WIDE - n_near)
-    n_new = 0
-    mixed = False
-    rest = wanted
-    while rest != 0:
-        i = lowest_bit(rest)
-        earlier = (np.uint64(1) << np.uint64(i)) - np.uint64(1)
-        rest &= rest - np.uint64(1)
-        higher, same = compare_near(near_scores, n_near, near_scores[i])
-        before = higher & among
-        above = popcount(before)
-        if above >= depth:
-            continue
-        ties = popcount(same & among)
-        if ties > 1:
-            label_higher, label_same = compare_near(near_labels, n_near, near_labels[i])
-            alike = popcount(same & label_same & wanted) == ties
-            mixed |= not alike
-            if alike or as_given:
-                before |= same & earlier
-                above = popcount(before)
-                ties = 1
-            else:
-                before |= same & label_higher | same & label_same & earlier
-        h = n_hits + popcount(before & wanted)
-        out_documents[h] = near_documents[i]
-        out_labels[h] = near_labels[i]
-        out_above[h] = above
-        out_ties[h] = ties
-        out_queries[h] = q
-        n_new += above < depth
-    return n_new, mixed
-
-
-@part
-def compare_near(values, n_near, level):
-    """Masks of those of the near ones, and of some lanes behind them, that are above a level, and that are equal."""
-    higher = np.uint64(0)
-    same = np.uint64(0)
-    for lane in range(0, n_near, LANES):
-        lanes_higher, lanes_same = compare(values, lane, level)
-        higher |= lanes_higher << np.uint64(lane)
-        same |= lanes_same << np.uint64(lane)
-    return higher, same
