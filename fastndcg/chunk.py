@@ -66,26 +66,35 @@ class Truth:
     """The labels of queries `first` up to `stop`: all that does not depend on the scores."""
 
     __slots__ = (
-        "_ideal", "_views", "candidates", "first", "judged", "made", "most_relevant", "only_label", "searched", "sizes",
-        "stop", "take",
+        "_ideal", "_sizes", "_views", "candidates", "first", "judged", "made", "most_relevant", "n_queries", "offsets",
+        "only_label", "searched", "stop", "take",
     )  # fmt: skip
 
     def __init__(self, job: Job, take: Take, first: int, stop: int) -> None:
         rankings = job.rankings
         self.first = first
         self.stop = stop
+        self.n_queries = stop - first
+        self.offsets = rankings.offsets
         self.take = take
         self.made: dict[Hashable, Array] = {}  # by what it is and depends on
         self.most_relevant: dict[float, float] = {}  # in any query, by the lowest label that is relevant
         self._ideal: Ideal | None = None
+        self._sizes: Array | None = None
         self._views: dict[str, Truth] = {}
-        self.sizes = rankings.offsets[first + 1 : stop + 1] - rankings.offsets[first:stop]
         self.candidates, self.only_label = self._collect(job, "labels", rankings.labels, rankings.offsets)
         places, found, found_offsets, marks, before = self.candidates
         self.searched = (rankings.offsets, first, places, found, found_offsets, marks, before)  # by kernels/rank.py
         self.judged = self.candidates
         if rankings.pool is not None:
             self.judged, self.only_label = self._collect(job, "pool", *rankings.pool)
+
+    @property
+    def sizes(self) -> Array:
+        """How many documents each query has."""
+        if self._sizes is None:
+            self._sizes = np.diff(self.offsets[self.first : self.stop + 1])
+        return self._sizes
 
     def view(self, job: Job, name: str) -> Truth:
         """The truth of a view of the same queries, with memory of its own."""
@@ -102,7 +111,10 @@ class Truth:
             out_labels = self.take("ideal labels", len(labels), F8)
             above = self.take("ideal above", len(labels), I4)
             out_offsets = self.take("ideal offsets", len(offsets), I8)
-            ideal.best_order(labels, offsets, sizes, job.depth, out_labels, above, out_offsets)
+            queries = (labels, offsets, sizes, job.depth, out_labels, above, out_offsets)
+            ideal.best_order(*queries)
+            if out_offsets[-1] < 0:
+                ideal.sort_rest(*queries)
             n = out_offsets[-1]
             self._ideal = Ideal(out_labels[:n], above[:n], out_offsets)
         return self._ideal
@@ -121,9 +133,9 @@ class Truth:
         candidates.collect(labels, offsets, self.first, floor, documents, out_labels, out_offsets, marks, before, about)
         *extremes, only_label = about.tolist()
         n = int(out_offsets[-1])
-        found = Candidates(documents[:n], out_labels[:n], out_offsets, marks, before)
-        check_labels(job.rankings, name, extremes, found.labels, job.gains, job.convention)
-        return found, only_label
+        out_labels = out_labels[:n]
+        check_labels(job.rankings, name, extremes, out_labels, job.gains, job.convention)
+        return Candidates(documents[:n], out_labels, out_offsets, marks, before), only_label
 
 
 class Chunk:
@@ -152,7 +164,7 @@ class Chunk:
 
     def _rank(self) -> tuple[Hits, int]:
         job, truth, rankings = self.job, self.truth, self.job.rankings
-        room = self._scratch.room_for(len(truth.candidates.labels), len(truth.sizes))
+        room = self._scratch.room_for(len(truth.candidates.labels), truth.n_queries)
         rank(job.scores, *truth.searched, job.depth, job.strategy, job.convention.ties == "input", *room)
         documents, labels, above, tie_counts, queries, offsets, counts = room
         n_tied, n_nan, n_open = counts.tolist()

@@ -6,7 +6,8 @@ import functools
 import math
 import os
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 NO_LIMIT = 1 << 30
@@ -18,7 +19,14 @@ def available_cpus() -> int:
     """The CPUs that this process may use, by its affinity and its control groups' quotas."""
     affinity = getattr(os, "sched_getaffinity", None)
     cpus = len(affinity(0)) if affinity else os.cpu_count() or 1
-    return max(1, min(cpus, cgroup_limit()))
+    return max(1, min(cpus, _asked_within(int(time.monotonic()), cgroup_limit)))
+
+
+@functools.lru_cache(maxsize=1)
+def _asked_within(second: int, limit: Callable[[], int]) -> int:
+    """A limit, read once a second at the most: its files take as long as a thousand documents of a query."""
+    del second
+    return limit()
 
 
 def cgroup_limit(process: Path = Path("/proc/self")) -> int:

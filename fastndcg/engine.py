@@ -27,6 +27,7 @@ CHUNK_DOCUMENTS = 1 << 19  # smaller ones pay for calls from Python, larger ones
 MANY_METRICS = 32
 CHUNKS_A_THREAD = 4  # or more, so that the last one to finish is not waited for long
 SMALL = 1 << 17  # documents that are evaluated sooner than a thread starts
+FEW = 1 << 12  # documents and queries that are evaluated so soon that making memory for them would be felt
 FEW_RANKS = 1024  # of which discounts are made always
 
 Span = tuple[int, int]
@@ -45,6 +46,11 @@ class Prepared(NamedTuple):
     plan: Plan
     spans: list[Span]
     discounts: Discounts
+
+
+Reused = tuple[Take, Scratch]
+
+_spare: list[Reused] = []  # memory for a few documents, of calls that have ended: one takes it out while it works
 
 
 class Kept:
@@ -81,7 +87,7 @@ def run(
     strategy: int = AUTO,
     kept: Kept | None = None,
     out: Array | None = None,
-    reused: tuple[Take, Scratch] | None = None,
+    reused: Reused | None = None,
 ) -> Evaluated:
     """
     Evaluate every metric on every query, those in the mask `undefined` aside, which no metric has a value for.
@@ -104,7 +110,7 @@ def run(
         if kept is not None:
             kept.prepared[n_threads] = prepared
     values = np.empty((len(metrics), rankings.n_queries)) if out is None else checked_out(out, rankings, len(metrics))
-    of_truth, scratch = reused or (fresh, Scratch() if kept is None else kept.borrow())
+    of_truth, scratch = memory = reused or memory_for(rankings, kept)
     try:
         job = job_of(rankings, prepared, strategy, values, scratch)
         if len(prepared.spans) == 1:
@@ -119,7 +125,21 @@ def run(
     finally:
         if kept is not None:
             kept.idle.append(scratch)
+        elif reused is None and of_truth is not fresh:
+            _spare.append(memory)
     return Evaluated(values.T, n_tied)
+
+
+def memory_for(rankings: Rankings, kept: Kept | None) -> Reused:
+    """Memory for the truth and for the rest: what was kept, or what calls on a few documents use in turns."""
+    if kept is not None:
+        return fresh, kept.borrow()
+    if n_looked_at(rankings) + rankings.n_queries > FEW:
+        return fresh, Scratch()
+    try:
+        return _spare.pop()
+    except IndexError:
+        return Scratch().take, Scratch()
 
 
 def prepare(
@@ -226,21 +246,25 @@ def threads_for(rankings: Rankings, threads: int | None) -> int:
 
 def cut(rankings: Rankings, chunk_documents: int, threads: int) -> list[Span]:
     """Spans of queries with about equal numbers of documents, judged ones of the pool included; the largest first."""
-    n_queries = rankings.n_queries
-    n_judged = 0 if rankings.pool is None else len(rankings.pool[0])
-    n_looked_at = rankings.n_documents + n_judged + n_queries  # queries without documents take time too
+    n_queries, n_documents = rankings.n_queries, n_looked_at(rankings)
     if threads > 1:
         chunk_documents = min(chunk_documents, max(rankings.n_documents // (CHUNKS_A_THREAD * threads), SMALL))
-    if n_looked_at - n_queries <= chunk_documents and n_queries <= chunk_documents:
+    if n_documents <= chunk_documents and n_queries <= chunk_documents:
         return [(0, n_queries)] if n_queries else []
-    n_chunks = -(-n_looked_at // chunk_documents)
+    n_chunks = -(-n_documents // chunk_documents)
     n_chunks += -n_chunks % threads  # as many for each thread, so that none waits for the last chunk
     work = rankings.offsets if rankings.pool is None else rankings.offsets + rankings.pool[1]
-    work = work + np.arange(n_queries + 1)
-    stops = np.searchsorted(work, np.linspace(0, work[-1], n_chunks + 1)[1:-1], side="left")
-    bounds = np.unique(np.concatenate([[0], stops, [n_queries]])).tolist()
-    spans = list(itertools.pairwise(bounds))
-    return sorted(spans, key=lambda span: int(work[span[0]] - work[span[1]]))
+    whole = int(work[-1])
+    stops = work.searchsorted([whole * place // n_chunks for place in range(1, n_chunks)]).tolist()
+    of_queries = range(chunk_documents, n_queries, chunk_documents)  # those without documents take time too
+    bounds = sorted({0, n_queries, *stops, *of_queries})
+    documents = dict(zip(bounds, work[bounds].tolist(), strict=True))
+    return sorted(itertools.pairwise(bounds), key=lambda span: documents[span[0]] - documents[span[1]])
+
+
+def n_looked_at(rankings: Rankings) -> int:
+    """How many documents there are, judged ones of the pool included."""
+    return rankings.n_documents + (0 if rankings.pool is None else len(rankings.pool[0]))
 
 
 def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fastndcg.catalog import REGISTERED
 from fastndcg.combinations import denominators_of
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError
@@ -29,6 +30,35 @@ def _engine() -> ModuleType:
     from fastndcg import engine  # brings numba, which `import fastndcg` does not
 
     return engine
+
+
+class Asked(NamedTuple):
+    """What is asked of any truth: metrics, what numbers mean, and what both settle between them."""
+
+    metrics: tuple[Metric, ...]
+    convention: Convention
+    denominators: dict[int, Metric]
+    of_arrays: Convention
+    of_qrels: Convention
+
+
+def asked_for(metrics: Metrics | None, convention: str | Convention) -> Asked:
+    """Read what was asked for, once for the same values: it takes as long as a short query."""
+    if isinstance(metrics, str | Metric) and isinstance(convention, str | Convention):
+        return _asked_before(metrics, convention, len(REGISTERED))
+    return _asked(parse_metrics(metrics), parse_convention(convention))
+
+
+def _asked(metrics: tuple[Metric, ...], convention: Convention) -> Asked:
+    both = (convention.for_labels_of(qrels=qrels) for qrels in (False, True))
+    return Asked(metrics, convention, denominators_of(metrics, convention), *both)
+
+
+@functools.lru_cache(maxsize=256)
+def _asked_before(metrics: str | Metric, convention: str | Convention, n_registered: int) -> Asked:
+    """Read it anew when a metric was registered."""
+    del n_registered
+    return _asked(parse_metrics(metrics), parse_convention(convention))
 
 
 def evaluate(
@@ -156,15 +186,13 @@ class Evaluator:
         threads: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        self.metrics = parse_metrics(metrics)
+        asked = asked_for(metrics, convention)
+        self.metrics, self.convention, self._denominators = asked.metrics, asked.convention, asked.denominators
         if threads is not None:
             checked_threads(threads)
-        self.convention = parse_convention(convention)
-        self._denominators = denominators_of(self.metrics, self.convention)
-        options = Options(offsets, groups, query_ids, columns, memory, threads, progress)
-        self._truth = prepare_truth(truth, options)
-        self._options = Options(columns=columns, memory=memory, threads=threads)
-        self._applied = self.convention.for_labels_of(qrels=isinstance(self._truth, Qrels))
+        self._truth = prepare_truth(truth, Options(offsets, groups, query_ids, columns, memory, threads, progress))
+        self._options = Options(None, None, None, columns, memory, threads)
+        self._applied = asked.of_qrels if isinstance(self._truth, Qrels) else asked.of_arrays
         self._kept: Any = None
 
     def evaluate(self, predictions: Any = None, *, out: Array | None = None) -> Results:

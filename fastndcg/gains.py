@@ -45,7 +45,7 @@ def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, off
     discounts = chunk.job.discounts if isinstance(step.discount, float) else discounts_for(chunk, step)
     discount = discounts.highest
     cuts = cuts_fractions(chunk)
-    if discount <= 1 and step.gain == "linear" and step.rel == -np.inf and not cuts:
+    if step.gain == "linear" and step.rel == -np.inf and discount <= 1 and not cuts:
         return labels
     if chunk.job.convention.ideal == "k best" and step.k < len(discounts.sums):
         discount = float(discounts.sums[step.k])
@@ -178,7 +178,7 @@ def best_sums(chunk: Chunk, step: Step) -> Array:
     made = truth.made.get(key)
     if made is None:
         gains, offsets = ideal_gains(chunk, step), truth.ideal(chunk.job).offsets
-        made = truth.take(key, len(gains) + len(truth.sizes), F8)
+        made = truth.take(key, len(gains) + truth.n_queries, F8)
         relative.add_best(gains, offsets, discounts.values, made)
         truth.made[key] = made
     return made

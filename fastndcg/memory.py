@@ -55,9 +55,9 @@ class Scratch:
         return buffer if len(buffer) == size else buffer[:size]
 
     def room_for(self, n_hits: int, n_queries: int) -> Room:
-        """Where the hits of some queries go; the same arrays for the next chunk of this size."""
+        """Where up to so many hits of some queries go; the same arrays for the next chunk that they are enough for."""
         last = self._room
-        if last is not None and last[0] == n_hits and last[1] == n_queries:
+        if last is not None and last[0] >= n_hits and last[1] == n_queries:
             return last[2]
         take = self.take
         room = Room(

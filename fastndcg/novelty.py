@@ -64,7 +64,7 @@ def n_subtopics(chunk: Chunk, step: Asked) -> Array:
         judged = chunk.truth.judged
         diversity.count_subtopics(judged.labels, judged.offsets, *table_of(chunk, step), out)
 
-    return kept(chunk.truth, ("n_subtopics", step.rel), len(chunk.truth.sizes), fill)
+    return kept(chunk.truth, ("n_subtopics", step.rel), chunk.truth.n_queries, fill)
 
 
 def n_ranks(chunk: Chunk, step: Asked) -> Array:
@@ -96,7 +96,7 @@ def novelty_by(kind: str, chunk: Chunk, step: Asked) -> Array:
         found = (hits.labels, hits.above, hits.ties, hits.offsets)
         diversity.novelty(*found, *table_of(chunk, step), weights(kind, chunk, step), alpha, step.k, out)
 
-    return kept(chunk, key_of(kind, step), len(chunk.truth.sizes), fill)
+    return kept(chunk, key_of(kind, step), chunk.truth.n_queries, fill)
 
 
 def best_by(kind: str, chunk: Chunk, step: Asked) -> Array:
@@ -108,7 +108,7 @@ def best_by(kind: str, chunk: Chunk, step: Asked) -> Array:
             *best_order(chunk, step), *table_of(chunk, step), weights(kind, chunk, step), alpha, step.k, out
         )
 
-    return kept(chunk.truth, ("best", *key_of(kind, step)), len(chunk.truth.sizes), fill)
+    return kept(chunk.truth, ("best", *key_of(kind, step)), chunk.truth.n_queries, fill)
 
 
 def best_order(chunk: Chunk, step: Asked) -> Best:

@@ -108,14 +108,16 @@ class Rankings:
 
     @classmethod
     def of_checked(
-        cls, labels: Array, scores: Array, offsets: Array, query_ids: Array | None, judged: Any = None, pool: Any = None
-    ) -> Rankings:
+        cls, labels: Array, scores: Array, offsets: Array, query_ids: Array | None, judged: Any = None,
+        pool: Any = None, place_of: Callable[[str, int], str] | None = None,
+    ) -> Rankings:  # fmt: skip
         """Make rankings of arrays that have been checked before and fit; the scores are only brought into form."""
         made = object.__new__(cls)
         made.labels, made.offsets, made.query_ids = labels, offsets, query_ids
-        made.judged, made.pool = judged, pool
-        made.tie_keys = made.patterns = made._place_of = None
-        made.scores, made.are_ordinals = as_scores(scores, "scores"), is_wide(scores)
+        made.judged, made.pool, made._place_of = judged, pool, place_of
+        made.tie_keys = made.patterns = None
+        made.scores = as_scores(scores, "scores")
+        made.are_ordinals = scores.dtype.kind != "f" and is_wide(scores)
         return made
 
     @property
@@ -248,7 +250,8 @@ def as_whole_numbers(values: npt.ArrayLike, name: str) -> Array:
 
 def as_offsets(values: npt.ArrayLike, name: str, n_documents: int) -> Array:
     """Offsets as int64, checked: from 0, never down, up to the number of documents. A copy, which stays as checked."""
-    offsets = read_only(as_whole_numbers(values, name).copy())
+    offsets = (values if is_ready(values, READY_OFFSETS) else as_whole_numbers(values, name)).copy()
+    offsets.setflags(False)  # type: ignore[call-arg]
     if len(offsets) == 0:
         raise InvalidInputError(f"`{name}` must have one entry more than there are queries, but is empty; use [0]")
     if offsets[0] != 0:

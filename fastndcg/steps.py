@@ -60,7 +60,7 @@ def once(keeper: str, *fields: str) -> Callable[[Fill], Made]:
                 kept = chunk if keeper == "chunk" else chunk.truth
                 made = kept.made.get(key)
                 if made is None:
-                    made = kept.take(key, len(chunk.truth.sizes), F8)
+                    made = kept.take(key, chunk.truth.n_queries, F8)
                     fill(chunk, step, made)
                     kept.made[key] = made  # now, when it is full: another thread may look
                 return made
@@ -93,7 +93,7 @@ def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False)
 
             def source(chunk: Chunk, step: Step) -> Array:
                 points, key = chunk.job.points.get(shared, ()), shared
-                if not asked.issubset(points):  # of a step that is not of the plan
+                if wanted != points and not asked.issubset(points):  # of a step that is not of the plan
                     points, key = wanted, own
                 rows = chunk.shared.get(key)
                 if rows is None:
@@ -115,7 +115,7 @@ def _rows(
     chunk: Chunk, step: Step, fill: FillAll, points: Points, key: Hashable, ranks: bool
 ) -> dict[float | Points, Array]:  # fmt: skip
     """A filled row for each point, and all of them for all points where each has its own."""
-    n_queries = len(chunk.truth.sizes)
+    n_queries = chunk.truth.n_queries
     if len(points) == 1:  # as most often: a small query takes as long as this
         row = chunk.take(key, n_queries, F8)
         fill(chunk, step, points, row[None])

@@ -76,13 +76,20 @@ def _start(helpers: list[_Helper], work: Callable[[], None], wanted: int) -> Non
         except RuntimeError:  # the interpreter is shutting down, or the system has no thread left
             helpers.pop()
             break
+        helpers[-1].will_begin = True
 
 
 class _Helper(threading.Thread):
-    """A thread that can be waited for although Ctrl-C interrupts: before Python 3.13 `join` then takes it for ended."""
+    """
+    A thread whose start is not waited for, and whose end is although Ctrl-C interrupts.
+
+    Before Python 3.13, a thread whose `join` was interrupted is taken for ended.
+    """
 
     def __init__(self, work: Callable[[], None]) -> None:
         super().__init__(name="fastndcg", daemon=True)
+        self.will_begin = False
+        self._started = _NoWait()
         self._work = work
         self._ended = threading.Event()
 
@@ -94,8 +101,20 @@ class _Helper(threading.Thread):
 
     def wait(self) -> None:
         """Wait to the end. One whose start was interrupted may never begin; if it does, it finds no work."""
-        if self._ended.wait(None if self.ident else START_SECONDS):
+        if self._ended.wait(None if self.will_begin or self.ident else START_SECONDS):
             self.join()
+
+
+class _NoWait(threading.Event):
+    """
+    What a thread sets when it begins, and who started it waits for: it has work to begin with itself.
+
+    Python has another such event where it calls it otherwise than `_started`, and waits for that one.
+    """
+
+    def wait(self, timeout: float | None = None) -> bool:
+        del timeout
+        return True
 
 
 class _Queue(Iterator[Item]):

@@ -139,6 +139,22 @@ def test_machine_code_needs_no_compiler(tmp_path):
     assert answer(start(code, None, NUMBA_CACHE_DIR=tmp_path)) == [compiled, []]
 
 
+def test_what_is_rarely_needed_is_compiled_when_it_is():
+    """Grades are put in order without a kernel that sorts; fractions take it."""
+    code = """
+        import json
+        import fastndcg as fn
+        from fastndcg.kernels import ideal, levels
+
+        def compiled(labels):
+            fn.ndcg(labels, [4.0, 3.0, 2.0], [0, 3], k=10)
+            return [len(kernel.signatures) for kernel in (ideal.best_order, ideal.sort_rest, levels.sort_open)]
+
+        print(json.dumps([compiled([1, 0, 1]), compiled([1, 31, 2]), compiled([0.5, 1.5, 0.25])]))
+    """
+    assert answer(start(code, None)) == [[0, 0, 0], [1, 0, 0], [1, 1, 0]]
+
+
 def test_edited_kernels_are_compiled_again(copy):
     """A change in a file that a kernel only calls is seen too."""
     assert evaluated(copy, NUMBA_CACHE_DIR="")[:2] == (0, 2)

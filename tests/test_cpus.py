@@ -169,6 +169,17 @@ def test_available_cpus(monkeypatch):
     assert available_cpus() == 1
 
 
+def test_quotas_are_read_once_a_second(monkeypatch):
+    """A call within the same second takes what was read; the next second reads again."""
+    now, limits = [100.2], iter([3, 2])
+    monkeypatch.setattr(cpus.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(cpus, "cgroup_limit", lambda: next(limits))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    assert [available_cpus(), available_cpus()] == [3, 3]
+    now[0] = 101.1
+    assert [available_cpus(), available_cpus()] == [2, 2]
+
+
 @pytest.mark.parametrize("limit", [1, 2, 4])
 def test_quota_limits_threads(monkeypatch, limit):
     """An evaluation starts one thread less than the quota has CPUs, since the caller's works too."""

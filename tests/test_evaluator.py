@@ -235,6 +235,27 @@ def test_threads_borrow_memory():
         assert len({id(scratch) for scratch in evaluator._kept.idle}) == len(evaluator._kept.idle)
 
 
+def test_small_calls_take_turns_with_their_memory():
+    """A few at once, of all kinds, and after an error: each gets what it would alone, and large ones keep nothing."""
+    labels, offsets, systems = drawn(300, 3)
+    cases_ = [(labels, scores, offsets) for scores in systems] + [(labels[:7], systems[0][:7], [0, 7])]
+    expected = [fn.reference.evaluate(*one[:2], "ndcg@10,map", offsets=one[2]).values.tolist() for one in cases_]
+    engine._spare.clear()
+
+    def call(place):
+        with pytest.raises(fn.InvalidInputError, match="NaN"):
+            fn.ndcg([1, 0], [np.nan, 1], [0, 2])
+        return fn.evaluate(*cases_[place][:2], "ndcg@10,map", offsets=cases_[place][2])
+
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(call, [*range(7)] * 30))
+    for place, result in enumerate(results):
+        assert result.values.tolist() == [pytest.approx(row, nan_ok=True) for row in expected[place % 7]]
+    assert 1 <= len(engine._spare) <= 4
+    fn.evaluate(*drawn(engine.FEW + 1, 3)[:1], np.zeros(engine.FEW + 1), "ndcg", offsets=[0, engine.FEW + 1])
+    assert sum(len(one._buffers) == 0 for _, one in engine._spare) == 0
+
+
 def test_discounts_of_metrics_and_conventions_in_turns_do_not_grow():
     """Each asks for as many ranks as the other has: that must not be more each time."""
     asked = ["dcg(discount=1/r)", "dcg(discount=log2)"]

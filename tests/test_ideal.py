@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
+from fastndcg.kernels import ideal
+from fastndcg.rankings import read_only
 
 
 @pytest.mark.parametrize("highest", [2, 7, 8, 31, 32, 2.5, -1])
@@ -29,3 +31,24 @@ def test_idcg_is_a_sum_of_sorted_labels(n_documents, highest):
             for rank, label in [*enumerate(best, 1), *worst]:
                 total += label * (1 / log2(rank + 1))
             assert value == pytest.approx(total, rel=1e-15)
+
+
+@pytest.mark.parametrize("first", [0, 2, 5])
+def test_sorting_goes_on_where_counting_ends(first):
+    """Labels that have to be sorted come first, in the middle or last among queries of every other kind."""
+    queries = [[3.0, 7, 1, 7], [], [31.0, 2, 9], [5.0, 4.5, -1], [2.0] * 300]
+    queries.insert(first, [0.5, 2.5, -3.0, 2.5])
+    labels, sizes = np.concatenate(queries), np.array([len(query) + 4 for query in queries])
+    offsets = np.append(0, np.cumsum([len(query) for query in queries]))
+    ranked, above, bounds = np.empty(len(labels)), np.empty(len(labels), "i4"), np.empty(len(offsets), "i8")
+    given = (read_only(labels), read_only(offsets), sizes, 1000, ranked, above, bounds)
+
+    ideal.best_order(*given)
+    assert bounds.tolist() == [*offsets[: first + 1], *[-1] * (len(queries) - first)]
+    ideal.sort_rest(*given)
+
+    assert bounds.tolist() == offsets.tolist()
+    assert ranked.tolist() == [label for query in queries for label in sorted(query, reverse=True)]
+    places = [[r if query[i] > 0 else r + 4 for r, i in enumerate(np.argsort(-np.array(query), kind="stable"))]
+              for query in queries]  # fmt: skip
+    assert above.tolist() == [place for query in places for place in query]

@@ -55,6 +55,40 @@ def test_every_item_is_handed_out_once(n_threads):
     assert our_threads() == []
 
 
+@pytest.fixture
+def late(monkeypatch):
+    """An event that threads of ours wait for before they begin."""
+    gate, begin = threading.Event(), threading.Thread._bootstrap
+
+    def begin_late(thread):
+        if thread.name == "fastndcg":
+            gate.wait(5)
+        begin(thread)
+
+    monkeypatch.setattr(threading.Thread, "_bootstrap", begin_late)
+    return gate
+
+
+def test_the_caller_does_not_wait_for_a_thread_to_begin(late):
+    """It has done all the work by then; the other finds none, and is gone in the end."""
+    done = []
+
+    def make_worker():
+        return lambda item: (done.append((item, late.is_set())), late.set() if item == 9 else None)
+
+    run_all(range(10), make_worker, 2)
+    assert done == [(item, False) for item in range(10)]
+    assert our_threads() == []
+
+
+def test_a_thread_that_begins_late_is_waited_for(late, monkeypatch):
+    """Longer than one that was interrupted when it started, which may never begin."""
+    monkeypatch.setattr(threads, "START_SECONDS", 0.01)
+    threading.Timer(0.3, late.set).start()
+    run_all(range(10), lambda: lambda _: None, 2)
+    assert our_threads() == []
+
+
 @pytest.mark.parametrize("error", [ValueError("item 3"), KeyboardInterrupt(), SystemExit(2), MemoryError()])
 @pytest.mark.parametrize("n_threads", [1, 4])
 def test_errors_stop_every_worker(error, n_threads):

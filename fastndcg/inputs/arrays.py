@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,10 @@ class ArrayLayout(NamedTuple):
             raise InvalidInputError(
                 f"`{name}` must have the shape of `{self.name}`, {self.shape}, but has {array.shape}"
             )
+        return self.in_order(array)
+
+    def in_order(self, array: Array) -> Array:
+        """An array of this shape in one dimension, query after query."""
         flat = array if array.ndim == 1 else array.reshape(-1)
         return flat if self.order is None else flat[self.order]
 
@@ -111,7 +115,7 @@ class ArrayTruth:
             type(scores) is np.ndarray and scores.shape == layout.shape and scores.ndim == 1 and layout.order is None
         ):
             scores = layout.arrange(scores, "scores")
-        made = Rankings.of_checked(self._labels, scores, layout.offsets, layout.query_ids).placed_by(layout.place)
+        made = Rankings.of_checked(self._labels, scores, layout.offsets, layout.query_ids, None, None, layout.place)
         made.patterns = self._patterns
         return made
 
@@ -119,15 +123,13 @@ class ArrayTruth:
 def layout_and_values(values: Any, name: str, offsets: Any, groups: Any, query_ids: Any) -> tuple[ArrayLayout, Array]:
     """How an array falls into queries, and its values query after query."""
     lists = ragged_of(values, name)
+    array = as_numbers(values if lists is None else lists.values, name)
     if lists is None:
-        values = as_numbers(values, name)
-        layout = layout_of(values.shape, offsets, groups, query_ids, name)
+        layout = layout_of(array.shape, offsets, groups, query_ids, name)
     else:
         refuse_cuts(offsets, groups, query_ids)
-        n_documents = len(lists.values)
-        bounds = as_offsets(lists.offsets, name, n_documents)
-        layout = ArrayLayout((n_documents,), bounds, is_ragged=True, name=name)
-    return layout, layout.arrange(values, name)
+        layout = ArrayLayout(array.shape, as_offsets(lists.offsets, name, len(array)), is_ragged=True, name=name)
+    return layout, layout.in_order(array)
 
 
 def refuse_cuts(offsets: Any, groups: Any, query_ids: Any) -> None:
@@ -139,17 +141,9 @@ def refuse_cuts(offsets: Any, groups: Any, query_ids: Any) -> None:
 
 def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any, name: str = "labels") -> ArrayLayout:
     """The layout that exactly one of `offsets`, `groups`, `query_ids` or a second dimension gives."""
-    ways = {"offsets": offsets, "groups": groups, "query_ids": query_ids}
-    given = [f"`{name}`" for name, way in ways.items() if way is not None]
-    if len(shape) == 2:
-        given.append("two dimensions")
-    if len(shape) not in (1, 2):
-        raise InvalidInputError(f"`{name}` must have one dimension, or two (one query a row), but its shape is {shape}")
-    if len(given) != 1:
-        raise InvalidInputError(
-            "queries must be cut by exactly one of `offsets`, `groups`, `query_ids` or a second dimension, but there "
-            + (f"are {' and '.join(given)}" if given else f"is none; for one query give offsets=[0, {shape[0]}]")
-        )
+    n_ways = (offsets is not None) + (groups is not None) + (query_ids is not None) + (len(shape) == 2)
+    if n_ways != 1 or len(shape) not in (1, 2):
+        _refuse_shape(shape, {"offsets": offsets, "groups": groups, "query_ids": query_ids}, name)
     if len(shape) == 2:
         return ArrayLayout(shape, read_only(np.arange(shape[0] + 1, dtype="i8") * shape[1]), name=name)
     if offsets is not None:
@@ -157,6 +151,19 @@ def layout_of(shape: tuple[int, ...], offsets: Any, groups: Any, query_ids: Any,
     if groups is not None:
         return ArrayLayout(shape, as_offsets(_offsets_of_groups(groups, shape[0]), "groups", shape[0]), name=name)
     return _layout_of_ids(query_ids, shape, name)
+
+
+def _refuse_shape(shape: tuple[int, ...], ways: dict[str, Any], name: str) -> NoReturn:
+    """Raise for an array that is not cut into queries, or is so more than once."""
+    if len(shape) not in (1, 2):
+        raise InvalidInputError(f"`{name}` must have one dimension, or two (one query a row), but its shape is {shape}")
+    given = [f"`{name}`" for name, way in ways.items() if way is not None]
+    if len(shape) == 2:
+        given.append("two dimensions")
+    raise InvalidInputError(
+        "queries must be cut by exactly one of `offsets`, `groups`, `query_ids` or a second dimension, but there "
+        + (f"are {' and '.join(given)}" if given else f"is none; for one query give offsets=[0, {shape[0]}]")
+    )
 
 
 def _offsets_of_groups(groups: Any, n_documents: int) -> Array:

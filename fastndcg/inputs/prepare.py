@@ -42,28 +42,34 @@ class Options(NamedTuple):
 
 def prepare_truth(truth: Any, options: Options) -> Truth:
     """Read, check and code the truth once."""
-    prepared: Truth
+    if not isinstance(truth, np.ndarray):  # what else it may be takes as long to see as a short query
+        prepared = _with_own_queries(truth, options)
+        if prepared is not None:
+            refuse_cuts(options.offsets, options.groups, options.query_ids)
+            return prepared
+    if options.columns is not None:
+        raise InvalidInputError("`columns` names columns of frames, but `truth` is no frame; leave it out")
+    return ArrayTruth(truth, options.offsets, options.groups, options.query_ids)
+
+
+def _with_own_queries(truth: Any, options: Options) -> Truth | None:
+    """The truth of an input that says itself which documents are of one query; None of labels."""
     if isinstance(truth, Rankings):
         check_pool(truth)
-        prepared = truth
-    elif isinstance(truth, Qrels | Interactions):
-        prepared = truth
-    elif hasattr(truth, "tocsr"):
-        prepared = Interactions.of_matrix(truth, options.threads)
-    elif isinstance(truth, str | os.PathLike):
-        prepared = _of_file(truth, options)
-    elif isinstance(truth, Mapping):
-        prepared = DiversityQrels.from_dict(truth) if is_nested(truth) else Qrels.from_dict(truth)
-    elif is_frame(truth):
-        prepared = _of_frame(truth, options)
-    elif isinstance(truth, Run):
+        return truth
+    if isinstance(truth, Qrels | Interactions):
+        return truth
+    if hasattr(truth, "tocsr"):
+        return Interactions.of_matrix(truth, options.threads)
+    if isinstance(truth, str | os.PathLike):
+        return _of_file(truth, options)
+    if isinstance(truth, Mapping):
+        return DiversityQrels.from_dict(truth) if is_nested(truth) else Qrels.from_dict(truth)
+    if is_frame(truth):
+        return _of_frame(truth, options)
+    if isinstance(truth, Run):
         raise InvalidTypeError("`truth` must not be a Run: the judgments come first, then the run")
-    else:
-        if options.columns is not None:
-            raise InvalidInputError("`columns` names columns of frames, but `truth` is no frame; leave it out")
-        return ArrayTruth(truth, options.offsets, options.groups, options.query_ids)
-    refuse_cuts(options.offsets, options.groups, options.query_ids)
-    return prepared
+    return None
 
 
 def with_predictions(

@@ -15,7 +15,7 @@ hit_gains             (n_hits,)         float64
 ideal_above, ideal_gains, ideal_offsets   the same for the best order, without ties
 label_offsets         (n_queries + 1,)  int64, query q owns candidates label_offsets[q] up to label_offsets[q + 1]
 discounts             (n_ranks + 1,)    float64, discounts[r] belongs to rank r
-discount_sums, discount_rests   (n_ranks + 1,)  float64, sum of the first r discounts as two numbers, see `add_up`
+discount_sums, discount_rests   (n_ranks + 1,)  float64, sum of the first r discounts as two numbers, see discounts.py
 reached, best         (n_queries,)      float64, DCG@k and IDCG@k
 highest_gains         (n_queries,)      float64, of the judged documents
 out                   (n_queries,)      float64
@@ -60,25 +60,6 @@ def table_gains(labels, table, rel, out):
     """The gain that a table gives, 0 below `rel`."""
     for h in range(out.shape[0]):
         out[h] = table[int(labels[h])] if labels[h] >= rel else 0.0
-
-
-@kernel
-def add_up(discounts, out_sums, out_rests):
-    """
-    Sum of the first r discounts, as a float64 and what it misses of the exact sum.
-
-    The difference of two such sums is the sum of the discounts between two ranks to full precision; of plain
-    sums it would lose ten digits at rank 10⁷.
-    """
-    total = 0.0
-    rest = 0.0
-    for r in range(discounts.shape[0]):
-        longer = total + discounts[r]
-        kept = longer - total
-        rest += (total - (longer - kept)) + (discounts[r] - kept)
-        total = longer
-        out_sums[r] = total
-        out_rests[r] = rest
 
 
 @part

@@ -1,69 +1,107 @@
 """
 The best order of each query: candidates by falling label, as hits without ties.
 
+`best_order` ends at the first query whose labels have to be sorted, and `sort_rest` goes on from there: most data sets
+have no such labels, and its compilation takes as long as that of all else which nDCG needs.
+
 labels, label_offsets   the candidates of the documents, or of the pool
 sizes        (n_queries,)       int64, how many documents (or pool entries) a query has in all
 depth        how many ranks any metric looks at
+counts       room for how many labels there are of each grade, all 0
 out_labels   (n_candidates,)    float64, labels above 0, then those below 0
 out_above    (n_candidates,)    int32, their ranks less one: labels below 0 stand after all the zeros
-out_offsets  (n_queries + 1,)   int64
+out_offsets  (n_queries + 1,)   int64, -1 behind the queries that are done
 """
 
 import numpy as np
 
-from fastndcg.kernels.jit import allocating_kernel, part, unit
+from fastndcg.kernels.jit import allocating_kernel, kernel, part, unit
 from fastndcg.kernels.sorting import sort_descending
+from fastndcg.kernels.vectors import wide_like
 
 GRADES = 32  # whole labels below it are counted; most data sets have nothing else
 FEW_GRADES, MOST_COUNTED = 8, 255  # those below it in the bytes of a word, of so many labels at the most
 ONE, BYTE = np.uint64(1), np.uint64(255)
 
 
-@allocating_kernel
+@kernel
 def best_order(labels, label_offsets, sizes, depth, out_labels, out_above, out_offsets):
     """The ideal hits of each query, down to `depth`."""
-    most = 0
-    for q in range(sizes.shape[0]):
-        most = max(most, label_offsets[q + 1] - label_offsets[q])
-    order = np.empty(most, np.int32)
-    spare = np.empty(most, np.int32)
-    counts = np.zeros(GRADES, np.int64)
-    order_all(labels, label_offsets, sizes, depth, order, spare, counts, out_labels, out_above, out_offsets)
-
-
-@unit
-def order_all(labels, label_offsets, sizes, depth, order, spare, counts, out_labels, out_above, out_offsets):
-    """Go through all queries, in a function of its own: here no references are counted."""
+    counts = wide_like(label_offsets)
+    counts[:] = 0
     n_hits = 0
+    out_offsets[:] = -1
     out_offsets[0] = 0
     for q in range(sizes.shape[0]):
         c = label_offsets[q]
+        n_new = place(labels, c, label_offsets[q + 1] - c, sizes[q], depth, counts, n_hits, out_labels, out_above)
+        if n_new < 0:
+            break
+        n_hits += n_new
+        out_offsets[q + 1] = n_hits
+
+
+@allocating_kernel
+def sort_rest(labels, label_offsets, sizes, depth, out_labels, out_above, out_offsets):
+    """The same for the queries that are left, whose labels are sorted where need be."""
+    most = 0
+    for q in range(sizes.shape[0]):
+        most = max(most, label_offsets[q + 1] - label_offsets[q])
+    room = (np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most))
+    fill_rest(labels, label_offsets, sizes, depth, room, out_labels, out_above, out_offsets)
+
+
+@unit
+def fill_rest(labels, label_offsets, sizes, depth, room, out_labels, out_above, out_offsets):
+    """Go through all queries, in a function of its own: here no references are counted."""
+    counts = wide_like(label_offsets)
+    counts[:] = 0
+    order, spare, ordered = room
+    n_hits = 0
+    for q in range(sizes.shape[0]):
+        if out_offsets[q + 1] >= 0:
+            n_hits = out_offsets[q + 1]
+            continue
+        c = label_offsets[q]
         m = label_offsets[q + 1] - c
-        counted = count_few(labels, c, m)
-        if counted != 0:
-            place_few(labels, c, m, counted, n_hits, out_labels, out_above)
-            n_hits += min(m, depth)
-            out_offsets[q + 1] = n_hits
-            continue
-        falling = is_falling(labels, c, m)  # as where all are alike: sooner seen than counted one by one
-        highest = 0 if falling else count_grades(labels, c, m, counts)
-        if highest > 0:
-            n_hits += emit_grades(counts, highest, min(m, depth), n_hits, out_labels, out_above)
-            out_offsets[q + 1] = n_hits
-            continue
-        if not falling:
+        n_new = place(labels, c, m, sizes[q], depth, counts, n_hits, out_labels, out_above)
+        if n_new < 0:
             for i in range(m):
                 order[i] = c + i
             sort_descending(labels, m, spare, order)
-        for i in range(m):
-            label = labels[c + i] if falling else labels[order[i]]
-            above = i if label > 0.0 else sizes[q] - m + i
-            if above >= depth:
-                break
-            out_labels[n_hits] = label
-            out_above[n_hits] = above
-            n_hits += 1
+            for i in range(m):
+                ordered[i] = labels[order[i]]
+            n_new = place_falling(ordered, 0, m, sizes[q], depth, n_hits, out_labels, out_above)
+        n_hits += n_new
         out_offsets[q + 1] = n_hits
+
+
+@part
+def place(labels, c, m, size, depth, counts, n_hits, out_labels, out_above):
+    """Write the hits among the m labels from `c` on, those of a query; says how many, -1 if they have to be sorted."""
+    counted = count_few(labels, c, m)
+    if counted != 0:
+        place_few(labels, c, m, counted, n_hits, out_labels, out_above)
+        return min(m, depth)
+    if is_falling(labels, c, m):  # as where all are alike: sooner seen than counted one by one
+        return place_falling(labels, c, m, size, depth, n_hits, out_labels, out_above)
+    highest = count_grades(labels, c, m, counts)
+    return emit_grades(counts, highest, min(m, depth), n_hits, out_labels, out_above) if highest > 0 else -1
+
+
+@part
+def place_falling(labels, c, m, size, depth, n_hits, out_labels, out_above):
+    """Write the m labels from `c` on, which are in order, down to `depth`; says how many."""
+    n_new = 0
+    for i in range(m):
+        label = labels[c + i]
+        above = i if label > 0.0 else size - m + i
+        if above >= depth:
+            break
+        out_labels[n_hits + n_new] = label
+        out_above[n_hits + n_new] = above
+        n_new += 1
+    return n_new
 
 
 @part
