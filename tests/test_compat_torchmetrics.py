@@ -226,5 +226,6 @@ def test_what_the_catalogue_lacks():
 def test_without_torch(monkeypatch):
     """Without torch an error says how to get it."""
     monkeypatch.setitem(sys.modules, "torch", None)
+    ours._of_tensors.cache_clear()  # which has looked at tensors before
     with pytest.raises(fn.MissingPackageError, match=r"this drop-in needs torch: pip install 'fastndcg\[torch\]'"):
         ours.retrieval_recall(SCORES, LABELS)

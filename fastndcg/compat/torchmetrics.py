@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -52,17 +53,17 @@ def retrieval_normalized_dcg(preds: Any, target: Any, top_k: int | None = None, 
     float32 tensor
         One value; with `indexes` one for each query, in the order in which they first come.
     """
-    return _value(_metric("nDCG", _checked_k(top_k)), preds, target, indexes)
+    return _value("nDCG", preds, target, top_k, indexes)
 
 
 def retrieval_average_precision(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
     """Average precision over the relevant documents found; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value(_metric("AP", _checked_k(top_k or None)), preds, target, indexes)
+    return _value("AP", preds, target, top_k or None, indexes)
 
 
 def retrieval_reciprocal_rank(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
     """Reciprocal rank; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value(_metric("RR", _checked_k(top_k or None)), preds, target, indexes)
+    return _value("RR", preds, target, top_k or None, indexes)
 
 
 def retrieval_precision(
@@ -70,27 +71,27 @@ def retrieval_precision(
 ) -> Any:  # fmt: skip
     """Precision, with `adaptive_k` over min(top_k, number of documents); see `retrieval_normalized_dcg`."""
     convention = ADAPTIVE if _checked_flag(adaptive_k) else CONVENTION
-    return _value(_metric("P", _checked_k(top_k)), preds, target, indexes, convention=convention)
+    return _value("P", preds, target, top_k, indexes, convention)
 
 
 def retrieval_recall(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
     """Recall; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value(_metric("R", _checked_k(top_k)), preds, target, indexes)
+    return _value("R", preds, target, top_k, indexes)
 
 
 def retrieval_hit_rate(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
     """Hit rate; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value(_metric("Success", _checked_k(top_k)), preds, target, indexes)
+    return _value("Success", preds, target, top_k, indexes)
 
 
 def retrieval_r_precision(preds: Any, target: Any, *, indexes: Any = None) -> Any:
     """R-precision; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value(_metric("Rprec", None), preds, target, indexes)
+    return _value("Rprec", preds, target, None, indexes)
 
 
 def retrieval_fall_out(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
     """Share of the documents that are not relevant which are found; see `retrieval_normalized_dcg`."""
-    return _value(_metric("R", _checked_k(top_k)), preds, target, indexes, is_inverted=True)
+    return _evaluated(_metric("R", _checked_k(top_k)), preds, target, indexes, is_inverted=True)
 
 
 def retrieval_auroc(
@@ -110,7 +111,7 @@ def retrieval_auroc(
         first = _first(preds, target, indexes, k)
         preds, target = preds.reshape(-1)[first], target.reshape(-1)[first]
         indexes = None if indexes is None else indexes.reshape(-1)[first]
-    return _value(metric, preds, target, indexes)
+    return _evaluated(metric, preds, target, indexes)
 
 
 def _first(preds: Any, target: Any, indexes: Any, k: int) -> Any:
@@ -180,17 +181,69 @@ def _metric(name: str, k: int | None) -> Metric:
 
 
 def _value(
+    name: str, preds: Any, target: Any, top_k: int | None, indexes: Any, convention: Convention = CONVENTION
+) -> Any:  # fmt: skip
+    """A metric's value, or one for each query of `indexes`."""
+    if indexes is not None:
+        return _evaluated(_metric(name, _checked_k(top_k)), preds, target, indexes, convention=convention)
+    which = "P of ranked" if convention is ADAPTIVE else name
+    value = _of_tensors()(which, preds, target, top_k)
+    if value is None:
+        value = _of_arrays(which, *_checked(_torch(), preds, target), _checked_k(top_k))
+        if value != value:  # the numbers are not as they should be: what follows says which
+            return _evaluated(_metric(name, _checked_k(top_k)), preds, target, None, convention=convention)
+        value = _torch().scalar_tensor(value, dtype=_torch().float32, device=preds.device)
+    return value
+
+
+@functools.cache
+def _of_tensors() -> Callable[[str, Any, Any, Any], Any]:
+    """
+    What gives the value of tensors that are read where they are, and None for those that are not as most are.
+
+    A function is called for each query here, so that every look at a tensor counts: an array of one takes as long as
+    ten looks.
+    """
+    torch, kernels = _torch(), _kernels()
+    tensor, float32, cpu, made = torch.Tensor, torch.float32, torch.device("cpu"), torch.scalar_tensor
+    label_kinds = {torch.bool: 0, torch.int: 1, torch.long: 2, torch.float: 3}
+    value_at, numbers, all_ranks = kernels.value_at, kernels.BY_NAME, kernels.ALL_RANKS
+
+    def value_of(name: str, preds: Any, target: Any, top_k: Any) -> Any:
+        if type(preds) is not tensor or type(target) is not tensor or preds.dtype is not float32:
+            return None
+        shape, kind = preds.shape, label_kinds.get(target.dtype)
+        if kind is None or not shape or shape != target.shape or not (preds.is_cpu and target.is_cpu):
+            return None
+        if not (preds.is_contiguous() and target.is_contiguous()) or preds.is_neg() or target.is_neg():
+            return None
+        if top_k is None:
+            top_k = all_ranks
+        elif type(top_k) is not int or not 0 < top_k <= all_ranks:
+            return None
+        value = value_at(target.data_ptr(), kind, preds.data_ptr(), preds.numel(), numbers[name], top_k)
+        return made(value, dtype=float32, device=cpu) if value == value else None
+
+    return value_of
+
+
+def _of_arrays(name: str, labels: Any, scores: Any, k: int | None) -> float:
+    """The same of arrays, NaN for those that are not as they should be."""
+    kernels = _kernels()
+    kind = kernels.LABEL_KINDS.index(labels.dtype.str[1:])
+    of_labels, of_scores = (values.__array_interface__["data"][0] for values in (labels, scores))
+    k = kernels.ALL_RANKS if k is None else k
+    found: float = kernels.value_at(of_labels, kind, of_scores, len(labels), kernels.BY_NAME[name], k)
+    return found
+
+
+def _evaluated(
     metric: Metric, preds: Any, target: Any, indexes: Any, *, convention: Convention = CONVENTION,
     is_inverted: bool = False,
 ) -> Any:  # fmt: skip
-    """One value, or one for each query of `indexes`."""
-    torch, kernels = _torch(), _kernels()
+    """The value of what one kernel call does not take, or one for each query of `indexes`."""
+    torch = _torch()
     labels, scores = _checked(torch, preds, target)
-    which = kernels.P_OF_RANKED if convention is ADAPTIVE else kernels.BY_NAME.get(metric.name)
-    if indexes is None and not is_inverted and which is not None:
-        value = kernels.value_of(labels, scores, which, kernels.ALL_RANKS if metric.k is None else metric.k)
-        if value == value:  # else one is not as it should be: what follows says which
-            return torch.scalar_tensor(value, dtype=torch.float32, device=preds.device)
     if metric.name != "nDCG":
         _check_binary(labels)
     if is_inverted:

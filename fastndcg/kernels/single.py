@@ -33,19 +33,21 @@ import math
 import numpy as np
 
 from fastndcg.kernels import cascade, precision
-from fastndcg.kernels.jit import allocating_kernel, kernel, part
+from fastndcg.kernels.jit import allocating_kernel, kernel, part, unit
 from fastndcg.kernels.levels import emit, find_levels, order_candidates, search_levels
 from fastndcg.kernels.sorting import sort_descending
+from fastndcg.kernels.vectors import WIDE, compare_wide, popcount
 
 ALL = 2**31 - 1
 HIGHEST = 2.0**53  # label: above it, a whole number may have been another
+FEW_LEVELS = 64  # which are sooner compared with all scores, sixty-four at once, than each score is searched among them
 
 
 @allocating_kernel
 def dcg(labels, scores, k=ALL):
     """Sum over ranks r = 1 … k of the label at rank r / log2(r + 1); for other gains, give gains as labels."""
     documents, candidates, values, is_right = read(labels, scores)
-    above, ties, gains = find_hits(documents, candidates, values, k)
+    above, ties, gains = find_hits(documents, candidates, values, len(scores), k)
     return discounted(above, ties, gains, k) if is_right else math.nan
 
 
@@ -53,7 +55,7 @@ def dcg(labels, scores, k=ALL):
 def ndcg(labels, scores, k=ALL):
     """DCG over DCG of the best order; NaN where every label is 0. For other gains, give gains as labels."""
     documents, candidates, values, is_right = read(labels, scores)
-    above, ties, gains = find_hits(documents, candidates, values, k)
+    above, ties, gains = find_hits(documents, candidates, values, len(scores), k)
     best = highest(candidates, k)
     return min(discounted(above, ties, gains, k) / best, 1.0) if is_right and best > 0.0 else math.nan
 
@@ -62,7 +64,7 @@ def ndcg(labels, scores, k=ALL):
 def average_precision(labels, scores, k=ALL, rel=1.0):
     """Sum of P@r over the ranks r = 1 … k of relevant documents, over how many these are; NaN where there are none."""
     documents, candidates, values, is_right = read(labels, scores)
-    above, ties, found = find_hits(documents, candidates, values, k)
+    above, ties, found = find_hits(documents, candidates, values, len(scores), k)
     return precision_of(above, ties, found, candidates, rel, k) if is_right else math.nan
 
 
@@ -70,7 +72,7 @@ def average_precision(labels, scores, k=ALL, rel=1.0):
 def reciprocal_rank(labels, scores, k=ALL, rel=1.0):
     """1 / rank of the first relevant document; 0 if it is below rank k, or there is none."""
     documents, candidates, values, is_right = read(labels, scores)
-    above, ties, found = find_hits(documents, candidates, values, k)
+    above, ties, found = find_hits(documents, candidates, values, len(scores), k)
     return first_of(above, ties, found, rel, k) if is_right else math.nan
 
 
@@ -78,19 +80,23 @@ def reciprocal_rank(labels, scores, k=ALL, rel=1.0):
 def ranks(scores, out):
     """Each document's rank, the best is 1; equal scores share the mean of their ranks. All NaN, if a score is."""
     _, _, values, is_right = read(np.zeros(len(scores), np.uint8), scores)
-    if is_right and len(out) == len(values):
-        mean_ranks(values, out)
+    if is_right and len(out) == len(scores):
+        mean_ranks(values[: len(out)], out)
     else:
         out[:] = math.nan
 
 
 @part
 def read(labels, scores):
-    """Documents with a label above 0, their labels, and all scores; nothing, and False, where a number is wrong."""
+    """
+    Documents with a label above 0, their labels, and all scores; no document, and False, where a number is wrong.
+
+    Behind the scores stands NaN, up to a whole vector: it is neither above nor equal to any.
+    """
     n = len(scores) if len(labels) == len(scores) else 0
     documents = np.empty(n, np.int32)
     candidates = np.empty(n)
-    values = np.empty(n)
+    values = np.empty(-(-n // WIDE) * WIDE)
     n_candidates = 0
     n_right = 0
     for d in range(n):
@@ -100,24 +106,52 @@ def read(labels, scores):
         label = candidates[n_candidates]
         n_right += (values[d] == values[d]) & (label >= 0.0) & (label <= HIGHEST)
         n_candidates += label > 0.0
+    for d in range(n, len(values)):
+        values[d] = math.nan
     is_right = n_right == len(scores) and n_right == len(labels)
     m = n_candidates if is_right else 0
-    return documents[:m], candidates[:m], values[: n if is_right else 0], is_right
+    return documents[:m], candidates[:m], values, is_right
 
 
 @allocating_kernel
-def find_hits(documents, candidates, values, k):
+def find_hits(documents, candidates, values, n_documents, k):
     """Candidates in rank order, down to rank k: how many documents score higher, how many the same, their labels."""
     m = len(candidates)
-    order = (np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32))
-    levels = (np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32))
-    hits = (np.empty(m, np.int32), np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m, np.int32))
+    numbers, places = np.empty((3, m)), np.empty((8, m), np.int32)  # two arrays: to make one takes a twentieth of a call
+    order = (numbers[0], places[0], places[1])
+    levels = (numbers[1], places[2], places[3])
+    hits = (places[4], numbers[2], places[5], places[6], places[7])
     given = (documents, candidates)
+    n_hits = place(given, values, n_documents, order, levels, k, hits)
+    return hits[2][:n_hits], hits[3][:n_hits], hits[1][:n_hits]
+
+
+@unit
+def place(given, values, n_documents, order, levels, k, out_hits):
+    """Write the hits, in a function of its own: here no references are counted. Says how many there are."""
+    m = len(given[1])
     order_candidates(values, 0, given, 0, m, order)
     n_levels = find_levels(order, m, levels)
-    search_levels(values, 0, len(values), n_levels, levels)
-    n_hits, _ = emit(given, 0, m, order, levels, k, 0, 0, hits)
-    return hits[2][:n_hits], hits[3][:n_hits], hits[1][:n_hits]
+    if n_levels <= FEW_LEVELS:
+        count_levels(values, n_levels, levels)
+    else:
+        search_levels(values, 0, n_documents, n_levels, levels)
+    return emit(given, 0, m, order, levels, k, 0, 0, out_hits)[0]
+
+
+@part
+def count_levels(values, n_levels, levels):
+    """For each level, the documents above it and at it: each is compared with all."""
+    level_scores, level_above, level_ties = levels
+    for level in range(n_levels):
+        above = 0
+        ties = 0
+        for d in range(0, len(values), WIDE):
+            higher, same = compare_wide(values, d, level_scores[level])
+            above += popcount(higher)
+            ties += popcount(same)
+        level_above[level] = above
+        level_ties[level] = ties
 
 
 @kernel
@@ -142,8 +176,11 @@ def discounted(above, ties, gains, k):
 def highest(candidates, k):
     """DCG@k of the best order."""
     m = len(candidates)
-    order = np.arange(m).astype(np.int32)
-    sort_descending(candidates, m, np.empty(m, np.int32), order)
+    places = np.empty((2, m), np.int32)
+    order = places[0]
+    for i in range(m):
+        order[i] = i
+    sort_descending(candidates, m, places[1], order)
     total = 0.0
     for i in range(min(m, k)):
         total += candidates[order[i]] * (1.0 / math.log2(i + 2.0))
