@@ -70,7 +70,7 @@ def _compile_metrics() -> None:
 
 
 def _compile_variants() -> None:
-    """Evaluate what takes a metric's place under some choices or where scores tie, metrics by subtopic, an exact sum."""
+    """Evaluate what takes a metric's place under some choices or at ties, metrics by subtopic, and an exact sum."""
     import numpy as np
 
     from fastndcg.catalog import RECORDS
