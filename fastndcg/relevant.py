@@ -7,7 +7,8 @@ import functools
 import numpy as np
 
 from fastndcg.chunk import Chunk
-from fastndcg.kernels import candidates, precision
+from fastndcg.errors import InvalidInputError
+from fastndcg.kernels import candidates, highest, precision
 from fastndcg.kernels import together as several
 from fastndcg.rankings import Array
 from fastndcg.steps import Step, cutoff, cutoffs, once, together
@@ -89,7 +90,17 @@ def interpolated(chunk: Chunk, step: Step, points: tuple[float, ...], out: Array
     """The highest precision at a recall, or each of several, or beyond it."""
     hits, n, recalls = chunk.hits, n_relevant(chunk, step), np.array(points, float)
     rounding = RECALL_ROUNDING[chunk.job.convention.recall_rounding]
-    several.interpolate(hits.queries, hits.above, hits.labels, hits.offsets, step.rel, n, recalls, rounding, out)
+    if not chunk.n_tied or chunk.job.convention.ties != "average":
+        several.interpolate(hits.queries, hits.above, hits.labels, hits.offsets, step.rel, n, recalls, rounding, out)
+        return
+    highest.interpolate_tied(hits.above, hits.ties, hits.labels, hits.offsets, step.rel, n, recalls, rounding, out)
+    if (out[0] < 0).any():
+        query = chunk.job.rankings.query_name(chunk.truth.first + int(np.argmax(out[0] < 0)))
+        raise InvalidInputError(
+            f"`scores` must not tie so many documents of {query} for {step.metric}: the square of the relevant ones of "
+            f"a tie group times the others must be at most {highest.MOST_WORK:.0f}; take "
+            "convention.replace(ties='input')"
+        )
 
 
 @once("truth", "metric", "k", "rel")

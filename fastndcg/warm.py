@@ -70,7 +70,7 @@ def _compile_metrics() -> None:
 
 
 def _compile_variants() -> None:
-    """Evaluate what takes a metric's place under some choices, metrics by subtopic, and an exact sum."""
+    """Evaluate what takes a metric's place under some choices or at ties, metrics by subtopic, and an exact sum."""
     import numpy as np
 
     from fastndcg.catalog import RECORDS
@@ -89,6 +89,7 @@ def _compile_variants() -> None:
                 evaluate([[2, 1]], [[1.0, 1.0]], metric(**{field: choice}))
     by_subtopic = [Metric(record.name) for record in RECORDS if record.by_subtopic]
     evaluate([[[1, 0], [1, 1]]], [[1, 1]], by_subtopic)
+    evaluate([[2, 1]], [[1.0, 1.0]], "IAP")
     numbers_of(np.zeros(1))
 
 

@@ -1,0 +1,115 @@
+"""Interpolated precision where scores tie: the mean over all orders, counted for each value that it may have."""
+
+from itertools import accumulate
+from math import comb, fsum
+
+import cases
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastndcg as fn
+from fastndcg.kernels import highest
+
+LARGE = {"many values": (400, 150), "dense": (260, 200), "sparse": (900, 12)}  # of more values than a block holds
+
+
+def mean_of_highest(groups, n_needed):
+    """
+    The mean over all orders of the highest precision from the relevant document number `n_needed` on.
+
+    Tie groups are (documents, relevant ones). For each value v that a precision may have, the chance that all stay
+    below it is found by going down the ranks: with k of r found by rank s of g, the next is with (r − k) / (g − s).
+    """
+    starts = list(accumulate((documents for documents, _ in groups), initial=0))
+    befores = list(accumulate((relevant for _, relevant in groups), initial=0))
+    spans = list(zip(starts, befores, groups, strict=False))
+    values = {
+        (before + i) / (above + place)
+        for above, before, (g, r) in spans
+        for i in range(1, r + 1)
+        for place in range(i, g - r + i + 1)
+        if before + i >= n_needed
+    }
+    values = np.array(sorted(values))
+    below = np.ones(len(values))
+    for above, before, (g, r) in spans:
+        chances = np.zeros((len(values), r + 1))
+        chances[:, 0] = 1.0
+        numbers = before + np.arange(1, r + 1)
+        for s in range(g):
+            found = chances[:, :-1] * ((r - np.arange(r)) / (g - s))
+            chances *= 1.0 - (r - np.arange(r + 1)) / (g - s)
+            keeps = (numbers < n_needed) | (numbers / (above + s + 1) < values[:, None])
+            chances[:, 1:] += np.where(keeps, found, 0.0)
+        below *= chances[:, r]
+    return fsum(np.diff(values, prepend=0.0) * (1.0 - below))
+
+
+def rankings_of(groups):
+    """Labels, scores and the place of the end of a query of tie groups."""
+    labels = [label for g, r in groups for label in [1] * r + [0] * (g - r)]
+    scores = [-place for place, (g, _) in enumerate(groups) for _ in range(g)]
+    return labels, scores, [0, len(labels)]
+
+
+tie_group = st.integers(1, 14).flatmap(lambda g: st.tuples(st.just(g), st.integers(0, g)))
+
+
+@cases.examples(60)
+@given(groups=st.lists(tie_group, min_size=1, max_size=5).filter(lambda groups: any(r for _, r in groups)))
+def test_equals_the_chances_of_every_value(groups):
+    """At each recall, of tie groups of any share, whatever stands above and below them."""
+    labels, scores, offsets = rankings_of(groups)
+    n_relevant = sum(labels)
+    recalls = [fn.IPrec(recall=n / n_relevant) for n in range(1, n_relevant + 1)]
+    expected = [mean_of_highest(groups, n) for n in range(1, n_relevant + 1)]
+
+    values = fn.evaluate(labels, scores, recalls, offsets=offsets).values
+
+    np.testing.assert_allclose(values[0], expected, rtol=1e-12, atol=0)
+
+
+@pytest.mark.skipif(not cases.JIT, reason="takes long where kernels are not compiled")
+@pytest.mark.parametrize("group", LARGE.values(), ids=LARGE)
+@pytest.mark.parametrize("above", [(), ((3, 3), (40, 7))], ids=["alone", "below others"])
+def test_large_groups_lose_no_digit(group, above):
+    """Hundreds of equal scores, with more values of the precision than are kept at once."""
+    groups = [*above, group]
+    labels, scores, offsets = rankings_of(groups)
+    recalls = (0.0, 0.3, 0.9)
+    needed = [max(np.ceil(recall * sum(labels) - 1e-9), 1) for recall in recalls]
+
+    values = fn.evaluate(labels, scores, [fn.IPrec(recall=recall) for recall in recalls], offsets=offsets).values
+
+    np.testing.assert_allclose(values[0], [mean_of_highest(groups, n) for n in needed], rtol=1e-12, atol=0)
+
+
+@pytest.mark.skipif(not cases.JIT, reason="takes long where kernels are not compiled")
+@pytest.mark.parametrize(("n", "n_relevant"), [(1500, 700), (3000, 2), (20_000, 3), (2000, 1990)])
+def test_the_last_recall_is_that_of_the_last_relevant_document(n, n_relevant):
+    """It is at rank p in C(p − 1, R − 1) of C(n, R) orders, and there the precision is R / p."""
+    orders = comb(n, n_relevant)
+    terms = [n_relevant / p * (comb(p - 1, n_relevant - 1) / orders) for p in range(n_relevant, n + 1)]
+
+    value = fn.evaluate(np.arange(n) < n_relevant, np.zeros(n), "IPrec(recall=1)", offsets=[0, n])["IPrec(recall=1)"]
+
+    assert value == pytest.approx([fsum(terms)], rel=1e-12)
+
+
+def test_relevant_documents_that_tie_with_each_other_alone_are_certain():
+    """Of different labels, too: both are found by rank 2, whoever is first."""
+    result = fn.evaluate([[1, 2, 0]], [[1, 1, 0]], "IPrec(recall=0.5),IPrec(recall=1),IAP")
+
+    assert result.values.tolist() == [[1.0, 1.0, 1.0]]
+
+
+def test_what_would_take_too_long_is_refused():
+    """A thousand relevant of ten thousand equal scores: an error that names the query and the way out."""
+    labels, scores = np.arange(10_001) % 10 == 0, np.zeros(10_001)
+    assert highest.MOST_WORK < 1000**2 * 9000
+
+    with pytest.raises(fn.InvalidInputError, match=r"`scores` must not tie so many documents of query 1 for IAP"):
+        fn.evaluate(labels, scores, "IAP", offsets=[0, 1, 10_001])
+    assert fn.evaluate(labels, scores, "IAP", offsets=[0, 1, 10_001], convention="default(ties=input)").n_tied == 1
