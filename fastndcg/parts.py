@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +34,10 @@ class _Done(NamedTuple):
     query_ids: Array
     first_rows: Array
     values: Array
-    n_tied: int
+
+    def query(self, place: int) -> _Done:
+        """One of the queries."""
+        return _Done(*(array[place : place + 1] for array in self))
 
 
 def run(
@@ -70,23 +74,36 @@ def _run_parts(parts: Parts, metrics: tuple[Metric, ...], convention: Convention
 
 def _run_stream(stream: Stream, metrics: tuple[Metric, ...], convention: Convention, threads: int | None) -> Evaluated:
     """Items of a stream on threads, each of them read and evaluated by one; queries come in the order of their rows."""
-    done: list[_Done] = []
+    whole: list[_Done] = []
+    kept: list[_Done] = []
+    tied: list[int] = []
 
-    def take(batches: Iterator[Batch], reused: tuple[Take, Scratch]) -> None:
+    def take(batches: Iterator[Batch], done: list[_Done], reused: tuple[Take, Scratch]) -> None:
         for batch in batches:
-            found = engine.run(batch.rankings, metrics, convention, threads=1, reused=reused)
-            done.append(_Done(batch.query_ids, batch.first_rows, *found))
+            values, n_tied = engine.run(batch.rankings, metrics, convention, threads=1, reused=reused)
+            done.append(_Done(batch.query_ids, batch.first_rows, values))
+            tied.append(n_tied)
 
     def make_worker() -> Callable[[Any], None]:
         reused = (Scratch().take, Scratch())
-        return lambda item: take(stream.batches(item), reused)
+        return lambda item: take(stream.batches(item), whole, reused)
 
     run_all(stream.items, make_worker, min(stream.most_threads, checked_threads(threads)))
-    take(stream.last(), (fresh, Scratch()))
-    if not done:
+    take(stream.last(), kept, (fresh, Scratch()))
+    if not whole and not kept:
         return Evaluated(np.empty((0, len(metrics))), 0, np.empty(0, object))
-    done.sort(key=lambda batch: batch.first_rows[:1].tolist())
-    order = np.argsort(np.concatenate([batch.first_rows for batch in done]), kind="stable")  # soon done: nearly sorted
-    ids = np.concatenate([batch.query_ids for batch in done])[order]
-    values = np.concatenate([batch.values for batch in done])[order]
-    return Evaluated(values, sum(batch.n_tied for batch in done), ids)
+    ids, values = _in_order(whole, kept)
+    return Evaluated(values, sum(tied), ids)
+
+
+def _in_order(whole: list[_Done], kept: list[_Done]) -> tuple[Array, Array]:
+    """Ids and values in the order of rows: batches one after the other, and between them the queries that were kept."""
+    singles = (batch.query(place) for batch in kept for place in range(len(batch.query_ids)))
+    batches = [batch for batch in (*whole, *singles) if len(batch.query_ids)] or whole[:1]
+    batches.sort(key=lambda batch: batch.first_rows[:1].tolist())
+    ids = np.concatenate([batch.query_ids for batch in batches])
+    values = np.concatenate([batch.values for batch in batches])
+    if all(before.first_rows[-1] < after.first_rows[0] for before, after in pairwise(batches)):
+        return ids, values
+    order = np.argsort(np.concatenate([batch.first_rows for batch in batches]), kind="stable")
+    return ids[order], values[order]

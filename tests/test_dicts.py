@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg.inputs import dicts
+from fastndcg.inputs import objects as of_objects
 from fastndcg.inputs.dicts import DictQrels
 from fastndcg.kernels import objects
 
@@ -81,11 +82,17 @@ def test_an_order_that_was_changed():
     assert (rankings.scores.tolist(), rankings.labels.tolist()) == ([2.0, 1.0], [0, 3])
 
 
+def left_to_python(patch):
+    """No type is known to kernels."""
+    for module in (dicts, of_objects):
+        patch.setattr(module, "KINDS", np.full(len(of_objects.KINDS), of_objects.NO_KIND))
+
+
 def test_without_the_interpreters_lock_python_reads_them(monkeypatch):
     """Where no type is known to kernels, each row is left to Python, with the same result."""
     qrels, run = {"q": {"a": 2, "b": 0, "c": 300}}, {"q": {"b": 0.5, "a": 1, "x": -2.0}}
     expected = DictQrels(qrels).judged(run).rankings
-    monkeypatch.setattr(dicts, "KINDS", np.full(len(dicts.KINDS), dicts.NO_KIND))
+    left_to_python(monkeypatch)
     monkeypatch.setattr(dicts, "_read_open", (read := Mock(wraps=dicts._read_open)))
 
     found = DictQrels(qrels).judged(run).rankings
@@ -134,7 +141,63 @@ def test_what_is_refused(qrels, run, message):
         DictQrels(qrels).judged(run)
 
 
-ADDRESSED = [{"a": 1, "b": 2.5}, {}, 1.5, -7, 2**62, 2**63, -(2**63) - 1, True, "text"]
+ODD_IDS = ["", "d1", "d10", "é", "𝒹", "a\0b", "id of a document " * 9, "\ud800", "a\udfff"]
+
+
+@given(data=st.data())
+@cases.examples(300)
+def test_tables_of_dicts_hold_what_python_reads(data):
+    """Ids, values and their types by machine code, and by loops over the items, which is how other types are read."""
+    kind = data.draw(st.sampled_from([fn.Qrels, fn.Run]))
+    ids = st.sampled_from(data.draw(st.sampled_from([IDS, ODD_IDS, [*ODD_IDS, Text("e")]])))
+    values = NUMBERS["any"] if kind is fn.Run else data.draw(st.sampled_from(list(NUMBERS.values())))
+    rows = data.draw(st.dictionaries(ids, KINDS.flatmap(lambda made: st.dictionaries(ids, values).map(made))))
+
+    table = kind.from_dict(rows)
+
+    with pytest.MonkeyPatch.context() as patch:
+        left_to_python(patch)
+        plain = kind.from_dict(rows)
+    items = [(query, document, value) for query, row in rows.items() for document, value in row.items()]
+    assert table.queries.names().tolist() == [query for query, row in rows.items() if row]
+    assert table.documents.names().tolist() == [document for _, document, _ in items]
+    assert table.values.tolist() == plain.values.tolist() == [value for *_, value in items]
+    assert table.offsets.tolist() == plain.offsets.tolist()
+
+
+def test_whole_scores_that_float64_lacks():
+    """They stay apart: Python reads them."""
+    run = fn.Run.from_dict({"q": {"a": 2**53 + 1, "b": 2**53, "c": 1}})
+    assert np.argsort(run.values).tolist() == [2, 1, 0]
+    assert len(set(run.values.tolist())) == 3
+
+
+@pytest.mark.parametrize("size", [0, 31, 32, 33, 1000])
+def test_ids_of_any_length(size):
+    """There is room for all of them, however long they are."""
+    row = {f"{number}{'x' * size}": number for number in range(100)}
+    run = fn.Run.from_dict({"q": row})
+    assert dict(zip(run.documents.names().tolist(), run.values.tolist(), strict=True)) == row
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({"q": np.arange(3)}, r"`run` must map queries to dicts, but 'q' maps to array\(\[0, 1, 2\]\)"),
+        ({"q": {"a": 1}, "r": []}, r"`run` must map queries to dicts, but 'r' maps to \[\]"),
+        ({"q": {"a": 1.0, "b": "x"}}, "`run` must give numbers, but score of document 'b' of query 'q' is 'x'"),
+        ({"q": {"a": 1.0, 5: 2.0}}, "ids of documents in the run must be all texts or .*, but one is 5; use one type"),
+        ({"q": {"a": 1.0}, 5: {"a": 1.0}}, "ids of queries in the run must be all texts or .*, but one is 5"),
+        ({"q": {"a": 1.0, "b": np.nan}}, "the run: score of document b of query q must not be NaN"),
+    ],
+)
+def test_what_tables_refuse(rows, message):
+    """The query and the document are named."""
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.evaluate({"q": {"a": 1, "b": 1}}, rows, "rr")
+
+
+ADDRESSED = [{"a": 1, "b": 2.5}, {}, 1.5, -7, 2**62, 2**63, -(2**63) - 1, True, "text", "é", "\ud800"]
 
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="instructions need the JIT")
@@ -147,7 +210,15 @@ def test_instructions_equal_their_twins():
         numba.njit(lambda row, place: objects.next_item(row, place)),
         numba.njit(lambda row, key: objects.find(row, key)),
     )
+    text_of, copied = numba.njit(lambda one: objects.text_of(one)), np.zeros(9, "u1")
+    copy_bytes = numba.njit(lambda start, size, data, place: objects.copy_bytes(start, size, data, place))
     for one in ADDRESSED:
+        if isinstance(one, str):
+            assert text_of(id(one)) == objects._plain_text_of(id(one))
+            for copy in (copy_bytes, objects._plain_copy_bytes):
+                copy(*text_of(id(one)), copied, 2)
+                assert copied.tobytes().startswith(b"\0\0" + one.encode(errors="ignore"))
+                copied[:] = 0
         assert type_of(id(one)) == objects._plain_type_of(id(one)) == id(type(one))
         if isinstance(one, float):
             assert float_of(id(one)) == objects._plain_float_of(id(one)) == one

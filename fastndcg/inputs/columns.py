@@ -102,6 +102,9 @@ class Column:
 
     def take(self, rows: Array) -> Column:
         """The ids of some rows."""
+        if self.ids.width == WORD:  # several times as fast as rows of bytes
+            taken = self.numbers()[rows].view("u1")
+            return Column(self.ids._replace(data=read_only(taken)), self.dtype, self.is_wide)
         if self.ids.width:
             taken = self.ids.data.reshape(len(self), self.ids.width)[rows]
             return Column(self.ids._replace(data=read_only(taken.reshape(-1))), self.dtype, self.is_wide)

@@ -9,23 +9,17 @@ own texts and numbers are read by Python.
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Collection
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastndcg.errors import InvalidTypeError
+from fastndcg.inputs.objects import KINDS, addresses, offsets_of, read_numbers
 from fastndcg.inputs.tables import Qrels
 from fastndcg.rankings import Array, Rankings, as_labels, read_only
 
 HIGHEST_BYTE = 255
-HAS_LOCK = getattr(sys, "_is_gil_enabled", lambda: True)()  # without it, a dict may change while it is read
-NO_KIND = -1  # that no object has: all rows are then read by Python
-KINDS = read_only(
-    np.array([id(kind) if HAS_LOCK else NO_KIND for kind in (dict, str, float, np.float64, int, bool)], "i8")
-)
 values_of = chain.from_iterable
 
 
@@ -76,7 +70,7 @@ class DictQrels:
         _check_rows(qrels, "qrels", "label")
         kept = {dict} if is_own else set()
         self._rows = {query: row if type(row) in kept else dict(row) for query, row in qrels.items() if row}
-        self._offsets = _offsets(self._rows.values())
+        self._offsets = offsets_of(self._rows.values())
         self._labels = self._read_labels()
         self._places = dict(zip(self._rows, range(len(self._rows)), strict=True))
         self._table: Qrels | None = None
@@ -99,12 +93,12 @@ class DictQrels:
         _check_rows(run, "run", "score")
         queries = list(run) if run.keys() == self._rows.keys() else [query for query in run if query in self._rows]
         rows, truths = [run[query] for query in queries], [self._rows[query] for query in queries]
-        offsets = _offsets(rows)
+        offsets = offsets_of(rows)
         n_documents = int(offsets[-1])
         scores, judged = np.empty(n_documents), np.empty(n_documents, bool)
         labels = np.empty(n_documents, "u1" if self._labels.dtype == "u1" else "f8")
         is_open = np.empty(len(rows), bool)
-        kernels.read_rows(_addresses(rows), _addresses(truths), KINDS, offsets, scores, labels, judged, is_open)
+        kernels.read_rows(addresses(rows), addresses(truths), KINDS, offsets, scores, labels, judged, is_open)
         for place in np.flatnonzero(is_open).tolist():
             span = slice(int(offsets[place]), int(offsets[place + 1]))
             scores[span], labels[span], judged[span] = _read_open(queries[place], rows[place], truths[place])
@@ -119,18 +113,16 @@ class DictQrels:
 
     def _read_labels(self) -> Array:
         """All labels: bytes where they fit, else whole numbers, else float64."""
-        from fastndcg.kernels import dicts as kernels
-
-        labels, about = np.empty(int(self._offsets[-1])), np.empty(4)
-        kernels.read_values(_addresses(self._rows.values()), KINDS, self._offsets, labels, about)
-        lowest, highest, n_fractions, n_open = about.tolist()
-        if n_open:
-            given = self._plain_labels()
-            if given.dtype.kind == "f" or not len(given):
-                return given
-            labels, lowest, highest = given, float(given.min()), float(given.max())
-        elif n_fractions:
-            return read_only(labels)
+        found = read_numbers(self._rows.values(), self._offsets)
+        if found is None:
+            labels = self._plain_labels()
+            if labels.dtype.kind == "f" or not len(labels):
+                return labels
+            lowest, highest = float(labels.min()), float(labels.max())
+        else:
+            labels, lowest, highest, are_whole = found
+            if not are_whole:
+                return read_only(labels)
         return read_only(labels.astype("u1" if lowest >= 0 and highest <= HIGHEST_BYTE else "i8"))
 
     def _plain_labels(self) -> Array:
@@ -157,7 +149,7 @@ class DictQrels:
         """The id of a document of the run, or of the pool."""
         if name == "pool":
             rows = [self._rows[query] for query in queries]
-            offsets = _offsets(rows)
+            offsets = offsets_of(rows)
         query = int(np.searchsorted(offsets, place, side="right")) - 1
         return list(rows[query])[place - int(offsets[query])]
 
@@ -184,16 +176,6 @@ def _check_ids(query: str, row: dict[Any, Any], name: str) -> None:
         raise InvalidTypeError(
             f"ids of documents in `{name}` must be texts, but query {query!r} has {odd!r}; use str()"
         )
-
-
-def _addresses(rows: Collection[dict[str, Any]]) -> Array:
-    """Where dicts are, for kernels; they must stay there meanwhile."""
-    return read_only(np.fromiter(map(id, rows), "i8", len(rows)))
-
-
-def _offsets(rows: Collection[dict[str, Any]]) -> Array:
-    sizes = np.fromiter(map(len, rows), "i8", len(rows))
-    return read_only(np.concatenate([[0], np.cumsum(sizes)]))
 
 
 def _read_open(query: str, row: dict[str, Any], truth: dict[str, Any]) -> tuple[Array, list[Any], list[bool]]:

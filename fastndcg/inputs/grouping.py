@@ -48,8 +48,9 @@ def _starts(column: Column, threads: int | None) -> Array:
             n_runs = kernels.find_runs(column.ids, first, stop, found)
         starts[first] = found[:n_runs].copy()
 
-    shares = list(pairwise([*range(0, n_rows, SPAN), n_rows]))
-    run_all(shares, lambda: find, min(len(shares), checked_threads(threads)) if len(shares) > 1 else 1)
+    n_threads = checked_threads(threads) if n_rows > SPAN else 1
+    shares = list(pairwise([*range(0, n_rows, SPAN if n_threads > 1 else max(n_rows, 1)), n_rows]))
+    run_all(shares, lambda: find, min(max(len(shares), 1), n_threads))
     return np.concatenate([starts[first] for first in sorted(starts)]) if starts else np.empty(0, "i8")
 
 

@@ -13,6 +13,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.columns import Column
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.grouping import SPAN, Groups, group, spans
+from fastndcg.inputs.objects import offsets_of, read_items
 from fastndcg.patterns import Patterns
 from fastndcg.rankings import EXACT_LIMIT, Array, as_labels, as_scores, read_only
 from fastndcg.threads import checked_threads, run_all
@@ -96,18 +97,13 @@ class Table:
         if not isinstance(rows, Mapping):
             raise InvalidTypeError(f"`{cls.what}` must map queries to dicts, but is a {type(rows).__name__}")
         for query, row in rows.items():
-            if not isinstance(row, Mapping):
+            if type(row) is not dict and not isinstance(row, Mapping):
                 raise InvalidTypeError(f"`{cls.what}` must map queries to dicts, but {query!r} maps to {row!r}")
-        values = list(chain.from_iterable(row.values() for row in rows.values()))
-        for kind in dict.fromkeys(map(type, values)):
-            if not issubclass(kind, int | float | np.number | np.bool_):
-                cls._refuse_value(rows, kind)
-        kept = [query for query, row in rows.items() if row]
-        offsets = np.cumsum([0, *(len(rows[query]) for query in kept)])
+        kept = {query: row for query, row in rows.items() if row}
+        offsets, documents, values = cls._items_of(kept)
         table = cls.__new__(cls)
         source = Source(f"the {cls.what}")
         queries = Column.of(kept, f"ids of queries in {source.name}")
-        documents = Column.of(chain.from_iterable(rows.values()), f"ids of documents in {source.name}")
         table._fill(Rows(queries, Groups(offsets, None, offsets[:-1]), documents, values), source)
         return table
 
@@ -200,6 +196,20 @@ class Table:
                 f"{self.source.name}: a document must stand once in a query, but {self.describe(rows[1])} "
                 f"stands in {self.source.unit or 'row'}s {first} and {second}; keep one of them"
             )
+
+    @classmethod
+    def _items_of(cls, rows: Mapping[Any, Mapping[Any, Any]]) -> tuple[Array, Column, Any]:
+        """Where each query's items begin and end, their documents and their values."""
+        offsets = offsets_of(rows.values())
+        found = read_items(rows.values(), offsets)
+        if found is not None:
+            return offsets, found[1], found[0].values()
+        values = list(chain.from_iterable(row.values() for row in rows.values()))
+        for kind in dict.fromkeys(map(type, values)):
+            if not issubclass(kind, int | float | np.number | np.bool_):
+                cls._refuse_value(rows, kind)
+        documents = Column.of(chain.from_iterable(rows.values()), f"ids of documents in the {cls.what}")
+        return offsets, documents, values
 
     @classmethod
     def _refuse_value(cls, rows: Mapping[Any, Mapping[Any, Any]], kind: type) -> None:

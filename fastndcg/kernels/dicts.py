@@ -10,6 +10,8 @@ judgments    (n_queries,)      int64, addresses of dicts that were read without 
 kinds        (6,)              int64, addresses of types: dict, text, float, NumPy's float64, whole number, truth
 offsets      (n_queries + 1,)  int64, row q has places offsets[q] up to offsets[q + 1] in what is written
 out_values, out_scores         (n_documents,) float64
+out_ends     (n_documents,)    int64, where each key ends among the bytes of all; (0,) where keys are not asked for
+out_data     (n_bytes,)        uint8, the keys in UTF-8, as far as there is room
 out_labels   (n_documents,)    uint8 or float64, 0 for a document without a judgment
 out_judged   (n_documents,)    bool, whether it has one
 out_open     (n_queries,)      bool
@@ -19,19 +21,20 @@ out_about    (4,)              float64: lowest and highest value, how many are n
 import numpy as np
 
 from fastndcg.kernels.jit import object_kernel, part
-from fastndcg.kernels.objects import find, float_of, next_item, type_of, whole_of
+from fastndcg.kernels.objects import copy_bytes, find, float_of, next_item, text_of, type_of, whole_of
 
 DICT, TEXT, FLOAT, FLOAT64, WHOLE, TRUTH = range(6)
 EXACT = 2**53  # above it float64 leaves out whole numbers
 
 
 @object_kernel
-def read_values(rows, kinds, offsets, out_values, out_about):
-    """The values of dicts."""
+def read_items(rows, kinds, offsets, out_values, out_ends, out_data, out_about):
+    """The values of dicts, and their keys if asked for; says how many bytes these have."""
     lowest = np.inf
     highest = -np.inf
     n_fractions = 0
     n_open = 0
+    end = 0
     for q in range(rows.shape[0]):
         d = offsets[q]
         place = np.int64(0)
@@ -42,6 +45,14 @@ def read_values(rows, kinds, offsets, out_values, out_about):
             number, is_exact, is_whole = number_of(value, kinds)
             if not is_exact:
                 break
+            if out_ends.shape[0] > 0:
+                start, size = text_of(key)
+                if start == 0:
+                    break
+                if end + size <= out_data.shape[0]:
+                    copy_bytes(start, size, out_data, end)
+                end += size
+                out_ends[d] = end
             out_values[d] = number
             lowest = min(lowest, number)
             highest = max(highest, number)
@@ -52,6 +63,7 @@ def read_values(rows, kinds, offsets, out_values, out_about):
     out_about[1] = highest
     out_about[2] = n_fractions
     out_about[3] = n_open
+    return end
 
 
 @object_kernel

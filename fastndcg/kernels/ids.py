@@ -15,7 +15,7 @@ takes five times as long as the rest.
 import numpy as np
 
 from fastndcg.kernels.jit import allocating_kernel, kernel, part
-from fastndcg.kernels.vectors import WIDE, changes, lowest_bit
+from fastndcg.kernels.vectors import WIDE, changes, fetch_ahead, lowest_bit
 from fastndcg.kernels.words import load_word, multiply, swapped
 
 FREE, ONE = np.uint64(0), np.uint64(1)
@@ -36,6 +36,7 @@ def find_word_runs(words, first, stop, out):
         n_runs, first = 1, 1
     n_blocks = (stop - first) // WIDE
     for block in range(n_blocks):
+        fetch_ahead(words, first + block * WIDE)
         marks = changes(words, first + block * WIDE)
         while marks != FREE:
             out[n_runs] = first + block * WIDE + lowest_bit(marks)

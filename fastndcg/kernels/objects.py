@@ -3,12 +3,13 @@ Python's own dicts, texts and numbers, read by machine code through Python's C i
 
 An object is its address, `id(object)`; who calls keeps it alive, and holds the interpreter's lock, without which a
 dict may change meanwhile. Nothing here runs Python code or raises: ask `find` for exact texts among exact texts alone,
-and for numbers of objects whose type is exactly that.
+and for numbers and texts of objects whose type is exactly that.
 """
 
 import ctypes
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
@@ -86,6 +87,33 @@ def _whole_of(typing_context, thing):
     return types.UniTuple(INT64, 2)(INT64), build
 
 
+@intrinsic
+def _text_of(typing_context, thing):
+    """Where a text's bytes in UTF-8 are, as long as it lives, and how many; 0 if it has halves of characters."""
+
+    def build(context, builder, signature, arguments):
+        room, address = _room(builder, WORD)
+        start = builder.ptrtoint(_call(builder, "PyUnicode_AsUTF8AndSize", POINTER, [arguments[0], address]), WORD)
+        with builder.if_then(builder.icmp_unsigned("==", start, ir.Constant(WORD, 0)), likely=False):
+            _call(builder, "PyErr_Clear", ir.VoidType(), [])
+        return context.make_tuple(builder, signature.return_type, [start, builder.load(room)])
+
+    return types.UniTuple(INT64, 2)(INT64), build
+
+
+@intrinsic
+def _copy_bytes(typing_context, address, size, data, place):
+    """Copy bytes from an address to a place in an array."""
+
+    def build(context, builder, signature, arguments):
+        start = context.make_array(signature.args[2])(context, builder, arguments[2]).data
+        source = builder.inttoptr(arguments[0], POINTER)
+        cgutils.raw_memcpy(builder, builder.gep(start, [arguments[3]]), source, arguments[1], 1)
+        return context.get_dummy_value()
+
+    return types.void(INT64, INT64, data, INT64), build
+
+
 def _plain_next_item(row, place):
     rooms = [ctypes.c_ssize_t(int(place)), ctypes.c_ssize_t(), ctypes.c_ssize_t()]
     found = ctypes.pythonapi.PyDict_Next(ctypes.c_void_p(int(row)), *map(ctypes.byref, rooms))
@@ -111,6 +139,20 @@ def _plain_whole_of(thing):
     return (value, 0) if -(2**63) <= value < 2**63 else (-1, 1 if value > 0 else -1)
 
 
+def _plain_text_of(thing):
+    size = ctypes.c_ssize_t()
+    function = ctypes.pythonapi.PyUnicode_AsUTF8AndSize
+    function.restype = ctypes.c_ssize_t
+    try:
+        return function(ctypes.c_void_p(int(thing)), ctypes.byref(size)), size.value
+    except UnicodeEncodeError:
+        return 0, 0
+
+
+def _plain_copy_bytes(address, size, data, place):
+    data[place : place + size] = np.frombuffer(ctypes.string_at(int(address), int(size)), "u1")
+
+
 def _object_at(address):
     return ctypes.cast(int(address), ctypes.py_object).value
 
@@ -118,5 +160,7 @@ def _object_at(address):
 if numba.config.DISABLE_JIT:
     next_item, find, type_of = _plain_next_item, _plain_find, _plain_type_of
     float_of, whole_of = _plain_float_of, _plain_whole_of
+    text_of, copy_bytes = _plain_text_of, _plain_copy_bytes
 else:
     next_item, find, type_of, float_of, whole_of = _next_item, _find, _type_of, _float_of, _whole_of
+    text_of, copy_bytes = _text_of, _copy_bytes

@@ -13,6 +13,7 @@ out_problem    the kind of the first thing that is wrong, the user, the place in
 import numpy as np
 
 from fastndcg.kernels.jit import allocating_kernel, kernel, part
+from fastndcg.kernels.vectors import WIDE, fetch_ahead
 from fastndcg.kernels.words import multiply
 
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
@@ -40,6 +41,8 @@ def label_by_table(
     for u in range(first, stop):
         begin = item_offsets[u]
         size = row_size(items, begin, item_offsets[u + 1])
+        for i in range(begin, begin + size, WIDE):  # else memory is waited for, which takes as long as all the rest
+            fetch_ahead(items, i)
         row = items[begin : begin + size]
         out_labels[n : n + size], out_judged[n : n + size] = 0, False
         known = np.int32(n_before + n)
@@ -88,6 +91,8 @@ def label_by_hash(
         start = n
         stamp = np.uint64(u - first + 1)
         size = row_size(items, begin, item_offsets[u + 1])
+        for i in range(begin, begin + size, WIDE):
+            fetch_ahead(items, i)
         for i in range(size):
             item = items[begin + i]
             if item < 0 or item > highest:
