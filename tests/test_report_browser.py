@@ -246,7 +246,10 @@ def test_prints_on_white_paper_without_cuts(report, tmp_path, dark):
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
         style = "const s = getComputedStyle(document.body); return [s.backgroundColor, s.color, s.colorScheme]"
         assert driver.execute_script(style) == ["rgb(255, 255, 255)", "rgb(0, 0, 0)", "light"]
-        shown = "return [...document.querySelectorAll('nav, #theme, #filters, #more')].map(e => e.offsetHeight)"
+        driver.execute_script("document.querySelector('.tip').dispatchEvent(new PointerEvent('pointerenter'))")
+        shown = (
+            "return [...document.querySelectorAll('nav, #theme, #filters, #more, #tooltip')].map(e => e.offsetHeight)"
+        )
         assert set(driver.execute_script(shown)) == {0}
         sizes = "return [...document.querySelectorAll('figure')].map(e => [e.scrollWidth, e.offsetHeight])"
         assert all(w <= width and h < height for w, h in driver.execute_script(sizes))
