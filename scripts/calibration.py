@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from test_calibration import DIFFERENCES, exponential, few_differ, held, held_mean, normal, peaked
+from test_calibration import DIFFERENCES, exponential, few_differ, fewer_differ, held, held_mean, normal, peaked
 
 
 def main() -> None:
@@ -21,11 +21,11 @@ def main() -> None:
     seeds = range(100, 100 + int(sys.argv[1] if len(sys.argv) > 1 else 40))  # none that the tests use
     n = len(seeds) * len(DIFFERENCES)
     for interval in ("percentile", "bca", "t"):
-        for values in (normal, peaked, exponential, few_differ):
+        for values in (normal, peaked, exponential, few_differ, fewer_differ):
             rate = sum(held(interval, values, seed) for seed in seeds) / n
-            print(f"{interval:10}  differences, {values.__name__:11}  {100 * rate:.2f} %", flush=True)
+            print(f"{interval:10}  differences, {values.__name__:12}  {100 * rate:.2f} %", flush=True)
         rate = sum(held_mean(interval, seed) for seed in seeds) / n
-        print(f"{interval:10}  {'mean':24}  {100 * rate:.2f} %", flush=True)
+        print(f"{interval:10}  {'mean':25}  {100 * rate:.2f} %", flush=True)
 
 
 if __name__ == "__main__":

@@ -159,6 +159,10 @@ class TestRows:
         pair = next(pair for pair in found.all_pairs("ndcg@10") if {pair.system, pair.against} == {"a", "d"})
         assert pair.p == pytest.approx(found.rows[3].p, abs=0.1)
         assert len(found.all_pairs()) == 6
+        assert str(found.all_pairs()).splitlines()[-2:] == [
+            "nDCG@10, 40 queries that all systems have",
+            "p: Tukey HSD by randomisation, all pairs of a metric, 500 replicates, seed 0",
+        ]
 
     def test_weights_clusters_and_strata(self):
         """They reach the means and the intervals."""
@@ -261,6 +265,20 @@ class TestTable:
         assert of_bad[2] == pytest.approx(fn.evaluate(QRELS, BAD, "ndcg@2").mean()["nDCG@2"], rel=1e-14)
         several = fn.compare(QRELS, {"bad": BAD, "good": GOOD}, "p@1,p@2,p@5,rr@3")
         assert [(point.curve, point.k) for point in several.curves[::2]] == [("P", 1), ("P", 2), ("P", 5)]
+
+    def test_curves_of_what_is_evaluated_here(self):
+        """By default each nDCG of the table has its curve, and results hold the metrics of the table alone."""
+        metrics = "ndcg@3,ndcg(gain=exp2)@5,rr"
+        found = fn.compare(QRELS, {"bad": BAD, "good": GOOD}, metrics)
+        assert {point.curve for point in found.curves} == {"nDCG", "nDCG(gain=exp2)"}
+        assert {point.k for point in found.curves} >= {1, 10, 100}
+        alone = fn.evaluate(QRELS, GOOD, metrics)
+        assert str(found.results["good"]) == str(alone)
+        assert found.results["good"].values.tolist() == alone.values.tolist()
+        finished = {name: fn.evaluate(QRELS, run, metrics) for name, run in (("bad", BAD), ("good", GOOD))}
+        assert fn.compare(finished).curves == fn.compare(QRELS, {"bad": BAD, "good": GOOD}, "rr").curves == ()
+        none = fn.compare(QRELS, {"bad": BAD, "good": GOOD}, metrics, curves=())
+        assert (none.curves, str(none)) == ((), str(found))
 
 
 RESULTS = results_by_name(drawn(19, 6))

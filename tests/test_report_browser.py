@@ -132,6 +132,19 @@ def test_marks_speak(driver, report):
     assert not driver.find_element("id", "tooltip").is_displayed()
 
 
+def test_a_screen_reader_hears_figures_and_marks(report, tmp_path):
+    """The browser's own tree of what is told has each figure by name, and in it each mark that has something to say."""
+    with chromium(tmp_path / "profile") as driver:
+        driver.get(report[0].as_uri())
+        nodes = driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        told = {node["name"]["value"] for node in nodes if not node["ignored"] and "name" in node}
+        rows = [row for row in report[1].rows if row.system != "base"]
+        for row in rows:
+            assert any(name.startswith(f"{row.system}: {row.difference:+.4f}") for name in told)
+        for metric in ("nDCG@5", "AP"):
+            assert f"Differences of {metric} from base with intervals; the table has them" in told
+
+
 def test_bands_show_when_somebody_points(tmp_path):
     """Of many systems the baseline and the best have their bands, the others while the pointer is on their lines."""
     columns, metrics = drawn(8, 20, n_systems=8), (fn.P @ 1, fn.P @ 2, fn.P @ 5)
@@ -233,7 +246,10 @@ def test_prints_on_white_paper_without_cuts(report, tmp_path, dark):
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
         style = "const s = getComputedStyle(document.body); return [s.backgroundColor, s.color, s.colorScheme]"
         assert driver.execute_script(style) == ["rgb(255, 255, 255)", "rgb(0, 0, 0)", "light"]
-        shown = "return [...document.querySelectorAll('nav, #theme, #filters, #more')].map(e => e.offsetHeight)"
+        driver.execute_script("document.querySelector('.tip').dispatchEvent(new PointerEvent('pointerenter'))")
+        shown = (
+            "return [...document.querySelectorAll('nav, #theme, #filters, #more, #tooltip')].map(e => e.offsetHeight)"
+        )
         assert set(driver.execute_script(shown)) == {0}
         sizes = "return [...document.querySelectorAll('figure')].map(e => [e.scrollWidth, e.offsetHeight])"
         assert all(w <= width and h < height for w, h in driver.execute_script(sizes))

@@ -58,9 +58,10 @@ class TestText:
         assert "segments" not in json.loads(compared().to_json())
 
     def test_csv(self):
-        """A row each, all fields."""
-        found = compared()
+        """A row each, all fields, and what they hang on: baseline, methods, level, replicates and seed."""
+        found = compared(seed=3, test="t")
         rows = list(csv.DictReader(io.StringIO(text.as_csv(found))))
+        assert {(row["baseline"], row["test"], row["level"], row["seed"]) for row in rows} == {("a", "t", "0.95", "3")}
         assert len(rows) == 9
         assert float(rows[4]["difference_low"]) == found.rows[4].difference_low
         assert rows[0]["p"] == "nan"

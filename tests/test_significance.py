@@ -14,6 +14,7 @@ from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.corrections import corrected
 from fastndcg.statistics.moments import moments_of
 from fastndcg.statistics.power import smallest_difference
+from fastndcg.statistics.significance import bootstrap, student
 from fastndcg.statistics.sums import Quantity
 from fastndcg.statistics.tukey import honest_differences
 
@@ -106,13 +107,40 @@ def test_classical_tests_are_scipys(test, missing, alternative):
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
 def test_paired_bootstrap_is_the_share_of_shifted_replicates(alternative):
-    """Replicates moved to a mean of 0 that lie as far out as what was observed."""
+    """
+    Replicates moved to a mean of 0 that lie as far out as what was observed.
+
+    The share's normal quantile is Student's times √(n/(n − 1)), as of an expanded interval.
+    """
     columns = drawn(22, 60, lift=0.03)
     analysis = Analysis(columns, [DIFFERENCE], simple_design(60), settings(test="bootstrap", alternative=alternative))
     observed = DIFFERENCE.values(columns).mean()
     shifted = analysis.replicates[:, 0] - observed
     extreme = {"two-sided": abs(shifted) >= abs(observed), "greater": shifted >= observed, "less": shifted <= observed}
-    assert analysis.tests([0])[0].p == (1 + extreme[alternative].sum()) / 1001
+    tails = 2 if alternative == "two-sided" else 1
+    share = (1 + extreme[alternative].sum()) / 1001
+    student = stats.t.ppf(analysis.tests([0])[0].p / tails, 59)
+    assert student * np.sqrt(60 / 59) == pytest.approx(stats.norm.ppf(share / tails), rel=1e-9)
+
+
+@pytest.mark.parametrize("design", ["plain", "clusters"])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_paired_bootstrap_of_normal_replicates_is_students(design, alternative):
+    """Replicates that are normal, as wide as those of n units in the long run, make the p-value of the t test."""
+    columns = [np.zeros((40, 1)), np.random.default_rng(1).normal(0.2, 1, (40, 1))]
+    made = simple_design(40, clusters=np.arange(40) // 4) if design == "clusters" else simple_design(40)
+    moments, given = moments_of(DIFFERENCE, columns, made), settings(alternative=alternative)
+    n = 10 if design == "clusters" else 40
+    quantiles = stats.norm.ppf((np.arange(10**6) + 0.5) / 10**6)
+    replicates = moments.mean + moments.error * np.sqrt((n - 1) / n) * quantiles
+    found = bootstrap(replicates, moments.mean, moments, given).p
+    assert found == pytest.approx(student(moments, given).p, rel=1e-3, abs=1e-5)
+
+
+def test_paired_bootstrap_of_what_is_surely_not_so():
+    """Where every replicate lies as far out, p is 1."""
+    columns = [np.ones((30, 1)), np.random.default_rng(2).uniform(0, 0.1, (30, 1))]
+    assert p_of(columns, "bootstrap", alternative="greater").p == 1.0
 
 
 @pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "sign", "bootstrap"])

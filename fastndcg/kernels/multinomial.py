@@ -28,6 +28,7 @@ from fastndcg.kernels.jit import kernel, part
 MEAN = Fraction(99, 100)  # below 1: taking back costs more than adding, and with 10,000 units is needed once in 6 times
 MOST = 16  # with a chance of 1 in 10**15, the rest counts for nothing
 PARTS = 4  # of a word
+FEW = 512  # units, with 16 draws each at most, whose sum fits 16 bits
 
 TERMS = [MEAN**count / math.factorial(count) for count in range(MOST + 1)]
 CHANCES = [2**16 * term / sum(TERMS) for term in TERMS]
@@ -78,8 +79,12 @@ def even_out(stream, counter, counts):
     """Add draws, or take some back, until there are as many as units; the next number's counter."""
     size = np.uint64(counts.shape[0])
     surplus = -counts.shape[0]
-    for u in range(counts.shape[0]):
-        surplus += counts[u]
+    for start in range(0, counts.shape[0], FEW):
+        few = counts[start : start + FEW]
+        total = np.int16(0)  # narrow sums of counts up to 16: drawing takes a tenth less
+        for u in range(few.shape[0]):
+            total = np.int16(total + few[u])
+        surplus += total
     for _ in range(surplus, 0):
         counts[below(draw(stream, counter) >> HALF, size)] += np.int8(1)
         counter += ONE

@@ -55,14 +55,13 @@ def _latex(text: str) -> str:
 def as_json(comparison: Comparison) -> str:
     """Everything that is known, null where a number is missing."""
     convention = comparison.results[comparison.baseline].convention
-    settings = {key: value for key, value in asdict(comparison.settings).items() if key != "threads"}
     whole = {
         "version": __version__,
         "convention": {"name": convention.name, **convention.choices()},
         "n_queries": len(comparison.query_ids),
         "baseline": comparison.baseline,
         "metrics": [str(metric) for metric in comparison.metrics],
-        **settings,
+        **_settings(comparison),
         "systems": [_json_system(comparison, name) for name in comparison.systems],
         "rows": [_json_row(row) for row in comparison.rows],
         "curves": [_json_row(point) for point in comparison.curves],
@@ -70,6 +69,11 @@ def as_json(comparison: Comparison) -> str:
     if comparison.segments is not None:
         whole["segments"] = [_json_row(row) for row in comparison.by()]
     return json.dumps(whole, indent=1, allow_nan=False, default=str) + "\n"
+
+
+def _settings(comparison: Comparison) -> dict[str, Any]:
+    """Methods, level, replicates and seed; threads change nothing."""
+    return {key: value for key, value in asdict(comparison.settings).items() if key != "threads"}
 
 
 def _json_system(comparison: Comparison, name: str) -> dict[str, Any]:
@@ -90,11 +94,12 @@ def _json_row(row: Any) -> dict[str, Any]:
 
 
 def as_csv(comparison: Comparison) -> str:
-    """A row for each system and metric, all fields, all digits."""
+    """A row for each system and metric, all fields, all digits, and what they hang on."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(Row._fields)
-    writer.writerows(comparison.rows)
+    settings = {"baseline": comparison.baseline, **_settings(comparison)}
+    writer.writerow([*Row._fields, *settings])
+    writer.writerows([*row, *settings.values()] for row in comparison.rows)
     return out.getvalue()
 
 

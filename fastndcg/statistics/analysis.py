@@ -60,7 +60,10 @@ class Analysis:
         if settings.test == "randomization":
             return significance.randomization(self.sums, places, settings)
         if settings.test == "bootstrap":
-            return [significance.bootstrap(self.replicates[:, p], self._observed[p], settings) for p in places]
+            return [
+                significance.bootstrap(self.replicates[:, p], self._observed[p], self.moments[p], settings)
+                for p in places
+            ]
         if settings.test == "t":
             return [significance.student(self.moments[place], settings) for place in places]
         if settings.test == "tukey":

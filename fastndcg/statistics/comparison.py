@@ -180,7 +180,10 @@ class Comparison:
             mean = float((difference * weights).sum() / weights.sum()) if weights.any() else float("nan")
             p = tests[one, other].p
             pairs.append(Pair(self.systems[one], self.systems[other], mean, p, p < self.settings.alpha))
-        notes = [f"{self.metrics[place]}, {np.count_nonzero(complete)} queries that all systems have"]
+        notes = [
+            f"{self.metrics[place]}, {np.count_nonzero(complete)} queries that all systems have",
+            f"p: {TEST_NAMES['tukey']}, {self.settings.replicates} replicates, seed {self.settings.seed}",
+        ]
         return Table(sorted(pairs, key=lambda pair: pair.p), _PAIR_COLUMNS, notes)
 
     def differences(self, system: str, metric: str | Metric) -> Array:
@@ -251,8 +254,8 @@ class Comparison:
         Parameters
         ----------
         kind : {'forest', 'curve', 'histogram'}
-            Differences from the baseline with their intervals; a metric against its cutoff, for which `compare` was
-            given `curves`; or each query's difference of one system.
+            Differences from the baseline with their intervals; a metric against its cutoff, one of the `curves` of
+            `compare`; or each query's difference of one system.
         metric : str or Metric, optional
             By default the first.
         system : str, optional

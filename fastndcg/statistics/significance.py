@@ -91,11 +91,21 @@ def _enumerated(differences: Array, alternative: str, rounding: float) -> float:
     return float(found[1 if alternative == "two-sided" else 0]) / 2.0 ** len(differences)
 
 
-def bootstrap(replicates: Array, observed: float, settings: Settings) -> Tested:
-    """The paired bootstrap test: resampled differences, moved so that their mean is 0, against what was observed."""
+def bootstrap(replicates: Array, observed: float, moments: Moments, settings: Settings) -> Tested:
+    """
+    The paired bootstrap test: resampled differences, moved so that their mean is 0, against what was observed.
+
+    The share of replicates that lie as far out is taken back by as much as intervals are expanded (`expanded`): plain,
+    twelve queries that do not differ are significant at 5 % in 9 % of the cases.
+    """
+    special = optional_import("scipy.special", "the paired bootstrap test", "statistics")
     known = replicates[~np.isnan(replicates)]
     extreme = count_extreme(known - observed, observed, settings.alternative)
-    return Tested((1 + extreme) / (1 + len(known)))
+    tails = 2 if settings.alternative == "two-sided" else 1
+    reach = float(special.ndtri((1 + extreme) / (1 + len(known)) / tails)) * math.sqrt(
+        moments.freedom / moments.n_units
+    )
+    return Tested(tails * float(special.stdtr(moments.freedom, reach)))
 
 
 def student(moments: Moments, settings: Settings) -> Tested:
