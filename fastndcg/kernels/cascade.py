@@ -15,17 +15,23 @@ from fastndcg.kernels.jit import kernel, part
 
 
 @part
-def first_relevant(hit_above, hit_labels, start, stop, rel):
-    """The first relevant hit of one query, and how many relevant ones its tie group has."""
+def first_relevant(hit_labels, start, stop, rel):
+    """The first relevant hit of one query, `stop` if there is none."""
     h = start
     while h < stop and hit_labels[h] < rel:
         h += 1
+    return h
+
+
+@part
+def count_inside(hit_above, hit_labels, h, stop, rel):
+    """How many relevant documents the tie group of hit `h` has, which is the first of them."""
     n_inside = 0
     end = h
     while end < stop and hit_above[end] == hit_above[h]:
         n_inside += hit_labels[end] >= rel
         end += 1
-    return h, n_inside
+    return n_inside
 
 
 @part
@@ -39,9 +45,12 @@ def reciprocal_rank(hit_above, hit_ties, hit_labels, hit_offsets, rel, k, out):
     """Expected 1 / rank of the first relevant document, 0 if it is below rank k."""
     for q in range(out.shape[0]):
         stop = hit_offsets[q + 1]
-        h, n_inside = first_relevant(hit_above, hit_labels, hit_offsets[q], stop, rel)
+        h = first_relevant(hit_labels, hit_offsets[q], stop, rel)
         total = 0.0
-        if h < stop:
+        if h < stop and hit_ties[h] == 1:
+            total = 1.0 / (hit_above[h] + 1) if hit_above[h] < k else 0.0
+        elif h < stop:
+            n_inside = count_inside(hit_above, hit_labels, h, stop, rel)
             last = min(hit_above[h] + hit_ties[h] - n_inside + 1, k)
             chance = n_inside / hit_ties[h]
             for r in range(hit_above[h] + 1, last + 1):
@@ -55,15 +64,17 @@ def success(hit_above, hit_ties, hit_labels, hit_offsets, rel, k, out):
     """Chance that a relevant document is in the first k ranks; 1 less the chance of none would lose its digits."""
     for q in range(out.shape[0]):
         stop = hit_offsets[q + 1]
-        h, n_inside = first_relevant(hit_above, hit_labels, hit_offsets[q], stop, rel)
+        h = first_relevant(hit_labels, hit_offsets[q], stop, rel)
         total = 0.0
         if h < stop and hit_ties[h] == 1:
             total = 1.0 if hit_above[h] < k else 0.0
-        elif h < stop and hit_above[h] + hit_ties[h] - n_inside < k:
-            total = 1.0
         elif h < stop:
-            chance = n_inside / hit_ties[h]
-            for r in range(hit_above[h] + 1, k + 1):
-                total += chance
-                chance = next_chance(chance, hit_above[h] + hit_ties[h] - r + 1, n_inside)
+            n_inside = count_inside(hit_above, hit_labels, h, stop, rel)
+            if hit_above[h] + hit_ties[h] - n_inside < k:
+                total = 1.0
+            else:
+                chance = n_inside / hit_ties[h]
+                for r in range(hit_above[h] + 1, k + 1):
+                    total += chance
+                    chance = next_chance(chance, hit_above[h] + hit_ties[h] - r + 1, n_inside)
         out[q] = min(total, 1.0)
