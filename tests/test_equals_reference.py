@@ -281,6 +281,26 @@ def test_strategy_changes_no_bit(rankings, convention, cutoffs):
         assert result.n_tied == counted.n_tied, name
 
 
+@pytest.mark.parametrize("ties", cases.TIES)
+@pytest.mark.parametrize("n_at_the_bar", [1, 16, 63, 64, 65, 128, 300])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_any_number_of_documents_at_the_bar(dtype, n_at_the_bar, ties):
+    """Selection takes sixty-four documents at most that may stand in the first ranks, and leaves the others open."""
+    generator = np.random.default_rng(n_at_the_bar)
+    scores = np.concatenate([generator.random((20, 300 - n_at_the_bar)), np.full((20, n_at_the_bar), 2.0)], axis=1)
+    scores = generator.permuted(scores, axis=1).astype(dtype)
+    labels = generator.integers(0, 3, scores.shape, "u1")
+    offsets, ids = np.arange(0, scores.size + 1, 300), generator.permutation(scores.size)
+    rankings = fn.Rankings(labels.ravel(), scores.ravel(), offsets, tie_keys=ids)
+    convention, asked = parse_convention("default").replace(ties=ties), parse_metrics("ndcg@10,P@3,Success@1")
+
+    selected = engine.run(rankings, asked, convention, strategy=SELECT)
+
+    ordered = engine.run(rankings, asked, convention, strategy=SORT)
+    assert selected.values.tobytes() == ordered.values.tobytes()
+    assert selected.n_tied == ordered.n_tied
+
+
 def test_companions_change_no_bit(rankings, convention, expected):
     """A metric alone gives the bytes that it gives among others."""
     for column, metric in enumerate(cases.all_metrics(ties=convention.ties)):
