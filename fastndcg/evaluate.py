@@ -32,6 +32,9 @@ def _engine() -> ModuleType:
     return engine
 
 
+NO_OPTIONS = Options()
+
+
 class Asked(NamedTuple):
     """What is asked of any truth: metrics, what numbers mean, and what both settle between them."""
 
@@ -44,8 +47,11 @@ class Asked(NamedTuple):
 
 def asked_for(metrics: Metrics | None, convention: str | Convention) -> Asked:
     """Read what was asked for, once for the same values: it takes as long as a short query."""
-    if isinstance(metrics, str | Metric) and isinstance(convention, str | Convention):
-        return _asked_before(metrics, convention, len(REGISTERED))
+    if isinstance(metrics, str | Metric | tuple) and isinstance(convention, str | Convention):
+        try:
+            return _asked_before(metrics, convention, len(REGISTERED))
+        except TypeError:  # a tuple of what is no metric, which has an error of its own
+            pass
     return _asked(parse_metrics(metrics), parse_convention(convention))
 
 
@@ -55,7 +61,7 @@ def _asked(metrics: tuple[Metric, ...], convention: Convention) -> Asked:
 
 
 @functools.lru_cache(maxsize=256)
-def _asked_before(metrics: str | Metric, convention: str | Convention, n_registered: int) -> Asked:
+def _asked_before(metrics: Metrics, convention: str | Convention, n_registered: int) -> Asked:
     """Read it anew when a metric was registered."""
     del n_registered
     return _asked(parse_metrics(metrics), parse_convention(convention))
@@ -191,7 +197,8 @@ class Evaluator:
         if threads is not None:
             checked_threads(threads)
         self._truth = prepare_truth(truth, Options(offsets, groups, query_ids, columns, memory, threads, progress))
-        self._options = Options(None, None, None, columns, memory, threads)
+        is_plain = columns is None and memory is None and threads is None
+        self._options = NO_OPTIONS if is_plain else Options(columns=columns, memory=memory, threads=threads)
         self._applied = asked.of_qrels if isinstance(self._truth, Qrels) else asked.of_arrays
         self._kept: Any = None
 

@@ -257,8 +257,8 @@ def as_offsets(values: npt.ArrayLike, name: str, n_documents: int) -> Array:
     if offsets[0] != 0:
         raise InvalidInputError(f"`{name}` must start at 0, but {name}[0] = {offsets[0]}")
     falls = offsets[1:] < offsets[:-1]
-    if np.count_nonzero(falls):  # `any` takes ten times as long for a few
-        q = int(np.argmax(falls))
+    q = int(falls.argmax()) if len(falls) else 0  # `any` takes five times as long for a few
+    if len(falls) and falls[q]:
         raise InvalidInputError(
             f"`{name}` must not decrease, but {name}[{q}] = {offsets[q]} > {name}[{q + 1}] = {offsets[q + 1]}"
         )

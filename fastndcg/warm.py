@@ -67,6 +67,8 @@ def _compile_metrics() -> None:
         engine.run(ones, metrics, default.replace(ties="input"))
         for policy in CHOICES["ties"]:
             engine.run(rankings, metrics[:1], default.replace(ties=policy))
+    to_be_sorted = Rankings([0.5, 1.5], [2.0, 1.0], [0, 2])
+    engine.run(to_be_sorted, (Metric("nDCG"),), default)
 
 
 def _compile_variants() -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fastndcg as fn
@@ -28,6 +28,7 @@ def rankings_of(sizes, pool_sizes=None):
     chunk_documents=st.integers(1, 100),
     threads=st.integers(1, 4),
 )
+@example(sizes=[0] * 7 + [5], pooled=False, chunk_documents=2, threads=1)
 def test_each_query_is_in_one_chunk(sizes, pooled, chunk_documents, threads):
     """Consecutive ones, none of them empty, those with most documents first; none has more queries than documents."""
     rankings = rankings_of(sizes, [size // 2 for size in sizes] if pooled else None)

@@ -192,9 +192,9 @@ def test_cache_full_of_garbage(tmp_path):
     """Empty, truncated and foreign files, and folders in their place, are compiled over and then found again."""
     _, _, cache = evaluated(NUMBA_CACHE_DIR=tmp_path)
     files = sorted(Path(cache).iterdir())
-    assert len(files) >= 4
+    assert len(files) >= 3
     ways = broken(files[0].read_bytes())
-    for _ in range(2):  # so that every way comes up
+    for _ in range(3):  # so that every way comes up
         for file, content in zip(files, ways, strict=False):
             file.rmdir() if file.is_dir() else file.unlink()
             if content is None:
@@ -288,6 +288,7 @@ def test_warmup_leaves_nothing_to_compile():
                         valued = [metric for metric in every if ties in fn.Metric.parse(str(metric)).record.ties]
                         for metrics in (valued, "ndcg@10"):
                             fn.evaluate(*arrays, metrics, offsets=[0, n], convention=f"default(ties={ties})")
+            fn.evaluate(labels * 0.3, scores, "ndcg@10", offsets=[0, n])
         scores = np.arange(120).reshape(40, 3) * 5 % 7
         for n, test in ((40, "randomization"), (10, "randomization"), (40, "tukey")):
             systems = {"a": scores[:n], "b": -scores[:n]}

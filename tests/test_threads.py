@@ -57,35 +57,36 @@ def test_every_item_is_handed_out_once(n_threads):
 
 @pytest.fixture
 def late(monkeypatch):
-    """An event that threads of ours wait for before they begin."""
-    gate, begin = threading.Event(), threading.Thread._bootstrap
+    """An event that threads of ours wait for before they begin, and one that is set when they have."""
+    gate, begun, begin = threading.Event(), threading.Event(), threading.Thread._bootstrap
 
     def begin_late(thread):
         if thread.name == "fastndcg":
             gate.wait(5)
+            begun.set()
         begin(thread)
 
     monkeypatch.setattr(threading.Thread, "_bootstrap", begin_late)
-    return gate
+    return gate, begun
 
 
 def test_the_caller_does_not_wait_for_a_thread_to_begin(late):
     """It has done all the work by then; the other finds none, and is gone in the end."""
+    gate, begun = late
     done = []
-
-    def make_worker():
-        return lambda item: (done.append((item, late.is_set())), late.set() if item == 9 else None)
-
-    run_all(range(10), make_worker, 2)
+    run_all(range(10), lambda: lambda item: (done.append((item, begun.is_set())), item == 9 and gate.set()), 2)
     assert done == [(item, False) for item in range(10)]
+    assert begun.is_set()
     assert our_threads() == []
 
 
 def test_a_thread_that_begins_late_is_waited_for(late, monkeypatch):
     """Longer than one that was interrupted when it started, which may never begin."""
+    gate, begun = late
     monkeypatch.setattr(threads, "START_SECONDS", 0.01)
-    threading.Timer(0.3, late.set).start()
+    threading.Timer(0.3, gate.set).start()
     run_all(range(10), lambda: lambda _: None, 2)
+    assert begun.is_set()
     assert our_threads() == []
 
 
