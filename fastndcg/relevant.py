@@ -91,7 +91,7 @@ def interpolated(chunk: Chunk, step: Step, points: tuple[float, ...], out: Array
     hits, n, recalls = chunk.hits, n_relevant(chunk, step), np.array(points, float)
     rounding = RECALL_ROUNDING[chunk.job.convention.recall_rounding]
     where = (hits.labels, hits.offsets, step.rel, n, recalls, rounding)
-    several.interpolate(hits.above, *where, out)
+    several.interpolate(hits.queries, hits.above, *where, out)
     if not chunk.n_tied or chunk.job.convention.ties != "average":
         return
     highest.interpolate_tied(hits.queries, hits.above, hits.ties, *where, out)

@@ -201,23 +201,29 @@ def add_precisions(hit_queries, hit_above, hit_ties, hit_labels, rel, cutoffs, r
 
 
 @allocating_kernel
-def interpolate(hit_above, hit_labels, hit_offsets, rel, n_relevant, recalls, recall_rounding, out):
+def interpolate(hit_queries, hit_above, hit_labels, hit_offsets, rel, n_relevant, recalls, recall_rounding, out):
     """Highest precision at each recall or beyond it, 0 where so many relevant documents are not found."""
-    most = 0
-    for q in range(out.shape[1]):
-        most = max(most, hit_offsets[q + 1] - hit_offsets[q])
-    highest = np.empty(most + 1)  # from the first, second, … relevant document of a query on; then 0
-    for q in range(out.shape[1]):
-        n_found = 0
-        for h in range(hit_offsets[q], hit_offsets[q + 1]):
-            if hit_labels[h] >= rel:
-                highest[n_found] = (n_found + 1) / (hit_above[h] + 1)
-                n_found += 1
-        best = 0.0
-        highest[n_found] = best
-        for i in range(n_found - 1, -1, -1):
-            best = highest[i] if highest[i] > best else best
-            highest[i] = best
-        for i in range(recalls.shape[0]):
+    n_hits = hit_above.shape[0]
+    highest = np.zeros(n_hits + 1)  # from the first, second, … relevant document of a query on; then 0
+    n_found = np.zeros(out.shape[1])
+    last_query = np.uint32(0)
+    n_before = 0
+    for h in range(n_hits):
+        query = np.uint32(hit_queries[h])
+        n_before *= query == last_query
+        last_query = query
+        if hit_labels[h] >= rel:
+            highest[np.uint64(hit_offsets[query] + n_before)] = (n_before + 1) / (hit_above[h] + 1)
+            n_before += 1
+            n_found[query] = n_before
+    best = 0.0
+    for h in range(n_hits - 1, -1, -1):
+        query = np.uint32(hit_queries[h])
+        best = max(best if query == last_query else 0.0, highest[h])
+        last_query = query
+        highest[h] = best
+    for i in range(recalls.shape[0]):
+        for q in range(out.shape[1]):
             n_needed = max(np.floor(recalls[i] * n_relevant[q] + recall_rounding), 1.0)
-            out[i, q] = highest[np.uint32(min(int(n_needed) - 1, n_found))]
+            place = hit_offsets[q] + n_needed - 1.0 if n_needed <= n_found[q] else float(n_hits)
+            out[i, q] = highest[np.uint64(np.int64(place))]
