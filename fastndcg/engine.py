@@ -151,7 +151,7 @@ def prepare(
         refuse_plain(plan.by_subtopic)
     n_ranks = plan.depth if plan.depth <= FEW_RANKS else min(plan.depth, rankings.longest())
     discounts = discounts_of(convention.discount, max(n_ranks, plan.n_ideal_ranks))
-    chunk_documents *= 2 if len(metrics) > MANY_METRICS else 1  # calls from Python last longer than all else
+    chunk_documents *= 4 if len(metrics) > MANY_METRICS else 1  # calls from Python last longer than all else
     return Prepared(plan, cut(rankings, chunk_documents, threads), discounts)
 
 

@@ -90,10 +90,11 @@ def interpolated(chunk: Chunk, step: Step, points: tuple[float, ...], out: Array
     """The highest precision at a recall, or each of several, or beyond it."""
     hits, n, recalls = chunk.hits, n_relevant(chunk, step), np.array(points, float)
     rounding = RECALL_ROUNDING[chunk.job.convention.recall_rounding]
+    where = (hits.labels, hits.offsets, step.rel, n, recalls, rounding)
+    several.interpolate(hits.queries, hits.above, *where, out)
     if not chunk.n_tied or chunk.job.convention.ties != "average":
-        several.interpolate(hits.queries, hits.above, hits.labels, hits.offsets, step.rel, n, recalls, rounding, out)
         return
-    highest.interpolate_tied(hits.above, hits.ties, hits.labels, hits.offsets, step.rel, n, recalls, rounding, out)
+    highest.interpolate_tied(hits.queries, hits.above, hits.ties, *where, out)
     if (out[0] < 0).any():
         query = chunk.job.rankings.query_name(chunk.truth.first + int(np.argmax(out[0] < 0)))
         raise InvalidInputError(

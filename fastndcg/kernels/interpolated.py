@@ -23,9 +23,11 @@ def precision_at_recall(interpolated, n_relevant, out):
 
 @kernel
 def average_over_recalls(of_recalls, n_relevant, out):
-    """Mean of the same over several recalls."""
+    """Mean of the same over several recalls; added up a recall at a time, as they lie in memory."""
     for q in range(out.shape[0]):
-        total = 0.0
-        for i in range(of_recalls.shape[0]):
-            total += of_recalls[i, q]
-        out[q] = total / of_recalls.shape[0] if n_relevant[q] > 0 else math.nan
+        out[q] = 0.0
+    for i in range(of_recalls.shape[0]):
+        for q in range(out.shape[0]):
+            out[q] += of_recalls[i, q]
+    for q in range(out.shape[0]):
+        out[q] = out[q] / of_recalls.shape[0] if n_relevant[q] > 0 else math.nan
