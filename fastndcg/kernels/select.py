@@ -12,13 +12,13 @@ wanted        the mask of the candidates among them
 import numpy as np
 
 from fastndcg.kernels.count import find_tail
-from fastndcg.kernels.jit import part
+from fastndcg.kernels.jit import part, unit
 from fastndcg.kernels.vectors import LANES, WIDE, compare, lowest_bit, popcount, raise_lanes, raise_wide, reach_wide
 
 SELECT_DEPTH = 10  # the 10th best of 16 lanes is a bar that some 15 documents reach, however many there are
 
 
-@part
+@unit
 def gather_near(scores, start, stop, base, candidates, depth, best, near):
     """Put the near documents of a query together; says how many, -1 if too many, and which of them are wanted."""
     _, labels, _, marks, before = candidates
