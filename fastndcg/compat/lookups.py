@@ -15,6 +15,12 @@ from fastndcg.metric import Metric
 from fastndcg.rankings import Array
 
 
+def look_at_judgments(metrics: Sequence[Metric], convention: Convention) -> bool:
+    """Whether a document without a judgment is another to some metric than one with the label 0."""
+    asked = tuple(dict.fromkeys(metrics))
+    return convention.unjudged == "removed" or bool(asked and engine.plan_of(asked, convention).views)
+
+
 def values_of(
     judged: Judged | JudgedBySubtopic | JoinedRun, metrics: Sequence[Metric], convention: Convention,
     threads: int | None = None,
