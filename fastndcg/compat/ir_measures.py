@@ -158,30 +158,37 @@ class Evaluator:
         return self._library.CalcResults(self._aggregated(parts), list(self._each(parts)))
 
     def _columns(self, run: Any) -> list[_Columns]:
-        """Queries, measures, and one column of values a measure, for each part."""
-        by_subtopic = any(isinstance(part.qrels, SubtopicQrels) for part in self._parts)
-        judged = None if by_subtopic else self._joined(run)
-        if judged is None and not by_subtopic and type(run) is list:
-            judged = self._judged(run)
-        if judged is None:
-            judged = self._judged(rows_of(run, self._library.ScoredDoc, self._library.util.RunConverter))
+        """What is found for the measures of each part."""
+        judged = self._judged(run)
         return [
             _Columns(one.queries, part.measures, np.ascontiguousarray(values_of(one, part.metrics, part.convention).T))
             for part in self._parts
             for one in [judged[id(part.qrels)]]
         ]
 
-    def _judged(self, run: Any) -> dict[int, Any] | None:
-        """A run's rows, or a list of its tuples, with each of the judgments; None if that list is to be made rows."""
-        found: dict[int, Any] = {}
+    def _judged(self, run: Any) -> dict[int, Any]:
+        """A run with each of the judgments, read in the form that it has, or else as rows."""
         asked = {id(part.qrels) for part in self._parts if look_at_judgments(part.metrics, part.convention)}
-        for key, qrels in {id(part.qrels): part.qrels for part in self._parts}.items():
-            if isinstance(qrels, SubtopicQrels):
-                found[key] = qrels.judged(run)
-            elif isinstance(run, list):
-                found[key] = qrels.judged_tuples(run, self._library.ScoredDoc, tells_unjudged=key in asked)
-            else:
-                found[key] = qrels.judged(run, tells_unjudged=key in asked)
+        by_subtopic = any(isinstance(part.qrels, SubtopicQrels) for part in self._parts)
+        judged = None if by_subtopic else self._joined(run) or self._listed(run, asked)
+        if judged is not None:
+            return judged
+        rows = rows_of(run, self._library.ScoredDoc, self._library.util.RunConverter)
+        return {
+            key: qrels.judged(rows, tells_unjudged=key in asked) if isinstance(qrels, DictQrels) else qrels.judged(rows)
+            for key, qrels in {id(part.qrels): part.qrels for part in self._parts}.items()
+        }
+
+    def _listed(self, run: Any, asked: set[int]) -> dict[int, Any] | None:
+        """A list of tuples with the judgments; None where that cannot be, and rows are to be made of it."""
+        if type(run) is not list:
+            return None
+        kind, plain = self._library.ScoredDoc, {id(part.qrels): part.qrels for part in self._parts}
+        found = {
+            key: qrels.judged_tuples(run, kind, tells_unjudged=key in asked)
+            for key, qrels in plain.items()
+            if isinstance(qrels, DictQrels)
+        }
         return None if None in found.values() else found
 
     def _joined(self, run: Any) -> dict[int, Any] | None:

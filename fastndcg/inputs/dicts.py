@@ -23,17 +23,20 @@ HIGHEST_BYTE = 255
 values_of = chain.from_iterable
 
 
-class _Documents(NamedTuple):
+class _Documents:
     """Of each query in a list of tuples, the documents."""
 
-    tuples: list[Any]
-    starts: Array
-    offsets: Array
+    __slots__ = ("_offsets", "_starts", "_tuples")
 
-    def __getitem__(self, query: Any) -> list[str]:
-        first = int(self.starts[query])
-        stop = first + int(self.offsets[query + 1] - self.offsets[query])
-        return [document for _, document, _ in self.tuples[first:stop]]
+    def __init__(self, tuples: list[Any], starts: Array, offsets: Array) -> None:
+        self._tuples = tuples
+        self._starts = starts
+        self._offsets = offsets
+
+    def __getitem__(self, query: int) -> list[str]:
+        first = int(self._starts[query])
+        stop = first + int(self._offsets[query + 1] - self._offsets[query])
+        return [document for _, document, _ in self._tuples[first:stop]]
 
 
 class Judged(NamedTuple):
@@ -127,7 +130,7 @@ class DictQrels:
         room = np.empty((2, int(np.diff(offsets).max(initial=0))), "i8")
         kernels.read_rows(
             addresses(rows), self._addresses, places, self._relevant, KINDS, SMALL_NUMBERS, offsets,
-            tells_unjudged or not self._are_listed, *room, scores, labels, judged, is_open,
+            tells_unjudged or not self._are_listed, room[0], room[1], scores, labels, judged, is_open,
         )  # fmt: skip
         for place in np.flatnonzero(is_open).tolist():
             span = slice(int(offsets[place]), int(offsets[place + 1]))
@@ -198,7 +201,8 @@ class DictQrels:
         n_labels, n_queries = int(self._offsets[-1]), len(self._rows)
         labels, about = np.empty(n_labels), np.empty(4)
         room = np.empty(n_labels + 1, "i8"), np.empty(n_labels + 1), np.empty(n_queries + 1, "i8")
-        self._addresses, self._held = addresses(self._rows.values()), []
+        self._addresses = addresses(self._rows.values())
+        self._held: list[str] = []
         held = id(self._held)
         kernels.read_judgments(self._addresses, KINDS, SMALL_NUMBERS, self._offsets, held, labels, room, about)
         n_relevant = int(room[2][-1])
@@ -242,7 +246,8 @@ class DictQrels:
             rows = [self._rows[query] for query in queries]
             offsets = offsets_of(rows)
         query = int(np.searchsorted(offsets, place, side="right")) - 1
-        return list(rows[query])[place - int(offsets[query])]
+        documents: list[str] = list(rows[query])
+        return documents[place - int(offsets[query])]
 
 
 def _check_rows(rows: Any, name: str, value_name: str) -> None:
