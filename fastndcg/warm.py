@@ -165,7 +165,9 @@ def _read_inputs() -> None:
         run = Run(["b", "a", "b"], ["1", "2", "3"], [1, 2, 3])
         evaluate(Qrels(["a", "b", "a"], ["1", "2", "3"], labels), run, "ndcg")
         evaluate(DiversityQrels(["a", "b", "a"], ["s", "s", "t"], ["1", "2", "3"], labels), run, "P_IA")
-        DictQrels({"a": dict(zip("12", labels, strict=False))}).judged({"a": {"1": 1.0}}).with_tie_keys()
+        judgments = DictQrels({"a": dict(zip("12", labels, strict=False))})
+        judgments.judged({"a": {"1": 1.0}}).with_tie_keys()
+        judgments.judged_tuples([("a", "1", 1.0)], tuple)
         for dtype in ("i4", "i8"):
             liked = Interactions(np.array([3, 1, 2], dtype), labels, [0, 3])
             evaluate(liked, np.array([[2, 5]], dtype), "ndcg")

@@ -79,6 +79,24 @@ def test_registered(registered, monkeypatch):
     assert both[theirs.AP] == pytest.approx(((1 / 3) / 2) / 3)
 
 
+@given(data=dicts(), order=st.sampled_from(["given", "mixed", "twice", "alike"]))
+@cases.examples(100)
+def test_lists_of_tuples(data, order):
+    """Whatever their order, a document twice in a query too, and texts that are equal but not the same object."""
+    qrels, run = data
+    rows = [theirs.ScoredDoc(query, document, score) for query, row in run.items() for document, score in row.items()]
+    if not qrels or not rows:
+        return
+    if order == "mixed":
+        rows = rows[::2] + rows[1::2]
+    if order == "twice":
+        rows += [rows[0]._replace(score=rows[-1].score - 1)]
+    if order == "alike":
+        rows = [theirs.ScoredDoc("".join([*query]), "".join([*document]), score) for query, document, score in rows]
+    expected = theirs.pytrec_eval.evaluator(MEASURES, qrels).calc_aggregate(iter(rows))
+    assert ours.Provider().evaluator(MEASURES, qrels).calc_aggregate(rows) == pytest.approx(expected, rel=1e-12)
+
+
 def test_unregistered():
     """Afterwards all is as before, and to leave twice does no harm."""
     before = list(theirs.DefaultPipeline.providers)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg.compat import ranx as ours
+from fastndcg.compat.lookups import look_at_judgments
 
 QRELS = {"q2": {"a": 1, "b": 2}, "q1": {"c": 3, "d": 0}}
 RUN = {"q1": {"c": 0.5, "x": 0.7}, "q2": {"b": 0.1, "a": 0.3}}
@@ -213,3 +214,13 @@ def test_numba_stays_as_it_is():
     before = numba.get_num_threads()
     ours.evaluate(QRELS, RUN, "ndcg")
     assert numba.get_num_threads() == before
+
+
+def test_no_metric_asks_who_was_judged():
+    """So that it need not be found out for any."""
+    for metric in ours.METRICS.values():
+        for one in (metric, metric(rel=2)):
+            assert not look_at_judgments([one], ours.CONVENTION)
+    assert look_at_judgments([fn.Metric("bpref")], ours.CONVENTION)
+    assert look_at_judgments([fn.Metric("P", 5)], ours.CONVENTION.replace(unjudged="removed"))
+    assert not look_at_judgments([], ours.CONVENTION)

@@ -134,6 +134,38 @@ def test_takes_tensors_as_they_are():
         assert float(ours.retrieval_recall(scores, labels, top_k=2)) == expected
 
 
+def test_tensors_that_lie_otherwise():
+    """Negated when they are read, between other numbers, at an odd address, in two dimensions, of another class."""
+    preds, target = torch.tensor([0.9, 0.8, 0.7, 0.6]), torch.tensor([0, 1, 0, 2])
+    expected = ours.retrieval_normalized_dcg(preds, target, top_k=3)
+    odd = torch.frombuffer(bytearray(17), dtype=torch.float32, offset=1).copy_(preds)
+    assert odd.data_ptr() % 4 == 1
+    for scores, labels in (
+        (torch._neg_view(-preds), target), (preds, torch._neg_view(-target.float())), (odd, target),
+        (preds, torch.frombuffer(bytearray(36), dtype=torch.long, offset=4)[:4].copy_(target)),
+        (torch.stack([preds, -preds], 1)[:, 0], target), (preds, torch.stack([target, target], 1)[:, 1]),
+        (preds.reshape(2, 2), target.reshape(2, 2)), (torch.nn.Parameter(preds), target), (preds, target.int()),
+    ):  # fmt: skip
+        value = ours.retrieval_normalized_dcg(scores, labels, top_k=3)
+        assert torch.equal(value, expected)
+        assert not value.requires_grad
+    one = torch.tensor([1 - 2j]).conj().imag
+    assert one.is_contiguous()
+    assert one.is_neg()
+    assert ours.retrieval_normalized_dcg(torch.ones(1), one) == 1
+
+
+def test_long_queries():
+    """Of more relevant documents than are counted one by one."""
+    random = np.random.default_rng(4)
+    preds = torch.from_numpy(random.integers(0, 150, 999) / 8).float()
+    target = torch.from_numpy(random.integers(0, 4, 999))
+    indexes = torch.zeros(999, dtype=torch.long)
+    for k in (None, 5, 200):
+        several = ours.retrieval_normalized_dcg(preds, target, k, indexes=indexes)
+        assert torch.equal(several[0], ours.retrieval_normalized_dcg(preds, target, k))
+
+
 def test_cutoff_of_zero():
     """None for AP and RR, as there; an error elsewhere."""
     preds, target = torch.tensor([0.9, 0.8]), torch.tensor([0, 1])
@@ -155,6 +187,8 @@ MISUSES = {
     "negative labels": (SCORES, -LABELS, {}),
     "a cutoff below 0": (SCORES, LABELS, {"top_k": -1}),
     "half a cutoff": (SCORES, LABELS, {"top_k": 1.5}),
+    "a cutoff as a text": (SCORES, LABELS, {"top_k": "1"}),
+    "other shapes of one size": (SCORES[None], LABELS[:, None], {}),
 }
 
 

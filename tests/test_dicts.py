@@ -3,6 +3,8 @@
 import gc
 import sys
 from collections import OrderedDict, defaultdict
+from itertools import groupby
+from typing import NamedTuple
 from unittest.mock import Mock
 
 import cases
@@ -47,14 +49,14 @@ def tables(draw, values):
     return {query: draw(KINDS)(row) for query, row in rows.items()}
 
 
-@given(data=st.data(), is_own=st.booleans())
+@given(data=st.data(), is_own=st.booleans(), tells_unjudged=st.booleans())
 @cases.examples(300)
-def test_holds_what_the_dicts_hold(data, is_own):
-    """Scores, labels, judged or not, and all judged labels of each query, by loops over the items."""
+def test_holds_what_the_dicts_hold(data, is_own, tells_unjudged):
+    """Scores, labels, judged or not where that is asked for, and all judged labels, by loops over the items."""
     qrels = data.draw(tables(NUMBERS[data.draw(st.sampled_from(list(NUMBERS)))]))
     run = data.draw(tables(SCORES))
 
-    judged = DictQrels(qrels, is_own=is_own).judged(run)
+    judged = DictQrels(qrels, is_own=is_own).judged(run, tells_unjudged=tells_unjudged)
 
     queries = [query for query in run if qrels.get(query)]
     rankings = judged.rankings
@@ -65,7 +67,7 @@ def test_holds_what_the_dicts_hold(data, is_own):
     assert rankings.scores.tolist() == [float(score) for *_, score in items]
     assert rankings.labels.tolist() == [0 if label is None else float(label) for label in labels]
     given_judged = [True] * len(items) if rankings.judged is None else rankings.judged.tolist()
-    assert given_judged == [label is not None for label in labels]
+    assert given_judged == [label is not None or not tells_unjudged for label in labels]
     if rankings.pool is None:
         assert all(qrels[query].keys() == run[query].keys() for query in queries)
     else:
@@ -85,6 +87,7 @@ def test_an_order_that_was_changed():
 def left_to_python(patch):
     """No type is known to kernels."""
     for module in (dicts, of_objects):
+        patch.setattr(module, "SMALL_NUMBERS", np.array([of_objects.NO_KIND, 0]))
         patch.setattr(module, "KINDS", np.full(len(of_objects.KINDS), of_objects.NO_KIND))
 
 
@@ -197,12 +200,131 @@ def test_what_tables_refuse(rows, message):
         fn.evaluate({"q": {"a": 1, "b": 1}}, rows, "rr")
 
 
+def test_judgments_that_change_meanwhile():
+    """What was read of dicts that are somebody else's is held: an id that is gone from them is asked for no more."""
+    qrels = {"q": {"".join(["id of ", str(place)]): 1 for place in range(50)}}
+    run = {"q": {f"id of {place}": float(place) for place in range(200)}}
+    prepared = DictQrels(qrels, is_own=True)
+    qrels["q"].clear()
+    texts = [f"other {place}" * 2 for place in range(1000)]
+    gc.collect()
+    assert prepared.judged(run, tells_unjudged=False).rankings.labels.tolist() == [1] * 50 + [0] * 150
+    assert texts
+
+
+@pytest.mark.parametrize("tells_unjudged", [True, False])
+def test_scores_that_are_one_object(tells_unjudged):
+    """Documents with the same object for a score are told apart."""
+    score = 1.5
+    run = {"q": dict.fromkeys(map(str, range(100)), score), "r": {"7": -3, "8": 2}}
+    found = DictQrels({"q": {"3": 2, "97": 1, "x": 4}, "r": {"8": 300}}).judged(run, tells_unjudged=tells_unjudged)
+    labels = np.zeros(102)
+    labels[[3, 97, 101]] = 2, 1, 300
+    assert found.rankings.labels.tolist() == labels.tolist()
+
+
+class Row(NamedTuple):
+    """A row of a run."""
+
+    query: str
+    document: str
+    score: float
+
+
+class Other(Row):
+    """A row of another type."""
+
+
+ROWS = st.builds(
+    Row, st.sampled_from(["q1", "q1", "q2", "q3"]), st.sampled_from(IDS), st.floats(-5, 5) | st.integers(-3, 300)
+)
+ODD_ROWS = [
+    Row(Text("q1"), "d1", 1.0), Row("q1", Text("d1"), 1.0), Row("q1", "d1", "1"), Row("q1", "d1", None),
+    Row(1, "d1", 1.0),
+    Other("q1", "d1", 1.0), ("q1", "d1", 1.0), tuple.__new__(Row, ("q1",)), None, Row("q1", "d1", 2**70),
+]  # fmt: skip
+
+
+@given(data=st.data(), tells_unjudged=st.booleans())
+@cases.examples(300)
+def test_tuples_are_read_as_dicts_of_them(data, tells_unjudged):
+    """Where queries are together and no document is there twice; None where they are not."""
+    qrels = DictQrels(data.draw(tables(NUMBERS["bytes"] | NUMBERS["whole"])))
+    given_rows = data.draw(st.lists(ROWS, max_size=12))
+    rows = [Row("".join(query), document, score) for query, document, score in given_rows]  # queries' texts are alike
+    are_together = len(list(groupby(row.query for row in rows))) == len({row.query for row in rows})
+    are_single = len({row[:2] for row in rows}) == len(rows)
+
+    found = qrels.judged_tuples(rows, Row, tells_unjudged=tells_unjudged)
+
+    if found is None:
+        assert not (are_together and are_single)
+        return
+    run = {}
+    for query, document, score in rows:
+        run.setdefault(query, {})[document] = score
+    known = qrels.judged(run, tells_unjudged=tells_unjudged)
+    assert found.queries == known.queries
+    for name in ("labels", "scores", "offsets", "query_ids"):
+        assert getattr(found.rankings, name).tolist() == getattr(known.rankings, name).tolist()
+    assert (found.rankings.judged is None) == (known.rankings.judged is None)
+    if known.rankings.judged is not None:
+        assert found.rankings.judged.tolist() == known.rankings.judged.tolist()
+    assert [list(found.rows[query]) for query in range(len(found.queries))] == [list(row) for row in known.rows]
+    assert found.with_tie_keys().tie_keys.tolist() == known.with_tie_keys().tie_keys.tolist()
+
+
+@pytest.mark.parametrize("odd", ODD_ROWS, ids=range(len(ODD_ROWS)))
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_tuples_that_are_left_to_python(odd, place):
+    """What is no row of texts and a number of the right type, wherever it stands."""
+    rows = [Row("q1", "d2", 1.0), Row("q1", "d3", 1.0), Row("q9", "d2", 1.0)]
+    qrels = DictQrels({"q1": {"d1": 1, "d2": 2}})
+    assert qrels.judged_tuples(rows, Row).rankings.labels.tolist() == [2, 0]
+    rows.insert(place, odd)
+    assert qrels.judged_tuples(rows, Row) is None
+
+
+def test_tuples_that_are_not_together():
+    """A document twice, or a query again after another one."""
+    qrels = DictQrels({"q1": {"d1": 1}, "q2": {"d1": 1}})
+    one, other = Row("q1", "d1", 1.0), Row("q2", "d1", 1.0)
+    assert qrels.judged_tuples([one, other], Row).queries == ["q1", "q2"]
+    assert qrels.judged_tuples([one, one, other], Row) is None
+    assert qrels.judged_tuples([one, other, Row("q1", "d2", 1.0)], Row) is None
+    assert qrels.judged_tuples([], Row).queries == []
+
+
 ADDRESSED = [{"a": 1, "b": 2.5}, {}, 1.5, -7, 2**62, 2**63, -(2**63) - 1, True, "text", "é", "\ud800"]
 
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="instructions need the JIT")
 def test_instructions_equal_their_twins():
     """Types, numbers, items and values that are found, by machine code and by ctypes."""
+    word_of, listed, append, hash_of, are_alike = (
+        numba.njit(lambda one, place: objects.word_of(one, place)),
+        numba.njit(lambda one, place: objects.listed(one, place)),
+        numba.njit(lambda one, other: objects.append(one, other)),
+        numba.njit(lambda one: objects.hash_of(one)),
+        numba.njit(lambda one, other: objects.are_alike(one, other)),
+    )
+    both = ("a text", "another"), ["a text", "another", "".join(["a ", "text"])]
+    for one in both:
+        for twin in (word_of, objects._plain_word_of):
+            assert twin(id(one), objects.SIZE_PLACE) == len(one)
+    for place in range(2):
+        where = objects.ITEM_PLACE + place * objects.ITEM_SIZE
+        for twin in (word_of, objects._plain_word_of):
+            assert twin(id(both[0]), where) == id(both[0][place])
+        for twin in (listed, objects._plain_listed):
+            assert twin(id(both[1]), place) == id(both[1][place])
+    for twin in (hash_of, objects._plain_hash_of):
+        assert twin(id("a text")) == hash("a text")
+    for twin in (are_alike, objects._plain_are_alike):
+        assert [bool(twin(id(both[1][0]), id(both[1][place]))) for place in range(3)] == [True, False, True]
+    for twin in (append, objects._plain_append):
+        assert twin(id(both[1]), id(both[0]))
+        assert both[1].pop() is both[0]
     type_of, float_of, whole_of, next_item, find = (
         numba.njit(lambda one: objects.type_of(one)),
         numba.njit(lambda one: objects.float_of(one)),

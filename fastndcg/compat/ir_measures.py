@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.catalog import CATALOG
-from fastndcg.compat.lookups import values_of
+from fastndcg.compat.lookups import look_at_judgments, values_of
 from fastndcg.compat.rows import join_table, rows_of, run_table
 from fastndcg.compat.subtopics import CONVENTION as BY_SUBTOPIC
 from fastndcg.compat.subtopics import SubtopicQrels
@@ -25,6 +25,7 @@ from fastndcg.conventions import Convention, conventions
 from fastndcg.errors import InvalidInputError, UnknownMetricError, optional_import
 from fastndcg.inputs.dicts import DictQrels
 from fastndcg.metric import Metric
+from fastndcg.rankings import Array
 
 NAMES = {
     "AP": "AP", "nDCG": "nDCG", "NumRel": "num_rel", "P": "P", "R": "R", "RR": "RR", "Rprec": "Rprec", "SetF": "F",
@@ -135,12 +136,12 @@ class Evaluator:
         """Each measure of each query: those of the run, then those that it lacks."""
         yield from self._each(self._columns(run))
 
-    def _each(self, parts: list[tuple[list[str], list[Any], list[list[float]]]]) -> Iterator[Any]:
+    def _each(self, parts: list[_Columns]) -> Iterator[Any]:
         metric = self._library.Metric
         evaluated: set[str] = set()
         for queries, measures, columns in parts:
             evaluated.update(queries)
-            for query, *values in zip(queries, *columns, strict=True):
+            for query, *values in zip(queries, *columns.tolist(), strict=True):
                 for measure, value in zip(measures, values, strict=True):
                     yield metric(query_id=query, measure=measure, value=value)
         for query in sorted(self.qrel_qids - evaluated):
@@ -156,19 +157,39 @@ class Evaluator:
         parts = self._columns(run)
         return self._library.CalcResults(self._aggregated(parts), list(self._each(parts)))
 
-    def _columns(self, run: Any) -> list[tuple[list[str], list[Any], list[list[float]]]]:
-        """Queries, measures, and one column of values a measure, for each part."""
-        by_subtopic = any(isinstance(part.qrels, SubtopicQrels) for part in self._parts)
-        judged = None if by_subtopic else self._joined(run)
-        if judged is None:
-            rows = rows_of(run, self._library.ScoredDoc, self._library.util.RunConverter)
-            found = {id(part.qrels): part.qrels for part in self._parts}
-            judged = {key: qrels.judged(rows) for key, qrels in found.items()}
+    def _columns(self, run: Any) -> list[_Columns]:
+        """What is found for the measures of each part."""
+        judged = self._judged(run)
         return [
-            (judged[id(part.qrels)].queries, part.measures, columns.T.tolist())
+            _Columns(one.queries, part.measures, np.ascontiguousarray(values_of(one, part.metrics, part.convention).T))
             for part in self._parts
-            for columns in [values_of(judged[id(part.qrels)], part.metrics, part.convention)]
+            for one in [judged[id(part.qrels)]]
         ]
+
+    def _judged(self, run: Any) -> dict[int, Any]:
+        """A run with each of the judgments, read in the form that it has, or else as rows."""
+        asked = {id(part.qrels) for part in self._parts if look_at_judgments(part.metrics, part.convention)}
+        by_subtopic = any(isinstance(part.qrels, SubtopicQrels) for part in self._parts)
+        judged = None if by_subtopic else self._joined(run) or self._listed(run, asked)
+        if judged is not None:
+            return judged
+        rows = rows_of(run, self._library.ScoredDoc, self._library.util.RunConverter)
+        return {
+            key: qrels.judged(rows, tells_unjudged=key in asked) if isinstance(qrels, DictQrels) else qrels.judged(rows)
+            for key, qrels in {id(part.qrels): part.qrels for part in self._parts}.items()
+        }
+
+    def _listed(self, run: Any, asked: set[int]) -> dict[int, Any] | None:
+        """A list of tuples with the judgments; None where that cannot be, and rows are to be made of it."""
+        if type(run) is not list:
+            return None
+        kind, plain = self._library.ScoredDoc, {id(part.qrels): part.qrels for part in self._parts}
+        found = {
+            key: qrels.judged_tuples(run, kind, tells_unjudged=key in asked)
+            for key, qrels in plain.items()
+            if isinstance(qrels, DictQrels)
+        }
+        return None if None in found.values() else found
 
     def _joined(self, run: Any) -> dict[int, Any] | None:
         """A frame's run joined to the judgments; None where that cannot be, and rows are to be looked at."""
@@ -185,7 +206,7 @@ class Evaluator:
         except InvalidInputError:
             return None
 
-    def _aggregated(self, parts: list[tuple[list[str], list[Any], list[list[float]]]]) -> dict[Any, float]:
+    def _aggregated(self, parts: list[_Columns]) -> dict[Any, float]:
         """Sums or means; queries that the run lacks add 0, the default of all these measures."""
         n_queries = len(self.qrel_qids)
         totals = {
@@ -199,6 +220,14 @@ class Evaluator:
             divisor = (n_queries or math.nan) if is_mean else 1
             found[measure] = totals[measure] / divisor
         return found
+
+
+class _Columns(NamedTuple):
+    """What was found for the measures of a part: a row for each, a column for each query."""
+
+    queries: list[str]
+    measures: list[Any]
+    values: Array
 
 
 class _Part(NamedTuple):

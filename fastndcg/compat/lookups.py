@@ -7,12 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from fastndcg import engine
+from fastndcg.arguments import plan_of
 from fastndcg.compat.rows import JoinedRun
 from fastndcg.compat.subtopics import JudgedBySubtopic
 from fastndcg.conventions import Convention
 from fastndcg.inputs.dicts import Judged
 from fastndcg.metric import Metric
 from fastndcg.rankings import Array
+
+
+def look_at_judgments(metrics: Sequence[Metric], convention: Convention) -> bool:
+    """Whether a document without a judgment is another to some metric than one with the label 0."""
+    asked = tuple(dict.fromkeys(metrics))
+    return convention.unjudged == "removed" or bool(asked and plan_of(asked, convention).views)
 
 
 def values_of(

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.compat.lookups import values_of
+from fastndcg.compat.lookups import look_at_judgments, values_of
 from fastndcg.compat.tables import read_lines
 from fastndcg.conventions import conventions
 from fastndcg.errors import InvalidTypeError, UnknownMetricError
@@ -119,8 +119,8 @@ class RelevanceEvaluator:
         """The queries that are evaluated, and each measure's values."""
         if not scores:
             return [], [[] for _ in self._columns]
-        judged = self._qrels.judged(scores)
         metrics = [column.metric for column in self._columns.values() if column.metric is not None]
+        judged = self._qrels.judged(scores, tells_unjudged=look_at_judgments(metrics, self._convention))
         found = iter(values_of(judged, metrics, self._convention).T)
         nothing = np.empty(len(judged.queries))
         return judged.queries, [

@@ -237,7 +237,7 @@ class Run(_Table):
         """The documents with their labels; kept for the next metrics."""
         prepared = qrels.prepared()
         if self._judged is None or self._judged[0] is not prepared:
-            self._judged = prepared, prepared.judged(self._rows)
+            self._judged = prepared, prepared.judged(self._rows, tells_unjudged=False)  # which no metric asks for
         return self._judged[1]
 
     def _changed(self) -> None:

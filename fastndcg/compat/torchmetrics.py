@@ -278,7 +278,7 @@ def _checked(torch: ModuleType, preds: Any, target: Any) -> tuple[Any, Any]:
 
 def _as_array(values: Any) -> Any:
     """A tensor as an array of one dimension."""
-    array = values.numpy() if values.is_cpu and not values.requires_grad else values.detach().cpu().numpy()
+    array = values.detach().cpu().resolve_neg().numpy()
     return array if array.ndim == 1 and array.flags.c_contiguous else np.ascontiguousarray(array).reshape(-1)
 
 

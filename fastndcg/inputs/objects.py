@@ -20,9 +20,22 @@ NO_KIND = -1  # that no object has: all rows are then read by Python
 KINDS = read_only(
     np.array([id(kind) if HAS_LOCK else NO_KIND for kind in (dict, str, float, np.float64, int, bool)], "i8")
 )
+N_SMALL = 256  # of the whole numbers that Python makes once, those that bytes hold
 BYTES = 32  # of an id, or less, mostly; memory that is not written to costs nothing
 
 Row = Mapping[Any, Any]
+
+
+def _small_numbers() -> Array:
+    """Where Python's small whole numbers are, for kernels: they lie side by side, or kernels know of none."""
+    places = list(map(id, range(N_SMALL)))
+    step = places[1] - places[0]
+    bits = step.bit_length() - 1
+    are_known = HAS_LOCK and step == 1 << max(bits, 0) and places == list(range(places[0], places[-1] + 1, step))
+    return read_only(np.array([places[0], bits] if are_known else [NO_KIND, 0], "i8"))
+
+
+SMALL_NUMBERS = _small_numbers()
 
 
 class Numbers(NamedTuple):
@@ -48,11 +61,6 @@ def offsets_of(rows: Collection[Row]) -> Array:
     return read_only(np.concatenate([[0], np.cumsum(np.fromiter(map(len, rows), "i8", len(rows)))]))
 
 
-def read_numbers(rows: Collection[Row], offsets: Array) -> Numbers | None:
-    """The values of dicts that nobody lets go of; None where Python has to read them."""
-    return _read(rows, offsets, np.empty(0, "i8"), np.empty(0, "u1"))[0]
-
-
 def read_items(rows: Collection[Row], offsets: Array) -> tuple[Numbers, Column] | None:
     """The values of such dicts, and their keys; None where Python has to read them."""
     ends = np.empty(int(offsets[-1]), "i8")
@@ -70,6 +78,6 @@ def _read(rows: Collection[Row], offsets: Array, ends: Array, data: Array) -> tu
     from fastndcg.kernels import dicts as kernels
 
     values, about = np.empty(int(offsets[-1])), np.empty(4)
-    n_bytes = kernels.read_items(addresses(rows), KINDS, offsets, values, ends, data, about)
+    n_bytes = kernels.read_items(addresses(rows), KINDS, SMALL_NUMBERS, offsets, values, ends, data, about)
     lowest, highest, n_fractions, n_open = about.tolist()
     return None if n_open else Numbers(values, lowest, highest, not n_fractions), n_bytes

@@ -8,7 +8,6 @@ import ctypes
 
 import numba
 import numpy as np
-from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array

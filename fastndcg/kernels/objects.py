@@ -1,5 +1,7 @@
 """
-Python's own dicts, texts and numbers, read by machine code through Python's C interface; ctypes twins without the JIT.
+Python's own dicts, lists, tuples, texts and numbers, read by machine code through Python's C interface.
+
+Without the JIT, twins by ctypes.
 
 An object is its address, `id(object)`; who calls keeps it alive, and holds the interpreter's lock, without which a
 dict may change meanwhile. Nothing here runs Python code or raises: ask `find` for exact texts among exact texts alone,
@@ -15,6 +17,10 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 TYPE_PLACE = object.__basicsize__ - ctypes.sizeof(ctypes.c_void_p)  # of its type in an object: it comes last
+NUMBER_PLACE = object.__basicsize__  # of its number in a float, NumPy's too: it comes next
+SIZE_PLACE = object.__basicsize__  # of the number of its items in a tuple or a list
+ITEM_PLACE = tuple.__basicsize__  # of its first item
+ITEM_SIZE = ctypes.sizeof(ctypes.c_void_p)
 WORD, INT, DOUBLE, POINTER = ir.IntType(64), ir.IntType(32), ir.DoubleType(), ir.IntType(8).as_pointer()
 INT64 = types.int64
 
@@ -70,9 +76,68 @@ def _type_of(typing_context, thing):
 @intrinsic
 def _float_of(typing_context, thing):
     def build(context, builder, signature, arguments):
-        return _call(builder, "PyFloat_AsDouble", DOUBLE, arguments)
+        place = builder.add(arguments[0], ir.Constant(WORD, NUMBER_PLACE))
+        return builder.load(builder.inttoptr(place, DOUBLE.as_pointer()))
 
     return types.float64(INT64), build
+
+
+@intrinsic
+def _word_of(typing_context, thing, place):
+    """Eight bytes of an object."""
+
+    def build(context, builder, signature, arguments):
+        return builder.load(builder.inttoptr(builder.add(*arguments), WORD.as_pointer()))
+
+    return INT64(INT64, INT64), build
+
+
+@intrinsic
+def _listed(typing_context, rows, place):
+    """The object at a place of a list, which has so many."""
+
+    def build(context, builder, signature, arguments):
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(POINTER, [POINTER, WORD]), "PyList_GetItem"
+        )
+        found = builder.call(function, [builder.inttoptr(arguments[0], POINTER), arguments[1]])
+        return builder.ptrtoint(found, WORD)
+
+    return INT64(INT64, INT64), build
+
+
+@intrinsic
+def _append(typing_context, rows, thing):
+    """Put an object at the end of a list; whether there was memory for it."""
+
+    def build(context, builder, signature, arguments):
+        failed = builder.icmp_signed("!=", _call(builder, "PyList_Append", INT, arguments), ir.Constant(INT, 0))
+        with builder.if_then(failed, likely=False):
+            _call(builder, "PyErr_Clear", ir.VoidType(), [])
+        return builder.not_(failed)
+
+    return types.boolean(INT64, INT64), build
+
+
+@intrinsic
+def _hash_of(typing_context, text):
+    """What stands for a text in a dict; two texts hardly ever share it."""
+
+    def build(context, builder, signature, arguments):
+        return _call(builder, "PyObject_Hash", WORD, arguments)
+
+    return INT64(INT64), build
+
+
+@intrinsic
+def _are_alike(typing_context, text, other):
+    """Whether two texts are equal."""
+
+    def build(context, builder, signature, arguments):
+        order = _call(builder, "PyUnicode_Compare", INT, arguments)
+        return builder.icmp_signed("==", order, ir.Constant(INT, 0))
+
+    return types.boolean(INT64, INT64), build
 
 
 @intrinsic
@@ -130,6 +195,27 @@ def _plain_type_of(thing):
     return id(type(_object_at(thing)))
 
 
+def _plain_word_of(thing, place):
+    return ctypes.c_int64.from_address(int(thing) + int(place)).value
+
+
+def _plain_listed(rows, place):
+    return id(_object_at(rows)[place])
+
+
+def _plain_append(rows, thing):
+    _object_at(rows).append(_object_at(thing))
+    return True
+
+
+def _plain_hash_of(text):
+    return hash(_object_at(text))
+
+
+def _plain_are_alike(text, other):
+    return _object_at(text) == _object_at(other)
+
+
 def _plain_float_of(thing):
     return float(_object_at(thing))
 
@@ -160,7 +246,10 @@ def _object_at(address):
 if numba.config.DISABLE_JIT:
     next_item, find, type_of = _plain_next_item, _plain_find, _plain_type_of
     float_of, whole_of = _plain_float_of, _plain_whole_of
+    word_of, listed, append = _plain_word_of, _plain_listed, _plain_append
+    hash_of, are_alike = _plain_hash_of, _plain_are_alike
     text_of, copy_bytes = _plain_text_of, _plain_copy_bytes
 else:
     next_item, find, type_of, float_of, whole_of = _next_item, _find, _type_of, _float_of, _whole_of
+    word_of, listed, append, hash_of, are_alike = _word_of, _listed, _append, _hash_of, _are_alike
     text_of, copy_bytes = _text_of, _copy_bytes

@@ -117,7 +117,10 @@ def read(labels, scores):
 def find_hits(documents, candidates, values, n_documents, k):
     """Candidates in rank order, down to rank k: how many documents score higher, how many the same, their labels."""
     m = len(candidates)
-    numbers, places = np.empty((3, m)), np.empty((8, m), np.int32)  # two arrays: to make one takes a twentieth of a call
+    numbers, places = (
+        np.empty((3, m)),
+        np.empty((8, m), np.int32),
+    )  # two arrays: to make one takes a twentieth of a call
     order = (numbers[0], places[0], places[1])
     levels = (numbers[1], places[2], places[3])
     hits = (places[4], numbers[2], places[5], places[6], places[7])
