@@ -303,7 +303,7 @@ def test_without_rows(tmp_path):
     assert_equal(fn.evaluate(path, metrics=METRICS), EXPECTED, firsts(QUERIES))
 
 
-@pytest.mark.parametrize("row", [0, 41, 55, 99])
+@pytest.mark.parametrize("row", [0, 41, 65, 99])
 @pytest.mark.parametrize("kind", ["sorted", "mixed", "lists"])
 def test_rows_of_bad_numbers_are_named(tmp_path, kind, row):
     """Whichever row group they are in, among the first queries of one, within, or read from temporary files."""
