@@ -39,11 +39,12 @@ PEAK = """
 print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 MEMORY_ABOVE = 150  # MB beside what `memory=` allows
+LEAST_SECONDS = 4.0  # of turns, so that a slow moment of the machine is not all that is seen
 
 
 def ratio(what: str, ours: Callable[[], Any], other: Callable[[], Any], most: float, of: str) -> Row:
     """How many times the time of another call ours takes."""
-    times = interleaved({"ours": ours, "other": other})
+    times = interleaved({"ours": ours, "other": other}, least_seconds=LEAST_SECONDS)
     value = times["ours"] / times["other"]
     detail = f"{digits(times['ours'], 3)} s and {digits(times['other'], 3)} s"
     return {

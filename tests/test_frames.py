@@ -227,6 +227,13 @@ def test_bad_frames(case):
         fn.evaluate(pl.DataFrame(columns), metrics="rr")
 
 
+def test_a_category_that_is_null():
+    """It is no id, and not the empty text."""
+    ids = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", None]))
+    with pytest.raises(fn.InvalidInputError, match=r"`truth` must have no null, but column 'q' has one in row 1; drop"):
+        fn.evaluate(pa.table({"q": ids, "label": [1, 1], "score": [1.0, 2.0]}), metrics="rr")
+
+
 def test_bad_frames_of_runs():
     """A run's row is named by its number; NaN in pandas is NaN and not a null."""
     run = pd.DataFrame({"qid": ["a", "a"], "docid": ["x", "y"], "score": [0.5, np.nan]})

@@ -289,6 +289,53 @@ def test_what_is_refused(tmp_path, monkeypatch):
     refused(f"column 'qid' of `{path}` must hold texts or whole numbers, but its type is double; convert it", path)
 
 
+def test_without_rows(tmp_path):
+    """Files, row groups and lists without rows have no queries, and are no error."""
+    path = tmp_path / "rows.parquet"
+    table = table_of(QUERIES)
+    empty = pa.table({"labels": pa.array([], pa.list_(pa.int8())), "scores": pa.array([], pa.list_(pa.float32()))})
+    for nothing in (table[:0], empty):
+        pq.write_table(nothing, path)
+        assert fn.evaluate(path, metrics=METRICS).values.shape == (0, 4)
+    with pq.ParquetWriter(path, table.schema) as writer:
+        for piece in (table[:0], table[:100], table[:0], table[100:], table[:0]):
+            writer.write_table(piece)
+    assert_equal(fn.evaluate(path, metrics=METRICS), EXPECTED, firsts(QUERIES))
+
+
+@pytest.mark.parametrize("row", [0, 41, 65, 99])
+@pytest.mark.parametrize("kind", ["sorted", "mixed", "lists"])
+def test_rows_of_bad_numbers_are_named(tmp_path, kind, row):
+    """Whichever row group they are in, among the first queries of one, within, or read from temporary files."""
+    path, rows = tmp_path / "rows.parquet", np.arange(100)
+    ids = rows // 10 if kind == "sorted" else rows % 10
+    scores, labels = np.where(rows == row, np.nan, 0.5), rows % 2
+    columns = {"qid": ids, "label": labels, "score": scores}
+    if kind == "lists":
+        ids, columns = rows, {"labels": [[0, one] for one in labels], "scores": [[1.0, one] for one in scores]}
+    pq.write_table(pa.table(columns), path, row_group_size=25)
+    refused(f"`scores` must not be NaN, but scores[row {row}] (query {ids[row]}) is nan; find", path)
+    pq.write_table(pa.table(columns), path, row_group_size=7)
+    refused(f"`scores` must not be NaN, but scores[row {row}] (query {ids[row]}) is nan; find", path)
+
+
+@pytest.mark.parametrize("place", [4, 60])
+def test_broken_pages(tmp_path, place):
+    """Whatever pyarrow says of bytes that it cannot decode, the file is named; an error of the system stays one."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES), path, compression="snappy")
+    content = bytearray(path.read_bytes())
+    content[place : place + 30] = b"\xff" * 30
+    path.write_bytes(content)
+    refused(f"{path} must be whole Parquet files, but is not: ", path)
+    with pytest.raises(fn.InvalidInputError, match="must be whole Parquet files, but is not: "):
+        fn.reference.evaluate(path, metrics="rr")
+    with pytest.raises(fn.InvalidInputError, match="must be whole Parquet files, but is not: "):
+        fn.read_run(path, columns={"document": "label"})
+    with pytest.raises(PermissionError), parquet.whole_files("x"):
+        raise PermissionError(errno.EACCES, "no")
+
+
 def test_temporary_files_are_removed(tmp_path, monkeypatch):
     """Also when the disk is full, which the message says with the remedy, and after Ctrl-C."""
     path = tmp_path / "rows.parquet"

@@ -57,8 +57,16 @@ class QueryRows:
         chosen = span if self.groups.rows is None else self.groups.rows[span]
         names = self.names[first:stop]
         made = Rankings(self._labels[chosen], self._scores[chosen], bounds - bounds[0], query_ids=names)
-        rows = self._row_numbers + firsts if isinstance(self._row_numbers, int) else self._row_numbers[firsts]
-        return Batch(made, names, rows)
+        return Batch(made.placed_by(lambda _, document: self._place(span, document)), names, self._number(firsts))
+
+    def _number(self, rows: Any) -> Any:
+        """The numbers of rows among all rows."""
+        return self._row_numbers + rows if isinstance(self._row_numbers, int) else self._row_numbers[rows]
+
+    def _place(self, span: slice, document: int) -> str:
+        """The row of a document among all rows."""
+        row = span.start + document
+        return f"row {self._number(row if self.groups.rows is None else self.groups.rows[row])}"
 
     def edge(self, query: int) -> _Edge:
         """The rows of one query in memory of their own: a view would hold the memory of all."""
@@ -123,5 +131,11 @@ class Edges:
         )
         sizes = [len(self._kept[row].labels) for row in rows.tolist()]
         are_new = np.append(True, names[1:] != names[:-1])
-        offsets = np.append(np.cumsum([0, *sizes])[:-1][are_new], len(labels))
-        yield Batch(Rankings(labels, scores, offsets, query_ids=names[are_new]), names[are_new], rows[are_new])
+        firsts = np.cumsum([0, *sizes])[:-1]
+
+        def place_of(_: str, document: int) -> str:
+            edge = int(np.searchsorted(firsts, document, side="right")) - 1
+            return f"row {rows[edge] + document - firsts[edge]}"
+
+        made = Rankings(labels, scores, np.append(firsts[are_new], len(labels)), query_ids=names[are_new])
+        yield Batch(made.placed_by(place_of), names[are_new], rows[are_new])

@@ -95,6 +95,7 @@ class Frame:
         types = pyarrow.types
         if types.is_dictionary(column.type):
             column = pyarrow.chunked_array([_decoded(chunk) for chunk in column.chunks], _plain(column.type.value_type))
+            self._refuse_nulls(name, column)  # a category may be null, too
         if types.is_integer(column.type):
             return Column.of_numbers(column.to_numpy())
         if types.is_string(column.type) or types.is_large_string(column.type) or types.is_string_view(column.type):

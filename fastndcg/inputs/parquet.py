@@ -95,7 +95,7 @@ class ParquetTruth:
     def in_order(self) -> Stream:
         """Rankings of whole queries straight from the files, as long as queries are in order."""
         groups, edges, count = self._row_groups(), Edges(self._frame), self._counter()
-        largest = max((group.n_rows for group in groups), default=1)
+        largest = max((group.n_rows for group in groups if group.n_rows), default=1)
         most_threads = max(1, self._memory // (ROW_BYTES * (LIST_ROWS if self._are_lists else 1) * largest))
 
         def batches(group: _RowGroup) -> Iterator[Batch]:
@@ -119,12 +119,19 @@ class ParquetTruth:
 
     def whole(self) -> Rankings:
         """All rankings at once, whatever memory they take."""
-        return ScoredRows(self._frame(self._dataset.to_table(columns=self._needed), 0)).rankings(None)
+        with whole_files(self._name):
+            table = self._dataset.to_table(columns=self._needed)
+        return ScoredRows(self._frame(table, 0)).rankings(None)
 
     def _lists(self, table: Any, first: int) -> Iterator[Batch]:
         made = ScoredRows(self._frame(table, first)).rankings(None)
         rows = np.arange(first, first + made.n_queries)
-        yield Batch(made, rows if made.query_ids is None else made.query_ids, rows)
+        names = rows if made.query_ids is None else made.query_ids
+
+        def place_of(_: str, document: int) -> str:
+            return f"row {first + int(np.searchsorted(made.offsets, document, side='right')) - 1}"
+
+        yield Batch(made.replace(query_ids=names).placed_by(place_of), names, rows)
 
     def _row_groups(self) -> list[_RowGroup]:
         found, first = [], 0
@@ -148,20 +155,17 @@ class ParquetTruth:
         n_tables = max(1, -(-group.n_rows // most))
         stored, partitions = self._columns_of(group.fragment)
         first = group.first_row
-        try:
-            with group.fragment.open() as opened:
-                file = parquet.ParquetFile(opened, metadata=group.fragment.metadata, pre_buffer=False)
-                for batch in file.iter_batches(
-                    max(1, -(-group.n_rows // n_tables)), [group.number], columns=stored, use_threads=False
-                ):
-                    table = pyarrow.table(batch).select(stored)  # a name with a point may stand for two columns
-                    for name, value in partitions.items():
-                        table = table.append_column(name, pyarrow.repeat(value, len(table)))
-                    yield table, first
-                    first += len(table)
-                    count(len(table))
-        except (pyarrow.ArrowInvalid, EOFError) as error:
-            raise InvalidInputError(f"{self._name} must be whole Parquet files, but is not: {error}") from None
+        with whole_files(self._name), group.fragment.open() as opened:
+            file = parquet.ParquetFile(opened, metadata=group.fragment.metadata, pre_buffer=False)
+            for batch in file.iter_batches(
+                max(1, -(-group.n_rows // n_tables)), [group.number], columns=stored, use_threads=False
+            ):
+                table = pyarrow.table(batch).select(stored)  # a name with a point may stand for two columns
+                for name, value in partitions.items():
+                    table = table.append_column(name, pyarrow.repeat(value, len(table)))
+                yield table, first
+                first += len(table)
+                count(len(table))
 
     def _columns_of(self, fragment: Any) -> tuple[list[str], dict[str, Any]]:
         """The needed columns that a file has, and what its folders' names say of the others."""
@@ -249,11 +253,21 @@ def read_columns(dataset: Any, name: str, columns: Mapping[str, str] | None, rol
     empty = Frame(dataset.schema.empty_table(), columns, name)
     needed = [empty.column_name(role) for role in roles]
     check_schemas(dataset, needed, name)
+    with whole_files(name):
+        return Frame(dataset.to_table(columns=needed), columns, name)
+
+
+@contextlib.contextmanager
+def whole_files(name: str) -> Iterator[None]:
+    """Name the files that pyarrow cannot decode, of which it says no more than why; the system's errors are kept."""
     pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
     try:
-        return Frame(dataset.to_table(columns=needed), columns, name)
-    except pyarrow.ArrowInvalid as error:
-        raise InvalidInputError(f"{name} must be whole Parquet files, but is not: {error}") from None
+        yield
+    except (pyarrow.ArrowInvalid, EOFError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        reason = " ".join(str(error).split())
+        raise InvalidInputError(f"{name} must be whole Parquet files, but is not: {reason} Write it anew") from None
 
 
 def part_of(queries: Column, n_parts: int) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -205,21 +205,34 @@ class Table:
         if found is not None:
             return offsets, found[1], found[0].values()
         values = list(chain.from_iterable(row.values() for row in rows.values()))
-        for kind in dict.fromkeys(map(type, values)):
-            if not issubclass(kind, int | float | np.number | np.bool_):
-                cls._refuse_value(rows, kind)
+        numbers = int | float | np.integer | np.floating | np.bool_
+        odd = next((kind for kind in dict.fromkeys(map(type, values)) if not issubclass(kind, numbers)), None)
+        if odd is not None:
+            cls._refuse_value(rows, lambda value: type(value) is odd, "")
+        if _is_beyond(values):
+            beyond = f" that fit int64 or float64; use float(), or rescale the {cls.value_name}s"
+            cls._refuse_value(rows, lambda value: isinstance(value, int) and not -(2**63) <= value < 2**63, beyond)
         documents = Column.of(chain.from_iterable(rows.values()), f"ids of documents in the {cls.what}")
         return offsets, documents, values
 
     @classmethod
-    def _refuse_value(cls, rows: Mapping[Any, Mapping[Any, Any]], kind: type) -> None:
+    def _refuse_value(cls, rows: Mapping[Any, Mapping[Any, Any]], is_wrong: Callable[[Any], bool], rule: str) -> None:
+        which, _, remedy = rule.partition("; ")
         for query, row in rows.items():
             for document, value in row.items():
-                if type(value) is kind:
+                if is_wrong(value):
                     raise InvalidTypeError(
-                        f"`{cls.what}` must give numbers, but {cls.value_name} of document {document!r} "
-                        f"of query {query!r} is {value!r}"
+                        f"`{cls.what}` must give numbers{which}, but {cls.value_name} of document {document!r} "
+                        f"of query {query!r} is {value!r:.80}" + (f"; {remedy}" if remedy else "")
                     )
+
+
+def _is_beyond(values: list[Any]) -> bool:
+    """Whether NumPy has no type for numbers: some are too large."""
+    try:
+        return np.asarray(values).dtype == object
+    except OverflowError:
+        return True
 
 
 class Qrels(Table):
