@@ -13,7 +13,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import numpy as np
 from test_calibration import DIFFERENCES, exponential, few_differ, fewer_differ, held, held_mean, normal, peaked
+
+
+def few_won(seed: int, n: int, n_sets: int, lift: float) -> list[np.ndarray]:
+    """Values of two systems of which one wins one query in ten, and loses none, but for the lift."""
+    generator = np.random.default_rng(seed)
+    won = np.where(generator.random((n, n_sets)) < 0.1, generator.exponential(0.3, (n, n_sets)), 0)
+    return [np.zeros((n, n_sets)), won - 0.03 + lift]
 
 
 def main() -> None:
@@ -21,7 +29,7 @@ def main() -> None:
     seeds = range(100, 100 + int(sys.argv[1] if len(sys.argv) > 1 else 40))  # none that the tests use
     n = len(seeds) * len(DIFFERENCES)
     for interval in ("percentile", "bca", "t"):
-        for values in (normal, peaked, exponential, few_differ, fewer_differ):
+        for values in (normal, peaked, exponential, few_differ, fewer_differ, few_won):
             rate = sum(held(interval, values, seed) for seed in seeds) / n
             print(f"{interval:10}  differences, {values.__name__:12}  {100 * rate:.2f} %", flush=True)
         rate = sum(held_mean(interval, seed) for seed in seeds) / n

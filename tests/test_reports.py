@@ -246,6 +246,10 @@ class TestPage:
         """Its choices are listed below it, not in its name."""
         assert "<summary>every choice</summary>" in page(compared())
 
+    def test_says_how_to_have_curves(self, page):
+        """Where none were asked for."""
+        assert 'compare(…, curves="ndcg")' in "".join(Tags(page(compared())).words)
+
     def test_says_why_there_is_no_p_value(self, page):
         """The interval stays where the test has nothing to go by, and a note has the reason."""
         same = fn.compare(results_by_name([[[0.1], [0.2]], [[0.3], [0.4]]]), test="t", interval="t")

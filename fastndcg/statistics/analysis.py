@@ -9,7 +9,7 @@ from fastndcg.rankings import Array
 from fastndcg.statistics import intervals, significance
 from fastndcg.statistics.design import Design
 from fastndcg.statistics.intervals import Interval, Resampled
-from fastndcg.statistics.moments import Moments, moments_of
+from fastndcg.statistics.moments import Moments, moments_of, tie_level
 from fastndcg.statistics.resampling import bootstrap_sums
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.significance import Tested
@@ -34,7 +34,8 @@ class Analysis:
         self, columns: Sequence[Array], quantities: Sequence[Quantity], design: Design, settings: Settings
     ) -> None:
         self.quantities = list(quantities)
-        self.moments = [moments_of(quantity, columns, design) for quantity in quantities]
+        levels = [tie_level(columns, metric) for metric in range(columns[0].shape[1])]
+        self.moments = [moments_of(quantity, columns, design, levels[quantity.metric]) for quantity in quantities]
         self._columns, self._design, self._settings = columns, design, settings
         self._sums: Sums | None = None
         self._replicates: Array | None = None

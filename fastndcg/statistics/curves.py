@@ -9,7 +9,7 @@ from fastndcg.metric import Metric
 from fastndcg.rankings import Array
 from fastndcg.statistics.design import Design
 from fastndcg.statistics.intervals import student
-from fastndcg.statistics.moments import moments_of
+from fastndcg.statistics.moments import moments_of, tie_level
 from fastndcg.statistics.sums import Quantity
 
 CUTOFFS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 28, 33, 40, 48, 57, 68, 82, 100)
@@ -48,8 +48,9 @@ def points(
     """The points of all curves; `columns` are the values of these metrics."""
     found = []
     for place, metric in enumerate(metrics):
+        level = tie_level(columns, place)
         for system, name in enumerate(systems):
-            moments = moments_of(Quantity(system, place), columns, design)
+            moments = moments_of(Quantity(system, place), columns, design, level)
             low, high = (moments.mean, moments.mean) if moments.reason else student(moments, level)
             found.append(CurvePoint(str(_family(metric)), name, metric.k or 0, moments.mean, low, high))
     return tuple(found)

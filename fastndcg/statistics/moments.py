@@ -40,8 +40,9 @@ class Moments(NamedTuple):
         return self.mean / self.deviation if self.deviation > 0 else math.nan
 
 
-def moments_of(quantity: Quantity, columns: Sequence[Array], design: Design) -> Moments:
-    """Count and add up."""
+def moments_of(quantity: Quantity, columns: Sequence[Array], design: Design, level: float | None = None) -> Moments:
+    """Count and add up; `level` is the metric's `tie_level`, where it is known."""
+    level = tie_level(columns, quantity.metric) if level is None else level
     values = quantity.values(columns)
     defined = ~np.isnan(values)
     weights = design.weigh(defined.astype("f8"))
@@ -54,13 +55,12 @@ def moments_of(quantity: Quantity, columns: Sequence[Array], design: Design) -> 
     rest = np.where(defined, values - mean, 0.0) * weights
     n_units = int(np.count_nonzero(design.sums(defined.astype("f8"))))
     counted = int(np.count_nonzero(weights))
-    wins, losses = _wins_and_losses(quantity, columns, known)
+    wins, losses = _wins_and_losses(quantity, known, level)
     freedom = n_units - (len(design.strata) - 1)
     reason = "" if n_units > 1 and counted > 1 and freedom > 0 else _too_few(design, n_units, freedom)
     deviation = error = math.nan
     if not reason:
         squares = float((rest * np.where(defined, values - mean, 0.0)).sum())
-        level = tie_level(columns, quantity.metric)
         deviation = _or_none(math.sqrt(squares / total * counted / (counted - 1)), level)
         error = _or_none(_error(rest, design, n_units) / total, level)
     return Moments(n, n_units, mean, deviation, error, freedom, wins, n - wins - losses, losses, reason)
@@ -86,11 +86,10 @@ def _too_few(design: Design, n_units: int, freedom: int) -> str:
     return "only one query that has a value has a weight" if freedom > 0 else f"no more {many} have a value than strata"
 
 
-def _wins_and_losses(quantity: Quantity, columns: Sequence[Array], known: Array) -> tuple[int, int]:
+def _wins_and_losses(quantity: Quantity, known: Array, level: float) -> tuple[int, int]:
     """How many values lie above 0, and how many below."""
     if quantity.against is None:
         return 0, 0
-    level = tie_level(columns, quantity.metric)
     return int(np.count_nonzero(known > level)), int(np.count_nonzero(known < -level))
 
 
