@@ -87,9 +87,7 @@ def label_by_hash(
     n = 0
     out_offsets[0], out_problem[0], out_problem[3] = 0, FINE, 0
     for u in range(first, stop):
-        begin = item_offsets[u]
-        start = n
-        stamp = np.uint64(u - first + 1)
+        begin, start, stamp = item_offsets[u], n, np.uint64(u - first + 1)
         size = row_size(items, begin, item_offsets[u + 1])
         for i in range(begin, begin + size, WIDE):
             fetch_ahead(items, i)
