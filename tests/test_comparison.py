@@ -267,6 +267,17 @@ class TestTable:
         several = fn.compare(QRELS, {"bad": BAD, "good": GOOD}, "p@1,p@2,p@5,rr@3")
         assert [(point.curve, point.k) for point in several.curves[::2]] == [("P", 1), ("P", 2), ("P", 5)]
 
+    @pytest.mark.parametrize("level", [0.5, 0.95])
+    def test_bands_of_curves(self, level):
+        """Each point has Student's interval of its mean."""
+        systems = {"bad": BAD | {"q1": {"d2": 1.0}}, "good": GOOD | {"q2": {"d1": 1.0}}}
+        found = fn.compare(QRELS, systems, "rr", curves="ndcg", level=level)
+        for point in found.curves:
+            alone = fn.evaluate(QRELS, systems[point.system], fn.nDCG @ point.k)
+            interval = alone.confidence_interval(fn.nDCG @ point.k, method="t", level=level)
+            assert (point.low, point.high) == pytest.approx((interval.low, interval.high), rel=1e-12)
+            assert point.low < point.mean < point.high
+
     def test_results_hold_the_metrics_of_the_table_alone(self):
         """What curves needed is let go; results that were given stay as they are."""
         given = fn.evaluate(QRELS, BAD, [*(fn.nDCG @ k for k in CUTOFFS), "rr"])

@@ -48,9 +48,9 @@ def points(
     """The points of all curves; `columns` are the values of these metrics."""
     found = []
     for place, metric in enumerate(metrics):
-        level = tie_level(columns, place)
+        least = tie_level(columns, place)
         for system, name in enumerate(systems):
-            moments = moments_of(Quantity(system, place), columns, design, level)
+            moments = moments_of(Quantity(system, place), columns, design, least)
             low, high = (moments.mean, moments.mean) if moments.reason else student(moments, level)
             found.append(CurvePoint(str(_family(metric)), name, metric.k or 0, moments.mean, low, high))
     return tuple(found)
