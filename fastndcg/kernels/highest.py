@@ -100,10 +100,10 @@ def find_groups(hit_above, hit_ties, hit_labels, start, stop, rel, groups):
 
 
 @part
-def n_open(above, before, ties, inside, certain):
+def n_open(above, before, inside, certain):
     """How many of the last relevant documents of a group may stand so high that the precision is above a value."""
     n = 0
-    while inside < ties and n < inside and (before + inside - n) / (above + inside - n) > certain:
+    while n < inside and (before + inside - n) / (above + inside - n) > certain:
         n += 1
     return n
 
@@ -133,7 +133,7 @@ def room_for(groups, n_groups, first_needed):
     for i in range(n_groups - 1, -1, -1):
         above, before, ties, inside = groups[0][i], groups[1][i], groups[2][i], groups[3][i]
         certain = max(certain, (before + inside) / (above + ties))
-        n = n_open(above, before, ties, inside, certain)
+        n = n_open(above, before, inside, certain)
         if n > 0 and not takes_too_long(n, ties, inside):
             total = n_values(above, before, ties, inside, n, certain)
             n_tails += total if first_needed <= before else 0
@@ -166,7 +166,7 @@ def fill(groups, n_groups, asked, paths, steps, kept, tails, q, out):
         while start > 0 and needed[start - 1] > before:
             start -= 1
         certain = max(values[0], (before + inside) / (above + ties))
-        n = n_open(above, before, ties, inside, certain)
+        n = n_open(above, before, inside, certain)
         if n > 0 and takes_too_long(n, ties, inside):
             for place in range(out.shape[0]):
                 out[place, q] = -1.0
