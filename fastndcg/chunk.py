@@ -11,7 +11,7 @@ from fastndcg.checks import check_labels
 from fastndcg.conventions import Convention
 from fastndcg.discounts import Discounts
 from fastndcg.kernels import candidates, ideal, ties
-from fastndcg.kernels.levels import sort_open
+from fastndcg.kernels.open import rank_open
 from fastndcg.kernels.rank import rank
 from fastndcg.kernels.vectors import WIDE
 from fastndcg.memory import F8, I4, I8, U8, Scratch, Take, under
@@ -169,7 +169,7 @@ class Chunk:
         documents, labels, above, tie_counts, queries, offsets, counts = room
         n_tied, n_nan, n_open = counts.tolist()
         if n_open:
-            sort_open(job.scores, *truth.searched, job.depth, *room)
+            rank_open(job.scores, *truth.searched, job.depth, job.strategy, *room)
             n_tied = int(counts[0])
         if n_nan:
             rule = "not be NaN: find out where it comes from, or take convention.replace(nan_scores='last')"

@@ -145,11 +145,11 @@ def test_what_is_rarely_needed_is_compiled_when_it_is():
     code = """
         import json
         import fastndcg as fn
-        from fastndcg.kernels import ideal, levels
+        from fastndcg.kernels import ideal, open
 
         def compiled(labels):
             fn.ndcg(labels, [4.0, 3.0, 2.0], [0, 3], k=10)
-            return [len(kernel.signatures) for kernel in (ideal.best_order, ideal.sort_rest, levels.sort_open)]
+            return [len(kernel.signatures) for kernel in (ideal.best_order, ideal.sort_rest, open.rank_open)]
 
         print(json.dumps([compiled([1, 0, 1]), compiled([1, 31, 2]), compiled([0.5, 1.5, 0.25])]))
     """

@@ -2,7 +2,7 @@
 Counting: how many documents score higher than a candidate, and how many the same, sixty-four at once.
 
 start, stop   the query's documents in `scores`
-near          room for the scores, labels, documents of up to sixteen candidates
+near          room for the scores, labels, documents of up to sixty-four candidates
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ def gather_all(scores, start, candidates, c, n_candidates, near):
         near_scores[i] = scores[start + documents[c + i]]
         near_labels[i] = labels[c + i]
         near_documents[i] = documents[c + i]
-    return n_candidates, (np.uint64(1) << np.uint64(n_candidates)) - np.uint64(1)
+    return n_candidates, ~np.uint64(0) >> np.uint64(WIDE - n_candidates)
 
 
 @part

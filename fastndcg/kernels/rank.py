@@ -5,10 +5,12 @@ Candidates become hits, in rank order: score falling, among equal scores label f
 number of documents that score higher (`above`, the rank less one), and of those that score the same if their labels
 differ (`ties`, else 1). Three ways lead to the same numbers:
 
-count   compare every document with each candidate, sixty-four at once: for up to sixteen candidates
+count   compare every document with each candidate, sixty-four at once: for up to sixty-four candidates
 select  compare those that may stand in the first ranks with one another: for many candidates and a small cutoff
-sort    order the candidates, then search every document's place among them: for all others, which `rank` leaves
-        open, with room for all their candidates and `ties` of 0 in the first; `sort_open` in levels.py fills them in
+sort    order all documents: where counting takes longer than that
+
+What has too many candidates for the first two is left open, with room for all of them and `ties` of 0 in the first:
+`rank_open` in open.py counts or sorts it.
 
 scores       (n_documents,)         float32 or float64; sixty-four or more, so that one vector fits
 offsets      (n_all_queries + 1,)   int64; this call works on n_queries of them, from query `first`
@@ -58,7 +60,7 @@ def rank(
             n_near = 0
         elif n_candidates == 0:
             n_near = 0
-        elif way == COUNT and n_candidates <= LANES:
+        elif way == COUNT and n_candidates <= WIDE:
             n_near, wanted = gather_all(scores, start, candidates, c, n_candidates, near)
         elif way == SELECT and depth <= SELECT_DEPTH:
             n_near, wanted = gather_near(scores, start, stop, start - offsets[first], candidates, depth, best, near)
@@ -88,7 +90,7 @@ def choose(n_documents, n_candidates, depth, n_bytes):
     count = n_candidates * (5.0 + 0.35 * vectors)
     if depth <= SELECT_DEPTH and (select < count or n_candidates > LANES):
         return SELECT
-    return COUNT if n_candidates <= LANES else SORT
+    return COUNT if n_candidates <= WIDE else SORT
 
 
 @part

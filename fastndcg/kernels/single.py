@@ -34,13 +34,13 @@ import numpy as np
 
 from fastndcg.kernels import cascade, precision
 from fastndcg.kernels.jit import allocating_kernel, kernel, part, unit
-from fastndcg.kernels.levels import emit, find_levels, order_candidates, search_levels
+from fastndcg.kernels.open import rank_one, room_for
+from fastndcg.kernels.rank import AUTO
 from fastndcg.kernels.sorting import sort_descending
-from fastndcg.kernels.vectors import WIDE, compare_wide, popcount
+from fastndcg.kernels.vectors import WIDE
 
 ALL = 2**31 - 1
 HIGHEST = 2.0**53  # label: above it, a whole number may have been another
-FEW_LEVELS = 64  # which are sooner compared with all scores, sixty-four at once, than each score is searched among them
 
 
 @allocating_kernel
@@ -91,12 +91,12 @@ def read(labels, scores):
     """
     Documents with a label above 0, their labels, and all scores; no document, and False, where a number is wrong.
 
-    Behind the scores stands NaN, up to a whole vector: it is neither above nor equal to any.
+    There is room for a whole vector of scores, which kernels compare at once.
     """
     n = len(scores) if len(labels) == len(scores) else 0
     documents = np.empty(n, np.int32)
     candidates = np.empty(n)
-    values = np.empty(-(-n // WIDE) * WIDE)
+    values = np.empty(max(n, WIDE))
     n_candidates = 0
     n_right = 0
     for d in range(n):
@@ -106,8 +106,6 @@ def read(labels, scores):
         label = candidates[n_candidates]
         n_right += (values[d] == values[d]) & (label >= 0.0) & (label <= HIGHEST)
         n_candidates += label > 0.0
-    for d in range(n, len(values)):
-        values[d] = math.nan
     is_right = n_right == len(scores) and n_right == len(labels)
     m = n_candidates if is_right else 0
     return documents[:m], candidates[:m], values, is_right
@@ -117,44 +115,15 @@ def read(labels, scores):
 def find_hits(documents, candidates, values, n_documents, k):
     """Candidates in rank order, down to rank k: how many documents score higher, how many the same, their labels."""
     m = len(candidates)
-    numbers, places = (
-        np.empty((3, m)),
-        np.empty((8, m), np.int32),
-    )  # two arrays: to make one takes a twentieth of a call
-    order = (numbers[0], places[0], places[1])
-    levels = (numbers[1], places[2], places[3])
-    hits = (places[4], numbers[2], places[5], places[6], places[7])
-    given = (documents, candidates)
-    n_hits = place(given, values, n_documents, order, levels, k, hits)
+    hits = (np.empty(m, np.int32), np.empty(m), np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m, np.int32))
+    n_hits = place((documents, candidates), values, n_documents, k, room_for(m, n_documents), hits)
     return hits[2][:n_hits], hits[3][:n_hits], hits[1][:n_hits]
 
 
 @unit
-def place(given, values, n_documents, order, levels, k, out_hits):
+def place(given, values, n_documents, k, room, out_hits):
     """Write the hits, in a function of its own: here no references are counted. Says how many there are."""
-    m = len(given[1])
-    order_candidates(values, 0, given, 0, m, order)
-    n_levels = find_levels(order, m, levels)
-    if n_levels <= FEW_LEVELS:
-        count_levels(values, n_levels, levels)
-    else:
-        search_levels(values, 0, n_documents, n_levels, levels)
-    return emit(given, 0, m, order, levels, k, 0, 0, out_hits)[0]
-
-
-@part
-def count_levels(values, n_levels, levels):
-    """For each level, the documents above it and at it: each is compared with all."""
-    level_scores, level_above, level_ties = levels
-    for level in range(n_levels):
-        above = 0
-        ties = 0
-        for d in range(0, len(values), WIDE):
-            higher, same = compare_wide(values, d, level_scores[level])
-            above += popcount(higher)
-            ties += popcount(same)
-        level_above[level] = above
-        level_ties[level] = ties
+    return rank_one(values, (0, n_documents), given, 0, len(given[1]), k, AUTO, room, 0, 0, out_hits)[0]
 
 
 @kernel
