@@ -24,7 +24,7 @@ from fastndcg.rankings import Array, Rankings
 from fastndcg.threads import checked_threads, run_all
 
 CHUNK_DOCUMENTS = 1 << 19  # smaller ones pay for calls from Python, larger ones leave the processor's cache
-MANY_METRICS = 32
+MOST_DOUBLED = 2  # times, for several metrics: each has its calls
 CHUNKS_A_THREAD = 4  # or more, so that the last one to finish is not waited for long
 SMALL = 1 << 17  # documents that are evaluated sooner than a thread starts
 FEW = 1 << 12  # documents and queries that are evaluated so soon that making memory for them would be felt
@@ -151,7 +151,7 @@ def prepare(
         refuse_plain(plan.by_subtopic)
     n_ranks = plan.depth if plan.depth <= FEW_RANKS else min(plan.depth, rankings.longest())
     discounts = discounts_of(convention.discount, max(n_ranks, plan.n_ideal_ranks))
-    chunk_documents *= 4 if len(metrics) > MANY_METRICS else 1  # calls from Python last longer than all else
+    chunk_documents <<= min(len(metrics).bit_length() - 1, MOST_DOUBLED)
     return Prepared(plan, cut(rankings, chunk_documents, threads), discounts)
 
 
