@@ -96,7 +96,7 @@ def test_every_form(name, form):
         assert result["recall@2"][3] == 0
 
 
-HASHED = {"LARGEST_TABLE": 0}
+HASHED, PLACED = {"LARGEST_TABLE": 0}, {"SHORT_ROW": 0}
 LIKES = st.lists(st.dictionaries(st.integers(0, 30), st.integers(0, 3), max_size=9), min_size=1, max_size=6)
 
 
@@ -109,7 +109,7 @@ def test_equals_dicts(liked, data):
     values = fn.evaluate(matrix(liked, 31), padded(recommended, width=12), METRICS).values
     for row, wanted in zip(values, expected(liked, recommended), strict=True):
         assert wanted is None or row.tolist() == pytest.approx(wanted, nan_ok=True, rel=1e-15)
-    for limits in ({}, HASHED, {"MOST_PLACED": 12}):  # by table, by hash, by a table that is cleared now and then
+    for limits in ({}, HASHED, PLACED, PLACED | {"MOST_PLACED": 12}):  # the last: a table that is cleared now and then
         with pytest.MonkeyPatch.context() as patch:
             for name, limit in ({"PART": 3} | limits).items():
                 patch.setattr(items, name, limit)
@@ -132,7 +132,7 @@ def test_unjudged_items_can_be_removed():
     assert kept["rr"].tolist() == [1 / 2]
 
 
-@pytest.mark.parametrize("limits", [{}, HASHED], ids=["table", "hash"])
+@pytest.mark.parametrize("limits", [{}, HASHED, PLACED], ids=["marks", "hash", "places"])
 def test_repeated_items(limits, monkeypatch):
     """They are an error; by request only the first counts, ranks stay, and the result says how many there were."""
     for name, limit in limits.items():
@@ -144,6 +144,32 @@ def test_repeated_items(limits, monkeypatch):
     assert result.values.tolist() == [[1 / 2, 1 / 3, 1], [1, 1 / 3, 1]]
     assert result.notes == ("items that stood in their list before, counted once: 3",)
     assert str(result).endswith("\nitems that stood in their list before, counted once: 3")
+
+
+@pytest.mark.parametrize("limits", [{}, HASHED, PLACED], ids=["marks", "hash", "places"])
+@pytest.mark.parametrize("dtype", ["i4", "i8"])
+def test_more_users_than_a_byte_numbers(limits, dtype, monkeypatch):
+    """What users before were recommended is no hit of one who was not, and the first wrong item is named."""
+    for name, limit in limits.items():
+        monkeypatch.setattr(items, name, limit)
+    n, wide = 1100, 40
+    ranks = np.arange(n) % wide
+    rows = np.array([np.roll(np.arange(wide), user) for user in range(n)], dtype)
+    rows[::3] += wide  # so that what these users like is in the lists of others alone
+    liked = sparse.csr_matrix((np.ones(n, "f4"), (np.arange(n), np.zeros(n, int))), shape=(n, 2 * wide))
+    wanted = np.where(np.arange(n) % 3 == 0, 0, 1 / (ranks + 1))
+    np.testing.assert_array_equal(fn.evaluate(liked, rows, "rr")["rr"], wanted)
+    for place, item, message in (
+        (7, -1, "-1 behind them only, but place 7 of user 700 is -1"),
+        (7, 80, "a column for, 0 to 79, but place 7 of user 700 is 80"),
+        (38, int(rows[700, 9]), f"once in a row, but item {rows[700, 9]} stands again in place 38 of user 700"),
+        (8, int(rows[700, 9]), f"once in a row, but item {rows[700, 9]} stands again in place 9 of user 700"),
+    ):
+        wrong = rows.copy()
+        wrong[700, place] = item
+        wrong[700, 39] = 99  # which comes later
+        with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
+            fn.evaluate(liked, wrong, "rr", threads=1)
 
 
 def test_items_twice_in_a_matrix_add_up():
@@ -192,8 +218,8 @@ ROWS = padded(RECOMMENDED)
     ],
 )  # fmt: skip
 def test_what_is_refused(call, message):
-    """Shapes, ids and labels that cannot be, by table and by hash."""
-    for limits in ({}, HASHED):
+    """Shapes, ids and labels that cannot be, however items are found."""
+    for limits in ({}, HASHED, PLACED):
         with pytest.MonkeyPatch.context() as patch:
             for name, limit in limits.items():
                 patch.setattr(items, name, limit)

@@ -20,6 +20,8 @@ from fastndcg.threads import checked_threads, run_all
 PADDING = -1
 PART = 3 << 17  # items: for fewer, calls take longer than their work
 LARGEST_TABLE = 1 << 22  # items of which each thread may have a table, within the processor's cache
+SHORT_ROW = 256  # items that are sooner searched than put in a table of their places
+MOST_CLEARED = 1 << 10  # items that may be cleared for one that is recommended, 255 users at a time
 MOST_PLACED = 2**31 - 1  # what a place in that table can be
 
 
@@ -142,10 +144,11 @@ class Parts(NamedTuple):
 
 
 class Recommended(NamedTuple):
-    """Recommended items in rank order; row u belongs to user u."""
+    """Recommended items in rank order; row u belongs to user u, and no row has more items than `longest`."""
 
     items: Array
     offsets: Array
+    longest: int
 
 
 def recommended_parts(liked: Interactions, recommended: Any, *, once: bool = False) -> Parts:
@@ -185,7 +188,7 @@ class _Maker:
         self._liked, self._given, self._truth, self._once = liked, given, truth, once
         self._labels, self._judged, self._scores = np.empty(0, liked.labels.dtype), np.empty(0, bool), np.empty(0, "f4")
         self._scored_offsets = np.empty(0, "i8")
-        self._places = np.zeros(0, "i4")
+        self._marks, self._places = np.zeros(0, "u1"), np.zeros(0, "i4")
         self._n_placed = 0
 
     def make(self, first: int, stop: int) -> tuple[Rankings, int]:
@@ -218,7 +221,7 @@ class _Maker:
         return read_only(self._scores[: offsets[-1]])
 
     def _label(self, first: int, stop: int, n: int, offsets: Array, problem: Array) -> None:
-        """Fill the buffers with up to n items: by a table of all items where that is small, else by hashing."""
+        """Fill the buffers with up to n items: by tables of all items where these are small, else by hashing."""
         from fastndcg.kernels import recommended as kernels
 
         liked, given = self._liked, self._given
@@ -230,6 +233,12 @@ class _Maker:
         arrays = given.items, given.offsets, self._truth, liked.labels, liked.offsets
         if highest >= LARGEST_TABLE:
             kernels.label_by_hash(*arrays, highest, self._once, first, stop, *buffers, offsets, problem)
+            return
+        if given.longest <= SHORT_ROW and (highest + 1) * (stop - first) <= MOST_CLEARED * n:
+            if len(self._marks) <= highest:
+                self._marks = np.empty(highest + 1, "u1")
+            marks = self._marks[: highest + 1]
+            kernels.label_by_mark(*arrays, self._once, first, stop, marks, *buffers, offsets, problem)
             return
         if len(self._places) <= highest or self._n_placed > MOST_PLACED - n:
             self._places, self._n_placed = np.zeros(max(highest + 1, len(self._places)), "i4"), 0
@@ -290,11 +299,13 @@ def recommended_of(items: Any, name: str = "predictions") -> Recommended:
     """Recommended items from an array with a row a user, or a ragged column."""
     lists = ragged_of(items, name)
     if lists is not None:
-        return Recommended(_whole_numbers(lists.values, name, 1), lists.offsets)
+        longest = int(np.diff(lists.offsets).max(initial=0))
+        return Recommended(_whole_numbers(lists.values, name, 1), lists.offsets, longest)
     if isinstance(items, np.ma.MaskedArray):
         items = items.filled(PADDING)
     array = _whole_numbers(items, name, 2)
-    return Recommended(array.reshape(-1), read_only(np.arange(array.shape[0] + 1, dtype="i8") * array.shape[1]))
+    n_users, n_columns = array.shape
+    return Recommended(array.reshape(-1), read_only(np.arange(n_users + 1, dtype="i8") * n_columns), n_columns)
 
 
 def _whole_numbers(values: Any, name: str, ndim: int) -> Array:

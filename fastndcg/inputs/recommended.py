@@ -69,7 +69,7 @@ def _lists(recommended: Any) -> tuple[Array, Array, Array]:
         if recommended.repeated != "raise":
             raise InvalidInputError("`recommended` must have each item once in a row: leave out repeated='once'")
         recommended = recommended.items
-    items, offsets = recommended_of(recommended, "recommended")
+    items, offsets, _ = recommended_of(recommended, "recommended")
     return read_only(items), read_only(np.asarray(offsets[:-1], "i8")), np.diff(offsets).astype("i4")
 
 

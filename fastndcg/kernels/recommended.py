@@ -1,5 +1,5 @@
 """
-Recommended items meet the items that each user likes: where each item stood last, in a table or in a small hash table.
+Recommended items meet the items that each user likes, in a table of all items or a small hash table of each user's.
 
 items          (n_users · …,) int32 or int64, in rank order; below 0 where a row is padded
 item_offsets   (n_users + 1,) int64, which of them each user has
@@ -21,7 +21,56 @@ HALF = np.uint64(32)
 ONE = np.uint64(1)
 LOW = np.uint64(0xFFFFFFFF)
 BLOCK = 4096
+MOST_MARKS = np.uint8(255)
 FINE, REPEATED, GAP, UNKNOWN = 0, 1, 2, 3
+
+
+@kernel
+def label_by_mark(
+    items, item_offsets, liked, labels, liked_offsets, once, first, stop, marks,
+    out_labels, out_judged, out_offsets, out_problem,
+):  # fmt: skip
+    """
+    Label the items of short rows by a table that says of each item whether it stands in this user's.
+
+    `marks` (n_items,) uint8 has a user's number, and is cleared where it no longer fits a byte: of places, a table
+    would be four times as large, which takes more than to search the row for the liked items that stand in it.
+    """
+    n_items = np.uint64(marks.shape[0])
+    n = 0
+    out_offsets[0], out_problem[0], out_problem[3] = 0, FINE, 0
+    clear(item_offsets[stop] - item_offsets[first], out_labels, out_judged)
+    mark = MOST_MARKS
+    for u in range(first, stop):
+        begin = item_offsets[u]
+        size = row_size(items, begin, item_offsets[u + 1])
+        for i in range(begin, begin + size, WIDE):  # else memory is waited for, which takes as long as all the rest
+            fetch_ahead(items, i)
+        row = items[begin : begin + size]
+        if mark == MOST_MARKS:
+            marks[:] = 0
+            mark = np.uint8(0)
+        mark += np.uint8(1)
+        n_again = 0
+        are_known = all_known(row, n_items)
+        if are_known:
+            for i in range(size):
+                item = np.uint64(row[i])
+                n_again += marks[item] >= mark  # as `==`, for none is above, but a step less: the carry is added
+                marks[item] = mark
+        if not are_known or (n_again > 0 and not once):
+            out_problem[0], out_problem[2] = first_wrong(row, n_items, once)
+            out_problem[1] = u
+            return
+        out_problem[3] += n_again
+        for i in range(liked_offsets[u], liked_offsets[u + 1]):
+            item = np.uint64(liked[i])
+            if item < n_items and marks[item] == mark:
+                d = n + first_place(row, liked[i])
+                out_labels[d] = labels[i]
+                out_judged[d] = True
+        n += size
+        out_offsets[u - first + 1] = n
 
 
 @kernel
@@ -30,7 +79,7 @@ def label_by_table(
     out_labels, out_judged, out_offsets, out_problem,
 ):  # fmt: skip
     """
-    Label items by a table that has a place for each of them.
+    Label the items of long rows by a table that has a place for each of them.
 
     `places` (n_items,) int32 has 0, or in which document, counted from 1, an item stood last: one of this user's if
     that is beyond all that came before, of which `n_before` are from calls before. So nothing has to be cleared.
@@ -38,13 +87,13 @@ def label_by_table(
     n_items = np.uint64(places.shape[0])
     n = 0
     out_offsets[0], out_problem[0], out_problem[3] = 0, FINE, 0
+    clear(item_offsets[stop] - item_offsets[first], out_labels, out_judged)
     for u in range(first, stop):
         begin = item_offsets[u]
         size = row_size(items, begin, item_offsets[u + 1])
-        for i in range(begin, begin + size, WIDE):  # else memory is waited for, which takes as long as all the rest
+        for i in range(begin, begin + size, WIDE):
             fetch_ahead(items, i)
         row = items[begin : begin + size]
-        out_labels[n : n + size], out_judged[n : n + size] = 0, False
         known = np.int32(n_before + n)
         for i in range(size):
             item = np.uint64(row[i])
@@ -158,6 +207,45 @@ def as_small(labels, out):
         if n_others:
             return False
     return True
+
+
+@part
+def clear(n, out_labels, out_judged):
+    """Give n items no label: at once, since calls for each row take longer."""
+    out_labels[:n] = 0
+    out_judged[:n] = False
+
+
+@part
+def all_known(row, n_items):
+    """Whether all items are from 0 to below `n_items`, in vectors of their own type."""
+    lowest = row.dtype.type(0)
+    highest = row.dtype.type(0)
+    for i in range(row.shape[0]):
+        lowest = min(lowest, row[i])
+        highest = max(highest, row[i])
+    return lowest == 0 and (np.uint64(highest) < n_items or row.shape[0] == 0)
+
+
+@part
+def first_wrong(row, n_items, once):
+    """What is wrong with the first item that is, and its place, in a short row of which one is."""
+    for i in range(row.shape[0]):
+        if np.uint64(row[i]) >= n_items:
+            return (GAP if row[i] < 0 else UNKNOWN), i
+        for j in range(i):
+            if row[j] == row[i] and not once:
+                return REPEATED, i
+    return FINE, 0
+
+
+@part
+def first_place(row, item):
+    """Where an item of a row stands first, in vectors."""
+    first = np.int32(row.shape[0])
+    for i in range(row.shape[0]):
+        first = min(first, np.int32(i) if row[i] == item else np.int32(row.shape[0]))
+    return first
 
 
 @part
