@@ -1,7 +1,7 @@
 """
 Counting: how many documents score higher than a candidate, and how many the same, sixty-four at once.
 
-start, stop   the query's documents in `scores`
+start, stop   the query's documents in `scores`; its first is document `base` of the call
 near          room for the scores, labels, documents of up to sixteen candidates
 """
 
@@ -10,13 +10,14 @@ from fastndcg.kernels.vectors import WIDE, compare_wide, fetch_ahead, lanes_belo
 
 
 @part
-def gather_all(scores, start, documents, labels, c, n_candidates, near):
+def gather_all(scores, start, base, documents, labels, c, n_candidates, near):
     """Put the candidates from `c` on together; says how many, and that all are wanted."""
     near_scores, near_labels, near_documents = near
     for i in range(n_candidates):
-        near_scores[i] = scores[start + documents[c + i]]
+        document = documents[c + i] - base
+        near_scores[i] = scores[start + document]
         near_labels[i] = labels[c + i]
-        near_documents[i] = documents[c + i]
+        near_documents[i] = document
     return n_candidates, lanes_below(n_candidates)
 
 

@@ -44,11 +44,12 @@ def fill_open(
         if h < stop and out_ties[h] == 0:
             c = candidate_offsets[q]
             n_candidates = candidate_offsets[q + 1] - c
-            here = offsets[first + q]
-            order_candidates(scores, here, candidates, c, n_candidates, order)
+            order_candidates(scores, offsets[first], candidates, c, n_candidates, order)
             n_levels = find_levels(order, n_candidates, levels)
-            search_levels(scores, here, offsets[first + q + 1], n_levels, levels)
+            search_levels(scores, offsets[first + q], offsets[first + q + 1], n_levels, levels)
             n_new, mixed = emit(candidates, c, n_candidates, order, levels, depth, q, n_hits, out_hits)
+            for h in range(n_hits, n_hits + n_new):
+                out_hits[0][h] -= offsets[first + q] - offsets[first]
             n_hits += n_new
             out_counts[0] += mixed
         else:

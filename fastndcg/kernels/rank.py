@@ -47,6 +47,7 @@ def rank(
     for q in range(out_offsets.shape[0] - 1):
         start = offsets[first + q]
         stop = offsets[first + q + 1]
+        base = start - offsets[first]
         c = candidate_offsets[q]
         n_candidates = candidate_offsets[q + 1] - c
         way = choose(stop - start, n_candidates, depth, scores.itemsize) if strategy == AUTO else strategy
@@ -59,9 +60,9 @@ def rank(
         elif n_candidates == 0:
             n_near = 0
         elif way == COUNT and n_candidates <= LANES:
-            n_near, wanted = gather_all(scores, start, documents, labels, c, n_candidates, near)
+            n_near, wanted = gather_all(scores, start, base, documents, labels, c, n_candidates, near)
         elif way == SELECT and depth <= SELECT_DEPTH:
-            n_near, wanted = gather_near(scores, start, stop, start - offsets[first], candidates, depth, best, near)
+            n_near, wanted = gather_near(scores, start, stop, base, candidates, depth, best, near)
         if n_near >= 0:
             is_given = as_given and way == SELECT
             n_new, mixed = place_near(
