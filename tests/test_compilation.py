@@ -156,6 +156,35 @@ def test_what_is_rarely_needed_is_compiled_when_it_is():
     assert answer(start(code, None)) == [[0, 0, 0], [1, 0, 0], [1, 1, 0]]
 
 
+@pytest.mark.parametrize("is_on", [True, False])
+def test_no_garbage_is_looked_for_while_compiling(is_on, tmp_path):
+    """What a kernel's compilation compiles in turn finds the search switched off; afterwards all is as it was."""
+    code = f"""
+        import gc, json
+        from numba.core import event
+        import fastndcg as fn
+
+        class Watch(event.Listener):
+            def __init__(self):
+                self.depth, self.found = 0, set()
+
+            def on_start(self, compiling):
+                self.depth += 1
+                if self.depth > 1:
+                    self.found.add(gc.isenabled())
+
+            def on_end(self, compiling):
+                self.depth -= 1
+
+        gc.enable() if {is_on} else gc.disable()
+        watch = Watch()
+        event.register("numba:compile", watch)
+        fn.evaluate([[1, 0, 2]], [[1, 2, 3]], "ndcg@10")
+        print(json.dumps([list(watch.found), gc.isenabled()]))
+    """
+    assert answer(start(code, None, NUMBA_CACHE_DIR=tmp_path)) == [[False], is_on]
+
+
 def test_edited_kernels_are_compiled_again(copy):
     """A change in a file that a kernel only calls is seen too."""
     assert evaluated(copy, NUMBA_CACHE_DIR="")[:2] == (0, 2)

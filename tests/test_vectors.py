@@ -40,6 +40,8 @@ def compiled(name):
         "raise_wide": numba.njit(lambda maxima, values, place, among: intrinsic(maxima, values, place, among)),
         "popcount": numba.njit(lambda mask: intrinsic(np.uint64(mask))),
         "lowest_bit": numba.njit(lambda mask: intrinsic(np.uint64(mask))),
+        "lanes_below": numba.njit(lambda n: intrinsic(n)),
+        "lesser": numba.njit(lambda first, second: intrinsic(first, second)),
     }[name]
 
 
@@ -176,6 +178,22 @@ def test_bits_equal_their_twins(mask):
     """How many bits are set, and which is the lowest."""
     assert COUNT(np.uint64(mask)) == vectors._plain_popcount(mask)
     assert LOWEST(np.uint64(mask)) == vectors._plain_lowest_bit(mask)
+
+
+@needs_jit
+def test_lanes_below_equal_their_twin():
+    """None of them, some of them, and all from WIDE on."""
+    function = compiled("lanes_below")
+    for n in (*range(WIDE + 2), 2 * WIDE, 2**40):
+        assert function(n) == vectors._plain_lanes_below(n)
+
+
+@needs_jit
+def test_lesser_equals_its_twin():
+    """On either side of 0, and where both are the same."""
+    function = compiled("lesser")
+    numbers = (-(2**62), -1, 0, 1, 2**62)
+    assert all(function(one, other) == vectors._plain_lesser(one, other) for one in numbers for other in numbers)
 
 
 if not numba.config.DISABLE_JIT:

@@ -1,26 +1,24 @@
 """
 Counting: how many documents score higher than a candidate, and how many the same, sixty-four at once.
 
-start, stop   the query's documents in `scores`
+start, stop   the query's documents in `scores`; its first is document `base` of the call
 near          room for the scores, labels, documents of up to sixty-four candidates
 """
 
-import numpy as np
-
 from fastndcg.kernels.jit import part
-from fastndcg.kernels.vectors import WIDE, compare_wide, fetch_ahead, missing, popcount
+from fastndcg.kernels.vectors import WIDE, compare_wide, fetch_ahead, lanes_below, lesser, missing, popcount
 
 
 @part
-def gather_all(scores, start, candidates, c, n_candidates, near):
+def gather_all(scores, start, base, documents, labels, c, n_candidates, near):
     """Put the candidates from `c` on together; says how many, and that all are wanted."""
-    documents, labels = candidates[:2]
     near_scores, near_labels, near_documents = near
     for i in range(n_candidates):
-        near_scores[i] = scores[start + documents[c + i]]
+        document = documents[c + i] - base
+        near_scores[i] = scores[start + document]
         near_labels[i] = labels[c + i]
-        near_documents[i] = documents[c + i]
-    return n_candidates, ~np.uint64(0) >> np.uint64(WIDE - n_candidates)
+        near_documents[i] = document
+    return n_candidates, lanes_below(n_candidates)
 
 
 @part
@@ -40,9 +38,9 @@ def count(scores, start, rest, score, depth):
 
 
 @part
-def has_nan(scores, start, stop):
+def has_nan(scores, start, rest):
     """Whether a score is NaN; the first look at a query's scores, so it asks for those of the next."""
-    tail, tail_block, tail_lanes = find_tail(scores, start, stop)
+    tail, tail_block, tail_lanes = rest
     found = missing(scores, tail_block) & tail_lanes
     fetch_ahead(scores, tail)
     for d in range(start, tail, WIDE):
@@ -58,10 +56,6 @@ def find_tail(scores, start, stop):
 
     That block may begin before the rest does: it must not end behind the array.
     """
-    tail = start + (stop - start) // WIDE * WIDE
-    block = min(tail, scores.shape[0] - WIDE)
-    if tail == stop:
-        return tail, block, np.uint64(0)
-    skipped = np.uint64(tail - block)
-    lanes = ~np.uint64(0) >> np.uint64(block + WIDE - stop)
-    return tail, block, lanes >> skipped << skipped
+    tail = start + (stop - start & -WIDE)
+    block = lesser(tail, scores.shape[0] - WIDE)
+    return tail, block, lanes_below(stop - block) & ~lanes_below(tail - block)

@@ -7,6 +7,7 @@ so that nothing else is sorted but the labels of tie groups.
 
 scores, offsets, …, before, depth, strategy, out_documents, …, out_counts   see rank.py
 numbers   of each candidate of a query, the documents above it and those that score the same: two arrays
+here      the query's documents, from where up to where in `scores`, and how many of the call stand before them
 seats     masks of the seats that are the first of a group, how many sit there, and who: three arrays
 spare     room for as many numbers as a query has candidates
 """
@@ -18,7 +19,7 @@ from fastndcg.kernels.jit import allocating_kernel, part, unit
 from fastndcg.kernels.radix import room_for_sorting, sort_each
 from fastndcg.kernels.rank import COUNT, SORT
 from fastndcg.kernels.sorting import sort_descending
-from fastndcg.kernels.vectors import WIDE, lowest_bit
+from fastndcg.kernels.vectors import ONE, WIDE, lowest_bit
 
 
 @allocating_kernel
@@ -66,7 +67,7 @@ def fill_open(
         if h < stop and out_ties[h] == 0:
             c = candidate_offsets[q]
             n_candidates = candidate_offsets[q + 1] - c
-            here = (offsets[first + q], offsets[first + q + 1])
+            here = (offsets[first + q], offsets[first + q + 1], offsets[first + q] - offsets[first])
             n_new, mixed = rank_one(
                 scores, here, candidates, c, n_candidates, depth, strategy, room, q, n_hits, out_hits
             )  # fmt: skip
@@ -95,14 +96,16 @@ def move_up(start, stop, place, out_hits):
 def rank_one(scores, here, candidates, c, n_candidates, depth, strategy, room, q, n_hits, out_hits):
     """The hits of one query, whose candidates begin at `c`; says how many, and whether labels differ in a tie group."""
     numbers, seats, sorting, spare = room
-    start, stop = here
+    start, stop, base = here
     documents = candidates[0]
     if strategy != SORT and (strategy == COUNT or is_counted(stop - start, n_candidates, scores.itemsize)):
-        count_each(scores, start, stop, documents, c, n_candidates, depth, numbers)
+        count_each(scores, start, stop, base, documents, c, n_candidates, depth, numbers)
     else:
-        sort_each(scores, start, stop, documents, c, n_candidates, sorting, numbers)
+        sort_each(scores, start, stop, base, documents, c, n_candidates, sorting, numbers)
     seat(numbers[0], n_candidates, stop - start, depth, seats)
-    return emit(candidates, c, n_candidates, numbers[1], seats, spare, min(stop - start, depth), q, n_hits, out_hits)
+    return emit(
+        candidates, c, n_candidates, base, numbers[1], seats, spare, min(stop - start, depth), q, n_hits, out_hits
+    )
 
 
 @part
@@ -113,12 +116,12 @@ def is_counted(n_documents, n_candidates, n_bytes):
 
 
 @part
-def count_each(scores, start, stop, documents, c, n_candidates, depth, numbers):
+def count_each(scores, start, stop, base, documents, c, n_candidates, depth, numbers):
     """Compare all documents with each candidate, which need not be right below `depth`."""
     above, ties = numbers
     rest = find_tail(scores, start, stop)
     for i in range(n_candidates):
-        above[i], ties[i] = count(scores, start, rest, scores[start + documents[c + i]], depth)
+        above[i], ties[i] = count(scores, start, rest, scores[start - base + documents[c + i]], depth)
 
 
 @part
@@ -130,7 +133,7 @@ def seat(above, n_candidates, n_documents, depth, seats):
     for i in range(n_candidates):
         first = above[i]
         if first < depth:
-            bit = np.uint64(1) << np.uint64(first % WIDE)
+            bit = ONE << np.uint64(first % WIDE)
             if begun[first // WIDE] & bit == 0:
                 begun[first // WIDE] |= bit
                 members[first] = 0
@@ -139,7 +142,7 @@ def seat(above, n_candidates, n_documents, depth, seats):
 
 
 @part
-def emit(candidates, c, n_candidates, ties, seats, spare, n_ranks, q, n_hits, out_hits):
+def emit(candidates, c, n_candidates, base, ties, seats, spare, n_ranks, q, n_hits, out_hits):
     """Write one query's hits, group after group; says how many, and whether one that ties has different labels."""
     begun, members, seated = seats
     own_labels = candidates[1][c : c + n_candidates]
@@ -149,31 +152,29 @@ def emit(candidates, c, n_candidates, ties, seats, spare, n_ranks, q, n_hits, ou
         rest = begun[word]
         while rest != 0:
             first = word * WIDE + lowest_bit(rest)
-            rest &= rest - np.uint64(1)
-            n_ties = ties[seated[first]]
-            if n_ties == 1:
-                write(candidates, c + seated[first], first, 1, q, n_hits + n_new, out_hits)
-                n_new += 1
-                continue
-            n_members = members[first]
+            rest &= rest - ONE
+            n_members, n_ties = members[first], ties[seated[first]]
             alike = n_members == n_ties
             for i in range(1, n_members):
                 alike &= own_labels[seated[first + i]] == own_labels[seated[first]]
-            mixed |= not alike
-            if not alike:
+            if alike:
+                for i in range(min(n_members, n_ranks - first)):
+                    write(candidates, c + seated[first + i], base, first + i, 1, q, n_hits + n_new, out_hits)
+                    n_new += 1
+            else:
+                mixed = True
                 sort_descending(own_labels, n_members, spare, seated[first : first + n_members])
-            for i in range(min(n_members, n_ranks - first) if alike else n_members):
-                above = first + i if alike else first
-                write(candidates, c + seated[first + i], above, 1 if alike else n_ties, q, n_hits + n_new, out_hits)
-                n_new += 1
+                for i in range(n_members):
+                    write(candidates, c + seated[first + i], base, first, n_ties, q, n_hits + n_new, out_hits)
+                    n_new += 1
     return n_new, mixed
 
 
 @part
-def write(candidates, place, above, ties, q, h, out_hits):
+def write(candidates, place, base, above, ties, q, h, out_hits):
     """Make a candidate a hit."""
     out_documents, out_labels, out_above, out_ties, out_queries = out_hits
-    out_documents[h] = candidates[0][place]
+    out_documents[h] = candidates[0][place] - base
     out_labels[h] = candidates[1][place]
     out_above[h] = above
     out_ties[h] = ties

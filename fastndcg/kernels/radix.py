@@ -5,7 +5,7 @@ A key is a number that rises as the score falls. With it goes the candidate that
 behind the last candidate's.
 
 scores      of the query's documents, those from `start` up to `stop`; none is NaN
-documents   places of its candidates in the query, from `c` on
+documents   places of its candidates in the call, from `c` on; `base` documents of it stand before the query
 room        keys and their candidates, both once more, and how many keys there are for each value of a byte
 numbers     of each candidate, how many documents score higher, and how many the same; with room for one more
 """
@@ -33,7 +33,7 @@ def room_for_sorting(n_documents):
 
 
 @unit
-def sort_each(scores, start, stop, documents, c, n_candidates, room, numbers):
+def sort_each(scores, start, stop, base, documents, c, n_candidates, room, numbers):
     """The numbers of each candidate of a query, in a function of its own: `rank_open` need not have it twice."""
     keys, candidates, next_keys, next_candidates, counts = room
     n = stop - start
@@ -43,7 +43,7 @@ def sort_each(scores, start, stop, documents, c, n_candidates, room, numbers):
         candidates[d] = n_candidates
         differing |= keys[d] ^ keys[0]
     for i in range(n_candidates):
-        candidates[documents[c + i]] = i
+        candidates[documents[c + i] - base] = i
     for shift in range(0, KEY_BITS, BITS):
         if differing >> np.uint64(shift) & np.uint64(VALUES - 1) != 0:
             pass_on(keys, candidates, n, np.uint64(shift), counts, next_keys, next_candidates)

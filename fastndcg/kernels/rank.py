@@ -29,7 +29,7 @@ import numpy as np
 from fastndcg.kernels.count import count, find_tail, gather_all, has_nan
 from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.select import SELECT_DEPTH, gather_near
-from fastndcg.kernels.vectors import LANES, WIDE, compare, lowest_bit, popcount, wide_like
+from fastndcg.kernels.vectors import LANES, NONE, ONE, WIDE, compare, lanes_below, lowest_bit, popcount, wide_like
 
 AUTO, COUNT, SELECT, SORT = 0, 1, 2, 3
 
@@ -44,38 +44,42 @@ def rank(
     out_hits = (out_documents, out_labels, out_above, out_ties, out_queries)
     near = (wide_like(scores), wide_like(labels), wide_like(documents))
     best = wide_like(scores)
-    n_hits = 0
+    n_hits = n_mixed = n_nan = n_open = 0
     out_offsets[0] = 0
-    out_counts[:] = 0
     for q in range(out_offsets.shape[0] - 1):
         start = offsets[first + q]
         stop = offsets[first + q + 1]
+        base = start - offsets[first]
         c = candidate_offsets[q]
         n_candidates = candidate_offsets[q + 1] - c
         way = choose(stop - start, n_candidates, depth, scores.itemsize) if strategy == AUTO else strategy
         n_near = -1
-        wanted = np.uint64(0)
-        if has_nan(scores, start, stop):
-            out_counts[1] += 1
+        wanted = NONE
+        rest = find_tail(scores, start, stop)
+        if has_nan(scores, start, rest):
+            n_nan += 1
             n_near = 0
         elif n_candidates == 0:
             n_near = 0
         elif way == COUNT and n_candidates <= WIDE:
-            n_near, wanted = gather_all(scores, start, candidates, c, n_candidates, near)
+            n_near, wanted = gather_all(scores, start, base, documents, labels, c, n_candidates, near)
         elif way == SELECT and depth <= SELECT_DEPTH:
-            n_near, wanted = gather_near(scores, start, stop, start - offsets[first], candidates, depth, best, near)
+            n_near, wanted = gather_near(scores, start, stop, base, candidates, depth, best, near)
         if n_near >= 0:
             is_given = as_given and way == SELECT
             n_new, mixed = place_near(
-                scores, start, stop, near, n_near, wanted, way, depth, is_given, q, n_hits, out_hits
+                scores, start, rest, near, n_near, wanted, way, depth, is_given, q, n_hits, out_hits
             )  # fmt: skip
             n_hits += n_new
-            out_counts[0] += mixed
+            n_mixed += mixed
         else:
             out_ties[n_hits] = 0
             n_hits += n_candidates
-            out_counts[2] += 1
+            n_open += 1
         out_offsets[q + 1] = n_hits
+    out_counts[0] = n_mixed
+    out_counts[1] = n_nan
+    out_counts[2] = n_open
 
 
 @part
@@ -94,7 +98,7 @@ def choose(n_documents, n_candidates, depth, n_bytes):
 
 
 @part
-def place_near(scores, start, stop, near, n_near, wanted, way, depth, as_given, q, n_hits, out_hits):
+def place_near(scores, start, rest, near, n_near, wanted, way, depth, as_given, q, n_hits, out_hits):
     """
     Hits among the wanted of the near documents; says how many, and whether documents that tie have different labels.
 
@@ -103,18 +107,17 @@ def place_near(scores, start, stop, near, n_near, wanted, way, depth, as_given, 
     """
     near_scores, near_labels, near_documents = near
     out_documents, out_labels, out_above, out_ties, out_queries = out_hits
-    tail = find_tail(scores, start, stop)
-    among = ~np.uint64(0) >> np.uint64(WIDE - max(n_near, 1))
+    among = lanes_below(n_near)
     n_new = 0
     mixed = False
-    rest = wanted
-    while rest != 0:
-        i = lowest_bit(rest)
-        earlier = (np.uint64(1) << np.uint64(i)) - np.uint64(1)
-        rest &= rest - np.uint64(1)
+    left = wanted
+    while left != 0:
+        i = lowest_bit(left)
+        earlier = lanes_below(i)
+        left &= left - ONE
         above = ties = 0
         if way == COUNT:
-            above, ties = count(scores, start, tail, near_scores[i], depth)
+            above, ties = count(scores, start, rest, near_scores[i], depth)
             if above >= depth:
                 continue
         higher, same = compare_near(near_scores, n_near, near_scores[i])
@@ -146,8 +149,8 @@ def place_near(scores, start, stop, near, n_near, wanted, way, depth, as_given, 
 @part
 def compare_near(values, n_near, level):
     """Masks of those of the near ones, and of some lanes behind them, that are above a level, and that are equal."""
-    higher = np.uint64(0)
-    same = np.uint64(0)
+    higher = NONE
+    same = NONE
     for lane in range(0, n_near, LANES):
         lanes_higher, lanes_same = compare(values, lane, level)
         higher |= lanes_higher << np.uint64(lane)

@@ -13,7 +13,21 @@ import numpy as np
 
 from fastndcg.kernels.count import find_tail
 from fastndcg.kernels.jit import part, unit
-from fastndcg.kernels.vectors import LANES, WIDE, compare, lowest_bit, popcount, raise_lanes, raise_wide, reach_wide
+from fastndcg.kernels.vectors import (
+    ALL,
+    LANES,
+    NONE,
+    ONE,
+    WIDE,
+    compare,
+    lanes_below,
+    lesser,
+    lowest_bit,
+    popcount,
+    raise_lanes,
+    raise_wide,
+    reach_wide,
+)
 
 SELECT_DEPTH = 10  # the 10th best of 16 lanes is a bar that some 15 documents reach, however many there are
 
@@ -25,7 +39,7 @@ def gather_near(scores, start, stop, base, candidates, depth, best, near):
     near_scores, near_labels, near_documents = near
     bar = find_bar(scores, start, stop, best, depth)
     n_near = 0
-    wanted = np.uint64(0)
+    wanted = NONE
     if not is_any_wanted(scores, start, stop, base, marks, bar):
         return n_near, wanted
     for d in range(start, stop, WIDE):
@@ -34,14 +48,14 @@ def gather_near(scores, start, stop, base, candidates, depth, best, near):
             return -1, wanted
         while reached != 0:
             document = d + lowest_bit(reached) - start
-            reached &= reached - np.uint64(1)
+            reached &= reached - ONE
             mark = marks[(base + document) // WIDE]
-            lane = np.uint64((base + document) % WIDE)
-            c = before[(base + document) // WIDE] + popcount(mark & ((np.uint64(1) << lane) - np.uint64(1)))
+            lane = (base + document) % WIDE
+            c = before[(base + document) // WIDE] + popcount(mark & lanes_below(lane))
             near_scores[n_near] = scores[start + document]
-            near_labels[n_near] = labels[min(c, labels.shape[0] - 1)]  # of no meaning where it is not wanted
+            near_labels[n_near] = labels[lesser(c, labels.shape[0] - 1)]  # of no meaning where it is not wanted
             near_documents[n_near] = document
-            wanted |= (mark >> lane & np.uint64(1)) << np.uint64(n_near)
+            wanted |= (mark >> np.uint64(lane) & ONE) << np.uint64(n_near)
             n_near += 1
     return n_near, wanted
 
@@ -52,7 +66,7 @@ def is_any_wanted(scores, start, stop, base, marks, bar):
     for d in range(start, stop, WIDE):
         word = (base + d - start) // WIDE
         skipped = np.uint64((base + d - start) % WIDE)
-        following = marks[min(word + 1, marks.shape[0] - 1)] << np.uint64(1) << np.uint64(63) - skipped
+        following = marks[lesser(word + 1, marks.shape[0] - 1)] << ONE << np.uint64(63) - skipped
         if reach_bar(scores, d, stop, bar) & (marks[word] >> skipped | following) != 0:
             return True
     return False
@@ -61,9 +75,8 @@ def is_any_wanted(scores, start, stop, base, marks, bar):
 @part
 def reach_bar(scores, d, stop, bar):
     """The mask of those that reach the bar among the sixty-four documents from `d` on; fewer at `stop`."""
-    block = min(d, scores.shape[0] - WIDE)
-    lanes = ~np.uint64(0) >> np.uint64(max(WIDE - stop + d, 0))
-    return reach_wide(scores, block, bar) >> np.uint64(d - block) & lanes
+    block = lesser(d, scores.shape[0] - WIDE)
+    return reach_wide(scores, block, bar) >> np.uint64(d - block) & lanes_below(stop - d)
 
 
 @part
@@ -78,10 +91,10 @@ def find_bar(scores, start, stop, best, depth):
         best[lane] = -np.inf
     tail, tail_block, tail_lanes = find_tail(scores, start, stop)
     for d in range(start, tail, WIDE):
-        raise_wide(best, scores, d, ~np.uint64(0))
+        raise_wide(best, scores, d, ALL)
     raise_wide(best, scores, tail_block, tail_lanes)
     for lane in range(LANES, WIDE, LANES):
-        raise_lanes(best, best, lane, ~np.uint64(0))
+        raise_lanes(best, best, lane, ALL)
     bar = best[0]
     for lane in range(LANES):
         higher, same = compare(best, 0, best[lane])

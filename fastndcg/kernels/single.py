@@ -123,7 +123,7 @@ def find_hits(documents, candidates, values, n_documents, k):
 @unit
 def place(given, values, n_documents, k, room, out_hits):
     """Write the hits, in a function of its own: here no references are counted. Says how many there are."""
-    return rank_one(values, (0, n_documents), given, 0, len(given[1]), k, AUTO, room, 0, 0, out_hits)[0]
+    return rank_one(values, (0, n_documents, 0), given, 0, len(given[1]), k, AUTO, room, 0, 0, out_hits)[0]
 
 
 @kernel

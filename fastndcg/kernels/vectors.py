@@ -4,7 +4,8 @@ Sixteen or sixty-four comparisons at once, as portable LLVM vectors; plain Pytho
 A mask holds one bit a lane, lane i in bit i. `place` is the first entry looked at: all lanes must lie in the array.
 `wide_like` makes an uninitialised array of sixty-four entries, of another's dtype, on the stack: good until the kernel
 that called it ends. `fetch_ahead` asks memory for what comes some way behind sixty-four entries: where a loop goes on
-to the next query, the processor would wait for it.
+to the next query, the processor would wait for it. `lanes_below` is the mask of the first lanes, of all from WIDE on.
+`lesser` of two whole numbers takes the place of `min`, which numba compiles anew for each pair of types.
 """
 
 import numba
@@ -16,6 +17,7 @@ from numba.np.arrayobj import populate_array
 
 LANES = 16
 WIDE = 64
+NONE, ONE, ALL = np.uint64(0), np.uint64(1), ~np.uint64(0)  # masks
 AHEAD = 1 << 13  # bytes: about what a kernel reads while memory answers
 LINE = 64  # bytes that come together
 
@@ -178,6 +180,24 @@ def _wide_like(typing_context, array):
 
 
 @intrinsic
+def _lanes_below(typing_context, n):
+    def build(context, builder, signature, arguments):
+        some = builder.sub(builder.shl(ir.Constant(ir.IntType(64), 1), arguments[0]), ir.Constant(ir.IntType(64), 1))
+        is_some = builder.icmp_unsigned("<", arguments[0], ir.Constant(ir.IntType(64), WIDE))
+        return builder.select(is_some, some, ir.Constant(ir.IntType(64), -1))
+
+    return types.uint64(types.int64), build
+
+
+@intrinsic
+def _lesser(typing_context, first, second):
+    def build(context, builder, signature, arguments):
+        return builder.select(builder.icmp_signed("<", *arguments), *arguments)
+
+    return types.int64(types.int64, types.int64), build
+
+
+@intrinsic
 def _popcount(typing_context, mask):
     def build(context, builder, signature, arguments):
         return builder.ctpop(arguments[0])
@@ -249,6 +269,14 @@ def _plain_fetch_ahead(values, place):
     pass
 
 
+def _plain_lanes_below(n):
+    return np.uint64((1 << min(n, WIDE)) - 1)
+
+
+def _plain_lesser(first, second):
+    return min(first, second)
+
+
 def _plain_popcount(mask):
     return int(mask).bit_count()
 
@@ -261,11 +289,11 @@ if numba.config.DISABLE_JIT:
     compare, compare_wide = _plain_comparing(LANES), _plain_comparing(WIDE)
     raise_lanes, raise_wide = _plain_raising(LANES), _plain_raising(WIDE)
     missing, nonzero, positive, changes = _plain_missing, _plain_nonzero, _plain_positive, _plain_changes
-    popcount, lowest_bit = _plain_popcount, _plain_lowest_bit
+    popcount, lowest_bit, lanes_below, lesser = _plain_popcount, _plain_lowest_bit, _plain_lanes_below, _plain_lesser
     reach_wide, wide_like, fetch_ahead = _plain_reach_wide, _plain_wide_like, _plain_fetch_ahead
 else:
     compare, compare_wide = _compare, _compare_wide
     raise_lanes, raise_wide = _raise_lanes, _raise_wide
     missing, nonzero, positive, changes = _missing, _nonzero, _positive, _changes
-    popcount, lowest_bit = _popcount, _lowest_bit
+    popcount, lowest_bit, lanes_below, lesser = _popcount, _lowest_bit, _lanes_below, _lesser
     reach_wide, wide_like, fetch_ahead = _reach_wide, _wide_like, _fetch_ahead
