@@ -123,8 +123,8 @@ class Truth:
         """The candidates among labels, and the label that they all have, NaN if they differ."""
         n_documents = int(offsets[self.stop] - offsets[self.first])
         n_blocks = -(-n_documents // WIDE)
-        documents = self.take((name, "documents"), n_documents + candidates.GROUP, I4)
-        out_labels = self.take((name, "labels"), n_documents + candidates.GROUP, F8)
+        documents = self.take((name, "documents"), n_documents, I4)
+        out_labels = self.take((name, "labels"), n_documents, F8)
         out_offsets = self.take((name, "offsets"), self.stop - self.first + 1, I8)
         marks = self.take((name, "marks"), n_blocks, U8)
         before = self.take((name, "before"), n_blocks, I8)

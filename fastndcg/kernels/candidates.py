@@ -4,8 +4,8 @@ The documents that can matter to a metric: those whose label is not 0. The one k
 labels         (n_documents,)      any dtype of labels
 offsets        (n_all_queries + 1,) int64; this call works on n_queries of them, from query `first`
 floor          negative labels below it are kept: 0.0 keeps them all, -inf none
-out_documents  (n_documents + GROUP,) int32, place of a candidate among the documents of the call
-out_labels     (n_documents + GROUP,) float64
+out_documents  (n_documents,)      int32, place of a candidate among the documents of the call
+out_labels     (n_documents,)      float64
 out_offsets    (n_queries + 1,)    int64, query q owns candidates out_offsets[q] up to out_offsets[q + 1]
 out_marks      (n_blocks,)         uint64, bit i of entry b is set if document 64 b + i of the call is a candidate
 out_before     (n_blocks,)         int64, how many candidates stand before block b
@@ -22,6 +22,7 @@ from fastndcg.kernels.vectors import (
     WIDE,
     fetch_ahead,
     lanes_below,
+    lesser,
     lowest_bit,
     nonzero,
     popcount,
@@ -39,15 +40,15 @@ def collect(
     Documents with a label above 0 (or below `floor`) of each query, in the order given.
 
     Sixty-four labels at once, across queries, since most are 0. Their candidates are written in groups, the last one
-    again where a group is not full, and what comes next is written over it: a loop that ends after each candidate
-    that there is ends where the processor does not expect it, which takes as long as all else here.
+    again where a group is not full, and what comes next is written over it, or nothing comes and there may be no other
+    place: a loop that ends with the candidates ends where no processor expects it, which takes as long as all else.
     """
     n_queries = out_offsets.shape[0] - 1
-    start = offsets[first]
+    start = block = offsets[first]
     stop = offsets[first + n_queries]
+    last = out_documents.shape[0] - 1
     lowest, least, most = 0.0, np.inf, -np.inf  # the last two of the candidates
     n_nan = n_found = 0
-    block = start
     for b in range(out_marks.shape[0]):
         fetch_ahead(labels, block)
         marked, others = mark(labels, block, stop)
@@ -71,10 +72,10 @@ def collect(
                     most = label
                 if label < least:
                     least = label
-                out_documents[np.uint64(c)] = d - start
-                out_labels[np.uint64(c)] = label
-                rest = marked & (marked - ONE)
-                marked = rest if rest != 0 else marked
+                place = np.uint64(lesser(c, last))
+                out_documents[place] = d - start
+                out_labels[place] = label
+                marked = marked & (marked - ONE) or marked
                 c += 1
         block += WIDE
     cut(offsets, first, n_found, out_marks, out_before, out_offsets)

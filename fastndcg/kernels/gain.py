@@ -26,6 +26,7 @@ import math
 import numpy as np
 
 from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.vectors import lesser
 
 
 @kernel
@@ -107,7 +108,7 @@ def dcg(hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, d
         if ties == 1:
             discount = discounts[above + np.uint32(1)] if above < k else 0.0
         else:
-            last = min(above + ties, max(above, np.uint32(k)))
+            last = np.uint32(lesser(above + ties, k) if above < k else above)
             rest = discount_rests[last] - discount_rests[above]
             discount = (discount_sums[last] - discount_sums[above] + rest) / ties
         out[query] += hit_gains[h] * discount
@@ -169,7 +170,7 @@ def idcg(best, out):
 def idcg_of_ones(label_offsets, discount_sums, k, out):
     """IDCG where each candidate gains 1: the sum of as many discounts."""
     for q in range(out.shape[0]):
-        out[q] = discount_sums[min(label_offsets[q + 1] - label_offsets[q], k)]
+        out[q] = discount_sums[lesser(label_offsets[q + 1] - label_offsets[q], k)]
 
 
 @kernel

@@ -270,7 +270,7 @@ def _plain_fetch_ahead(values, place):
 
 
 def _plain_lanes_below(n):
-    return np.uint64((1 << min(n, WIDE)) - 1)
+    return np.uint64((1 << int(min(n, WIDE))) - 1)
 
 
 def _plain_lesser(first, second):

@@ -1,0 +1,43 @@
+"""What is collected from labels: each query's candidates, where they stand, and nothing beside the room for them."""
+
+import numpy as np
+import pytest
+
+from fastndcg.kernels import candidates
+from fastndcg.kernels.vectors import WIDE
+
+BEHIND = 5
+
+
+def collected(labels, offsets, first, stop):
+    """Candidates of queries `first` up to `stop`, in room for each document, and what is left of that behind it."""
+    n_documents = offsets[stop] - offsets[first]
+    n_blocks = -(-n_documents // WIDE)
+    documents, values = np.full(n_documents + BEHIND, -7, "i4"), np.full(n_documents + BEHIND, -7.0)
+    found = np.empty(stop - first + 1, "i8")
+    marks, before = np.empty(n_blocks, "u8"), np.empty(n_blocks, "i8")
+    out = documents[:n_documents], values[:n_documents], found, marks, before, np.empty(4)
+    candidates.collect(labels, offsets, first, -np.inf, *out)
+    assert (documents[n_documents:] == -7).all()
+    assert (values[n_documents:] == -7).all()
+    n = found[-1]
+    return documents[:n].tolist(), values[:n].tolist(), found.tolist()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 1.0])
+@pytest.mark.parametrize("dtype", ["u1", "i8", "f4"])
+def test_collects_what_is_not_zero(share, dtype):
+    """Queries of all sizes, empty ones among them and at either end, as parts of the arrays."""
+    rng = np.random.default_rng(3)
+    for size in (0, 1, 3, WIDE - 1, WIDE, WIDE + 1, 3 * WIDE, 200):
+        sizes = np.array([7, 0, size, 2, size, 0, 0])
+        offsets = np.append(0, sizes.cumsum())
+        labels = ((rng.random(offsets[-1]) < share) * rng.integers(1, 5, offsets[-1])).astype(dtype)
+        for first, stop in ((0, 7), (1, 5), (1, 2), (4, 7), (5, 7)):
+            own = labels[offsets[first] : offsets[stop]]
+            expected = np.flatnonzero(own)
+            starts = offsets[first : stop + 1] - offsets[first]
+            documents, values, found = collected(labels, offsets, first, stop)
+            assert documents == expected.tolist()
+            assert values == own[expected].tolist()
+            assert found == np.searchsorted(expected, starts).tolist()
