@@ -188,6 +188,25 @@ def interrupted():
         say()
 
 
+def interrupted_giant():
+    """Ctrl-C while one query of millions of documents is ranked: a second of work at most goes by."""
+    say()
+    labels, scores = RANDOM.integers(0, 2, 5_000_000, dtype="i1"), RANDOM.random(5_000_000, "f4")
+    for n in (100_000, len(labels)):  # with the discounts of as many ranks, which are made once
+        fn.evaluate(np.where(np.arange(n) < 100_000, labels[:n], 0), scores[:n], METRICS, offsets=[0, n])
+    until, struck = time.process_time() + 0.15, []
+    watcher = threading.Thread(target=strike, args=[lambda: time.process_time() > until, struck])
+    watcher.start()
+    try:
+        while True:
+            fn.evaluate(labels, scores, METRICS, offsets=[0, len(labels)])
+    except KeyboardInterrupt:
+        worked = time.process_time() - struck[0]
+        watcher.join()
+        assert worked < 1, worked
+        say()
+
+
 def interrupted_often():
     """Ctrl-C at many moments."""
     say()

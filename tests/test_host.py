@@ -101,7 +101,7 @@ def test_no_thread_is_left(expected):
 
 
 @NEEDS_SIGNALS
-@pytest.mark.parametrize("scenario", ["interrupted", "interrupted_often"])
+@pytest.mark.parametrize("scenario", ["interrupted", "interrupted_giant", "interrupted_often"])
 def test_control_c(expected, scenario):
     """Ctrl-C is KeyboardInterrupt within a second and leaves no thread, whenever it comes; the next call works."""
     assert run(scenario) == [expected] * 2
