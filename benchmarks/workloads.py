@@ -83,6 +83,8 @@ RECIPES = {
     "long": Recipe(50_000, 500, 1500, 0.01, "u1", 1.6),
     "dense": Recipe(500_000, 50, 150, 0.5, "u1", 5.0),
     "dense-long": Recipe(50_000, 500, 1500, 0.5, "u1", 2.5),
+    "deep": Recipe(500_000, 50, 150, 0.5, "u1", 5.0, "dense", metrics=("nDCG", "AP")),
+    "deep-long": Recipe(50_000, 500, 1500, 0.5, "u1", 20.0, "dense-long", metrics=("nDCG", "AP")),
     "candidates": Recipe(1_000_000, 100, 100, None, "u1", 1.8),
     "tied": Recipe(1_000_000, 50, 150, 0.05, "u1", 1.5, "sparse8", levels=16),
     "presorted": Recipe(50_000, 500, 1500, 0.01, "u1", 1.2, "long", order="descending"),
