@@ -201,11 +201,12 @@ BAD_FRAMES = {
     ),
     "floats as queries": (
         {"q": [1.5], "label": [1], "score": [1]},
-        "column 'q' of `truth` must hold texts or whole numbers, but its type is double; convert it",
+        "column 'q' of `truth` must hold texts or whole numbers, but its type is double; cast it to one of them",
     ),
     "texts as scores": (
         {"q": [1], "label": [1], "score": ["high"]},
-        "column 'score' of `truth` must hold numbers, but its type is string_view, such as 'high' in row 0; convert it",
+        "column 'score' of `truth` must hold numbers, but its type is string_view, such as 'high' in row 0; "
+        "cast it to int or float",
     ),
     "twice": (
         {"q": ["a", "b", "a"], "doc": ["x", "x", "x"], "label": [1, 1, 0], "score": [1, 2, 3]},
@@ -227,6 +228,22 @@ def test_bad_frames(case):
         fn.evaluate(pl.DataFrame(columns), metrics="rr")
 
 
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda lazy: fn.evaluate(lazy, metrics="rr"), "truth"),
+        (lambda lazy: fn.evaluate({"a": {"x": 1}}, lazy, "rr"), "run"),
+        (fn.Run.from_frame, "run"),
+    ],
+)
+def test_lazy_frames(call, name):
+    """They have no rows yet, and the message says what gives them."""
+    lazy = pl.LazyFrame({"q": ["a"], "doc": ["x"], "score": [1.0], "label": [1]})
+    message = f"^`{name}` must hold rows, but is a LazyFrame, which only plans them: call .collect\\(\\)$"
+    with pytest.raises(fn.InvalidTypeError, match=message):
+        call(lazy)
+
+
 def test_a_category_that_is_null():
     """It is no id, and not the empty text."""
     ids = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", None]))
@@ -243,7 +260,7 @@ def test_bad_frames_of_runs():
     assert last["rr"].tolist() == [1 / 2]
     with pytest.raises(fn.InvalidInputError, match="rows 0 and 1; keep one of them"):
         fn.Run.from_frame(run.assign(docid="x", score=1))
-    with pytest.raises(fn.InvalidInputError, match="`truth` must turn into Arrow columns, but does"):
+    with pytest.raises(fn.InvalidInputError, match=r"`truth` must turn into Arrow columns, but does.*; cast them to"):
         fn.evaluate(pd.DataFrame({"q": np.array(["a", 1], object), "label": 1, "score": 1}), metrics="rr")
 
 

@@ -286,7 +286,10 @@ def test_what_is_refused(tmp_path, monkeypatch):
     pq.write_table(pa.table({"qid": [1], "score": [1.0]}), path)
     refused(f"`{path}` must have one column of label ids or values, but has none of its usual names", path)
     pq.write_table(pa.table({"qid": [1.5], "label": [1], "score": [1.0]}), path)
-    refused(f"column 'qid' of `{path}` must hold texts or whole numbers, but its type is double; convert it", path)
+    refused(
+        f"column 'qid' of `{path}` must hold texts or whole numbers, but its type is double; cast it to one of them",
+        path,
+    )
 
 
 def test_without_rows(tmp_path):

@@ -58,7 +58,9 @@ class Blocks:
                 if isinstance(error, OSError) and error.errno is not None:
                     raise
                 kind = {"GzipFile": "gzip", "BZ2File": "bzip2", "ZstdFile": "zstd"}[type(content).__name__]
-                raise InvalidInputError(f"{self.name} must be a whole {kind} file, but is not: {error}") from None
+                raise InvalidInputError(
+                    f"{self.name} must be a whole {kind} file, but is not: {error}; get it anew"
+                ) from None
 
     def give_back(self, block: Block) -> None:
         """Let the memory of a block be used again: fresh memory costs more than filling it."""

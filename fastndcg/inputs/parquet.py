@@ -28,7 +28,7 @@ from fastndcg.inputs.blocks import is_pipe
 from fastndcg.inputs.columns import Column
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.rows import ScoredRows
-from fastndcg.inputs.tables import Table
+from fastndcg.inputs.tables import Source, Table
 from fastndcg.rankings import Array, Rankings
 
 MAGIC = b"PAR1"
@@ -245,7 +245,7 @@ def read_parquet(kind: type[Kind], path: Any, columns: Mapping[str, str] | None,
     """Judgments, or a run: those of the columns that are needed."""
     name = os.fspath(path)
     roles = ("query", "document", kind.value_name)
-    return kind.of_frame(read_columns(open_dataset(name), name, columns, roles), threads)
+    return kind.of_frame(read_columns(open_dataset(name), name, columns, roles), threads, Source(name, "row"))
 
 
 def read_columns(dataset: Any, name: str, columns: Mapping[str, str] | None, roles: tuple[str, ...]) -> Frame:
