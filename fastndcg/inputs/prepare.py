@@ -14,7 +14,8 @@ from fastndcg.inputs.arrays import ArrayTruth, refuse_cuts
 from fastndcg.inputs.diversity import DiversityQrels, is_nested
 from fastndcg.inputs.files import read_qrels, read_run
 from fastndcg.inputs.frames import Frame, is_frame
-from fastndcg.inputs.items import Interactions, Parts, Recommendations, recommended_parts
+from fastndcg.inputs.item_lists import Recommendations
+from fastndcg.inputs.items import Interactions, Parts, recommended_parts
 from fastndcg.inputs.join import Joined, join
 from fastndcg.inputs.parquet import ParquetTruth, is_parquet, open_parquet
 from fastndcg.inputs.ragged import ragged_of

@@ -67,5 +67,5 @@ def _of_awkward(value: Any, name: str) -> Ragged | None:
         sizes = awkward.to_numpy(awkward.num(value, axis=1), allow_missing=False)
         values = awkward.to_numpy(awkward.flatten(value, axis=1), allow_missing=False)
     except ValueError as error:
-        raise InvalidInputError(f"`{name}` must have no missing value, but has: {error}") from None
+        raise InvalidInputError(f"`{name}` must have no missing value, but has: {error}; drop or fill it") from None
     return Ragged(values, np.concatenate([[0], np.cumsum(sizes)]))
