@@ -6,6 +6,7 @@ import bz2
 import codecs
 import contextlib
 import gzip
+import io
 import os
 import pathlib
 import stat
@@ -108,9 +109,8 @@ def first_line(path: FilePath) -> bytes:
     if is_pipe(path):
         return b""
     with _opened(path) as file:
-        if path == STANDARD_INPUT:
-            return next((line for line in file.peek(BLOCK).splitlines() if line.split()), b"")
-        content, broken = _decompressed(file)
+        seen = io.BufferedReader(io.BytesIO(file.peek(BLOCK))) if path == STANDARD_INPUT else file
+        content, broken = _decompressed(seen)
         try:
             while (line := content.readline(BLOCK)) and not line.split():
                 continue
