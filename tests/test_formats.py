@@ -120,7 +120,7 @@ def test_svmlight_and_scores(tmp_path):
     assert fn.evaluate(labels, [0.5, 0.75, 0.001, 0.25, -1], "rr").to_dict() == expected
     scores.write_text("0.5\n0.75\n")
     with pytest.raises(
-        fn.InvalidInputError, match=re.escape("`scores` must have the shape of `labels`, (5,), but has (2,)")
+        fn.InvalidInputError, match=r"^.*scores.txt must have a score for each line of `truth`, 5, but has 2; give the"
     ):
         fn.evaluate(labels, scores, "rr")
     scores.write_text("0.5\n0.75 1\n")
@@ -140,6 +140,7 @@ def test_svmlight_and_scores(tmp_path):
     [
         ("run", "q1\td1\t0.5\n", ", line 1: rank must be a whole number from 1 on, but is 0.5; for scores in three"),
         ("run", "q1\td1\t0\n", ", line 1: rank must be a whole number from 1 on, but is 0"),
+        ("run", "q1\td1\tinf\n", ", line 1: rank must be a whole number from 1 on, but is inf"),
         ("run", "q1\td1\t1\nq1\td2\n", ", line 2: must have 3 fields (query, document, rank), but has 2: 'q1 d2'"),
         ("qrels", "q1\td1\t1\n", ", line 1: must have 4 fields (query, iteration, document, label), but has 3"),
         ("qrels", "query-id\tcorpus-id\tscore\nq\td\thigh\n", ", line 2: label must be a number, but is 'high'"),

@@ -107,7 +107,7 @@ def _of_arrays(truth: ArrayTruth, scores: Any, options: Options) -> Rankings:
     if not hasattr(scores, "dtype"):
         _refuse_none(scores)
         if truth.is_file and isinstance(scores, str | os.PathLike):
-            scores = read_scores(scores, options.threads)
+            scores = read_scores(scores, truth.n_labels, options.threads)
         elif _has_ids(scores):
             kind = type(scores).__name__
             raise InvalidTypeError(f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}")
