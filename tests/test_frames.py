@@ -149,6 +149,11 @@ RAGGED = {
     "large lists": lambda lists: pa.array(lists).cast(pa.large_list(pa.array(lists).type.value_type)),
     "sliced": lambda lists: pa.array([[9, 9], *lists, [9]])[1:-1],
     "chunks": lambda lists: pa.chunked_array([pa.array(lists[:1]), pa.array([[3], *lists[1:]])[1:]]),
+    "views": lambda lists: pa.array(lists, pa.list_view(pa.array(lists).type.value_type)),
+    "views in any order": lambda lists: pa.ListViewArray.from_arrays(
+        [2, 0, 0], [3, 0, 2], pa.array([*lists[2], *lists[0]])
+    ),
+    "views sliced": lambda lists: pa.array([[9], *lists], pa.large_list_view(pa.array(lists).type.value_type))[1:],
     "polars": pl.Series,
     "polars sliced": lambda lists: pl.Series([lists[0], *lists])[1:],
     "pandas": lambda lists: pd.Series(pd.arrays.ArrowExtensionArray(pa.array(lists))),
@@ -177,6 +182,8 @@ def test_fixed_lists_and_frames_of_lists():
     frame = pl.DataFrame({"user": [5, 3, 4], **LISTS})
     result = fn.evaluate(frame, metrics="rr")
     assert result.to_dict() == {5: {"RR": 1.0}, 3: {"RR": 0.0}, 4: {"RR": 1.0}}
+    views = pa.table({"user": [5, 3, 4]} | {name: RAGGED["views"](lists) for name, lists in LISTS.items()})
+    assert fn.evaluate(views, metrics="rr").to_dict() == result.to_dict()
 
 
 ITS = "its columns are"

@@ -15,7 +15,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, optional_import
 from fastndcg.inputs.columns import Column
-from fastndcg.inputs.ragged import Ragged, first_null, of_lists
+from fastndcg.inputs.ragged import LIST_TYPES, Ragged, first_null, of_lists
 from fastndcg.rankings import Array
 
 # the usual names of columns, letters only, in small
@@ -84,9 +84,7 @@ class Frame:
 
     def is_list(self, role: str) -> bool:
         """Whether a column holds lists."""
-        types = optional_import("pyarrow", "reading frames", "arrow").types
-        kind = self._column(role)[1].type
-        return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+        return str(self._column(role)[1].type).startswith(LIST_TYPES)
 
     def lists(self, role: str) -> Ragged:
         """A column of lists of numbers."""
