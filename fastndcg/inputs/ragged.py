@@ -55,7 +55,7 @@ def of_lists(column: Any, name: str) -> Ragged:
 
 
 def _in_order(chunk: Any) -> Any:
-    """Lists of one size, or views of them, which may be in any order, one after the other: pyarrow casts these wrong."""
+    """Lists of one size, or views of lists, in the order of their rows: pyarrow casts views wrong."""
     pyarrow = optional_import("pyarrow", "reading columns of lists", "arrow")
     compute = optional_import("pyarrow.compute", "reading columns of lists", "arrow")
     sizes = compute.list_value_length(chunk).to_numpy(zero_copy_only=False)
