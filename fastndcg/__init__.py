@@ -32,7 +32,8 @@ _PUBLIC = {
         "success",
     ],
     "inputs.diversity": ["DiversityQrels"],
-    "inputs.items": ["Interactions", "Recommendations"],
+    "inputs.item_lists": ["Recommendations"],
+    "inputs.items": ["Interactions"],
     "inputs.tables": ["Qrels", "Run"],
     "inputs.files": ["read_qrels", "read_run"],
     "metric": [

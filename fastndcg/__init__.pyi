@@ -32,8 +32,8 @@ from fastndcg.functions import success as success
 from fastndcg.inputs.diversity import DiversityQrels as DiversityQrels
 from fastndcg.inputs.files import read_qrels as read_qrels
 from fastndcg.inputs.files import read_run as read_run
+from fastndcg.inputs.item_lists import Recommendations as Recommendations
 from fastndcg.inputs.items import Interactions as Interactions
-from fastndcg.inputs.items import Recommendations as Recommendations
 from fastndcg.inputs.tables import Qrels as Qrels
 from fastndcg.inputs.tables import Run as Run
 from fastndcg.metric import Metric as Metric

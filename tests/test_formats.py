@@ -60,6 +60,53 @@ def test_names_of_csv_columns(tmp_path):
     assert run.documents.names().tolist() == ["1"]
 
 
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("q,a,0x10\nq,b,2\n", "PATH, line 2: 'score' must be a decimal number, but is '0x10'; write it as one"),
+        ('"q\n",a,1\n\nq,b,0X1f\n', "PATH, line 5: 'score' must be a decimal number, but is '0X1f'; write it as one"),
+        ("q,a,1.5\nq,b,1_0\n", "PATH, line 3: 'score' must be a decimal number, but is '1_0'; write it as one"),
+        ("q,a,1.5\nq,b,NA\n", "PATH, line 3: 'score' must be a decimal number, but is 'NA'; write it as one"),
+        ("q,a,1\nq,b,\n", "`PATH` must have no null, but column 'score' has one in row 1; drop or fill it"),
+        ("q,a,1\nq,,2\n", "`PATH` must have no null, but column 'doc' has one in row 1; drop or fill it"),
+        ("", "PATH must hold rows of query, doc, score, but has a header only"),
+        (
+            "q,a,1\nq,a,2\n",
+            "PATH: a document must stand once in a query, but document a of query q stands in lines 2 and 3; keep one "
+            "of them",
+        ),
+        (
+            "\nq,a,1\nq,a,2\n",
+            "PATH: a document must stand once in a query, but document a of query q stands in rows 0 and 1; keep one "
+            "of them",
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_values_in_csv(rows, message, tmp_path):
+    """A number is one that pandas, Polars and Python read as one; the file and the line are named."""
+    path = tmp_path / "run.csv"
+    path.write_text(f"query,doc,score\n{rows}")
+    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message.replace('PATH', str(path)))}$"):
+        fn.read_run(path, format="csv")
+
+
+def test_hexadecimal_ids_in_csv(tmp_path):
+    """They are texts, and whole numbers beyond float64 beside them stay what they are."""
+    path = tmp_path / "run.csv"
+    path.write_text(f"query,doc,score\nq,0x10,{2**53 + 1}\nq,0x1f,{2**53}\n")
+    run = fn.read_run(path)
+    assert run.documents.names().tolist() == ["0x10", "0x1f"]
+    assert run.values[0] > run.values[1]
+
+
+def test_values_in_json_name_the_file(tmp_path):
+    """NaN is found where a run meets its judgments, long after the file was read."""
+    path = tmp_path / "run.json"
+    path.write_text('{"q": {"a": NaN}}')
+    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(str(path))}: score of document a of query q must not"):
+        fn.evaluate({"q": {"a": 1}}, path, "rr")
+
+
 SVMLIGHT = "1 qid:3 1:0.5 2:0.1 # d1\n0 qid:3 1:0.4\n\n2 qid:b 1:0.25\n0 qid:3 1:1\n0 qid:b\n"
 
 
@@ -73,7 +120,7 @@ def test_svmlight_and_scores(tmp_path):
     assert fn.evaluate(labels, [0.5, 0.75, 0.001, 0.25, -1], "rr").to_dict() == expected
     scores.write_text("0.5\n0.75\n")
     with pytest.raises(
-        fn.InvalidInputError, match=re.escape("`scores` must have the shape of `labels`, (5,), but has (2,)")
+        fn.InvalidInputError, match=r"^.*scores.txt must have a score for each line of `truth`, 5, but has 2; give the"
     ):
         fn.evaluate(labels, scores, "rr")
     scores.write_text("0.5\n0.75 1\n")
@@ -93,6 +140,7 @@ def test_svmlight_and_scores(tmp_path):
     [
         ("run", "q1\td1\t0.5\n", ", line 1: rank must be a whole number from 1 on, but is 0.5; for scores in three"),
         ("run", "q1\td1\t0\n", ", line 1: rank must be a whole number from 1 on, but is 0"),
+        ("run", "q1\td1\tinf\n", ", line 1: rank must be a whole number from 1 on, but is inf"),
         ("run", "q1\td1\t1\nq1\td2\n", ", line 2: must have 3 fields (query, document, rank), but has 2: 'q1 d2'"),
         ("qrels", "q1\td1\t1\n", ", line 1: must have 4 fields (query, iteration, document, label), but has 3"),
         ("qrels", "query-id\tcorpus-id\tscore\nq\td\thigh\n", ", line 2: label must be a number, but is 'high'"),
@@ -106,7 +154,7 @@ def test_svmlight_and_scores(tmp_path):
         ("run", "{}", " must hold {query: {document: value}}, but is empty"),
         ("run", "qid,docno,bm25\nq,d,1\n", "must have one column of score ids or values, but has none of its usual"),
         ("run", "qid,docno,score\nq,d,1\nq,e\n", ", row 1: must be CSV with a header, but is not: Expected 3 columns"),
-        ("run", "qid,docno,score\nq,d,1\nq,d,1\n", "stands in rows 0 and 1; keep one of them"),
+        ("run", "qid,docno,score\nq,d,1\nq,d,1\n", "stands in lines 2 and 3; keep one of them"),
         ("run", "qid,docno,score\nq,d,\n", "must have no null, but column 'score' has one in row 0; drop or fill it"),
     ],
 )  # fmt: skip

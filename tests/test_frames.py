@@ -149,6 +149,11 @@ RAGGED = {
     "large lists": lambda lists: pa.array(lists).cast(pa.large_list(pa.array(lists).type.value_type)),
     "sliced": lambda lists: pa.array([[9, 9], *lists, [9]])[1:-1],
     "chunks": lambda lists: pa.chunked_array([pa.array(lists[:1]), pa.array([[3], *lists[1:]])[1:]]),
+    "views": lambda lists: pa.array(lists, pa.list_view(pa.array(lists).type.value_type)),
+    "views in any order": lambda lists: pa.ListViewArray.from_arrays(
+        [2, 0, 0], [3, 0, 2], pa.array([*lists[2], *lists[0]])
+    ),
+    "views sliced": lambda lists: pa.array([[9], *lists], pa.large_list_view(pa.array(lists).type.value_type))[1:],
     "polars": pl.Series,
     "polars sliced": lambda lists: pl.Series([lists[0], *lists])[1:],
     "pandas": lambda lists: pd.Series(pd.arrays.ArrowExtensionArray(pa.array(lists))),
@@ -177,6 +182,8 @@ def test_fixed_lists_and_frames_of_lists():
     frame = pl.DataFrame({"user": [5, 3, 4], **LISTS})
     result = fn.evaluate(frame, metrics="rr")
     assert result.to_dict() == {5: {"RR": 1.0}, 3: {"RR": 0.0}, 4: {"RR": 1.0}}
+    views = pa.table({"user": [5, 3, 4]} | {name: RAGGED["views"](lists) for name, lists in LISTS.items()})
+    assert fn.evaluate(views, metrics="rr").to_dict() == result.to_dict()
 
 
 ITS = "its columns are"
@@ -201,11 +208,12 @@ BAD_FRAMES = {
     ),
     "floats as queries": (
         {"q": [1.5], "label": [1], "score": [1]},
-        "column 'q' of `truth` must hold texts or whole numbers, but its type is double; convert it",
+        "column 'q' of `truth` must hold texts or whole numbers, but its type is double; cast it to one of them",
     ),
     "texts as scores": (
         {"q": [1], "label": [1], "score": ["high"]},
-        "column 'score' of `truth` must hold numbers, but its type is string_view, such as 'high' in row 0; convert it",
+        "column 'score' of `truth` must hold numbers, but its type is string_view, such as 'high' in row 0; "
+        "cast it to int or float",
     ),
     "twice": (
         {"q": ["a", "b", "a"], "doc": ["x", "x", "x"], "label": [1, 1, 0], "score": [1, 2, 3]},
@@ -227,6 +235,22 @@ def test_bad_frames(case):
         fn.evaluate(pl.DataFrame(columns), metrics="rr")
 
 
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda lazy: fn.evaluate(lazy, metrics="rr"), "truth"),
+        (lambda lazy: fn.evaluate({"a": {"x": 1}}, lazy, "rr"), "run"),
+        (fn.Run.from_frame, "run"),
+    ],
+)
+def test_lazy_frames(call, name):
+    """They have no rows yet, and the message says what gives them."""
+    lazy = pl.LazyFrame({"q": ["a"], "doc": ["x"], "score": [1.0], "label": [1]})
+    message = f"^`{name}` must hold rows, but is a LazyFrame, which only plans them: call .collect\\(\\)$"
+    with pytest.raises(fn.InvalidTypeError, match=message):
+        call(lazy)
+
+
 def test_a_category_that_is_null():
     """It is no id, and not the empty text."""
     ids = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", None]))
@@ -243,7 +267,7 @@ def test_bad_frames_of_runs():
     assert last["rr"].tolist() == [1 / 2]
     with pytest.raises(fn.InvalidInputError, match="rows 0 and 1; keep one of them"):
         fn.Run.from_frame(run.assign(docid="x", score=1))
-    with pytest.raises(fn.InvalidInputError, match="`truth` must turn into Arrow columns, but does"):
+    with pytest.raises(fn.InvalidInputError, match=r"`truth` must turn into Arrow columns, but does.*; cast them to"):
         fn.evaluate(pd.DataFrame({"q": np.array(["a", 1], object), "label": 1, "score": 1}), metrics="rr")
 
 

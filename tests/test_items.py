@@ -188,6 +188,19 @@ ROWS = padded(RECOMMENDED)
     [
         (lambda: fn.evaluate(CSR, ROWS[:3], "rr"), "`predictions` must have one row a user, 4, but have 3"),
         (lambda: fn.evaluate(CSR, ROWS * 1.0, "rr"), "`predictions` must hold item ids, whole numbers, but"),
+        (
+            lambda: fn.evaluate(CSR, np.array([[1, 2], [1, -2], [1, 2], [1, 2]]), "rr"),
+            "`predictions` must hold items of 0 or more, and -1 behind them only, but place 1 of user 1 is -2; "
+            "pad rows with -1",
+        ),
+        (
+            lambda: fn.evaluate(CSR, fn.Recommendations([[1, 2], [1], [1, 2], [1, 2]]), "rr"),
+            "`predictions` must have rows of one length, but that of user 1 has 1 items, and that of user 0 has 2; pad",
+        ),
+        (
+            lambda: fn.evaluate(matrix([{7: 1}, {3: 1, 5: np.inf}], 8), ROWS[:2], "rr"),
+            "`labels` must be finite, but that of item 5 of user 1 is inf; leave the item out, or give it the label 0",
+        ),
         (lambda: fn.evaluate(CSR, [1, 2, 3, 4], "rr"), "`predictions` must have one row a user, but its shape is (4,)"),
         (
             lambda: fn.evaluate(CSR, [[1, 9]] * 4, "rr"),
@@ -213,7 +226,7 @@ ROWS = padded(RECOMMENDED)
             "`items` must have each item of a user once, but item 1 of user 0 stands twice; keep one of them",
         ),
         (lambda: fn.Interactions([1], [1, 2], [0, 1]), "`labels` must be as many as `items`, 1, but are 2"),
-        (lambda: fn.Interactions([1], [np.nan], [0, 1]), "`labels` must be finite, but labels[0] is not"),
+        (lambda: fn.Interactions([1], [np.nan], [0, 1]), "`labels` must be finite, but that of item 1 of user 0 is"),
         (lambda: fn.Recommendations([[1]], repeated="twice"), "`repeated` must be 'raise' or 'once', not 'twice'"),
     ],
 )  # fmt: skip

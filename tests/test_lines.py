@@ -196,6 +196,14 @@ def test_standard_input(monkeypatch, pack):
         fn.read_run("-")
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress], ids=["plain", "gzip", "bzip2"])
+@pytest.mark.parametrize("text", ['{"q": {"d": 1, "e": 2}}', "query,doc,score\nq,d,1\nq,e,2\n", "q\td\t1\nq\te\t2\n"])
+def test_formats_of_standard_input(monkeypatch, pack, text):
+    """The first line says what it is once it is unpacked."""
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(pack(text.encode())))))
+    assert repr(fn.read_run("-")) == "Run of 1 queries, 2 documents"
+
+
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_named_pipes(tmp_path, pack):
     """A pipe is opened once and read to its end, as is a shell's <(command)."""

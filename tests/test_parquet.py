@@ -111,6 +111,25 @@ def test_folders_patterns_and_partitions(tmp_path):
         assert fn.evaluate(path, metrics="rr").to_dict() == {3: {"RR": 0.5}, 7: {"RR": 0.5}}
 
 
+def test_folders_named_by_padded_numbers(tmp_path):
+    """What Hive's folders stand for is a number only where no digit would be lost."""
+    for query in ("007", "8", "__HIVE_DEFAULT_PARTITION__"):
+        (tmp_path / f"user={query}").mkdir()
+        pq.write_table(pa.table({"score": [0.5], "label": [1]}), tmp_path / f"user={query}" / "rows.parquet")
+    pattern = tmp_path / "user=[08]*" / "*.parquet"
+    assert fn.evaluate(pattern, metrics="rr").to_dict() == {"007": {"RR": 1.0}, "8": {"RR": 1.0}}
+    pattern = tmp_path / "user=[8_]*" / "*.parquet"
+    refused(f"`{pattern}` must have no null, but column 'user' has one in row 1; drop or fill it", pattern)
+
+
+def test_a_folder_with_other_files(tmp_path):
+    """They are named, whether they come first or not."""
+    pq.write_table(pa.table({"user": [1], "score": [0.5], "label": [1]}), tmp_path / "b.parquet")
+    (tmp_path / "c.txt").write_text("x")
+    with pytest.raises(fn.InvalidInputError, match=r"^.* must be whole Parquet files, but is not: .*c\.txt.*write it"):
+        fn.evaluate(tmp_path, metrics="rr")
+
+
 def test_names_with_points(tmp_path):
     """A column whose name another continues after a point is read alone."""
     path = tmp_path / "rows.parquet"
@@ -286,7 +305,10 @@ def test_what_is_refused(tmp_path, monkeypatch):
     pq.write_table(pa.table({"qid": [1], "score": [1.0]}), path)
     refused(f"`{path}` must have one column of label ids or values, but has none of its usual names", path)
     pq.write_table(pa.table({"qid": [1.5], "label": [1], "score": [1.0]}), path)
-    refused(f"column 'qid' of `{path}` must hold texts or whole numbers, but its type is double; convert it", path)
+    refused(
+        f"column 'qid' of `{path}` must hold texts or whole numbers, but its type is double; cast it to one of them",
+        path,
+    )
 
 
 def test_without_rows(tmp_path):

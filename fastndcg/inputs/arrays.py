@@ -108,6 +108,11 @@ class ArrayTruth:
         self.__dict__ |= frozen(state)
         self._layout = ArrayLayout(*frozen(tuple(self._layout)))
 
+    @property
+    def n_labels(self) -> int:
+        """How many labels there are."""
+        return len(self._labels)
+
     def rankings(self, scores: Any) -> Rankings:
         """The rankings that scores of the same shape make."""
         layout = self._layout

@@ -6,6 +6,7 @@ import bz2
 import codecs
 import contextlib
 import gzip
+import io
 import os
 import pathlib
 import stat
@@ -58,7 +59,9 @@ class Blocks:
                 if isinstance(error, OSError) and error.errno is not None:
                     raise
                 kind = {"GzipFile": "gzip", "BZ2File": "bzip2", "ZstdFile": "zstd"}[type(content).__name__]
-                raise InvalidInputError(f"{self.name} must be a whole {kind} file, but is not: {error}") from None
+                raise InvalidInputError(
+                    f"{self.name} must be a whole {kind} file, but is not: {error}; get it anew"
+                ) from None
 
     def give_back(self, block: Block) -> None:
         """Let the memory of a block be used again: fresh memory costs more than filling it."""
@@ -106,9 +109,8 @@ def first_line(path: FilePath) -> bytes:
     if is_pipe(path):
         return b""
     with _opened(path) as file:
-        if path == STANDARD_INPUT:
-            return next((line for line in file.peek(BLOCK).splitlines() if line.split()), b"")
-        content, broken = _decompressed(file)
+        seen = io.BufferedReader(io.BytesIO(file.peek(BLOCK))) if path == STANDARD_INPUT else file
+        content, broken = _decompressed(seen)
         try:
             while (line := content.readline(BLOCK)) and not line.split():
                 continue

@@ -79,13 +79,13 @@ class DiversityQrels(Qrels):
         return cls(queries, subtopics, names, values)
 
     @classmethod
-    def of_frame(cls, frame: Frame, threads: int | None = None) -> Self:
-        """From the columns of a frame."""
+    def of_frame(cls, frame: Frame, threads: int | None = None, source: Source | None = None) -> Self:
+        """From the columns of a frame, or of a file."""
         del threads
         queries, documents = frame.ids("query"), frame.ids("document")
         groups = group(queries)
         rows = Rows(queries.take(groups.firsts), groups, documents, frame.numbers("label"))
-        return cls.of_judgments(rows, frame.ids("subtopic"), Source("the qrels", "row"))
+        return cls.of_judgments(rows, frame.ids("subtopic"), source or Source("the qrels", "row"))
 
     def _collapse(self, rows: Rows, subtopics: Column, source: Source) -> None:
         """Bring the judgments of each document together; documents of a query by falling id, as ndeval breaks ties."""

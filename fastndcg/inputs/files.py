@@ -156,7 +156,7 @@ def _read_msmarco(kind: type[Kind], path: FilePath, columns: Columns, threads: i
     if not issubclass(Run, kind):
         raise InvalidInputError("`format` 'msmarco' is one of runs, not of judgments; MS MARCO's are 'trec'")
     rows, source = read_rows(path, MSMARCO, threads)
-    wrong = ~((rows.values >= 1) & (rows.values % 1 == 0))
+    wrong = ~((rows.values >= 1) & (rows.values == np.floor(rows.values)) & (rows.values < np.inf))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InvalidInputError(

@@ -15,7 +15,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, optional_import
 from fastndcg.inputs.columns import Column
-from fastndcg.inputs.ragged import Ragged, first_null, of_lists
+from fastndcg.inputs.ragged import LIST_TYPES, Ragged, first_null, of_lists
 from fastndcg.rankings import Array
 
 # the usual names of columns, letters only, in small
@@ -31,9 +31,9 @@ NAMES = {
 
 
 def is_frame(value: Any) -> bool:
-    """Whether a value has columns that an Arrow stream gives; one column alone has none."""
+    """Whether a value has columns that an Arrow stream gives, or will give; one column alone has none."""
     if not hasattr(value, "__arrow_c_stream__"):
-        return _is_pandas(value) and hasattr(value, "columns")
+        return (_is_pandas(value) and hasattr(value, "columns")) or _is_lazy(value)
     is_column = hasattr(value, "dtype") or hasattr(value, "type")
     return hasattr(value, "columns") or hasattr(value, "schema") or not is_column
 
@@ -54,6 +54,10 @@ class Frame:
     """The columns of a frame, by what they hold."""
 
     def __init__(self, frame: Any, columns: Mapping[str, str] | None, name: str, first_row: int = 0) -> None:
+        if _is_lazy(frame):
+            raise InvalidTypeError(
+                f"`{name}` must hold rows, but is a LazyFrame, which only plans them: call .collect()"
+            )
         pyarrow = optional_import("pyarrow", "reading frames", "arrow")
         self._name = name
         self._first_row = first_row
@@ -63,7 +67,9 @@ class Frame:
             self._table = pyarrow.table(frame)
         except (pyarrow.ArrowException, TypeError, ValueError) as error:
             reason = " ".join(str(part) for part in error.args)
-            raise InvalidInputError(f"`{name}` must turn into Arrow columns, but does not: {reason}") from None
+            raise InvalidInputError(
+                f"`{name}` must turn into Arrow columns, but does not: {reason}; cast them to numbers or texts"
+            ) from None
 
     def __len__(self) -> int:
         return int(self._table.num_rows)
@@ -78,9 +84,7 @@ class Frame:
 
     def is_list(self, role: str) -> bool:
         """Whether a column holds lists."""
-        types = optional_import("pyarrow", "reading frames", "arrow").types
-        kind = self._column(role)[1].type
-        return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+        return str(self._column(role)[1].type).startswith(LIST_TYPES)
 
     def lists(self, role: str) -> Ragged:
         """A column of lists of numbers."""
@@ -102,7 +106,7 @@ class Frame:
             return _texts(column.cast(pyarrow.large_string()))
         raise InvalidTypeError(
             f"column {name!r} of `{self._name}` must hold texts or whole numbers, but its type is {column.type}; "
-            "convert it"
+            "cast it to one of them"
         )
 
     def numbers(self, role: str) -> Array:
@@ -115,7 +119,7 @@ class Frame:
         if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
             raise InvalidTypeError(
                 f"column {name!r} of `{self._name}` must hold numbers, but its type is {column.type}"
-                f"{_first_text(column, self._first_row)}; convert it"
+                f"{_first_text(column, self._first_row)}; cast it to int or float"
             )
         numbers: Array = column.to_numpy()
         return numbers
@@ -168,6 +172,11 @@ def _first_text(column: Any, first_row: int) -> str:
 
 def _is_pandas(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] == "pandas"
+
+
+def _is_lazy(value: Any) -> bool:
+    """Whether a value is a plan of a frame: of Polars, or of what wraps one."""
+    return type(value).__name__ == "LazyFrame"
 
 
 def _plain(kind: Any) -> Any:

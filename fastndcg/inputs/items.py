@@ -13,11 +13,11 @@ from fastndcg.casts import frozen
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.columns import Column
 from fastndcg.inputs.grouping import spans
+from fastndcg.inputs.item_lists import Recommended, gap_of, recommended_of, whole_numbers
 from fastndcg.inputs.ragged import ragged_of
-from fastndcg.rankings import Array, Rankings, as_array, as_labels, as_offsets, read_only
+from fastndcg.rankings import Array, Rankings, as_labels, as_offsets, read_only
 from fastndcg.threads import checked_threads, run_all
 
-PADDING = -1
 PART = 3 << 17  # items: for fewer, calls take longer than their work
 LARGEST_TABLE = 1 << 22  # items of which each thread may have a table, within the processor's cache
 SHORT_ROW = 256  # items that are sooner searched than put in a table of their places
@@ -59,11 +59,12 @@ class Interactions:
         if (lists is None) == (offsets is None):
             raise InvalidInputError("`items` must be cut into users by `offsets`, or be a ragged column, and not both")
         values = lists.values if lists is not None else items
-        self.items = _whole_numbers(values, "items", 1)
+        self.items = whole_numbers(values, "items", 1)
         self.offsets = as_offsets(offsets if lists is None else lists.offsets, "offsets", len(self.items))
         of_labels = None if labels is None else ragged_of(labels, "labels")
         self.labels = _labels(labels if of_labels is None else of_labels.values, len(self.items), threads)
         self.n_items = n_items
+        self._check_labels()
         self._check(of_labels.offsets if of_labels is not None else self.offsets, threads)
 
     @classmethod
@@ -107,6 +108,16 @@ class Interactions:
         for name, value in frozen(state[1]).items():
             setattr(self, name, value)
 
+    def _check_labels(self) -> None:
+        """Refuse labels that are no numbers: they are float64, which labels that fit int8 are not."""
+        if self.labels.dtype.kind == "f" and not np.isfinite(self.labels).all():
+            place = int(np.argmax(~np.isfinite(self.labels)))
+            user = int(np.searchsorted(self.offsets, place, side="right")) - 1
+            raise InvalidInputError(
+                f"`labels` must be finite, but that of item {self.items[place]} of user {user} is "
+                f"{self.labels[place]}; leave the item out, or give it the label 0"
+            )
+
     def _check(self, label_offsets: Array, threads: int | None) -> None:
         if not np.array_equal(label_offsets, self.offsets):
             raise InvalidInputError("`labels` must have as many numbers as `items` in each list, but have not")
@@ -141,14 +152,6 @@ class Parts(NamedTuple):
     def whole(self) -> Rankings:
         """All rankings at once."""
         return self.make_maker()(0, self.n_queries)
-
-
-class Recommended(NamedTuple):
-    """Recommended items in rank order; row u belongs to user u, and no row has more items than `longest`."""
-
-    items: Array
-    offsets: Array
-    longest: int
 
 
 def recommended_parts(liked: Interactions, recommended: Any, *, once: bool = False) -> Parts:
@@ -253,73 +256,11 @@ class _Maker:
         why = {
             kernels.REPEATED: f"have each item once in a row, but item {item} stands again in place {place} of user "
             f"{user}; drop it, or take Recommendations(..., repeated='once')",
-            kernels.GAP: f"hold items of 0 or more, and {PADDING} behind them only, but place {place} of user {user} "
-            f"is {item}; move it to the end",
+            kernels.GAP: gap_of(item, user, place),
             kernels.UNKNOWN: f"hold items that the matrix has a column for, 0 to {(self._liked.n_items or 0) - 1}, "
             f"but place {place} of user {user} is {item}",
         }
         raise InvalidInputError(f"`predictions` must {why[kind]}")
-
-
-class Recommendations:
-    """
-    Recommended items, where the plain array does not say enough.
-
-    Parameters
-    ----------
-    items : (n_users, k) int array, or ragged column
-        Item ids in rank order; rows of an array may be padded with -1, or masked.
-    repeated : {'raise', 'once'}
-        What an item is that stands in a row again: an error, or an item without a label that keeps its rank; the
-        result says how many there were.
-
-    Examples
-    --------
-    >>> liked = Interactions([4], offsets=[0, 1])
-    >>> result = fn.evaluate(liked, Recommendations([[4, 4, 1]], repeated="once"), "p@2")
-    >>> result.mean()
-    {'P@2': 0.5}
-    """
-
-    __slots__ = ("items", "repeated")
-
-    def __init__(self, items: Any, *, repeated: str = "raise") -> None:
-        if repeated not in ("raise", "once"):
-            raise InvalidInputError(f"`repeated` must be 'raise' or 'once', not {repeated!r}")
-        self.items = items
-        self.repeated = repeated
-
-    @property
-    def n_users(self) -> int:
-        """How many rows there are."""
-        return len(recommended_of(self.items).offsets) - 1
-
-
-def recommended_of(items: Any, name: str = "predictions") -> Recommended:
-    """Recommended items from an array with a row a user, or a ragged column."""
-    lists = ragged_of(items, name)
-    if lists is not None:
-        longest = int(np.diff(lists.offsets).max(initial=0))
-        return Recommended(_whole_numbers(lists.values, name, 1), lists.offsets, longest)
-    if isinstance(items, np.ma.MaskedArray):
-        items = items.filled(PADDING)
-    array = _whole_numbers(items, name, 2)
-    n_users, n_columns = array.shape
-    return Recommended(array.reshape(-1), read_only(np.arange(n_users + 1, dtype="i8") * n_columns), n_columns)
-
-
-def _whole_numbers(values: Any, name: str, ndim: int) -> Array:
-    """Item ids as a contiguous array of int32 or int64."""
-    array = as_array(values, name)
-    if array.dtype.kind not in "iu" and array.size:
-        raise InvalidTypeError(f"`{name}` must hold item ids, whole numbers, but its dtype is {array.dtype}")
-    if array.ndim != ndim:
-        wanted = "one row a user" if ndim == 2 else "one dimension"
-        raise InvalidInputError(f"`{name}` must have {wanted}, but its shape is {array.shape}")
-    if array.dtype.kind == "u" and array.size and int(array.max()) >= 2**63:
-        raise InvalidInputError(f"`{name}` must fit int64, but one is {array.max()}")
-    small = array.dtype.itemsize < 4 or array.dtype == np.int32
-    return np.ascontiguousarray(array, "i4" if small else "i8")
 
 
 def _labels(labels: Any, n: int, threads: int | None) -> Array:
@@ -335,8 +276,6 @@ def _labels(labels: Any, n: int, threads: int | None) -> Array:
     places = list(pairwise([*range(0, n, PART), n]))
     if _holds_of_all(places, lambda first, stop: as_small(given[first:stop], small[first:stop]), threads):
         return read_only(small)
-    if given.dtype.kind == "f" and not np.isfinite(given).all():
-        raise InvalidInputError(f"`labels` must be finite, but labels[{int(np.argmax(~np.isfinite(given)))}] is not")
     return read_only(given.astype("f8"))
 
 

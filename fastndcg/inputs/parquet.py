@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import glob
 import itertools
 import os
@@ -28,7 +29,7 @@ from fastndcg.inputs.blocks import is_pipe
 from fastndcg.inputs.columns import Column
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.rows import ScoredRows
-from fastndcg.inputs.tables import Table
+from fastndcg.inputs.tables import Source, Table
 from fastndcg.rankings import Array, Rankings
 
 MAGIC = b"PAR1"
@@ -245,7 +246,7 @@ def read_parquet(kind: type[Kind], path: Any, columns: Mapping[str, str] | None,
     """Judgments, or a run: those of the columns that are needed."""
     name = os.fspath(path)
     roles = ("query", "document", kind.value_name)
-    return kind.of_frame(read_columns(open_dataset(name), name, columns, roles), threads)
+    return kind.of_frame(read_columns(open_dataset(name), name, columns, roles), threads, Source(name, "row"))
 
 
 def read_columns(dataset: Any, name: str, columns: Mapping[str, str] | None, roles: tuple[str, ...]) -> Frame:
@@ -266,8 +267,8 @@ def whole_files(name: str) -> Iterator[None]:
     except (pyarrow.ArrowInvalid, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        reason = " ".join(str(error).split())
-        raise InvalidInputError(f"{name} must be whole Parquet files, but is not: {reason} Write it anew") from None
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InvalidInputError(f"{name} must be whole Parquet files, but is not: {reason}; write it anew") from None
 
 
 def part_of(queries: Column, n_parts: int) -> Array:
@@ -289,9 +290,12 @@ def open_dataset(name: str) -> Any:
         if not paths:
             raise InvalidInputError(f"{name} must name Parquet files, but no file is called so")
     base = os.path.dirname(name.split("*", 1)[0].split("?", 1)[0].split("[", 1)[0])
-    hive = dataset.partitioning(flavor="hive")
+    opened = functools.partial(dataset.dataset, paths, format="parquet", partition_base_dir=base or None)
     try:
-        found = dataset.dataset(paths, format="parquet", partitioning=hive, partition_base_dir=base or None)
+        found = opened(partitioning=dataset.partitioning(flavor="hive"))
+        kept = _texts_kept(found)
+        if kept is not None:
+            found = opened(partitioning=dataset.partitioning(kept, flavor="hive"))
     except (pyarrow.ArrowException, OSError) as error:
         reason = str(error).partition("Is this a")[0]  # what follows says it again, for each layer of the library
         raise InvalidInputError(
@@ -302,10 +306,26 @@ def open_dataset(name: str) -> Any:
     return found
 
 
+def _texts_kept(found: Any) -> Any:
+    """The schema of Hive's folders where some that were taken for numbers have to be texts, such as 007; else None."""
+    pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
+    folders = {part for path in found.files for part in path.split("/")[:-1]}
+    schema = getattr(found.partitioning, "schema", pyarrow.schema([]))
+    kept = schema
+    for place, field in enumerate(schema):
+        values = [folder[len(field.name) + 1 :] for folder in folders if folder.startswith(f"{field.name}=")]
+        if pyarrow.types.is_integer(field.type) and any(
+            re.fullmatch(r"-?\d+", value) and value != str(int(value)) for value in values
+        ):
+            kept = kept.set(place, pyarrow.field(field.name, pyarrow.string()))
+    return None if kept is schema else kept
+
+
 def check_schemas(dataset: Any, needed: list[str], name: str) -> None:
     """Refuse files that lack a column, or have it in another type: they would be read as nulls, or cast."""
     for fragment in dataset.get_fragments():
-        schema = fragment.physical_schema
+        with whole_files(name):
+            schema = fragment.physical_schema
         for column in needed:
             wanted = dataset.schema.field(column).type
             if column not in schema.names and f"{column}=" in fragment.path:

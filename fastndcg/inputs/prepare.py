@@ -14,7 +14,8 @@ from fastndcg.inputs.arrays import ArrayTruth, refuse_cuts
 from fastndcg.inputs.diversity import DiversityQrels, is_nested
 from fastndcg.inputs.files import read_qrels, read_run
 from fastndcg.inputs.frames import Frame, is_frame
-from fastndcg.inputs.items import Interactions, Parts, Recommendations, recommended_parts
+from fastndcg.inputs.item_lists import Recommendations
+from fastndcg.inputs.items import Interactions, Parts, recommended_parts
 from fastndcg.inputs.join import Joined, join
 from fastndcg.inputs.parquet import ParquetTruth, is_parquet, open_parquet
 from fastndcg.inputs.ragged import ragged_of
@@ -106,7 +107,7 @@ def _of_arrays(truth: ArrayTruth, scores: Any, options: Options) -> Rankings:
     if not hasattr(scores, "dtype"):
         _refuse_none(scores)
         if truth.is_file and isinstance(scores, str | os.PathLike):
-            scores = read_scores(scores, options.threads)
+            scores = read_scores(scores, truth.n_labels, options.threads)
         elif _has_ids(scores):
             kind = type(scores).__name__
             raise InvalidTypeError(f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}")

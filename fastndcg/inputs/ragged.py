@@ -40,8 +40,8 @@ def of_lists(column: Any, name: str) -> Ragged:
         raise InvalidInputError(f"`{name}` must have no null, but list {first_null(column)} is null; drop its query")
     pieces, offsets, end = [], [np.zeros(1, "i8")], 0
     for chunk in column.chunks:
-        if pyarrow.types.is_fixed_size_list(chunk.type):
-            chunk = chunk.cast(pyarrow.large_list(chunk.type.value_type))
+        if not (pyarrow.types.is_list(chunk.type) or pyarrow.types.is_large_list(chunk.type)):  # fixed size, or a view
+            chunk = _in_order(chunk)
         bounds = chunk.offsets.to_numpy().astype("i8", copy=False)
         pieces.append(chunk.values.slice(bounds[0], bounds[-1] - bounds[0]))
         offsets.append(bounds[1:] + (end - bounds[0]))
@@ -52,6 +52,14 @@ def of_lists(column: Any, name: str) -> Ragged:
         query = int(np.searchsorted(np.concatenate(offsets), place, side="right")) - 1
         raise InvalidInputError(f"`{name}` must have no null, but a number of list {query} is null; drop or fill it")
     return Ragged(values.to_numpy(), np.concatenate(offsets))
+
+
+def _in_order(chunk: Any) -> Any:
+    """Lists of one size, or views of lists, in the order of their rows: pyarrow casts views wrong."""
+    pyarrow = optional_import("pyarrow", "reading columns of lists", "arrow")
+    compute = optional_import("pyarrow.compute", "reading columns of lists", "arrow")
+    sizes = compute.list_value_length(chunk).to_numpy(zero_copy_only=False)
+    return pyarrow.LargeListArray.from_arrays(np.concatenate([[0], np.cumsum(sizes, dtype="i8")]), chunk.flatten())
 
 
 def first_null(column: Any) -> int:
@@ -67,5 +75,5 @@ def _of_awkward(value: Any, name: str) -> Ragged | None:
         sizes = awkward.to_numpy(awkward.num(value, axis=1), allow_missing=False)
         values = awkward.to_numpy(awkward.flatten(value, axis=1), allow_missing=False)
     except ValueError as error:
-        raise InvalidInputError(f"`{name}` must have no missing value, but has: {error}") from None
+        raise InvalidInputError(f"`{name}` must have no missing value, but has: {error}; drop or fill it") from None
     return Ragged(values, np.concatenate([[0], np.cumsum(sizes)]))

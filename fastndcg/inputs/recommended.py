@@ -8,7 +8,8 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.grouping import spans
-from fastndcg.inputs.items import PADDING, Interactions, Recommendations, recommended_of
+from fastndcg.inputs.item_lists import Recommendations, gap_of, recommended_of
+from fastndcg.inputs.items import Interactions
 from fastndcg.inputs.ragged import ragged_of
 from fastndcg.metric import Metric
 from fastndcg.rankings import Array, as_array, as_numbers, read_only
@@ -212,8 +213,7 @@ def _refuse_item(known: Known, lacking: str, n_items: int, kind: int, user: int,
     item = known.items[known.starts[user] + place]
     why = {
         kernels.REPEATED: f"have each item once in a row, but item {item} stands again in place {place} of user {user}",
-        kernels.GAP: f"hold items of 0 or more, and {PADDING} behind them only, but place {place} of user {user} is "
-        f"{item}; move it to the end",
+        kernels.GAP: gap_of(item, user, place),
         kernels.UNKNOWN: f"hold items that `{lacking}` has, 0 to {n_items - 1}, but place {place} of user {user} is "
         f"{item}",
     }

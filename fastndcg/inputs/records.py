@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import io
+import itertools
 import json
 import re
 from collections.abc import Mapping
@@ -12,9 +14,11 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, optional_import
 from fastndcg.inputs.blocks import FilePath, name_of, unpacked
 from fastndcg.inputs.frames import Frame, usual_names
 from fastndcg.inputs.lines import REMEDY
-from fastndcg.inputs.tables import Table
+from fastndcg.inputs.tables import Source, Table
 
 Kind = TypeVar("Kind", bound=Table)
+
+DECIMAL = re.compile(r"\s*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)\s*", re.ASCII | re.IGNORECASE)
 
 
 def read_json(kind: type[Kind], path: FilePath, columns: Any, threads: int | None) -> Kind:
@@ -42,30 +46,65 @@ def read_json_lines(kind: type[Kind], path: FilePath, columns: Any, threads: int
 
 def read_csv(kind: type[Kind], path: FilePath, columns: Mapping[str, str] | None, threads: int | None) -> Kind:
     """A header, and a row for each document; ids are texts, so that 007 stays what it is."""
-    csv = optional_import("pyarrow.csv", "reading CSV", "arrow")
+    arrow_csv = optional_import("pyarrow.csv", "reading CSV", "arrow")
     pyarrow = optional_import("pyarrow", "reading CSV", "arrow")
     content, name = unpacked(path), name_of(path)
     try:
-        header = csv.read_csv(io.BytesIO(content.partition(b"\n")[0] + b"\n"))
+        header = arrow_csv.read_csv(io.BytesIO(content.partition(b"\n")[0] + b"\n"))
         names = header.column_names
         first = Frame(header.slice(0, 0), columns, f"{name}, line 1")
         for role in ("query", "document", kind.value_name):
             first.column_name(role)
         texts = {name: pyarrow.large_string() for role in ("query", "document") for name in usual_names(role, names)}
         texts |= {(columns or {}).get(role, ""): pyarrow.large_string() for role in ("query", "document")}
-        options = csv.ConvertOptions(column_types=texts, strings_can_be_null=False, null_values=[""])
-        table = csv.read_csv(io.BytesIO(content), convert_options=options)
+        options = arrow_csv.ConvertOptions(column_types=texts, strings_can_be_null=True, null_values=[""])
+        table = arrow_csv.read_csv(io.BytesIO(content), convert_options=options)
+        if not table.num_rows:
+            raise InvalidInputError(f"{name} must hold rows of {', '.join(names)}, but has a header only")
+        _refuse_texts(table, first.column_name(kind.value_name), content, name)
     except (pyarrow.ArrowInvalid, UnicodeDecodeError) as error:
         place, problem = _row_of(content, error)
         raise InvalidInputError(f"{name}{place}: must be CSV with a header, but is not: {problem}; {REMEDY}") from None
-    return kind.of_frame(Frame(table, columns, name), threads)
+    return kind.of_frame(Frame(table, columns, name), threads, _source(table, content, name))
+
+
+def _source(table: Any, content: bytes, name: str) -> Source:
+    """Where rows come from: the lines below the header, unless some are blank, or a field goes over lines."""
+    n_lines = content.count(b"\n") + (not content.endswith(b"\n"))
+    return Source(name, "line", n_before=1) if n_lines == table.num_rows + 1 else Source(name, "row")
+
+
+def _refuse_texts(table: Any, column: str, content: bytes, name: str) -> None:
+    """Refuse a value that is no decimal number, among them 0x10, which Arrow takes for one."""
+    pyarrow = optional_import("pyarrow", "reading CSV", "arrow")
+    arrow_csv, types = optional_import("pyarrow.csv", "reading CSV", "arrow"), pyarrow.types
+    kind = table.schema.field(column).type
+    if types.is_floating(kind) or types.is_boolean(kind) or types.is_null(kind):
+        return
+    if types.is_integer(kind) and not re.search(rb"0[xX]", content):
+        return
+    options = arrow_csv.ConvertOptions(column_types={column: pyarrow.large_string()}, include_columns=[column])
+    values = arrow_csv.read_csv(io.BytesIO(content), convert_options=options)[column].to_pylist()
+    for row, value in enumerate(values):
+        if value and not DECIMAL.fullmatch(value):
+            raise InvalidInputError(
+                f"{name}, line {_line_of(content, row)}: {column!r} must be a decimal number, but is {value!r}; write "
+                "it as one"
+            )
+
+
+def _line_of(content: bytes, row: int) -> int:
+    """The line of a text on which a row ends, its first being 1; blank lines are no rows, and the header is row -1."""
+    rows = csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"), newline=""))
+    next(itertools.islice(filter(None, rows), row + 1, None))
+    return rows.line_num
 
 
 def _row_of(content: bytes, error: Exception) -> tuple[str, str]:
     """The place of what is wrong with CSV, which a reader on one thread knows, and what that is."""
-    csv = optional_import("pyarrow.csv", "reading CSV", "arrow")
+    arrow_csv = optional_import("pyarrow.csv", "reading CSV", "arrow")
     try:
-        csv.read_csv(io.BytesIO(content), read_options=csv.ReadOptions(use_threads=False))
+        arrow_csv.read_csv(io.BytesIO(content), read_options=arrow_csv.ReadOptions(use_threads=False))
     except ValueError as again:
         found = re.search(r"Row #(\d+): (.*)", str(again), re.DOTALL)
         if found is not None:
@@ -118,6 +157,8 @@ def _from_dict(kind: type[Kind], rows: dict[str, Any], path: FilePath) -> Kind:
     if not rows:
         raise InvalidInputError(f"{name_of(path)} must hold {{query: {{document: value}}}}, but is empty")
     try:
-        return kind.from_dict(rows)
+        table = kind.from_dict(rows)
     except InvalidInputError as error:
         raise type(error)(f"{name_of(path)}: {error}") from None
+    table.source = Source(name_of(path))
+    return table

@@ -8,7 +8,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.arrays import ArrayLayout, ArrayTruth
-from fastndcg.inputs.blocks import FilePath, first_line
+from fastndcg.inputs.blocks import FilePath, first_line, name_of
 from fastndcg.inputs.lines import NO_LIMIT, Layout, read_rows
 from fastndcg.rankings import Array, read_only
 
@@ -36,7 +36,12 @@ def read_svmlight(path: FilePath, threads: int | None = None) -> ArrayTruth:
     return ArrayTruth.of(rows.values, layout)
 
 
-def read_scores(path: FilePath, threads: int | None = None) -> Array:
-    """One number a line."""
+def read_scores(path: FilePath, n_labels: int, threads: int | None = None) -> Array:
+    """One number a line, as many as there are labels."""
     rows, _ = read_rows(path, SCORES, threads)
+    if len(rows.values) != n_labels:
+        raise InvalidInputError(
+            f"{name_of(path)} must have a score for each line of `truth`, {n_labels}, but has {len(rows.values)}; give "
+            "the scores of the same file"
+        )
     return np.asarray(rows.values)

@@ -25,6 +25,7 @@ class Source(NamedTuple):
     name: str
     unit: str = ""
     numbers: Array | None = None  # (n_rows,) of lines; rows are counted from 0
+    n_before: int = 0  # lines before the first row
 
     def place(self, row: int) -> str:
         """The place of a row, as a message names it."""
@@ -32,7 +33,7 @@ class Source(NamedTuple):
 
     def number(self, row: int) -> int:
         """The number of a row or of its line."""
-        return int(self.numbers[row]) if self.numbers is not None else row + (self.unit == "line")
+        return int(self.numbers[row]) if self.numbers is not None else row + self.n_before + (self.unit == "line")
 
 
 class Rows(NamedTuple):
@@ -124,15 +125,15 @@ class Table:
         return cls.of_frame(Frame(frame, columns, cls.what), threads)
 
     @classmethod
-    def of_frame(cls, frame: Frame, threads: int | None = None) -> Self:
-        """From the columns of a frame."""
+    def of_frame(cls, frame: Frame, threads: int | None = None, source: Source | None = None) -> Self:
+        """From the columns of a frame, or of a file."""
         found: dict[str, Column] = {}
         n_threads = min(2, checked_threads(threads)) if len(frame) > SPAN else 1
         run_all(("query", "document"), lambda: lambda role: found.update({role: frame.ids(role)}), n_threads)
         queries, documents = found["query"], found["document"]
         groups = group(queries, threads)
         rows = Rows(queries.take(groups.firsts), groups, documents, frame.numbers(cls.value_name))
-        return cls.of(rows, Source(f"the {cls.what}", "row"), threads)
+        return cls.of(rows, source or Source(f"the {cls.what}", "row"), threads)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -14,6 +14,7 @@ import numpy as np
 from fastndcg.kernels.jit import allocating_kernel, kernel
 from fastndcg.kernels.vectors import popcount
 
+PADDING = -1
 FINE, REPEATED, GAP, UNKNOWN = 0, 1, 2, 3
 
 
@@ -27,7 +28,7 @@ def check_lists(items, starts, n_items, out_seen, out_sizes, out_problem):
     out_problem[0] = FINE
     for u in range(starts.shape[0]):
         size = out_sizes[u]
-        while size > 0 and items[starts[u] + size - 1] < 0:
+        while size > 0 and items[starts[u] + size - 1] == PADDING:
             size -= 1
         out_sizes[u] = size
         for i in range(size):

@@ -1,7 +1,7 @@
 """
 Recommended items meet the items that each user likes, in a table of all items or a small hash table of each user's.
 
-items          (n_users · …,) int32 or int64, in rank order; below 0 where a row is padded
+items          (n_users · …,) int32 or int64, in rank order; -1 where a row is padded
 item_offsets   (n_users + 1,) int64, which of them each user has
 liked, labels  items of the same type, and their labels; user u has those from liked_offsets[u] on
 out_labels, out_judged, out_offsets
@@ -21,6 +21,7 @@ HALF = np.uint64(32)
 ONE = np.uint64(1)
 LOW = np.uint64(0xFFFFFFFF)
 BLOCK = 4096
+PADDING = -1
 MOST_MARKS = np.uint8(255)
 FINE, REPEATED, GAP, UNKNOWN = 0, 1, 2, 3
 
@@ -251,7 +252,7 @@ def first_place(row, item):
 @part
 def row_size(items, begin, end):
     """How many items a row has before it is padded."""
-    while end > begin and items[end - 1] < 0:
+    while end > begin and items[end - 1] == PADDING:
         end -= 1
     return end - begin
 
