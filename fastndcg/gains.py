@@ -12,7 +12,7 @@ from fastndcg.kernels import gain, relative
 from fastndcg.kernels import together as several
 from fastndcg.memory import BOOL, F8, I8
 from fastndcg.rankings import Array
-from fastndcg.relevant import cuts_of
+from fastndcg.relevant import cuts_of, has_ties
 from fastndcg.steps import Source, Step, cutoff, discounts_for, once, together
 from fastndcg.texts import Value
 
@@ -98,11 +98,6 @@ def reached(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array) -> No
         several.add_discounted(*where, *cuts_of(points), out)
     else:
         gain.dcg(*where, points[0], out[0])
-
-
-def has_ties(chunk: Chunk) -> bool:
-    """Whether any hits share their ranks."""
-    return chunk.n_tied > 0 and chunk.job.convention.ties == "average"
 
 
 def merges_labels(chunk: Chunk, step: Step) -> bool:
@@ -205,4 +200,6 @@ ARGUMENTS: dict[str, Source] = {
     "n_gaining": n_gaining,
     "best_sums": best_sums,
     "best_starts": best_starts,
+    "out_reached": lambda chunk, _: chunk.take("reached", chunk.truth.n_queries, F8),
+    "out_n_found": lambda chunk, _: chunk.take("found", chunk.truth.n_queries, F8),
 }

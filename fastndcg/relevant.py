@@ -8,13 +8,17 @@ import numpy as np
 
 from fastndcg.chunk import Chunk
 from fastndcg.errors import InvalidInputError
-from fastndcg.kernels import candidates, highest, precision
+from fastndcg.kernels import candidates, highest, multiples, precision
+from fastndcg.kernels import interpolated as kernels
 from fastndcg.kernels import together as several
+from fastndcg.memory import F8, I4, I8, U8
+from fastndcg.metric import UNLIMITED
 from fastndcg.rankings import Array
 from fastndcg.steps import Step, cutoff, cutoffs, once, together
 
 # what is added to recall · R before its fraction is cut off; 0.7 · 10 is a little more than 7
 RECALL_ROUNDING = {"up": 1.0 - 1e-9, "nearest": 0.5, "up from a tenth": 0.9}
+NONE_TIED = (np.empty(0, I4), np.empty((0, 0)))
 
 
 @once("truth", "rel")
@@ -28,13 +32,15 @@ def n_relevant(chunk: Chunk, step: Step, out: Array) -> None:
         candidates.count_relevant(labels, offsets, step.rel, out)
 
 
-@once("truth", "rel")
-def n_relevant_ranked(chunk: Chunk, step: Step, out: Array) -> None:
+def n_relevant_ranked(chunk: Chunk, step: Step) -> Array:
     """How many of the documents ranked are relevant."""
-    if chunk.job.rankings.pool is None:
-        out[:] = n_relevant(chunk, step)
-    else:
-        candidates.count_relevant(chunk.truth.candidates.labels, chunk.truth.candidates.offsets, step.rel, out)
+    return n_relevant(chunk, step) if chunk.job.rankings.pool is None else counted_ranked(chunk, step)
+
+
+@once("truth", "rel")
+def counted_ranked(chunk: Chunk, step: Step, out: Array) -> None:
+    """The same where there may be others."""
+    candidates.count_relevant(chunk.truth.candidates.labels, chunk.truth.candidates.offsets, step.rel, out)
 
 
 def r_cutoffs(chunk: Chunk, step: Step) -> Array:
@@ -68,7 +74,9 @@ def n_found(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array) -> No
     """The expected number of relevant documents in the first k ranks of each query."""
     hits = chunk.hits
     where = (hits.queries, hits.above, hits.ties, hits.labels)
-    if len(points) > 1:
+    if points[0] == UNLIMITED:
+        np.copyto(out[0], n_relevant_ranked(chunk, step))
+    elif len(points) > 1:
         several.count_found(*where, step.rel, *cuts_of(points), out)
     else:
         precision.count_found(*where, step.rel, cutoffs(chunk, step), out[0])
@@ -85,43 +93,94 @@ def precision_sums(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array
         precision.add_precisions(*where, step.rel, points[0], out[0])
 
 
-@together(lambda step: step.metric.get("recalls") or (step.metric.get("recall"),), "rel")
+def relevant_hits(chunk: Chunk, step: Step) -> tuple[Array, Array, Array]:
+    """Queries, ranks above and offsets of the hits that are relevant."""
+    hits = chunk.hits
+    if chunk.job.rankings.pool is None and chunk.truth.only_label >= step.rel:
+        return hits.queries, hits.above, hits.offsets
+    n, key = len(hits.above), ("relevant", step.rel)
+    offsets = chunk.made.get(key)
+    queries, above = (chunk.take((key, name), n, I4) for name in ("queries", "above"))
+    if offsets is None:
+        offsets = chunk.take(key, chunk.truth.n_queries + 1, I8)
+        kernels.keep_relevant(hits.queries, hits.above, hits.labels, step.rel, queries, above, offsets)
+        chunk.made[key] = offsets
+    n = offsets.item(-1)
+    return queries[:n], above[:n], offsets
+
+
+def recalls_of(step: Step) -> tuple[float, ...]:
+    """The recalls that a metric asks for."""
+    return step.metric.get("recalls") or (step.metric.get("recall"),)
+
+
+def n_asking(chunk: Chunk, step: Step) -> Array:
+    """How many recalls ask for each number of relevant documents, by how many there are."""
+    return counts_of_asking(recalls_of(step), recall_rounding(chunk, step))
+
+
+@functools.lru_cache(maxsize=16)
+def counts_of_asking(recalls: tuple[float, ...], rounding: float) -> Array:
+    """The same for as few as kernels/interpolated.py looks up."""
+    counts = np.zeros((kernels.FEW + 1, kernels.FEW + 1))
+    for n_relevant in range(kernels.FEW + 1):
+        asked = np.maximum(np.floor(np.array(recalls, float) * n_relevant + rounding), 1.0)
+        counts[n_relevant] = np.bincount(asked.astype(int), minlength=kernels.FEW + 1)[: kernels.FEW + 1]
+    return counts
+
+
+def recall_rounding(chunk: Chunk, _: Step) -> float:
+    """What is added to recall · R before its fraction is cut off."""
+    return RECALL_ROUNDING[chunk.job.convention.recall_rounding]
+
+
+@together(recalls_of, "rel")
 def interpolated(chunk: Chunk, step: Step, points: tuple[float, ...], out: Array) -> None:
     """The highest precision at a recall, or each of several, or beyond it."""
-    hits, n, recalls = chunk.hits, n_relevant(chunk, step), np.array(points, float)
-    rounding = RECALL_ROUNDING[chunk.job.convention.recall_rounding]
-    where = (hits.labels, hits.offsets, step.rel, n, recalls, rounding)
-    several.interpolate(hits.queries, hits.above, *where, out)
-    if not chunk.n_tied or chunk.job.convention.ties != "average":
-        return
-    highest.interpolate_tied(hits.queries, hits.above, hits.ties, *where, out)
-    if (out[0] < 0).any():
-        query = chunk.job.rankings.query_name(chunk.truth.first + int(np.argmax(out[0] < 0)))
+    found = relevant_hits(chunk, step)
+    highest = chunk.take("highest precisions", len(found[1]) + 1, F8)
+    where = (n_relevant(chunk, step), np.array(points, float), recall_rounding(chunk, step))
+    kernels.interpolate(*found, *where, highest, out)
+    if has_ties(chunk):
+        queries, means = interpolate_tied(chunk, step, points)
+        out[:, queries] = means
+
+
+def has_ties(chunk: Chunk) -> bool:
+    """Whether any hits share their ranks."""
+    return chunk.n_tied > 0 and chunk.job.convention.ties == "average"
+
+
+def interpolate_tied(chunk: Chunk, step: Step, points: tuple[float, ...]) -> tuple[Array, Array]:
+    """The queries where scores tie, and the same for them alone."""
+    hits, rounding = chunk.hits, recall_rounding(chunk, step)
+    recalls, places = np.unique(np.array(points, float), return_inverse=True)
+    queries = np.unique(hits.queries[hits.ties > 1])
+    found = np.empty((len(recalls), len(queries)))
+    where = (hits.labels, hits.offsets, step.rel, n_relevant(chunk, step), recalls, rounding)
+    highest.interpolate_tied(queries, hits.above, hits.ties, *where, found)
+    if (found[0] < 0).any():
+        query = chunk.job.rankings.query_name(chunk.truth.first + queries.item(np.argmax(found[0] < 0)))
         raise InvalidInputError(
             f"`scores` must not tie so many documents of {query} for {step.metric}: the square of the relevant ones of "
             f"a tie group times the others must be at most {highest.MOST_WORK:.0f}; take "
             "convention.replace(ties='input')"
         )
+    return queries, found[places]
 
 
-@once("truth", "metric", "k", "rel")
-def multiple_cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
-    """How many ranks a multiple of the number of relevant documents is, rounded up from a tenth; k at the most."""
-    np.multiply(n_relevant(chunk, step), float(step.metric.get("mult")), out=out)
-    np.floor(np.add(out, 0.9, out=out), out=out)
-    np.minimum(out, float(step.k), out=out)
+def tied(chunk: Chunk, step: Step) -> tuple[Array, Array]:
+    """The same for the recalls of a metric; no queries where no scores tie."""
+    return interpolate_tied(chunk, step, recalls_of(step)) if has_ties(chunk) else NONE_TIED
 
 
 @together(lambda step: (step.metric.get("mult"),), "k", "rel")
 def n_found_at_multiple(chunk: Chunk, step: Step, points: tuple[float, ...], out: Array) -> None:
-    """The same as `n_found` in as many ranks."""
+    """The same as `n_found` in as many ranks as a multiple of the number of relevant documents is."""
     hits = chunk.hits
-    where = (hits.queries, hits.above, hits.ties, hits.labels)
-    if len(points) > 1:
-        multiples, n = np.array(points, float), n_relevant(chunk, step)
-        several.count_found_at_multiples(*where, hits.offsets, step.rel, n, multiples, step.k, out)
-    else:
-        precision.count_found(*where, step.rel, multiple_cutoffs(chunk, step), out[0])
+    masks, n = chunk.take("masks", out.shape[1], U8), n_relevant(chunk, step)
+    where = (hits.queries, hits.above, hits.ties, hits.labels, hits.offsets)
+    multiples.count_found_at_multiples(*where, step.rel, n, np.array(points, float), step.k, masks, out)
 
 
 def ap_denominators(chunk: Chunk, step: Step) -> Array:

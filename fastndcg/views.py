@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastndcg.chunk import Chunk
+from fastndcg.chunk import Chunk, Hits
 from fastndcg.kernels import gain, precision
+from fastndcg.memory import F8, I4, I8
 from fastndcg.rankings import Array
 from fastndcg.steps import Source, Step, cutoffs, discounts_for, once
+
+NO_HITS = Hits(np.empty(0, F8), np.empty(0, I4), np.empty(0, I4), np.empty(0, I4), np.zeros(1, I8))
 
 
 @once("truth", "views")
@@ -52,7 +55,13 @@ def unjudged_reached(chunk: Chunk, step: Step, out: Array) -> None:
 
 def hits_of(view: str, field: str) -> Source:
     """A field of the hits of a view."""
-    return lambda chunk, _: getattr(chunk.view(view).hits, field)
+
+    def source(chunk: Chunk, step: Step) -> Array:
+        del step
+        hits = NO_HITS if view == "unjudged" and all_judged(chunk) else chunk.view(view).hits
+        return np.asarray(getattr(hits, field))
+
+    return source
 
 
 # by the name of an argument: the view that it comes from, and its source

@@ -113,3 +113,28 @@ def test_what_would_take_too_long_is_refused():
     with pytest.raises(fn.InvalidInputError, match=r"`scores` must not tie so many documents of query 1 for IAP"):
         fn.evaluate(labels, scores, "IAP", offsets=[0, 1, 10_001])
     assert fn.evaluate(labels, scores, "IAP", offsets=[0, 1, 10_001], convention="default(ties=input)").n_tied == 1
+
+
+@pytest.mark.parametrize("levels", [None, 40], ids=["untied", "tied"])
+@pytest.mark.parametrize("rel", [1, 2])
+def test_the_mean_over_recalls_is_the_mean_of_each(levels, rel):
+    """Of few relevant documents and of many, with labels that are not relevant between them, beside tied queries."""
+    rng = np.random.default_rng(11)
+    sizes = rng.integers(1, 120, 80)
+    shares = rng.random(80).repeat(sizes)
+    labels = np.where(rng.random(len(shares)) < shares, rng.integers(1, 3, len(shares)), 0)
+    scores = rng.permutation(len(shares)).astype(float)
+    if levels:
+        tied = (np.arange(80) % 3 == 0).repeat(sizes)
+        scores[tied] = np.floor(scores[tied] * levels / len(scores))
+    recalls = [fn.IPrec(recall=tenth / 10, rel=rel) for tenth in range(11)]
+    some = fn.IAP(recalls=(0.9, 0.2, 0.7, 0.2), rel=rel)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+
+    values = fn.evaluate(labels, scores, [fn.IAP(rel=rel), some, *recalls], offsets=offsets).values
+
+    alone = fn.evaluate(labels, scores, [fn.IPrec(rel=rel)], offsets=offsets).values
+    each = values[:, 2:]
+    np.testing.assert_allclose(values[:, 0], each.mean(axis=1), rtol=1e-14)
+    np.testing.assert_allclose(values[:, 1], each[:, [9, 2, 7, 2]].mean(axis=1), rtol=1e-14)
+    np.testing.assert_array_equal(each[:, 5], alone[:, 0])

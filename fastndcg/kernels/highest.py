@@ -11,12 +11,13 @@ groups   above, before, ties and inside of the tie groups of a query: (n_hits,) 
 asked    how many relevant documents each recall asks for (int64), and the chance of a precision so high from there on
 tails    values that the highest precision may have, rising, and the chances of so much, first 1; and those to come
 paths, steps, kept    see crossing.py
-hit_queries, hit_above, hit_ties   (n_hits,)   int32
+hit_above, hit_ties   (n_hits,)                int32
 hit_labels            (n_hits,)                float64
 hit_offsets           (n_queries + 1,)         int64
 n_relevant            (n_queries,)             float64, retrieved or not
 recalls               (n_recalls,)             float64, rising
-out                   (n_recalls, n_queries)   float64
+queries               (n_tied,)                int32, those where scores tie
+out                   (n_recalls, n_tied)      float64, a column for each of these
 """
 
 import math
@@ -32,15 +33,11 @@ FEWEST_STEPS = 64
 
 @allocating_kernel
 def interpolate_tied(
-    hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, n_relevant, recalls, recall_rounding, out
+    queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, n_relevant, recalls, recall_rounding, out
 ):  # fmt: skip
-    """
-    Mean of the highest precision at each recall or beyond it, in the queries where scores tie; others stay as they are.
-
-    It is −1 where a tie group takes too much work.
-    """
+    """Mean of the highest precision at each recall or beyond it; −1 where a tie group takes too much work."""
     most = 0
-    for q in range(out.shape[1]):
+    for q in range(hit_offsets.shape[0] - 1):
         most = max(most, hit_offsets[q + 1] - hit_offsets[q])
     groups = (np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64))
     asked = (np.empty(recalls.shape[0], np.int64), np.empty(recalls.shape[0]))
@@ -51,9 +48,8 @@ def interpolate_tied(
     )  # fmt: skip
     steps = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 0)))
     kept = (np.empty((0, 0), np.int64), np.empty((0, 0)))
-    h = next_tied(hit_ties, 0)
-    while h < hit_ties.shape[0]:
-        q = hit_queries[h]
+    for place in range(queries.shape[0]):
+        q = queries[place]
         n_groups = find_groups(hit_above, hit_ties, hit_labels, hit_offsets[q], hit_offsets[q + 1], rel, groups)
         for i in range(recalls.shape[0]):
             asked[0][i] = max(np.floor(recalls[i] * n_relevant[q] + recall_rounding), 1.0)
@@ -64,16 +60,7 @@ def interpolate_tied(
             steps = (np.empty(n_steps, np.int64), np.empty(n_steps, np.int64), np.empty((n_steps, n)))
         if n_blocks > kept[0].shape[0] or n > kept[0].shape[1]:
             kept = (np.empty((n_blocks, n), np.int64), np.empty((n_blocks, n)))
-        fill(groups, n_groups, asked, paths, steps, kept, tails, q, out)
-        h = next_tied(hit_ties, hit_offsets[q + 1])
-
-
-@unit
-def next_tied(hit_ties, h):
-    """The next hit that ties with others, or how many hits there are."""
-    while h < hit_ties.shape[0] and hit_ties[h] == 1:
-        h += 1
-    return h
+        fill(groups, n_groups, asked, paths, steps, kept, tails, place, out)
 
 
 @unit

@@ -15,6 +15,7 @@ best_sums, best_starts   DCG of the first r ranks of the best order of query q i
 discounts, discount_sums, discount_rests, log2_…   (n_ranks + 1,)  float64, see gain.py
 sizes                 (n_queries,)      int64, how many documents are ranked
 n_relevant            (n_queries,)      float64, retrieved or not
+out_reached, out_n_found   (n_queries,)  float64, room for gains and numbers found down to some rank
 out                   (n_queries,)      float64
 """
 
@@ -23,7 +24,7 @@ import math
 import numpy as np
 
 from fastndcg.kernels.gain import group_share
-from fastndcg.kernels.jit import allocating_kernel, kernel, part
+from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.precision import group_of
 
 ALL_RANKS = 2**31 - 1
@@ -73,9 +74,10 @@ def sum_group(hit_queries, hit_above, hit_gains, h):
     return end, gains, positive, n_positive, alike
 
 
-@allocating_kernel
+@kernel
 def ndcg_at_relevant(
-    hit_queries, hit_above, hit_ties, hit_gains, best_sums, best_starts, n_gaining, discounts, highest_ndcg, out
+    hit_queries, hit_above, hit_ties, hit_gains, best_sums, best_starts, n_gaining, discounts, highest_ndcg,
+    out_reached, out_n_found, out,
 ):  # fmt: skip
     """
     Mean of nDCG at the ranks of all documents with a gain, that of all ranks for those not found.
@@ -83,10 +85,8 @@ def ndcg_at_relevant(
     In a group whose gains add up to g, a document of gain x at rank r has above it the groups before, and of this one
     (g − x) / (ties − 1) at each rank.
     """
-    reached_last = np.zeros(out.shape[0])
-    n_found_last = np.zeros(out.shape[0])
     for q in range(out.shape[0]):
-        out[q] = 0.0
+        out_reached[q] = out_n_found[q] = out[q] = 0.0
     end, last_query = 0, np.uint32(0xFFFFFFFF)
     reached = n_found = 0.0
     for h in range(hit_above.shape[0]):
@@ -120,9 +120,9 @@ def ndcg_at_relevant(
             reached += 0.0 if is_sure else gains * (before / ties)
             n_found += n_positive
         out[query] += share
-        reached_last[query] = reached
-        n_found_last[query] = n_found
-    average_at_relevant(best_sums, best_starts, n_gaining, reached_last, n_found_last, highest_ndcg, out)
+        out_reached[query] = reached
+        out_n_found[query] = n_found
+    average_at_relevant(best_sums, best_starts, n_gaining, out_reached, out_n_found, highest_ndcg, out)
 
 
 @part
@@ -138,12 +138,11 @@ def average_at_relevant(best_sums, best_starts, n_gaining, reached, n_found, hig
 @part
 def at_one_level(
     hit_queries, hit_above, hit_ties, hit_gains, best_sums, best_starts, n_gaining, sizes, discounts,
-    discount_sums, discount_rests, out,
+    discount_sums, discount_rests, out_reached, out,
 ):  # fmt: skip
     """The mean where all gains are the same: one rank ends a level."""
-    at_level = np.zeros(out.shape[0])
     for q in range(out.shape[0]):
-        out[q] = 0.0
+        out_reached[q] = out[q] = 0.0
     end = 0
     for h in range(hit_above.shape[0]):
         query = np.uint32(hit_queries[h])
@@ -159,11 +158,11 @@ def at_one_level(
             end, inside = group_share(
                 hit_queries, hit_above, hit_ties, hit_gains, h, discounts, discount_sums, discount_rests, k
             )
-        at_level[query] += inside
+        out_reached[query] += inside
         out[query] += share
     for q in range(out.shape[0]):
         best = best_sums[np.int64(best_starts[q] + n_gaining[q])] if n_gaining[q] > 0.0 else 1.0
-        levels = at_level[q] / best
+        levels = out_reached[q] / best
         out[q] = (levels + out[q] / best) / 2.0 if sizes[q] > n_gaining[q] + 1.0 else levels
 
 
@@ -210,16 +209,16 @@ def at_several_levels(
         out[q] = total / max(n_levels, 1)
 
 
-@allocating_kernel
+@kernel
 def ndcg_at_levels(
     hit_queries, hit_above, hit_ties, hit_gains, hit_offsets, only_gain, varied_gains, varied_offsets, best_sums,
-    best_starts, n_gaining, sizes, discounts, discount_sums, discount_rests, highest_ndcg, out,
+    best_starts, n_gaining, sizes, discounts, discount_sums, discount_rests, highest_ndcg, out_reached, out,
 ):  # fmt: skip
     """Mean of nDCG at the ranks that end a level of the best order, and of all ranks where there are R + 2 or more."""
     if only_gain > 0.0:
         at_one_level(
             hit_queries, hit_above, hit_ties, hit_gains, best_sums, best_starts, n_gaining, sizes, discounts,
-            discount_sums, discount_rests, out,
+            discount_sums, discount_rests, out_reached, out,
         )  # fmt: skip
     else:
         at_several_levels(

@@ -59,11 +59,14 @@ def highest_key_first(
     order = np.empty(longest, np.int32)
     spare = np.empty(longest, np.int32)
     labels = np.empty(longest, np.float64)
-    for q in range(hit_offsets.shape[0] - 1):
+    q = 0
+    for h in range(hit_offsets[-1]):
+        if out_ties[h] == 1:  # as nearly all are: queries that have no others are passed over
+            continue
+        while hit_offsets[q + 1] <= h:
+            q += 1
         hits = slice(hit_offsets[q], hit_offsets[q + 1])
         n_groups = find_groups(out_above[hits], out_ties[hits], group_hits)
-        if n_groups == 0:
-            continue
         query_scores = scores[offsets[first + q] : offsets[first + q + 1]]
         n_members = find_members(query_scores, out_documents[hits], group_hits[:n_groups], members, groups)
         for i in range(n_members):

@@ -1,16 +1,13 @@
 """
-What hits add up to at several cutoffs, or several recalls, in one walk over them.
+What hits add up to at several cutoffs in one walk over them.
 
 Each value is the sum of the same numbers in the same order as in the kernels for one cutoff, to the bit: see
 precision.py and gain.py. Hits come in rank order and cutoffs rise: a cutoff has the sum as far as the last hit above
 it, which each hit writes over in the row of the first cutoff that counts it; rows that nothing is written to take that
 of the cutoff before. One loop goes over the hits of all queries: see gain.py.
 
-hit_offsets   (n_queries + 1,)        int64
 cutoffs       (n_points,)             int64, how many ranks count
 rows          (last cutoff but one + 1,)  int64, by how many ranks are above: the row of the first cutoff below
-multiples     (n_points,)             float64, the same as multiples of n_relevant, `k` at the most
-recalls       (n_points,)             float64
 out           (n_points, n_queries)   float64
 """
 
@@ -18,7 +15,7 @@ import math
 
 import numpy as np
 
-from fastndcg.kernels.jit import allocating_kernel, kernel, part
+from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.precision import group_of, precisions
 from fastndcg.kernels.stopping import end_of_group
 
@@ -45,34 +42,6 @@ def share_of(ties, above, cutoff, n_inside):
     """The expected number of relevant documents of a tie group above a cutoff."""
     ranks = min(max(cutoff - above, 0.0), float(ties))
     return float(n_inside) if ranks == ties else n_inside * (ranks / ties)
-
-
-@part
-def count_one(hit_queries, hit_above, hit_ties, hit_labels, start, stop, rel, cuts, q, out):
-    """Expected number of relevant documents in the first ranks of one query."""
-    n_points = cuts.shape[0]
-    total = 0.0
-    i = 0
-    h = start
-    while h < stop:
-        above = hit_above[h]
-        ties = hit_ties[h]
-        while i < n_points and cuts[i] <= above:
-            out[i, q] = total
-            i += 1
-        if ties == 1:
-            total += 1.0 if hit_labels[h] >= rel else 0.0
-            h += 1
-        else:
-            end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
-            while i < n_points and cuts[i] < above + ties:
-                out[i, q] = total + share_of(ties, above, float(cuts[i]), n_inside)
-                i += 1
-            total += n_inside
-            h = end
-    while i < n_points:
-        out[i, q] = total
-        i += 1
 
 
 @kernel
@@ -103,20 +72,6 @@ def count_found(hit_queries, hit_above, hit_ties, hit_labels, rel, cutoffs, rows
         if last < deepest:
             out[rows[np.uint32(min(last, rows.shape[0] - 1))], query] = total
     carry(out)
-
-
-@allocating_kernel
-def count_found_at_multiples(
-    hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, n_relevant, multiples, k, out
-):  # fmt: skip
-    """The same where each query has cutoffs of its own."""
-    cuts = np.empty(multiples.shape[0])
-    for q in range(out.shape[1]):
-        for i in range(multiples.shape[0]):
-            cuts[i] = min(math.floor(multiples[i] * n_relevant[q] + 0.9), float(k))
-        start = hit_offsets[q]
-        stop = hit_offsets[q + 1]
-        count_one(hit_queries, hit_above, hit_ties, hit_labels, start, stop, rel, cuts, q, out)
 
 
 @part
@@ -198,32 +153,3 @@ def add_precisions(hit_queries, hit_above, hit_ties, hit_labels, rel, cutoffs, r
         if last < deepest:
             out[rows[np.uint32(min(last, rows.shape[0] - 1))], query] = total
     carry(out)
-
-
-@allocating_kernel
-def interpolate(hit_queries, hit_above, hit_labels, hit_offsets, rel, n_relevant, recalls, recall_rounding, out):
-    """Highest precision at each recall or beyond it, 0 where so many relevant documents are not found."""
-    n_hits = hit_above.shape[0]
-    highest = np.zeros(n_hits + 1)  # from the first, second, … relevant document of a query on; then 0
-    n_found = np.zeros(out.shape[1])
-    last_query = np.uint32(0)
-    n_before = 0
-    for h in range(n_hits):
-        query = np.uint32(hit_queries[h])
-        n_before *= query == last_query
-        last_query = query
-        if hit_labels[h] >= rel:
-            highest[np.uint64(hit_offsets[query] + n_before)] = (n_before + 1) / (hit_above[h] + 1)
-            n_before += 1
-            n_found[query] = n_before
-    best = 0.0
-    for h in range(n_hits - 1, -1, -1):
-        query = np.uint32(hit_queries[h])
-        best = max(best if query == last_query else 0.0, highest[h])
-        last_query = query
-        highest[h] = best
-    for i in range(recalls.shape[0]):
-        for q in range(out.shape[1]):
-            n_needed = max(np.floor(recalls[i] * n_relevant[q] + recall_rounding), 1.0)
-            place = hit_offsets[q] + n_needed - 1.0 if n_needed <= n_found[q] else float(n_hits)
-            out[i, q] = highest[np.uint64(np.int64(place))]
