@@ -1,9 +1,9 @@
-"""What is collected from labels: each query's candidates, where they stand, and nothing beside the room for them."""
+"""What is collected from labels, each query's candidates and where they stand, and put together before it is ranked."""
 
 import numpy as np
 import pytest
 
-from fastndcg.kernels import candidates
+from fastndcg.kernels import candidates, count
 from fastndcg.kernels.vectors import WIDE
 
 BEHIND = 5
@@ -41,3 +41,21 @@ def test_collects_what_is_not_zero(share, dtype):
             assert documents == expected.tolist()
             assert values == own[expected].tolist()
             assert found == np.searchsorted(expected, starts).tolist()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, WIDE - 2, WIDE - 1, WIDE])
+def test_candidates_of_a_query_are_put_together(n):
+    """Scores, labels and places in the query, where others follow and where none does, and nothing behind the room."""
+    rng = np.random.default_rng(4)
+    scores, base = rng.random(5 * WIDE), 10
+    documents = np.sort(rng.permutation(np.arange(base, 2 * WIDE))[: n + 2]).astype("i4")
+    labels = rng.random(n + 2)
+    for c in (0, 2):
+        room = np.full(WIDE + BEHIND, -7.0), np.full(WIDE + BEHIND, -7.0), np.full(WIDE + BEHIND, -7, "i4")
+        n_near, wanted = count.gather_all(scores, WIDE + base, base, documents, labels, c, n, room)
+        assert (n_near, int(wanted)) == (n, 2**n - 1)
+        own = slice(c, c + n)
+        expected = scores[WIDE + documents[own]], labels[own], documents[own] - base
+        for found, right in zip(room, expected, strict=True):
+            np.testing.assert_array_equal(found[:n], right)
+            assert (found[WIDE:] == -7).all()

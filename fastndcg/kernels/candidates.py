@@ -39,9 +39,9 @@ def collect(
     """
     Documents with a label above 0 (or below `floor`) of each query, in the order given.
 
-    Sixty-four labels at once, across queries, since most are 0. Their candidates are written in groups, the last one
-    again where a group is not full, and what comes next is written over it, or nothing comes and there may be no other
-    place: a loop that ends with the candidates ends where no processor expects it, which takes as long as all else.
+    Sixty-four labels at once, across queries, since most are 0. Behind the first candidate they are written in groups,
+    the last one again where a group is not full, and what comes next is written over it, or nothing comes and there may
+    be no other place: a loop that ends with them ends where no processor expects it, which takes as long as all else.
     """
     n_queries = out_offsets.shape[0] - 1
     start = block = offsets[first]
@@ -64,18 +64,14 @@ def collect(
         out_before[b] = n_found
         c = n_found
         n_found += popcount(marked)
+        if c < n_found:
+            least, most = put(labels, block, marked, start, c, least, most, out_documents, out_labels)
+            c += 1
         while c < n_found:
             for _ in range(GROUP):
-                d = block + lowest_bit(marked)
-                label = float(labels[np.uint64(d)])
-                if label > most:  # `max` asks for NaN, too, which takes twice as long as all else here
-                    most = label
-                if label < least:
-                    least = label
-                place = np.uint64(lesser(c, last))
-                out_documents[place] = d - start
-                out_labels[place] = label
                 marked = marked & (marked - ONE) or marked
+                place = lesser(c, last)
+                least, most = put(labels, block, marked, start, place, least, most, out_documents, out_labels)
                 c += 1
         block += WIDE
     cut(offsets, first, n_found, out_marks, out_before, out_offsets)
@@ -100,6 +96,20 @@ def mark(labels, block, stop):
         elif labels[d] != 0:
             others |= bit
     return above, others
+
+
+@part
+def put(labels, block, marked, start, c, least, most, out_documents, out_labels):
+    """Write the first marked candidate of a block; the least and the most of its label and what they were."""
+    d = block + lowest_bit(marked)
+    label = float(labels[np.uint64(d)])
+    out_documents[np.uint64(c)] = d - start
+    out_labels[np.uint64(c)] = label
+    if label > most:  # `max` asks for NaN, too, which takes twice as long as all else here
+        most = label
+    if label < least:
+        least = label
+    return least, most
 
 
 @part

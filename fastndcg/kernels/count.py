@@ -10,7 +10,7 @@ import numpy as np
 from fastndcg.kernels.jit import part
 from fastndcg.kernels.vectors import WIDE, compare_wide, fetch_ahead, lanes_below, lesser, missing, popcount
 
-GROUP = 4  # candidates copied at once; it divides WIDE
+GROUP = 3  # candidates copied at once; it divides one less than WIDE
 
 
 @part
@@ -18,19 +18,25 @@ def gather_all(scores, start, base, documents, labels, c, n_candidates, near):
     """
     Put the candidates from `c` on together; says how many, and that all are wanted.
 
-    They are copied in groups, with others behind the last one that do not matter: a loop that ends with them ends where
-    no processor expects it, which takes as long as counting one.
+    Those behind the first are copied in groups, with others behind the last one that do not matter: a loop that ends
+    with them ends where no processor expects it, which takes as long as counting one.
     """
-    near_scores, near_labels, near_documents = near
+    copy(scores, start, base, documents, labels, c, 0, near)
     last = documents.shape[0] - 1
-    for group in range(0, n_candidates, GROUP):
+    for group in range(1, n_candidates, GROUP):
         for i in range(group, group + GROUP):
-            place = np.uint64(lesser(c + i, last))
-            document = documents[place] - base
-            near_scores[i] = scores[start + document]
-            near_labels[i] = labels[place]
-            near_documents[i] = document
+            copy(scores, start, base, documents, labels, lesser(c + i, last), i, near)
     return n_candidates, lanes_below(n_candidates)
+
+
+@part
+def copy(scores, start, base, documents, labels, c, i, near):
+    """Put a candidate in a place."""
+    near_scores, near_labels, near_documents = near
+    document = documents[np.uint64(c)] - base
+    near_scores[i] = scores[start + document]
+    near_labels[i] = labels[np.uint64(c)]
+    near_documents[i] = document
 
 
 @part
