@@ -151,11 +151,17 @@ def has_ties(chunk: Chunk) -> bool:
     return chunk.n_tied > 0 and chunk.job.convention.ties == "average"
 
 
+@functools.lru_cache(maxsize=16)
+def rising(points: tuple[float, ...]) -> tuple[Array, Array]:
+    """Different points in rising order, and where each of those given is among them."""
+    return np.unique(np.array(points, float), return_inverse=True)
+
+
 def interpolate_tied(chunk: Chunk, step: Step, points: tuple[float, ...]) -> tuple[Array, Array]:
     """The queries where scores tie, and the same for them alone."""
-    hits, rounding = chunk.hits, recall_rounding(chunk, step)
-    recalls, places = np.unique(np.array(points, float), return_inverse=True)
-    queries = np.unique(hits.queries[hits.ties > 1])
+    hits, rounding, (recalls, places) = chunk.hits, recall_rounding(chunk, step), rising(points)
+    tied_hits = np.flatnonzero(hits.ties != 1)
+    queries = np.array(sorted(set(hits.queries[tied_hits].tolist())), I4)  # mostly one: np.unique takes much longer
     found = np.empty((len(recalls), len(queries)))
     where = (hits.labels, hits.offsets, step.rel, n_relevant(chunk, step), recalls, rounding)
     highest.interpolate_tied(queries, hits.above, hits.ties, *where, found)
