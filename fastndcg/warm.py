@@ -170,4 +170,5 @@ def _read_inputs() -> None:
         judgments.judged_tuples([("a", "1", 1.0)], tuple)
         for dtype in ("i4", "i8"):
             liked = Interactions(np.array([3, 1, 2], dtype), labels, [0, 3])
-            evaluate(liked, np.array([[2, 5]], dtype), "ndcg")
+            for item in (5, 5000):  # in a short row of few items, and of many: see inputs/items.py
+                evaluate(liked, np.array([[2, item]], dtype), "ndcg")

@@ -183,7 +183,7 @@ def score_by_rank(offsets, out):
 def are_rising(items, offsets, first, stop):
     """Whether users `first` up to `stop` have items from 0 on in rising order."""
     given = items[offsets[first] : offsets[stop]]
-    n_falls, lowest = 0, 0
+    n_falls, lowest = 0, items.dtype.type(0)
     for i in range(given.shape[0] - 1):  # across users, in vectors: most are not at the end of one
         n_falls += given[i + 1] <= given[i]
     for i in range(given.shape[0]):
@@ -203,8 +203,9 @@ def as_small(labels, out):
         small = out[start : start + BLOCK]
         n_others = 0
         for i in range(given.shape[0]):
-            small[i] = np.int8(given[i] if -128 <= given[i] <= 127 else 0)  # what int8 lacks would be anything
-            n_others += small[i] != given[i]
+            whole = np.int32(given[i] if -128 <= given[i] <= 127 else 0)  # what int8 lacks would be anything
+            small[i] = whole
+            n_others += whole != given[i]
         if n_others:
             return False
     return True
