@@ -177,6 +177,16 @@ def test_rounding_lifts_no_value_above_one():
     assert fn.evaluate([[0.1, 0.2, 0.3]], [[3, 2, 1]], "nDCG", convention="default(discount=[1,1,1])")["nDCG"] == [1.0]
 
 
+@pytest.mark.parametrize(
+    "scores", [lambda labels: labels, lambda labels: labels * np.arange(len(labels))], ids=["tied", "untied"]
+)
+def test_rounding_takes_nothing_from_a_perfect_area(scores):
+    """0.1 · 6 is not 0.1 + … + 0.1: a perfect order has an area of 1 for any numbers of documents, tied or not."""
+    for n_relevant in range(1, 40):
+        labels = np.arange(n_relevant + 7) >= 7
+        assert fn.evaluate([labels], [scores(labels.astype("f8"))], "pAUC")["pAUC"] == [1.0]
+
+
 @cases.examples(60)
 @given(case=any_case, data=st.data(), ties=tie_policies)
 def test_values_stay_in_their_range(case, data, ties):

@@ -63,9 +63,7 @@ def ranking_loss(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, 
 
 @part
 def mean_left(left, n):
-    """Expected number of `left` places after 0 … n of them are taken, each number as likely; none is below 0."""
-    if left >= n:
-        return left - 0.5 * n
+    """Expected number of fewer than n `left` places after 0 … n of them are taken, each as likely; none is below 0."""
     whole = math.floor(max(left, -1.0))
     return ((whole + 1.0) * left - 0.5 * whole * (whole + 1.0)) / (n + 1.0)
 
@@ -75,31 +73,42 @@ def area(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_releva
     """
     Share of right pairs of a relevant document and one of the first others, a fraction of the last of them counting.
 
-    Of n others in a tie group, 0 … n stand above a relevant document of the group, each number as likely.
+    Of n others in a tie group, 0 … n stand above a relevant document of the group, each number as likely. Those above
+    are added up as whole or half numbers and taken off at once, so that rounding takes nothing from a perfect order.
     """
     for q in range(out.shape[0]):
         out[q] = 0.0
     end = 0
-    last_query = np.uint32(0)
-    n_before = 0
+    last_query = np.uint32(0xFFFFFFFF)
+    n_before = n_whole = 0
+    taken = rest = 0.0
     for h in range(hit_above.shape[0]):
         query = np.uint32(hit_queries[h])
-        n_before *= query == last_query
+        if query != last_query:
+            n_before = n_whole = 0
+            taken = rest = 0.0
         last_query = query
-        left = max_fpr * (sizes[query] - n_relevant_ranked[query]) - (hit_above[h] - n_before)
-        right = 0.0
+        counted = max_fpr * (sizes[query] - n_relevant_ranked[query])
+        others = hit_above[h] - n_before
         if hit_ties[h] == 1:
             relevant = hit_labels[h] >= rel
-            right = left if relevant & (left > 0.0) else 0.0
+            is_right = relevant and others < counted
+            n_whole += is_right
+            taken += others if is_right else 0.0
             n_before += relevant
         elif h >= end:
             end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
-            right = n_inside * mean_left(left, hit_ties[h] - n_inside)
+            n = hit_ties[h] - n_inside
+            if counted - others >= n:
+                n_whole += n_inside
+                taken += n_inside * (others + 0.5 * n)
+            else:
+                rest += n_inside * mean_left(counted - others, n)
             n_before += n_inside
-        out[query] += right
+        out[query] = n_whole * counted - taken + rest
     for q in range(out.shape[0]):
         n_pairs = n_relevant[q] * (max_fpr * (sizes[q] - n_relevant_ranked[q]))
-        out[q] = out[q] / n_pairs if n_pairs > 0 else math.nan
+        out[q] = min(out[q] / n_pairs, 1.0) if n_pairs > 0 else math.nan
 
 
 @kernel
