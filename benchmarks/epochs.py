@@ -116,7 +116,7 @@ def bare_kernels(labels: np.ndarray, scores: np.ndarray) -> Callable[[], np.ndar
     prepared = engine.prepare(rankings, (fn.nDCG @ K,), convention.for_labels_of(qrels=False), 1, len(labels))
     plan, scratch, values = prepared.plan, memory.Scratch(), np.empty((1, 1))
     job = engine.job_of(rankings, prepared, 0, values, scratch)
-    made = chunk.Chunk(job, chunk.Truth(job, memory.fresh, 0, 1), scratch)
+    made = chunk.Chunk(job, chunk.Truth(job, memory.FRESH, 0, 1), scratch)
     arguments.evaluate_chunk(made, plan)
     room = scratch.room_for(len(made.truth.candidates.labels), 1)
     hits, (discounts, sums, rests, _), reached, best = made.hits, job.discounts, np.empty(1), np.empty(1)

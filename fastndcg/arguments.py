@@ -16,6 +16,7 @@ from fastndcg.checks import gain_of, gains_asked, rel_of
 from fastndcg.chunk import Chunk
 from fastndcg.combinations import check_combinations, kernel_of, n_ideal_ranks, refuse_ties, with_default_cutoff
 from fastndcg.conventions import Convention
+from fastndcg.discounts import Discounts, discounts_of
 from fastndcg.kernels import gain
 from fastndcg.memory import BOOL
 from fastndcg.metric import UNLIMITED, Metric
@@ -48,6 +49,8 @@ from fastndcg.steps import (
 )
 from fastndcg.texts import Value
 
+FEW_RANKS = 1024  # of which discounts are made always
+
 
 class Plan(NamedTuple):
     """Metrics under a convention: how deep they look, and a step for each."""
@@ -63,6 +66,7 @@ class Plan(NamedTuple):
     views: frozenset[str]  # that any metric looks at beside the labels
     points: dict[Hashable, tuple[float, ...]]  # that metrics share their work for
     by_subtopic: Metric | None  # one that needs judgments by subtopic
+    discounts: Discounts  # the convention's, of as many ranks as there always are
 
 
 def plan_of(metrics: tuple[Metric, ...], convention: Convention) -> Plan:
@@ -84,8 +88,9 @@ def _plan_of(metrics: tuple[Metric, ...], convention: Convention, n_registered: 
     shown = frozenset(view for step in steps for view in step.views)
     by_subtopic = next((one for one in metrics if one.record.by_subtopic), None)
     gains, points = gains_asked(metrics, convention), points_of(steps)
-    steps = tuple(map(bound, steps))
-    return Plan(metrics, convention, depth, n_ranks, gains, steps, alike, untied, shown, points, by_subtopic)
+    steps = tuple(bound(step, points) for step in steps)
+    discounts = discounts_of(convention.discount, max(min(depth, FEW_RANKS), n_ranks))
+    return Plan(metrics, convention, depth, n_ranks, gains, steps, alike, untied, shown, points, by_subtopic, discounts)
 
 
 def step_of(metric: Metric, convention: Convention) -> Step:
@@ -96,6 +101,8 @@ def step_of(metric: Metric, convention: Convention) -> Step:
     names = names if metric.record.function is None else names[1:]
     gain_asked, least = gain_of(metric, convention), rel_of(metric, convention)
     adds_gains = any(parameter.name == "gain" for parameter in metric.record.parameters)
+    discount = metric.get("p") or metric.get("discount")
+    of_labels = convention.discount if discount is None or isinstance(discount, float) else discount
     counts_all = adds_gains and metric.get("rel") is None and gain_asked != "binary"
     return Step(
         kernel,
@@ -104,10 +111,12 @@ def step_of(metric: Metric, convention: Convention) -> Step:
         UNLIMITED if metric.k is None else min(metric.k, UNLIMITED),
         -np.inf if counts_all else least,
         gain_asked,
-        metric.get("p") or metric.get("discount"),
+        discount,
         least if is_left_out(metric, convention) else None,
         replacement(metric, convention),
         frozenset(views.ARGUMENTS[name][0] for name in names if name in views.ARGUMENTS),
+        counts_all and gain_asked == "linear" and discounts_of(of_labels, 1).highest <= 1.0,
+        metric.record.function is not None,
     )
 
 
@@ -140,10 +149,10 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
             out[:] = values[plan.alike[place], first:stop]
             continue
         arguments = [argument(chunk, step) for argument in step.arguments]
-        if step.metric.record.function is None:
-            step.kernel(*arguments, out)
-        else:
+        if step.is_of_user:
             of_user.fill(chunk, step.metric, arguments, out)
+        else:
+            step.kernel(*arguments, out)
         if step.least is not None:
             counts = n_relevant(chunk, step._replace(rel=step.least))
             np.copyto(out, np.nan, where=np.equal(counts, 0, out=chunk.take("left out", len(out), BOOL)))

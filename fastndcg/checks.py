@@ -28,7 +28,7 @@ LOWEST_RELEVANT = {
 def check_labels(
     rankings: Rankings,
     name: str,
-    extremes: list[float],
+    extremes: tuple[float, float, float],
     found: Array,
     gains: frozenset[Value],
     convention: Convention,

@@ -14,7 +14,7 @@ from fastndcg.kernels import candidates, ideal, ties
 from fastndcg.kernels.open import rank_open
 from fastndcg.kernels.rank import rank
 from fastndcg.kernels.vectors import WIDE
-from fastndcg.memory import F8, I4, I8, U8, Scratch, Take, under
+from fastndcg.memory import F8, I4, I8, Memory, Scratch
 from fastndcg.rankings import Array, Rankings, read_only
 from fastndcg.texts import Value
 
@@ -66,17 +66,18 @@ class Truth:
     """The labels of queries `first` up to `stop`: all that does not depend on the scores."""
 
     __slots__ = (
-        "_ideal", "_sizes", "_views", "candidates", "first", "judged", "made", "most_relevant", "n_queries", "offsets",
-        "only_label", "searched", "stop", "take",
+        "_ideal", "_memory", "_sizes", "_views", "candidates", "first", "judged", "made", "most_relevant", "n_queries",
+        "offsets", "only_label", "searched", "stop", "take",
     )  # fmt: skip
 
-    def __init__(self, job: Job, take: Take, first: int, stop: int) -> None:
+    def __init__(self, job: Job, memory: Memory, first: int, stop: int) -> None:
         rankings = job.rankings
         self.first = first
         self.stop = stop
         self.n_queries = stop - first
         self.offsets = rankings.offsets
-        self.take = take
+        self.take = memory.take
+        self._memory = memory
         self.made: dict[Hashable, Array] = {}  # by what it is and depends on
         self.most_relevant: dict[float, float] = {}  # in any query, by the lowest label that is relevant
         self._ideal: Ideal | None = None
@@ -99,7 +100,7 @@ class Truth:
     def view(self, job: Job, name: str) -> Truth:
         """The truth of a view of the same queries, with memory of its own."""
         if name not in self._views:
-            self._views[name] = Truth(job.views[name], under(name, self.take), self.first, self.stop)
+            self._views[name] = Truth(job.views[name], self._memory.view(name), self.first, self.stop)
         return self._views[name]
 
     def ideal(self, job: Job) -> Ideal:
@@ -121,20 +122,15 @@ class Truth:
 
     def _collect(self, job: Job, name: str, labels: Array, offsets: Array) -> tuple[Candidates, float]:
         """The candidates among labels, and the label that they all have, NaN if they differ."""
-        n_documents = int(offsets[self.stop] - offsets[self.first])
-        n_blocks = -(-n_documents // WIDE)
-        documents = self.take((name, "documents"), n_documents, I4)
-        out_labels = self.take((name, "labels"), n_documents, F8)
-        out_offsets = self.take((name, "offsets"), self.stop - self.first + 1, I8)
-        marks = self.take((name, "marks"), n_blocks, U8)
-        before = self.take((name, "before"), n_blocks, I8)
-        about = np.empty(4)
+        n_documents = offsets.item(self.stop) - offsets.item(self.first)
+        room = self._memory.label_room(name, -(-n_documents // WIDE), self.n_queries)
+        documents, out_labels, out_offsets, marks, before, about = room
         floor = 0.0 if job.convention.negative_labels == "keep" else -np.inf
-        candidates.collect(labels, offsets, self.first, floor, documents, out_labels, out_offsets, marks, before, about)
-        *extremes, only_label = about.tolist()
-        n = int(out_offsets[-1])
+        candidates.collect(labels, offsets, self.first, floor, *room)
+        lowest, highest, n_nan, only_label = about.tolist()
+        n = out_offsets.item(-1)
         out_labels = out_labels[:n]
-        check_labels(job.rankings, name, extremes, out_labels, job.gains, job.convention)
+        check_labels(job.rankings, name, (lowest, highest, n_nan), out_labels, job.gains, job.convention)
         return Candidates(documents[:n], out_labels, out_offsets, marks, before), only_label
 
 

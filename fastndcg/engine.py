@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.arguments import Plan, choice_of, evaluate_chunk, plan_of
+from fastndcg.arguments import FEW_RANKS, Plan, choice_of, evaluate_chunk, plan_of
 from fastndcg.chunk import Chunk, Job, Truth
 from fastndcg.combinations import check_patterns, refuse_plain
 from fastndcg.conventions import Convention
@@ -17,7 +17,7 @@ from fastndcg.documents import VIEWS, of_documents, without_negative_labels
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UndefinedMetricError
 from fastndcg.kernels.rank import AUTO
 from fastndcg.kernels.vectors import WIDE
-from fastndcg.memory import BOOL, F8, Scratch, Take, fresh
+from fastndcg.memory import BOOL, F8, FRESH, Memory, Scratch
 from fastndcg.metric import Metric
 from fastndcg.ordinals import ordinals
 from fastndcg.rankings import Array, Rankings
@@ -25,10 +25,9 @@ from fastndcg.threads import checked_threads, run_all
 
 CHUNK_DOCUMENTS = 1 << 19  # smaller ones pay for calls from Python, larger ones leave the processor's cache
 MOST_DOUBLED = 2  # times, for several metrics: each has its calls
-CHUNKS_A_THREAD = 4  # or more, so that the last one to finish is not waited for long
 SMALL = 1 << 17  # documents that are evaluated sooner than a thread starts
 FEW = 1 << 12  # documents and queries that are evaluated so soon that making memory for them would be felt
-FEW_RANKS = 1024  # of which discounts are made always
+BY_ID = frozenset({"id_ascending", "id_descending"})
 
 Span = tuple[int, int]
 
@@ -48,7 +47,7 @@ class Prepared(NamedTuple):
     discounts: Discounts
 
 
-Reused = tuple[Take, Scratch]
+Reused = tuple[Memory, Scratch]
 
 _spare: list[Reused] = []  # memory for a few documents, of calls that have ended: one takes it out while it works
 
@@ -125,7 +124,7 @@ def run(
     finally:
         if kept is not None:
             kept.idle.append(scratch)
-        elif reused is None and of_truth is not fresh:
+        elif reused is None and of_truth is not FRESH:
             _spare.append(memory)
     return Evaluated(values.T, n_tied)
 
@@ -133,13 +132,13 @@ def run(
 def memory_for(rankings: Rankings, kept: Kept | None) -> Reused:
     """Memory for the truth and for the rest: what was kept, or what calls on a few documents use in turns."""
     if kept is not None:
-        return fresh, kept.borrow()
+        return FRESH, kept.borrow()
     if n_looked_at(rankings) + rankings.n_queries > FEW:
-        return fresh, Scratch()
+        return FRESH, Scratch()
     try:
         return _spare.pop()
     except IndexError:
-        return Scratch().take, Scratch()
+        return Scratch(), Scratch()
 
 
 def prepare(
@@ -149,8 +148,10 @@ def prepare(
     plan = plan_of(metrics, convention)
     if plan.by_subtopic is not None and rankings.patterns is None:
         refuse_plain(plan.by_subtopic)
-    n_ranks = plan.depth if plan.depth <= FEW_RANKS else min(plan.depth, rankings.longest())
-    discounts = discounts_of(convention.discount, max(n_ranks, plan.n_ideal_ranks))
+    discounts = plan.discounts
+    if plan.depth > FEW_RANKS:
+        n_ranks = min(plan.depth, rankings.longest())
+        discounts = discounts_of(convention.discount, max(n_ranks, plan.n_ideal_ranks))
     chunk_documents <<= min(len(metrics).bit_length() - 1, MOST_DOUBLED)
     return Prepared(plan, cut(rankings, chunk_documents, threads), discounts)
 
@@ -199,7 +200,7 @@ def evaluate_spans(job: Job, prepared: Prepared, threads: int, kept: Kept | None
     borrowed: list[Scratch] = []
 
     def make_worker() -> Callable[[Span], None]:
-        of_truth, scratch = Scratch().take, Scratch() if kept is None else kept.borrow()
+        of_truth, scratch = Scratch(), Scratch() if kept is None else kept.borrow()
         borrowed.append(scratch)
         return lambda span: tied.append(evaluate_span(job, plan, span, of_truth, scratch, kept))
 
@@ -214,11 +215,11 @@ def evaluate_spans(job: Job, prepared: Prepared, threads: int, kept: Kept | None
     return sum(tied)
 
 
-def evaluate_span(job: Job, plan: Plan, span: Span, of_truth: Take, scratch: Scratch, kept: Kept | None) -> int:
+def evaluate_span(job: Job, plan: Plan, span: Span, of_truth: Memory, scratch: Scratch, kept: Kept | None) -> int:
     """Evaluate a span of queries, with memory for its truth and for the rest; in how many of them ties decide."""
     truth = None if kept is None else kept.truths.get(span)
     if truth is None:
-        truth = Truth(job, of_truth if kept is None else fresh, *span)
+        truth = Truth(job, of_truth if kept is None else FRESH, *span)
         if kept is not None:
             kept.truths[span] = truth
     chunk = Chunk(job, truth, scratch)
@@ -245,21 +246,33 @@ def threads_for(rankings: Rankings, threads: int | None) -> int:
 
 
 def cut(rankings: Rankings, chunk_documents: int, threads: int) -> list[Span]:
-    """Spans of queries with about equal numbers of documents, judged ones of the pool included; the largest first."""
+    """Spans of queries with about so many documents, judged ones of the pool included; the largest first."""
     n_queries, n_documents = rankings.n_queries, n_looked_at(rankings)
-    if threads > 1:
-        chunk_documents = min(chunk_documents, max(rankings.n_documents // (CHUNKS_A_THREAD * threads), SMALL))
-    if n_documents <= chunk_documents and n_queries <= chunk_documents:
+    places = places_to_cut(n_documents, chunk_documents, threads)
+    if not places and n_queries <= chunk_documents:
         return [(0, n_queries)] if n_queries else []
-    n_chunks = -(-n_documents // chunk_documents)
-    n_chunks += -n_chunks % threads  # as many for each thread, so that none waits for the last chunk
     work = rankings.offsets if rankings.pool is None else rankings.offsets + rankings.pool[1]
-    whole = int(work[-1])
-    stops = work.searchsorted([whole * place // n_chunks for place in range(1, n_chunks)]).tolist()
     of_queries = range(chunk_documents, n_queries, chunk_documents)  # those without documents take time too
-    bounds = sorted({0, n_queries, *stops, *of_queries})
+    bounds = sorted({0, n_queries, *work.searchsorted(places).tolist(), *of_queries})
     documents = dict(zip(bounds, work[bounds].tolist(), strict=True))
     return sorted(itertools.pairwise(bounds), key=lambda span: documents[span[0]] - documents[span[1]])
+
+
+def places_to_cut(n_documents: int, chunk_documents: int, threads: int) -> list[int]:
+    """
+    After how many documents each chunk but the last ends.
+
+    With threads, what is left is shared among them until a share is not worth a thread: chunks are few, since each
+    takes some calls from Python, and the last of them are small, so that no thread waits long for another.
+    """
+    if threads == 1:
+        n_chunks = -(-n_documents // chunk_documents)
+        return [n_documents * place // n_chunks for place in range(1, n_chunks)]
+    places, left = [], n_documents
+    while left > chunk_documents or left >= 2 * SMALL:
+        left -= min(max(left // threads, SMALL), chunk_documents)
+        places.append(n_documents - left)
+    return places
 
 
 def n_looked_at(rankings: Rankings) -> int:
@@ -269,7 +282,7 @@ def n_looked_at(rankings: Rankings) -> int:
 
 def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
     """The rankings as the convention sees them: which documents there are, and what their scores are."""
-    if convention.ties.startswith("id_") and rankings.tie_keys is None and rankings.n_documents:
+    if convention.ties in BY_ID and rankings.tie_keys is None and rankings.n_documents:
         raise InvalidInputError(
             f"`tie_keys` are needed for ties={convention.ties!r}: give Rankings(..., tie_keys=...), "
             "or take convention.replace(ties='average')"

@@ -14,7 +14,7 @@ from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.arrays import ArrayTruth
 from fastndcg.inputs.join import Joined
-from fastndcg.inputs.prepare import Options, Parted, prepare_truth, with_predictions
+from fastndcg.inputs.prepare import Options, Parted, Truth, prepare_truth, with_predictions
 from fastndcg.inputs.tables import Qrels
 from fastndcg.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings import Array, Rankings
@@ -32,7 +32,7 @@ def _engine() -> ModuleType:
     return engine
 
 
-NO_OPTIONS = Options()
+HASHABLE = (str, Metric, tuple)  # forms of metrics that do not end when they are read
 
 
 class Asked(NamedTuple):
@@ -47,10 +47,10 @@ class Asked(NamedTuple):
 
 def asked_for(metrics: Metrics | None, convention: str | Convention) -> Asked:
     """Read what was asked for, once for the same values: it takes as long as a short query."""
-    if isinstance(metrics, str | Metric | tuple) and isinstance(convention, str | Convention):
+    if isinstance(metrics, HASHABLE):
         try:
             return _asked_before(metrics, convention, len(REGISTERED))
-        except TypeError:  # a tuple of what is no metric, which has an error of its own
+        except TypeError:  # a tuple of what is no metric, or no convention, which have errors of their own
             pass
     return _asked(parse_metrics(metrics), parse_convention(convention))
 
@@ -116,7 +116,8 @@ def evaluate(
         a value of `conventions`.
     threads : int, optional
         How many threads to use; by default one for each CPU that this process may use. Small inputs stay on the
-        calling thread. The result is the same to the bit.
+        calling thread. The result is the same to the bit. Ctrl-C is seen after each chunk of queries: within
+        milliseconds, but for a single query a tenth of a second for each million of its documents.
     progress : callable, optional
         Called while Parquet is streamed, with how many rows have been read and how many there are, from any thread.
 
@@ -141,21 +142,13 @@ def evaluate(
     >>> fn.evaluate({"q1": {"d1": 1, "d2": 2}}, {"q1": {"d2": 0.3}}, ["recall@10"]).to_dict()
     {'q1': {'R@10': 0.5}}
     """
-    if isinstance(truth, Rankings) and metrics is None and predictions is not None:
+    if metrics is None and predictions is not None and isinstance(truth, Rankings):
         raise InvalidInputError("`predictions` must be left out where `truth` is Rankings; name `metrics=`")
-    evaluator = Evaluator(
-        truth,
-        metrics,
-        offsets=offsets,
-        groups=groups,
-        query_ids=query_ids,
-        columns=columns,
-        memory=memory,
-        convention=convention,
-        threads=threads,
-        progress=progress,
-    )
-    return evaluator._run(predictions)
+    asked = asked_for(metrics, convention)
+    if threads is not None:
+        checked_threads(threads)
+    options = Options(offsets, groups, query_ids, columns, memory, threads, progress)
+    return results_of(prepare_truth(truth, options), predictions, asked, options)
 
 
 class Evaluator:
@@ -176,7 +169,7 @@ class Evaluator:
     array([1. , 0.5])
     """
 
-    __slots__ = ("_applied", "_denominators", "_kept", "_options", "_truth", "convention", "metrics")
+    __slots__ = ("_asked", "_kept", "_options", "_truth")
 
     def __init__(
         self,
@@ -192,15 +185,22 @@ class Evaluator:
         threads: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        asked = asked_for(metrics, convention)
-        self.metrics, self.convention, self._denominators = asked.metrics, asked.convention, asked.denominators
+        self._asked = asked_for(metrics, convention)
         if threads is not None:
             checked_threads(threads)
         self._truth = prepare_truth(truth, Options(offsets, groups, query_ids, columns, memory, threads, progress))
-        is_plain = columns is None and memory is None and threads is None
-        self._options = NO_OPTIONS if is_plain else Options(columns=columns, memory=memory, threads=threads)
-        self._applied = asked.of_qrels if isinstance(self._truth, Qrels) else asked.of_arrays
+        self._options = Options(columns=columns, memory=memory, threads=threads)
         self._kept: Any = None
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What is evaluated, one a column of the results."""
+        return self._asked.metrics
+
+    @property
+    def convention(self) -> Convention:
+        """What the numbers mean."""
+        return self._asked.convention
 
     def evaluate(self, predictions: Any = None, *, out: Array | None = None) -> Results:
         """
@@ -233,7 +233,7 @@ class Evaluator:
         """
         if self._kept is None and isinstance(self._truth, ArrayTruth):
             self._kept = _engine().Kept()
-        return self._run(predictions, self._kept, out)
+        return results_of(self._truth, predictions, self._asked, self._options, self._kept, out)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__ if name != "_kept"}
@@ -243,52 +243,57 @@ class Evaluator:
         for name, value in state.items():
             setattr(self, name, value)
 
-    def _run(self, predictions: Any, kept: Any = None, out: Array | None = None) -> Results:
-        """Evaluate one system, with what is `kept` of the labels."""
-        results = self._results(predictions, self.metrics, self._applied, kept, out)
-        if self._denominators:
-            weights = np.ones(results.values.shape)  # what each value counts: 1, or what a precision divides by
-            weights[:, list(self._denominators)] = self._counts(predictions)
-            results.value_weights = weights
-        return results
 
-    def _counts(self, predictions: Any) -> Array:
-        """What the denominators count: numbers of documents, which are known without ranking any, or relevant ones."""
-        metrics = tuple(self._denominators.values())
-        counting = self._applied.replace(no_relevant="defined", undefined="nan", default_k="all")
-        given = with_predictions(self._truth, predictions, self.convention, self._options)
-        if isinstance(given, Rankings) and all(metric.name == "num_ret" for metric in metrics):
-            sizes = np.diff(_engine().apply_convention(given, counting).offsets)
-            return np.stack([np.minimum(sizes, metric.k or sizes) for metric in metrics], axis=1)
-        return self._results(predictions, metrics, counting).values
+def results_of(
+    truth: Truth, predictions: Any, asked: Asked, options: Options, kept: Any = None, out: Array | None = None
+) -> Results:
+    """Evaluate one system, with what is `kept` of the labels."""
+    if type(predictions) is np.ndarray and isinstance(truth, ArrayTruth):  # as a service's calls do
+        given: Rankings | Joined | Parted = truth.rankings(predictions)
+    else:
+        given = with_predictions(truth, predictions, asked.convention, options)
+    applied = asked.of_qrels if isinstance(truth, Qrels) else asked.of_arrays
+    results = _evaluated(given, asked.metrics, applied, asked.convention, options.threads, kept, out)
+    if asked.denominators:
+        given = with_predictions(truth, predictions, asked.convention, options)  # once more: they may be a stream
+        weights = np.ones(results.values.shape)  # what each value counts: 1, or what a precision divides by
+        weights[:, list(asked.denominators)] = _counts(given, asked, applied, options.threads)
+        results.value_weights = weights
+    return results
 
-    def _results(
-        self, predictions: Any, metrics: tuple[Metric, ...], convention: Convention, kept: Any = None,
-        out: Array | None = None,
-    ) -> Results:  # fmt: skip
-        """The values of some metrics under a convention."""
-        threads = self._options.threads
-        truth = self._truth
-        if type(predictions) is np.ndarray and isinstance(truth, ArrayTruth):  # as a service's calls do
-            given: Rankings | Joined | Parted = truth.rankings(predictions)
-        else:
-            given = with_predictions(truth, predictions, self.convention, self._options)
-        if isinstance(given, Rankings):
-            values, n_tied = _engine().run(given, metrics, convention, threads=threads, kept=kept, out=out)
-            return Results(values, metrics, given.query_ids, self.convention, n_tied=n_tied)
-        if not isinstance(given, Joined):
-            if out is not None:
-                raise InvalidInputError(
-                    "`out` is for labels in arrays and judgments, but this truth is neither; leave it out"
-                )
-            from fastndcg import parts
 
-            done = parts.run(given, metrics, convention, threads)
-            return Results(done.values, metrics, done.query_ids, self.convention, n_tied=done.n_tied, notes=done.notes)
-        rankings, unjudged, n_missing_in_run, n_missing_in_qrels = given
-        undefined = unjudged if metrics is self.metrics else None
-        values, n_tied = _engine().run(rankings, metrics, convention, undefined=undefined, threads=threads, out=out)
-        return Results(
-            values, metrics, rankings.query_ids, self.convention,
-            n_tied=n_tied, n_missing_in_run=n_missing_in_run, n_missing_in_qrels=n_missing_in_qrels,
-        )  # fmt: skip
+def _counts(given: Rankings | Joined | Parted, asked: Asked, applied: Convention, threads: int | None) -> Array:
+    """What the denominators count: numbers of documents, which are known without ranking any, or relevant ones."""
+    metrics = tuple(asked.denominators.values())
+    counting = applied.replace(no_relevant="defined", undefined="nan", default_k="all")
+    if isinstance(given, Rankings) and all(metric.name == "num_ret" for metric in metrics):
+        sizes = np.diff(_engine().apply_convention(given, counting).offsets)
+        return np.stack([np.minimum(sizes, metric.k or sizes) for metric in metrics], axis=1)
+    if isinstance(given, Joined):
+        given = given._replace(unjudged_queries=None)  # they are counted like others
+    return _evaluated(given, metrics, counting, asked.convention, threads).values
+
+
+def _evaluated(
+    given: Rankings | Joined | Parted, metrics: tuple[Metric, ...], applied: Convention, named: Convention,
+    threads: int | None, kept: Any = None, out: Array | None = None,
+) -> Results:  # fmt: skip
+    """The values of some metrics, where a convention is applied that results call by its name."""
+    if isinstance(given, Rankings):
+        values, n_tied = _engine().run(given, metrics, applied, threads=threads, kept=kept, out=out)
+        return Results(values, metrics, given.query_ids, named, n_tied=n_tied)
+    if not isinstance(given, Joined):
+        if out is not None:
+            raise InvalidInputError(
+                "`out` is for labels in arrays and judgments, but this truth is neither; leave it out"
+            )
+        from fastndcg import parts
+
+        done = parts.run(given, metrics, applied, threads)
+        return Results(done.values, metrics, done.query_ids, named, n_tied=done.n_tied, notes=done.notes)
+    rankings, unjudged, n_missing_in_run, n_missing_in_qrels = given
+    values, n_tied = _engine().run(rankings, metrics, applied, undefined=unjudged, threads=threads, out=out)
+    return Results(
+        values, metrics, rankings.query_ids, named,
+        n_tied=n_tied, n_missing_in_run=n_missing_in_run, n_missing_in_qrels=n_missing_in_qrels,
+    )  # fmt: skip

@@ -42,11 +42,11 @@ def ideal_gains(chunk: Chunk, step: Step) -> Array:
 
 def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, offsets: Array) -> Array:
     """The gains of labels, worked out once for all metrics that take the same."""
+    cuts = cuts_fractions(chunk)
+    if step.gains_are_labels and not cuts:
+        return labels
     discounts = chunk.job.discounts if isinstance(step.discount, float) else discounts_for(chunk, step)
     discount = discounts.highest
-    cuts = cuts_fractions(chunk)
-    if step.gain == "linear" and step.rel == -np.inf and discount <= 1 and not cuts:
-        return labels
     if chunk.job.convention.ideal == "k best" and step.k < len(discounts.sums):
         discount = float(discounts.sums[step.k])
     key = ("gains", step.gain, step.rel, discount)

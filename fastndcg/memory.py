@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from fastndcg.kernels.vectors import WIDE
 from fastndcg.rankings import Array, read_only
 
 I4, I8, U8, F8, BOOL = (np.dtype(code) for code in ("i4", "i8", "u8", "f8", "?"))
-
-Take = Callable[[Hashable, int, "np.dtype[Any]"], Array]
-
-
-def fresh(_: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
-    """An uninitialised array of its own."""
-    return np.empty(size, dtype)
-
-
-def under(view: str, take: Take) -> Take:
-    """The same memory under names of a view."""
-    return lambda name, size, dtype: take((view, name), size, dtype)
 
 
 class Room(NamedTuple):
@@ -36,14 +25,46 @@ class Room(NamedTuple):
     counts: Array
 
 
+class LabelRoom(NamedTuple):
+    """Where candidates are written: as many as there are documents in some blocks; see kernels/candidates.py."""
+
+    documents: Array
+    labels: Array
+    offsets: Array
+    marks: Array
+    before: Array
+    about: Array
+
+
+class Fresh:
+    """Uninitialised arrays of their own."""
+
+    __slots__ = ()
+
+    def take(self, name: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
+        """An array that stays."""
+        del name
+        return np.empty(size, dtype)
+
+    def label_room(self, name: str, n_blocks: int, n_queries: int) -> LabelRoom:
+        """Where the candidates of some queries go."""
+        return _label_room(self, name, n_blocks, n_queries)
+
+    def view(self, name: str) -> Fresh:
+        """The same for a view of the same chunks."""
+        del name
+        return self
+
+
 class Scratch:
     """Buffers that a worker uses again for every chunk: fresh memory costs more than filling it."""
 
-    __slots__ = ("_buffers", "_padded", "_room", "_views")
+    __slots__ = ("_buffers", "_label_rooms", "_padded", "_room", "_views")
 
     def __init__(self) -> None:
         self._buffers: dict[Hashable, Array] = {}
         self._room: tuple[int, int, Room] | None = None
+        self._label_rooms: dict[str, tuple[tuple[int, int], LabelRoom]] = {}
         self._padded: tuple[Array, Array] | None = None
         self._views: dict[str, Scratch] = {}
 
@@ -67,6 +88,14 @@ class Scratch:
         )  # fmt: skip
         self._room = n_hits, n_queries, room
         return room
+
+    def label_room(self, name: str, n_blocks: int, n_queries: int) -> LabelRoom:
+        """Where the candidates of some queries go; the same arrays for the next chunk that is as large."""
+        size = n_blocks, n_queries
+        last = self._label_rooms.get(name)
+        if last is None or last[0] != size:
+            last = self._label_rooms[name] = size, _label_room(self, name, n_blocks, n_queries)
+        return last[1]
 
     def view(self, name: str) -> Scratch:
         """The buffers for a view of the same chunks."""
@@ -100,3 +129,16 @@ class Scratch:
                 scratch.take(name, len(buffer), buffer.dtype)
         for name in {name for scratch in several for name in scratch._views}:
             Scratch.make_alike([scratch.view(name) for scratch in several])
+
+
+def _label_room(memory: Memory, name: str, n_blocks: int, n_queries: int) -> LabelRoom:
+    take, n_documents = memory.take, n_blocks * WIDE
+    return LabelRoom(
+        take((name, "documents"), n_documents, I4), take((name, "labels"), n_documents, F8),
+        take((name, "offsets"), n_queries + 1, I8), take((name, "marks"), n_blocks, U8),
+        take((name, "before"), n_blocks, I8), take((name, "about"), 4, F8),
+    )  # fmt: skip
+
+
+FRESH = Fresh()
+Memory: TypeAlias = Fresh | Scratch

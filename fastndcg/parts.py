@@ -13,7 +13,7 @@ from fastndcg.conventions import Convention
 from fastndcg.inputs.batches import Batch, NotSorted, Stream
 from fastndcg.inputs.items import Parts
 from fastndcg.inputs.parquet import ParquetTruth
-from fastndcg.memory import Scratch, Take, fresh
+from fastndcg.memory import FRESH, Scratch
 from fastndcg.metric import Metric
 from fastndcg.rankings import Array
 from fastndcg.threads import checked_threads, run_all
@@ -59,7 +59,7 @@ def _run_parts(parts: Parts, metrics: tuple[Metric, ...], convention: Convention
     tied: list[int] = []
 
     def make_worker() -> Callable[[tuple[int, int]], None]:
-        make, reused = parts.make_maker(), (Scratch().take, Scratch())
+        make, reused = parts.make_maker(), (Scratch(), Scratch())
 
         def evaluate(span: tuple[int, int]) -> None:
             done = engine.run(make(*span), metrics, convention, threads=1, reused=reused)
@@ -78,18 +78,18 @@ def _run_stream(stream: Stream, metrics: tuple[Metric, ...], convention: Convent
     kept: list[_Done] = []
     tied: list[int] = []
 
-    def take(batches: Iterator[Batch], done: list[_Done], reused: tuple[Take, Scratch]) -> None:
+    def take(batches: Iterator[Batch], done: list[_Done], reused: engine.Reused) -> None:
         for batch in batches:
             values, n_tied = engine.run(batch.rankings, metrics, convention, threads=1, reused=reused)
             done.append(_Done(batch.query_ids, batch.first_rows, values))
             tied.append(n_tied)
 
     def make_worker() -> Callable[[Any], None]:
-        reused = (Scratch().take, Scratch())
+        reused = (Scratch(), Scratch())
         return lambda item: take(stream.batches(item), whole, reused)
 
     run_all(stream.items, make_worker, min(stream.most_threads, checked_threads(threads)))
-    take(stream.last(), kept, (fresh, Scratch()))
+    take(stream.last(), kept, (FRESH, Scratch()))
     if not whole and not kept:
         return Evaluated(np.empty((0, len(metrics))), 0, np.empty(0, object))
     ids, values = _in_order(whole, kept)

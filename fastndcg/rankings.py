@@ -21,7 +21,9 @@ LABEL_DTYPES = {"b": "u1", "u1": "u1", "i1": "i1", "i2": "i2", "i4": "i4", "i8":
 LABEL_DTYPES |= {"u2": "i4", "u4": "i8", "u8": "i8", "f2": "f4"}
 SCORE_DTYPES = {"b": "f4", "u1": "f4", "i1": "f4", "u2": "f4", "i2": "f4", "f2": "f4", "f4": "f4"}
 SCORE_DTYPES |= {"u4": "f8", "i4": "f8", "f8": "f8"}
+IN_ORDER = 0x101  # NumPy's flags of arrays that are contiguous in C's order, and aligned
 LONGEST_QUERY = 2**31 - 1  # ranks are int32
+FOUND = ("_place_of", "are_ordinals", "n_documents", "n_queries")  # attributes that are no arguments
 READY_LABELS, READY_SCORES, READY_OFFSETS = (
     frozenset(np.dtype(code).num for code in codes.split()) for codes in ("u1 i1 i2 i4 i8 f4 f8", "f4 f8", "i8")
 )
@@ -56,6 +58,8 @@ class Rankings:
 
     Attributes
     ----------
+    n_queries, n_documents : int
+        How many queries there are, and how many documents in all of them.
     are_ordinals : bool
         Whether the scores are ranks that stand for whole numbers beyond 2**53.
 
@@ -71,8 +75,8 @@ class Rankings:
     """
 
     __slots__ = (
-        "_place_of", "are_ordinals", "judged", "labels", "offsets", "patterns", "pool", "query_ids", "scores",
-        "tie_keys",
+        "_place_of", "are_ordinals", "judged", "labels", "n_documents", "n_queries", "offsets", "patterns", "pool",
+        "query_ids", "scores", "tie_keys",
     )  # fmt: skip
 
     def __init__(
@@ -94,6 +98,7 @@ class Rankings:
         self.are_ordinals = is_wide(as_array(scores, "scores"))
         _same_length(self.scores, "scores", len(self.labels), "labels")
         self.offsets = as_offsets(offsets, "offsets", len(self.labels))
+        self.n_documents, self.n_queries = len(self.labels), len(self.offsets) - 1
         self.tie_keys = None if tie_keys is None else as_whole_numbers(tie_keys, "tie_keys")
         if self.tie_keys is not None:
             _same_length(self.tie_keys, "tie_keys", len(self.labels), "labels")
@@ -115,20 +120,11 @@ class Rankings:
         made = object.__new__(cls)
         made.labels, made.offsets, made.query_ids = labels, offsets, query_ids
         made.judged, made.pool, made._place_of = judged, pool, place_of
+        made.n_documents, made.n_queries = len(labels), len(offsets) - 1
         made.tie_keys = made.patterns = None
         made.scores = as_scores(scores, "scores")
         made.are_ordinals = scores.dtype.kind != "f" and is_wide(scores)
         return made
-
-    @property
-    def n_queries(self) -> int:
-        """How many queries there are."""
-        return len(self.offsets) - 1
-
-    @property
-    def n_documents(self) -> int:
-        """How many documents there are in all queries."""
-        return len(self.labels)
 
     def longest(self) -> int:
         """How many documents the longest query has, retrieved or in the pool."""
@@ -137,7 +133,7 @@ class Rankings:
 
     def replace(self, **arrays: Any) -> Rankings:
         """Make the same rankings with other arrays."""
-        kept = {name: getattr(self, name) for name in self.__slots__ if name not in ("_place_of", "are_ordinals")}
+        kept = {name: getattr(self, name) for name in self.__slots__ if name not in FOUND}
         made = Rankings(**(kept | arrays))
         if "scores" not in arrays:
             made.are_ordinals = self.are_ordinals
@@ -222,6 +218,8 @@ def as_numbers(values: npt.ArrayLike, name: str, ndim: int | None = None) -> Arr
 
 def as_array(values: npt.ArrayLike, name: str) -> Array:
     """An array of any dtype, or an error that says why there is none; what is masked is refused."""
+    if type(values) is np.ndarray:
+        return values
     try:
         array = np.asarray(values)
     except ValueError:
@@ -254,18 +252,19 @@ def as_offsets(values: npt.ArrayLike, name: str, n_documents: int) -> Array:
     offsets.setflags(False)  # type: ignore[call-arg]
     if len(offsets) == 0:
         raise InvalidInputError(f"`{name}` must have one entry more than there are queries, but is empty; use [0]")
-    if offsets[0] != 0:
-        raise InvalidInputError(f"`{name}` must start at 0, but {name}[0] = {offsets[0]}")
-    falls = offsets[1:] < offsets[:-1]
-    q = int(falls.argmax()) if len(falls) else 0  # `any` takes five times as long for a few
-    if len(falls) and falls[q]:
+    first, last = offsets.item(0), offsets.item(-1)
+    if first != 0:
+        raise InvalidInputError(f"`{name}` must start at 0, but {name}[0] = {first}")
+    if len(offsets) > 2 or last < 0:  # what begins at 0 and ends at the number of documents rises, if that is all
+        falls = offsets[1:] < offsets[:-1]
+        q = int(falls.argmax())  # `any` takes five times as long for a few
+        if falls[q]:
+            raise InvalidInputError(
+                f"`{name}` must not decrease, but {name}[{q}] = {offsets[q]} > {name}[{q + 1}] = {offsets[q + 1]}"
+            )
+    if last != n_documents:
         raise InvalidInputError(
-            f"`{name}` must not decrease, but {name}[{q}] = {offsets[q]} > {name}[{q + 1}] = {offsets[q + 1]}"
-        )
-    if offsets[-1] != n_documents:
-        raise InvalidInputError(
-            f"`{name}` must end at the number of documents, {n_documents}, "
-            f"but {name}[{len(offsets) - 1}] = {offsets[-1]}"
+            f"`{name}` must end at the number of documents, {n_documents}, but {name}[{len(offsets) - 1}] = {last}"
         )
     if n_documents > LONGEST_QUERY and np.diff(offsets).max() > LONGEST_QUERY:
         q = int(np.argmax(np.diff(offsets)))
@@ -284,8 +283,8 @@ def is_ready(values: npt.ArrayLike, numbers: frozenset[int]) -> TypeGuard[Array]
     """Whether kernels can read what was given as it is: a look that takes less time than converting for nothing."""
     if type(values) is not np.ndarray or values.ndim != 1:
         return False
-    dtype, flags = values.dtype, values.flags
-    return dtype.num in numbers and dtype.isnative and flags.c_contiguous and flags.aligned
+    dtype = values.dtype
+    return dtype.num in numbers and dtype.isnative and values.flags.num & IN_ORDER == IN_ORDER
 
 
 def _refuse_rounded(values: npt.ArrayLike, array: Array, name: str) -> None:

@@ -311,8 +311,9 @@ class Results:
         wanted = Metric.parse(metric) if isinstance(metric, str) else metric
         if not isinstance(wanted, Metric):
             raise InvalidTypeError(f"a column of results is named by a text or a Metric, not {type(metric).__name__}")
-        if wanted not in self.metrics:
+        try:
+            return self.metrics.index(wanted)
+        except ValueError:
             known = [str(one) for one in self.metrics]
             hint = nearest(str(wanted), known)
-            raise InvalidInputError(f"these results have no {wanted}.{hint} They have {', '.join(known)}")
-        return self.metrics.index(wanted)
+            raise InvalidInputError(f"these results have no {wanted}.{hint} They have {', '.join(known)}") from None

@@ -40,6 +40,8 @@ class Step(NamedTuple):
     least: float | None  # a query without a label of this or more is left out; None: none is
     undefined: float | None  # the value of a query for which there is none; None: it keeps none
     views: frozenset[str]  # that the arguments come from
+    gains_are_labels: bool  # where no fractions of them are cut off
+    is_of_user: bool  # who registered the metric
 
 
 def once(keeper: str, *fields: str) -> Callable[[Fill], Made]:
@@ -67,7 +69,7 @@ def once(keeper: str, *fields: str) -> Callable[[Fill], Made]:
 
             return source
 
-        return _bindable(fill, lambda step: bound(depends(step)))
+        return _bindable(fill, lambda step, _: bound(depends(step)))
 
     return decorate
 
@@ -76,8 +78,9 @@ def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False)
     """
     Make what fills one value a query for each of several points, such as cutoffs, a source of those of a step.
 
-    It does so once for all points that metrics which agree in `fields` ask for; they come in rising order, and those
-    that are `ranks` beyond the longest query as one. Of a step with one point the source is its row, of others rows.
+    It does so once for all points that metrics which agree in `fields` ask for, a row for each; they come in rising
+    order, and those that are `ranks` beyond the longest query as one. Of a step with one point the source is its row,
+    of others rows.
     """
 
     def decorate(fill: FillAll) -> Made:
@@ -88,8 +91,15 @@ def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False)
             return object()
 
         @functools.lru_cache(MOST_SOURCES)
-        def bound(depended: Hashable, wanted: Points) -> Made:
+        def bound(depended: Hashable, wanted: Points, is_alone: bool) -> Made:
             shared, own, asked = key_of(depended), object(), frozenset(wanted)
+
+            def source_alone(chunk: Chunk, step: Step) -> Array:
+                row = chunk.made.get(shared)
+                if row is None:
+                    row = chunk.made[shared] = chunk.take(shared, chunk.truth.n_queries, F8)
+                    fill(chunk, step, wanted, row[None])
+                return row
 
             def source(chunk: Chunk, step: Step) -> Array:
                 points, key = chunk.job.points.get(shared, ()), shared
@@ -102,9 +112,13 @@ def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False)
                     return rows[wanted[0]]
                 return rows[wanted] if wanted in rows else np.array([rows[one] for one in wanted])
 
-            return source
+            return source_alone if is_alone else source
 
-        source = _bindable(fill, lambda step: bound(depends(step), point(step)))
+        def bind(step: Step, points: dict[Hashable, Points]) -> Made:
+            wanted = point(step)
+            return bound(depends(step), wanted, len(wanted) == 1 and points.get(key_of(depends(step))) == wanted)
+
+        source = _bindable(fill, bind)
         source.asks = lambda step: (key_of(depends(step)), point(step))  # type: ignore[attr-defined]
         return source
 
@@ -134,20 +148,21 @@ def _values_of(fields: tuple[str, ...]) -> Callable[[Step], Hashable]:
     return operator.itemgetter(*(Step._fields.index(field) for field in fields))
 
 
-def _bindable(fill: Callable[..., None], bind: Callable[[Step], Made]) -> Made:
+def _bindable(fill: Callable[..., None], bind: Callable[[Step, dict[Hashable, Points]], Made]) -> Made:
     """A source that works out what a step asks for in each call, with `bind`, which does so once for the step."""
 
     @functools.wraps(fill)
     def source(chunk: Chunk, step: Step) -> Array:
-        return bind(step)(chunk, step)
+        return bind(step, {})(chunk, step)
 
     source.bind = bind  # type: ignore[attr-defined]
     return source
 
 
-def bound(step: Step) -> Step:
-    """The step with arguments that have looked up what it asks for: a small query takes as long as that."""
-    return step._replace(arguments=tuple(one.bind(step) if hasattr(one, "bind") else one for one in step.arguments))
+def bound(step: Step, points: dict[Hashable, Points]) -> Step:
+    """The step with arguments that have looked up what it and others ask for: a small query takes as long as that."""
+    arguments = (one.bind(step, points) if hasattr(one, "bind") else one for one in step.arguments)
+    return step._replace(arguments=tuple(arguments))
 
 
 def points_of(steps: tuple[Step, ...]) -> dict[Hashable, Points]:

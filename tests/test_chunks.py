@@ -46,11 +46,23 @@ def test_each_query_is_in_one_chunk(sizes, pooled, chunk_documents, threads):
     assert all(n <= chunk_documents + 45 for n in documents)
 
 
-def test_chunks_of_a_thread_are_as_many_as_another_has():
-    """Queries of one size in chunks of equal numbers of documents, also where they are no more than two threads'."""
-    spans = engine.cut(rankings_of([100] * 10_000), engine.CHUNK_DOCUMENTS, 2)
-    assert len(spans) % 2 == 0
-    assert max(stop - first for first, stop in spans) - min(stop - first for first, stop in spans) <= 1
+@pytest.mark.parametrize(
+    ("n_documents", "threads", "expected"),
+    [
+        (2, 2, [2]),
+        (3, 2, [3]),
+        (4, 2, [2, 2]),
+        (9, 2, [4, 2, 3]),
+        (20, 2, [8, 6, 3, 3]),
+        (20, 4, [5, 3, 3, 2, 2, 2, 3]),
+        (20, 1, [6, 7, 7]),
+    ],
+)
+def test_threads_share_what_is_left(monkeypatch, n_documents, threads, expected):
+    """Until a share is not worth a thread: chunks of a share each, as many documents as one may have at the most."""
+    monkeypatch.setattr(engine, "SMALL", 2)
+    places = engine.places_to_cut(n_documents, 8, threads)
+    assert np.diff([0, *places, n_documents]).tolist() == expected
 
 
 @pytest.mark.parametrize("discount", ["log2", "1/r", 0.8, (5.0, 3.0, 0.1)])

@@ -68,7 +68,7 @@ def convention(request):
 def test_threads_and_chunks_change_no_bit(rankings, convention, chunk_documents, threads, monkeypatch):
     """Cut in any way and handed to any number of threads, the bytes are the same, and one 1 query's are too."""
     expected = engine.run(rankings, METRICS, convention, threads=1)
-    monkeypatch.setattr(engine, "SMALL", 0)
+    monkeypatch.setattr(engine, "SMALL", 1)
 
     result = engine.run(rankings, METRICS, convention, threads=threads, chunk_documents=chunk_documents)
 

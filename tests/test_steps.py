@@ -16,7 +16,7 @@ def chunk_of(*texts):
     prepared = engine.prepare(RANKINGS, metrics, DEFAULT, 1, 100)
     scratch = memory.Scratch()
     job = engine.job_of(RANKINGS, prepared, 0, np.empty((len(metrics), RANKINGS.n_queries)), scratch)
-    return Chunk(job, Truth(job, memory.fresh, 0, RANKINGS.n_queries), scratch), prepared.plan.steps
+    return Chunk(job, Truth(job, memory.FRESH, 0, RANKINGS.n_queries), scratch), prepared.plan.steps
 
 
 def dcg(k):
@@ -42,4 +42,4 @@ def test_what_steps_share_is_made_once():
     assert arguments.n_relevant(chunk, first) is not arguments.n_relevant(chunk, other)
     assert arguments.n_relevant(chunk, first).tolist() == [3, 2]
     assert arguments.n_relevant(chunk, other).tolist() == [2, 1]
-    assert arguments.n_relevant.bind(first)(chunk, first) is arguments.n_relevant(chunk, first)
+    assert arguments.n_relevant.bind(first, {})(chunk, first) is arguments.n_relevant(chunk, first)

@@ -13,7 +13,7 @@ import numpy as np
 from fastndcg.inputs.grouping import spans
 from fastndcg.inputs.pairs import Pairs
 from fastndcg.kernels import pairs as kernels
-from fastndcg.memory import I4, I8, Scratch, Take
+from fastndcg.memory import I4, I8, Scratch
 from fastndcg.metric import UNLIMITED, Metric
 from fastndcg.rankings import Array, read_only
 from fastndcg.threads import run_all
@@ -41,7 +41,7 @@ def evaluate(pairs: Pairs, metrics: tuple[Metric, ...], threads: int) -> Evaluat
         scratch = Scratch()
 
         def work(span: tuple[int, int]) -> None:
-            both = _whole(pairs, *span, scratch.take)
+            both = _whole(pairs, *span, scratch)
             tied.append(both.n_tied)
             for metric, row in zip(metrics, values, strict=True):
                 kernel, names = _kernel_of(metric)
@@ -71,12 +71,12 @@ def _argument(both: Both, metric: Metric, name: str) -> Any:
     return float(metric.get(name)) if metric.get(name) is not None else getattr(both, name)
 
 
-def _whole(pairs: Pairs, first: int, stop: int, take: Take) -> Both:
+def _whole(pairs: Pairs, first: int, stop: int, scratch: Scratch) -> Both:
     """All documents of some queries."""
     a, b = (offsets[first : stop + 1] for offsets in (pairs.first_offsets, pairs.second_offsets))
     partners = None if pairs.partners is None else pairs.partners[b[0] : b[-1]]
     scores = (pairs.first[a[0] : a[-1]], pairs.second[b[0] : b[-1]])
-    return Both(scores, (a - a[0], b - b[0]), partners, take)
+    return Both(scores, (a - a[0], b - b[0]), partners, scratch)
 
 
 class Both:
@@ -86,10 +86,12 @@ class Both:
     See kernels/pairs.py.
     """
 
-    def __init__(self, scores: tuple[Array, Array], offsets: tuple[Array, Array], partners: Array | None, take: Take):
+    def __init__(
+        self, scores: tuple[Array, Array], offsets: tuple[Array, Array], partners: Array | None, scratch: Scratch
+    ):
         self._scores = tuple(map(read_only, scores))
         self._partners = partners
-        self._take = take
+        self._scratch, self._take = scratch, scratch.take
         self.first_offsets, self.second_offsets = map(read_only, offsets)
         first, second = self._ranked("first", 0), self._ranked("second", 1)
         self.first_order, self.first_above, self.first_ties, tied = first
@@ -113,9 +115,7 @@ class Both:
         kernels.gather_common(
             self._scores[0], self.first_offsets, self._scores[1], self.second_offsets, self._partners, *scores, offsets
         )
-        return Both(
-            scores, (offsets, offsets), None, lambda name, size, dtype: self._take(("common", name), size, dtype)
-        )
+        return Both(scores, (offsets, offsets), None, self._scratch.view("common"))
 
     @functools.cached_property
     def _counts(self) -> tuple[Array, Array]:

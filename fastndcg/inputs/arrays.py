@@ -127,7 +127,7 @@ class ArrayTruth:
 
 def layout_and_values(values: Any, name: str, offsets: Any, groups: Any, query_ids: Any) -> tuple[ArrayLayout, Array]:
     """How an array falls into queries, and its values query after query."""
-    lists = ragged_of(values, name)
+    lists = None if type(values) is np.ndarray else ragged_of(values, name)
     array = as_numbers(values if lists is None else lists.values, name)
     if lists is None:
         layout = layout_of(array.shape, offsets, groups, query_ids, name)
