@@ -154,7 +154,7 @@ def _read_inputs() -> None:
     from fastndcg.evaluate import evaluate
     from fastndcg.inputs.dicts import DictQrels
     from fastndcg.inputs.diversity import DiversityQrels
-    from fastndcg.inputs.items import Interactions
+    from fastndcg.inputs.items import SHORT_ROW, Interactions
     from fastndcg.inputs.tables import Qrels, Run
 
     with contextlib.ExitStack() as stack:
@@ -170,5 +170,5 @@ def _read_inputs() -> None:
         judgments.judged_tuples([("a", "1", 1.0)], tuple)
         for dtype in ("i4", "i8"):
             liked = Interactions(np.array([3, 1, 2], dtype), labels, [0, 3])
-            for item in (5, 5000):  # in a short row of few items, and of many: see inputs/items.py
-                evaluate(liked, np.array([[2, item]], dtype), "ndcg")
+            for size in (2, SHORT_ROW + 1):
+                evaluate(liked, np.arange(size, dtype=dtype)[None], "ndcg")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg.inputs import items
-from fastndcg.kernels.recommended import are_rising
+from fastndcg.kernels.recommended import N_MARKS, are_rising
 from fastndcg.rankings import read_only
 
 sparse = pytest.importorskip("scipy.sparse")
@@ -96,7 +96,7 @@ def test_every_form(name, form):
         assert result["recall@2"][3] == 0
 
 
-HASHED, PLACED = {"LARGEST_TABLE": 0}, {"SHORT_ROW": 0}
+HASHED, PLACED = {"LARGEST_TABLE": 0, "SHORT_ROW": 0}, {"SHORT_ROW": 0}
 LIKES = st.lists(st.dictionaries(st.integers(0, 30), st.integers(0, 3), max_size=9), min_size=1, max_size=6)
 
 
@@ -170,6 +170,22 @@ def test_more_users_than_a_byte_numbers(limits, dtype, monkeypatch):
         wrong[700, 39] = 99  # which comes later
         with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
             fn.evaluate(liked, wrong, "rr", threads=1)
+
+
+@pytest.mark.parametrize("n_items", [None, 50 * N_MARKS])
+def test_items_that_share_their_mark(n_items):
+    """Items whose low bits are the same are told apart: what is recommended twice, and what a user likes."""
+    rows = np.arange(40) * N_MARKS + np.arange(3)[:, None]
+    liked = fn.Interactions([*rows[:, 7], 45 * N_MARKS + 2], offsets=[0, 1, 2, 4], n_items=n_items)
+
+    assert fn.evaluate(liked, rows, "rr,R@40").values.tolist() == [[1 / 8, 1], [1 / 8, 1], [1 / 8, 1 / 2]]
+
+    rows[1, 30] = rows[1, 20]
+    with pytest.raises(fn.InvalidInputError, match=f"item {rows[1, 20]} stands again in place 30 of user 1"):
+        fn.evaluate(liked, rows, "rr")
+    repeated = fn.evaluate(liked, fn.Recommendations(rows, repeated="once"), "rr")
+    assert repeated["rr"].tolist() == [1 / 8] * 3
+    assert str(repeated).endswith("counted once: 1")
 
 
 def test_items_twice_in_a_matrix_add_up():

@@ -21,8 +21,8 @@ from fastndcg.threads import checked_threads, run_all
 PART = 3 << 17  # items: for fewer, calls take longer than their work
 LARGEST_TABLE = 1 << 22  # items of which each thread may have a table, within the processor's cache
 SHORT_ROW = 256  # items that are sooner searched than put in a table of their places
-MOST_CLEARED = 1 << 10  # items that may be cleared for one that is recommended, 255 users at a time
 MOST_PLACED = 2**31 - 1  # what a place in that table can be
+ANY_ITEM = 2**63  # more than any id
 
 
 class Interactions:
@@ -191,7 +191,7 @@ class _Maker:
         self._liked, self._given, self._truth, self._once = liked, given, truth, once
         self._labels, self._judged, self._scores = np.empty(0, liked.labels.dtype), np.empty(0, bool), np.empty(0, "f4")
         self._scored_offsets = np.empty(0, "i8")
-        self._marks, self._places = np.zeros(0, "u1"), np.zeros(0, "i4")
+        self._marks, self._places = np.empty(0, "u1"), np.zeros(0, "i4")
         self._n_placed = 0
 
     def make(self, first: int, stop: int) -> tuple[Rankings, int]:
@@ -224,24 +224,24 @@ class _Maker:
         return read_only(self._scores[: offsets[-1]])
 
     def _label(self, first: int, stop: int, n: int, offsets: Array, problem: Array) -> None:
-        """Fill the buffers with up to n items: by tables of all items where these are small, else by hashing."""
+        """Fill the buffers with up to n items: by marks if rows are short, else by a table of all items or hashing."""
         from fastndcg.kernels import recommended as kernels
 
         liked, given = self._liked, self._given
+        buffers = self._labels, self._judged
+        arrays = given.items, given.offsets, self._truth, liked.labels, liked.offsets
+        if given.longest <= SHORT_ROW:
+            if not len(self._marks):
+                self._marks = np.empty(kernels.N_MARKS, "u1")
+            n_items = np.uint64(ANY_ITEM if liked.n_items is None else liked.n_items)
+            kernels.label_by_mark(*arrays, n_items, self._once, first, stop, self._marks, *buffers, offsets, problem)
+            return
         if liked.n_items is None:
             highest = int(given.items[given.offsets[first] : given.offsets[stop]].max(initial=-1))
         else:
             highest = liked.n_items - 1
-        buffers = self._labels, self._judged
-        arrays = given.items, given.offsets, self._truth, liked.labels, liked.offsets
         if highest >= LARGEST_TABLE:
             kernels.label_by_hash(*arrays, highest, self._once, first, stop, *buffers, offsets, problem)
-            return
-        if given.longest <= SHORT_ROW and (highest + 1) * (stop - first) <= MOST_CLEARED * n:
-            if len(self._marks) <= highest:
-                self._marks = np.empty(highest + 1, "u1")
-            marks = self._marks[: highest + 1]
-            kernels.label_by_mark(*arrays, self._once, first, stop, marks, *buffers, offsets, problem)
             return
         if len(self._places) <= highest or self._n_placed > MOST_PLACED - n:
             self._places, self._n_placed = np.zeros(max(highest + 1, len(self._places)), "i4"), 0

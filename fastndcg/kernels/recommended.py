@@ -1,5 +1,5 @@
 """
-Recommended items meet the items that each user likes, in a table of all items or a small hash table of each user's.
+Recommended items meet the items that each user likes: by marks, in a table of all items, or in a small hash table.
 
 items          (n_users · …,) int32 or int64, in rank order; -1 where a row is padded
 item_offsets   (n_users + 1,) int64, which of them each user has
@@ -22,33 +22,35 @@ ONE = np.uint64(1)
 LOW = np.uint64(0xFFFFFFFF)
 BLOCK = 4096
 PADDING = -1
-MOST_MARKS = np.uint8(255)
+N_MARKS = 1 << 14  # bytes: half of the processor's first cache
+LOW_BITS = np.uint64(N_MARKS - 1)
+MOST_USERS = np.uint8(255)  # that marks tell apart
 FINE, REPEATED, GAP, UNKNOWN = 0, 1, 2, 3
 
 
 @kernel
 def label_by_mark(
-    items, item_offsets, liked, labels, liked_offsets, once, first, stop, marks,
+    items, item_offsets, liked, labels, liked_offsets, n_items, once, first, stop, marks,
     out_labels, out_judged, out_offsets, out_problem,
 ):  # fmt: skip
     """
-    Label the items of short rows by a table that says of each item whether it stands in this user's.
+    Label the items of short rows by marks that rule out most items which do not stand in a row.
 
-    `marks` (n_items,) uint8 has a user's number, and is cleared where it no longer fits a byte: of places, a table
-    would be four times as large, which takes more than to search the row for the liked items that stand in it.
+    `marks` (N_MARKS,) uint8 has a user's number where the low bits of an item of its row say, and is cleared where
+    that no longer fits a byte. It lies in the processor's first cache, as a table of all items does not; where a mark
+    says that an item may stand in a row, the row is searched. Items are below `n_items`, which is uint64.
     """
-    n_items = np.uint64(marks.shape[0])
     n = 0
     out_offsets[0], out_problem[0], out_problem[3] = 0, FINE, 0
     clear(item_offsets[stop] - item_offsets[first], out_labels, out_judged)
-    mark = MOST_MARKS
+    mark = MOST_USERS
     for u in range(first, stop):
         begin = item_offsets[u]
         size = row_size(items, begin, item_offsets[u + 1])
         for i in range(begin, begin + size, WIDE):  # else memory is waited for, which takes as long as all the rest
             fetch_ahead(items, i)
         row = items[begin : begin + size]
-        if mark == MOST_MARKS:
+        if mark == MOST_USERS:
             marks[:] = 0
             mark = np.uint8(0)
         mark += np.uint8(1)
@@ -56,20 +58,21 @@ def label_by_mark(
         are_known = all_known(row, n_items)
         if are_known:
             for i in range(size):
-                item = np.uint64(row[i])
-                n_again += marks[item] >= mark  # as `==`, for none is above, but a step less: the carry is added
-                marks[item] = mark
+                place = np.uint64(row[i]) & LOW_BITS
+                if marks[place] == mark:
+                    n_again += first_place(row, row[i]) < i
+                marks[place] = mark
         if not are_known or (n_again > 0 and not once):
             out_problem[0], out_problem[2] = first_wrong(row, n_items, once)
             out_problem[1] = u
             return
         out_problem[3] += n_again
         for i in range(liked_offsets[u], liked_offsets[u + 1]):
-            item = np.uint64(liked[i])
-            if item < n_items and marks[item] == mark:
-                d = n + first_place(row, liked[i])
-                out_labels[d] = labels[i]
-                out_judged[d] = True
+            if marks[np.uint64(liked[i]) & LOW_BITS] == mark:
+                place_in_row = first_place(row, liked[i])
+                if place_in_row < size:
+                    out_labels[n + place_in_row] = labels[i]
+                    out_judged[n + place_in_row] = True
         n += size
         out_offsets[u - first + 1] = n
 
