@@ -35,8 +35,8 @@ class Recommendations:
 
     Examples
     --------
-    >>> liked = Interactions([4], offsets=[0, 1])
-    >>> result = fn.evaluate(liked, Recommendations([[4, 4, 1]], repeated="once"), "p@2")
+    >>> liked = fn.Interactions([4], offsets=[0, 1])
+    >>> result = fn.evaluate(liked, fn.Recommendations([[4, 4, 1]], repeated="once"), "p@2")
     >>> result.mean()
     {'P@2': 0.5}
     """
