@@ -6,6 +6,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import cases
 import catalogue
 import contenders
 import dropins
@@ -13,6 +14,7 @@ import epochs
 import floor
 import inputs
 import numpy as np
+import parts
 import peers
 import proof
 import pytest
@@ -22,6 +24,7 @@ import timing
 import workloads
 
 import fastndcg as fn
+import fastndcg.chunk
 
 ROOT = Path(__file__).resolve().parents[1]
 SCALE = 1e-4
@@ -300,3 +303,16 @@ def test_batches_of_tensors_are_proven():
     pytest.importorskip("torchmetrics", reason="torchmetrics is absent: pip install 'fastndcg[torch]'")
     rows = epochs.against_torchmetrics(QUERIES, 10, 1)
     assert [row["what"].partition(",")[0] for row in rows] == ["RankingMetrics by indexes", "RankingMetrics by rows"]
+
+
+@pytest.mark.skipif(not cases.JIT, reason="kernels are watched where they are compiled")
+def test_parts_add_up_to_the_whole():
+    """Each kernel's calls are counted, what is left is Python's, and the kernels are what they were."""
+    before = fastndcg.chunk.rank
+    whole, shares, calls = parts.parts_of("everything", SCALE, 2)
+    assert fastndcg.chunk.rank is before
+    assert whole > 0
+    assert calls["rank.rank"] == calls["candidates.collect"] == 1
+    assert calls["gain.ndcg"] == 4
+    assert shares[parts.REST] > 0
+    assert set(shares) == {*calls, parts.REST}

@@ -84,15 +84,17 @@ def area(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_releva
     taken = rest = 0.0
     for h in range(hit_above.shape[0]):
         query = np.uint32(hit_queries[h])
-        if query != last_query:
-            n_before = n_whole = 0
-            taken = rest = 0.0
+        goes_on = query == last_query
+        n_before *= goes_on
+        n_whole *= goes_on
+        taken = taken if goes_on else 0.0
+        rest = rest if goes_on else 0.0
         last_query = query
         counted = max_fpr * (sizes[query] - n_relevant_ranked[query])
         others = hit_above[h] - n_before
         if hit_ties[h] == 1:
             relevant = hit_labels[h] >= rel
-            is_right = relevant and others < counted
+            is_right = relevant & (others < counted)
             n_whole += is_right
             taken += others if is_right else 0.0
             n_before += relevant
