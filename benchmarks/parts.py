@@ -102,6 +102,7 @@ def _watched(kernel: Any, spent: Counter[str], calls: Counter[str]) -> Callable[
         calls[name] += 1
         return result
 
+    call.py_func = kernel.py_func  # type: ignore[attr-defined]  # plans read the names of its arguments
     return call
 
 

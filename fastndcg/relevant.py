@@ -183,10 +183,17 @@ def tied(chunk: Chunk, step: Step) -> tuple[Array, Array]:
 @together(lambda step: (step.metric.get("mult"),), "k", "rel")
 def n_found_at_multiple(chunk: Chunk, step: Step, points: tuple[float, ...], out: Array) -> None:
     """The same as `n_found` in as many ranks as a multiple of the number of relevant documents is."""
-    hits = chunk.hits
-    masks, n = chunk.take("masks", out.shape[1], U8), n_relevant(chunk, step)
-    where = (hits.queries, hits.above, hits.ties, hits.labels, hits.offsets)
-    multiples.count_found_at_multiples(*where, step.rel, n, np.array(points, float), step.k, masks, out)
+    hits, n = chunk.hits, n_relevant(chunk, step)
+    where = (hits.queries, hits.above, hits.ties, hits.labels)
+    if len(points) > 1:
+        masks = chunk.take("masks", out.shape[1], U8)
+        multiples.count_found_at_multiples(
+            *where, hits.offsets, step.rel, n, np.array(points, float), step.k, masks, out
+        )
+    else:  # one walk without masks
+        ranks = np.multiply(n, points[0], out=chunk.take("ranks", len(n), F8))
+        ranks = np.minimum(np.floor(np.add(ranks, 0.9, out=ranks), out=ranks), float(step.k), out=ranks)
+        precision.count_found(*where, step.rel, ranks, out[0])
 
 
 def ap_denominators(chunk: Chunk, step: Step) -> Array:
