@@ -21,10 +21,9 @@ import numpy as np
 from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.precision import group_of
 from fastndcg.kernels.together import share_of
-from fastndcg.kernels.vectors import popcount
+from fastndcg.kernels.vectors import NONE, ONE, popcount
 
 FEW = 63.0  # ranks whose bits, and no others, fit below a power of two in 64 bits
-ONE, NONE = np.uint64(1), np.uint64(0)
 
 
 @part
