@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Hashable
+from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import NamedTuple
 
 import numpy as np
 
@@ -52,7 +52,8 @@ from fastndcg.texts import Value
 FEW_RANKS = 1024  # of which discounts are made always
 
 
-class Plan(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Plan:
     """Metrics under a convention: how deep they look, and a step for each."""
 
     metrics: tuple[Metric, ...]
@@ -67,6 +68,7 @@ class Plan(NamedTuple):
     points: dict[Hashable, tuple[float, ...]]  # that metrics share their work for
     by_subtopic: Metric | None  # one that needs judgments by subtopic
     discounts: Discounts  # the convention's, of as many ranks as there always are
+    settles_undefined: bool  # the convention has more to say of a value that there is not than NaN
 
 
 def plan_of(metrics: tuple[Metric, ...], convention: Convention) -> Plan:
@@ -90,7 +92,10 @@ def _plan_of(metrics: tuple[Metric, ...], convention: Convention, n_registered: 
     gains, points = gains_asked(metrics, convention), points_of(steps)
     steps = tuple(bound(step, points) for step in steps)
     discounts = discounts_of(convention.discount, max(min(depth, FEW_RANKS), n_ranks))
-    return Plan(metrics, convention, depth, n_ranks, gains, steps, alike, untied, shown, points, by_subtopic, discounts)
+    settles = convention.undefined != "nan" or convention.undefined_ap != "as undefined"
+    return Plan(
+        metrics, convention, depth, n_ranks, gains, steps, alike, untied, shown, points, by_subtopic, discounts, settles
+    )
 
 
 def step_of(metric: Metric, convention: Convention) -> Step:
@@ -143,10 +148,12 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
     if plan.untied is not None and chunk.n_tied:
         refuse_ties(plan.untied)
     values, first, stop = chunk.job.values, chunk.truth.first, chunk.truth.stop
+    if stop - first < values.shape[1]:
+        values = values[:, first:stop]
     for place, step in enumerate(plan.steps):
-        out = values[place, first:stop]
+        out = values[place]
         if plan.alike[place] != place:
-            out[:] = values[plan.alike[place], first:stop]
+            out[:] = values[plan.alike[place]]
             continue
         arguments = [argument(chunk, step) for argument in step.arguments]
         if step.is_of_user:
@@ -154,7 +161,7 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
         else:
             step.kernel(*arguments, out)
         if step.least is not None:
-            counts = n_relevant(chunk, step._replace(rel=step.least))
+            counts = n_relevant(chunk, replace(step, rel=step.least))
             np.copyto(out, np.nan, where=np.equal(counts, 0, out=chunk.take("left out", len(out), BOOL)))
         if step.undefined is not None:  # here, while the processor's cache holds the values
             gain.replace_undefined(step.undefined, out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,8 @@ from fastndcg.rankings import Array, Rankings, read_only
 from fastndcg.texts import Value
 
 
-class Job(NamedTuple):
+@dataclass(slots=True)  # not frozen, which takes four times as long to make; nobody changes it
+class Job:
     """What the chunks of an evaluation share. In `rankings` the convention has been applied already."""
 
     rankings: Rankings
@@ -32,9 +34,11 @@ class Job(NamedTuple):
     values: Array  # (n_metrics, n_queries), filled in by the chunks
     points: dict[Hashable, tuple[float, ...]]  # such as cutoffs, that metrics share their work for: see steps.py
     views: dict[str, Job]  # what some metrics look at, by name, where it is not the same: see documents.py
+    cuts_fractions: bool  # of labels: there may be some, and the convention cuts them off
 
 
-class Candidates(NamedTuple):
+@dataclass(slots=True)
+class Candidates:
     """Documents whose label is not 0, query after query."""
 
     documents: Array
@@ -44,7 +48,8 @@ class Candidates(NamedTuple):
     before: Array
 
 
-class Hits(NamedTuple):
+@dataclass(slots=True)
+class Hits:
     """Documents that matter, query after query in rank order; `above` is the rank less one."""
 
     labels: Array
@@ -84,9 +89,9 @@ class Truth:
         self._sizes: Array | None = None
         self._views: dict[str, Truth] = {}
         self.candidates, self.only_label = self._collect(job, "labels", rankings.labels, rankings.offsets)
-        places, found, found_offsets, marks, before = self.candidates
-        self.searched = (rankings.offsets, first, places, found, found_offsets, marks, before)  # by kernels/rank.py
-        self.judged = self.candidates
+        self.judged = found = self.candidates
+        searched = (found.documents, found.labels, found.offsets, found.marks, found.before)
+        self.searched = (rankings.offsets, first, *searched)  # by kernels/rank.py
         if rankings.pool is not None:
             self.judged, self.only_label = self._collect(job, "pool", *rankings.pool)
 
@@ -147,7 +152,7 @@ class Chunk:
         self.shared: dict[Hashable, dict[Any, Array]] = {}  # a row for each point, by what fills them
         self._scratch = scratch
         self._views: dict[str, Chunk] = {}
-        self.hits, self.n_tied = self._rank()
+        self._rank()
 
     def view(self, name: str) -> Chunk:
         """The ranking of what a view shows, which is made when it is first asked for."""
@@ -158,7 +163,7 @@ class Chunk:
             self._views[name] = Chunk(self.job.views[name], truth, self._scratch.view(name))
         return self._views[name]
 
-    def _rank(self) -> tuple[Hits, int]:
+    def _rank(self) -> None:
         job, truth, rankings = self.job, self.truth, self.job.rankings
         room = self._scratch.room_for(len(truth.candidates.labels), truth.n_queries)
         rank(job.scores, *truth.searched, job.depth, job.strategy, job.convention.ties == "input", *room)
@@ -173,7 +178,8 @@ class Chunk:
         if n_tied and job.convention.ties != "average":
             self._order_ties(offsets, documents, labels, above, tie_counts)
         n = offsets.item(-1)
-        return Hits(labels[:n], above[:n], tie_counts[:n], queries[:n], offsets), n_tied
+        self.hits = Hits(labels[:n], above[:n], tie_counts[:n], queries[:n], offsets)
+        self.n_tied: int = n_tied  # queries in which ties decide
 
     def _order_ties(self, offsets: Array, *hits: Array) -> None:
         policy, rankings = self.job.convention.ties, self.job.rankings

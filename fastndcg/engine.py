@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,7 +103,7 @@ def run(
             options: dict[str, Any] = {"undefined": undefined, "threads": threads, "chunk_documents": chunk_documents}
             return run_both(rankings, metrics, convention, out, strategy=strategy, **options)
     rankings = apply_convention(rankings, convention)
-    n_threads = threads_for(rankings, threads)
+    n_threads = 1 if rankings.n_documents < SMALL else checked_threads(threads)
     prepared = None if kept is None else kept.prepared.get(n_threads)
     if prepared is None:
         prepared = prepare(rankings, metrics, convention, n_threads, chunk_documents)
@@ -120,7 +121,8 @@ def run(
             n_tied = evaluate_spans(job, prepared, n_threads, kept)
         if undefined is not None:
             values[:, undefined] = np.nan
-        settle_undefined(job, metrics, scratch, and_queries=undefined is not None)
+        if prepared.plan.settles_undefined:
+            settle_undefined(job, metrics, scratch, and_queries=undefined is not None)
     finally:
         if kept is not None:
             kept.idle.append(scratch)
@@ -133,7 +135,7 @@ def memory_for(rankings: Rankings, kept: Kept | None) -> Reused:
     """Memory for the truth and for the rest: what was kept, or what calls on a few documents use in turns."""
     if kept is not None:
         return FRESH, kept.borrow()
-    if n_looked_at(rankings) + rankings.n_queries > FEW:
+    if rankings.n_labels + rankings.n_queries > FEW:
         return FRESH, Scratch()
     try:
         return _spare.pop()
@@ -230,27 +232,30 @@ def evaluate_span(job: Job, plan: Plan, span: Span, of_truth: Memory, scratch: S
 def job_of(rankings: Rankings, prepared: Prepared, strategy: int, values: Array, scratch: Scratch) -> Job:
     """What the chunks share, with room for their values."""
     plan, _, discounts = prepared
-    scores = scratch.padded(rankings.scores, WIDE)
-    job = Job(rankings, plan.convention, plan.depth, plan.gains, discounts, scores, strategy, values, plan.points, {})
+    scores = rankings.scores
+    if rankings.n_documents < WIDE:
+        scores = scratch.padded(scores, WIDE)
+    convention, cuts = plan.convention, plan.convention.label_fractions == "cut off" and has_fractions(rankings)
+    job = Job(rankings, convention, plan.depth, plan.gains, discounts, scores, strategy, values, plan.points, {}, cuts)
     for view in plan.views:
         shown = VIEWS[view](rankings, plan.convention)
         if shown is not rankings:
             scores = scratch.view(view).padded(shown.scores, WIDE)
-            job.views[view] = job._replace(rankings=shown, gains=frozenset(), scores=scores, views={})
+            job.views[view] = replace(job, rankings=shown, gains=frozenset(), scores=scores, views={})
     return job
 
 
-def threads_for(rankings: Rankings, threads: int | None) -> int:
-    """How many threads to use: one for small inputs, else those asked for or all CPUs."""
-    return 1 if rankings.n_documents < SMALL else checked_threads(threads)
+def has_fractions(rankings: Rankings) -> bool:
+    """Whether the dtype of labels leaves room for fractions."""
+    return rankings.labels.dtype.kind == "f" or (rankings.pool is not None and rankings.pool[0].dtype.kind == "f")
 
 
 def cut(rankings: Rankings, chunk_documents: int, threads: int) -> list[Span]:
     """Spans of queries with about so many documents, judged ones of the pool included; the largest first."""
-    n_queries, n_documents = rankings.n_queries, n_looked_at(rankings)
-    places = places_to_cut(n_documents, chunk_documents, threads)
-    if not places and n_queries <= chunk_documents:
+    n_queries, n_documents = rankings.n_queries, rankings.n_labels
+    if threads == 1 and n_documents <= chunk_documents and n_queries <= chunk_documents:
         return [(0, n_queries)] if n_queries else []
+    places = places_to_cut(n_documents, chunk_documents, threads)
     work = rankings.offsets if rankings.pool is None else rankings.offsets + rankings.pool[1]
     of_queries = range(chunk_documents, n_queries, chunk_documents)  # those without documents take time too
     bounds = sorted({0, n_queries, *work.searchsorted(places).tolist(), *of_queries})
@@ -273,11 +278,6 @@ def places_to_cut(n_documents: int, chunk_documents: int, threads: int) -> list[
         left -= min(max(left // threads, SMALL), chunk_documents)
         places.append(n_documents - left)
     return places
-
-
-def n_looked_at(rankings: Rankings) -> int:
-    """How many documents there are, judged ones of the pool included."""
-    return rankings.n_documents + (0 if rankings.pool is None else len(rankings.pool[0]))
 
 
 def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
@@ -306,8 +306,6 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
 
 def settle_undefined(job: Job, metrics: tuple[Metric, ...], scratch: Scratch, *, and_queries: bool) -> None:
     """Raise where a metric has no value, if the convention says so; put its value there where queries have none."""
-    if job.convention.undefined == "nan" and job.convention.undefined_ap == "as undefined":
-        return
     for metric, row in zip(metrics, job.values, strict=True):
         choice = choice_of(metric, job.convention)
         if choice == "nan" or (choice != "raise" and not and_queries):

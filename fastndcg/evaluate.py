@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,7 +36,8 @@ def _engine() -> ModuleType:
 HASHABLE = (str, Metric, tuple)  # forms of metrics that do not end when they are read
 
 
-class Asked(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Asked:
     """What is asked of any truth: metrics, what numbers mean, and what both settle between them."""
 
     metrics: tuple[Metric, ...]
@@ -242,6 +244,27 @@ class Evaluator:
         self._kept = None
         for name, value in state.items():
             setattr(self, name, value)
+
+
+def values_of(
+    name: str, k: Any, convention: str | Convention, threads: int | None, labels: Any, scores: Any, offsets: Any,
+    **parameters: Any,
+) -> Array:  # fmt: skip
+    """What `evaluate` gives for one metric, which is read once for the same arguments."""
+    try:
+        asked = asked_of(name, k, convention, **parameters)
+    except TypeError:  # a list of gains
+        asked = asked_of.__wrapped__(name, k, convention, **parameters)
+    if threads is not None:
+        checked_threads(threads)
+    options = Options(offsets, threads=threads)
+    return results_of(prepare_truth(labels, options), scores, asked, options).values[:, 0]
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def asked_of(name: str, k: Any, convention: str | Convention, **parameters: Any) -> Asked:
+    """What a metric under a convention asks for."""
+    return asked_for(Metric(name, k, **parameters), convention)
 
 
 def results_of(

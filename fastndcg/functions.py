@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from fastndcg.conventions import Convention
-from fastndcg.evaluate import evaluate
-from fastndcg.metric import Metric
+from fastndcg.evaluate import values_of
 from fastndcg.rankings import Array
 
 
@@ -44,8 +42,7 @@ def ndcg(
     >>> fn.ndcg([1, 0, 2], [0.9, 0.1, 0.5], [0, 3], k=10).round(5)
     array([0.85972])
     """
-    metric = metric_of("nDCG", k, gain=gain)
-    return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
+    return values_of("nDCG", k, convention, threads, labels, scores, offsets, gain=gain)
 
 
 def dcg(
@@ -80,8 +77,7 @@ def dcg(
     >>> fn.dcg([1, 0, 2], [0.9, 0.1, 0.5], [0, 3]).round(5)  # 1/log2(2) + 2/log2(3)
     array([2.26186])
     """
-    metric = metric_of("DCG", k, gain=gain)
-    return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
+    return values_of("DCG", k, convention, threads, labels, scores, offsets, gain=gain)
 
 
 def average_precision(
@@ -117,8 +113,7 @@ def average_precision(
     >>> fn.average_precision([1, 0, 1], [0.9, 0.5, 0.1], [0, 3])  # (1/1 + 2/3) / 2
     array([0.83333333])
     """
-    metric = metric_of("AP", k, rel=rel)
-    return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
+    return values_of("AP", k, convention, threads, labels, scores, offsets, rel=rel)
 
 
 def reciprocal_rank(
@@ -153,8 +148,7 @@ def reciprocal_rank(
     >>> fn.reciprocal_rank([0, 1, 1], [0.9, 0.5, 0.1], [0, 3])
     array([0.5])
     """
-    metric = metric_of("RR", k, rel=rel)
-    return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
+    return values_of("RR", k, convention, threads, labels, scores, offsets, rel=rel)
 
 
 def precision(
@@ -189,8 +183,7 @@ def precision(
     >>> fn.precision([1, 0, 1], [0.9, 0.5, 0.1], [0, 3], k=2)
     array([0.5])
     """
-    metric = metric_of("P", k, rel=rel)
-    return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
+    return values_of("P", k, convention, threads, labels, scores, offsets, rel=rel)
 
 
 def recall(
@@ -225,8 +218,7 @@ def recall(
     >>> fn.recall([1, 0, 1], [0.9, 0.5, 0.1], [0, 3], k=2)
     array([0.5])
     """
-    metric = metric_of("R", k, rel=rel)
-    return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
+    return values_of("R", k, convention, threads, labels, scores, offsets, rel=rel)
 
 
 def f_score(
@@ -263,8 +255,7 @@ def f_score(
     >>> fn.f_score([1, 0, 1, 1], [0.9, 0.5, 0.1, 0.7], [0, 4], k=2)  # P = 1, R = 2/3
     array([0.8])
     """
-    metric = metric_of("F", k, beta=beta, rel=rel)
-    return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
+    return values_of("F", k, convention, threads, labels, scores, offsets, beta=beta, rel=rel)
 
 
 def success(
@@ -299,8 +290,7 @@ def success(
     >>> fn.success([0, 1, 1], [0.9, 0.5, 0.1], [0, 3], k=1)
     array([0.])
     """
-    metric = metric_of("Success", k, rel=rel)
-    return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
+    return values_of("Success", k, convention, threads, labels, scores, offsets, rel=rel)
 
 
 def r_precision(
@@ -335,16 +325,4 @@ def r_precision(
     >>> fn.r_precision([1, 0, 1], [0.9, 0.5, 0.1], [0, 3])
     array([0.5])
     """
-    metric = metric_of("Rprec", k, rel=rel)
-    return evaluate(labels, scores, metric, offsets=offsets, convention=convention, threads=threads)[metric]
-
-
-def metric_of(name: str, k: Any, **parameters: Any) -> Metric:
-    """Make a metric, or give the one that the same arguments made before: making it takes as long as a short query."""
-    try:
-        return _made_before(name, k, **parameters)
-    except TypeError:  # a list of gains
-        return Metric(name, k, **parameters)
-
-
-_made_before = functools.lru_cache(maxsize=256, typed=True)(Metric)
+    return values_of("Rprec", k, convention, threads, labels, scores, offsets, rel=rel)

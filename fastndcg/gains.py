@@ -42,7 +42,7 @@ def ideal_gains(chunk: Chunk, step: Step) -> Array:
 
 def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, offsets: Array) -> Array:
     """The gains of labels, worked out once for all metrics that take the same."""
-    cuts = cuts_fractions(chunk)
+    cuts = chunk.job.cuts_fractions
     if step.gains_are_labels and not cuts:
         return labels
     discounts = chunk.job.discounts if isinstance(step.discount, float) else discounts_for(chunk, step)
@@ -67,14 +67,6 @@ def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, off
     return made
 
 
-def cuts_fractions(chunk: Chunk) -> bool:
-    """Whether there may be fractions of labels, and the convention cuts them off."""
-    if chunk.job.convention.label_fractions != "cut off":
-        return False
-    labels, pool = chunk.job.rankings.labels, chunk.job.rankings.pool
-    return labels.dtype.kind == "f" or (pool is not None and pool[0].dtype.kind == "f")
-
-
 def fill_gains(chosen: Value, labels: Array, rel: float, out: Array) -> None:
     """The gains of labels, 0 of those below `rel`."""
     if chosen == "linear":
@@ -89,22 +81,22 @@ def fill_gains(chosen: Value, labels: Array, rel: float, out: Array) -> None:
 def reached(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array) -> None:
     """DCG@k."""
     hits, (discounts, sums, rests, _) = chunk.hits, discounts_for(chunk, step)
-    gains = hit_gains(chunk, step)
+    gains = gains_of(chunk, step, chunk, hits.labels, hits.offsets)
     where = (hits.queries, hits.above, hits.ties, gains, discounts, sums, rests)
-    if has_ties(chunk) and merges_labels(chunk, step):
-        for k, row in zip(points, out, strict=True):
+    if chunk.n_tied and has_ties(chunk) and merges_labels(chunk, step):
+        for k, row in zip(points, out.reshape(len(points), -1), strict=True):
             gain.dcg_of_merged_labels(*where, k, row)
     elif len(points) > 1:
         several.add_discounted(*where, *cuts_of(points), out)
     else:
-        gain.dcg(*where, points[0], out[0])
+        gain.dcg(*where, points[0], out)
 
 
 def merges_labels(chunk: Chunk, step: Step) -> bool:
     """Whether different labels may have the same gain, 0 aside."""
     if isinstance(step.gain, tuple):
         return any(low == high for low, high in pairwise(step.gain))
-    return step.gain == "binary" or cuts_fractions(chunk)
+    return step.gain == "binary" or chunk.job.cuts_fractions
 
 
 @once("truth", "gain", "rel")
@@ -137,7 +129,7 @@ def gain_of_only_label(chunk: Chunk, step: Step) -> float:
         return np.nan
     if step.gain == "binary":
         return 1.0
-    if cuts_fractions(chunk):
+    if chunk.job.cuts_fractions:
         label = float(np.trunc(label))
     if isinstance(step.gain, tuple):
         return step.gain[int(label)]

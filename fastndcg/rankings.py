@@ -23,7 +23,7 @@ SCORE_DTYPES = {"b": "f4", "u1": "f4", "i1": "f4", "u2": "f4", "i2": "f4", "f2":
 SCORE_DTYPES |= {"u4": "f8", "i4": "f8", "f8": "f8"}
 IN_ORDER = 0x101  # NumPy's flags of arrays that are contiguous in C's order, and aligned
 LONGEST_QUERY = 2**31 - 1  # ranks are int32
-FOUND = ("_place_of", "are_ordinals", "n_documents", "n_queries")  # attributes that are no arguments
+FOUND = ("_place_of", "are_ordinals", "n_documents", "n_labels", "n_queries")  # attributes that are no arguments
 READY_LABELS, READY_SCORES, READY_OFFSETS = (
     frozenset(np.dtype(code).num for code in codes.split()) for codes in ("u1 i1 i2 i4 i8 f4 f8", "f4 f8", "i8")
 )
@@ -58,8 +58,8 @@ class Rankings:
 
     Attributes
     ----------
-    n_queries, n_documents : int
-        How many queries there are, and how many documents in all of them.
+    n_queries, n_documents, n_labels : int
+        How many queries there are, how many documents in all of them, and how many labels, those of the pool included.
     are_ordinals : bool
         Whether the scores are ranks that stand for whole numbers beyond 2**53.
 
@@ -75,8 +75,8 @@ class Rankings:
     """
 
     __slots__ = (
-        "_place_of", "are_ordinals", "judged", "labels", "n_documents", "n_queries", "offsets", "patterns", "pool",
-        "query_ids", "scores", "tie_keys",
+        "_place_of", "are_ordinals", "judged", "labels", "n_documents", "n_labels", "n_queries", "offsets", "patterns",
+        "pool", "query_ids", "scores", "tie_keys",
     )  # fmt: skip
 
     def __init__(
@@ -103,6 +103,7 @@ class Rankings:
         if self.tie_keys is not None:
             _same_length(self.tie_keys, "tie_keys", len(self.labels), "labels")
         self.pool = None if pool is None else _as_pool(pool, self.n_queries)
+        self.n_labels = self.n_documents + (0 if self.pool is None else len(self.pool[0]))
         self.query_ids = None if query_ids is None else read_only(as_array(query_ids, "query_ids"))
         self.judged = None if judged is None else _as_mask(judged, len(self.labels))
         if self.query_ids is not None:
@@ -120,7 +121,10 @@ class Rankings:
         made = object.__new__(cls)
         made.labels, made.offsets, made.query_ids = labels, offsets, query_ids
         made.judged, made.pool, made._place_of = judged, pool, place_of
-        made.n_documents, made.n_queries = len(labels), len(offsets) - 1
+        made.n_documents = made.n_labels = len(labels)
+        made.n_queries = len(offsets) - 1
+        if pool is not None:
+            made.n_labels += len(pool[0])
         made.tie_keys = made.patterns = None
         made.scores = as_scores(scores, "scores")
         made.are_ordinals = scores.dtype.kind != "f" and is_wide(scores)

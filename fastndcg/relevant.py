@@ -75,11 +75,11 @@ def n_found(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array) -> No
     hits = chunk.hits
     where = (hits.queries, hits.above, hits.ties, hits.labels)
     if points[0] == UNLIMITED:
-        np.copyto(out[0], n_relevant_ranked(chunk, step))
+        np.copyto(out, n_relevant_ranked(chunk, step))
     elif len(points) > 1:
         several.count_found(*where, step.rel, *cuts_of(points), out)
     else:
-        precision.count_found(*where, step.rel, cutoffs(chunk, step), out[0])
+        precision.count_found(*where, step.rel, cutoffs(chunk, step), out)
 
 
 @together(cutoff, "rel", ranks=True)
@@ -90,7 +90,7 @@ def precision_sums(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array
     if len(points) > 1:
         several.add_precisions(*where, step.rel, *cuts_of(points), out)
     else:
-        precision.add_precisions(*where, step.rel, points[0], out[0])
+        precision.add_precisions(*where, step.rel, points[0], out)
 
 
 def relevant_hits(chunk: Chunk, step: Step) -> tuple[Array, Array, Array]:
@@ -138,7 +138,7 @@ def recall_rounding(chunk: Chunk, _: Step) -> float:
 def interpolated(chunk: Chunk, step: Step, points: tuple[float, ...], out: Array) -> None:
     """The highest precision at a recall, or each of several, or beyond it."""
     found = relevant_hits(chunk, step)
-    highest = chunk.take("highest precisions", len(found[1]) + 1, F8)
+    out, highest = out.reshape(len(points), -1), chunk.take("highest precisions", len(found[1]) + 1, F8)
     where = (n_relevant(chunk, step), np.array(points, float), recall_rounding(chunk, step))
     kernels.interpolate(*found, *where, highest, out)
     if has_ties(chunk):
@@ -193,7 +193,7 @@ def n_found_at_multiple(chunk: Chunk, step: Step, points: tuple[float, ...], out
     else:  # one walk without masks
         ranks = np.multiply(n, points[0], out=chunk.take("ranks", len(n), F8))
         ranks = np.minimum(np.floor(np.add(ranks, 0.9, out=ranks), out=ranks), float(step.k), out=ranks)
-        precision.count_found(*where, step.rel, ranks, out[0])
+        precision.count_found(*where, step.rel, ranks, out)
 
 
 def ap_denominators(chunk: Chunk, step: Step) -> Array:

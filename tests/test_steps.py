@@ -1,5 +1,7 @@
 """What metrics share of their work, and steps that no plan has."""
 
+from dataclasses import replace
+
 import numpy as np
 
 import fastndcg as fn
@@ -38,7 +40,7 @@ def test_what_steps_share_is_made_once():
     """Steps that agree in what matters get the same array, whether bound to a plan or not; others do not."""
     chunk, (first, other) = chunk_of("P@2", "P(rel=2)@2")
 
-    assert arguments.n_relevant(chunk, first) is arguments.n_relevant(chunk, first._replace(k=1))
+    assert arguments.n_relevant(chunk, first) is arguments.n_relevant(chunk, replace(first, k=1))
     assert arguments.n_relevant(chunk, first) is not arguments.n_relevant(chunk, other)
     assert arguments.n_relevant(chunk, first).tolist() == [3, 2]
     assert arguments.n_relevant(chunk, other).tolist() == [2, 1]

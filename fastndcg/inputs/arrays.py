@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, NoReturn
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from fastndcg.inputs.grouping import group
 from fastndcg.inputs.ragged import ragged_of
 from fastndcg.patterns import Patterns
 from fastndcg.rankings import (
+    READY_LABELS,
     Array,
     Rankings,
     as_array,
@@ -22,11 +24,13 @@ from fastndcg.rankings import (
     as_numbers,
     as_offsets,
     as_whole_numbers,
+    is_ready,
     read_only,
 )
 
 
-class ArrayLayout(NamedTuple):
+@dataclass(slots=True)
+class ArrayLayout:
     """How arrays of a given shape fall into queries; `order` brings documents of a query together.
 
     Where the truth is ragged, so are the predictions: they bring their own offsets, which must be these. `name` is what
@@ -88,6 +92,10 @@ class ArrayTruth:
     _patterns: Patterns | None = None  # what the labels stand for, where the last dimension are subtopics
 
     def __init__(self, labels: Any, offsets: Any, groups: Any, query_ids: Any) -> None:
+        if is_ready(labels, READY_LABELS):
+            self._layout = layout_of(labels.shape, offsets, groups, query_ids)
+            self._labels = read_only(labels if self._layout.order is None else self._layout.in_order(labels))
+            return
         if getattr(labels, "ndim", 2) > 1 and ragged_of(labels, "labels") is None:
             labels = as_numbers(labels, "labels")
             if labels.ndim > 1 + (offsets is None and groups is None and query_ids is None):
@@ -106,7 +114,8 @@ class ArrayTruth:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= frozen(state)
-        self._layout = ArrayLayout(*frozen(tuple(self._layout)))
+        arrays = ("offsets", "order", "query_ids")
+        self._layout = replace(self._layout, **{name: frozen(getattr(self._layout, name)) for name in arrays})
 
     @property
     def n_labels(self) -> int:

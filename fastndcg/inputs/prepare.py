@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -29,7 +30,8 @@ Truth: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | Interactions | P
 Parted: TypeAlias = Parts | ParquetTruth
 
 
-class Options(NamedTuple):
+@dataclass(slots=True)
+class Options:
     """How the truth and the predictions are read, beside what they are."""
 
     offsets: Any = None
