@@ -7,27 +7,29 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import fastndcg
 from fastndcg.cpus import available_cpus
+
+Name = TypeVar("Name", bound=Hashable)
 
 ROOT = Path(__file__).resolve().parents[1]
 LEAST_REPEATS = 5
 
 
 def interleaved(
-    contenders: Mapping[str, Callable[[], Any]], repeat: int = LEAST_REPEATS, least_seconds: float = 0.0
-) -> dict[str, float]:
+    contenders: Mapping[Name, Callable[[], Any]], repeat: int = LEAST_REPEATS, least_seconds: float = 0.0
+) -> dict[Name, float]:
     """
     The shortest time of each in seconds, taken in turns after one that does not count.
 
     There are at least `repeat` turns, and more until they have lasted `least_seconds`: short times are noisy.
     """
-    times: dict[str, list[float]] = {name: [] for name in contenders}
+    times: dict[Name, list[float]] = {name: [] for name in contenders}
     for contender in contenders.values():
         contender()
     started = time.perf_counter()

@@ -12,6 +12,7 @@ import contenders
 import dropins
 import epochs
 import floor
+import further
 import inputs
 import numpy as np
 import parts
@@ -72,6 +73,23 @@ def test_hard_cases_are_hard():
     assert np.ptp(np.diff(spread.offsets)) <= 1
     assert giant.scores.tobytes() == spread.scores.tobytes()
     assert len(workloads.RECIPES["everything"].metrics) == 12
+
+
+def test_one_query_is_timed_beside_what_its_goals_were_set_beside(monkeypatch):
+    """Each goal is told as ratios too; a library that is absent is named, and so is one whose number is another."""
+    entry = contenders.CONTENDERS["NumPy, one expression"]
+    absent = dataclasses.replace(entry, module="no_such_module")
+    wrong = dataclasses.replace(entry, setup=lambda _: lambda: np.full(1, 2.0))
+    monkeypatch.setitem(contenders.CONTENDERS, "scikit-learn", absent)
+    monkeypatch.setitem(contenders.CONTENDERS, "pytrec_eval-terrier", wrong)
+    monkeypatch.setattr(further, "LEAST_SECONDS", 0.0)
+    rows = {row["what"].partition(", ")[2]: row for row in further.latency(1, calls=1)}
+
+    assert set(rows) == {"fn.ndcg", "Evaluator", *further.BESIDE}
+    assert "no_such_module" in rows["scikit-learn"]["left out"]
+    assert rows["pytrec_eval-terrier"]["left out"] == "its number is another"
+    for name, limit in (("fn.ndcg", "3.75"), ("Evaluator", "2")):
+        assert rows[name]["detail"].endswith(f" × {further.ONE_LINE} (≤ {limit})")
 
 
 def test_make_sized():
