@@ -50,6 +50,7 @@ from fastndcg.steps import (
 from fastndcg.texts import Value
 
 FEW_RANKS = 1024  # of which discounts are made always
+MOST_DOUBLED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class Plan:
     points: dict[Hashable, tuple[float, ...]]  # that metrics share their work for
     by_subtopic: Metric | None  # one that needs judgments by subtopic
     discounts: Discounts  # the convention's, of as many ranks as there always are
+    n_doubled: int  # how many times chunks are made twice as large: each metric has its calls
     settles_undefined: bool  # the convention has more to say of a value that there is not than NaN
 
 
@@ -93,9 +95,11 @@ def _plan_of(metrics: tuple[Metric, ...], convention: Convention, n_registered: 
     steps = tuple(bound(step, points) for step in steps)
     discounts = discounts_of(convention.discount, max(min(depth, FEW_RANKS), n_ranks))
     settles = convention.undefined != "nan" or convention.undefined_ap != "as undefined"
+    n_doubled = min(len(metrics).bit_length() - 1, MOST_DOUBLED)
     return Plan(
-        metrics, convention, depth, n_ranks, gains, steps, alike, untied, shown, points, by_subtopic, discounts, settles
-    )
+        metrics, convention, depth, n_ranks, gains, steps, alike, untied, shown, points, by_subtopic, discounts,
+        n_doubled, settles,
+    )  # fmt: skip
 
 
 def step_of(metric: Metric, convention: Convention) -> Step:
@@ -148,7 +152,7 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
     if plan.untied is not None and chunk.n_tied:
         refuse_ties(plan.untied)
     values, first, stop = chunk.job.values, chunk.truth.first, chunk.truth.stop
-    if stop - first < values.shape[1]:
+    if stop - first < chunk.job.rankings.n_queries:
         values = values[:, first:stop]
     for place, step in enumerate(plan.steps):
         out = values[place]

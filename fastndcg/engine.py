@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,6 @@ from fastndcg.rankings import Array, Rankings
 from fastndcg.threads import checked_threads, run_all
 
 CHUNK_DOCUMENTS = 1 << 19  # smaller ones pay for calls from Python, larger ones leave the processor's cache
-MOST_DOUBLED = 2  # times, for several metrics: each has its calls
 SMALL = 1 << 17  # documents that are evaluated sooner than a thread starts
 FEW = 1 << 12  # documents and queries that are evaluated so soon that making memory for them would be felt
 BY_ID = frozenset({"id_ascending", "id_descending"})
@@ -40,7 +39,8 @@ class Evaluated(NamedTuple):
     n_tied: int
 
 
-class Prepared(NamedTuple):
+@dataclass(slots=True)
+class Prepared:
     """What an evaluation has settled before it looks at scores."""
 
     plan: Plan
@@ -154,8 +154,7 @@ def prepare(
     if plan.depth > FEW_RANKS:
         n_ranks = min(plan.depth, rankings.longest())
         discounts = discounts_of(convention.discount, max(n_ranks, plan.n_ideal_ranks))
-    chunk_documents <<= min(len(metrics).bit_length() - 1, MOST_DOUBLED)
-    return Prepared(plan, cut(rankings, chunk_documents, threads), discounts)
+    return Prepared(plan, cut(rankings, chunk_documents << plan.n_doubled, threads), discounts)
 
 
 def run_both(
@@ -197,7 +196,7 @@ def checked_out(out: Array, rankings: Rankings, n_metrics: int) -> Array:
 
 def evaluate_spans(job: Job, prepared: Prepared, threads: int, kept: Kept | None) -> int:
     """Evaluate all spans, on threads; in how many queries ties decide."""
-    plan, spans, _ = prepared
+    plan, spans = prepared.plan, prepared.spans
     tied: list[int] = []
     borrowed: list[Scratch] = []
 
@@ -231,12 +230,14 @@ def evaluate_span(job: Job, plan: Plan, span: Span, of_truth: Memory, scratch: S
 
 def job_of(rankings: Rankings, prepared: Prepared, strategy: int, values: Array, scratch: Scratch) -> Job:
     """What the chunks share, with room for their values."""
-    plan, _, discounts = prepared
-    scores = rankings.scores
+    plan, scores = prepared.plan, rankings.scores
     if rankings.n_documents < WIDE:
         scores = scratch.padded(scores, WIDE)
     convention, cuts = plan.convention, plan.convention.label_fractions == "cut off" and has_fractions(rankings)
-    job = Job(rankings, convention, plan.depth, plan.gains, discounts, scores, strategy, values, plan.points, {}, cuts)
+    job = Job(
+        rankings, convention, plan.depth, plan.gains, prepared.discounts, scores, strategy, values, plan.points, {},
+        cuts,
+    )  # fmt: skip
     for view in plan.views:
         shown = VIEWS[view](rankings, plan.convention)
         if shown is not rankings:

@@ -2,10 +2,12 @@
 
 import multiprocessing
 import pickle
+import sys
 import tracemalloc
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import cases
+import numba
 import numpy as np
 import pytest
 from cases import compilations
@@ -255,6 +257,28 @@ def test_small_calls_take_turns_with_their_memory():
     engine._spare.clear()
     fn.evaluate([[1] * engine.FEW], [[1] * engine.FEW], "ndcg")
     assert engine._spare == []
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="kernels are functions of Python then")
+def test_one_query_takes_few_calls_in_python():
+    """What a service's call costs is their number, which unlike a time is the same everywhere."""
+    labels, scores, offsets = np.array([1, 0, 2], "u1"), np.array([3, 2, 1], "f4"), np.array([0, 3])
+    evaluator = fn.Evaluator(labels, "ndcg@10", offsets=offsets)
+
+    assert n_calls(lambda: fn.ndcg(labels, scores, offsets, k=10)) <= 75
+    assert n_calls(lambda: evaluator.evaluate(scores)) <= 36
+
+
+def n_calls(call):
+    """How many functions of Python are called, the second time: the first may compile and settle things."""
+    called = []
+    call()
+    sys.setprofile(lambda frame, event, _: called.append(frame) if event == "call" else None)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return len(called)
 
 
 def test_discounts_of_metrics_and_conventions_in_turns_do_not_grow(monkeypatch):

@@ -203,3 +203,13 @@ def test_other_scores_are_rounded_again():
     labels[-2], judged[0] = 1, False
     part = fn.Rankings(labels, scores, [0, len(scores)], judged=judged)
     assert fn.evaluate(part, metrics="rr", convention=as_float32)["rr"].tolist() == [0.5]
+
+
+def test_labels_are_counted_with_those_of_the_pool():
+    """However rankings are made, `n_labels` counts the labels that there are to read."""
+    pooled = fn.Rankings(LABELS, SCORES, OFFSETS, pool=([3, 2, 1], [0, 1, 3]))
+    plain = pooled.replace(pool=None)
+    recommended = fn.Rankings.of_checked(plain.labels, plain.scores, plain.offsets, None, pool=pooled.pool)
+
+    assert [one.n_labels for one in (pooled, plain, recommended)] == [7, 4, 7]
+    assert pickle.loads(pickle.dumps(pooled)).n_labels == 7

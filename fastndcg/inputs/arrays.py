@@ -93,8 +93,8 @@ class ArrayTruth:
 
     def __init__(self, labels: Any, offsets: Any, groups: Any, query_ids: Any) -> None:
         if is_ready(labels, READY_LABELS):
-            self._layout = layout_of(labels.shape, offsets, groups, query_ids)
-            self._labels = read_only(labels if self._layout.order is None else self._layout.in_order(labels))
+            self._layout = layout = layout_of(labels.shape, offsets, groups, query_ids)
+            self._labels = read_only(labels if layout.order is None else layout.in_order(labels))
             return
         if getattr(labels, "ndim", 2) > 1 and ragged_of(labels, "labels") is None:
             labels = as_numbers(labels, "labels")
