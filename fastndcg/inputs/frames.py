@@ -59,7 +59,7 @@ class Frame:
                 f"`{name}` must hold rows, but is a LazyFrame, which only plans them: call .collect()"
             )
         pyarrow = optional_import("pyarrow", "reading frames", "arrow")
-        self._name = name
+        self.name = name
         self._first_row = first_row
         self._named = check_columns(columns)
         self._is_pandas = _is_pandas(frame)
@@ -89,7 +89,7 @@ class Frame:
     def lists(self, role: str) -> Ragged:
         """A column of lists of numbers."""
         name, column = self._column(role)
-        return of_lists(column, f"{self._name}[{name!r}]")
+        return of_lists(column, f"{self.name}[{name!r}]")
 
     def ids(self, role: str) -> Column:
         """A column of ids."""
@@ -105,7 +105,7 @@ class Frame:
         if types.is_string(column.type) or types.is_large_string(column.type) or types.is_string_view(column.type):
             return _texts(column.cast(pyarrow.large_string()))
         raise InvalidTypeError(
-            f"column {name!r} of `{self._name}` must hold texts or whole numbers, but its type is {column.type}; "
+            f"column {name!r} of `{self.name}` must hold texts or whole numbers, but its type is {column.type}; "
             "cast it to one of them"
         )
 
@@ -118,7 +118,7 @@ class Frame:
         self._refuse_nulls(name, column)
         if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
             raise InvalidTypeError(
-                f"column {name!r} of `{self._name}` must hold numbers, but its type is {column.type}"
+                f"column {name!r} of `{self.name}` must hold numbers, but its type is {column.type}"
                 f"{_first_text(column, self._first_row)}; cast it to int or float"
             )
         numbers: Array = column.to_numpy()
@@ -132,12 +132,12 @@ class Frame:
         if len(found) != 1:
             what = "more than one of its usual names" if found else "none of its usual names"
             raise InvalidInputError(
-                f"`{self._name}` must have one column of {role} ids or values, but has {what}: {listed}; "
+                f"`{self.name}` must have one column of {role} ids or values, but has {what}: {listed}; "
                 f"give columns={{{role!r}: NAME}}"
             )
         if names.count(found[0]) != 1:
             times = names.count(found[0])
-            raise InvalidInputError(f"`{self._name}` must have one column {found[0]!r}, but has {times}: {listed}")
+            raise InvalidInputError(f"`{self.name}` must have one column {found[0]!r}, but has {times}: {listed}")
         return found[0], self._table.column(found[0])
 
     def _usual(self, role: str) -> list[str]:
@@ -149,7 +149,7 @@ class Frame:
         if column.null_count:
             row = self._first_row + first_null(column)
             raise InvalidInputError(
-                f"`{self._name}` must have no null, but column {name!r} has one in row {row}; drop or fill it"
+                f"`{self.name}` must have no null, but column {name!r} has one in row {row}; drop or fill it"
             )
 
 

@@ -84,7 +84,7 @@ def with_predictions(
             kind = "Rankings, which holds scores" if isinstance(truth, Rankings) else "a frame that holds scores"
             raise InvalidInputError(f"`predictions` must be left out where `truth` is {kind}")
         if isinstance(truth, ParquetTruth):
-            return truth
+            return truth.under(convention)
         return truth if isinstance(truth, Rankings) else truth.rankings(convention, options.threads)
     _refuse_none(predictions)
     if isinstance(truth, Interactions) or (isinstance(truth, Qrels) and _are_items(predictions)):

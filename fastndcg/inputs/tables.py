@@ -25,7 +25,8 @@ class Source(NamedTuple):
     name: str
     unit: str = ""
     numbers: Array | None = None  # (n_rows,) of lines; rows are counted from 0
-    n_before: int = 0  # lines before the first row
+    n_before: int = 0  # lines, or rows, before the first row
+    remedy: str = "keep one of them"  # where a document stands twice
 
     def place(self, row: int) -> str:
         """The place of a row, as a message names it."""
@@ -195,7 +196,7 @@ class Table:
             first, second = sorted(self.source.number(self._given(row)) for row in rows)
             raise InvalidInputError(
                 f"{self.source.name}: a document must stand once in a query, but {self.describe(rows[1])} "
-                f"stands in {self.source.unit or 'row'}s {first} and {second}; keep one of them"
+                f"stands in {self.source.unit or 'row'}s {first} and {second}; {self.source.remedy}"
             )
 
     @classmethod
