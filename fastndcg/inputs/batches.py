@@ -60,8 +60,8 @@ class QueryRows:
         self.n_queries = len(self.names)
         self._run: Run | None = None
         if frame.has("document"):
-            place = (None, row_numbers) if isinstance(row_numbers, int) else (row_numbers,)
-            source = Source(frame.name, "row", *place, remedy=TELL_APART)
+            numbers, n_before = (None, row_numbers) if isinstance(row_numbers, int) else (row_numbers, 0)
+            source = Source(frame.name, "row", numbers, n_before, TELL_APART)
             self._run = Run.of(Rows(distinct, self.groups, frame.ids("document"), self._scores), source, threads=1)
         self._keys = keys_of(self._run, convention, threads=1)
 

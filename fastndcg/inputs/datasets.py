@@ -75,7 +75,7 @@ def check_schemas(dataset: Any, needed: list[str], name: str) -> None:
 def read_columns(dataset: Any, name: str, columns: Mapping[str, str] | None, roles: tuple[str, ...]) -> Frame:
     """Some columns of all files, by what they hold."""
     empty = Frame(dataset.schema.empty_table(), columns, name)
-    needed = [empty.column_name(role) for role in roles]
+    needed = empty.names_of(*roles)
     check_schemas(dataset, needed, name)
     with whole_files(name):
         return Frame(dataset.to_table(columns=needed), columns, name)

@@ -15,7 +15,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, optional_import
 from fastndcg.inputs.columns import Column
-from fastndcg.inputs.ragged import LIST_TYPES, Ragged, first_null, of_lists
+from fastndcg.inputs.ragged import LIST_TYPES, Ragged, first_null, of_lists, with_floats
 from fastndcg.rankings import Array
 
 # the usual names of columns, letters only, in small
@@ -78,6 +78,16 @@ class Frame:
         """Whether there is a column for this."""
         return self._named[role] in self._table.column_names if role in self._named else bool(self._usual(role))
 
+    @property
+    def are_pairs(self) -> bool:
+        """Whether there are queries and documents and nothing else, so that no column of labels was overlooked."""
+        names = [name for name in self._table.column_names if not name.startswith("__index_level_")]  # of pandas
+        return len(names) == 2 and self.has("query") and self.has("document") and "label" not in self._named
+
+    def names_of(self, *roles: str) -> list[str]:
+        """What the columns for these are called; pairs have none of labels."""
+        return [self.column_name(role) for role in roles if role != "label" or not self.are_pairs]
+
     def column_name(self, role: str) -> str:
         """What the column for this is called."""
         return self._column(role)[0]
@@ -110,8 +120,11 @@ class Frame:
         )
 
     def numbers(self, role: str) -> Array:
-        """A column of numbers; where pandas has none, NaN."""
+        """A column of numbers, decimals as the nearest float64; where pandas has none, NaN; labels of pairs are 1."""
+        if role == "label" and self.are_pairs:
+            return np.ones(len(self), "i1")
         name, column = self._column(role)
+        column = with_floats(column)
         types = optional_import("pyarrow", "reading frames", "arrow").types
         if self._is_pandas and types.is_floating(column.type) and column.null_count:
             column = column.fill_null(np.nan)
@@ -131,9 +144,11 @@ class Frame:
         found = [self._named[role]] if role in self._named else self._usual(role)
         if len(found) != 1:
             what = "more than one of its usual names" if found else "none of its usual names"
+            lacks_labels = role == "label" and not (found or self.has("score"))
+            pairs = " or, if each document counts 1, only the columns of queries and documents" * lacks_labels
             raise InvalidInputError(
                 f"`{self.name}` must have one column of {role} ids or values, but has {what}: {listed}; "
-                f"give columns={{{role!r}: NAME}}"
+                f"give columns={{{role!r}: NAME}}{pairs}"
             )
         if names.count(found[0]) != 1:
             times = names.count(found[0])

@@ -210,7 +210,7 @@ class Table:
         numbers = int | float | np.integer | np.floating | np.bool_
         odd = next((kind for kind in dict.fromkeys(map(type, values)) if not issubclass(kind, numbers)), None)
         if odd is not None:
-            cls._refuse_value(rows, lambda value: type(value) is odd, "")
+            cls._refuse_value(rows, lambda value: type(value) is odd, "; use int or float")
         if _is_beyond(values):
             beyond = f" that fit int64 or float64; use float(), or rescale the {cls.value_name}s"
             cls._refuse_value(rows, lambda value: isinstance(value, int) and not -(2**63) <= value < 2**63, beyond)
