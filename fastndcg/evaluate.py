@@ -94,7 +94,8 @@ def evaluate(
         judgments with ids: the path of a TREC qrels file, {query: {document: label}}, a frame with columns of
         queries, documents and labels, or `Qrels`. Or all in one: a frame with queries, labels and scores, or
         `Rankings`, or the path of such a Parquet file, folder or pattern, which is streamed. Or the items that users
-        like: a scipy.sparse matrix of users by items, `Interactions`, or a frame of users, items and labels.
+        like: a scipy.sparse matrix of users by items, `Interactions`, or a frame of users, items and labels; of
+        users and items alone, where each counts 1.
         0 means not relevant.
     predictions : array, path, dict, frame or Run
         What the system says, higher is better: scores of the shape of the labels; or, with judgments that have ids,
@@ -112,7 +113,7 @@ def evaluate(
         Names of a frame's columns, such as ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25"}``,
         where they are not usual ones.
     memory : int or str, optional
-        How many bytes may be used while Parquet is streamed, such as "500MB"; by default 2 GiB.
+        How many bytes may be used while Parquet is streamed, such as "500MB"; by default 2 GiB. For nothing else.
     convention : str or Convention
         What numbers mean: a name, such as "trec_eval", a name with other choices, such as "default(ties=input)", or
         a value of `conventions`.

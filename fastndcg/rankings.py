@@ -342,5 +342,5 @@ def _first(array: Array, name: str) -> str:
     for place, value in np.ndenumerate(array):
         if not isinstance(value, int | float | np.number | np.bool_):
             index = f"[{', '.join(map(str, place))}]" if place else ""
-            return f": {name}{index} is {value!r}"
+            return f": {name}{index} is {value!r}; use an array of int or float"
     return "; use an array of one number type"

@@ -58,8 +58,14 @@ CUTS = [
     ({"offsets": [False, True]}, "`offsets` must hold whole numbers, but its dtype is bool; use an int array"),
     ({"offsets": [[0, 3]]}, "`offsets` must have 1 dimension, but its shape is (1, 2)"),
     ({"offsets": 3}, "`offsets` must have 1 dimension, but its shape is ()"),
-    ({"offsets": [0, None]}, "`offsets` must hold numbers, but its dtype is object: offsets[1] is None"),
-    ({"offsets": {0, 3}}, "`offsets` must hold numbers, but its dtype is object: offsets is {0, 3}"),
+    (
+        {"offsets": [0, None]},
+        "`offsets` must hold numbers, but its dtype is object: offsets[1] is None; use an array of int or float",
+    ),
+    (
+        {"offsets": {0, 3}},
+        "`offsets` must hold numbers, but its dtype is object: offsets is {0, 3}; use an array of int or float",
+    ),
     ({"offsets": masked(0, 3)}, "`offsets` must have no masked value, but offsets[1] is masked; fill or drop it"),
     (
         {"offsets": np.array([0, 2**64 - 1], np.uint64)},
@@ -122,10 +128,13 @@ def test_how_queries_are_cut(ways, message):
 NUMBERS = [
     (["a", "b", "c"], "must hold numbers, but its dtype is <U1; convert it to an array of int or float"),
     ([1, "a", 2], "must hold numbers, but its dtype is <U21; convert it to an array of int or float"),
-    ([1, None, 2], "must hold numbers, but its dtype is object: {}[1] is None"),
+    ([1, None, 2], "must hold numbers, but its dtype is object: {}[1] is None; use an array of int or float"),
     (np.array([1, 0, 2], object), "must hold numbers, but its dtype is object; use an array of one number type"),
     ([2**70, 0, 1], "must hold numbers, but its dtype is object; use an array of one number type"),
-    ([Decimal(1), 0, 1], "must hold numbers, but its dtype is object: {}[0] is Decimal('1')"),
+    (
+        [Decimal(1), 0, 1],
+        "must hold numbers, but its dtype is object: {}[0] is Decimal('1'); use an array of int or float",
+    ),
     ([1j, 0, 1], "must hold numbers, but its dtype is complex128; convert it to an array of int or float"),
     (
         np.array(["2020-01-01"] * 3, "M8[D]"),
@@ -174,7 +183,7 @@ SHAPES = [
     (1, SCORES, "`labels` must have one dimension, or two (one query a row), but its shape is ()"),
     ([[LABELS]], SCORES, CUT + "are `offsets` and two dimensions"),
     ([LABELS], [SCORES], "`offsets` must end at the number of documents, 1, but offsets[1] = 3"),  # three subtopics
-    (None, SCORES, "`labels` must hold numbers, but its dtype is object: labels is None"),
+    (None, SCORES, "`labels` must hold numbers, but its dtype is object: labels is None; use an array of int or float"),
 ]
 
 

@@ -136,17 +136,17 @@ BAD_DICTS = {
     "None as label": (
         {"q1": {"d1": None}},
         ONE,
-        "`qrels` must give numbers, but label of document 'd1' of query 'q1' is None",
+        "`qrels` must give numbers, but label of document 'd1' of query 'q1' is None; use int or float",
     ),
     "text as score": (
         ONE,
         {"q1": {"d1": "1"}},
-        "`run` must give numbers, but score of document 'd1' of query 'q1' is '1'",
+        "`run` must give numbers, but score of document 'd1' of query 'q1' is '1'; use int or float",
     ),
     "complex label": (
         {"q1": {"d1": 1j}},
         ONE,
-        "`qrels` must give numbers, but label of document 'd1' of query 'q1' is 1j",
+        "`qrels` must give numbers, but label of document 'd1' of query 'q1' is 1j; use int or float",
     ),
     "NaN as label": (
         {"q1": {"d1": float("nan")}},
@@ -220,6 +220,12 @@ def test_tables_of_other_shapes():
         fn.Run(["q1", "q1", "q1"], ["d1", "d2", "d1"], [1, 2, 3])
 
 
+MEMORY = (
+    "`memory` limits what Parquet files take that hold scores and labels, which are streamed, but `truth` is none of "
+    "them; leave it out"
+)
+
+
 def test_inputs_that_do_not_go_together():
     """Truth and predictions of different kinds, ways to cut queries that come cut, a run where judgments belong."""
     rankings = fn.Rankings([1], [1.0], [0, 1])
@@ -234,6 +240,8 @@ def test_inputs_that_do_not_go_together():
         ("`predictions` must be left out where `truth` is Rankings, which holds scores", (rankings, [1]), {}),
         ("`offsets` cuts arrays into queries, but `truth` has its own; leave it out", (ONE, ONE), {"offsets": [0]}),
         ("`groups` cuts arrays into queries, but `truth` has its own; leave it out", (rankings,), {"groups": [1]}),
+        (MEMORY, ([[1]], [[1]]), {"memory": "1GB"}),
+        (MEMORY, (ONE, ONE), {"memory": "1GB"}),
         ("`truth` must not be a Run: the judgments come first, then the run", (fn.Run.from_dict(ONE), ONE), {}),
     ):
         with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):

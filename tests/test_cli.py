@@ -217,6 +217,9 @@ WRONG = {
     "no threads": (["evaluate", "--threads", "0"], "`threads` must be 1 or more, not 0"),
     "threads that are no number": (["evaluate", "--threads", "all"], "argument --threads: invalid int value: 'all'"),
     "qrels without a run": (["evaluate", "qrels.txt"], "RUN is missing"),
+    "memory for files that are not streamed": (
+        ["evaluate", "qrels.txt", "good.run", "--memory", "1GB"], "--memory is for Parquet with scores and labels that",
+    ),
     "absent qrels": (["evaluate", "absent.txt", "good.run"], "absent.txt: No such file or directory"),
     "an absent run": (["evaluate", "qrels.txt", "absent.run"], "absent.run: No such file or directory"),
     "a folder": (["evaluate", "qrels.txt", "."], ". must hold Parquet files"),

@@ -136,6 +136,34 @@ def test_svmlight_and_scores(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("labels", "scores", "message"),
+    [
+        ("\n1 qid:3 1:1\n\n0 qid: 1:1\n", "1\n2\n",
+         "LABELS, line 4: the second field must be qid: and a query, but is 'qid:'"),
+        ("1 qid:3\n0 qid:4\n0 qid:3\n", "1\n\n2\nnan\n",
+         "`scores` must not be NaN, but scores[SCORES, line 4] (query 3) is nan"),
+        ("1 qid:3\n0 qid:4\n\nnan qid:3\n", "1\n2\n3\n",
+         "`labels` must not be NaN, but labels[LABELS, line 4] (query 3) is"),
+        ("1 qid:3\n-1 qid:4\n0 qid:3\n", [1, 2, 3],
+         "`labels` must not be negative, but labels[LABELS, line 2] (query 4) is"),
+        ("1 qid:3\n0 qid:4\n0 qid:3\n", [1, 2, float("nan")],
+         "`scores` must not be NaN, but scores[2] (query 3) is nan"),
+    ],
+)  # fmt: skip
+def test_lines_of_svmlight(tmp_path, labels, scores, message):
+    """What is wrong is named by file and line, that of the scores where they are in a file; blank lines count."""
+    paths = {"LABELS": tmp_path / "labels", "SCORES": tmp_path / "scores"}
+    paths["LABELS"].write_text(labels)
+    if isinstance(scores, str):
+        paths["SCORES"].write_text(scores)
+        scores = paths["SCORES"]
+    for name, path in paths.items():
+        message = message.replace(name, str(path))
+    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
+        fn.evaluate(paths["LABELS"], scores, "rr")
+
+
+@pytest.mark.parametrize(
     ("kind", "text", "message"),
     [
         ("run", "q1\td1\t0.5\n", ", line 1: rank must be a whole number from 1 on, but is 0.5; for scores in three"),

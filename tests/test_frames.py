@@ -218,7 +218,7 @@ BAD_FRAMES = {
     "twice": (
         {"q": ["a", "b", "a"], "doc": ["x", "x", "x"], "label": [1, 1, 0], "score": [1, 2, 3]},
         "`truth`: a document must stand once in a query, but document x of query a stands in rows 0 and 2; "
-        "keep one of them",
+        "keep one of them, or name a column that tells them apart: columns={'document': NAME}",
     ),
     "lists of other lengths": (
         {"labels": [[1], [1, 0]], "scores": [[0.5], [0.5]]},

@@ -78,6 +78,8 @@ def run(arguments: argparse.Namespace) -> None:
     is_alone = arguments.qrels is not None and not arguments.runs and _is_parquet(arguments.qrels)
     if arguments.qrels is not None and not arguments.runs and not is_alone:
         raise InvalidInputError("RUN is missing: give one run or more after QRELS, or no file at all for the demo data")
+    if arguments.memory is not None and not is_alone:
+        raise InvalidInputError("--memory is for Parquet with scores and labels that stands alone; leave it out")
     if [arguments.qrels, *arguments.runs].count("-") > 1:
         raise InvalidInputError("- must name one file only: standard input can be read once")
     if arguments.output is not None:

@@ -81,14 +81,16 @@ class ArrayLayout:
 
     def place(self, _: str, document: int) -> str:
         """Where a document, counted query after query, stands in the arrays given."""
-        flat = document if self.order is None else int(self.order[document])
-        return ", ".join(str(index) for index in np.unravel_index(flat, self.shape))
+        return ", ".join(str(index) for index in np.unravel_index(self.given(document), self.shape))
+
+    def given(self, document: int) -> int:
+        """Which of the numbers given, row after row, a document is that is counted query after query."""
+        return document if self.order is None else int(self.order[document])
 
 
 class ArrayTruth:
-    """Labels and their layout, ready for the scores of many systems: arrays, or files of them if it `is_file` too."""
+    """Labels and their layout, ready for the scores of many systems."""
 
-    is_file = False
     _patterns: Patterns | None = None  # what the labels stand for, where the last dimension are subtopics
 
     def __init__(self, labels: Any, offsets: Any, groups: Any, query_ids: Any) -> None:
@@ -103,24 +105,10 @@ class ArrayTruth:
         self._layout, values = layout_and_values(labels, "labels", offsets, groups, query_ids)
         self._labels = as_labels(values, "labels")
 
-    @classmethod
-    def of(cls, labels: Array, layout: ArrayLayout) -> ArrayTruth:
-        """From the labels of a file."""
-        truth = cls.__new__(cls)
-        truth.is_file = True
-        truth._layout = layout
-        truth._labels = as_labels(layout.arrange(labels, "labels"), "labels")
-        return truth
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= frozen(state)
         arrays = ("offsets", "order", "query_ids")
         self._layout = replace(self._layout, **{name: frozen(getattr(self._layout, name)) for name in arrays})
-
-    @property
-    def n_labels(self) -> int:
-        """How many labels there are."""
-        return len(self._labels)
 
     def rankings(self, scores: Any) -> Rankings:
         """The rankings that scores of the same shape make."""

@@ -13,8 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastndcg.conventions import Convention
+from fastndcg.inputs.columns import Column, joined
 from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.grouping import group
+from fastndcg.inputs.grouping import Groups, group
+from fastndcg.inputs.rows import TELL_APART, keys_of
+from fastndcg.inputs.tables import Rows, Run, Source
 from fastndcg.rankings import Array, Rankings, as_labels
 
 
@@ -40,15 +44,26 @@ class NotSorted(Exception):
 
 
 class QueryRows:
-    """The rows of a frame, query after query; `row_numbers` are theirs among all rows, or that of the first."""
+    """
+    The rows of a frame, query after query; `row_numbers` are theirs among all rows, or that of the first.
 
-    def __init__(self, frame: Frame, row_numbers: Array | int) -> None:
+    A document that stands twice in a query is refused, where the frame names documents.
+    """
+
+    def __init__(self, frame: Frame, row_numbers: Array | int, convention: Convention | None = None) -> None:
         self._labels, self._scores = as_labels(frame.numbers("label"), "labels"), frame.numbers("score")
         self._queries = frame.ids("query")
         self._row_numbers = row_numbers
         self.groups = group(self._queries, threads=1)
-        self.names = self._queries.take(self.groups.firsts).names()
+        distinct = self._queries.take(self.groups.firsts)
+        self.names = distinct.names()
         self.n_queries = len(self.names)
+        self._run: Run | None = None
+        if frame.has("document"):
+            numbers, n_before = (None, row_numbers) if isinstance(row_numbers, int) else (row_numbers, 0)
+            source = Source(frame.name, "row", numbers, n_before, TELL_APART)
+            self._run = Run.of(Rows(distinct, self.groups, frame.ids("document"), self._scores), source, threads=1)
+        self._keys = keys_of(self._run, convention, threads=1)
 
     def batch(self, first: int, stop: int) -> Batch:
         """Rankings of some queries."""
@@ -56,7 +71,8 @@ class QueryRows:
         span = slice(*bounds[[0, -1]].tolist())
         chosen = span if self.groups.rows is None else self.groups.rows[span]
         names = self.names[first:stop]
-        made = Rankings(self._labels[chosen], self._scores[chosen], bounds - bounds[0], query_ids=names)
+        keys = None if self._keys is None else self._keys[span]
+        made = Rankings(self._labels[chosen], self._scores[chosen], bounds - bounds[0], tie_keys=keys, query_ids=names)
         return Batch(made.placed_by(lambda _, document: self._place(span, document)), names, self._number(firsts))
 
     def _number(self, rows: Any) -> Any:
@@ -71,7 +87,9 @@ class QueryRows:
     def edge(self, query: int) -> _Edge:
         """The rows of one query in memory of their own: a view would hold the memory of all."""
         rows = slice(*self.groups.offsets[query : query + 2].tolist())
-        return _Edge(self.names[query : query + 1].copy(), self._labels[rows].copy(), self._scores[rows].copy())
+        documents = None if self._run is None else self._run.documents.take(np.arange(rows.start, rows.stop))
+        name = self.names[query : query + 1].copy()
+        return _Edge(name, self._labels[rows].copy(), self._scores[rows].copy(), documents)
 
 
 class _Edge(NamedTuple):
@@ -80,13 +98,16 @@ class _Edge(NamedTuple):
     name: Array  # (1,)
     labels: Array
     scores: Array
+    documents: Column | None
 
 
 class Edges:
     """The rows of the queries that tables begin and end with."""
 
-    def __init__(self, frame_of: Callable[[Any, int], Frame]) -> None:
+    def __init__(self, frame_of: Callable[[Any, int], Frame], name: str, convention: Convention | None) -> None:
         self._frame_of = frame_of
+        self._name = name
+        self._convention = convention
         self._kept: dict[int, _Edge] = {}  # by the number of their first row
         self._ends: dict[int, Array] = {}  # the query on one side of a row, of which the other side has not been read
         self._rises = self._falls = True
@@ -94,7 +115,7 @@ class Edges:
 
     def inner(self, table: Any, first_row: int) -> Iterator[Batch]:
         """The queries inside of a table; those at its ends are kept."""
-        rows = QueryRows(self._frame_of(table, first_row), first_row)
+        rows = QueryRows(self._frame_of(table, first_row), first_row, self._convention)
         if not rows.n_queries:
             return
         if rows.groups.rows is not None:
@@ -125,17 +146,18 @@ class Edges:
         """What is left when all tables are read: in order, so that rows of the same query stand together."""
         if not self._kept:
             return
-        rows = np.array(sorted(self._kept))
-        names, labels, scores = (
-            np.concatenate(arrays) for arrays in zip(*map(self._kept.__getitem__, rows.tolist()), strict=True)
-        )
-        sizes = [len(self._kept[row].labels) for row in rows.tolist()]
-        are_new = np.append(True, names[1:] != names[:-1])
-        firsts = np.cumsum([0, *sizes])[:-1]
-
-        def place_of(_: str, document: int) -> str:
-            edge = int(np.searchsorted(firsts, document, side="right")) - 1
-            return f"row {rows[edge] + document - firsts[edge]}"
-
-        made = Rankings(labels, scores, np.append(firsts[are_new], len(labels)), query_ids=names[are_new])
-        yield Batch(made.placed_by(place_of), names[are_new], rows[are_new])
+        firsts = sorted(self._kept)
+        names, labels_of, scores_of, documents = zip(*map(self._kept.__getitem__, firsts), strict=True)
+        numbers = np.concatenate([first + np.arange(len(own)) for first, own in zip(firsts, labels_of, strict=True)])
+        queries = np.concatenate(names)
+        are_new = np.append(True, queries[1:] != queries[:-1])
+        starts = np.cumsum([0, *map(len, labels_of)])
+        offsets, queries = starts[np.append(are_new, True)], queries[are_new]
+        labels, scores = np.concatenate(labels_of), np.concatenate(scores_of)
+        run = None
+        if documents[0] is not None:
+            rows = Rows(Column.of(queries, "query"), Groups(offsets, None, offsets[:-1]), joined(documents), scores)
+            run = Run.of(rows, Source(self._name, "row", numbers, remedy=TELL_APART), threads=1)
+        keys = keys_of(run, self._convention, threads=1)
+        made = Rankings(labels, scores, offsets, tie_keys=keys, query_ids=queries)
+        yield Batch(made.placed_by(lambda _, document: f"row {numbers[document]}"), queries, numbers[offsets[:-1]])

@@ -136,7 +136,7 @@ def joined(columns: Sequence[Column]) -> Column:
     """The ids of several columns of the same kind, one column after the other."""
     if columns[0].ids.width:
         data = read_only(np.concatenate([column.ids.data for column in columns]))
-        return Column(columns[0].ids._replace(data=data), columns[0].dtype, columns[0].is_wide)
+        return Column(columns[0].ids._replace(data=data), columns[0].dtype, any(column.is_wide for column in columns))
     pieces, offsets, end = [], [np.zeros(1, "i8")], 0
     for column in columns:
         first, last = column.ids.offsets[[0, -1]].tolist()

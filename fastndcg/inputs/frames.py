@@ -15,7 +15,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, optional_import
 from fastndcg.inputs.columns import Column
-from fastndcg.inputs.ragged import LIST_TYPES, Ragged, first_null, of_lists
+from fastndcg.inputs.ragged import LIST_TYPES, Ragged, first_null, of_lists, with_floats
 from fastndcg.rankings import Array
 
 # the usual names of columns, letters only, in small
@@ -59,7 +59,7 @@ class Frame:
                 f"`{name}` must hold rows, but is a LazyFrame, which only plans them: call .collect()"
             )
         pyarrow = optional_import("pyarrow", "reading frames", "arrow")
-        self._name = name
+        self.name = name
         self._first_row = first_row
         self._named = check_columns(columns)
         self._is_pandas = _is_pandas(frame)
@@ -78,6 +78,16 @@ class Frame:
         """Whether there is a column for this."""
         return self._named[role] in self._table.column_names if role in self._named else bool(self._usual(role))
 
+    @property
+    def are_pairs(self) -> bool:
+        """Whether there are queries and documents and nothing else, so that no column of labels was overlooked."""
+        names = [name for name in self._table.column_names if not name.startswith("__index_level_")]  # of pandas
+        return len(names) == 2 and self.has("query") and self.has("document") and "label" not in self._named
+
+    def names_of(self, *roles: str) -> list[str]:
+        """What the columns for these are called; pairs have none of labels."""
+        return [self.column_name(role) for role in roles if role != "label" or not self.are_pairs]
+
     def column_name(self, role: str) -> str:
         """What the column for this is called."""
         return self._column(role)[0]
@@ -89,7 +99,7 @@ class Frame:
     def lists(self, role: str) -> Ragged:
         """A column of lists of numbers."""
         name, column = self._column(role)
-        return of_lists(column, f"{self._name}[{name!r}]")
+        return of_lists(column, f"{self.name}[{name!r}]")
 
     def ids(self, role: str) -> Column:
         """A column of ids."""
@@ -105,20 +115,23 @@ class Frame:
         if types.is_string(column.type) or types.is_large_string(column.type) or types.is_string_view(column.type):
             return _texts(column.cast(pyarrow.large_string()))
         raise InvalidTypeError(
-            f"column {name!r} of `{self._name}` must hold texts or whole numbers, but its type is {column.type}; "
+            f"column {name!r} of `{self.name}` must hold texts or whole numbers, but its type is {column.type}; "
             "cast it to one of them"
         )
 
     def numbers(self, role: str) -> Array:
-        """A column of numbers; where pandas has none, NaN."""
+        """A column of numbers, decimals as the nearest float64; where pandas has none, NaN; labels of pairs are 1."""
+        if role == "label" and self.are_pairs:
+            return np.ones(len(self), "i1")
         name, column = self._column(role)
+        column = with_floats(column)
         types = optional_import("pyarrow", "reading frames", "arrow").types
         if self._is_pandas and types.is_floating(column.type) and column.null_count:
             column = column.fill_null(np.nan)
         self._refuse_nulls(name, column)
         if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
             raise InvalidTypeError(
-                f"column {name!r} of `{self._name}` must hold numbers, but its type is {column.type}"
+                f"column {name!r} of `{self.name}` must hold numbers, but its type is {column.type}"
                 f"{_first_text(column, self._first_row)}; cast it to int or float"
             )
         numbers: Array = column.to_numpy()
@@ -131,13 +144,15 @@ class Frame:
         found = [self._named[role]] if role in self._named else self._usual(role)
         if len(found) != 1:
             what = "more than one of its usual names" if found else "none of its usual names"
+            lacks_labels = role == "label" and not (found or self.has("score"))
+            pairs = " or, if each document counts 1, only the columns of queries and documents" * lacks_labels
             raise InvalidInputError(
-                f"`{self._name}` must have one column of {role} ids or values, but has {what}: {listed}; "
-                f"give columns={{{role!r}: NAME}}"
+                f"`{self.name}` must have one column of {role} ids or values, but has {what}: {listed}; "
+                f"give columns={{{role!r}: NAME}}{pairs}"
             )
         if names.count(found[0]) != 1:
             times = names.count(found[0])
-            raise InvalidInputError(f"`{self._name}` must have one column {found[0]!r}, but has {times}: {listed}")
+            raise InvalidInputError(f"`{self.name}` must have one column {found[0]!r}, but has {times}: {listed}")
         return found[0], self._table.column(found[0])
 
     def _usual(self, role: str) -> list[str]:
@@ -149,7 +164,7 @@ class Frame:
         if column.null_count:
             row = self._first_row + first_null(column)
             raise InvalidInputError(
-                f"`{self._name}` must have no null, but column {name!r} has one in row {row}; drop or fill it"
+                f"`{self.name}` must have no null, but column {name!r} has one in row {row}; drop or fill it"
             )
 
 

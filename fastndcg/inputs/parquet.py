@@ -9,8 +9,8 @@ temporary files first, those of a query to the same one.
 from __future__ import annotations
 
 import contextlib
+import copy
 import errno
-import functools
 import glob
 import itertools
 import os
@@ -23,10 +23,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, optional_import
 from fastndcg.inputs.batches import Batch, Edges, QueryRows, Stream
 from fastndcg.inputs.blocks import is_pipe
 from fastndcg.inputs.columns import Column
+from fastndcg.inputs.datasets import check_schemas, open_dataset, read_columns, whole_files
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.rows import ScoredRows
 from fastndcg.inputs.tables import Source, Table
@@ -36,7 +38,6 @@ MAGIC = b"PAR1"
 MEMORY = 2 << 30
 UNITS = {"": 1, "kb": 1000, "mb": 1000**2, "gb": 1000**3, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
 ROW_BYTES = 64  # what a row takes at most while it is decoded, brought in order and evaluated
-ROLES = ("query", "label", "score")
 ROW = "__row__"
 MOST_ROWS = 1 << 20  # a row group as pyarrow writes it: to cut one up takes time
 MOST_PARTS = 512  # files that are open at once
@@ -89,15 +90,25 @@ class ParquetTruth:
         self._dataset = dataset
         self._progress = progress
         empty = Frame(dataset.schema.empty_table(), columns, name)
-        self._needed = [empty.column_name(role) for role in ROLES if role != "query" or empty.has("query")]
         self._are_lists = empty.is_list("score")
+        has_documents = empty.has("document") and not self._are_lists
+        optional = ["query"] * empty.has("query") + ["document"] * has_documents
+        self._needed = [empty.column_name(role) for role in ("label", "score", *optional)]
+        self._row_bytes = ROW_BYTES * (LIST_ROWS if self._are_lists else 1 + has_documents)
+        self._convention: Convention | None = None
         check_schemas(dataset, self._needed, name)
+
+    def under(self, convention: Convention) -> ParquetTruth:
+        """The same rows, documents among them where the convention orders ties by id."""
+        bound = copy.copy(self)
+        bound._convention = convention
+        return bound
 
     def in_order(self) -> Stream:
         """Rankings of whole queries straight from the files, as long as queries are in order."""
-        groups, edges, count = self._row_groups(), Edges(self._frame), self._counter()
+        groups, edges, count = self._row_groups(), Edges(self._frame, self._name, self._convention), self._counter()
         largest = max((group.n_rows for group in groups if group.n_rows), default=1)
-        most_threads = max(1, self._memory // (ROW_BYTES * (LIST_ROWS if self._are_lists else 1) * largest))
+        most_threads = max(1, self._memory // (self._row_bytes * largest))
 
         def batches(group: _RowGroup) -> Iterator[Batch]:
             for table, first in self._tables(group, count):
@@ -108,11 +119,12 @@ class ParquetTruth:
     @contextlib.contextmanager
     def spilled(self) -> Iterator[Stream]:
         """Rankings of whole queries whose rows are in any order, by way of temporary files."""
-        n_parts = min(self._dataset.count_rows() * ROW_BYTES // max(1, self._memory // 4) + 1, MOST_PARTS)
+        n_parts = min(self._dataset.count_rows() * self._row_bytes // max(1, self._memory // 4) + 1, MOST_PARTS)
 
         def batches(path: pathlib.Path) -> Iterator[Batch]:
             table = _read_spilled(path)
-            rows = QueryRows(self._frame(table.drop_columns([ROW]), 0), table.column(ROW).to_numpy())
+            frame = self._frame(table.drop_columns([ROW]), 0)
+            rows = QueryRows(frame, table.column(ROW).to_numpy(), self._convention)
             yield rows.batch(0, rows.n_queries)
 
         with tempfile.TemporaryDirectory(prefix="fastndcg-") as folder:
@@ -122,7 +134,7 @@ class ParquetTruth:
         """All rankings at once, whatever memory they take."""
         with whole_files(self._name):
             table = self._dataset.to_table(columns=self._needed)
-        return ScoredRows(self._frame(table, 0)).rankings(None)
+        return ScoredRows(self._frame(table, 0)).rankings(self._convention)
 
     def _lists(self, table: Any, first: int) -> Iterator[Batch]:
         made = ScoredRows(self._frame(table, first)).rankings(None)
@@ -152,7 +164,7 @@ class ParquetTruth:
         """
         pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
         parquet = optional_import("pyarrow.parquet", "reading Parquet", "arrow")
-        most = max(1, min(MOST_ROWS, self._memory // (4 * ROW_BYTES * (LIST_ROWS if self._are_lists else 1))))
+        most = max(1, min(MOST_ROWS, self._memory // (4 * self._row_bytes)))
         n_tables = max(1, -(-group.n_rows // most))
         stored, partitions = self._columns_of(group.fragment)
         first = group.first_row
@@ -249,28 +261,6 @@ def read_parquet(kind: type[Kind], path: Any, columns: Mapping[str, str] | None,
     return kind.of_frame(read_columns(open_dataset(name), name, columns, roles), threads, Source(name, "row"))
 
 
-def read_columns(dataset: Any, name: str, columns: Mapping[str, str] | None, roles: tuple[str, ...]) -> Frame:
-    """Some columns of all files, by what they hold."""
-    empty = Frame(dataset.schema.empty_table(), columns, name)
-    needed = [empty.column_name(role) for role in roles]
-    check_schemas(dataset, needed, name)
-    with whole_files(name):
-        return Frame(dataset.to_table(columns=needed), columns, name)
-
-
-@contextlib.contextmanager
-def whole_files(name: str) -> Iterator[None]:
-    """Name the files that pyarrow cannot decode, of which it says no more than why; the system's errors are kept."""
-    pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
-    try:
-        yield
-    except (pyarrow.ArrowInvalid, EOFError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise InvalidInputError(f"{name} must be whole Parquet files, but is not: {reason}; write it anew") from None
-
-
 def part_of(queries: Column, n_parts: int) -> Array:
     """Which of the parts each row's query belongs to."""
     from fastndcg.kernels import ids as kernels
@@ -278,64 +268,6 @@ def part_of(queries: Column, n_parts: int) -> Array:
     part = np.empty(len(queries), "i8")
     kernels.spread(queries.ids, n_parts, part)
     return part
-
-
-def open_dataset(name: str) -> Any:
-    """The files of a path or pattern, with the columns that Hive's folders stand for."""
-    dataset = optional_import("pyarrow.dataset", "reading Parquet", "arrow")
-    pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
-    paths: Any = name
-    if not os.path.exists(name):
-        paths = sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
-        if not paths:
-            raise InvalidInputError(f"{name} must name Parquet files, but no file is called so")
-    base = os.path.dirname(name.split("*", 1)[0].split("?", 1)[0].split("[", 1)[0])
-    opened = functools.partial(dataset.dataset, paths, format="parquet", partition_base_dir=base or None)
-    try:
-        found = opened(partitioning=dataset.partitioning(flavor="hive"))
-        kept = _texts_kept(found)
-        if kept is not None:
-            found = opened(partitioning=dataset.partitioning(kept, flavor="hive"))
-    except (pyarrow.ArrowException, OSError) as error:
-        reason = str(error).partition("Is this a")[0]  # what follows says it again, for each layer of the library
-        raise InvalidInputError(
-            f"{name} must hold Parquet files, but does not: {reason.strip()} Write it anew, or say what it is: `format`"
-        ) from None
-    if not found.files:
-        raise InvalidInputError(f"{name} must hold Parquet files, but the folder has none")
-    return found
-
-
-def _texts_kept(found: Any) -> Any:
-    """The schema of Hive's folders where some that were taken for numbers have to be texts, such as 007; else None."""
-    pyarrow = optional_import("pyarrow", "reading Parquet", "arrow")
-    folders = {part for path in found.files for part in path.split("/")[:-1]}
-    schema = getattr(found.partitioning, "schema", pyarrow.schema([]))
-    kept = schema
-    for place, field in enumerate(schema):
-        values = [folder[len(field.name) + 1 :] for folder in folders if folder.startswith(f"{field.name}=")]
-        if pyarrow.types.is_integer(field.type) and any(
-            re.fullmatch(r"-?\d+", value) and value != str(int(value)) for value in values
-        ):
-            kept = kept.set(place, pyarrow.field(field.name, pyarrow.string()))
-    return None if kept is schema else kept
-
-
-def check_schemas(dataset: Any, needed: list[str], name: str) -> None:
-    """Refuse files that lack a column, or have it in another type: they would be read as nulls, or cast."""
-    for fragment in dataset.get_fragments():
-        with whole_files(name):
-            schema = fragment.physical_schema
-        for column in needed:
-            wanted = dataset.schema.field(column).type
-            if column not in schema.names and f"{column}=" in fragment.path:
-                continue
-            if column not in schema.names or schema.field(column).type != wanted:
-                found = schema.field(column).type if column in schema.names else "not there"
-                raise InvalidInputError(
-                    f"{name} must have the same columns in every file, but in {fragment.path} column {column!r} is "
-                    f"{found}, and {wanted} in the first"
-                )
 
 
 def _read_spilled(path: pathlib.Path) -> Any:

@@ -21,7 +21,7 @@ from fastndcg.inputs.join import Joined, join
 from fastndcg.inputs.parquet import ParquetTruth, is_parquet, open_parquet
 from fastndcg.inputs.ragged import ragged_of
 from fastndcg.inputs.rows import ScoredRows
-from fastndcg.inputs.svmlight import is_svmlight, read_scores, read_svmlight
+from fastndcg.inputs.svmlight import LabelsInFile, is_svmlight, read_svmlight
 from fastndcg.inputs.tables import Qrels, Run
 from fastndcg.rankings import Rankings
 
@@ -45,11 +45,17 @@ class Options:
 
 def prepare_truth(truth: Any, options: Options) -> Truth:
     """Read, check and code the truth once."""
+    prepared = None
     if not isinstance(truth, np.ndarray):  # what else it may be takes as long to see as a short query
         prepared = _with_own_queries(truth, options)
-        if prepared is not None:
-            refuse_cuts(options.offsets, options.groups, options.query_ids)
-            return prepared
+    if options.memory is not None and not isinstance(prepared, ParquetTruth):
+        raise InvalidInputError(
+            "`memory` limits what Parquet files take that hold scores and labels, which are streamed, but `truth` is "
+            "none of them; leave it out"
+        )
+    if prepared is not None:
+        refuse_cuts(options.offsets, options.groups, options.query_ids)
+        return prepared
     if options.columns is not None:
         raise InvalidInputError("`columns` names columns of frames, but `truth` is no frame; leave it out")
     return ArrayTruth(truth, options.offsets, options.groups, options.query_ids)
@@ -86,7 +92,7 @@ def with_predictions(
             kind = "Rankings, which holds scores" if isinstance(truth, Rankings) else "a frame that holds scores"
             raise InvalidInputError(f"`predictions` must be left out where `truth` is {kind}")
         if isinstance(truth, ParquetTruth):
-            return truth
+            return truth.under(convention)
         return truth if isinstance(truth, Rankings) else truth.rankings(convention, options.threads)
     _refuse_none(predictions)
     if isinstance(truth, Interactions) or (isinstance(truth, Qrels) and _are_items(predictions)):
@@ -108,9 +114,9 @@ def _of_arrays(truth: ArrayTruth, scores: Any, options: Options) -> Rankings:
     """The rankings of labels in arrays."""
     if not hasattr(scores, "dtype"):
         _refuse_none(scores)
-        if truth.is_file and isinstance(scores, str | os.PathLike):
-            scores = read_scores(scores, truth.n_labels, options.threads)
-        elif _has_ids(scores):
+        if isinstance(truth, LabelsInFile) and isinstance(scores, str | os.PathLike):
+            return truth.rankings_of_file(scores, options.threads)
+        if _has_ids(scores):
             kind = type(scores).__name__
             raise InvalidTypeError(f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}")
     return truth.rankings(scores)

@@ -46,7 +46,7 @@ def of_lists(column: Any, name: str) -> Ragged:
         pieces.append(chunk.values.slice(bounds[0], bounds[-1] - bounds[0]))
         offsets.append(bounds[1:] + (end - bounds[0]))
         end += len(pieces[-1])
-    values = pyarrow.chunked_array(pieces, column.type.value_type)
+    values = with_floats(pyarrow.chunked_array(pieces, column.type.value_type))
     if values.null_count:
         place = first_null(values)
         query = int(np.searchsorted(np.concatenate(offsets), place, side="right")) - 1
@@ -60,6 +60,13 @@ def _in_order(chunk: Any) -> Any:
     compute = optional_import("pyarrow.compute", "reading columns of lists", "arrow")
     sizes = compute.list_value_length(chunk).to_numpy(zero_copy_only=False)
     return pyarrow.LargeListArray.from_arrays(np.concatenate([[0], np.cumsum(sizes, dtype="i8")]), chunk.flatten())
+
+
+def with_floats(column: Any) -> Any:
+    """An Arrow column with the nearest float64 for each decimal, by way of its digits: Arrow's cast is less exact."""
+    pyarrow = optional_import("pyarrow", "reading columns", "arrow")
+    is_decimal = pyarrow.types.is_decimal(column.type)
+    return column.cast(pyarrow.string()).cast(pyarrow.float64()) if is_decimal else column
 
 
 def first_null(column: Any) -> int:

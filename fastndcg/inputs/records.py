@@ -53,15 +53,15 @@ def read_csv(kind: type[Kind], path: FilePath, columns: Mapping[str, str] | None
         header = arrow_csv.read_csv(io.BytesIO(content.partition(b"\n")[0] + b"\n"))
         names = header.column_names
         first = Frame(header.slice(0, 0), columns, f"{name}, line 1")
-        for role in ("query", "document", kind.value_name):
-            first.column_name(role)
+        needed = first.names_of("query", "document", kind.value_name)
         texts = {name: pyarrow.large_string() for role in ("query", "document") for name in usual_names(role, names)}
         texts |= {(columns or {}).get(role, ""): pyarrow.large_string() for role in ("query", "document")}
         options = arrow_csv.ConvertOptions(column_types=texts, strings_can_be_null=True, null_values=[""])
         table = arrow_csv.read_csv(io.BytesIO(content), convert_options=options)
         if not table.num_rows:
             raise InvalidInputError(f"{name} must hold rows of {', '.join(names)}, but has a header only")
-        _refuse_texts(table, first.column_name(kind.value_name), content, name)
+        for column in needed[2:]:
+            _refuse_texts(table, column, content, name)
     except (pyarrow.ArrowInvalid, UnicodeDecodeError) as error:
         place, problem = _row_of(content, error)
         raise InvalidInputError(f"{name}{place}: must be CSV with a header, but is not: {problem}; {REMEDY}") from None

@@ -12,6 +12,8 @@ from fastndcg.inputs.join import tie_keys
 from fastndcg.inputs.tables import Rows, Run, Source
 from fastndcg.rankings import Array, Rankings, as_labels
 
+TELL_APART = "keep one of them, or name a column that tells them apart: columns={'document': NAME}"
+
 
 class ScoredRows:
     """Labels and scores of a frame, query after query."""
@@ -27,7 +29,7 @@ class ScoredRows:
 
     def rankings(self, convention: Convention | None, threads: int | None = None) -> Rankings:
         """The rankings; where the convention orders ties by id, with a place for each document among the ids."""
-        keys = tie_keys(self._run, threads) if self._run and convention and convention.ties.startswith("id_") else None
+        keys = keys_of(self._run, convention, threads)
         made = Rankings(self._labels, self._scores, self._offsets, tie_keys=keys, query_ids=self._names)
         return made.placed_by(self._place)
 
@@ -44,7 +46,7 @@ class ScoredRows:
         self._labels = labels if groups.rows is None else labels[groups.rows]
         if frame.has("document"):
             rows = Rows(distinct, groups, frame.ids("document"), scores)
-            self._run = Run.of(rows, Source("`truth`", "row"), threads)
+            self._run = Run.of(rows, Source("`truth`", "row", remedy=TELL_APART), threads)
         self._scores = scores if groups.rows is None else scores[groups.rows]
 
     def _take_lists(self, frame: Frame) -> None:
@@ -60,3 +62,10 @@ class ScoredRows:
     def _place(self, _: str, document: int) -> str:
         """Which row of the frame a document is; for lists, which of the numbers."""
         return str(document if self._order is None else int(self._order[document]))
+
+
+def keys_of(run: Run | None, convention: Convention | None, threads: int | None) -> Array | None:
+    """A place for each document among the ids, where there are ids and the convention orders ties by them."""
+    if run is None or convention is None or not convention.ties.startswith("id_"):
+        return None
+    return tie_keys(run, threads)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.arrays import ArrayLayout, ArrayTruth
-from fastndcg.inputs.blocks import FilePath, first_line, name_of
+from fastndcg.inputs.blocks import FilePath, first_line
 from fastndcg.inputs.lines import NO_LIMIT, Layout, read_rows
-from fastndcg.rankings import Array, read_only
+from fastndcg.inputs.tables import Source
+from fastndcg.rankings import Array, Rankings, as_labels, read_only
 
 QUERY = "qid:"
 LABELS = Layout("label, qid:QUERY, features", (1, NO_LIMIT, NO_LIMIT, 0), 2, NO_LIMIT, "label")
@@ -22,26 +24,43 @@ def is_svmlight(path: FilePath) -> bool:
     return re.match(rb"\s*\S+\s+qid:", first_line(path)) is not None
 
 
-def read_svmlight(path: FilePath, threads: int | None = None) -> ArrayTruth:
+class LabelsInFile(ArrayTruth):
+    """Labels and queries of a file, ready for the scores of many systems: arrays, or files with one a line."""
+
+    def __init__(self, labels: Array, layout: ArrayLayout, source: Source) -> None:
+        self._layout = layout
+        self._labels = as_labels(layout.in_order(labels), "labels")
+        self._source = source
+
+    def rankings(self, scores: Any, source: Source | None = None) -> Rankings:
+        """The rankings that scores make; messages name lines of files, those of the scores by their `source`."""
+
+        def place_of(name: str, document: int) -> str:
+            given = self._source if name == "labels" else source
+            return self._layout.place(name, document) if given is None else given.place(self._layout.given(document))
+
+        return super().rankings(scores).placed_by(place_of)
+
+    def rankings_of_file(self, path: FilePath, threads: int | None = None) -> Rankings:
+        """The rankings that the scores of a file make: as many as there are labels."""
+        rows, source = read_rows(path, SCORES, threads)
+        if len(rows.values) != len(self._labels):
+            raise InvalidInputError(
+                f"{source.name} must have a score for each line of `truth`, {len(self._labels)}, but has "
+                f"{len(rows.values)}; give the scores of the same file"
+            )
+        return self.rankings(np.asarray(rows.values), source)
+
+
+def read_svmlight(path: FilePath, threads: int | None = None) -> LabelsInFile:
     """Labels and queries; features are not looked at."""
     rows, source = read_rows(path, LABELS, threads)
     names = rows.queries.names()
     for query, (name, row) in enumerate(zip(names.tolist(), rows.groups.firsts.tolist(), strict=True)):
-        if not name.startswith(QUERY):
+        if not name.startswith(QUERY) or name == QUERY:
             raise InvalidInputError(
                 f"{source.place(row)}: the second field must be {QUERY} and a query, but is {name!r}; correct the line"
             )
         names[query] = name.removeprefix(QUERY)
     layout = ArrayLayout(rows.values.shape, read_only(rows.groups.offsets), rows.groups.rows, read_only(names))
-    return ArrayTruth.of(rows.values, layout)
-
-
-def read_scores(path: FilePath, n_labels: int, threads: int | None = None) -> Array:
-    """One number a line, as many as there are labels."""
-    rows, _ = read_rows(path, SCORES, threads)
-    if len(rows.values) != n_labels:
-        raise InvalidInputError(
-            f"{name_of(path)} must have a score for each line of `truth`, {n_labels}, but has {len(rows.values)}; give "
-            "the scores of the same file"
-        )
-    return np.asarray(rows.values)
+    return LabelsInFile(rows.values, layout, source)

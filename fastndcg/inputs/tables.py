@@ -25,7 +25,8 @@ class Source(NamedTuple):
     name: str
     unit: str = ""
     numbers: Array | None = None  # (n_rows,) of lines; rows are counted from 0
-    n_before: int = 0  # lines before the first row
+    n_before: int = 0  # lines, or rows, before the first row
+    remedy: str = "keep one of them"  # where a document stands twice
 
     def place(self, row: int) -> str:
         """The place of a row, as a message names it."""
@@ -195,7 +196,7 @@ class Table:
             first, second = sorted(self.source.number(self._given(row)) for row in rows)
             raise InvalidInputError(
                 f"{self.source.name}: a document must stand once in a query, but {self.describe(rows[1])} "
-                f"stands in {self.source.unit or 'row'}s {first} and {second}; keep one of them"
+                f"stands in {self.source.unit or 'row'}s {first} and {second}; {self.source.remedy}"
             )
 
     @classmethod
@@ -209,7 +210,7 @@ class Table:
         numbers = int | float | np.integer | np.floating | np.bool_
         odd = next((kind for kind in dict.fromkeys(map(type, values)) if not issubclass(kind, numbers)), None)
         if odd is not None:
-            cls._refuse_value(rows, lambda value: type(value) is odd, "")
+            cls._refuse_value(rows, lambda value: type(value) is odd, "; use int or float")
         if _is_beyond(values):
             beyond = f" that fit int64 or float64; use float(), or rescale the {cls.value_name}s"
             cls._refuse_value(rows, lambda value: isinstance(value, int) and not -(2**63) <= value < 2**63, beyond)

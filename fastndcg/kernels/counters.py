@@ -5,6 +5,7 @@ A stream is a uint64 that the seed and the replicate make; its numbers depend on
 chunk and machine draws the same. G. L. Steele, D. Lea and C. H. Flood, 2014, doi:10.1145/2660193.2660195.
 """
 
+import numba
 import numpy as np
 
 from fastndcg.kernels.jit import part
@@ -22,6 +23,10 @@ def draw(stream, counter):
     z = (z ^ (z >> SHIFT_30)) * FIRST_FACTOR
     z = (z ^ (z >> SHIFT_27)) * SECOND_FACTOR
     return z ^ (z >> SHIFT_31)
+
+
+if numba.config.DISABLE_JIT:  # NumPy warns of what machine code wraps around
+    draw = np.errstate(over="ignore")(draw)
 
 
 @part

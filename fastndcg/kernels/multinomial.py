@@ -84,7 +84,7 @@ def even_out(stream, counter, counts):
         total = np.int16(0)  # narrow sums of counts up to 16: drawing takes a tenth less
         for u in range(few.shape[0]):
             total = np.int16(total + few[u])
-        surplus += total
+        surplus += np.int64(total)
     for _ in range(surplus, 0):
         counts[below(draw(stream, counter) >> HALF, size)] += np.int8(1)
         counter += ONE
