@@ -18,7 +18,7 @@ from fastndcg.combinations import check_combinations, kernel_of, n_ideal_ranks, 
 from fastndcg.conventions import Convention
 from fastndcg.discounts import Discounts, discounts_of
 from fastndcg.kernels import gain
-from fastndcg.memory import BOOL
+from fastndcg.memory import BOOL, F8
 from fastndcg.metric import UNLIMITED, Metric
 from fastndcg.novelty import SOURCES as BY_SUBTOPIC
 from fastndcg.relevant import (
@@ -226,5 +226,8 @@ ARGUMENTS: dict[str, Source] = {
     "rel": lambda _, step: step.rel,
     "k": lambda _, step: step.k,
     "parameters": lambda _, step: tuple(float(step.metric.get(p.name)) for p in step.metric.record.parameters),
+    "out_counted": lambda chunk, _: chunk.take("counted", chunk.truth.n_queries, F8),
+    "out_whole": lambda chunk, _: chunk.take("whole", chunk.truth.n_queries, F8),
+    "out_rest": lambda chunk, _: chunk.take("rest", chunk.truth.n_queries, F8),
     "out_at": lambda _chunk, _step: np.zeros(1, "i8"),
 }

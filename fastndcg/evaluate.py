@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -280,22 +280,25 @@ def results_of(
     results = _evaluated(given, asked.metrics, applied, asked.convention, options.threads, kept, out)
     if asked.denominators:
         given = with_predictions(truth, predictions, asked.convention, options)  # once more: they may be a stream
-        weights = np.ones(results.values.shape)  # what each value counts: 1, or what a precision divides by
-        weights[:, list(asked.denominators)] = _counts(given, asked, applied, options.threads)
-        results.value_weights = weights
+        weights = np.ones(results.values.T.shape)  # what each value counts: 1, or what a precision divides by
+        for place, counts in zip(asked.denominators, _counts(given, asked, applied, options.threads), strict=True):
+            weights[place] = counts
+        results.value_weights = weights.T
     return results
 
 
-def _counts(given: Rankings | Joined | Parted, asked: Asked, applied: Convention, threads: int | None) -> Array:
+def _counts(
+    given: Rankings | Joined | Parted, asked: Asked, applied: Convention, threads: int | None
+) -> Iterable[Array]:
     """What the denominators count: numbers of documents, which are known without ranking any, or relevant ones."""
     metrics = tuple(asked.denominators.values())
     counting = applied.replace(no_relevant="defined", undefined="nan", default_k="all")
     if isinstance(given, Rankings) and all(metric.name == "num_ret" for metric in metrics):
         sizes = np.diff(_engine().apply_convention(given, counting).offsets)
-        return np.stack([np.minimum(sizes, metric.k or sizes) for metric in metrics], axis=1)
+        return [sizes if metric.k is None else np.minimum(sizes, metric.k) for metric in metrics]
     if isinstance(given, Joined):
         given = given._replace(unjudged_queries=None)  # they are counted like others
-    return _evaluated(given, metrics, counting, asked.convention, threads).values
+    return _evaluated(given, metrics, counting, asked.convention, threads).values.T
 
 
 def _evaluated(

@@ -156,6 +156,17 @@ def n_gaining(chunk: Chunk, step: Step, out: Array) -> None:
         relative.count_gaining(ideal_gains(chunk, step), chunk.truth.ideal(chunk.job).offsets, out)
 
 
+def n_gaining_ranked(chunk: Chunk, step: Step) -> Array:
+    """How many of the documents ranked have a gain above 0."""
+    return n_gaining(chunk, step) if chunk.job.rankings.pool is None else counted_gaining(chunk, step)
+
+
+@once("chunk", "gain", "rel")
+def counted_gaining(chunk: Chunk, step: Step, out: Array) -> None:
+    """The same where there may be others."""
+    out[:] = np.bincount(chunk.hits.queries, hit_gains(chunk, step) > 0.0, len(out))
+
+
 def best_sums(chunk: Chunk, step: Step) -> Array:
     """DCG of each of the first ranks of best orders: one for all queries where all candidates gain 1."""
     discounts, truth = discounts_for(chunk, step), chunk.truth
@@ -171,12 +182,19 @@ def best_sums(chunk: Chunk, step: Step) -> Array:
     return made
 
 
-@once("truth", "gain", "rel")
-def best_starts(chunk: Chunk, step: Step, out: Array) -> None:
+def best_starts(chunk: Chunk, step: Step) -> Array:
     """Where these begin for each query, with the 0 of no ranks."""
-    out.fill(0)
-    if gain_of_only_label(chunk, step) != 1.0:
-        np.add(chunk.truth.ideal(chunk.job).offsets[:-1], np.arange(len(out)), out=out)
+    truth = chunk.truth
+    key = ("best starts", step.gain, step.rel)
+    made = truth.made.get(key)
+    if made is None:
+        made = truth.take(key, truth.n_queries, I8)
+        if gain_of_only_label(chunk, step) == 1.0:
+            made.fill(0)
+        else:
+            np.add(truth.ideal(chunk.job).offsets[:-1], np.arange(truth.n_queries), out=made)
+        truth.made[key] = made
+    return made
 
 
 ARGUMENTS: dict[str, Source] = {
@@ -190,8 +208,8 @@ ARGUMENTS: dict[str, Source] = {
     "best": best,
     "highest_gains": highest_gains,
     "n_gaining": n_gaining,
+    "n_gaining_ranked": n_gaining_ranked,
     "best_sums": best_sums,
     "best_starts": best_starts,
     "out_reached": lambda chunk, _: chunk.take("reached", chunk.truth.n_queries, F8),
-    "out_n_found": lambda chunk, _: chunk.take("found", chunk.truth.n_queries, F8),
 }

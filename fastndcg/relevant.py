@@ -11,6 +11,7 @@ from fastndcg.errors import InvalidInputError
 from fastndcg.kernels import candidates, highest, multiples, precision
 from fastndcg.kernels import interpolated as kernels
 from fastndcg.kernels import together as several
+from fastndcg.kernels.vectors import WIDE
 from fastndcg.memory import F8, I4, I8, U8
 from fastndcg.metric import UNLIMITED
 from fastndcg.rankings import Array
@@ -122,11 +123,11 @@ def n_asking(chunk: Chunk, step: Step) -> Array:
 @functools.lru_cache(maxsize=16)
 def counts_of_asking(recalls: tuple[float, ...], rounding: float) -> Array:
     """The same for as few as kernels/interpolated.py looks up."""
-    counts = np.zeros((kernels.FEW + 1, kernels.FEW + 1))
+    counts = np.zeros((kernels.FEW + 1, WIDE))
     for n_relevant in range(kernels.FEW + 1):
         asked = np.maximum(np.floor(np.array(recalls, float) * n_relevant + rounding), 1.0)
-        counts[n_relevant] = np.bincount(asked.astype(int), minlength=kernels.FEW + 1)[: kernels.FEW + 1]
-    return counts
+        counts[n_relevant] = np.bincount(asked.astype(int), minlength=WIDE)[:WIDE]
+    return counts.ravel()
 
 
 def recall_rounding(chunk: Chunk, _: Step) -> float:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from fastndcg.chunk import Chunk, Hits
-from fastndcg.kernels import gain, precision
+from fastndcg.kernels import gain, judgments, precision
+from fastndcg.kernels.vectors import WIDE
 from fastndcg.memory import F8, I4, I8
 from fastndcg.rankings import Array
 from fastndcg.steps import Source, Step, cutoffs, discounts_for, once
@@ -21,6 +24,15 @@ def n_judged(chunk: Chunk, step: Step, out: Array) -> None:
     out[:] = truth.sizes
     if pool is not None:
         np.maximum(out, np.diff(pool[1][truth.first : truth.stop + 1]), out=out)
+
+
+@functools.cache
+def preferences() -> Array:
+    """Which share of `most` preferences is right where n are wrong, all where there are none to be had."""
+    shares = np.zeros((judgments.FEW + 1, WIDE))
+    for most in range(judgments.FEW + 1):
+        shares[most, : most + 1] = (most - np.arange(most + 1.0)) / most if most else 1.0
+    return shares.ravel()
 
 
 def all_judged(chunk: Chunk) -> bool:
@@ -71,6 +83,8 @@ ARGUMENTS: dict[str, tuple[str, Source]] = {
     "judged_hit_labels": ("judged", hits_of("judged", "labels")),
     "judged_hit_queries": ("judged", hits_of("judged", "queries")),
     "n_judged": ("judged", n_judged),
+    "preferences": ("judged", lambda chunk, _: preferences()),
+    "out_most": ("judged", lambda chunk, _: chunk.take("most", chunk.truth.n_queries, I8)),
     "pooled_hit_above": ("pooled", hits_of("pooled", "above")),
     "pooled_hit_ties": ("pooled", hits_of("pooled", "ties")),
     "unjudged_hit_queries": ("unjudged", hits_of("unjudged", "queries")),

@@ -11,7 +11,7 @@ relevant_queries, relevant_above, relevant_offsets   hits that are relevant, wit
 n_relevant           (n_queries,)             float64, retrieved or not
 recalls              (n_recalls,)             float64, each asks for its share of n_relevant, and 1 at the least
 recall_rounding      what is added to that share before its fraction is cut off
-n_asking             (FEW + 1, FEW + 1)       float64, how many recalls ask for n of R documents, by R and n
+n_asking             ((FEW + 1) * WIDE,)      float64, how many recalls ask for n of R documents, at R · WIDE + n
 interpolated         (n_queries,)             float64, highest precision at a recall or beyond it
 tied                 queries where scores tie (int32), and a row for each recall with a column for each of them
 out_highest          (n_hits + 1,)            float64, the highest precision from each hit on, then 0
@@ -23,6 +23,7 @@ import math
 import numpy as np
 
 from fastndcg.kernels.jit import kernel, part
+from fastndcg.kernels.vectors import WIDE
 
 FEW = 32  # relevant documents, for which it is known how many recalls ask for each number
 
@@ -83,23 +84,23 @@ def average_over_recalls(
     """Mean of the same over several recalls: at each relevant document it is added up for those that ask for it."""
     for q in range(out.shape[0]):
         out[q] = 0.0
-    best = total = 0.0
+    best = 0.0
     last_query = np.uint32(0xFFFFFFFF)
     for h in range(relevant_above.shape[0] - 1, -1, -1):
         query = np.uint32(relevant_queries[h])
         n = h - relevant_offsets[query] + 1
-        best = max(best if query == last_query else 0.0, n / (relevant_above[h] + 1))
-        total = total if query == last_query else 0.0
+        precision = n / (relevant_above[h] + np.int32(1))
+        best = best if query == last_query else 0.0
+        best = precision if precision > best else best
         last_query = query
         n_recalls = 0.0
-        n_all = np.uint64(n_relevant[query])
+        n_all = np.int64(n_relevant[query])
         if n_all <= FEW and n <= FEW:
-            n_recalls = n_asking[n_all, np.uint64(n)]
+            n_recalls = n_asking[np.uint64(n_all * WIDE + n)]
         else:
             for i in range(recalls.shape[0]):
                 n_recalls += n_asked(recalls[i], n_relevant[query], recall_rounding) == n
-        total += best * n_recalls
-        out[query] = total
+        out[query] += best * n_recalls
     for q in range(out.shape[0]):
         out[q] = out[q] / recalls.shape[0] if n_relevant[q] > 0 else math.nan
     for i in range(tied[0].shape[0]):

@@ -9,6 +9,8 @@ hit_labels, judged_hit_labels   (n_hits,)         float64
 …hit_offsets                    (n_queries + 1,)  int64
 sizes                           (n_queries,)      int64, how many documents are ranked
 n_relevant, n_judged            (n_queries,)      float64, retrieved or not
+preferences                     ((FEW + 1) * WIDE,)  float64, (most − n) / most at most · WIDE + n, in the last column 0
+out_most                        (n_queries,)      int64, room for how many documents a relevant one may be preferred to
 n_found, n_unjudged             (n_queries,)      float64, expected numbers in the first k ranks
 unjudged_reached                (n_queries,)      float64, DCG of the documents without a judgment
 n_looked_at                     (n_queries,)      float64, k or the number retrieved
@@ -22,38 +24,46 @@ import numpy as np
 from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.precision import group_of
 from fastndcg.kernels.stopping import end_of_group
+from fastndcg.kernels.vectors import WIDE, lesser
 
+FEW = 32  # documents that a relevant one may be preferred to, for which its share of right preferences is looked up
 EPSILON = 0.00001  # infAP's, that of trec_eval
 NEGLIGIBLE = 2.0**-70  # beside the chance of what is about the mean
 
 
 @kernel
 def binary_preference(
-    judged_hit_queries, judged_hit_above, judged_hit_ties, judged_hit_labels, rel, n_relevant, n_judged, out
+    judged_hit_queries, judged_hit_above, judged_hit_ties, judged_hit_labels, rel, n_relevant, n_judged, preferences,
+    out_most, out,
 ):  # fmt: skip
     """
     Share of the judged documents that are not relevant, up to R of them, that each relevant one stands above.
 
     Of the n such documents of a tie group, as likely 0 as 1, … or n stand above a relevant one: the mean is that of
-    n + 1 whole numbers, kept as their sum.
+    n + 1 whole numbers, kept as their sum. Shares are looked up, also the 0 of others: choosing between two float64
+    numbers, and making one of a whole number, are what the processor does least of at a time.
     """
     for q in range(out.shape[0]):
         out[q] = 0.0
+        out_most[q] = np.int64(min(n_judged[q] - n_relevant[q], n_relevant[q]))
     end = 0
     last_query = np.uint32(0)
     n_before = 0
     for h in range(judged_hit_above.shape[0]):
         query = np.uint32(judged_hit_queries[h])
-        n_before *= query == last_query
+        n_before = n_before if query == last_query else 0
         last_query = query
         above = judged_hit_above[h] - n_before
-        most = min(n_judged[query] - n_relevant[query], n_relevant[query])
+        most = out_most[query]
         share = 0.0
         if judged_hit_ties[h] == 1:
             relevant = judged_hit_labels[h] >= rel
-            preferred = (most - min(float(above), n_relevant[query])) / most if above > 0 and most > 0.0 else 1.0
-            share = preferred if relevant else 0.0
             n_before += relevant
+            n_wrong = lesser(above, most)
+            if most <= FEW:
+                share = preferences[np.uint64(most * WIDE + (n_wrong if relevant else WIDE - 1))]
+            else:
+                share = (most - n_wrong) / most if relevant else 0.0
         elif h >= end:
             end, n_inside = group_of(judged_hit_queries, judged_hit_above, judged_hit_labels, h, rel)
             n_others = judged_hit_ties[h] - n_inside

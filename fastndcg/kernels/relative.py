@@ -10,12 +10,12 @@ hit_offsets           (n_queries + 1,)  int64
 varied_gains, varied_offsets   unless all gains are 1: those of the best order, of query q from varied_offsets[q] on;
                       those above 0 come first, and have no ties
 only_gain             what each document gains, NaN if they gain different things
-n_gaining             (n_queries,)      float64, how many documents of the best order have a gain above 0
-best_sums, best_starts   DCG of the first r ranks of the best order of query q is best_sums[best_starts[q] + r]
+n_gaining, n_gaining_ranked   (n_queries,)  float64, how many documents have a gain above 0: in all, and ranked
+best_sums, best_starts   DCG of the first r ranks of the best order of query q is best_sums[best_starts[q] + r], int64
 discounts, discount_sums, discount_rests, log2_…   (n_ranks + 1,)  float64, see gain.py
 sizes                 (n_queries,)      int64, how many documents are ranked
 n_relevant            (n_queries,)      float64, retrieved or not
-out_reached, out_n_found   (n_queries,)  float64, room for gains and numbers found down to some rank
+out_reached           (n_queries,)      float64, room for gains found down to some rank
 out                   (n_queries,)      float64
 """
 
@@ -26,6 +26,7 @@ import numpy as np
 from fastndcg.kernels.gain import group_share
 from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.precision import group_of
+from fastndcg.kernels.vectors import lesser
 
 ALL_RANKS = 2**31 - 1
 
@@ -76,8 +77,8 @@ def sum_group(hit_queries, hit_above, hit_gains, h):
 
 @kernel
 def ndcg_at_relevant(
-    hit_queries, hit_above, hit_ties, hit_gains, best_sums, best_starts, n_gaining, discounts, highest_ndcg,
-    out_reached, out_n_found, out,
+    hit_queries, hit_above, hit_ties, hit_gains, best_sums, best_starts, n_gaining, n_gaining_ranked, discounts,
+    highest_ndcg, out_reached, out,
 ):  # fmt: skip
     """
     Mean of nDCG at the ranks of all documents with a gain, that of all ranks for those not found.
@@ -86,23 +87,21 @@ def ndcg_at_relevant(
     (g − x) / (ties − 1) at each rank.
     """
     for q in range(out.shape[0]):
-        out_reached[q] = out_n_found[q] = out[q] = 0.0
+        out_reached[q] = out[q] = 0.0
     end, last_query = 0, np.uint32(0xFFFFFFFF)
-    reached = n_found = 0.0
+    reached = 0.0
     for h in range(hit_above.shape[0]):
         query = np.uint32(hit_queries[h])
         reached = reached if query == last_query else 0.0
-        n_found = n_found if query == last_query else 0.0
         last_query = query
-        start = int(best_starts[query])
-        n_ideal = int(n_gaining[query])
+        start = best_starts[query]
+        n_ideal = np.int64(n_gaining[query])
         above = hit_above[h]
         share = 0.0
         if hit_ties[h] == 1:
             reached += hit_gains[h] * discounts[np.uint32(above + 1)]
-            best = best_sums[np.uint64(start + min(above + 1, n_ideal))]
+            best = best_sums[np.uint64(start + lesser(above + 1, n_ideal))]
             share = reached / best if hit_gains[h] > 0.0 else 0.0
-            n_found += hit_gains[h] > 0.0
         elif h >= end:
             end, gains, positive, n_positive, alike = sum_group(hit_queries, hit_above, hit_gains, h)
             ties = hit_ties[h]
@@ -110,7 +109,7 @@ def ndcg_at_relevant(
             others = (n_positive * gains - positive) / max(ties - 1, 1)
             before = 0.0
             for r in range(above + 1, above + ties + 1):
-                best = best_sums[np.uint64(start + min(r, n_ideal))]
+                best = best_sums[np.uint64(start + lesser(r, n_ideal))]
                 if is_sure:
                     reached += hit_gains[h] * discounts[r]
                     share += reached / best if hit_gains[h] > 0.0 else 0.0
@@ -118,19 +117,17 @@ def ndcg_at_relevant(
                     share += (n_positive * reached + positive * discounts[r] + others * before) / best / ties
                 before += discounts[r]
             reached += 0.0 if is_sure else gains * (before / ties)
-            n_found += n_positive
         out[query] += share
         out_reached[query] = reached
-        out_n_found[query] = n_found
-    average_at_relevant(best_sums, best_starts, n_gaining, out_reached, out_n_found, highest_ndcg, out)
+    average_at_relevant(best_sums, best_starts, n_gaining, n_gaining_ranked, out_reached, highest_ndcg, out)
 
 
 @part
-def average_at_relevant(best_sums, best_starts, n_gaining, reached, n_found, highest_ndcg, out):
-    """The mean, with nDCG of all ranks for each document that was not found."""
+def average_at_relevant(best_sums, best_starts, n_gaining, n_gaining_ranked, reached, highest_ndcg, out):
+    """The mean, with nDCG of all ranks for each document that is not ranked."""
     for q in range(out.shape[0]):
-        best = best_sums[np.int64(best_starts[q] + n_gaining[q])]
-        n_left = n_gaining[q] - n_found[q]
+        best = best_sums[best_starts[q] + np.int64(n_gaining[q])]
+        n_left = n_gaining[q] - n_gaining_ranked[q]
         total = out[q] + (n_left * (reached[q] / best) if n_left > 0.0 else 0.0)
         out[q] = min(total / n_gaining[q], highest_ndcg) if best > 0.0 else math.nan
 
@@ -161,7 +158,7 @@ def at_one_level(
         out_reached[query] += inside
         out[query] += share
     for q in range(out.shape[0]):
-        best = best_sums[np.int64(best_starts[q] + n_gaining[q])] if n_gaining[q] > 0.0 else 1.0
+        best = best_sums[best_starts[q] + np.int64(n_gaining[q])] if n_gaining[q] > 0.0 else 1.0
         levels = out_reached[q] / best
         out[q] = (levels + out[q] / best) / 2.0 if sizes[q] > n_gaining[q] + 1.0 else levels
 

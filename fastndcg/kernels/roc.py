@@ -16,6 +16,7 @@ falling_labels    (n_candidates,)   float64, the judged labels that are not 0, t
 judged_offsets    (n_queries + 1,)  int64, query q owns falling_labels[judged_offsets[q]] up to judged_offsets[q + 1]
 only_label        the label that all of these have, NaN if they differ
 max_fpr           the share of the documents that are not relevant which counts
+out_counted, out_whole, out_rest   (n_queries,)  float64, room: see `area`
 out               (n_queries,)      float64
 """
 
@@ -33,14 +34,21 @@ def count_wrong(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n
     Expected number of wrong pairs of a relevant document and another.
 
     That is all documents above each relevant one, less the pairs of two relevant ones, of which one is above the
-    other whatever the order.
+    other whatever the order. Twice as many are whole numbers, which the processor adds up and chooses between sooner.
     """
     for q in range(out.shape[0]):
-        n = n_relevant_ranked[q]
-        out[q] = (n_relevant[q] - n) * (sizes[q] - n) - 0.5 * n * (n - 1.0)
+        out[q] = 0.0
+    last_query = np.uint32(0xFFFFFFFF)
+    twice = 0
     for h in range(hit_above.shape[0]):
-        above = hit_above[h] + 0.5 * (hit_ties[h] - 1)
-        out[np.uint32(hit_queries[h])] += above if hit_labels[h] >= rel else 0.0
+        query = np.uint32(hit_queries[h])
+        above = 2 * np.int64(hit_above[h]) + (hit_ties[h] - 1)
+        twice = (twice if query == last_query else 0) + (above if hit_labels[h] >= rel else 0)
+        last_query = query
+        out[query] = twice
+    for q in range(out.shape[0]):
+        n = n_relevant_ranked[q]
+        out[q] = (n_relevant[q] - n) * (sizes[q] - n) - 0.5 * n * (n - 1.0) + 0.5 * out[q]
 
 
 @kernel
@@ -69,62 +77,72 @@ def mean_left(left, n):
 
 
 @part
-def area(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, max_fpr, out):
+def area(
+    hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, max_fpr,
+    out_counted, out_whole, out_rest, out,
+):  # fmt: skip
     """
     Share of right pairs of a relevant document and one of the first others, a fraction of the last of them counting.
 
     Of n others in a tie group, 0 … n stand above a relevant document of the group, each number as likely. Those above
-    are added up as whole or half numbers and taken off at once, so that rounding takes nothing from a perfect order.
+    are added up as whole or half numbers and taken off at once, so that rounding takes nothing from a perfect order:
+    `out_counted` others count, for `out_whole` relevant documents, and `out_rest` is that of a group in which they end.
     """
     for q in range(out.shape[0]):
-        out[q] = 0.0
+        out[q] = out_whole[q] = out_rest[q] = 0.0
+        out_counted[q] = max_fpr * (sizes[q] - n_relevant_ranked[q])
     end = 0
     last_query = np.uint32(0xFFFFFFFF)
-    n_before = n_whole = 0
-    taken = rest = 0.0
+    n_before = 0
     for h in range(hit_above.shape[0]):
         query = np.uint32(hit_queries[h])
-        goes_on = query == last_query
-        n_before *= goes_on
-        n_whole *= goes_on
-        taken = taken if goes_on else 0.0
-        rest = rest if goes_on else 0.0
+        n_before = n_before if query == last_query else 0
         last_query = query
-        counted = max_fpr * (sizes[query] - n_relevant_ranked[query])
+        counted = out_counted[query]
         others = hit_above[h] - n_before
         if hit_ties[h] == 1:
             relevant = hit_labels[h] >= rel
             is_right = relevant & (others < counted)
-            n_whole += is_right
-            taken += others if is_right else 0.0
+            out_whole[query] += 1.0 if is_right else 0.0
+            out[query] += others if is_right else 0.0
             n_before += relevant
         elif h >= end:
             end, n_inside = group_of(hit_queries, hit_above, hit_labels, h, rel)
             n = hit_ties[h] - n_inside
             if counted - others >= n:
-                n_whole += n_inside
-                taken += n_inside * (others + 0.5 * n)
+                out_whole[query] += n_inside
+                out[query] += n_inside * (others + 0.5 * n)
             else:
-                rest += n_inside * mean_left(counted - others, n)
+                out_rest[query] += n_inside * mean_left(counted - others, n)
             n_before += n_inside
-        out[query] = n_whole * counted - taken + rest
     for q in range(out.shape[0]):
-        n_pairs = n_relevant[q] * (max_fpr * (sizes[q] - n_relevant_ranked[q]))
-        out[q] = min(out[q] / n_pairs, 1.0) if n_pairs > 0 else math.nan
+        n_pairs = n_relevant[q] * out_counted[q]
+        n_right = out_whole[q] * out_counted[q] - out[q] + out_rest[q]
+        out[q] = min(n_right / n_pairs, 1.0) if n_pairs > 0 else math.nan
 
 
 @kernel
-def partial_auc(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, max_fpr, out):
+def partial_auc(
+    hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, max_fpr,
+    out_counted, out_whole, out_rest, out,
+):  # fmt: skip
     """Area under the ROC curve up to a false positive rate, as a share of that rate."""
-    area(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, max_fpr, out)
+    area(
+        hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, max_fpr,
+        out_counted, out_whole, out_rest, out,
+    )  # fmt: skip
 
 
 @kernel
 def partial_auc_of_mcclish(
-    hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, max_fpr, out
+    hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, max_fpr,
+    out_counted, out_whole, out_rest, out,
 ):  # fmt: skip
     """The same stretched so that a random order has 1/2."""
-    area(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, max_fpr, out)
+    area(
+        hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, max_fpr,
+        out_counted, out_whole, out_rest, out,
+    )  # fmt: skip
     for q in range(out.shape[0]):
         out[q] = 0.5 + 0.5 * (out[q] - 0.5 * max_fpr) / (1.0 - 0.5 * max_fpr)
 
