@@ -14,6 +14,7 @@ HARD = {
     "zeros of both signs": lambda generator, n: generator.choice([-0.0, 0.0, 1e-45, -1e-45], n),
     "without bounds": lambda generator, n: generator.choice([np.inf, -np.inf, 3e38, -3e38, 1.0], n),
     "few bytes": lambda generator, n: 1.0 + generator.integers(0, 200, n) * 2.0**-23,
+    "the last byte": lambda generator, n: 1.0 + generator.integers(0, 200, n) * 2.0**-52,
     "alike": lambda generator, n: np.full(n, -2.5),
 }
 
@@ -27,6 +28,7 @@ def test_many_candidates_and_hard_scores(dtype, kind, strategy):
     sizes = np.array([65, 70, 128])
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     scores = HARD[kind](generator, offsets[-1]).astype(dtype)
+    scores[offsets[1:] - 1] = scores[offsets[:-1]]  # neither end says which bytes differ
     labels = generator.integers(1, 3, offsets[-1], "u1")
     labels[offsets[2] : offsets[2] + 60] = 0
     asked = parse_metrics("ndcg,P@40,AP,RR")
