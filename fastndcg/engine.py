@@ -150,7 +150,7 @@ def prepare(
         refuse_plain(plan.by_subtopic)
     discounts = plan.discounts
     if plan.depth > FEW_RANKS:
-        n_ranks = min(plan.depth, rankings.longest())
+        n_ranks = min(plan.depth, rankings.longest()) + 1  # with the one below all that count
         discounts = discounts_of(convention.discount, max(n_ranks, plan.n_ideal_ranks))
     chunk_documents <<= min(len(metrics).bit_length() - 1, MOST_DOUBLED)
     return Prepared(plan, cut(rankings, chunk_documents, threads), discounts)
