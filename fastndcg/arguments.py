@@ -25,12 +25,10 @@ from fastndcg.relevant import (
     ap_denominators,
     interpolated,
     n_asking,
-    n_found,
     n_found_at_multiple,
     n_relevant,
     n_relevant_ranked,
     precision_denominators,
-    precision_sums,
     recall_denominators,
     recall_rounding,
     recalls_of,
@@ -48,8 +46,9 @@ from fastndcg.steps import (
     points_of,
 )
 from fastndcg.texts import Value
+from fastndcg.walks import n_found, precision_sums, reached, walks_of
 
-FEW_RANKS = 1024  # of which discounts are made always
+FEW_RANKS = 1023  # of which, and of the one below, discounts are made always
 MOST_DOUBLED = 2
 
 
@@ -92,8 +91,9 @@ def _plan_of(metrics: tuple[Metric, ...], convention: Convention, n_registered: 
     shown = frozenset(view for step in steps for view in step.views)
     by_subtopic = next((one for one in metrics if one.record.by_subtopic), None)
     gains, points = gains_asked(metrics, convention), points_of(steps)
-    steps = tuple(bound(step, points) for step in steps)
-    discounts = discounts_of(convention.discount, max(min(depth, FEW_RANKS), n_ranks))
+    shared = {**points, **walks_of(steps)}
+    steps = tuple(bound(step, shared) for step in steps)
+    discounts = discounts_of(convention.discount, max(min(depth, FEW_RANKS) + 1, n_ranks))
     settles = convention.undefined != "nan" or convention.undefined_ap != "as undefined"
     n_doubled = min(len(metrics).bit_length() - 1, MOST_DOUBLED)
     return Plan(
@@ -223,6 +223,7 @@ ARGUMENTS: dict[str, Source] = {
     "n_asking": n_asking,
     "tied": tied,
     "precision_sums": precision_sums,
+    "reached": reached,
     "rel": lambda _, step: step.rel,
     "k": lambda _, step: step.k,
     "parameters": lambda _, step: tuple(float(step.metric.get(p.name)) for p in step.metric.record.parameters),

@@ -152,7 +152,7 @@ def prepare(
         refuse_plain(plan.by_subtopic)
     discounts = plan.discounts
     if plan.depth > FEW_RANKS:
-        n_ranks = min(plan.depth, rankings.longest())
+        n_ranks = min(plan.depth, rankings.longest()) + 1  # with the one below all that count
         discounts = discounts_of(convention.discount, max(n_ranks, plan.n_ideal_ranks))
     return Prepared(plan, cut(rankings, chunk_documents << plan.n_doubled, threads), discounts)
 

@@ -9,11 +9,9 @@ import numpy as np
 from fastndcg.checks import check_sums, check_unit_gains
 from fastndcg.chunk import Chunk, Truth
 from fastndcg.kernels import gain, relative
-from fastndcg.kernels import together as several
 from fastndcg.memory import BOOL, F8, I8
 from fastndcg.rankings import Array
-from fastndcg.relevant import cuts_of, has_ties
-from fastndcg.steps import Source, Step, cutoff, discounts_for, once, together
+from fastndcg.steps import Source, Step, discounts_for, once
 from fastndcg.texts import Value
 
 
@@ -75,21 +73,6 @@ def fill_gains(chosen: Value, labels: Array, rel: float, out: Array) -> None:
         gain.exp2_gains(labels, rel, out)
     else:
         gain.table_gains(labels, np.array(chosen), rel, out)
-
-
-@together(cutoff, "gain", "rel", "discount", ranks=True)
-def reached(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array) -> None:
-    """DCG@k."""
-    hits, (discounts, sums, rests, _) = chunk.hits, discounts_for(chunk, step)
-    gains = gains_of(chunk, step, chunk, hits.labels, hits.offsets)
-    where = (hits.queries, hits.above, hits.ties, gains, discounts, sums, rests)
-    if chunk.n_tied and has_ties(chunk) and merges_labels(chunk, step):
-        for k, row in zip(points, out.reshape(len(points), -1), strict=True):
-            gain.dcg_of_merged_labels(*where, k, row)
-    elif len(points) > 1:
-        several.add_discounted(*where, *cuts_of(points), out)
-    else:
-        gain.dcg(*where, points[0], out)
 
 
 def merges_labels(chunk: Chunk, step: Step) -> bool:
@@ -204,7 +187,6 @@ ARGUMENTS: dict[str, Source] = {
     "only_gain": gain_of_only_label,
     "varied_gains": varied_gains,
     "varied_offsets": varied_offsets,
-    "reached": reached,
     "best": best,
     "highest_gains": highest_gains,
     "n_gaining": n_gaining,

@@ -10,7 +10,7 @@ import numpy as np
 from fastndcg.kernels.vectors import WIDE
 from fastndcg.rankings import Array, read_only
 
-I4, I8, U8, F8, BOOL = (np.dtype(code) for code in ("i4", "i8", "u8", "f8", "?"))
+I4, I8, U4, U8, F8, BOOL = (np.dtype(code) for code in ("i4", "i8", "u4", "u8", "f8", "?"))
 
 
 class Room(NamedTuple):

@@ -10,12 +10,10 @@ from fastndcg.chunk import Chunk
 from fastndcg.errors import InvalidInputError
 from fastndcg.kernels import candidates, highest, multiples, precision
 from fastndcg.kernels import interpolated as kernels
-from fastndcg.kernels import together as several
 from fastndcg.kernels.vectors import WIDE
 from fastndcg.memory import F8, I4, I8, U8
-from fastndcg.metric import UNLIMITED
 from fastndcg.rankings import Array
-from fastndcg.steps import Step, cutoff, cutoffs, once, together
+from fastndcg.steps import Step, cutoffs, once, together
 
 # what is added to recall · R before its fraction is cut off; 0.7 · 10 is a little more than 7
 RECALL_ROUNDING = {"up": 1.0 - 1e-9, "nearest": 0.5, "up from a tenth": 0.9}
@@ -61,37 +59,6 @@ def most_relevant(chunk: Chunk, step: Step) -> float:
     if made is None:
         made = chunk.truth.most_relevant[step.rel] = float(n_relevant(chunk, step).max(initial=0.0))
     return made
-
-
-@functools.lru_cache(maxsize=16)
-def cuts_of(points: tuple[int, ...]) -> tuple[Array, Array]:
-    """Several cutoffs, and for each number of ranks above, to the last cutoff but one, the place of the first below."""
-    cuts = np.array(points)
-    return cuts, np.searchsorted(cuts[:-1], np.arange(points[-2] + 1), side="right")
-
-
-@together(cutoff, "rel", ranks=True)
-def n_found(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array) -> None:
-    """The expected number of relevant documents in the first k ranks of each query."""
-    hits = chunk.hits
-    where = (hits.queries, hits.above, hits.ties, hits.labels)
-    if points[0] == UNLIMITED:
-        np.copyto(out, n_relevant_ranked(chunk, step))
-    elif len(points) > 1:
-        several.count_found(*where, step.rel, *cuts_of(points), out)
-    else:
-        precision.count_found(*where, step.rel, cutoffs(chunk, step), out)
-
-
-@together(cutoff, "rel", ranks=True)
-def precision_sums(chunk: Chunk, step: Step, points: tuple[int, ...], out: Array) -> None:
-    """The expected sum of the precisions at the ranks of relevant documents, down to rank k."""
-    hits = chunk.hits
-    where = (hits.queries, hits.above, hits.ties, hits.labels)
-    if len(points) > 1:
-        several.add_precisions(*where, step.rel, *cuts_of(points), out)
-    else:
-        precision.add_precisions(*where, step.rel, points[0], out)
 
 
 def relevant_hits(chunk: Chunk, step: Step) -> tuple[Array, Array, Array]:

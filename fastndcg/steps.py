@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import operator
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
@@ -54,7 +53,7 @@ def once(keeper: str, *fields: str) -> Callable[[Fill], Made]:
     """
 
     def decorate(fill: Fill) -> Made:
-        depends = _values_of(fields)
+        depends = values_of(fields)
 
         @functools.lru_cache(MOST_SOURCES)
         def bound(_: Hashable) -> Made:
@@ -71,22 +70,22 @@ def once(keeper: str, *fields: str) -> Callable[[Fill], Made]:
 
             return source
 
-        return _bindable(fill, lambda step, _: bound(depends(step)))
+        return bindable(fill, lambda step, _: bound(depends(step)))
 
     return decorate
 
 
-def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False) -> Callable[[FillAll], Made]:
+def together(point: Callable[[Step], Points], *fields: str) -> Callable[[FillAll], Made]:
     """
-    Make what fills one value a query for each of several points, such as cutoffs, a source of those of a step.
+    Make what fills one value a query for each of several points, such as recalls, a source of those of a step.
 
     It does so once for all points that metrics which agree in `fields` ask for, a row for each; they come in rising
-    order, and those that are `ranks` beyond the longest query as one. Of a step with one point the source is its row,
-    of others rows; what is filled is likewise a row where there is one point.
+    order. Of a step with one point the source is its row, of others rows; what is filled is likewise a row where there
+    is one point.
     """
 
     def decorate(fill: FillAll) -> Made:
-        depends = _values_of(fields)
+        depends = values_of(fields)
 
         @functools.lru_cache(MOST_SOURCES)
         def key_of(_: Hashable) -> object:
@@ -109,7 +108,7 @@ def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False)
                     points, key = wanted, own
                 rows = chunk.shared.get(key)
                 if rows is None:
-                    rows = chunk.shared[key] = _rows(chunk, step, fill, points, key, ranks)
+                    rows = chunk.shared[key] = _rows(chunk, step, fill, points, key)
                 if len(wanted) == 1:
                     return rows[wanted[0]]
                 return rows[wanted] if wanted in rows else np.array([rows[one] for one in wanted])
@@ -120,37 +119,32 @@ def together(point: Callable[[Step], Points], *fields: str, ranks: bool = False)
             wanted = point(step)
             return bound(depends(step), wanted, len(wanted) == 1 and points.get(key_of(depends(step))) == wanted)
 
-        source = _bindable(fill, bind)
+        source = bindable(fill, bind)
         source.asks = lambda step: (key_of(depends(step)), point(step))  # type: ignore[attr-defined]
         return source
 
     return decorate
 
 
-def _rows(
-    chunk: Chunk, step: Step, fill: FillAll, points: Points, key: Hashable, ranks: bool
-) -> dict[float | Points, Array]:  # fmt: skip
-    """A filled row for each point, and all of them for all points where each has its own."""
+def _rows(chunk: Chunk, step: Step, fill: FillAll, points: Points, key: Hashable) -> dict[float | Points, Array]:
+    """A filled row for each point, and all of them for all points."""
     n_queries = chunk.truth.n_queries
     if len(points) == 1:  # as most often: a small query takes as long as this
         row = chunk.take(key, n_queries, F8)
         fill(chunk, step, points, row)
         return {points[0]: row}
-    longest = max(int(chunk.truth.sizes.max(initial=0)), 1) if ranks else math.inf
-    places = {one: min(one, longest) for one in points}
-    distinct = tuple(sorted(set(places.values())))
+    distinct = tuple(sorted(set(points)))
     rows = chunk.take(key, len(distinct) * n_queries, F8).reshape(len(distinct), n_queries)
     fill(chunk, step, distinct, rows if len(distinct) > 1 else rows[0])
-    found: dict[float | Points, Array] = {one: rows[distinct.index(place)] for one, place in places.items()}
-    return found | {distinct: rows}
+    return {distinct: rows, **dict(zip(distinct, rows, strict=True))}
 
 
-def _values_of(fields: tuple[str, ...]) -> Callable[[Step], Hashable]:
+def values_of(fields: tuple[str, ...]) -> Callable[[Step], Hashable]:
     """What gives a step's values of some fields."""
     return operator.attrgetter(*fields)
 
 
-def _bindable(fill: Callable[..., None], bind: Callable[[Step, dict[Hashable, Points]], Made]) -> Made:
+def bindable(fill: Callable[..., None], bind: Callable[[Step, dict[Hashable, Points]], Made]) -> Made:
     """A source that works out what a step asks for in each call, with `bind`, which does so once for the step."""
 
     @functools.wraps(fill)
@@ -161,9 +155,9 @@ def _bindable(fill: Callable[..., None], bind: Callable[[Step, dict[Hashable, Po
     return source
 
 
-def bound(step: Step, points: dict[Hashable, Points]) -> Step:
+def bound(step: Step, shared: dict[Hashable, Any]) -> Step:
     """The step with arguments that have looked up what it and others ask for: a small query takes as long as that."""
-    arguments = (one.bind(step, points) if hasattr(one, "bind") else one for one in step.arguments)
+    arguments = (one.bind(step, shared) if hasattr(one, "bind") else one for one in step.arguments)
     return replace(step, arguments=tuple(arguments))
 
 
@@ -176,11 +170,6 @@ def points_of(steps: tuple[Step, ...]) -> dict[Hashable, Points]:
                 key, points = argument.asks(step)
                 found.setdefault(key, set()).update(points)
     return {key: tuple(sorted(points)) for key, points in found.items()}
-
-
-def cutoff(step: Step) -> Points:
-    """How many ranks count, as the point of a step."""
-    return (step.k,)
 
 
 @once("truth", "metric")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from itertools import combinations
 from typing import NamedTuple
 
 
@@ -54,8 +55,7 @@ def _compile_metrics() -> None:
     default = conventions["default"]
     metrics = tuple(Metric(record.name) for record in RECORDS if not record.by_subtopic)
     gains = (*(Metric("DCG", gain=gain) for gain in ("exp2", "binary", (0, 1, 2))), Metric("DCG", rel=2))
-    texts = "P@1,P@2,AP@1,AP@2,DCG@1,nDCG@1,nDCG@2,IPrec(recall=1),Rprec(mult=2)"
-    several = tuple(map(Metric.parse, texts.split(",")))  # cutoffs that are filled in together
+    several = tuple(map(Metric.parse, ("DCG@1", "nDCG@1", "IPrec(recall=1)", "Rprec(mult=2)")))  # points of one source
     for score_dtype in ("f4", "f8"):
         scores = np.array([1, 1], score_dtype)  # tied, so that the tie policies have something to do
         for label_dtype in sorted(set(LABEL_DTYPES.values())):
@@ -67,6 +67,9 @@ def _compile_metrics() -> None:
         engine.run(ones, metrics, default.replace(ties="input"))
         for policy in CHOICES["ties"]:
             engine.run(rankings, metrics[:1], default.replace(ties=policy))
+    for some in (names for n in (1, 2, 3) for names in combinations(("nDCG", "AP", "P"), n)):
+        for cutoffs in ((1,), (1, 2)):  # alone, where there is one name, and in one walk
+            engine.run(rankings, tuple(Metric(name, k) for name in some for k in cutoffs), default)
     to_be_sorted = Rankings([0.5, 1.5], [2.0, 1.0], [0, 2])
     engine.run(to_be_sorted, (Metric("nDCG"),), default)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 import fastndcg as fn
-from fastndcg import arguments, engine, gains, memory
+from fastndcg import arguments, engine, memory, walks
 from fastndcg.chunk import Chunk, Truth
 
 DEFAULT = fn.conventions["default"]
@@ -31,9 +31,9 @@ def test_a_step_that_no_plan_has_keeps_its_rows_apart():
     chunk, steps = chunk_of("dcg@1", "dcg@3")
     foreign = arguments.step_of(fn.DCG @ 2, DEFAULT)
 
-    assert gains.reached(chunk, foreign).tolist() == dcg(2)
-    assert [gains.reached(chunk, step).tolist() for step in steps] == [dcg(1), dcg(3)]
-    assert gains.reached(chunk, foreign).tolist() == dcg(2)
+    assert walks.reached(chunk, foreign).tolist() == dcg(2)
+    assert [walks.reached(chunk, step).tolist() for step in steps] == [dcg(1), dcg(3)]
+    assert walks.reached(chunk, foreign).tolist() == dcg(2)
 
 
 def test_what_steps_share_is_made_once():

@@ -170,7 +170,8 @@ def idcg(best, out):
 def idcg_of_ones(label_offsets, discount_sums, k, out):
     """IDCG where each candidate gains 1: the sum of as many discounts."""
     for q in range(out.shape[0]):
-        out[q] = discount_sums[lesser(label_offsets[q + 1] - label_offsets[q], k)]
+        n = label_offsets[q + 1] - label_offsets[q]
+        out[q] = discount_sums[min(np.uint32(n), np.uint32(k))]
 
 
 @kernel
