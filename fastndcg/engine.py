@@ -20,6 +20,7 @@ from fastndcg.kernels.vectors import WIDE
 from fastndcg.memory import BOOL, F8, FRESH, Memory, Scratch
 from fastndcg.metric import Metric
 from fastndcg.ordinals import ordinals
+from fastndcg.ranked import found_in
 from fastndcg.rankings import Array, Rankings
 from fastndcg.threads import checked_threads, run_all
 
@@ -27,6 +28,7 @@ CHUNK_DOCUMENTS = 1 << 19  # smaller ones pay for calls from Python, larger ones
 MOST_DOUBLED = 2  # times, for several metrics: each has its calls
 SMALL = 1 << 17  # documents that are evaluated sooner than a thread starts
 FEW = 1 << 12  # documents and queries that are evaluated so soon that making memory for them would be felt
+NO_SCORES = np.empty(0, "f4")  # where ranks are known
 BY_ID = frozenset({"id_ascending", "id_descending"})
 
 Span = tuple[int, int]
@@ -230,7 +232,7 @@ def evaluate_span(job: Job, plan: Plan, span: Span, of_truth: Memory, scratch: S
 def job_of(rankings: Rankings, prepared: Prepared, strategy: int, values: Array, scratch: Scratch) -> Job:
     """What the chunks share, with room for their values."""
     plan, _, discounts = prepared
-    scores = scratch.padded(rankings.scores, WIDE)
+    scores = NO_SCORES if found_in(rankings) else scratch.padded(rankings.scores, WIDE)
     job = Job(rankings, plan.convention, plan.depth, plan.gains, discounts, scores, strategy, values, plan.points, {})
     for view in plan.views:
         shown = VIEWS[view](rankings, plan.convention)
@@ -251,7 +253,9 @@ def cut(rankings: Rankings, chunk_documents: int, threads: int) -> list[Span]:
     places = places_to_cut(n_documents, chunk_documents, threads)
     if not places and n_queries <= chunk_documents:
         return [(0, n_queries)] if n_queries else []
-    work = rankings.offsets if rankings.pool is None else rankings.offsets + rankings.pool[1]
+    found = found_in(rankings)
+    of_documents = rankings.offsets if found is None else found.offsets
+    work = of_documents if rankings.pool is None else of_documents + rankings.pool[1]
     of_queries = range(chunk_documents, n_queries, chunk_documents)  # those without documents take time too
     bounds = sorted({0, n_queries, *work.searchsorted(places).tolist(), *of_queries})
     documents = dict(zip(bounds, work[bounds].tolist(), strict=True))
@@ -276,8 +280,10 @@ def places_to_cut(n_documents: int, chunk_documents: int, threads: int) -> list[
 
 
 def n_looked_at(rankings: Rankings) -> int:
-    """How many documents there are, judged ones of the pool included."""
-    return rankings.n_documents + (0 if rankings.pool is None else len(rankings.pool[0]))
+    """How many documents are looked at, judged ones of the pool included."""
+    found = found_in(rankings)
+    n_documents = rankings.n_documents if found is None else len(found.labels)
+    return n_documents + (0 if rankings.pool is None else len(rankings.pool[0]))
 
 
 def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
@@ -295,6 +301,8 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
         rankings = without_negative_labels(rankings)
     if convention.ties == "input_reversed":
         rankings = rankings.replace(tie_keys=np.arange(rankings.n_documents))
+    if found_in(rankings):
+        return rankings
     scores = rankings.scores
     if convention.score_dtype == "float32" and scores.dtype != np.float32 and not rankings.are_ordinals:
         with np.errstate(over="ignore"):  # beyond float32 is infinite, as in C
