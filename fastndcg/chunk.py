@@ -13,9 +13,10 @@ from fastndcg.conventions import Convention
 from fastndcg.discounts import Discounts
 from fastndcg.kernels import candidates, ideal, ties
 from fastndcg.kernels.open import rank_open
-from fastndcg.kernels.rank import rank
+from fastndcg.kernels.rank import rank, take_known
 from fastndcg.kernels.vectors import WIDE
 from fastndcg.memory import F8, I4, I8, Memory, Scratch
+from fastndcg.ranked import found_in
 from fastndcg.rankings import Array, Rankings, read_only
 from fastndcg.texts import Value
 
@@ -71,8 +72,8 @@ class Truth:
     """The labels of queries `first` up to `stop`: all that does not depend on the scores."""
 
     __slots__ = (
-        "_ideal", "_memory", "_sizes", "_views", "candidates", "first", "judged", "made", "most_relevant", "n_queries",
-        "offsets", "only_label", "searched", "stop", "take",
+        "_ideals", "_memory", "_sizes", "_views", "candidates", "first", "found", "judged", "least_label", "made",
+        "most_relevant", "n_queries", "offsets", "only_label", "searched", "stop", "take",
     )  # fmt: skip
 
     def __init__(self, job: Job, memory: Memory, first: int, stop: int) -> None:
@@ -85,15 +86,17 @@ class Truth:
         self._memory = memory
         self.made: dict[Hashable, Array] = {}  # by what it is and depends on
         self.most_relevant: dict[float, float] = {}  # in any query, by the lowest label that is relevant
-        self._ideal: Ideal | None = None
+        self._ideals: dict[bool, Ideal] = {}
         self._sizes: Array | None = None
         self._views: dict[str, Truth] = {}
-        self.candidates, self.only_label = self._collect(job, "labels", rankings.labels, rankings.offsets)
+        self.found = found_in(rankings)
+        labels, offsets = (rankings.labels, rankings.offsets) if self.found is None else self.found[1:]
+        self.candidates, self.least_label, self.only_label = self._collect(job, "labels", labels, offsets)
         self.judged = found = self.candidates
         searched = (found.documents, found.labels, found.offsets, found.marks, found.before)
         self.searched = (rankings.offsets, first, *searched)  # by kernels/rank.py
         if rankings.pool is not None:
-            self.judged, self.only_label = self._collect(job, "pool", *rankings.pool)
+            self.judged, self.least_label, self.only_label = self._collect(job, "pool", *rankings.pool)
 
     @property
     def sizes(self) -> Array:
@@ -108,35 +111,36 @@ class Truth:
             self._views[name] = Truth(job.views[name], self._memory.view(name), self.first, self.stop)
         return self._views[name]
 
-    def ideal(self, job: Job) -> Ideal:
-        """The best order of the judged documents, found when it is first asked for."""
-        if self._ideal is None:
+    def ideal(self, job: Job, *, but_ones: bool = False) -> Ideal:
+        """The best order of the judged documents, or that of the queries which have other labels than 1 alone."""
+        if but_ones not in self._ideals:
             labels, offsets = self.judged.labels, self.judged.offsets
             pool = job.rankings.pool
             sizes = self.sizes if pool is None else np.diff(pool[1][self.first : self.stop + 1])
-            out_labels = self.take("ideal labels", len(labels), F8)
-            above = self.take("ideal above", len(labels), I4)
-            out_offsets = self.take("ideal offsets", len(offsets), I8)
-            queries = (labels, offsets, sizes, job.depth, out_labels, above, out_offsets)
+            out_labels = self.take(("ideal labels", but_ones), len(labels), F8)
+            above = self.take(("ideal above", but_ones), len(labels), I4)
+            out_offsets = self.take(("ideal offsets", but_ones), len(offsets), I8)
+            queries = (labels, offsets, sizes, job.depth, but_ones, out_labels, above, out_offsets)
             ideal.best_order(*queries)
             if out_offsets[-1] < 0:
                 ideal.sort_rest(*queries)
             n = out_offsets[-1]
-            self._ideal = Ideal(out_labels[:n], above[:n], out_offsets)
-        return self._ideal
+            self._ideals[but_ones] = Ideal(out_labels[:n], above[:n], out_offsets)
+        return self._ideals[but_ones]
 
-    def _collect(self, job: Job, name: str, labels: Array, offsets: Array) -> tuple[Candidates, float]:
-        """The candidates among labels, and the label that they all have, NaN if they differ."""
+    def _collect(self, job: Job, name: str, labels: Array, offsets: Array) -> tuple[Candidates, float, float]:
+        """The candidates among labels, the least label of them, and the one that all have, NaN if they differ."""
         n_documents = offsets.item(self.stop) - offsets.item(self.first)
         room = self._memory.label_room(name, -(-n_documents // WIDE), self.n_queries)
         documents, out_labels, out_offsets, marks, before, about = room
         floor = 0.0 if job.convention.negative_labels == "keep" else -np.inf
         candidates.collect(labels, offsets, self.first, floor, *room)
-        lowest, highest, n_nan, only_label = about.tolist()
+        n_nan, lowest, least, most = about.tolist()
         n = out_offsets.item(-1)
         out_labels = out_labels[:n]
-        check_labels(job.rankings, name, (lowest, highest, n_nan), out_labels, job.gains, job.convention)
-        return Candidates(documents[:n], out_labels, out_offsets, marks, before), only_label
+        check_labels(job.rankings, name, (lowest, max(most, 0.0), n_nan), out_labels, job.gains, job.convention)
+        only = least if least == most else np.nan
+        return Candidates(documents[:n], out_labels, out_offsets, marks, before), least, only
 
 
 class Chunk:
@@ -166,7 +170,13 @@ class Chunk:
     def _rank(self) -> None:
         job, truth, rankings = self.job, self.truth, self.job.rankings
         room = self._scratch.room_for(len(truth.candidates.labels), truth.n_queries)
-        rank(job.scores, *truth.searched, job.depth, job.strategy, job.convention.ties == "input", *room)
+        if truth.found is None:
+            rank(job.scores, *truth.searched, job.depth, job.strategy, job.convention.ties == "input", *room)
+        else:
+            found, (above, _, offsets) = truth.candidates, truth.found
+            take_known(
+                above, offsets, truth.first, found.documents, found.labels, found.offsets, job.depth, *room
+            )  # fmt: skip
         documents, labels, above, tie_counts, queries, offsets, counts = room
         n_tied, n_nan, n_open = counts.tolist()
         if n_open:

@@ -21,12 +21,14 @@ from fastndcg.kernels.vectors import WIDE
 from fastndcg.memory import BOOL, F8, FRESH, Memory, Scratch
 from fastndcg.metric import Metric
 from fastndcg.ordinals import ordinals
+from fastndcg.ranked import found_in
 from fastndcg.rankings import Array, Rankings
 from fastndcg.threads import checked_threads, run_all
 
 CHUNK_DOCUMENTS = 1 << 19  # smaller ones pay for calls from Python, larger ones leave the processor's cache
 SMALL = 1 << 17  # documents that are evaluated sooner than a thread starts
 FEW = 1 << 12  # documents and queries that are evaluated so soon that making memory for them would be felt
+NO_SCORES = np.empty(0, "f4")  # where ranks are known
 BY_ID = frozenset({"id_ascending", "id_descending"})
 
 Span = tuple[int, int]
@@ -230,7 +232,7 @@ def evaluate_span(job: Job, plan: Plan, span: Span, of_truth: Memory, scratch: S
 
 def job_of(rankings: Rankings, prepared: Prepared, strategy: int, values: Array, scratch: Scratch) -> Job:
     """What the chunks share, with room for their values."""
-    plan, scores = prepared.plan, rankings.scores
+    plan, scores = prepared.plan, NO_SCORES if found_in(rankings) else rankings.scores
     if rankings.n_documents < WIDE:
         scores = scratch.padded(scores, WIDE)
     convention, cuts = plan.convention, plan.convention.label_fractions == "cut off" and has_fractions(rankings)
@@ -248,7 +250,9 @@ def job_of(rankings: Rankings, prepared: Prepared, strategy: int, values: Array,
 
 def has_fractions(rankings: Rankings) -> bool:
     """Whether the dtype of labels leaves room for fractions."""
-    return rankings.labels.dtype.kind == "f" or (rankings.pool is not None and rankings.pool[0].dtype.kind == "f")
+    found, pool = found_in(rankings), rankings.pool
+    labels = rankings.labels if found is None else found.labels
+    return labels.dtype.kind == "f" or (pool is not None and pool[0].dtype.kind == "f")
 
 
 def cut(rankings: Rankings, chunk_documents: int, threads: int) -> list[Span]:
@@ -257,7 +261,9 @@ def cut(rankings: Rankings, chunk_documents: int, threads: int) -> list[Span]:
     if threads == 1 and n_documents <= chunk_documents and n_queries <= chunk_documents:
         return [(0, n_queries)] if n_queries else []
     places = places_to_cut(n_documents, chunk_documents, threads)
-    work = rankings.offsets if rankings.pool is None else rankings.offsets + rankings.pool[1]
+    found = found_in(rankings)
+    of_documents = rankings.offsets if found is None else found.offsets
+    work = of_documents if rankings.pool is None else of_documents + rankings.pool[1]
     of_queries = range(chunk_documents, n_queries, chunk_documents)  # those without documents take time too
     bounds = sorted({0, n_queries, *work.searchsorted(places).tolist(), *of_queries})
     documents = dict(zip(bounds, work[bounds].tolist(), strict=True))
@@ -296,6 +302,8 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
         rankings = without_negative_labels(rankings)
     if convention.ties == "input_reversed":
         rankings = rankings.replace(tie_keys=np.arange(rankings.n_documents))
+    if found_in(rankings):
+        return rankings
     scores = rankings.scores
     if convention.score_dtype == "float32" and scores.dtype != np.float32 and not rankings.are_ordinals:
         with np.errstate(over="ignore"):  # beyond float32 is infinite, as in C

@@ -17,7 +17,7 @@ from fastndcg.texts import Value
 
 def hit_gains(chunk: Chunk, step: Step) -> Array:
     """The gains of the hits."""
-    return gains_of(chunk, step, chunk, chunk.hits.labels, chunk.hits.offsets)
+    return gains_of(chunk, step, "hits", chunk.hits.labels, chunk.hits.offsets)
 
 
 def hit_unit_gains(chunk: Chunk, step: Step) -> Array:
@@ -35,11 +35,11 @@ def hit_unit_gains(chunk: Chunk, step: Step) -> Array:
 def ideal_gains(chunk: Chunk, step: Step) -> Array:
     """The gains of the best order."""
     ideal = chunk.truth.ideal(chunk.job)
-    return gains_of(chunk, step, chunk.truth, ideal.labels, ideal.offsets)
+    return gains_of(chunk, step, "ideal", ideal.labels, ideal.offsets)
 
 
-def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, offsets: Array) -> Array:
-    """The gains of labels, worked out once for all metrics that take the same."""
+def gains_of(chunk: Chunk, step: Step, name: str, labels: Array, offsets: Array) -> Array:
+    """The gains of the labels of hits or of a best order, worked out once for all metrics that take the same."""
     cuts = chunk.job.cuts_fractions
     if step.gains_are_labels and not cuts:
         return labels
@@ -47,7 +47,8 @@ def gains_of(chunk: Chunk, step: Step, keeper: Chunk | Truth, labels: Array, off
     discount = discounts.highest
     if chunk.job.convention.ideal == "k best" and step.k < len(discounts.sums):
         discount = float(discounts.sums[step.k])
-    key = ("gains", step.gain, step.rel, discount)
+    keeper: Chunk | Truth = chunk if name == "hits" else chunk.truth
+    key = ("gains", name, step.gain, step.rel, discount)
     made = keeper.made.get(key)
     if made is None:
         room = len(labels) if keeper is chunk.truth else len(chunk.truth.candidates.labels)  # that any scores may take
@@ -101,13 +102,20 @@ def best(chunk: Chunk, step: Step, out: Array) -> None:
     elif gain_of_only_label(chunk, step) == 1.0:
         gain.idcg_of_ones(chunk.truth.judged.offsets, discounts.sums, step.k, out)
     else:
-        ideal = chunk.truth.ideal(chunk.job)
-        gain.add_ideal(ideal.above, ideal_gains(chunk, step), ideal.offsets, discounts.values, step.k, out)
+        of_ones = chunk.truth.least_label > 0 and gain_of_label(chunk, step, 1.0) == 1.0
+        ideal = chunk.truth.ideal(chunk.job, but_ones=of_ones)
+        gains = gains_of(chunk, step, "ideal but ones" if of_ones else "ideal", ideal.labels, ideal.offsets)
+        offsets = chunk.truth.judged.offsets if of_ones else ideal.offsets
+        gain.add_ideal(ideal.above, gains, ideal.offsets, offsets, discounts.values, discounts.sums, step.k, out)
 
 
 def gain_of_only_label(chunk: Chunk, step: Step) -> float:
     """What each candidate gains if all have the same label, else NaN."""
-    label = chunk.truth.only_label
+    return gain_of_label(chunk, step, chunk.truth.only_label)
+
+
+def gain_of_label(chunk: Chunk, step: Step, label: float) -> float:
+    """What a candidate with some label gains, NaN if it is not relevant."""
     if not label >= step.rel:
         return np.nan
     if step.gain == "binary":

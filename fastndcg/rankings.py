@@ -23,7 +23,7 @@ SCORE_DTYPES = {"b": "f4", "u1": "f4", "i1": "f4", "u2": "f4", "i2": "f4", "f2":
 SCORE_DTYPES |= {"u4": "f8", "i4": "f8", "f8": "f8"}
 IN_ORDER = 0x101  # NumPy's flags of arrays that are contiguous in C's order, and aligned
 LONGEST_QUERY = 2**31 - 1  # ranks are int32
-FOUND = ("_place_of", "are_ordinals", "n_documents", "n_labels", "n_queries")  # attributes that are no arguments
+NO_ARGUMENTS = ("_place_of", "are_ordinals", "n_documents", "n_labels", "n_queries")
 READY_LABELS, READY_SCORES, READY_OFFSETS = (
     frozenset(np.dtype(code).num for code in codes.split()) for codes in ("u1 i1 i2 i4 i8 f4 f8", "f4 f8", "i8")
 )
@@ -137,7 +137,7 @@ class Rankings:
 
     def replace(self, **arrays: Any) -> Rankings:
         """Make the same rankings with other arrays."""
-        kept = {name: getattr(self, name) for name in self.__slots__ if name not in FOUND}
+        kept = {name: getattr(self, name) for name in Rankings.__slots__ if name not in NO_ARGUMENTS}
         made = Rankings(**(kept | arrays))
         if "scores" not in arrays:
             made.are_ordinals = self.are_ordinals

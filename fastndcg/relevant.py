@@ -25,7 +25,7 @@ def n_relevant(chunk: Chunk, step: Step, out: Array) -> None:
     """How many documents of each query are relevant, retrieved or not."""
     truth = chunk.truth
     labels, offsets = truth.judged.labels, truth.judged.offsets
-    if truth.only_label >= step.rel:
+    if truth.least_label >= step.rel:
         np.subtract(offsets[1:], offsets[:-1], out=out)
     else:
         candidates.count_relevant(labels, offsets, step.rel, out)
@@ -64,7 +64,7 @@ def most_relevant(chunk: Chunk, step: Step) -> float:
 def relevant_hits(chunk: Chunk, step: Step) -> tuple[Array, Array, Array]:
     """Queries, ranks above and offsets of the hits that are relevant."""
     hits = chunk.hits
-    if chunk.job.rankings.pool is None and chunk.truth.only_label >= step.rel:
+    if chunk.job.rankings.pool is None and chunk.truth.least_label >= step.rel:
         return hits.queries, hits.above, hits.offsets
     n, key = len(hits.above), ("relevant", step.rel)
     offsets = chunk.made.get(key)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 ROOMS = (
     "errors", "texts", "casts", "display", "cpus", "threads", "whole_files",
     "kernels", "catalog", "conventions",
-    "parameters", "metric", "registry", "trec", "ordinals", "patterns", "rankings", "combinations",
+    "parameters", "metric", "registry", "trec", "ordinals", "patterns", "rankings", "ranked", "combinations",
     "inputs", "of_queries", "sums", "aggregates", "results", "discounts",
     "checks", "documents", "memory", "chunk", "steps", "relevant", "gains", "walks", "stops", "views", "novelty",
     "of_user", "arguments", "engine", "parts",

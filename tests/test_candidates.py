@@ -10,18 +10,20 @@ BEHIND = 5
 
 
 def collected(labels, offsets, first, stop):
-    """Candidates of queries `first` up to `stop`, in room for each document, and what is left of that behind it."""
+    """Candidates of queries `first` up to `stop`, in room for each document, and the least label and the most."""
     n_documents = offsets[stop] - offsets[first]
     n_blocks = -(-n_documents // WIDE)
     documents, values = np.full(n_documents + BEHIND, -7, "i4"), np.full(n_documents + BEHIND, -7.0)
     found = np.empty(stop - first + 1, "i8")
     marks, before = np.empty(n_blocks, "u8"), np.empty(n_blocks, "i8")
-    out = documents[:n_documents], values[:n_documents], found, marks, before, np.empty(4)
+    about = np.empty(4)
+    out = documents[:n_documents], values[:n_documents], found, marks, before, about
     candidates.collect(labels, offsets, first, -np.inf, *out)
     assert (documents[n_documents:] == -7).all()
     assert (values[n_documents:] == -7).all()
     n = found[-1]
-    return documents[:n].tolist(), values[:n].tolist(), found.tolist()
+    assert about[:2].tolist() == [0, 0]
+    return documents[:n].tolist(), values[:n].tolist(), found.tolist(), about[2:].tolist()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 1.0])
@@ -37,10 +39,11 @@ def test_collects_what_is_not_zero(share, dtype):
             own = labels[offsets[first] : offsets[stop]]
             expected = np.flatnonzero(own)
             starts = offsets[first : stop + 1] - offsets[first]
-            documents, values, found = collected(labels, offsets, first, stop)
+            documents, values, found, about = collected(labels, offsets, first, stop)
             assert documents == expected.tolist()
             assert values == own[expected].tolist()
             assert found == np.searchsorted(expected, starts).tolist()
+            assert about == [min(values, default=np.inf), max(values, default=-np.inf)]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, WIDE - 2, WIDE - 1, WIDE])

@@ -41,7 +41,7 @@ def test_sorting_goes_on_where_counting_ends(first):
     labels, sizes = np.concatenate(queries), np.array([len(query) + 4 for query in queries])
     offsets = np.append(0, np.cumsum([len(query) for query in queries]))
     ranked, above, bounds = np.empty(len(labels)), np.empty(len(labels), "i4"), np.empty(len(offsets), "i8")
-    given = (read_only(labels), read_only(offsets), sizes, 1000, ranked, above, bounds)
+    given = (read_only(labels), read_only(offsets), sizes, 1000, False, ranked, above, bounds)
 
     ideal.best_order(*given)
     assert bounds.tolist() == [*offsets[: first + 1], *[-1] * (len(queries) - first)]
@@ -52,3 +52,26 @@ def test_sorting_goes_on_where_counting_ends(first):
     places = [[r if query[i] > 0 else r + 4 for r, i in enumerate(np.argsort(-np.array(query), kind="stable"))]
               for query in queries]  # fmt: skip
     assert above.tolist() == [place for query in places for place in query]
+
+
+GAINS = ("", "@2", "(gain=exp2)", "(gain=binary)", "(rel=2)", "(gain=[0,1,5])", "(gain=[0,2,2])")
+
+
+@pytest.mark.parametrize("gain", GAINS)
+def test_labels_of_1_alone_beside_others(gain):
+    """Queries without other labels gain what they gain on their own, whatever stands beside them or is asked for."""
+    queries = [[1] * 9, [1, 2, 1], [], [1, 1], [0, 1, 0, 2], [2, 2], [1], [0, 0]]
+    queries += [[1, 1.5]] if "[" not in gain else []
+    scores = [np.arange(len(query), 0.0, -1) for query in queries]
+    metric, companion = f"idcg{gain}", f"q{gain}"
+    alone = [fn.evaluate(np.array(query), own, metric, offsets=[0, len(query)]).values[0, 0]
+             for query, own in zip(queries, scores, strict=True)]  # fmt: skip
+    given, offsets = (np.concatenate(queries), np.concatenate(scores)), np.cumsum([0, *map(len, queries)])
+
+    for metrics, place in ((metric, 0), (f"{metric},{companion}", 0), (f"{companion},{metric}", 1)):
+        values = fn.evaluate(*given, metrics, offsets=offsets).values
+        np.testing.assert_array_equal(values[:, place], alone)
+        expected = fn.reference.evaluate(*given, metrics, offsets=offsets).values
+        np.testing.assert_allclose(values, expected, rtol=1e-14)
+    if not gain:
+        assert alone[3] == 1 / log2(2) + 1 / log2(3)

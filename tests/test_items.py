@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastndcg as fn
+from fastndcg import engine, parts
+from fastndcg.catalog import RECORDS
+from fastndcg.conventions import parse_convention
 from fastndcg.inputs import items
 from fastndcg.kernels.recommended import N_MARKS, are_rising
+from fastndcg.metric import Metric
+from fastndcg.ranked import Ranked
 from fastndcg.rankings import read_only
 
 sparse = pytest.importorskip("scipy.sparse")
@@ -96,7 +101,7 @@ def test_every_form(name, form):
         assert result["recall@2"][3] == 0
 
 
-HASHED, PLACED = {"LARGEST_TABLE": 0, "SHORT_ROW": 0}, {"SHORT_ROW": 0}
+HASHED = {"SHORT_ROW": 0}
 LIKES = st.lists(st.dictionaries(st.integers(0, 30), st.integers(0, 3), max_size=9), min_size=1, max_size=6)
 
 
@@ -109,7 +114,7 @@ def test_equals_dicts(liked, data):
     values = fn.evaluate(matrix(liked, 31), padded(recommended, width=12), METRICS).values
     for row, wanted in zip(values, expected(liked, recommended), strict=True):
         assert wanted is None or row.tolist() == pytest.approx(wanted, nan_ok=True, rel=1e-15)
-    for limits in ({}, HASHED, PLACED, PLACED | {"MOST_PLACED": 12}):  # the last: a table that is cleared now and then
+    for limits in ({}, HASHED):
         with pytest.MonkeyPatch.context() as patch:
             for name, limit in ({"PART": 3} | limits).items():
                 patch.setattr(items, name, limit)
@@ -132,7 +137,7 @@ def test_unjudged_items_can_be_removed():
     assert kept["rr"].tolist() == [1 / 2]
 
 
-@pytest.mark.parametrize("limits", [{}, HASHED, PLACED], ids=["marks", "hash", "places"])
+@pytest.mark.parametrize("limits", [{}, HASHED], ids=["marks", "hash"])
 def test_repeated_items(limits, monkeypatch):
     """They are an error; by request only the first counts, ranks stay, and the result says how many there were."""
     for name, limit in limits.items():
@@ -146,7 +151,7 @@ def test_repeated_items(limits, monkeypatch):
     assert str(result).endswith("\nitems that stood in their list before, counted once: 3")
 
 
-@pytest.mark.parametrize("limits", [{}, HASHED, PLACED], ids=["marks", "hash", "places"])
+@pytest.mark.parametrize("limits", [{}, HASHED], ids=["marks", "hash"])
 @pytest.mark.parametrize("dtype", ["i4", "i8"])
 def test_more_users_than_a_byte_numbers(limits, dtype, monkeypatch):
     """What users before were recommended is no hit of one who was not, and the first wrong item is named."""
@@ -248,7 +253,7 @@ ROWS = padded(RECOMMENDED)
 )  # fmt: skip
 def test_what_is_refused(call, message):
     """Shapes, ids and labels that cannot be, however items are found."""
-    for limits in ({}, HASHED, PLACED):
+    for limits in ({}, HASHED):
         with pytest.MonkeyPatch.context() as patch:
             for name, limit in limits.items():
                 patch.setattr(items, name, limit)
@@ -284,3 +289,87 @@ def test_what_users_like_may_rise_or_not(lists, part):
                 fn.Interactions(liked, labels, offsets, threads=2)
         else:
             assert fn.Interactions(liked, labels, offsets, threads=2).labels.tolist() == labels.tolist()
+
+
+def plain(liked, row, k):
+    """Reciprocal rank, recall and gain of the first k ranks, by a set: an item again counts for nothing."""
+    seen, hits = set(), []
+    for rank, item in enumerate(row, 1):
+        if item in liked and item not in seen:
+            hits.append((rank, liked[item]))
+        seen.add(item)
+    relevant = [rank for rank, label in hits if label >= 1]
+    n_relevant = sum(label >= 1 for label in liked.values())
+    recall = sum(rank <= k for rank in relevant) / n_relevant if n_relevant else np.nan
+    rr = 1 / relevant[0] if relevant else 0
+    return [rr, recall, sum(label / np.log2(rank + 1) for rank, label in hits if rank <= k)]
+
+
+IDS = {
+    "few": lambda rng, n: rng.permutation(n + 40)[:n],
+    "any": lambda rng, n: rng.permutation(50_000)[:n],
+    "low bits alike": lambda rng, n: rng.permutation(n + 40)[:n] * N_MARKS,
+    "low bits mostly alike": lambda rng, n: rng.permutation(n + 40)[:n] * (N_MARKS // 2),
+    "large": lambda rng, n: rng.permutation(n + 40)[:n] * 2**40 + 2**62,
+}
+
+
+@pytest.mark.parametrize("once", [False, True])
+@pytest.mark.parametrize("ids", IDS)
+@pytest.mark.parametrize("width", [1, 63, 64, 65, 255, 256, 257, 300])
+def test_rows_of_any_length_and_items_of_any_bits(width, ids, once):
+    """What a plain set of items says, for rows padded anywhere, and what is said of an item that stands again."""
+    rng = np.random.default_rng(width)
+    sizes = [0, 1, width, width // 2, width, *rng.integers(0, width + 1, 7).tolist()]
+    rows, liked = [], []
+    for size in sizes:
+        known = IDS[ids](rng, size + 30)
+        row, others = known[:size].tolist(), known[size:].tolist()
+        again = rng.integers(0, max(size, 1), (2, size // 4 if once else 0)).tolist()
+        for place, source in zip(*again, strict=True):
+            row[place] = row[source]
+        some = set(rng.permutation(row)[: max(size // 5, 1)].tolist() + others[:9]) if size else set(others[:3])
+        rows.append(row)
+        liked.append({item: int(rng.integers(0, 4)) for item in sorted(some)})
+    truth = fn.Interactions(*flat(liked))
+    given_rows = padded(rows, "i8", width)
+
+    result = fn.evaluate(truth, fn.Recommendations(given_rows, repeated="once" if once else "raise"), "rr,R@20,dcg@20")
+
+    for values, own, row in zip(result.values.tolist(), liked, rows, strict=True):
+        assert values == pytest.approx(plain(own, row, 20), rel=1e-14, nan_ok=True)
+    n_again = sum(len(row) - len(set(row)) for row in rows)
+    assert bool(result.notes) == (n_again > 0)
+    assert all(f"counted once: {n_again}" in note for note in result.notes)
+    if width > 1 and not once:
+        given_rows[4] = IDS[ids](rng, width)
+        given_rows[4, -1] = given_rows[4, 0]
+        with pytest.raises(fn.InvalidInputError, match=f"item {given_rows[4, 0]} stands again in place {width - 1} of"):
+            fn.evaluate(truth, given_rows, "rr")
+
+
+@pytest.mark.parametrize("name", ["default", "default(unjudged=removed)", "default(pool=retrieved)", "recommenders"])
+def test_every_metric_is_that_of_all_documents(name):
+    """What is known of the found items alone gives, bit for bit, what labels and scores of all documents give."""
+    liked = [{3: 1, 0: 4}, {}, {5: 2, 1: 1, 2: 0}, {4: 3}, {1: 1, 2: 1}]
+    given = items.recommended_parts(fn.Interactions(*flat(liked)), padded([*RECOMMENDED, [2, 0, 1]]))
+    made, convention = given.make_maker()(0, 5), parse_convention(name)
+    dense = given.whole()
+    assert isinstance(made, Ranked)
+    assert not isinstance(dense, Ranked)
+    assert dense.labels.tolist() == [4, 0, 1, 0, 0, 0, 0, 2, 1, 1, 0, 1]
+    assert dense.judged.tolist() == [True, False, True, False, False, True, False, True, True, True, False, True]
+    assert dense.scores.tolist() == [0, -1, -2, 0, -1, 0, -1, -2, -3, 0, -1, -2]
+    for record in RECORDS:
+        for k in (None, 2) if record.takes_k else (None,):
+            metric = Metric(record.name, k)
+            try:
+                wanted = engine.run(dense, (metric,), convention).values
+            except fn.FastndcgError as error:
+                with pytest.raises(type(error), match=re.escape(str(error))):
+                    engine.run(made, (metric,), convention)
+                continue
+            for options in ({}, {"chunk_documents": 2}):
+                found = engine.run(made, (metric,), convention, **options).values
+                np.testing.assert_array_equal(found, wanted, str(metric))
+            np.testing.assert_array_equal(parts.run(given, (metric,), convention).values, wanted, str(metric))

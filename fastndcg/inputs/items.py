@@ -15,14 +15,15 @@ from fastndcg.inputs.columns import Column
 from fastndcg.inputs.grouping import spans
 from fastndcg.inputs.item_lists import Recommended, gap_of, recommended_of, whole_numbers
 from fastndcg.inputs.ragged import ragged_of
+from fastndcg.ranked import Found, Ranked
 from fastndcg.rankings import Array, Rankings, as_labels, as_offsets, read_only
 from fastndcg.threads import checked_threads, run_all
 
-PART = 3 << 17  # items: for fewer, calls take longer than their work
-LARGEST_TABLE = 1 << 22  # items of which each thread may have a table, within the processor's cache
-SHORT_ROW = 256  # items that are sooner searched than put in a table of their places
-MOST_PLACED = 2**31 - 1  # what a place in that table can be
+PART = 1 << 20  # items: for fewer, calls take a share of the time that their work takes
+LEAST_PART, FEW_PARTS = 3 << 17, 16  # items that are worth a thread, and parts that these are made of before others
+SHORT_ROW = 256  # items that are sooner searched than put in a hash table
 ANY_ITEM = 2**63  # more than any id
+WORD = 64  # places that a word of bits has
 
 
 class Interactions:
@@ -150,8 +151,8 @@ class Parts(NamedTuple):
     notes: Callable[[], list[str]]  # what the result has to say, when all are made
 
     def whole(self) -> Rankings:
-        """All rankings at once."""
-        return self.make_maker()(0, self.n_queries)
+        """All rankings at once, with all their arrays."""
+        return self.make_maker()(0, self.n_queries).replace()
 
 
 def recommended_parts(liked: Interactions, recommended: Any, *, once: bool = False) -> Parts:
@@ -181,7 +182,8 @@ def recommended_parts(liked: Interactions, recommended: Any, *, once: bool = Fal
         total = sum(repeats)
         return [f"items that stood in their list before, counted once: {total}"] if total else []
 
-    return Parts(spans(given.offsets, PART), liked.n_users, make_maker, None, notes)
+    size = min(max(len(items) // FEW_PARTS, LEAST_PART), PART)
+    return Parts(spans(given.offsets, size), liked.n_users, make_maker, None, notes)
 
 
 class _Maker:
@@ -189,65 +191,37 @@ class _Maker:
 
     def __init__(self, liked: Interactions, given: Recommended, truth: Array, once: bool) -> None:
         self._liked, self._given, self._truth, self._once = liked, given, truth, once
-        self._labels, self._judged, self._scores = np.empty(0, liked.labels.dtype), np.empty(0, bool), np.empty(0, "f4")
-        self._scored_offsets = np.empty(0, "i8")
-        self._marks, self._places = np.empty(0, "u1"), np.zeros(0, "i4")
-        self._n_placed = 0
+        self._above, self._labels = np.empty(0, "i4"), np.empty(0, liked.labels.dtype)
+        self._room = np.zeros(-(-given.longest // WORD), "u8"), np.empty(given.longest, "i8")
+        self._marks = np.empty(0, "u1")
 
     def make(self, first: int, stop: int) -> tuple[Rankings, int]:
-        liked, given = self._liked, self._given
-        most = int(given.offsets[stop] - given.offsets[first])
-        if len(self._labels) < most:
-            self._labels, self._judged = np.empty(most, liked.labels.dtype), np.empty(most, bool)
-        offsets, problem = np.empty(stop - first + 1, "i8"), np.zeros(4, "i8")
-        self._label(first, stop, most, offsets, problem)
+        liked, n_users = self._liked, stop - first
+        bounds = liked.offsets[first : stop + 1]
+        pool = (liked.labels[bounds[0] : bounds[-1]], read_only(bounds - bounds[0]))
+        if len(self._above) < len(pool[0]):
+            self._above, self._labels = np.empty(len(pool[0]), "i4"), np.empty(len(pool[0]), liked.labels.dtype)
+        found_offsets, offsets, problem = np.empty(n_users + 1, "i8"), np.empty(n_users + 1, "i8"), np.zeros(4, "i8")
+        self._find(first, stop, self._above, self._labels, found_offsets, offsets, problem)
         if problem[0]:
             self._refuse(*problem[:3].tolist())
-        n = int(offsets[-1])
-        labels, judged, bounds = self._labels[:n], self._judged[:n], liked.offsets[first : stop + 1]
-        pool = (liked.labels[bounds[0] : bounds[-1]], read_only(bounds - bounds[0]))
-        made = Rankings.of_checked(
-            read_only(labels), self._scores_of(offsets), read_only(offsets), np.arange(first, stop),
-            judged=read_only(judged), pool=pool,
-        )  # fmt: skip
-        return made, int(problem[3])
+        n = found_offsets.item(-1)
+        found = Found(*map(read_only, (self._above[:n], self._labels[:n], found_offsets)))
+        return Ranked(found, read_only(offsets), pool, np.arange(first, stop)), problem.item(3)
 
-    def _scores_of(self, offsets: Array) -> Array:
-        """Scores that fall within each row: mostly those of the part before, whose rows were as long."""
-        from fastndcg.kernels import recommended as kernels
-
-        if not np.array_equal(offsets, self._scored_offsets[: len(offsets)]):
-            if len(self._scores) < offsets[-1]:
-                self._scores = np.empty(offsets[-1], "f4")
-            kernels.score_by_rank(offsets, self._scores)
-            self._scored_offsets = offsets
-        return read_only(self._scores[: offsets[-1]])
-
-    def _label(self, first: int, stop: int, n: int, offsets: Array, problem: Array) -> None:
-        """Fill the buffers with up to n items: by marks if rows are short, else by a table of all items or hashing."""
+    def _find(self, first: int, stop: int, *out: Array) -> None:
+        """Find what users like: by marks if rows are short, else by hashing."""
         from fastndcg.kernels import recommended as kernels
 
         liked, given = self._liked, self._given
-        buffers = self._labels, self._judged
         arrays = given.items, given.offsets, self._truth, liked.labels, liked.offsets
+        which = np.uint64(ANY_ITEM if liked.n_items is None else liked.n_items), self._once, first, stop
         if given.longest <= SHORT_ROW:
             if not len(self._marks):
                 self._marks = np.empty(kernels.N_MARKS, "u1")
-            n_items = np.uint64(ANY_ITEM if liked.n_items is None else liked.n_items)
-            kernels.label_by_mark(*arrays, n_items, self._once, first, stop, self._marks, *buffers, offsets, problem)
-            return
-        if liked.n_items is None:
-            highest = int(given.items[given.offsets[first] : given.offsets[stop]].max(initial=-1))
+            kernels.find_by_mark(*arrays, *which, self._marks, *self._room, *out)
         else:
-            highest = liked.n_items - 1
-        if highest >= LARGEST_TABLE:
-            kernels.label_by_hash(*arrays, highest, self._once, first, stop, *buffers, offsets, problem)
-            return
-        if len(self._places) <= highest or self._n_placed > MOST_PLACED - n:
-            self._places, self._n_placed = np.zeros(max(highest + 1, len(self._places)), "i4"), 0
-        places, placed = self._places[: highest + 1], self._n_placed
-        kernels.label_by_table(*arrays, self._once, first, stop, places, placed, *buffers, offsets, problem)
-        self._n_placed += n
+            kernels.find_by_hash(*arrays, *which, *self._room, *out)
 
     def _refuse(self, kind: int, user: int, place: int) -> NoReturn:
         from fastndcg.kernels import recommended as kernels

@@ -9,14 +9,15 @@ out_labels     (n_documents,)      float64
 out_offsets    (n_queries + 1,)    int64, query q owns candidates out_offsets[q] up to out_offsets[q + 1]
 out_marks      (n_blocks,)         uint64, bit i of entry b is set if document 64 b + i of the call is a candidate
 out_before     (n_blocks,)         int64, how many candidates stand before block b
-out_extremes   (4,)                float64: lowest label, highest label, how many are NaN, the label that all candidates
-                                   have, NaN if they differ
+out_about      (4,)                float64: how many labels are NaN, the lowest of them all and 0, and of candidates the
+                                   least label and the most, infinite and minus infinite if there is none
 """
 
 import numpy as np
 
 from fastndcg.kernels.jit import kernel, part
 from fastndcg.kernels.vectors import (
+    ALL,
     NONE,
     ONE,
     WIDE,
@@ -34,7 +35,7 @@ GROUP = 3  # candidates written at once
 
 @kernel
 def collect(
-    labels, offsets, first, floor, out_documents, out_labels, out_offsets, out_marks, out_before, out_extremes
+    labels, offsets, first, floor, out_documents, out_labels, out_offsets, out_marks, out_before, out_about
 ):  # fmt: skip
     """
     Documents with a label above 0 (or below `floor`) of each query, in the order given.
@@ -64,6 +65,9 @@ def collect(
         out_before[b] = n_found
         c = n_found
         n_found += popcount(marked)
+        if marked == ALL:
+            least, most = put_all(labels, block, start, c, least, most, out_documents, out_labels)
+            c = n_found
         if c < n_found:
             least, most = put(labels, block, marked, start, c, least, most, out_documents, out_labels)
             c += 1
@@ -75,10 +79,10 @@ def collect(
                 c += 1
         block += WIDE
     cut(offsets, first, n_found, out_marks, out_before, out_offsets)
-    out_extremes[0] = lowest
-    out_extremes[1] = most if most > 0.0 else 0.0
-    out_extremes[2] = n_nan
-    out_extremes[3] = least if least == most else np.nan
+    out_about[0] = n_nan
+    out_about[1] = lowest
+    out_about[2] = least
+    out_about[3] = most
 
 
 @part
@@ -110,6 +114,20 @@ def put(labels, block, marked, start, c, least, most, out_documents, out_labels)
     if label < least:
         least = label
     return least, most
+
+
+@part
+def put_all(labels, block, start, c, least, most, out_documents, out_labels):
+    """The same of a block that has nothing but candidates, in vectors."""
+    given, documents, found = labels[block : block + WIDE], out_documents[c : c + WIDE], out_labels[c : c + WIDE]
+    low = high = given[0]
+    for i in range(WIDE):
+        low = given[i] if given[i] < low else low
+        high = given[i] if given[i] > high else high
+    for i in range(WIDE):
+        documents[i] = block - start + i
+        found[i] = given[i]
+    return (low if low < least else least), (high if high > most else most)
 
 
 @part

@@ -148,9 +148,12 @@ def dcg_of_shares(reached, highest_gains, out):
 
 
 @kernel
-def add_ideal(ideal_above, ideal_gains, ideal_offsets, discounts, k, out):
-    """Discounted gain of the first k ranks of each query's best order."""
+def add_ideal(ideal_above, ideal_gains, ideal_offsets, label_offsets, discounts, discount_sums, k, out):
+    """Discounted gain of the first k ranks of each query's best order; without hits, of candidates that gain 1 each."""
     for q in range(out.shape[0]):
+        if ideal_offsets[q] == ideal_offsets[q + 1]:
+            out[q] = discount_sums[lesser(label_offsets[q + 1] - label_offsets[q], k)]
+            continue
         total = 0.0
         for h in range(ideal_offsets[q], ideal_offsets[q + 1]):
             if ideal_above[h] >= k:

@@ -7,6 +7,7 @@ have no such labels, and its compilation takes as long as that of all else which
 labels, label_offsets   the candidates of the documents, or of the pool
 sizes        (n_queries,)       int64, how many documents (or pool entries) a query has in all
 depth        how many ranks any metric looks at
+but_ones     whether queries whose labels are all 1 get no hits: what these add up to is known without
 counts       room for how many labels there are of each grade, all 0
 out_labels   (n_candidates,)    float64, labels above 0, then those below 0
 out_above    (n_candidates,)    int32, their ranks less one: labels below 0 stand after all the zeros
@@ -25,7 +26,7 @@ ONE, BYTE = np.uint64(1), np.uint64(255)
 
 
 @kernel
-def best_order(labels, label_offsets, sizes, depth, out_labels, out_above, out_offsets):
+def best_order(labels, label_offsets, sizes, depth, but_ones, out_labels, out_above, out_offsets):
     """The ideal hits of each query, down to `depth`."""
     counts = wide_like(label_offsets)
     counts[:] = 0
@@ -34,7 +35,8 @@ def best_order(labels, label_offsets, sizes, depth, out_labels, out_above, out_o
     out_offsets[0] = 0
     for q in range(sizes.shape[0]):
         c = label_offsets[q]
-        n_new = place(labels, c, label_offsets[q + 1] - c, sizes[q], depth, counts, n_hits, out_labels, out_above)
+        m = label_offsets[q + 1] - c
+        n_new = place(labels, c, m, sizes[q], depth, but_ones, counts, n_hits, out_labels, out_above)
         if n_new < 0:
             break
         n_hits += n_new
@@ -42,17 +44,17 @@ def best_order(labels, label_offsets, sizes, depth, out_labels, out_above, out_o
 
 
 @allocating_kernel
-def sort_rest(labels, label_offsets, sizes, depth, out_labels, out_above, out_offsets):
+def sort_rest(labels, label_offsets, sizes, depth, but_ones, out_labels, out_above, out_offsets):
     """The same for the queries that are left, whose labels are sorted where need be."""
     most = 0
     for q in range(sizes.shape[0]):
         most = max(most, label_offsets[q + 1] - label_offsets[q])
     room = (np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most))
-    fill_rest(labels, label_offsets, sizes, depth, room, out_labels, out_above, out_offsets)
+    fill_rest(labels, label_offsets, sizes, depth, but_ones, room, out_labels, out_above, out_offsets)
 
 
 @unit
-def fill_rest(labels, label_offsets, sizes, depth, room, out_labels, out_above, out_offsets):
+def fill_rest(labels, label_offsets, sizes, depth, but_ones, room, out_labels, out_above, out_offsets):
     """Go through all queries, in a function of its own: here no references are counted."""
     counts = wide_like(label_offsets)
     counts[:] = 0
@@ -64,7 +66,7 @@ def fill_rest(labels, label_offsets, sizes, depth, room, out_labels, out_above, 
             continue
         c = label_offsets[q]
         m = label_offsets[q + 1] - c
-        n_new = place(labels, c, m, sizes[q], depth, counts, n_hits, out_labels, out_above)
+        n_new = place(labels, c, m, sizes[q], depth, but_ones, counts, n_hits, out_labels, out_above)
         if n_new < 0:
             for i in range(m):
                 order[i] = c + i
@@ -77,8 +79,10 @@ def fill_rest(labels, label_offsets, sizes, depth, room, out_labels, out_above, 
 
 
 @part
-def place(labels, c, m, size, depth, counts, n_hits, out_labels, out_above):
+def place(labels, c, m, size, depth, but_ones, counts, n_hits, out_labels, out_above):
     """Write the hits among the m labels from `c` on, those of a query; says how many, -1 if they have to be sorted."""
+    if but_ones and m > 0 and labels[np.uint64(c)] == 1.0 and are_ones(labels, c, m):
+        return 0
     counted = count_few(labels, c, m)
     if counted != 0:
         place_few(labels, c, m, counted, n_hits, out_labels, out_above)
@@ -87,6 +91,15 @@ def place(labels, c, m, size, depth, counts, n_hits, out_labels, out_above):
         return place_falling(labels, c, m, size, depth, n_hits, out_labels, out_above)
     highest = count_grades(labels, c, m, counts)
     return emit_grades(counts, highest, min(m, depth), n_hits, out_labels, out_above) if highest > 0 else -1
+
+
+@part
+def are_ones(labels, c, m):
+    """Whether the m labels from `c` on are all 1."""
+    n_others = 0
+    for i in range(np.uint64(c), np.uint64(c + m)):
+        n_others += labels[i] != 1.0
+    return n_others == 0
 
 
 @part

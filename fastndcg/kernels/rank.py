@@ -1,5 +1,5 @@
 """
-Who stands where: the hits of each query, found without sorting its documents. The one kernel that reads the scores.
+Who stands where: the hits of each query, found without sorting its documents. `rank` alone reads the scores.
 
 Candidates become hits, in rank order: score falling, among equal scores label falling, then as given. Each gets the
 number of documents that score higher (`above`, the rank less one), and of those that score the same if their labels
@@ -80,6 +80,29 @@ def rank(
     out_counts[0] = n_mixed
     out_counts[1] = n_nan
     out_counts[2] = n_open
+
+
+@kernel
+def take_known(
+    known, known_offsets, first, documents, labels, candidate_offsets, depth,
+    out_documents, out_labels, out_above, out_ties, out_queries, out_offsets, out_counts,
+):  # fmt: skip
+    """Hits of queries whose candidates stand in rank order, and how many documents above each is `known`."""
+    start = known_offsets[first]
+    n_hits = 0
+    out_offsets[0] = 0
+    out_counts[:] = 0
+    for q in range(out_offsets.shape[0] - 1):
+        for c in range(candidate_offsets[q], candidate_offsets[q + 1]):
+            above = known[start + documents[c]]
+            if above < depth:
+                out_documents[n_hits] = above
+                out_labels[n_hits] = labels[c]
+                out_above[n_hits] = above
+                out_ties[n_hits] = 1
+                out_queries[n_hits] = q
+                n_hits += 1
+        out_offsets[q + 1] = n_hits
 
 
 @part

@@ -1,11 +1,14 @@
 """
-Recommended items meet the items that each user likes: by marks, in a table of all items, or in a small hash table.
+Recommended items meet the items that each user likes: by marks of their low bits, or in a small hash table.
 
 items          (n_users · …,) int32 or int64, in rank order; -1 where a row is padded
 item_offsets   (n_users + 1,) int64, which of them each user has
 liked, labels  items of the same type, and their labels; user u has those from liked_offsets[u] on
-out_labels, out_judged, out_offsets
-               the recommended items of users `first` up to `stop`; padding is left out
+found, places  room for a row: (n_words,) uint64, all 0, and (n_items,) int64
+out_above      (n_liked,) int32, the places from 0 of liked items in rows, of one user after the other, rising
+out_labels     (n_liked,) the labels of these
+out_found_offsets, out_offsets   (n_users + 1,) int64, which of these belong to each of users `first` up to `stop`, and
+               which of the items that were recommended, those that pad a row left out
 out_problem    the kind of the first thing that is wrong, the user, the place in its row, and how many items had stood
                in their rows before, which is wrong unless `once` is true: then only the first of them has its label
 """
@@ -13,121 +16,73 @@ out_problem    the kind of the first thing that is wrong, the user, the place in
 import numpy as np
 
 from fastndcg.kernels.jit import allocating_kernel, kernel, part
-from fastndcg.kernels.vectors import WIDE, fetch_ahead
+from fastndcg.kernels.vectors import ONE, WIDE, fetch_ahead, lowest_bit
 from fastndcg.kernels.words import multiply
 
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
 HALF = np.uint64(32)
-ONE = np.uint64(1)
 LOW = np.uint64(0xFFFFFFFF)
 BLOCK = 4096
 PADDING = -1
 N_MARKS = 1 << 14  # bytes: half of the processor's first cache
 LOW_BITS = np.uint64(N_MARKS - 1)
-MOST_USERS = np.uint8(255)  # that marks tell apart
+MOST_MARK = np.uint8(254)  # behind which there may be no two others
 FINE, REPEATED, GAP, UNKNOWN = 0, 1, 2, 3
 
 
 @kernel
-def label_by_mark(
-    items, item_offsets, liked, labels, liked_offsets, n_items, once, first, stop, marks,
-    out_labels, out_judged, out_offsets, out_problem,
+def find_by_mark(
+    items, item_offsets, liked, labels, liked_offsets, n_items, once, first, stop, marks, found, places,
+    out_above, out_labels, out_found_offsets, out_offsets, out_problem,
 ):  # fmt: skip
     """
-    Label the items of short rows by marks that rule out most items which do not stand in a row.
+    Find liked items in short rows by marks that rule out most items which do not stand in a row.
 
-    `marks` (N_MARKS,) uint8 has a user's number where the low bits of an item of its row say, and is cleared where
+    `marks` (N_MARKS,) uint8 has a number of the user where the low bits of an item of its row say, and is cleared where
     that no longer fits a byte. It lies in the processor's first cache, as a table of all items does not; where a mark
     says that an item may stand in a row, the row is searched. Items are below `n_items`, which is uint64.
     """
-    n = 0
-    out_offsets[0], out_problem[0], out_problem[3] = 0, FINE, 0
-    clear(item_offsets[stop] - item_offsets[first], out_labels, out_judged)
-    mark = MOST_USERS
+    n_found = 0
+    out_found_offsets[0], out_offsets[0], out_problem[0], out_problem[3] = 0, 0, FINE, 0
+    mark = MOST_MARK
     for u in range(first, stop):
         begin = item_offsets[u]
         size = row_size(items, begin, item_offsets[u + 1])
         for i in range(begin, begin + size, WIDE):  # else memory is waited for, which takes as long as all the rest
             fetch_ahead(items, i)
         row = items[begin : begin + size]
-        if mark == MOST_USERS:
+        if mark >= MOST_MARK:
             marks[:] = 0
             mark = np.uint8(0)
-        mark += np.uint8(1)
-        n_again = 0
+        mark = np.uint8(mark + 1)
         are_known = all_known(row, n_items)
-        if are_known:
-            for i in range(size):
-                place = np.uint64(row[i]) & LOW_BITS
-                if marks[place] == mark:
-                    n_again += first_place(row, row[i]) < i
-                marks[place] = mark
+        n_again = 0
+        if are_known and mark_all(row, marks, mark) > 0:
+            mark = np.uint8(mark + 1)
+            n_again = count_again(row, marks, mark)
         if not are_known or (n_again > 0 and not once):
             out_problem[0], out_problem[2] = first_wrong(row, n_items, once)
             out_problem[1] = u
             return
         out_problem[3] += n_again
-        for i in range(liked_offsets[u], liked_offsets[u + 1]):
-            if marks[np.uint64(liked[i]) & LOW_BITS] == mark:
-                place_in_row = first_place(row, liked[i])
-                if place_in_row < size:
-                    out_labels[n + place_in_row] = labels[i]
-                    out_judged[n + place_in_row] = True
-        n += size
-        out_offsets[u - first + 1] = n
-
-
-@kernel
-def label_by_table(
-    items, item_offsets, liked, labels, liked_offsets, once, first, stop, places, n_before,
-    out_labels, out_judged, out_offsets, out_problem,
-):  # fmt: skip
-    """
-    Label the items of long rows by a table that has a place for each of them.
-
-    `places` (n_items,) int32 has 0, or in which document, counted from 1, an item stood last: one of this user's if
-    that is beyond all that came before, of which `n_before` are from calls before. So nothing has to be cleared.
-    """
-    n_items = np.uint64(places.shape[0])
-    n = 0
-    out_offsets[0], out_problem[0], out_problem[3] = 0, FINE, 0
-    clear(item_offsets[stop] - item_offsets[first], out_labels, out_judged)
-    for u in range(first, stop):
-        begin = item_offsets[u]
-        size = row_size(items, begin, item_offsets[u + 1])
-        for i in range(begin, begin + size, WIDE):
-            fetch_ahead(items, i)
-        row = items[begin : begin + size]
-        known = np.int32(n_before + n)
-        for i in range(size):
-            item = np.uint64(row[i])
-            if item >= n_items:
-                out_problem[0], out_problem[1], out_problem[2] = GAP if row[i] < 0 else UNKNOWN, u, i
-                return
-            if places[item] <= known:
-                places[item] = known + i + 1
-            elif once:
-                out_problem[3] += 1
-            else:
-                out_problem[0], out_problem[1], out_problem[2] = REPEATED, u, i
-                return
-        for i in range(liked_offsets[u], liked_offsets[u + 1]):
-            item = np.uint64(liked[i])
-            if item < n_items and places[item] > known:
-                d = n + places[item] - known - 1
-                out_labels[d] = labels[i]
-                out_judged[d] = True
-        n += size
-        out_offsets[u - first + 1] = n
+        n_new, start = 0, liked_offsets[u]
+        of_user = liked[start : liked_offsets[u + 1]]
+        for i in range(of_user.shape[0]):
+            if marks[low_bits(of_user[i])] == mark:
+                n_new += note(first_place(row, of_user[i]), start + i, size, found, places)
+        if n_new > 0:
+            n_found = put(labels, size, n_found, found, places, out_above, out_labels)
+        out_found_offsets[u - first + 1] = n_found
+        out_offsets[u - first + 1] = out_offsets[u - first] + size
 
 
 @allocating_kernel
-def label_by_hash(
-    items, item_offsets, liked, labels, liked_offsets, highest, once, first, stop,
-    out_labels, out_judged, out_offsets, out_problem,
+def find_by_hash(
+    items, item_offsets, liked, labels, liked_offsets, n_items, once, first, stop, found, places,
+    out_above, out_labels, out_found_offsets, out_offsets, out_problem,
 ):  # fmt: skip
     """
-    Label items by a small hash table of those recommended to a user, where a table of all would be too large.
+    Find liked items in long rows by a small hash table of those recommended to a user.
 
     Its slots are uint64: the user's number plus one in the high half, a rank less one in the low half, so that nothing
     has to be cleared between users.
@@ -136,22 +91,19 @@ def label_by_hash(
     for u in range(first, stop):
         longest = max(longest, item_offsets[u + 1] - item_offsets[u])
     slots = np.zeros(table_size(longest), np.uint64)
-    mask = np.uint64(slots.shape[0] - 1)
-    n = 0
-    out_offsets[0], out_problem[0], out_problem[3] = 0, FINE, 0
+    n_found = 0
+    out_found_offsets[0], out_offsets[0], out_problem[0], out_problem[3] = 0, 0, FINE, 0
     for u in range(first, stop):
-        begin, start, stamp = item_offsets[u], n, np.uint64(u - first + 1)
+        begin, stamp = item_offsets[u], np.uint64(u - first + 1)
         size = row_size(items, begin, item_offsets[u + 1])
         for i in range(begin, begin + size, WIDE):
             fetch_ahead(items, i)
+        row = items[begin : begin + size]
         for i in range(size):
-            item = items[begin + i]
-            if item < 0 or item > highest:
-                out_problem[0], out_problem[1], out_problem[2] = GAP if item < 0 else UNKNOWN, u, i
+            if np.uint64(row[i]) >= n_items:
+                out_problem[0], out_problem[1], out_problem[2] = GAP if row[i] < 0 else UNKNOWN, u, i
                 return
-            slot = first_slot(item) & mask
-            while slots[slot] >> HALF == stamp and items[begin + np.int64(slots[slot] & LOW)] != item:
-                slot = (slot + ONE) & mask
+            slot = slot_of(slots, stamp, row, row[i])
             if slots[slot] >> HALF != stamp:
                 slots[slot] = stamp << HALF | np.uint64(i)
             elif once:
@@ -159,43 +111,30 @@ def label_by_hash(
             else:
                 out_problem[0], out_problem[1], out_problem[2] = REPEATED, u, i
                 return
-            out_labels[n], out_judged[n] = 0, False
-            n += 1
         for i in range(liked_offsets[u], liked_offsets[u + 1]):
-            item = liked[i]
-            slot = first_slot(item) & mask
-            while slots[slot] >> HALF == stamp and items[begin + np.int64(slots[slot] & LOW)] != item:
-                slot = (slot + ONE) & mask
+            slot = slot_of(slots, stamp, row, liked[i])
             if slots[slot] >> HALF == stamp:
-                d = start + np.int64(slots[slot] & LOW)
-                out_labels[d] = labels[i]
-                out_judged[d] = True
-        out_offsets[u - first + 1] = n
-
-
-@kernel
-def score_by_rank(offsets, out):
-    """Scores that fall by 1 from 0 on in each user's row."""
-    for u in range(offsets.shape[0] - 1):
-        row = out[offsets[u] : offsets[u + 1]]
-        for i in range(row.shape[0]):
-            row[i] = -i
+                note(np.int64(slots[slot] & LOW), i, size, found, places)
+        n_found = put(labels, size, n_found, found, places, out_above, out_labels)
+        out_found_offsets[u - first + 1] = n_found
+        out_offsets[u - first + 1] = out_offsets[u - first] + size
 
 
 @kernel
 def are_rising(items, offsets, first, stop):
     """Whether users `first` up to `stop` have items from 0 on in rising order."""
     given = items[offsets[first] : offsets[stop]]
-    n_falls, lowest = 0, items.dtype.type(0)
-    for i in range(given.shape[0] - 1):  # across users, in vectors: most are not at the end of one
-        n_falls += given[i + 1] <= given[i]
+    after = given[1:]
+    n_falls, both = np.int32(0), items.dtype.type(0)
+    for i in range(after.shape[0]):  # across users, in vectors: most are not at the end of one
+        n_falls = np.int32(n_falls + (after[i] <= given[i]))
     for i in range(given.shape[0]):
-        lowest = min(lowest, given[i])
+        both |= given[i]  # negative if any is
     for u in range(first, stop):
         begin = offsets[u] - offsets[first]
         if 0 < begin < offsets[u + 1] - offsets[first]:
-            n_falls -= given[begin] <= given[begin - 1]
-    return n_falls == 0 and lowest == 0
+            n_falls = np.int32(n_falls - (given[np.uint64(begin)] <= given[np.uint64(begin - 1)]))
+    return n_falls == 0 and both >= 0
 
 
 @kernel
@@ -215,10 +154,57 @@ def as_small(labels, out):
 
 
 @part
-def clear(n, out_labels, out_judged):
-    """Give n items no label: at once, since calls for each row take longer."""
-    out_labels[:n] = 0
-    out_judged[:n] = False
+def low_bits(item):
+    """Where the mark of an item is."""
+    return np.uint64(item) & LOW_BITS
+
+
+@part
+def mark_all(row, marks, mark):
+    """Mark the items of a row; how many found their place marked already."""
+    n_fresh = 0
+    for i in range(row.shape[0]):
+        place = low_bits(row[i])
+        n_fresh += marks[place] < mark  # takes fewer steps than counting those that are equal
+        marks[place] = mark
+    return row.shape[0] - n_fresh
+
+
+@part
+def count_again(row, marks, mark):
+    """The same, with how many of the items stand in the row before."""
+    n_again = 0
+    for i in range(row.shape[0]):
+        place = low_bits(row[i])
+        if marks[place] == mark:
+            n_again += first_place(row, row[i]) < i
+        marks[place] = mark
+    return n_again
+
+
+@part
+def note(place, i, size, found, places):
+    """Note that the liked item `i` stands in a place of a row, unless that is none of its places; says how many do."""
+    if place >= size:
+        return 0
+    found[place // WIDE] |= ONE << np.uint64(place % WIDE)
+    places[place] = i
+    return 1
+
+
+@part
+def put(labels, size, n_found, found, places, out_above, out_labels):
+    """Write what was noted of a row behind what was found before, in the order of its places, and forget it."""
+    for word in range(-(-size // WIDE)):
+        left = found[word]
+        found[word] = 0
+        while left != 0:
+            place = word * WIDE + lowest_bit(left)
+            out_above[n_found] = place
+            out_labels[n_found] = labels[places[place]]
+            n_found += 1
+            left &= left - ONE
+    return n_found
 
 
 @part
@@ -262,10 +248,14 @@ def row_size(items, begin, end):
 
 
 @part
-def first_slot(item):
-    """Where to look for an item first, before it is masked."""
+def slot_of(slots, stamp, row, item):
+    """The slot that has an item of a row, or the one that it would have."""
+    mask = np.uint64(slots.shape[0] - 1)
     high, low = multiply(np.uint64(item), FACTOR)
-    return high ^ low >> HALF
+    slot = (high ^ low >> HALF) & mask
+    while slots[slot] >> HALF == stamp and row[slots[slot] & LOW] != item:
+        slot = (slot + ONE) & mask
+    return slot
 
 
 @part
