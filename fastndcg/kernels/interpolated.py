@@ -22,8 +22,8 @@ import math
 
 import numpy as np
 
-from fastndcg.kernels.jit import kernel, part
-from fastndcg.kernels.vectors import WIDE
+from fastndcg.kernels.jit import kernel, part, unit
+from fastndcg.kernels.vectors import WIDE, lesser
 
 FEW = 32  # relevant documents, for which it is known how many recalls ask for each number
 
@@ -89,23 +89,29 @@ def average_over_recalls(
     for h in range(relevant_above.shape[0] - 1, -1, -1):
         query = np.uint32(relevant_queries[h])
         n = h - relevant_offsets[query] + 1
-        precision = n / (relevant_above[h] + np.int32(1))
+        precision = n / (float(relevant_above[h]) + 1.0)
         best = best if query == last_query else 0.0
         best = precision if precision > best else best
         last_query = query
         n_recalls = 0.0
         n_all = np.int64(n_relevant[query])
-        if n_all <= FEW and n <= FEW:
-            n_recalls = n_asking[np.uint64(n_all * WIDE + n)]
+        if n_all <= FEW:
+            n_recalls = n_asking[np.uint64(n_all * WIDE + lesser(n, WIDE - 1))]
         else:
             for i in range(recalls.shape[0]):
                 n_recalls += n_asked(recalls[i], n_relevant[query], recall_rounding) == n
         out[query] += best * n_recalls
     for q in range(out.shape[0]):
         out[q] = out[q] / recalls.shape[0] if n_relevant[q] > 0 else math.nan
-    for i in range(tied[0].shape[0]):
-        q = tied[0][i]
+    average_tied(n_relevant, tied[0], tied[1], out)
+
+
+@unit
+def average_tied(n_relevant, queries, interpolated, out):
+    """The mean for queries where scores tie, in a function of its own: a kernel's loop keeps its registers."""
+    for i in range(queries.shape[0]):
+        q = queries[i]
         total = 0.0
-        for row in range(recalls.shape[0]):
-            total += tied[1][row, i]
-        out[q] = total / recalls.shape[0] if n_relevant[q] > 0 else math.nan
+        for row in range(interpolated.shape[0]):
+            total += interpolated[row, i]
+        out[q] = total / interpolated.shape[0] if n_relevant[q] > 0 else math.nan
