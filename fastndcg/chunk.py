@@ -16,7 +16,6 @@ from fastndcg.kernels.open import rank_open
 from fastndcg.kernels.rank import rank, take_known
 from fastndcg.kernels.vectors import WIDE
 from fastndcg.memory import F8, I4, I8, Memory, Scratch
-from fastndcg.ranked import found_in
 from fastndcg.rankings import Array, Rankings, read_only
 from fastndcg.texts import Value
 
@@ -89,7 +88,7 @@ class Truth:
         self._ideals: dict[bool, Ideal] = {}
         self._sizes: Array | None = None
         self._views: dict[str, Truth] = {}
-        self.found = found_in(rankings)
+        self.found = rankings.found
         labels, offsets = (rankings.labels, rankings.offsets) if self.found is None else self.found[1:]
         self.candidates, self.least_label, self.only_label = self._collect(job, "labels", labels, offsets)
         self.judged = found = self.candidates

@@ -21,7 +21,6 @@ from fastndcg.kernels.vectors import WIDE
 from fastndcg.memory import BOOL, F8, FRESH, Memory, Scratch
 from fastndcg.metric import Metric
 from fastndcg.ordinals import ordinals
-from fastndcg.ranked import found_in
 from fastndcg.rankings import Array, Rankings
 from fastndcg.threads import checked_threads, run_all
 
@@ -232,7 +231,7 @@ def evaluate_span(job: Job, plan: Plan, span: Span, of_truth: Memory, scratch: S
 
 def job_of(rankings: Rankings, prepared: Prepared, strategy: int, values: Array, scratch: Scratch) -> Job:
     """What the chunks share, with room for their values."""
-    plan, scores = prepared.plan, NO_SCORES if found_in(rankings) else rankings.scores
+    plan, scores = prepared.plan, rankings.scores if rankings.found is None else NO_SCORES
     if rankings.n_documents < WIDE:
         scores = scratch.padded(scores, WIDE)
     convention, cuts = plan.convention, plan.convention.label_fractions == "cut off" and has_fractions(rankings)
@@ -250,7 +249,7 @@ def job_of(rankings: Rankings, prepared: Prepared, strategy: int, values: Array,
 
 def has_fractions(rankings: Rankings) -> bool:
     """Whether the dtype of labels leaves room for fractions."""
-    found, pool = found_in(rankings), rankings.pool
+    found, pool = rankings.found, rankings.pool
     labels = rankings.labels if found is None else found.labels
     return labels.dtype.kind == "f" or (pool is not None and pool[0].dtype.kind == "f")
 
@@ -261,7 +260,7 @@ def cut(rankings: Rankings, chunk_documents: int, threads: int) -> list[Span]:
     if threads == 1 and n_documents <= chunk_documents and n_queries <= chunk_documents:
         return [(0, n_queries)] if n_queries else []
     places = places_to_cut(n_documents, chunk_documents, threads)
-    found = found_in(rankings)
+    found = rankings.found
     of_documents = rankings.offsets if found is None else found.offsets
     work = of_documents if rankings.pool is None else of_documents + rankings.pool[1]
     of_queries = range(chunk_documents, n_queries, chunk_documents)  # those without documents take time too
@@ -302,7 +301,7 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
         rankings = without_negative_labels(rankings)
     if convention.ties == "input_reversed":
         rankings = rankings.replace(tie_keys=np.arange(rankings.n_documents))
-    if found_in(rankings):
+    if rankings.found is not None:
         return rankings
     scores = rankings.scores
     if convention.score_dtype == "float32" and scores.dtype != np.float32 and not rankings.are_ordinals:

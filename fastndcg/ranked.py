@@ -45,8 +45,3 @@ class Ranked(Rankings):
         scores = np.repeat(self.offsets[:-1], np.diff(self.offsets)) - np.arange(self.n_documents)
         self.labels, self.judged, self.scores = read_only(labels), read_only(judged), read_only(scores.astype("f4"))
         return object.__getattribute__(self, name)
-
-
-def found_in(rankings: Rankings) -> Found | None:
-    """The judged documents of rankings whose order is known, None for others."""
-    return rankings.found if isinstance(rankings, Ranked) else None

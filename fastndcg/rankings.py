@@ -78,6 +78,7 @@ class Rankings:
         "_place_of", "are_ordinals", "judged", "labels", "n_documents", "n_labels", "n_queries", "offsets", "patterns",
         "pool", "query_ids", "scores", "tie_keys",
     )  # fmt: skip
+    found: Any = None  # the documents that are looked at, where their ranks are known: see ranked.py
 
     def __init__(
         self,
