@@ -58,10 +58,11 @@ def append(table: dict[str, Any], path: Path = HISTORY) -> dict[str, Any]:
     return line
 
 
-def last(path: Path = HISTORY) -> dict[str, Any] | None:
-    """The last line, None where there is none yet."""
+def last(path: Path = HISTORY, machine: str = "") -> dict[str, Any] | None:
+    """The last line of a kind of machine, or of any where it has none; None where there is none yet."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return json.loads(lines[-1]) if lines else None
+    found = [json.loads(line) for line in lines]
+    return ([line for line in found if line["machine"] == machine] or found or [None])[-1]
 
 
 def small_ratios() -> dict[str, float]:

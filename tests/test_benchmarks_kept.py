@@ -58,6 +58,15 @@ def test_history_is_appended_and_read_back(tmp_path):
     assert {"commit", "date", "machine"} <= set(line)
 
 
+def test_history_of_a_kind_of_machine(tmp_path):
+    """Ratios to the floor differ between processors: one's own count, those of any where it has none."""
+    path = tmp_path / "history.jsonl"
+    for commit, machine in (("one", "fast"), ("two", "fast"), ("three", "slow")):
+        history.append(table(commit=commit, machine=machine), path)
+
+    assert [history.last(path, name)["commit"] for name in ("fast", "slow", "new")] == ["two", "three", "three"]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -77,7 +86,9 @@ def test_history_refuses_what_is_no_record(changes, message, tmp_path):
 def test_smoke_gives_three_tries(monkeypatch, capsys):
     """Too slow three times in a row fails; once in time is enough; without a record there is nothing to fail."""
     monkeypatch.setattr(history, "SMALL", {"sparse8": 0.1, "dense-long": 0.1})
-    monkeypatch.setattr(history, "last", lambda: {"commit": "abc", "smoke": {"sparse8": 2.0, "dense-long": 2.0}})
+    monkeypatch.setattr(
+        history, "last", lambda machine: {"commit": "abc", "smoke": {"sparse8": 2.0, "dense-long": 2.0}}
+    )
     ratios = iter([3.1, 2.9, 3.1, 3.0])
     monkeypatch.setattr(history, "ratio_to_floor", lambda name, scale: next(ratios))
     assert smoke.main() == 0  # dense-long in the first try, sparse8 in the third
@@ -85,7 +96,7 @@ def test_smoke_gives_three_tries(monkeypatch, capsys):
     monkeypatch.setattr(history, "ratio_to_floor", lambda name, scale: 3.1)
     assert smoke.main() == 1
     assert "3 times: sparse8, dense-long" in capsys.readouterr().out
-    monkeypatch.setattr(history, "last", lambda: None)
+    monkeypatch.setattr(history, "last", lambda machine: None)
     assert smoke.main() == 0
 
 
