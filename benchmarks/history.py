@@ -59,10 +59,18 @@ def append(table: dict[str, Any], path: Path = HISTORY) -> dict[str, Any]:
 
 
 def last(path: Path = HISTORY, machine: str = "") -> dict[str, Any] | None:
-    """The last line of a kind of machine, or of any where it has none; None where there is none yet."""
+    """
+    The last line of a kind of machine; None where there is no line yet.
+
+    For a kind that has none it is the last of all, with the highest ratios that the last lines of other kinds have.
+    """
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     found = [json.loads(line) for line in lines]
-    return ([line for line in found if line["machine"] == machine] or found or [None])[-1]
+    of_kinds = {line["machine"]: line for line in found}
+    if machine in of_kinds or not found:
+        return of_kinds.get(machine)
+    smoke = {name: max(line["smoke"].get(name, 0.0) for line in of_kinds.values()) for name in found[-1]["smoke"]}
+    return {**found[-1], "smoke": smoke}
 
 
 def small_ratios() -> dict[str, float]:

@@ -4,7 +4,8 @@ A minute's check: scaled-down workloads are right, and not much slower than hist
 Usage: python benchmarks/smoke.py
 
 Every metric of the catalogue is compared with the reference besides. The yardstick is the ratio to the floor: that of
-the last line which a machine of the same kind has, else of the last of all. Whoever shares a machine gets three tries.
+the last line which a machine of the same kind has, else the highest of other kinds. Whoever shares a machine gets three
+tries.
 """
 
 from __future__ import annotations

@@ -59,12 +59,17 @@ def test_history_is_appended_and_read_back(tmp_path):
 
 
 def test_history_of_a_kind_of_machine(tmp_path):
-    """Ratios to the floor differ between processors: one's own count, those of any where it has none."""
+    """Ratios to the floor differ between processors: one's own count, else the highest of other kinds."""
     path = tmp_path / "history.jsonl"
-    for commit, machine in (("one", "fast"), ("two", "fast"), ("three", "slow")):
-        history.append(table(commit=commit, machine=machine), path)
+    for commit, machine, ratio in (("one", "slow", 3.0), ("two", "slow", 2.0), ("three", "fast", 1.0)):
+        history.append(table(commit=commit, machine=machine, smoke={"sparse8": ratio}), path)
+    found = [history.last(path, name) for name in ("slow", "fast", "new")]
 
-    assert [history.last(path, name)["commit"] for name in ("fast", "slow", "new")] == ["two", "three", "three"]
+    assert [(line["commit"], line["smoke"]["sparse8"]) for line in found] == [
+        ("two", 2.0),
+        ("three", 1.0),
+        ("three", 2.0),
+    ]
 
 
 @pytest.mark.parametrize(
