@@ -115,11 +115,11 @@ class Truth:
         if but_ones not in self._ideals:
             labels, offsets = self.judged.labels, self.judged.offsets
             pool = job.rankings.pool
-            sizes = self.sizes if pool is None else np.diff(pool[1][self.first : self.stop + 1])
+            of_all = self.offsets if pool is None else pool[1]
             out_labels = self.take(("ideal labels", but_ones), len(labels), F8)
             above = self.take(("ideal above", but_ones), len(labels), I4)
             out_offsets = self.take(("ideal offsets", but_ones), len(offsets), I8)
-            queries = (labels, offsets, sizes, job.depth, but_ones, out_labels, above, out_offsets)
+            queries = (labels, offsets, of_all, self.first, job.depth, but_ones, out_labels, above, out_offsets)
             ideal.best_order(*queries)
             if out_offsets[-1] < 0:
                 ideal.sort_rest(*queries)

@@ -95,8 +95,8 @@ def run(
 
     Neither threads nor chunks nor strategy change a bit of the values. What depends on the labels alone is put in
     `kept`, and taken from there by the next call with the same labels, metrics and convention. The values go to the
-    (n_metrics, n_queries) array `out`, where there is one. With `threads` = 1, `reused` gives memory for the truth and
-    for the rest, that one call after the other works in.
+    (n_metrics, n_queries) array `out`, where there is one, each row of which is contiguous. With `threads` = 1,
+    `reused` gives memory for the truth and for the rest, that one call after the other works in.
     """
     if rankings.patterns is not None:
         check_patterns(rankings.patterns, convention)
@@ -110,7 +110,7 @@ def run(
         prepared = prepare(rankings, metrics, convention, n_threads, chunk_documents)
         if kept is not None:
             kept.prepared[n_threads] = prepared
-    values = np.empty((len(metrics), rankings.n_queries)) if out is None else checked_out(out, rankings, len(metrics))
+    values = np.empty((len(metrics), rankings.n_queries)) if out is None else out
     of_truth, scratch = memory = reused or memory_for(rankings, kept)
     try:
         job = job_of(rankings, prepared, strategy, values, scratch)
@@ -162,7 +162,7 @@ def run_both(
     rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention, out: Array | None, **options: Any
 ) -> Evaluated:
     """Evaluate metrics by subtopic, and the others on the highest label of each document."""
-    values = np.empty((len(metrics), rankings.n_queries)) if out is None else checked_out(out, rankings, len(metrics))
+    values = np.empty((len(metrics), rankings.n_queries)) if out is None else out
     n_tied = 0
     for by_subtopic, seen in ((False, rankings.without_patterns()), (True, rankings)):
         places = [place for place, metric in enumerate(metrics) if metric.record.by_subtopic == by_subtopic]
@@ -173,8 +173,8 @@ def run_both(
     return Evaluated(values.T, n_tied)
 
 
-def checked_out(out: Array, rankings: Rankings, n_metrics: int) -> Array:
-    """The array that the caller wants the values in, or an error that says what it must be."""
+def check_out(out: Array, rankings: Rankings, n_metrics: int) -> None:
+    """Refuse an array that the caller wants the values in and that cannot take them, saying what it must be."""
     shape = (n_metrics, rankings.n_queries)
     if not isinstance(out, np.ndarray):
         raise InvalidTypeError(f"`out` must be a NumPy array, not {type(out).__name__}")
@@ -192,7 +192,6 @@ def checked_out(out: Array, rankings: Rankings, n_metrics: int) -> Array:
     for name in ("scores", "labels"):
         if np.may_share_memory(out, getattr(rankings, name)):
             raise InvalidInputError(f"`out` must not share memory with `{name}`, which are read while it is written")
-    return out
 
 
 def evaluate_spans(job: Job, prepared: Prepared, threads: int, kept: Kept | None) -> int:

@@ -307,6 +307,8 @@ def _evaluated(
 ) -> Results:  # fmt: skip
     """The values of some metrics, where a convention is applied that results call by its name."""
     if isinstance(given, Rankings):
+        if out is not None:
+            _engine().check_out(out, given, len(metrics))
         values, n_tied = _engine().run(given, metrics, applied, threads=threads, kept=kept, out=out)
         return Results(values, metrics, given.query_ids, named, n_tied=n_tied)
     if not isinstance(given, Joined):
@@ -319,6 +321,8 @@ def _evaluated(
         done = parts.run(given, metrics, applied, threads)
         return Results(done.values, metrics, done.query_ids, named, n_tied=done.n_tied, notes=done.notes)
     rankings, unjudged, n_missing_in_run, n_missing_in_qrels = given
+    if out is not None:
+        _engine().check_out(out, rankings, len(metrics))
     values, n_tied = _engine().run(rankings, metrics, applied, undefined=unjudged, threads=threads, out=out)
     return Results(
         values, metrics, rankings.query_ids, named,

@@ -55,21 +55,20 @@ def run(
 
 def _run_parts(parts: Parts, metrics: tuple[Metric, ...], convention: Convention, threads: int | None) -> Evaluated:
     """Parts on threads, each of them made and evaluated by one."""
-    values = np.empty((parts.n_queries, len(metrics)))
+    values = np.empty((len(metrics), parts.n_queries))
     tied: list[int] = []
 
     def make_worker() -> Callable[[tuple[int, int]], None]:
         make, reused = parts.make_maker(), (Scratch(), Scratch())
 
         def evaluate(span: tuple[int, int]) -> None:
-            done = engine.run(make(*span), metrics, convention, threads=1, reused=reused)
-            values[span[0] : span[1]] = done.values
-            tied.append(done.n_tied)
+            out = values[:, slice(*span)]
+            tied.append(engine.run(make(*span), metrics, convention, threads=1, out=out, reused=reused).n_tied)
 
         return evaluate
 
     run_all(parts.spans, make_worker, min(max(len(parts.spans), 1), checked_threads(threads)))
-    return Evaluated(values, sum(tied), parts.query_ids, tuple(parts.notes()))
+    return Evaluated(values.T, sum(tied), parts.query_ids, tuple(parts.notes()))
 
 
 def _run_stream(stream: Stream, metrics: tuple[Metric, ...], convention: Convention, threads: int | None) -> Evaluated:

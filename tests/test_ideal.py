@@ -38,10 +38,10 @@ def test_sorting_goes_on_where_counting_ends(first):
     """Labels that have to be sorted come first, in the middle or last among queries of every other kind."""
     queries = [[3.0, 7, 1, 7], [], [31.0, 2, 9], [5.0, 4.5, -1], [2.0] * 300]
     queries.insert(first, [0.5, 2.5, -3.0, 2.5])
-    labels, sizes = np.concatenate(queries), np.array([len(query) + 4 for query in queries])
-    offsets = np.append(0, np.cumsum([len(query) for query in queries]))
+    labels, sizes = np.concatenate(queries), [len(query) + 4 for query in queries]
+    offsets, of_all = np.append(0, np.cumsum([len(query) for query in queries])), np.cumsum([0, 9, *sizes])
     ranked, above, bounds = np.empty(len(labels)), np.empty(len(labels), "i4"), np.empty(len(offsets), "i8")
-    given = (read_only(labels), read_only(offsets), sizes, 1000, False, ranked, above, bounds)
+    given = (read_only(labels), read_only(offsets), read_only(of_all), 1, 1000, False, ranked, above, bounds)
 
     ideal.best_order(*given)
     assert bounds.tolist() == [*offsets[: first + 1], *[-1] * (len(queries) - first)]

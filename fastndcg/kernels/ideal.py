@@ -5,7 +5,7 @@ The best order of each query: candidates by falling label, as hits without ties.
 have no such labels, and its compilation takes as long as that of all else which nDCG needs.
 
 labels, label_offsets   the candidates of the documents, or of the pool
-sizes        (n_queries,)       int64, how many documents (or pool entries) a query has in all
+offsets      (n_all_queries + 1,) int64, of all documents (or pool entries); this call works on n_queries, from `first`
 depth        how many ranks any metric looks at
 but_ones     whether queries whose labels are all 1 get no hits: what these add up to is known without
 counts       room for how many labels there are of each grade, all 0
@@ -26,17 +26,18 @@ ONE, BYTE = np.uint64(1), np.uint64(255)
 
 
 @kernel
-def best_order(labels, label_offsets, sizes, depth, but_ones, out_labels, out_above, out_offsets):
+def best_order(labels, label_offsets, offsets, first, depth, but_ones, out_labels, out_above, out_offsets):
     """The ideal hits of each query, down to `depth`."""
     counts = wide_like(label_offsets)
     counts[:] = 0
     n_hits = 0
     out_offsets[:] = -1
     out_offsets[0] = 0
-    for q in range(sizes.shape[0]):
+    for q in range(out_offsets.shape[0] - 1):
         c = label_offsets[q]
         m = label_offsets[q + 1] - c
-        n_new = place(labels, c, m, sizes[q], depth, but_ones, counts, n_hits, out_labels, out_above)
+        size = offsets[first + q + 1] - offsets[first + q]
+        n_new = place(labels, c, m, size, depth, but_ones, counts, n_hits, out_labels, out_above)
         if n_new < 0:
             break
         n_hits += n_new
@@ -44,36 +45,37 @@ def best_order(labels, label_offsets, sizes, depth, but_ones, out_labels, out_ab
 
 
 @allocating_kernel
-def sort_rest(labels, label_offsets, sizes, depth, but_ones, out_labels, out_above, out_offsets):
+def sort_rest(labels, label_offsets, offsets, first, depth, but_ones, out_labels, out_above, out_offsets):
     """The same for the queries that are left, whose labels are sorted where need be."""
     most = 0
-    for q in range(sizes.shape[0]):
+    for q in range(out_offsets.shape[0] - 1):
         most = max(most, label_offsets[q + 1] - label_offsets[q])
     room = (np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most))
-    fill_rest(labels, label_offsets, sizes, depth, but_ones, room, out_labels, out_above, out_offsets)
+    fill_rest(labels, label_offsets, offsets, first, depth, but_ones, room, out_labels, out_above, out_offsets)
 
 
 @unit
-def fill_rest(labels, label_offsets, sizes, depth, but_ones, room, out_labels, out_above, out_offsets):
+def fill_rest(labels, label_offsets, offsets, first, depth, but_ones, room, out_labels, out_above, out_offsets):
     """Go through all queries, in a function of its own: here no references are counted."""
     counts = wide_like(label_offsets)
     counts[:] = 0
     order, spare, ordered = room
     n_hits = 0
-    for q in range(sizes.shape[0]):
+    for q in range(out_offsets.shape[0] - 1):
         if out_offsets[q + 1] >= 0:
             n_hits = out_offsets[q + 1]
             continue
         c = label_offsets[q]
         m = label_offsets[q + 1] - c
-        n_new = place(labels, c, m, sizes[q], depth, but_ones, counts, n_hits, out_labels, out_above)
+        size = offsets[first + q + 1] - offsets[first + q]
+        n_new = place(labels, c, m, size, depth, but_ones, counts, n_hits, out_labels, out_above)
         if n_new < 0:
             for i in range(m):
                 order[i] = c + i
             sort_descending(labels, m, spare, order)
             for i in range(m):
                 ordered[i] = labels[order[i]]
-            n_new = place_falling(ordered, 0, m, sizes[q], depth, n_hits, out_labels, out_above)
+            n_new = place_falling(ordered, 0, m, size, depth, n_hits, out_labels, out_above)
         n_hits += n_new
         out_offsets[q + 1] = n_hits
 

@@ -128,8 +128,9 @@ def are_rising(items, offsets, first, stop):
     n_falls, both = np.int32(0), items.dtype.type(0)
     for i in range(after.shape[0]):  # across users, in vectors: most are not at the end of one
         n_falls = np.int32(n_falls + (after[i] <= given[i]))
-    for i in range(given.shape[0]):
-        both |= given[i]  # negative if any is
+        both |= after[i]  # negative if any is
+    if given.shape[0] > 0:
+        both |= given[0]
     for u in range(first, stop):
         begin = offsets[u] - offsets[first]
         if 0 < begin < offsets[u + 1] - offsets[first]:
