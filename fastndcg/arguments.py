@@ -17,6 +17,7 @@ from fastndcg.chunk import Chunk
 from fastndcg.combinations import check_combinations, kernel_of, n_ideal_ranks, refuse_ties, with_default_cutoff
 from fastndcg.conventions import Convention
 from fastndcg.discounts import Discounts, discounts_of
+from fastndcg.giants import GIANT
 from fastndcg.kernels import gain
 from fastndcg.memory import BOOL, F8
 from fastndcg.metric import UNLIMITED, Metric
@@ -46,6 +47,7 @@ from fastndcg.steps import (
     points_of,
 )
 from fastndcg.texts import Value
+from fastndcg.threads import check_stopped
 from fastndcg.walks import n_found, precision_sums, reached, walks_of
 
 FEW_RANKS = 1023  # of which, and of the one below, discounts are made always
@@ -154,7 +156,10 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
     values, first, stop = chunk.job.values, chunk.truth.first, chunk.truth.stop
     if stop - first < chunk.job.rankings.n_queries:
         values = values[:, first:stop]
+    is_long = len(chunk.hits.labels) > GIANT
     for place, step in enumerate(plan.steps):
+        if is_long:
+            check_stopped()
         out = values[place]
         if plan.alike[place] != place:
             out[:] = values[plan.alike[place]]

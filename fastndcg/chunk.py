@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastndcg import giants
 from fastndcg.checks import check_labels
 from fastndcg.conventions import Convention
 from fastndcg.discounts import Discounts
@@ -15,7 +16,7 @@ from fastndcg.kernels import candidates, ideal, ties
 from fastndcg.kernels.open import rank_open
 from fastndcg.kernels.rank import rank, take_known
 from fastndcg.kernels.vectors import WIDE
-from fastndcg.memory import F8, I4, I8, Memory, Scratch
+from fastndcg.memory import F8, I4, I8, Memory, Room, Scratch
 from fastndcg.rankings import Array, Rankings, read_only
 from fastndcg.texts import Value
 
@@ -179,8 +180,7 @@ class Chunk:
         documents, labels, above, tie_counts, queries, offsets, counts = room
         n_tied, n_nan, n_open = counts.tolist()
         if n_open:
-            rank_open(job.scores, *truth.searched, job.depth, job.strategy, *room)
-            n_tied = int(counts[0])
+            n_tied = self._rank_open(room)
         if n_nan:
             rule = "not be NaN: find out where it comes from, or take convention.replace(nan_scores='last')"
             rankings.refuse("scores", np.isnan(rankings.scores), rule)
@@ -189,6 +189,16 @@ class Chunk:
         n = offsets.item(-1)
         self.hits = Hits(labels[:n], above[:n], tie_counts[:n], queries[:n], offsets)
         self.n_tied: int = n_tied  # queries in which ties decide
+
+    def _rank_open(self, room: Room) -> int:
+        """Find the hits of the queries that are open; in how many of all ties decide."""
+        job, truth = self.job, self.truth
+        given = (job.scores, *truth.searched, job.depth, job.strategy, giants.GIANT, *room)
+        rank_open(*given)
+        if room.counts[2]:
+            giants.number_giants(job.scores, truth.searched, room)
+            rank_open(*given)
+        return int(room.counts[0])
 
     def _order_ties(self, offsets: Array, *hits: Array) -> None:
         policy, rankings = self.job.convention.ties, self.job.rankings

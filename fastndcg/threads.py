@@ -15,6 +15,18 @@ Item = TypeVar("Item")
 
 START_SECONDS = 0.5  # within which a thread that can begin has begun
 
+_worker = threading.local()  # the errors of those that the current thread works with
+
+
+class Stopped(Exception):
+    """An item is not worked on to its end: there is an error already, and that is raised."""
+
+
+def check_stopped() -> None:
+    """End the work on a long item where another worker, or the one that waits for all, has had an error."""
+    if getattr(_worker, "errors", None):
+        raise Stopped
+
 
 def checked_threads(threads: int | None) -> int:
     """How many threads to use: those asked for, or one for each CPU that this process may use."""
@@ -33,20 +45,24 @@ def run_all(items: Iterable[Item], make_worker: Callable[[], Callable[[Item], No
     """
     Hand items to as many workers as there are threads, the calling thread among them, each when it is free.
 
-    The first error, Ctrl-C too, stops every worker after its item and is raised here, when no thread is left.
+    The first error, Ctrl-C too, stops every worker after its item, or within it where the work calls `check_stopped`,
+    and is raised here, when no thread is left.
     """
     queue = _Queue(items)
     errors: list[BaseException] = []
     helpers: list[_Helper] = []
 
     def work() -> None:
+        before, _worker.errors = getattr(_worker, "errors", None), errors
         try:
             worker = make_worker()
             for item in queue:
                 worker(item)
         except BaseException as error:
+            errors.append(error)  # before others see that there is one
             queue.close()
-            errors.append(error)
+        finally:
+            _worker.errors = before
 
     try:
         _start(helpers, work, threads - 1)

@@ -48,6 +48,7 @@ def _compile_metrics() -> None:
     from fastndcg import engine
     from fastndcg.catalog import RECORDS
     from fastndcg.conventions import CHOICES, conventions
+    from fastndcg.giants import numbers_of
     from fastndcg.kernels import rank
     from fastndcg.metric import Metric
     from fastndcg.rankings import LABEL_DTYPES, Rankings
@@ -63,6 +64,7 @@ def _compile_metrics() -> None:
             engine.run(rankings, metrics[:1], default)
         engine.run(rankings, (*metrics, *several, *gains), default.replace(ties="input"))
         engine.run(rankings, metrics[:1], default, strategy=rank.SORT)
+        numbers_of(rankings.scores, 0, 2, 0, np.arange(2, dtype="i4"), slice(0, 2))
         ones = Rankings(np.ones(2, "u1"), scores, [0, 2])
         engine.run(ones, metrics, default.replace(ties="input"))
         for policy in CHOICES["ties"]:

@@ -25,8 +25,8 @@ ROOMS = (
     "kernels", "catalog", "conventions",
     "parameters", "metric", "registry", "trec", "ordinals", "patterns", "rankings", "ranked", "combinations",
     "inputs", "of_queries", "sums", "aggregates", "results", "discounts",
-    "checks", "documents", "memory", "chunk", "steps", "relevant", "gains", "walks", "stops", "views", "novelty",
-    "of_user", "arguments", "engine", "parts",
+    "checks", "documents", "memory", "giants", "chunk", "steps", "relevant", "gains", "walks", "stops", "views",
+    "novelty", "of_user", "arguments", "engine", "parts",
     "agreement", "beyond",
     "reference", "evaluate",
     "streaming", "functions", "explain", "statistics", "reports",
@@ -36,8 +36,8 @@ ROOMS = (
 # methods that hand their object over to a later room, such as result.plot(): users ask the object at hand, the work
 # belongs behind it, and at the top of the file the import would be a circle
 HANDED_OVER = {"results": {"statistics", "reports"}, "statistics": {"reports"}}
-NOT_FOR_REFERENCE = {"kernels", "discounts", "checks", "documents", "memory", "chunk", "steps", "relevant", "stops"}
-NOT_FOR_REFERENCE |= {"gains", "walks", "views", "novelty", "of_user", "arguments", "engine", "parts"}
+NOT_FOR_REFERENCE = {"kernels", "discounts", "checks", "documents", "memory", "giants", "chunk", "steps", "relevant"}
+NOT_FOR_REFERENCE |= {"stops", "gains", "walks", "views", "novelty", "of_user", "arguments", "engine", "parts"}
 NOT_FOR_REFERENCE |= {"agreement", "beyond"}
 # decorators, and what kernels use
 NO_KERNELS = {"__init__.py", "addresses.py", "jit.py", "objects.py", "vectors.py", "words.py"}

@@ -189,9 +189,9 @@ def interrupted():
 
 
 def interrupted_giant():
-    """Ctrl-C while one query of two million documents is ranked: a second of work at most goes by."""
+    """Ctrl-C while one query of five million documents is ranked: a second of work at most goes by."""
     say()
-    labels, scores = RANDOM.integers(0, 2, 2_000_000, dtype="i1"), RANDOM.random(2_000_000, "f4")
+    labels, scores = RANDOM.integers(0, 2, 5_000_000, dtype="i1"), RANDOM.random(5_000_000, "f4")
     for n in (100_000, len(labels)):  # with the discounts of as many ranks, which are made once
         fn.evaluate(np.where(np.arange(n) < 100_000, labels[:n], 0), scores[:n], METRICS, offsets=[0, n])
     until, struck = time.process_time() + 0.15, []

@@ -294,6 +294,7 @@ def test_warmup_leaves_nothing_to_compile():
         import numpy as np
         from numba.core import event
         import fastndcg as fn
+        from fastndcg import giants
 
         class Watch(event.Listener):
             def on_start(self, compiling):
@@ -319,6 +320,9 @@ def test_warmup_leaves_nothing_to_compile():
                         for metrics in (valued, "ndcg@10"):
                             fn.evaluate(*arrays, metrics, offsets=[0, n], convention=f"default(ties={ties})")
             fn.evaluate(labels * 0.3, scores, "ndcg@10", offsets=[0, n])
+        giants.GIANT = 999
+        for score_dtype in ("f4", "f8"):
+            fn.evaluate(np.arange(3000) % 4, (np.arange(3000) % 1999).astype(score_dtype), "ndcg", offsets=[0, 3000])
         scores = np.arange(120).reshape(40, 3) * 5 % 7
         for n, test in ((40, "randomization"), (10, "randomization"), (40, "tukey")):
             systems = {"a": scores[:n], "b": -scores[:n]}

@@ -1,13 +1,18 @@
 """Queries with many candidates, whose hits are counted or sorted apart from all others."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg import engine
+from fastndcg import engine, giants
 from fastndcg.conventions import parse_convention
+from fastndcg.kernels import giant
 from fastndcg.kernels.rank import COUNT, SORT
 from fastndcg.metric import parse_metrics
+from fastndcg.threads import Stopped, check_stopped, run_all
 
 HARD = {
     "both signs": lambda generator, n: generator.standard_normal(n),
@@ -39,3 +44,59 @@ def test_many_candidates_and_hard_scores(dtype, kind, strategy):
 
         expected = fn.reference.evaluate(labels, scores, asked, offsets=offsets, convention=convention).values
         np.testing.assert_allclose(found.values, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("kind", HARD)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_giants_are_ordered_in_steps(dtype, kind, n_threads, monkeypatch):
+    """The same bits as in one call, where giants come first, last, next to one another and between small queries."""
+    generator = np.random.default_rng(6)
+    sizes = np.array([400, 3, 300, 500, 0, 90, 450])
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    scores = HARD[kind](generator, offsets[-1]).astype(dtype)
+    rankings = fn.Rankings(generator.integers(0, 3, offsets[-1], "u1"), scores, offsets)
+    asked, convention = parse_metrics("ndcg,P@40,AP,RR"), parse_convention("default")
+    options = {"strategy": SORT, "threads": n_threads, "chunk_documents": 800}
+    expected = engine.run(rankings, asked, convention, **options)
+    numbered = []
+    number_giants = giants.number_giants
+    monkeypatch.setattr(giants, "number_giants", lambda *given: numbered.append(number_giants(*given)))
+    monkeypatch.setattr(giants, "GIANT", 299)
+
+    found = engine.run(rankings, asked, convention, **options)
+
+    assert found.values.tobytes() == expected.values.tobytes()
+    assert found.n_tied == expected.n_tied
+    assert numbered
+
+
+def test_a_giant_ends_where_another_worker_has_failed(monkeypatch):
+    """No further step is made, and the error of the other is raised."""
+    monkeypatch.setattr(giants, "GIANT", 299)
+    rankings = fn.Rankings(np.ones(600, "u1"), np.linspace(0, 1, 600), [0, 600])
+    begun, steps, pass_on = threading.Event(), [], giant.pass_on
+
+    def step(*given):
+        steps.append(pass_on(*given))
+        begun.set()
+        for _ in range(30_000):
+            try:
+                check_stopped()
+            except Stopped:
+                return
+            time.sleep(0.001)
+
+    def make_worker():
+        def work(item):
+            if item == "giant":
+                engine.run(rankings, parse_metrics("AP"), parse_convention("default"), strategy=SORT, threads=1)
+            assert begun.wait(30)
+            raise LookupError(item)
+
+        return work
+
+    monkeypatch.setattr(giant, "pass_on", step)
+    with pytest.raises(LookupError, match="other"):
+        run_all(["giant", "other"], make_worker, 2)
+    assert len(steps) == 1

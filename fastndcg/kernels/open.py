@@ -1,11 +1,14 @@
 """
 Hits of the queries that `rank` left open: how many documents score higher than each candidate, then the hits in order.
 
-Numbers are counted, as in `rank`, or where that takes longer, found by sorting: see radix.py. The number of documents
-above is a *seat*: candidates are put where it says, those that tie next to one another, and read from there in order,
-so that nothing else is sorted but the labels of tie groups.
+Numbers are counted, as in `rank`, or where that takes longer, found by sorting: see radix.py. Where that would take so
+long that Ctrl-C waits for it, they are left to the caller, who writes them where the query's hits go, and calls again.
+The number of documents above is a *seat*: candidates are put where it says, those that tie next to one another, and
+read from there in order, so that nothing else is sorted but the labels of tie groups.
 
 scores, offsets, …, before, depth, strategy, out_documents, …, out_counts   see rank.py
+most      of how many documents at most a query is sorted here. Of one that the caller sorted, out_above and out_ties
+          have the numbers of its candidates, the second below 0
 numbers   of each candidate of a query, the documents above it and those that score the same: two arrays
 here      the query's documents, from where up to where in `scores`, and how many of the call stand before them
 seats     masks of the seats that are the first of a group, how many sit there, and who: three arrays
@@ -24,18 +27,18 @@ from fastndcg.kernels.vectors import ONE, WIDE, lowest_bit
 
 @allocating_kernel
 def rank_open(
-    scores, offsets, first, documents, labels, candidate_offsets, marks, before, depth, strategy,
+    scores, offsets, first, documents, labels, candidate_offsets, marks, before, depth, strategy, most,
     out_documents, out_labels, out_above, out_ties, out_queries, out_offsets, out_counts,
 ):  # fmt: skip
     """Find the hits of the open queries; those of the others move up to where the ones before them end."""
-    most = longest = 0
+    most_candidates = longest = 0
     for q in range(out_offsets.shape[0] - 1):
-        if out_offsets[q] < out_offsets[q + 1] and out_ties[out_offsets[q]] == 0:
-            most = max(most, candidate_offsets[q + 1] - candidate_offsets[q])
+        if out_offsets[q] < out_offsets[q + 1] and out_ties[out_offsets[q]] <= 0:
+            most_candidates = max(most_candidates, candidate_offsets[q + 1] - candidate_offsets[q])
             longest = max(longest, offsets[first + q + 1] - offsets[first + q])
-    room = room_for(most, longest)
+    room = room_for(most_candidates, longest)
     fill_open(
-        scores, offsets, first, (documents, labels), candidate_offsets, depth, strategy, room,
+        scores, offsets, first, (documents, labels), candidate_offsets, depth, strategy, most, room,
         (out_documents, out_labels, out_above, out_ties, out_queries), out_offsets, out_counts,
     )  # fmt: skip
 
@@ -55,22 +58,27 @@ def room_for(n_candidates, n_documents):
 
 @unit
 def fill_open(
-    scores, offsets, first, candidates, candidate_offsets, depth, strategy, room, out_hits, out_offsets, out_counts
+    scores, offsets, first, candidates, candidate_offsets, depth, strategy, most, room, out_hits, out_offsets,
+    out_counts,
 ):  # fmt: skip
     """Go through all queries, in a function of its own: here no references are counted."""
     out_ties = out_hits[3]
-    n_hits = 0
+    n_hits = n_left = 0
     stop = 0
     for q in range(out_offsets.shape[0] - 1):
         h = stop
         stop = out_offsets[q + 1]
-        if h < stop and out_ties[h] == 0:
-            c = candidate_offsets[q]
-            n_candidates = candidate_offsets[q + 1] - c
-            here = (offsets[first + q], offsets[first + q + 1], offsets[first + q] - offsets[first])
-            n_new, mixed = rank_one(
-                scores, here, candidates, c, n_candidates, depth, strategy, room, q, n_hits, out_hits
-            )  # fmt: skip
+        c = candidate_offsets[q]
+        n_candidates = candidate_offsets[q + 1] - c
+        here = (offsets[first + q], offsets[first + q + 1], offsets[first + q] - offsets[first])
+        is_open = h < stop and out_ties[h] <= 0
+        if is_open and out_ties[h] < 0:
+            take_numbers(h, n_candidates, room[0], out_hits)
+        elif is_open:
+            is_open = number_each(scores, here, candidates[0], c, n_candidates, depth, strategy, most, room)
+            n_left += not is_open
+        if is_open:
+            n_new, mixed = place_each(here, candidates, c, n_candidates, depth, room, q, n_hits, out_hits)
             n_hits += n_new
             out_counts[0] += mixed
         else:
@@ -78,6 +86,15 @@ def fill_open(
                 move_up(h, stop, n_hits, out_hits)
             n_hits += stop - h
         out_offsets[q + 1] = n_hits
+    out_counts[2] = n_left
+
+
+@part
+def take_numbers(h, n_candidates, numbers, out_hits):
+    """The numbers of a query's candidates that stand where its hits go."""
+    above, ties = numbers
+    for i in range(n_candidates):
+        above[i], ties[i] = out_hits[2][h + i], -out_hits[3][h + i]
 
 
 @part
@@ -93,15 +110,24 @@ def move_up(start, stop, place, out_hits):
 
 
 @part
-def rank_one(scores, here, candidates, c, n_candidates, depth, strategy, room, q, n_hits, out_hits):
-    """The hits of one query, whose candidates begin at `c`; says how many, and whether labels differ in a tie group."""
-    numbers, seats, sorting, spare = room
+def number_each(scores, here, documents, c, n_candidates, depth, strategy, most, room):
+    """The numbers of the candidates of a query, which begin at `c`; false where they are left to the caller."""
+    numbers, _, sorting, _ = room
     start, stop, base = here
-    documents = candidates[0]
     if strategy != SORT and (strategy == COUNT or is_counted(stop - start, n_candidates, scores.itemsize)):
         count_each(scores, start, stop, base, documents, c, n_candidates, depth, numbers)
+    elif stop - start > most:
+        return False
     else:
         sort_each(scores, start, stop, base, documents, c, n_candidates, sorting, numbers)
+    return True
+
+
+@part
+def place_each(here, candidates, c, n_candidates, depth, room, q, n_hits, out_hits):
+    """The hits among the candidates that have numbers; says how many, and whether labels differ in a tie group."""
+    numbers, seats, _, spare = room
+    start, stop, base = here
     seat(numbers[0], n_candidates, stop - start, depth, seats)
     return emit(
         candidates, c, n_candidates, base, numbers[1], seats, spare, min(stop - start, depth), q, n_hits, out_hits

@@ -2,7 +2,7 @@
 Sorting all documents of a query by score, byte by byte, which asks nothing that the processor could guess wrong.
 
 A key is a number that rises as the score falls. With it goes the candidate that has it, or for other documents a number
-behind the last candidate's.
+behind the last candidate's. Of the largest queries giant.py takes the same steps in calls of their own.
 
 scores      of the query's documents, those from `start` up to `stop`; none is NaN
 documents   places of its candidates in the call, from `c` on; `base` documents of it stand before the query
@@ -37,6 +37,18 @@ def sort_each(scores, start, stop, base, documents, c, n_candidates, room, numbe
     """The numbers of each candidate of a query, in a function of its own: `rank_open` need not have it twice."""
     keys, candidates, next_keys, next_candidates, counts = room
     n = stop - start
+    differing = key_each(scores, start, n, base, documents, c, n_candidates, keys, candidates)
+    for shift in range(0, KEY_BITS, BITS):
+        if differing >> np.uint64(shift) & np.uint64(VALUES - 1) != 0:
+            pass_on(keys, candidates, n, np.uint64(shift), counts, next_keys, next_candidates)
+            keys, next_keys = next_keys, keys
+            candidates, next_candidates = next_candidates, candidates
+    number(keys, candidates, n, numbers)
+
+
+@part
+def key_each(scores, start, n, base, documents, c, n_candidates, keys, candidates):
+    """Write the keys and candidates of n documents as they were given; the bits in which any two keys differ."""
     differing = np.uint64(0)
     for d in range(n):
         keys[d] = falling(scores[start + d])
@@ -44,12 +56,7 @@ def sort_each(scores, start, stop, base, documents, c, n_candidates, room, numbe
         differing |= keys[d] ^ keys[0]
     for i in range(n_candidates):
         candidates[documents[c + i] - base] = i
-    for shift in range(0, KEY_BITS, BITS):
-        if differing >> np.uint64(shift) & np.uint64(VALUES - 1) != 0:
-            pass_on(keys, candidates, n, np.uint64(shift), counts, next_keys, next_candidates)
-            keys, next_keys = next_keys, keys
-            candidates, next_candidates = next_candidates, candidates
-    number(keys, candidates, n, numbers)
+    return differing
 
 
 @part

@@ -34,7 +34,7 @@ import numpy as np
 
 from fastndcg.kernels import cascade, precision
 from fastndcg.kernels.jit import allocating_kernel, kernel, part, unit
-from fastndcg.kernels.open import rank_one, room_for
+from fastndcg.kernels.open import number_each, place_each, room_for
 from fastndcg.kernels.rank import AUTO
 from fastndcg.kernels.sorting import sort_descending
 from fastndcg.kernels.vectors import WIDE
@@ -123,7 +123,9 @@ def find_hits(documents, candidates, values, n_documents, k):
 @unit
 def place(given, values, n_documents, k, room, out_hits):
     """Write the hits, in a function of its own: here no references are counted. Says how many there are."""
-    return rank_one(values, (0, n_documents, 0), given, 0, len(given[1]), k, AUTO, room, 0, 0, out_hits)[0]
+    here, m = (0, n_documents, 0), len(given[1])
+    number_each(values, here, given[0], 0, m, k, AUTO, n_documents, room)
+    return place_each(here, given, 0, m, k, room, 0, 0, out_hits)[0]
 
 
 @kernel
