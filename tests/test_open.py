@@ -57,7 +57,7 @@ def test_giants_are_ordered_in_steps(dtype, kind, n_threads, monkeypatch):
     scores = HARD[kind](generator, offsets[-1]).astype(dtype)
     rankings = fn.Rankings(generator.integers(0, 3, offsets[-1], "u1"), scores, offsets)
     asked, convention = parse_metrics("ndcg,P@40,AP,RR"), parse_convention("default")
-    options = {"strategy": SORT, "threads": n_threads, "chunk_documents": 800}
+    options = {"strategy": SORT, "threads": n_threads, "chunk_documents": 200}
     expected = engine.run(rankings, asked, convention, **options)
     numbered = []
     number_giants = giants.number_giants
@@ -69,6 +69,20 @@ def test_giants_are_ordered_in_steps(dtype, kind, n_threads, monkeypatch):
     assert found.values.tobytes() == expected.values.tobytes()
     assert found.n_tied == expected.n_tied
     assert numbered
+
+
+def test_giants_that_are_counted_are_left_alone(monkeypatch):
+    """Beside one that is ordered in steps, those with few candidates, or none, keep their hits."""
+    generator = np.random.default_rng(8)
+    labels = np.concatenate([np.zeros(3000), generator.integers(0, 9, 3000), np.arange(3000) % 900 == 7])
+    rankings = fn.Rankings(labels.astype("u1"), generator.random(9000), [0, 3000, 6000, 9000])
+    asked, convention = parse_metrics("ndcg@200,P@200"), parse_convention("default")
+    expected = engine.run(rankings, asked, convention)
+    monkeypatch.setattr(giants, "GIANT", 299)
+
+    found = engine.run(rankings, asked, convention)
+
+    assert found.values.tobytes() == expected.values.tobytes()
 
 
 def test_a_giant_ends_where_another_worker_has_failed(monkeypatch):
