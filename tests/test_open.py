@@ -74,7 +74,7 @@ def test_giants_are_ordered_in_steps(dtype, kind, n_threads, monkeypatch):
 def test_giants_that_are_counted_are_left_alone(monkeypatch):
     """Beside one that is ordered in steps, those with few candidates, or none, keep their hits."""
     generator = np.random.default_rng(8)
-    labels = np.concatenate([np.zeros(3000), generator.integers(0, 9, 3000), np.arange(3000) % 900 == 7])
+    labels = np.concatenate([np.zeros(3000), generator.integers(0, 9, 3000), np.arange(3000) % 75 == 7])
     rankings = fn.Rankings(labels.astype("u1"), generator.random(9000), [0, 3000, 6000, 9000])
     asked, convention = parse_metrics("ndcg@200,P@200"), parse_convention("default")
     expected = engine.run(rankings, asked, convention)
