@@ -13,7 +13,7 @@ from fastndcg.catalog import REGISTERED
 from fastndcg.combinations import denominators_of
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.arrays import ArrayTruth
+from fastndcg.inputs.arrays import ArrayTruth, ready_rankings
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.prepare import Options, Parted, Truth, prepare_truth, with_predictions
 from fastndcg.inputs.tables import Qrels
@@ -258,6 +258,10 @@ def values_of(
         asked = asked_of.__wrapped__(name, k, convention, **parameters)
     if threads is not None:
         checked_threads(threads)
+    rankings = ready_rankings(labels, scores, offsets)
+    if rankings is not None:  # what else the arrays may be takes as long to see as a short query
+        values: Array = _engine().run(rankings, asked.metrics, asked.of_arrays, threads=threads).values
+        return values[:, 0]
     options = Options(offsets, threads=threads)
     return results_of(prepare_truth(labels, options), scores, asked, options).values[:, 0]
 

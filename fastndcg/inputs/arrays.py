@@ -17,6 +17,7 @@ from fastndcg.inputs.ragged import ragged_of
 from fastndcg.patterns import Patterns
 from fastndcg.rankings import (
     READY_LABELS,
+    READY_SCORES,
     Array,
     Rankings,
     as_array,
@@ -120,6 +121,15 @@ class ArrayTruth:
         made = Rankings.of_checked(self._labels, scores, layout.offsets, layout.query_ids, None, None, layout.place)
         made.patterns = self._patterns
         return made
+
+
+def ready_rankings(labels: Any, scores: Any, offsets: Any) -> Rankings | None:
+    """Rankings of arrays that kernels read as they are; None of others, and of what has an error to be said."""
+    if offsets is None or not (is_ready(labels, READY_LABELS) and is_ready(scores, READY_SCORES)):
+        return None
+    if labels.shape != scores.shape:
+        return None
+    return Rankings.of_checked(read_only(labels), scores, as_offsets(offsets, "offsets", len(labels)), None)
 
 
 def layout_and_values(values: Any, name: str, offsets: Any, groups: Any, query_ids: Any) -> tuple[ArrayLayout, Array]:
