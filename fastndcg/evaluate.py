@@ -123,6 +123,7 @@ def evaluate(
         milliseconds, but for a single query a tenth of a second for each million of its documents.
     progress : callable, optional
         Called while Parquet is streamed, with how many rows have been read and how many there are, from any thread.
+        For nothing else.
 
     Returns
     -------

@@ -254,6 +254,12 @@ def open_parquet(
     return read_columns(dataset, name, columns, ("query", "document", "label"))
 
 
+def has_scores(path: Any) -> bool:
+    """Whether Parquet has scores, and so needs no run."""
+    name = os.fspath(path)
+    return Frame(open_dataset(name).schema.empty_table(), None, name).has("score")
+
+
 def read_parquet(kind: type[Kind], path: Any, columns: Mapping[str, str] | None, threads: int | None) -> Kind:
     """Judgments, or a run: those of the columns that are needed."""
     name = os.fspath(path)

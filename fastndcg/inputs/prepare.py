@@ -48,10 +48,11 @@ def prepare_truth(truth: Any, options: Options) -> Truth:
     prepared = None
     if not isinstance(truth, np.ndarray):  # what else it may be takes as long to see as a short query
         prepared = _with_own_queries(truth, options)
-    if options.memory is not None and not isinstance(prepared, ParquetTruth):
+    if (options.memory is not None or options.progress is not None) and not isinstance(prepared, ParquetTruth):
+        purpose = "`memory` limits what is held" if options.memory is not None else "`progress` counts the rows"
         raise InvalidInputError(
-            "`memory` limits what Parquet files take that hold scores and labels, which are streamed, but `truth` is "
-            "none of them; leave it out"
+            f"{purpose} of Parquet files that have scores and labels, which are streamed, but `truth` is none of them; "
+            "leave it out"
         )
     if prepared is not None:
         refuse_cuts(options.offsets, options.groups, options.query_ids)
