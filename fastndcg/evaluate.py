@@ -92,10 +92,11 @@ def evaluate(
         What is right. Labels of the documents: a (n_documents,) array cut into queries by exactly one of `offsets`,
         `groups` and `query_ids`, a (n_queries, n_documents) array, or a ragged column (Arrow, Polars, awkward). Or
         judgments with ids: the path of a TREC qrels file, {query: {document: label}}, a frame with columns of
-        queries, documents and labels, or `Qrels`. Or all in one: a frame with queries, labels and scores, or
-        `Rankings`, or the path of such a Parquet file, folder or pattern, which is streamed. Or the items that users
-        like: a scipy.sparse matrix of users by items, `Interactions`, or a frame of users, items and labels; of
-        users and items alone, where each counts 1.
+        queries, documents and labels, or `Qrels`. Or all in one: a frame with queries, labels and scores (and
+        documents, so that none stands twice and ties may go by id), or with a list of each a row; or `Rankings`; or
+        the path of such a Parquet file, folder or pattern, which is streamed. Or the items that users like: a
+        scipy.sparse matrix of users by items, `Interactions`, or a frame of users, items and labels; of users and
+        items alone, where each counts 1.
         0 means not relevant.
     predictions : array, path, dict, frame or Run
         What the system says, higher is better: scores of the shape of the labels; or, with judgments that have ids,

@@ -90,11 +90,11 @@ class ParquetTruth:
         self._dataset = dataset
         self._progress = progress
         empty = Frame(dataset.schema.empty_table(), columns, name)
-        self._are_lists = empty.is_list("score")
-        has_documents = empty.has("document") and not self._are_lists
+        self._are_lists = empty.are_lists
+        has_documents = empty.has("document")
         optional = ["query"] * empty.has("query") + ["document"] * has_documents
         self._needed = [empty.column_name(role) for role in ("label", "score", *optional)]
-        self._row_bytes = ROW_BYTES * (LIST_ROWS if self._are_lists else 1 + has_documents)
+        self._row_bytes = ROW_BYTES * (LIST_ROWS if self._are_lists else 1) * (1 + has_documents)
         self._convention: Convention | None = None
         check_schemas(dataset, self._needed, name)
 
@@ -134,10 +134,10 @@ class ParquetTruth:
         """All rankings at once, whatever memory they take."""
         with whole_files(self._name):
             table = self._dataset.to_table(columns=self._needed)
-        return ScoredRows(self._frame(table, 0)).rankings(self._convention)
+        return ScoredRows(self._frame(table, 0), name=self._name).rankings(self._convention)
 
     def _lists(self, table: Any, first: int) -> Iterator[Batch]:
-        made = ScoredRows(self._frame(table, first)).rankings(None)
+        made = ScoredRows(self._frame(table, first), 1, self._name).rankings(self._convention, 1)
         rows = np.arange(first, first + made.n_queries)
         names = rows if made.query_ids is None else made.query_ids
 

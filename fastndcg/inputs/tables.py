@@ -14,6 +14,7 @@ from fastndcg.inputs.columns import Column
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.grouping import SPAN, Groups, group, spans
 from fastndcg.inputs.objects import offsets_of, read_items
+from fastndcg.inputs.ragged import list_of
 from fastndcg.patterns import Patterns
 from fastndcg.rankings import EXACT_LIMIT, Array, as_labels, as_scores, read_only
 from fastndcg.threads import checked_threads, run_all
@@ -27,6 +28,7 @@ class Source(NamedTuple):
     numbers: Array | None = None  # (n_rows,) of lines; rows are counted from 0
     n_before: int = 0  # lines, or rows, before the first row
     remedy: str = "keep one of them"  # where a document stands twice
+    lists: Array | None = None  # (n_lists + 1,) offsets, where rows are lists of documents
 
     def place(self, row: int) -> str:
         """The place of a row, as a message names it."""
@@ -35,6 +37,15 @@ class Source(NamedTuple):
     def number(self, row: int) -> int:
         """The number of a row or of its line."""
         return int(self.numbers[row]) if self.numbers is not None else row + self.n_before + (self.unit == "line")
+
+    def pair(self, *documents: int) -> str:
+        """The places of two documents, as a message names them: rows, or places in the list of a row."""
+        if self.lists is None:
+            first, second = sorted(map(self.number, documents))
+            return f"{self.unit or 'row'}s {first} and {second}"
+        row = list_of(documents[0], self.lists)
+        first, second = sorted(place - int(self.lists[row]) for place in documents)
+        return f"places {first} and {second} of row {self.number(row)}"
 
 
 class Rows(NamedTuple):
@@ -193,10 +204,9 @@ class Table:
         run_all(shares, lambda: look, min(len(shares), checked_threads(threads)) if len(shares) > 1 else 1)
         if found:
             rows = found[min(found)].tolist()
-            first, second = sorted(self.source.number(self._given(row)) for row in rows)
             raise InvalidInputError(
                 f"{self.source.name}: a document must stand once in a query, but {self.describe(rows[1])} "
-                f"stands in {self.source.unit or 'row'}s {first} and {second}; {self.source.remedy}"
+                f"stands in {self.source.pair(*map(self._given, rows))}; {self.source.remedy}"
             )
 
     @classmethod
