@@ -111,8 +111,9 @@ def evaluate(
     query_ids : (n_documents,) array of int or str, optional
         Each document's query, in any order.
     columns : dict, optional
-        Names of a frame's columns, such as ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25"}``,
-        where they are not usual ones.
+        Names of columns, such as ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25"}``, where they
+        are not usual ones, of frames, CSV and Parquet; "subtopic" is for judgments by subtopic. One dict serves truth
+        and predictions: a name that neither has is an error, as is one of queries or documents that either lacks.
     memory : int or str, optional
         How many bytes may be used while Parquet is streamed, such as "500MB"; by default 2 GiB. For nothing else.
     convention : str or Convention

@@ -50,6 +50,19 @@ def check_columns(columns: Any) -> dict[str, str]:
     return dict(columns)
 
 
+def refuse_unknown(columns: Any, known: Mapping[str, tuple[str, ...]]) -> None:
+    """Refuse a named column that no argument has; `known` says what each has, none where it is no frame."""
+    for role, name in check_columns(columns).items():
+        if not any(name in names for names in known.values()):
+            listed = ", ".join(
+                f"`{given}` has {', '.join(map(repr, names)) or 'none'}" for given, names in known.items()
+            )
+            raise InvalidInputError(
+                f"`columns` must name columns that are there, but none is {name!r}, named for {role}: {listed}; "
+                "correct the name, or leave it out"
+            )
+
+
 class Frame:
     """The columns of a frame, by what they hold."""
 
@@ -74,9 +87,23 @@ class Frame:
     def __len__(self) -> int:
         return int(self._table.num_rows)
 
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """What all columns are called."""
+        return tuple(self._table.column_names)
+
     def has(self, role: str) -> bool:
-        """Whether there is a column for this."""
-        return self._named[role] in self._table.column_names if role in self._named else bool(self._usual(role))
+        """Whether there is a column for this; an error where one is named, and not there."""
+        return bool(self._column(role) if role in self._named else self._usual(role))
+
+    @property
+    def are_scored(self) -> bool:
+        """Whether rows have scores, and need no run; a name for scores that is not here may be that of a run."""
+        if self._named.get("score", "") not in ("", *self.column_names) or not self.has("score"):
+            return False
+        if self.has("subtopic"):
+            raise InvalidInputError(f"`{self.name}` must have no scores where it has subtopics: give the run apart")
+        return True
 
     @property
     def are_pairs(self) -> bool:
@@ -85,8 +112,9 @@ class Frame:
         return len(names) == 2 and self.has("query") and self.has("document") and "label" not in self._named
 
     def names_of(self, *roles: str) -> list[str]:
-        """What the columns for these are called; pairs have none of labels."""
-        return [self.column_name(role) for role in roles if role != "label" or not self.are_pairs]
+        """What the columns for these are called; pairs have none of labels, and few judgments have subtopics."""
+        absent = {"label": lambda: self.are_pairs, "subtopic": lambda: not self.has("subtopic")}
+        return [self.column_name(role) for role in roles if not (role in absent and absent[role]())]
 
     def column_name(self, role: str) -> str:
         """What the column for this is called."""
@@ -164,7 +192,7 @@ class Frame:
         found = [self._named[role]] if role in self._named else self._usual(role)
         if len(found) != 1:
             what = "more than one of its usual names" if found else "none of its usual names"
-            lacks_labels = role == "label" and not (found or self.has("score"))
+            lacks_labels = role == "label" and not (found or self.are_scored)
             pairs = " or, if each document counts 1, only the columns of queries and documents" * lacks_labels
             raise InvalidInputError(
                 f"`{self.name}` must have one column of {role} ids or values, but has {what}: {listed}; "

@@ -29,9 +29,10 @@ from fastndcg.inputs.batches import Batch, Edges, QueryRows, Stream
 from fastndcg.inputs.blocks import is_pipe
 from fastndcg.inputs.columns import Column
 from fastndcg.inputs.datasets import check_schemas, open_dataset, read_columns, whole_files
+from fastndcg.inputs.diversity import table_of
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.rows import ScoredRows
-from fastndcg.inputs.tables import Source, Table
+from fastndcg.inputs.tables import Qrels, Source, Table
 from fastndcg.rankings import Array, Rankings
 
 MAGIC = b"PAR1"
@@ -245,26 +246,30 @@ class _RowGroup(NamedTuple):
 
 
 def open_parquet(
-    path: Any, columns: Mapping[str, str] | None, memory: Any, progress: Progress | None = None
-) -> ParquetTruth | Frame:
-    """Rows with scores, to be streamed; or else judgments, as a frame."""
+    path: Any, columns: Mapping[str, str] | None, memory: Any, threads: int | None, progress: Progress | None = None
+) -> ParquetTruth | Qrels:
+    """Rows with scores, to be streamed; or else judgments."""
     dataset, name = open_dataset(os.fspath(path)), os.fspath(path)
-    if Frame(dataset.schema.empty_table(), columns, name).has("score"):
+    if Frame(dataset.schema.empty_table(), columns, name).are_scored:
         return ParquetTruth(dataset, name, columns, memory, progress)
-    return read_columns(dataset, name, columns, ("query", "document", "label"))
+    return _table(Qrels, dataset, name, columns, threads)
 
 
 def has_scores(path: Any) -> bool:
     """Whether Parquet has scores, and so needs no run."""
     name = os.fspath(path)
-    return Frame(open_dataset(name).schema.empty_table(), None, name).has("score")
+    return Frame(open_dataset(name).schema.empty_table(), None, name).are_scored
 
 
 def read_parquet(kind: type[Kind], path: Any, columns: Mapping[str, str] | None, threads: int | None) -> Kind:
     """Judgments, or a run: those of the columns that are needed."""
     name = os.fspath(path)
-    roles = ("query", "document", kind.value_name)
-    return kind.of_frame(read_columns(open_dataset(name), name, columns, roles), threads, Source(name, "row"))
+    return _table(kind, open_dataset(name), name, columns, threads)
+
+
+def _table(kind: type[Kind], dataset: Any, name: str, columns: Mapping[str, str] | None, threads: int | None) -> Kind:
+    source = Source(name, "row", columns=tuple(dataset.schema.names))
+    return table_of(kind, read_columns(dataset, name, columns, kind.roles), threads, source)
 
 
 def part_of(queries: Column, n_parts: int) -> Array:

@@ -29,6 +29,7 @@ class Source(NamedTuple):
     n_before: int = 0  # lines, or rows, before the first row
     remedy: str = "keep one of them"  # where a document stands twice
     lists: Array | None = None  # (n_lists + 1,) offsets, where rows are lists of documents
+    columns: tuple[str, ...] = ()  # of the frame that rows are of
 
     def place(self, row: int) -> str:
         """The place of a row, as a message names it."""
@@ -77,6 +78,7 @@ class Table:
 
     what: ClassVar[str]
     value_name: ClassVar[str]
+    roles: ClassVar[tuple[str, ...]]  # what columns of a frame are for
 
     def __init__(self, query_ids: Any, document_ids: Any, values: Any, source: Source | None = None) -> None:
         source = source or Source(f"the {self.what}")
@@ -130,11 +132,14 @@ class Table:
         frame
             Has a column of query ids, one of document ids, and one of labels or scores.
         columns : dict, optional
-            Names of columns, such as ``{"query": "qid", "label": "grade"}``, where they are not usual ones.
+            Names of columns, such as ``{"query": "qid", "label": "grade"}``, where they are not usual ones. Those of
+            what only the other table has, labels or scores, are passed over, so that one dict serves both.
         threads : int, optional
             See `evaluate`.
         """
-        return cls.of_frame(Frame(frame, columns, cls.what), threads)
+        made = Frame(frame, columns, cls.what)
+        made.names_of(*cls.roles)  # so that each that is named is seen to be there, whether it is needed or not
+        return cls.of_frame(made, threads)
 
     @classmethod
     def of_frame(cls, frame: Frame, threads: int | None = None, source: Source | None = None) -> Self:
@@ -145,7 +150,7 @@ class Table:
         queries, documents = found["query"], found["document"]
         groups = group(queries, threads)
         rows = Rows(queries.take(groups.firsts), groups, documents, frame.numbers(cls.value_name))
-        return cls.of(rows, source or Source(f"the {cls.what}", "row"), threads)
+        return cls.of(rows, source or Source(f"the {cls.what}", "row", columns=frame.column_names), threads)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -260,6 +265,7 @@ class Qrels(Table):
     __slots__ = ()
     what = "qrels"
     value_name = "label"
+    roles = ("query", "document", "label", "subtopic")
     patterns: Patterns | None = None  # what the labels stand for, where judgments are by subtopic
 
     def _typed(self, values: Any) -> Array:
@@ -291,6 +297,7 @@ class Run(Table):
     __slots__ = ()
     what = "run"
     value_name = "score"
+    roles = ("query", "document", "score")
 
     def _typed(self, values: Any) -> Array:
         return as_scores(values, "scores")
