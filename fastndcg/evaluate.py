@@ -92,10 +92,11 @@ def evaluate(
         What is right. Labels of the documents: a (n_documents,) array cut into queries by exactly one of `offsets`,
         `groups` and `query_ids`, a (n_queries, n_documents) array, or a ragged column (Arrow, Polars, awkward). Or
         judgments with ids: the path of a TREC qrels file, {query: {document: label}}, a frame with columns of
-        queries, documents and labels, or `Qrels`. Or all in one: a frame with queries, labels and scores, or
-        `Rankings`, or the path of such a Parquet file, folder or pattern, which is streamed. Or the items that users
-        like: a scipy.sparse matrix of users by items, `Interactions`, or a frame of users, items and labels; of
-        users and items alone, where each counts 1.
+        queries, documents and labels, or `Qrels`. Or all in one: a frame with queries, labels and scores (and
+        documents, so that none stands twice and ties may go by id), or with a list of each a row; or `Rankings`; or
+        the path of such a Parquet file, folder or pattern, which is streamed. Or the items that users like: a
+        scipy.sparse matrix of users by items, `Interactions`, or a frame of users, items and labels; of users and
+        items alone, where each counts 1.
         0 means not relevant.
     predictions : array, path, dict, frame or Run
         What the system says, higher is better: scores of the shape of the labels; or, with judgments that have ids,
@@ -110,8 +111,9 @@ def evaluate(
     query_ids : (n_documents,) array of int or str, optional
         Each document's query, in any order.
     columns : dict, optional
-        Names of a frame's columns, such as ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25"}``,
-        where they are not usual ones.
+        Names of columns, such as ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25"}``, where they
+        are not usual ones, of frames, CSV and Parquet; "subtopic" is for judgments by subtopic. One dict serves truth
+        and predictions: a name that neither has is an error, as is one of queries or documents that either lacks.
     memory : int or str, optional
         How many bytes may be used while Parquet is streamed, such as "500MB"; by default 2 GiB. For nothing else.
     convention : str or Convention
@@ -123,6 +125,7 @@ def evaluate(
         milliseconds, but for a single query a tenth of a second for each million of its documents.
     progress : callable, optional
         Called while Parquet is streamed, with how many rows have been read and how many there are, from any thread.
+        For nothing else.
 
     Returns
     -------

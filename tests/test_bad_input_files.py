@@ -220,10 +220,9 @@ def test_tables_of_other_shapes():
         fn.Run(["q1", "q1", "q1"], ["d1", "d2", "d1"], [1, 2, 3])
 
 
-MEMORY = (
-    "`memory` limits what Parquet files take that hold scores and labels, which are streamed, but `truth` is none of "
-    "them; leave it out"
-)
+STREAMED = "of Parquet files that have scores and labels, which are streamed, but `truth` is none of them; leave it out"
+MEMORY = f"`memory` limits what is held {STREAMED}"
+PROGRESS = f"`progress` counts the rows {STREAMED}"
 
 
 def test_inputs_that_do_not_go_together():
@@ -242,6 +241,8 @@ def test_inputs_that_do_not_go_together():
         ("`groups` cuts arrays into queries, but `truth` has its own; leave it out", (rankings,), {"groups": [1]}),
         (MEMORY, ([[1]], [[1]]), {"memory": "1GB"}),
         (MEMORY, (ONE, ONE), {"memory": "1GB"}),
+        (PROGRESS, ([[1]], [[1]]), {"progress": print}),
+        (PROGRESS, (ONE, ONE), {"progress": print}),
         ("`truth` must not be a Run: the judgments come first, then the run", (fn.Run.from_dict(ONE), ONE), {}),
     ):
         with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):

@@ -155,6 +155,16 @@ def test_parquet_that_stands_alone(tmp_path):
     assert out == "recip_rank            \tall\t0.7500\n"
 
 
+def test_parquet_of_judgments_alone(tmp_path, run):
+    """Judgments without scores need a run, and nothing is said of what the user did not give."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "qrels.parquet"
+    pq.write_table(pa.table({"qid": [1], "docno": ["a"], "label": [1]}), path)
+    code, out, err = run("evaluate", path, "-m", "rr")
+    assert (code, out) == (2, "")
+    assert "RUN is missing: give one run or more after QRELS" in err
+
+
 def test_progress_needs_tqdm(monkeypatch):
     """Without tqdm there is no progress, and no error."""
     monkeypatch.setitem(sys.modules, "tqdm", None)

@@ -222,7 +222,7 @@ BAD_FRAMES = {
     ),
     "lists of other lengths": (
         {"labels": [[1], [1, 0]], "scores": [[0.5], [0.5]]},
-        "`truth` must have as many labels as scores in each row, but has not in row 1",
+        "`truth` must have as many labels as scores in each row, but row 1 has 2 and 1; give each score its label",
     ),
 }
 

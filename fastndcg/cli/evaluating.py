@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
     options = measures.Options(arguments.level, arguments.documents)
     metrics_of(wanted.lines(options))  # so that what is wrong with them is said before files are read
     checked_threads(arguments.threads)
-    is_alone = arguments.qrels is not None and not arguments.runs and _is_parquet(arguments.qrels)
+    is_alone = arguments.qrels is not None and not arguments.runs and _has_scores(arguments.qrels)
     if arguments.qrels is not None and not arguments.runs and not is_alone:
         raise InvalidInputError("RUN is missing: give one run or more after QRELS, or no file at all for the demo data")
     if arguments.memory is not None and not is_alone:
@@ -93,10 +93,10 @@ def run(arguments: argparse.Namespace) -> None:
     output.write(formats.FORMATS[arguments.format](reports, arguments.per_query, note), arguments.output)
 
 
-def _is_parquet(path: str) -> bool:
-    from fastndcg.inputs.parquet import is_parquet  # brings numpy
+def _has_scores(path: str) -> bool:
+    from fastndcg.inputs.parquet import has_scores, is_parquet  # brings numpy
 
-    return is_parquet(path)
+    return is_parquet(path) and has_scores(path)
 
 
 def _evaluate_alone(

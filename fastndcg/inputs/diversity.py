@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
@@ -12,9 +12,11 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.columns import Column
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.grouping import Groups, group
-from fastndcg.inputs.tables import Qrels, Rows, Source
+from fastndcg.inputs.tables import Qrels, Rows, Source, Table
 from fastndcg.patterns import Patterns
 from fastndcg.rankings import EXACT_LIMIT, Array, as_labels, read_only
+
+Kind = TypeVar("Kind", bound=Table)
 
 BYTES = 256  # patterns whose numbers fit one
 ENTRY = np.dtype([("subtopic", "i4"), ("label", "f8")])
@@ -85,7 +87,9 @@ class DiversityQrels(Qrels):
         queries, documents = frame.ids("query"), frame.ids("document")
         groups = group(queries)
         rows = Rows(queries.take(groups.firsts), groups, documents, frame.numbers("label"))
-        return cls.of_judgments(rows, frame.ids("subtopic"), source or Source("the qrels", "row"))
+        return cls.of_judgments(
+            rows, frame.ids("subtopic"), source or Source("the qrels", "row", columns=frame.column_names)
+        )
 
     def _collapse(self, rows: Rows, subtopics: Column, source: Source) -> None:
         """Bring the judgments of each document together; documents of a query by falling id, as ndeval breaks ties."""
@@ -114,10 +118,17 @@ class DiversityQrels(Qrels):
             self.patterns.negative = f"that of document {name!s} ({source.place(row)}) is {labels[row]!s}"
 
         firsts = firsts[by_id]
-        numbers = source.numbers[firsts] if source.numbers is not None else firsts + (source.unit == "line")
+        numbers = source.numbers[firsts] if source.numbers is not None else firsts + source.number(0)
         groups = Groups(offsets, None, offsets[:-1])
         kept = Rows(rows.queries, groups, rows.documents.take(firsts), codes)
         self._fill(kept, source._replace(numbers=numbers))
+
+
+def table_of(kind: type[Kind], frame: Frame, threads: int | None = None, source: Source | None = None) -> Kind:
+    """The rows of a frame; judgments by subtopic where it has a column of subtopics."""
+    if issubclass(DiversityQrels, kind) and frame.has("subtopic"):
+        return cast(Kind, DiversityQrels.of_frame(frame, threads, source))
+    return kind.of_frame(frame, threads, source)
 
 
 def is_nested(rows: Mapping[Any, Any]) -> bool:

@@ -48,7 +48,7 @@ def read_qrels(
         document, label), 'beir' (a header, then query, document, label), 'json' or 'jsonl' ({query: {document:
         label}}), 'csv' or 'parquet'. By default the first bytes tell, but not whether the second field is a subtopic.
     columns : dict, optional
-        Names of columns of a CSV file, see `evaluate`.
+        Names of columns of a CSV or Parquet file, see `evaluate`; one of scores is for the run, and passed over.
     threads : int, optional
         See `evaluate`.
 
@@ -79,7 +79,8 @@ def read_run(path: FilePath, *, format: str | None = None, columns: Columns = No
         'trec' (query, 'Q0', document, rank, score, name; separated by blanks or tabs), 'msmarco' (query, document,
         rank), 'json' or 'jsonl' ({query: {document: score}}), 'csv' or 'parquet'. By default the first bytes tell.
     columns : dict, optional
-        Names of columns of a CSV file, see `evaluate`.
+        Names of columns of a CSV or Parquet file, see `evaluate`; those of labels and subtopics are for the judgments,
+        and passed over.
     threads : int, optional
         See `evaluate`.
 

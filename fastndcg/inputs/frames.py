@@ -15,7 +15,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, optional_import
 from fastndcg.inputs.columns import Column
-from fastndcg.inputs.ragged import LIST_TYPES, Ragged, first_null, of_lists, with_floats
+from fastndcg.inputs.ragged import LIST_TYPES, Ragged, first_null, flattened, list_of, with_floats
 from fastndcg.rankings import Array
 
 # the usual names of columns, letters only, in small
@@ -50,6 +50,19 @@ def check_columns(columns: Any) -> dict[str, str]:
     return dict(columns)
 
 
+def refuse_unknown(columns: Any, known: Mapping[str, tuple[str, ...]]) -> None:
+    """Refuse a named column that no argument has; `known` says what each has, none where it is no frame."""
+    for role, name in check_columns(columns).items():
+        if not any(name in names for names in known.values()):
+            listed = ", ".join(
+                f"`{given}` has {', '.join(map(repr, names)) or 'none'}" for given, names in known.items()
+            )
+            raise InvalidInputError(
+                f"`columns` must name columns that are there, but none is {name!r}, named for {role}: {listed}; "
+                "correct the name, or leave it out"
+            )
+
+
 class Frame:
     """The columns of a frame, by what they hold."""
 
@@ -60,7 +73,7 @@ class Frame:
             )
         pyarrow = optional_import("pyarrow", "reading frames", "arrow")
         self.name = name
-        self._first_row = first_row
+        self.first_row = first_row
         self._named = check_columns(columns)
         self._is_pandas = _is_pandas(frame)
         try:
@@ -74,9 +87,23 @@ class Frame:
     def __len__(self) -> int:
         return int(self._table.num_rows)
 
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """What all columns are called."""
+        return tuple(self._table.column_names)
+
     def has(self, role: str) -> bool:
-        """Whether there is a column for this."""
-        return self._named[role] in self._table.column_names if role in self._named else bool(self._usual(role))
+        """Whether there is a column for this; an error where one is named, and not there."""
+        return bool(self._column(role) if role in self._named else self._usual(role))
+
+    @property
+    def are_scored(self) -> bool:
+        """Whether rows have scores, and need no run; a name for scores that is not here may be that of a run."""
+        if self._named.get("score", "") not in ("", *self.column_names) or not self.has("score"):
+            return False
+        if self.has("subtopic"):
+            raise InvalidInputError(f"`{self.name}` must have no scores where it has subtopics: give the run apart")
+        return True
 
     @property
     def are_pairs(self) -> bool:
@@ -85,38 +112,59 @@ class Frame:
         return len(names) == 2 and self.has("query") and self.has("document") and "label" not in self._named
 
     def names_of(self, *roles: str) -> list[str]:
-        """What the columns for these are called; pairs have none of labels."""
-        return [self.column_name(role) for role in roles if role != "label" or not self.are_pairs]
+        """What the columns for these are called; pairs have none of labels, and few judgments have subtopics."""
+        absent = {"label": lambda: self.are_pairs, "subtopic": lambda: not self.has("subtopic")}
+        return [self.column_name(role) for role in roles if not (role in absent and absent[role]())]
 
     def column_name(self, role: str) -> str:
         """What the column for this is called."""
         return self._column(role)[0]
 
-    def is_list(self, role: str) -> bool:
-        """Whether a column holds lists."""
-        return str(self._column(role)[1].type).startswith(LIST_TYPES)
+    @property
+    def are_lists(self) -> bool:
+        """Whether rows are queries, with a list of scores each, and so of labels and of documents if there are any."""
+        score, scores = self._column("score")
+        for role in ("label", *["document"] * self.has("document")):
+            name, column = self._column(role)
+            if _holds_lists(column) != _holds_lists(scores):
+                raise InvalidInputError(
+                    f"`{self.name}` must have lists of both scores and {role}s, or of neither, but the type of column "
+                    f"{score!r} is {scores.type} and that of column {name!r} is {column.type}; make them alike, or "
+                    f"name another: columns={{{role!r}: NAME}}"
+                )
+        return _holds_lists(scores)
 
     def lists(self, role: str) -> Ragged:
         """A column of lists of numbers."""
+        values, offsets = self._flattened(*self._column(role))
+        return Ragged(with_floats(values).to_numpy(), offsets)
+
+    def lists_of_ids(self, role: str) -> tuple[Column, Array]:
+        """The ids in a column of lists, and the lists' offsets."""
         name, column = self._column(role)
-        return of_lists(column, f"{self.name}[{name!r}]")
+        values, offsets = self._flattened(name, column)
+        return self._as_ids(name, values, offsets), offsets
 
     def ids(self, role: str) -> Column:
         """A column of ids."""
         name, column = self._column(role)
         self._refuse_nulls(name, column)
+        return self._as_ids(name, column)
+
+    def _as_ids(self, name: str, column: Any, offsets: Array | None = None) -> Column:
+        """The ids in a column, or, where there are offsets, in its lists."""
         pyarrow = optional_import("pyarrow", "reading frames", "arrow")
         types = pyarrow.types
         if types.is_dictionary(column.type):
             column = pyarrow.chunked_array([_decoded(chunk) for chunk in column.chunks], _plain(column.type.value_type))
-            self._refuse_nulls(name, column)  # a category may be null, too
+            self._refuse_nulls(name, column, offsets)  # a category may be null, too
         if types.is_integer(column.type):
             return Column.of_numbers(column.to_numpy())
         if types.is_string(column.type) or types.is_large_string(column.type) or types.is_string_view(column.type):
             return _texts(column.cast(pyarrow.large_string()))
         raise InvalidTypeError(
-            f"column {name!r} of `{self.name}` must hold texts or whole numbers, but its type is {column.type}; "
-            "cast it to one of them"
+            f"column {name!r} of `{self.name}` must hold texts or whole numbers, but "
+            f"{'its type' if offsets is None else 'the type in its lists'} is {column.type}; cast it to one of them"
         )
 
     def numbers(self, role: str) -> Array:
@@ -132,7 +180,7 @@ class Frame:
         if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
             raise InvalidTypeError(
                 f"column {name!r} of `{self.name}` must hold numbers, but its type is {column.type}"
-                f"{_first_text(column, self._first_row)}; cast it to int or float"
+                f"{_first_text(column, self.first_row)}; cast it to int or float"
             )
         numbers: Array = column.to_numpy()
         return numbers
@@ -144,7 +192,7 @@ class Frame:
         found = [self._named[role]] if role in self._named else self._usual(role)
         if len(found) != 1:
             what = "more than one of its usual names" if found else "none of its usual names"
-            lacks_labels = role == "label" and not (found or self.has("score"))
+            lacks_labels = role == "label" and not (found or self.are_scored)
             pairs = " or, if each document counts 1, only the columns of queries and documents" * lacks_labels
             raise InvalidInputError(
                 f"`{self.name}` must have one column of {role} ids or values, but has {what}: {listed}; "
@@ -160,9 +208,18 @@ class Frame:
         taken = {name for other, name in self._named.items() if other != role}
         return usual_names(role, [name for name in self._table.column_names if name not in taken])
 
-    def _refuse_nulls(self, name: str, column: Any) -> None:
+    def _flattened(self, name: str, column: Any) -> tuple[Any, Array]:
+        """What the lists of a column hold, and their offsets."""
+        self._refuse_nulls(name, column)
+        values, offsets = flattened(column)
+        self._refuse_nulls(name, values, offsets)
+        return values, offsets
+
+    def _refuse_nulls(self, name: str, column: Any, offsets: Array | None = None) -> None:
+        """Refuse a null in a column, or, where there are offsets, in its lists."""
         if column.null_count:
-            row = self._first_row + first_null(column)
+            place = first_null(column)
+            row = self.first_row + (place if offsets is None else list_of(place, offsets))
             raise InvalidInputError(
                 f"`{self.name}` must have no null, but column {name!r} has one in row {row}; drop or fill it"
             )
@@ -171,6 +228,10 @@ class Frame:
 def usual_names(role: str, names: Iterable[str]) -> list[str]:
     """Those of the names that are usual for this."""
     return [name for name in dict.fromkeys(names) if re.sub("[^a-z]", "", name.lower()) in NAMES[role]]
+
+
+def _holds_lists(column: Any) -> bool:
+    return str(column.type).startswith(LIST_TYPES)
 
 
 def _first_text(column: Any, first_row: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.arrays import layout_and_values, refuse_cuts
-from fastndcg.inputs.frames import is_frame
+from fastndcg.inputs.frames import is_frame, refuse_unknown
 from fastndcg.inputs.join import join_runs
 from fastndcg.inputs.prepare import Options, as_run
 from fastndcg.inputs.tables import Run
@@ -67,6 +67,7 @@ def _of_arrays(first: Any, second: Any, options: Options) -> Pairs:
 def _of_runs(first: Any, second: Any, options: Options) -> Pairs:
     refuse_cuts(options.offsets, options.groups, options.query_ids)
     runs = [as_run(one, options) for one in (first, second)]
+    refuse_unknown(options.columns, {name: run.source.columns for name, run in zip(NAMES, runs, strict=True)})
     for run in runs:
         run.refuse(np.isnan(run.values), "not be NaN", "leave the document out")
     joined = join_runs(runs[0], runs[1], options.threads)

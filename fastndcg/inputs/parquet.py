@@ -29,9 +29,10 @@ from fastndcg.inputs.batches import Batch, Edges, QueryRows, Stream
 from fastndcg.inputs.blocks import is_pipe
 from fastndcg.inputs.columns import Column
 from fastndcg.inputs.datasets import check_schemas, open_dataset, read_columns, whole_files
+from fastndcg.inputs.diversity import table_of
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.rows import ScoredRows
-from fastndcg.inputs.tables import Source, Table
+from fastndcg.inputs.tables import Qrels, Source, Table
 from fastndcg.rankings import Array, Rankings
 
 MAGIC = b"PAR1"
@@ -90,11 +91,11 @@ class ParquetTruth:
         self._dataset = dataset
         self._progress = progress
         empty = Frame(dataset.schema.empty_table(), columns, name)
-        self._are_lists = empty.is_list("score")
-        has_documents = empty.has("document") and not self._are_lists
+        self._are_lists = empty.are_lists
+        has_documents = empty.has("document")
         optional = ["query"] * empty.has("query") + ["document"] * has_documents
         self._needed = [empty.column_name(role) for role in ("label", "score", *optional)]
-        self._row_bytes = ROW_BYTES * (LIST_ROWS if self._are_lists else 1 + has_documents)
+        self._row_bytes = ROW_BYTES * (LIST_ROWS if self._are_lists else 1) * (1 + has_documents)
         self._convention: Convention | None = None
         check_schemas(dataset, self._needed, name)
 
@@ -134,10 +135,10 @@ class ParquetTruth:
         """All rankings at once, whatever memory they take."""
         with whole_files(self._name):
             table = self._dataset.to_table(columns=self._needed)
-        return ScoredRows(self._frame(table, 0)).rankings(self._convention)
+        return ScoredRows(self._frame(table, 0), name=self._name).rankings(self._convention)
 
     def _lists(self, table: Any, first: int) -> Iterator[Batch]:
-        made = ScoredRows(self._frame(table, first)).rankings(None)
+        made = ScoredRows(self._frame(table, first), 1, self._name).rankings(self._convention, 1)
         rows = np.arange(first, first + made.n_queries)
         names = rows if made.query_ids is None else made.query_ids
 
@@ -245,20 +246,30 @@ class _RowGroup(NamedTuple):
 
 
 def open_parquet(
-    path: Any, columns: Mapping[str, str] | None, memory: Any, progress: Progress | None = None
-) -> ParquetTruth | Frame:
-    """Rows with scores, to be streamed; or else judgments, as a frame."""
+    path: Any, columns: Mapping[str, str] | None, memory: Any, threads: int | None, progress: Progress | None = None
+) -> ParquetTruth | Qrels:
+    """Rows with scores, to be streamed; or else judgments."""
     dataset, name = open_dataset(os.fspath(path)), os.fspath(path)
-    if Frame(dataset.schema.empty_table(), columns, name).has("score"):
+    if Frame(dataset.schema.empty_table(), columns, name).are_scored:
         return ParquetTruth(dataset, name, columns, memory, progress)
-    return read_columns(dataset, name, columns, ("query", "document", "label"))
+    return _table(Qrels, dataset, name, columns, threads)
+
+
+def has_scores(path: Any) -> bool:
+    """Whether Parquet has scores, and so needs no run."""
+    name = os.fspath(path)
+    return Frame(open_dataset(name).schema.empty_table(), None, name).are_scored
 
 
 def read_parquet(kind: type[Kind], path: Any, columns: Mapping[str, str] | None, threads: int | None) -> Kind:
     """Judgments, or a run: those of the columns that are needed."""
     name = os.fspath(path)
-    roles = ("query", "document", kind.value_name)
-    return kind.of_frame(read_columns(open_dataset(name), name, columns, roles), threads, Source(name, "row"))
+    return _table(kind, open_dataset(name), name, columns, threads)
+
+
+def _table(kind: type[Kind], dataset: Any, name: str, columns: Mapping[str, str] | None, threads: int | None) -> Kind:
+    source = Source(name, "row", columns=tuple(dataset.schema.names))
+    return table_of(kind, read_columns(dataset, name, columns, kind.roles), threads, source)
 
 
 def part_of(queries: Column, n_parts: int) -> Array:

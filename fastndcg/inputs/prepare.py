@@ -12,9 +12,9 @@ import numpy as np
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.arrays import ArrayTruth, refuse_cuts
-from fastndcg.inputs.diversity import DiversityQrels, is_nested
+from fastndcg.inputs.diversity import DiversityQrels, is_nested, table_of
 from fastndcg.inputs.files import read_qrels, read_run
-from fastndcg.inputs.frames import Frame, is_frame
+from fastndcg.inputs.frames import Frame, is_frame, refuse_unknown
 from fastndcg.inputs.item_lists import Recommendations
 from fastndcg.inputs.items import Interactions, Parts, recommended_parts
 from fastndcg.inputs.join import Joined, join
@@ -22,7 +22,7 @@ from fastndcg.inputs.parquet import ParquetTruth, is_parquet, open_parquet
 from fastndcg.inputs.ragged import ragged_of
 from fastndcg.inputs.rows import ScoredRows
 from fastndcg.inputs.svmlight import LabelsInFile, is_svmlight, read_svmlight
-from fastndcg.inputs.tables import Qrels, Run
+from fastndcg.inputs.tables import Qrels, Run, Table
 from fastndcg.rankings import Rankings
 
 Truth: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | Interactions | ParquetTruth
@@ -48,10 +48,11 @@ def prepare_truth(truth: Any, options: Options) -> Truth:
     prepared = None
     if not isinstance(truth, np.ndarray):  # what else it may be takes as long to see as a short query
         prepared = _with_own_queries(truth, options)
-    if options.memory is not None and not isinstance(prepared, ParquetTruth):
+    if (options.memory is not None or options.progress is not None) and not isinstance(prepared, ParquetTruth):
+        purpose = "`memory` limits what is held" if options.memory is not None else "`progress` counts the rows"
         raise InvalidInputError(
-            "`memory` limits what Parquet files take that hold scores and labels, which are streamed, but `truth` is "
-            "none of them; leave it out"
+            f"{purpose} of Parquet files that have scores and labels, which are streamed, but `truth` is none of them; "
+            "leave it out"
         )
     if prepared is not None:
         refuse_cuts(options.offsets, options.groups, options.query_ids)
@@ -94,12 +95,17 @@ def with_predictions(
         if isinstance(truth, ParquetTruth):
             return truth.under(convention)
         return truth if isinstance(truth, Rankings) else truth.rankings(convention, options.threads)
+    run = None
+    if isinstance(truth, Qrels) and predictions is not None and not _are_items(predictions):
+        run = as_run(predictions, options)
+    of_truth, of_run = (table.source.columns if isinstance(table, Table) else () for table in (truth, run))
+    refuse_unknown(options.columns, {"truth": of_truth, "predictions": of_run})
     _refuse_none(predictions)
-    if isinstance(truth, Interactions) or (isinstance(truth, Qrels) and _are_items(predictions)):
-        given = predictions if isinstance(predictions, Recommendations) else Recommendations(predictions)
-        liked = truth if isinstance(truth, Interactions) else _liked(truth, given.n_users)
-        return recommended_parts(liked, given.items, once=given.repeated == "once")
-    return join(truth, as_run(predictions, options), convention, options.threads)
+    if isinstance(truth, Qrels) and run is not None:
+        return join(truth, run, convention, options.threads)
+    given = predictions if isinstance(predictions, Recommendations) else Recommendations(predictions)
+    liked = truth if isinstance(truth, Interactions) else _liked(truth, given.n_users)
+    return recommended_parts(liked, given.items, once=given.repeated == "once")
 
 
 def all_at_once(truth: Truth, predictions: Any, convention: Convention, options: Options) -> Joined:
@@ -184,8 +190,7 @@ def as_run(predictions: Any, options: Options) -> Run:
 def _of_file(path: Any, options: Options) -> Truth:
     """A file of labels and queries, or of judgments with ids."""
     if is_parquet(path):
-        opened = open_parquet(path, options.columns, options.memory, options.progress)
-        return opened if isinstance(opened, ParquetTruth) else qrels_of(opened, options.threads)
+        return open_parquet(path, options.columns, options.memory, options.threads, options.progress)
     if is_svmlight(path):
         return read_svmlight(path, options.threads)
     return read_qrels(path, columns=options.columns, threads=options.threads)
@@ -194,11 +199,4 @@ def _of_file(path: Any, options: Options) -> Truth:
 def _of_frame(truth: Any, options: Options) -> Truth:
     """A frame with scores is all there is; one without has judgments for a run."""
     frame = Frame(truth, options.columns, "truth")
-    if frame.has("score") and frame.has("subtopic"):
-        raise InvalidInputError("`truth` must have no scores where it has subtopics: give the run apart")
-    return ScoredRows(frame, options.threads) if frame.has("score") else qrels_of(frame, options.threads)
-
-
-def qrels_of(frame: Frame, threads: int | None) -> Qrels:
-    """Judgments by subtopic where a frame has a column for it."""
-    return (DiversityQrels if frame.has("subtopic") else Qrels).of_frame(frame, threads)
+    return ScoredRows(frame, options.threads) if frame.are_scored else table_of(Qrels, frame, options.threads)

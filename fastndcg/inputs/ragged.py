@@ -34,10 +34,19 @@ def ragged_of(value: Any, name: str) -> Ragged | None:
 
 
 def of_lists(column: Any, name: str) -> Ragged:
-    """The lists of an Arrow column, sliced and in chunks or not; no copy of the numbers in one chunk."""
-    pyarrow = optional_import("pyarrow", "reading columns of lists", "arrow")
+    """The lists of numbers of an Arrow column that stands alone."""
     if column.null_count:
         raise InvalidInputError(f"`{name}` must have no null, but list {first_null(column)} is null; drop its query")
+    values, offsets = flattened(column)
+    if values.null_count:
+        query = list_of(first_null(values), offsets)
+        raise InvalidInputError(f"`{name}` must have no null, but a number of list {query} is null; drop or fill it")
+    return Ragged(with_floats(values).to_numpy(), offsets)
+
+
+def flattened(column: Any) -> tuple[Any, Array]:
+    """What the lists of an Arrow column hold, and their offsets; sliced, in chunks or not; no copy of one chunk."""
+    pyarrow = optional_import("pyarrow", "reading columns of lists", "arrow")
     pieces, offsets, end = [], [np.zeros(1, "i8")], 0
     for chunk in column.chunks:
         if not (pyarrow.types.is_list(chunk.type) or pyarrow.types.is_large_list(chunk.type)):  # fixed size, or a view
@@ -46,12 +55,12 @@ def of_lists(column: Any, name: str) -> Ragged:
         pieces.append(chunk.values.slice(bounds[0], bounds[-1] - bounds[0]))
         offsets.append(bounds[1:] + (end - bounds[0]))
         end += len(pieces[-1])
-    values = with_floats(pyarrow.chunked_array(pieces, column.type.value_type))
-    if values.null_count:
-        place = first_null(values)
-        query = int(np.searchsorted(np.concatenate(offsets), place, side="right")) - 1
-        raise InvalidInputError(f"`{name}` must have no null, but a number of list {query} is null; drop or fill it")
-    return Ragged(values.to_numpy(), np.concatenate(offsets))
+    return pyarrow.chunked_array(pieces, column.type.value_type), np.concatenate(offsets)
+
+
+def list_of(place: int, offsets: Array) -> int:
+    """Which of the lists a place among the values of all is in."""
+    return int(np.searchsorted(offsets, place, side="right")) - 1
 
 
 def _in_order(chunk: Any) -> Any:

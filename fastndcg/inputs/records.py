@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, optional_import
 from fastndcg.inputs.blocks import FilePath, name_of, unpacked
+from fastndcg.inputs.diversity import table_of
 from fastndcg.inputs.frames import Frame, usual_names
 from fastndcg.inputs.lines import REMEDY
 from fastndcg.inputs.tables import Source, Table
@@ -53,25 +54,28 @@ def read_csv(kind: type[Kind], path: FilePath, columns: Mapping[str, str] | None
         header = arrow_csv.read_csv(io.BytesIO(content.partition(b"\n")[0] + b"\n"))
         names = header.column_names
         first = Frame(header.slice(0, 0), columns, f"{name}, line 1")
-        needed = first.names_of("query", "document", kind.value_name)
-        texts = {name: pyarrow.large_string() for role in ("query", "document") for name in usual_names(role, names)}
-        texts |= {(columns or {}).get(role, ""): pyarrow.large_string() for role in ("query", "document")}
+        first.names_of(*kind.roles)  # so that what is missing is said of the first line
+        ids = [role for role in kind.roles if role != kind.value_name]
+        texts = {name: pyarrow.large_string() for role in ids for name in usual_names(role, names)}
+        texts |= {(columns or {}).get(role, ""): pyarrow.large_string() for role in ids}
         options = arrow_csv.ConvertOptions(column_types=texts, strings_can_be_null=True, null_values=[""])
         table = arrow_csv.read_csv(io.BytesIO(content), convert_options=options)
         if not table.num_rows:
             raise InvalidInputError(f"{name} must hold rows of {', '.join(names)}, but has a header only")
-        for column in needed[2:]:
+        for column in first.names_of(kind.value_name):
             _refuse_texts(table, column, content, name)
     except (pyarrow.ArrowInvalid, UnicodeDecodeError) as error:
         place, problem = _row_of(content, error)
         raise InvalidInputError(f"{name}{place}: must be CSV with a header, but is not: {problem}; {REMEDY}") from None
-    return kind.of_frame(Frame(table, columns, name), threads, _source(table, content, name))
+    return table_of(kind, Frame(table, columns, name), threads, _source(table, content, name))
 
 
 def _source(table: Any, content: bytes, name: str) -> Source:
     """Where rows come from: the lines below the header, unless some are blank, or a field goes over lines."""
     n_lines = content.count(b"\n") + (not content.endswith(b"\n"))
-    return Source(name, "line", n_before=1) if n_lines == table.num_rows + 1 else Source(name, "row")
+    names = tuple(table.column_names)
+    is_plain = n_lines == table.num_rows + 1
+    return Source(name, "line", n_before=1, columns=names) if is_plain else Source(name, "row", columns=names)
 
 
 def _refuse_texts(table: Any, column: str, content: bytes, name: str) -> None:

@@ -1,4 +1,4 @@
-"""One frame that has it all: rows of (query, score, label) in any order, or one row a query with lists of both."""
+"""One frame that has it all: rows of (query, score, label) in any order, or one row a query with lists of each."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import numpy as np
 
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
+from fastndcg.inputs.columns import Column
 from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.grouping import group
+from fastndcg.inputs.grouping import Groups, group
 from fastndcg.inputs.join import tie_keys
 from fastndcg.inputs.tables import Rows, Run, Source
 from fastndcg.rankings import Array, Rankings, as_labels
@@ -16,14 +17,15 @@ TELL_APART = "keep one of them, or name a column that tells them apart: columns=
 
 
 class ScoredRows:
-    """Labels and scores of a frame, query after query."""
+    """Labels and scores of a frame, query after query; messages call it by `name`."""
 
-    def __init__(self, frame: Frame, threads: int | None = None) -> None:
+    def __init__(self, frame: Frame, threads: int | None = None, name: str = "`truth`") -> None:
+        self._source = Source(name, "row", n_before=frame.first_row, remedy=TELL_APART)
         self._run: Run | None = None
         self._names: Array | None = None
         self._order: Array | None = None
-        if frame.is_list("score"):
-            self._take_lists(frame)
+        if frame.are_lists:
+            self._take_lists(frame, threads)
         else:
             self._take_rows(frame, threads)
 
@@ -46,18 +48,32 @@ class ScoredRows:
         self._labels = labels if groups.rows is None else labels[groups.rows]
         if frame.has("document"):
             rows = Rows(distinct, groups, frame.ids("document"), scores)
-            self._run = Run.of(rows, Source("`truth`", "row", remedy=TELL_APART), threads)
+            self._run = Run.of(rows, self._source, threads)
         self._scores = scores if groups.rows is None else scores[groups.rows]
 
-    def _take_lists(self, frame: Frame) -> None:
+    def _take_lists(self, frame: Frame, threads: int | None) -> None:
         labels, scores = frame.lists("label"), frame.lists("score")
-        differ = np.flatnonzero(labels.offsets[1:] - labels.offsets[:-1] != scores.offsets[1:] - scores.offsets[:-1])
-        if len(differ):
+        self._labels, self._scores, self._offsets = labels.values, scores.values, scores.offsets
+        self._refuse_sizes("label", labels.offsets)
+        queries = frame.ids("query") if frame.has("query") else None
+        self._names = None if queries is None else queries.names()
+        if frame.has("document"):
+            documents, offsets = frame.lists_of_ids("document")
+            self._refuse_sizes("document", offsets)
+            if queries is None:
+                queries = Column.of_numbers(frame.first_row + np.arange(len(frame)))
+            rows = Rows(queries, Groups(offsets, None, offsets[:-1]), documents, scores.values)
+            self._run = Run.of(rows, self._source._replace(lists=offsets), threads)
+
+    def _refuse_sizes(self, role: str, offsets: Array) -> None:
+        """Refuse a list that is not as long as that of the scores."""
+        sizes, n_scores = np.diff(offsets), np.diff(self._offsets)
+        if (sizes != n_scores).any():
+            row = int(np.argmax(sizes != n_scores))
             raise InvalidInputError(
-                f"`truth` must have as many labels as scores in each row, but has not in row {differ[0]}"
+                f"{self._source.name} must have as many {role}s as scores in each row, but row "
+                f"{self._source.number(row)} has {sizes[row]} and {n_scores[row]}; give each score its {role}"
             )
-        self._labels, self._scores, self._offsets = labels.values, scores.values, labels.offsets
-        self._names = frame.ids("query").names() if frame.has("query") else None
 
     def _place(self, _: str, document: int) -> str:
         """Which row of the frame a document is; for lists, which of the numbers."""

@@ -14,6 +14,7 @@ from fastndcg.inputs.columns import Column
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.grouping import SPAN, Groups, group, spans
 from fastndcg.inputs.objects import offsets_of, read_items
+from fastndcg.inputs.ragged import list_of
 from fastndcg.patterns import Patterns
 from fastndcg.rankings import EXACT_LIMIT, Array, as_labels, as_scores, read_only
 from fastndcg.threads import checked_threads, run_all
@@ -27,6 +28,8 @@ class Source(NamedTuple):
     numbers: Array | None = None  # (n_rows,) of lines; rows are counted from 0
     n_before: int = 0  # lines, or rows, before the first row
     remedy: str = "keep one of them"  # where a document stands twice
+    lists: Array | None = None  # (n_lists + 1,) offsets, where rows are lists of documents
+    columns: tuple[str, ...] = ()  # of the frame that rows are of
 
     def place(self, row: int) -> str:
         """The place of a row, as a message names it."""
@@ -35,6 +38,15 @@ class Source(NamedTuple):
     def number(self, row: int) -> int:
         """The number of a row or of its line."""
         return int(self.numbers[row]) if self.numbers is not None else row + self.n_before + (self.unit == "line")
+
+    def pair(self, *documents: int) -> str:
+        """The places of two documents, as a message names them: rows, or places in the list of a row."""
+        if self.lists is None:
+            first, second = sorted(map(self.number, documents))
+            return f"{self.unit or 'row'}s {first} and {second}"
+        row = list_of(documents[0], self.lists)
+        first, second = sorted(place - int(self.lists[row]) for place in documents)
+        return f"places {first} and {second} of row {self.number(row)}"
 
 
 class Rows(NamedTuple):
@@ -66,6 +78,7 @@ class Table:
 
     what: ClassVar[str]
     value_name: ClassVar[str]
+    roles: ClassVar[tuple[str, ...]]  # what columns of a frame are for
 
     def __init__(self, query_ids: Any, document_ids: Any, values: Any, source: Source | None = None) -> None:
         source = source or Source(f"the {self.what}")
@@ -119,11 +132,14 @@ class Table:
         frame
             Has a column of query ids, one of document ids, and one of labels or scores.
         columns : dict, optional
-            Names of columns, such as ``{"query": "qid", "label": "grade"}``, where they are not usual ones.
+            Names of columns, such as ``{"query": "qid", "label": "grade"}``, where they are not usual ones. Those of
+            what only the other table has, labels or scores, are passed over, so that one dict serves both.
         threads : int, optional
             See `evaluate`.
         """
-        return cls.of_frame(Frame(frame, columns, cls.what), threads)
+        made = Frame(frame, columns, cls.what)
+        made.names_of(*cls.roles)  # so that each that is named is seen to be there, whether it is needed or not
+        return cls.of_frame(made, threads)
 
     @classmethod
     def of_frame(cls, frame: Frame, threads: int | None = None, source: Source | None = None) -> Self:
@@ -134,7 +150,7 @@ class Table:
         queries, documents = found["query"], found["document"]
         groups = group(queries, threads)
         rows = Rows(queries.take(groups.firsts), groups, documents, frame.numbers(cls.value_name))
-        return cls.of(rows, source or Source(f"the {cls.what}", "row"), threads)
+        return cls.of(rows, source or Source(f"the {cls.what}", "row", columns=frame.column_names), threads)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -193,10 +209,9 @@ class Table:
         run_all(shares, lambda: look, min(len(shares), checked_threads(threads)) if len(shares) > 1 else 1)
         if found:
             rows = found[min(found)].tolist()
-            first, second = sorted(self.source.number(self._given(row)) for row in rows)
             raise InvalidInputError(
                 f"{self.source.name}: a document must stand once in a query, but {self.describe(rows[1])} "
-                f"stands in {self.source.unit or 'row'}s {first} and {second}; {self.source.remedy}"
+                f"stands in {self.source.pair(*map(self._given, rows))}; {self.source.remedy}"
             )
 
     @classmethod
@@ -250,6 +265,7 @@ class Qrels(Table):
     __slots__ = ()
     what = "qrels"
     value_name = "label"
+    roles = ("query", "document", "label", "subtopic")
     patterns: Patterns | None = None  # what the labels stand for, where judgments are by subtopic
 
     def _typed(self, values: Any) -> Array:
@@ -281,6 +297,7 @@ class Run(Table):
     __slots__ = ()
     what = "run"
     value_name = "score"
+    roles = ("query", "document", "score")
 
     def _typed(self, values: Any) -> Array:
         return as_scores(values, "scores")

@@ -1,0 +1,143 @@
+"""Names of columns: what is named is there, in the frame or file that it is for, or the error lists what there is."""
+
+import re
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+
+pa = pytest.importorskip("pyarrow")
+pl = pytest.importorskip("polars")
+
+QRELS = {"qid": ["a", "a", "b"], "docno": ["x", "y", "x"], "grade": [1, 2, 1]}
+RUN = {"qid": ["a", "a", "b"], "docno": ["y", "z", "x"], "bm25": [0.5, 0.75, 0.25]}
+ROWS = {**QRELS, "bm25": [0.5, 0.75, 0.25]}
+TOPICS = {**QRELS, "intent": ["s", "t", "s"]}
+BOTH = {"label": "grade", "score": "bm25"}
+DICT = {"a": {"x": 1, "y": 2}, "b": {"x": 1}}
+
+
+def csv(columns, path):
+    """The path of a CSV file."""
+    pl.DataFrame(columns).write_csv(path)
+    return path
+
+
+def parquet(columns, path):
+    """The path of a Parquet file."""
+    pl.DataFrame(columns).write_parquet(path)
+    return path
+
+
+FORMS = {"polars": lambda columns, _: pl.DataFrame(columns), "csv": csv, "parquet": parquet}
+
+
+def refused(message, *arguments, **ways):
+    """The call is refused with this message, whoever evaluates."""
+    for evaluate in (fn.evaluate, fn.reference.evaluate):
+        with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
+            evaluate(*arguments, metrics="rr", **ways)
+
+
+@pytest.mark.parametrize("role", ["query", "document", "label", "score", "subtopic"])
+@pytest.mark.parametrize("form", ["polars", "parquet"])
+def test_all_in_one(tmp_path, form, role):
+    """Where one frame has scores and labels, each name must be in it."""
+    given = FORMS[form](ROWS, tmp_path / "rows")
+    assert fn.evaluate(given, metrics="rr", columns=BOTH).to_dict() == {"a": {"RR": 1.0}, "b": {"RR": 1.0}}
+    refused("'qid', 'docno', 'grade', 'bm25'", given, columns=BOTH | {role: "nope"})
+    refused("'nope'", given, columns=BOTH | {role: "nope"})
+
+
+@pytest.mark.parametrize("role", ["query", "document"])
+def test_lists(role):
+    """So where rows are lists, which need neither ids of queries nor of documents."""
+    frame = pl.DataFrame({"labels": [[1, 0], [1]], "scores": [[0.5, 1.0], [0.5]]})
+    message = "`truth` must have one column 'nope', but has 0: its columns are 'labels', 'scores'"
+    refused(message, frame, columns={role: "nope"})
+
+
+@pytest.mark.parametrize("role", ["query", "document", "label", "score", "subtopic"])
+@pytest.mark.parametrize("forms", [("polars", "csv"), ("csv", "parquet"), ("parquet", "polars")])
+def test_judgments_and_run(tmp_path, forms, role):
+    """One mapping serves both; a name that neither has is an error that lists the columns."""
+    given = [FORMS[form](table, tmp_path / name) for form, table, name in zip(forms, (QRELS, RUN), "qr", strict=True)]
+    assert fn.evaluate(*given, "rr", columns=BOTH).to_dict() == {"a": {"RR": 0.5}, "b": {"RR": 1.0}}
+    refused(": its columns are 'qid', 'docno', ", *given, columns=BOTH | {role: "nope"})
+    refused("'nope'", *given, columns=BOTH | {role: "nope"})
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_one_frame_and_what_is_none(tmp_path, form):
+    """Beside a dict, an array or nothing, each name must be in the frame that there is."""
+    ids = {**QRELS, "qid": [0, 0, 1], "docno": [3, 4, 5]}
+    truth, run, items = (FORMS[form](one, tmp_path / name) for name, one in zip("tri", (QRELS, RUN, ids), strict=True))
+    rule = "`columns` must name columns that are there, but none is "
+    its = "`truth` has 'qid', 'docno', 'grade', `predictions` has none; correct the name, or leave it out"
+    refused(f"{rule}'bm25', named for score: {its}", truth, DICT, columns=BOTH)
+    refused(f"{rule}'bm25', named for score: {its}", truth, columns=BOTH)
+    refused(f"{rule}'grade', named for label: `truth` has none, `predictions` has 'qid', ", DICT, run, columns=BOTH)
+    assert len(fn.evaluate(truth, DICT, "rr", columns={"label": "grade"})) == 2
+    assert len(fn.evaluate(DICT, run, "rr", columns={"score": "bm25"})) == 2
+    if form != "csv":  # whose ids are texts
+        refused(f"{rule}'bm25', named for score: {its}", items, np.array([[3], [4]]), columns=BOTH)
+
+
+def test_no_frame_at_all():
+    """Nothing has a column, whatever it is called; no name is no error."""
+    message = "but none is 'qid', named for query: `truth` has none, `predictions` has none; correct the name, or leave"
+    refused(message, DICT, DICT, columns={"query": "qid"})
+    assert len(fn.evaluate(DICT, DICT, "rr", columns={})) == 2
+
+
+def test_evaluators_and_agreement():
+    """An Evaluator knows each run's columns when it is there; of two runs, one must have the name."""
+    evaluator = fn.Evaluator(pl.DataFrame(QRELS), "rr", columns=BOTH)
+    assert len(evaluator.evaluate(pl.DataFrame(RUN))) == 2
+    with pytest.raises(fn.InvalidInputError, match="but none is 'bm25', named for score: `truth` has 'qid', 'docno', "):
+        evaluator.evaluate(DICT)
+    runs = pl.DataFrame(RUN), {"a": {"x": 1.0, "y": 2.0}}
+    assert len(fn.agreement(*runs, "tau_b", columns={"score": "bm25"})) == 1
+    for agreement in (fn.agreement, fn.reference.agreement):
+        with pytest.raises(
+            fn.InvalidInputError,
+            match=r"but none is 'grade', named for label: `first` has 'qid', .*, `second` has none;",
+        ):
+            agreement(*runs, "tau_b", columns=BOTH)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tables_that_are_read_alone(tmp_path, form):
+    """Judgments and runs take the same mapping, and refuse what is for them and not there."""
+    truth, run = (FORMS[form](one, tmp_path / name) for name, one in zip("tr", (QRELS, RUN), strict=True))
+    readers = (fn.Qrels.from_frame, fn.Run.from_frame) if form == "polars" else (fn.read_qrels, fn.read_run)
+    for read, given, roles in zip(readers, (truth, run), (("label", "subtopic"), ("score",)), strict=True):
+        assert len(read(given, columns=BOTH)) == 3
+        for role in ("query", "document", *roles):
+            with pytest.raises(fn.InvalidInputError, match="must have one column 'nope', but has 0: its columns are"):
+                read(given, columns=BOTH | {role: "nope"})
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_subtopics(tmp_path, form):
+    """A column of subtopics is read wherever judgments are, called as usual or named; ids of texts stay texts."""
+    truth = FORMS[form](TOPICS | {"intent": ["007", "7", "7"]}, tmp_path / "named")
+    usual = FORMS[form]({**QRELS, "aspect": ["007", "7", "7"]}, tmp_path / "usual")
+    labels = {"a": {"x": {"007": 1}, "y": {"7": 2}}, "b": {"x": {"7": 1}}}
+    run = {"a": {"x": 0.5, "y": 0.25}, "b": {"x": 1.0}}
+    expected = fn.evaluate(labels, run, "alpha_ndcg,s_recall@1").to_dict()
+    assert expected["a"]["S_recall@1"] == 0.5
+    named = fn.evaluate(truth, run, "alpha_ndcg,s_recall@1", columns={"label": "grade", "subtopic": "intent"})
+    assert named.to_dict() == expected
+    assert fn.evaluate(usual, run, "alpha_ndcg,s_recall@1").to_dict() == expected
+
+
+def test_subtopics_out_of_place(tmp_path):
+    """The line is named where a label by subtopic cannot be; Parquet has no scores beside subtopics."""
+    path = csv({"qid": ["a", "a"], "docno": ["x", "y"], "aspect": ["s", "s"], "label": [1, -1]}, tmp_path / "qrels.csv")
+    with pytest.raises(fn.InvalidInputError, match=r"that of document y \(.*qrels\.csv, line 3\) is -1"):
+        fn.evaluate(path, {"a": {"x": 1.0}}, "s_recall@1", convention="default(negative_labels=raise)")
+    assert sorted(fn.read_qrels(path).source.numbers.tolist()) == [2, 3]
+    with pytest.raises(fn.InvalidInputError, match=r"must have no scores where it has subtopics: give the run apart"):
+        fn.evaluate(parquet(TOPICS | RUN, tmp_path / "rows"), metrics="rr", columns=BOTH | {"subtopic": "intent"})
