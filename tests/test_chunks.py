@@ -29,6 +29,7 @@ def rankings_of(sizes, pool_sizes=None):
     threads=st.integers(1, 4),
 )
 @example(sizes=[0] * 7 + [5], pooled=False, chunk_documents=2, threads=1)
+@example(sizes=[0] * 7 + [1], pooled=False, chunk_documents=2, threads=1)
 def test_each_query_is_in_one_chunk(sizes, pooled, chunk_documents, threads):
     """Consecutive ones, none of them empty, those with most documents first; none has more queries than documents."""
     rankings = rankings_of(sizes, [size // 2 for size in sizes] if pooled else None)
