@@ -5,8 +5,8 @@ Usage: python benchmarks/epochs.py [--queries N] [--documents N] [--repeat N] [-
 
 torch     `RankingMetrics` and torchmetrics' RetrievalNormalizedDCG on the same tensors, cut into batches: a new metric,
           `update` for each batch, `compute`. Values are compared first, on documents without ties.
-service   one query of 100 documents: `Evaluator.evaluate` with and without `out=`, and the three kernels that nDCG@10
-          consists of, called with arguments that lie there ready.
+service   one query of 100 documents: `Evaluator.evaluate` with and without `out=`, and the kernels that it calls, with
+          arguments that lie there ready.
 """
 
 from __future__ import annotations
@@ -24,14 +24,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 from contenders import K
+from parts import kernels_of
 from peers import make
 from timing import LEAST_REPEATS, digits, interleaved
 
 import fastndcg as fn
-from fastndcg import arguments, chunk, engine, gains, memory
-from fastndcg.kernels import gain
-from fastndcg.kernels.rank import rank
-from fastndcg.rankings import Rankings
 
 QUERIES, DOCUMENTS, BATCH = 8_000, 40, 256
 LEAST_SPEEDUP = 50.0
@@ -87,18 +84,25 @@ def one_call(repeat: int) -> list[Row]:
     """One query, above its kernels alone."""
     random = np.random.default_rng(100)
     labels, scores = (random.random(100) < 0.05).astype("u1"), random.random(100, dtype="f4")
-    evaluator = fn.Evaluator(labels, f"ndcg@{K}", offsets=[0, 100])
     out = np.empty((1, 1))
-    kernels = bare_kernels(labels, scores)
-    expected = fn.reference.evaluate(labels, scores, f"ndcg@{K}", offsets=[0, 100]).values[0, 0]
-    for value in (evaluator.evaluate(scores).values, evaluator.evaluate(scores, out=out).values, kernels()):
-        if abs(value.item() - expected) > 1e-12:
-            raise SystemExit(f"{value} is not the reference's {expected}")
+
+    def prepared() -> Callable[[], Any]:
+        evaluator = fn.Evaluator(labels, f"ndcg@{K}", offsets=[0, 100])
+        return lambda: evaluator.evaluate(scores, out=out)
+
+    evaluator = fn.Evaluator(labels, f"ndcg@{K}", offsets=[0, 100])
     calls: dict[str, Callable[[], Any]] = {
-        "kernels": kernels,
-        "evaluate": lambda: evaluator.evaluate(scores),
-        "evaluate(out=)": lambda: evaluator.evaluate(scores, out=out),
+        "kernels": kernels_of(prepared),
+        "evaluate": lambda: out.fill(evaluator.evaluate(scores).values.item()),
+        "evaluate(out=)": prepared(),
     }
+    expected = fn.reference.evaluate(labels, scores, f"ndcg@{K}", offsets=[0, 100]).values[0, 0]
+    for call in calls.values():
+        out.fill(np.nan)
+        call()
+        if not abs(out.item() - expected) <= 1e-12:
+            raise SystemExit(f"{out} is not the reference's {expected}")
+    calls["evaluate"] = lambda: evaluator.evaluate(scores)
     taken = dict.fromkeys(calls, math.inf)
     for name in [*calls] * repeat:  # in turns: the machine may be slower at times
         taken[name] = min(taken[name], timeit.timeit(calls[name], number=CALLS) / CALLS * 1e6)
@@ -108,27 +112,6 @@ def one_call(repeat: int) -> list[Row]:
          "goal": f"≤ {MOST_MICROSECONDS:g} µs above", "met": taken[name] - taken["kernels"] <= MOST_MICROSECONDS}
         for name in ("evaluate", "evaluate(out=)")
     ]  # fmt: skip
-
-
-def bare_kernels(labels: np.ndarray, scores: np.ndarray) -> Callable[[], np.ndarray]:
-    """The kernels of nDCG@k on arguments that are there already."""
-    rankings, convention = Rankings(labels, scores, [0, len(labels)]), fn.conventions["default"]
-    prepared = engine.prepare(rankings, (fn.nDCG @ K,), convention.for_labels_of(qrels=False), 1, len(labels))
-    plan, scratch, values = prepared.plan, memory.Scratch(), np.empty((1, 1))
-    job = engine.job_of(rankings, prepared, 0, values, scratch)
-    made = chunk.Chunk(job, chunk.Truth(job, memory.FRESH, 0, 1), scratch)
-    arguments.evaluate_chunk(made, plan)
-    room = scratch.room_for(len(made.truth.candidates.labels), 1)
-    hits, (discounts, sums, rests, _), reached, best = made.hits, job.discounts, np.empty(1), np.empty(1)
-    best[:] = gains.best(made, plan.steps[0])
-
-    def call() -> np.ndarray:
-        rank(job.scores, *made.truth.searched, job.depth, job.strategy, False, *room)
-        gain.dcg(hits.queries, hits.above, hits.ties, hits.labels, discounts, sums, rests, K, reached)
-        gain.ndcg(reached, best, 1.0, values[0])
-        return values
-
-    return call
 
 
 SECTIONS: dict[str, Callable[[argparse.Namespace], list[Row]]] = {

@@ -13,9 +13,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import numba
 import numpy as np
 from contenders import CONTENDERS, METRIC, Case, K, agreement
 from floor import floor, reading
+from parts import kernels_of
 from proof import prove
 from timing import available_cpus, digits, free_memory, interleaved, python_environment
 from workloads import make, make_sized, ours
@@ -110,6 +112,8 @@ def latency(repeat: int, calls: int = 200) -> list[Row]:
         "Evaluator": lambda: evaluator.evaluate(scores),
         **others,
     }
+    if not numba.config.DISABLE_JIT:
+        timed_calls["the kernels of fn.ndcg alone"] = kernels_of(lambda: timed_calls["fn.ndcg"])
     many = {name: functools.partial(timeit.timeit, call, number=calls) for name, call in timed_calls.items()}
     taken = {name: found / calls * 1e6 for name, found in interleaved(many, repeat, LEAST_SECONDS).items()}
     rows = []

@@ -78,6 +78,39 @@ def watched() -> Iterator[tuple[Counter[str], Counter[str]]]:
     """Time what Python calls of kernels: the seconds and the calls of each. What is watched has been compiled."""
     spent: Counter[str] = Counter()
     calls: Counter[str] = Counter()
+
+    def call(kernel: Any, given: tuple[Any, ...]) -> Any:
+        name = f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}"
+        started = time.perf_counter()
+        result = kernel(*given)
+        spent[name] += time.perf_counter() - started
+        calls[name] += 1
+        return result
+
+    with called_by(call):
+        yield spent, calls
+
+
+def kernels_of(make: Callable[[], Callable[[], Any]]) -> Callable[[], Any]:
+    """What calls the kernels of an evaluation's second call again, with the same arguments, and does nothing else."""
+    noted: list[tuple[Any, tuple[Any, ...]]] = []
+
+    def call(kernel: Any, given: tuple[Any, ...]) -> Any:
+        noted.append((kernel, given))
+        return kernel(*given)
+
+    make()()  # compiles
+    with called_by(call):
+        evaluate = make()
+        evaluate()
+        noted.clear()
+        evaluate()
+    return lambda: [kernel(*given) for kernel, given in noted]
+
+
+@contextmanager
+def called_by(call: Callable[[Any, tuple[Any, ...]], Any]) -> Iterator[None]:
+    """Let a function call each compiled kernel that Python calls, with the arguments that are meant for it."""
     modules = [import_module(f"fastndcg.kernels.{one.name}") for one in pkgutil.iter_modules(fastndcg.kernels.__path__)]
     modules += [
         module for name, module in sys.modules.items() if name.startswith("fastndcg.") and module not in modules
@@ -86,24 +119,16 @@ def watched() -> Iterator[tuple[Counter[str], Counter[str]]]:
         for module in modules:
             for name, value in list(vars(module).items()):
                 if isinstance(value, Dispatcher) and value.signatures:
-                    stack.enter_context(mock.patch.object(module, name, _watched(value, spent, calls)))
+                    stack.enter_context(mock.patch.object(module, name, _through(value, call)))
         arguments._plan_of.cache_clear()  # plans name kernels
-        yield spent, calls
+        yield
     arguments._plan_of.cache_clear()
 
 
-def _watched(kernel: Any, spent: Counter[str], calls: Counter[str]) -> Callable[..., Any]:
-    name = f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}"
-
-    def call(*given: Any) -> Any:
-        started = time.perf_counter()
-        result = kernel(*given)
-        spent[name] += time.perf_counter() - started
-        calls[name] += 1
-        return result
-
-    call.py_func = kernel.py_func  # type: ignore[attr-defined]  # plans read the names of its arguments
-    return call
+def _through(kernel: Any, call: Callable[[Any, tuple[Any, ...]], Any]) -> Callable[..., Any]:
+    through = lambda *given: call(kernel, given)  # noqa: E731
+    through.py_func = kernel.py_func  # type: ignore[attr-defined]  # plans read the names of its arguments
+    return through
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ def test_one_query_is_timed_beside_what_its_goals_were_set_beside(monkeypatch):
     monkeypatch.setattr(further, "LEAST_SECONDS", 0.0)
     rows = {row["what"].partition(", ")[2]: row for row in further.latency(1, calls=1)}
 
-    assert set(rows) == {"fn.ndcg", "Evaluator", *further.BESIDE}
+    assert set(rows) == {"fn.ndcg", "Evaluator", "the kernels of fn.ndcg alone", *further.BESIDE}
     assert "no_such_module" in rows["scikit-learn"]["left out"]
     assert rows["pytrec_eval-terrier"]["left out"] == "its number is another"
     for name, limit in (("fn.ndcg", "3.75"), ("Evaluator", "2")):
@@ -334,3 +334,14 @@ def test_parts_add_up_to_the_whole():
     assert calls["gain.ndcg"] == 4
     assert shares[parts.REST] > 0
     assert set(shares) == {*calls, parts.REST}
+
+
+@pytest.mark.skipif(not cases.JIT, reason="kernels are noted where they are compiled")
+def test_kernels_alone_write_the_same_value():
+    """All of them are called again, and nothing else is."""
+    out = np.empty((1, 1))
+    kernels = parts.kernels_of(lambda: lambda: fastndcg.Evaluator([[1, 0]], "ndcg@2").evaluate([[0.1, 0.9]], out=out))
+    out.fill(np.nan)
+    done = kernels()
+    assert len(done) == 5  # collect, rank, the best order's sum, the sum, and their ratio
+    assert out.item() == pytest.approx(1 / np.log2(3))
