@@ -29,11 +29,14 @@ KINDS = {
 
 def views_of(table):
     """The lists as views, which begin anywhere."""
-    lists = [column.combine_chunks() for column in table.columns]
-    return pa.table(
-        [pa.ListViewArray.from_arrays(one.offsets[:-1], pa.array(SIZES, "i4"), one.values) for one in lists],
-        table.column_names,
-    )
+    columns = [column.combine_chunks() for column in table.columns]
+    views = [
+        pa.ListViewArray.from_arrays(one.offsets[:-1], pa.array(SIZES, "i4"), one.values)
+        if pa.types.is_list(one.type)
+        else one
+        for one in columns
+    ]
+    return pa.table(views, table.column_names)
 
 
 def parquet_of(table, path):
@@ -179,3 +182,21 @@ def test_memory_counts_documents(tmp_path):
         memory = 4 * 4 * parquet.ROW_BYTES * parquet.LIST_ROWS
         fn.evaluate(path, metrics="rr", memory=memory, progress=lambda done, _, calls=calls: calls.append(done))
     assert n_read == {False: [4, 8, 12], True: [2, 4, 6, 8, 10, 12]}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", ["texts", "numbers"])
+@pytest.mark.parametrize("rows", [(2, 3), (0, 11), (4, 5)])
+def test_a_query_that_has_two_rows(form, kind, rows, tmp_path):
+    """It is named with both, in one table or in two; without ids, rows are queries."""
+    ids = np.array(RANGE) * 7 + 3
+    ids[rows[1]] = ids[rows[0]]
+    ids[7] = ids[8] if rows != (4, 5) else ids[7]  # later, and not the first that is named
+    names = pa.array(ids if kind == "numbers" else [f"q{number}" for number in ids])
+    truth = FORMS[form](lists_of(DOCUMENTS, qid=names), tmp_path / "lists.parquet")
+    first = (7, 8) if rows == (0, 11) else rows
+    message = f"query {names[first[0]]} has rows {first[0]} and {first[1]}; join their lists, or name a column"
+    with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
+        fn.evaluate(truth, metrics="rr")
+    without = FORMS[form](lists_of(DOCUMENTS), tmp_path / "without.parquet")
+    assert len(fn.evaluate(without, metrics="rr")) == len(SIZES)

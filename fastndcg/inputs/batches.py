@@ -17,7 +17,7 @@ from fastndcg.conventions import Convention
 from fastndcg.inputs.columns import Column, joined
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.grouping import Groups, group
-from fastndcg.inputs.rows import TELL_APART, keys_of
+from fastndcg.inputs.rows import TELL_APART, ScoredRows, keys_of, refuse_repeated
 from fastndcg.inputs.tables import Rows, Run, Source
 from fastndcg.rankings import Array, Rankings, as_labels
 
@@ -99,6 +99,37 @@ class _Edge(NamedTuple):
     labels: Array
     scores: Array
     documents: Column | None
+
+
+class Lists:
+    """Tables whose rows have lists: each row is a query, whose id may come in no other."""
+
+    def __init__(self, frame_of: Callable[[Any, int], Frame], name: str, convention: Convention | None) -> None:
+        self._frame_of = frame_of
+        self._name = name
+        self._convention = convention
+        self._queries: dict[int, Column] = {}  # of each table, by the number of its first row
+
+    def inner(self, table: Any, first_row: int) -> Iterator[Batch]:
+        """All queries of a table."""
+        rows = ScoredRows(self._frame_of(table, first_row), 1, self._name, is_part=True)
+        if rows.queries is not None:
+            self._queries[first_row] = rows.queries
+        made, numbers = rows.rankings(self._convention, 1), np.arange(first_row, first_row + table.num_rows)
+        names = numbers if made.query_ids is None else made.query_ids
+
+        def place_of(_: str, document: int) -> str:
+            return f"row {first_row + int(np.searchsorted(made.offsets, document, side='right')) - 1}"
+
+        yield Batch(made.replace(query_ids=names).placed_by(place_of), names, numbers)
+
+    def kept(self) -> Iterator[Batch]:
+        """Nothing is left when all tables are read, but to see that no query came again."""
+        if self._queries:
+            refuse_repeated(
+                joined([self._queries[first] for first in sorted(self._queries)]), Source(self._name, "row")
+            )
+        return iter(())
 
 
 class Edges:

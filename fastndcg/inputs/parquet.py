@@ -25,7 +25,7 @@ import numpy as np
 
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, optional_import
-from fastndcg.inputs.batches import Batch, Edges, QueryRows, Stream
+from fastndcg.inputs.batches import Batch, Edges, Lists, QueryRows, Stream
 from fastndcg.inputs.blocks import is_pipe
 from fastndcg.inputs.columns import Column
 from fastndcg.inputs.datasets import check_schemas, open_dataset, read_columns, whole_files
@@ -107,15 +107,16 @@ class ParquetTruth:
 
     def in_order(self) -> Stream:
         """Rankings of whole queries straight from the files, as long as queries are in order."""
-        groups, edges, count = self._row_groups(), Edges(self._frame, self._name, self._convention), self._counter()
+        groups, count = self._row_groups(), self._counter()
+        queries = (Lists if self._are_lists else Edges)(self._frame, self._name, self._convention)
         largest = max((group.n_rows for group in groups if group.n_rows), default=1)
         most_threads = max(1, self._memory // (self._row_bytes * largest))
 
         def batches(group: _RowGroup) -> Iterator[Batch]:
             for table, first in self._tables(group, count):
-                yield from (self._lists(table, first) if self._are_lists else edges.inner(table, first))
+                yield from queries.inner(table, first)
 
-        return Stream(groups, batches, edges.kept, most_threads)
+        return Stream(groups, batches, queries.kept, most_threads)
 
     @contextlib.contextmanager
     def spilled(self) -> Iterator[Stream]:
@@ -136,16 +137,6 @@ class ParquetTruth:
         with whole_files(self._name):
             table = self._dataset.to_table(columns=self._needed)
         return ScoredRows(self._frame(table, 0), name=self._name).rankings(self._convention)
-
-    def _lists(self, table: Any, first: int) -> Iterator[Batch]:
-        made = ScoredRows(self._frame(table, first), 1, self._name).rankings(self._convention, 1)
-        rows = np.arange(first, first + made.n_queries)
-        names = rows if made.query_ids is None else made.query_ids
-
-        def place_of(_: str, document: int) -> str:
-            return f"row {first + int(np.searchsorted(made.offsets, document, side='right')) - 1}"
-
-        yield Batch(made.replace(query_ids=names).placed_by(place_of), names, rows)
 
     def _row_groups(self) -> list[_RowGroup]:
         found, first = [], 0

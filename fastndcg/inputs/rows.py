@@ -17,15 +17,22 @@ TELL_APART = "keep one of them, or name a column that tells them apart: columns=
 
 
 class ScoredRows:
-    """Labels and scores of a frame, query after query; messages call it by `name`."""
+    """
+    Labels and scores of a frame, query after query; messages call it by `name`.
 
-    def __init__(self, frame: Frame, threads: int | None = None, name: str = "`truth`") -> None:
+    Of a frame that `is_part` of others, whoever has them all sees whether a query with lists comes again.
+    """
+
+    def __init__(
+        self, frame: Frame, threads: int | None = None, name: str = "`truth`", *, is_part: bool = False
+    ) -> None:
         self._source = Source(name, "row", n_before=frame.first_row, remedy=TELL_APART)
+        self.queries: Column | None = None  # one a row of lists, where they have ids
         self._run: Run | None = None
         self._names: Array | None = None
         self._order: Array | None = None
         if frame.are_lists:
-            self._take_lists(frame, threads)
+            self._take_lists(frame, threads, is_part)
         else:
             self._take_rows(frame, threads)
 
@@ -51,12 +58,16 @@ class ScoredRows:
             self._run = Run.of(rows, self._source, threads)
         self._scores = scores if groups.rows is None else scores[groups.rows]
 
-    def _take_lists(self, frame: Frame, threads: int | None) -> None:
+    def _take_lists(self, frame: Frame, threads: int | None, is_part: bool) -> None:
         labels, scores = frame.lists("label"), frame.lists("score")
         self._labels, self._scores, self._offsets = labels.values, scores.values, scores.offsets
         self._refuse_sizes("label", labels.offsets)
-        queries = frame.ids("query") if frame.has("query") else None
-        self._names = None if queries is None else queries.names()
+        queries = None
+        if frame.has("query"):
+            queries = self.queries = frame.ids("query")
+            self._names = queries.names()
+            if not is_part:
+                refuse_repeated(queries, self._source)
         if frame.has("document"):
             documents, offsets = frame.lists_of_ids("document")
             self._refuse_sizes("document", offsets)
@@ -78,6 +89,22 @@ class ScoredRows:
     def _place(self, _: str, document: int) -> str:
         """Which row of the frame a document is; for lists, which of the numbers."""
         return str(document if self._order is None else int(self._order[document]))
+
+
+def refuse_repeated(queries: Column, source: Source) -> None:
+    """Refuse a query with two rows of lists: results by query would have one of its values."""
+    groups = group(queries, threads=1)
+    again = np.diff(groups.offsets) > 1
+    if again.any():
+        rows = np.arange(len(queries)) if groups.rows is None else groups.rows
+        places = groups.offsets[:-1][again]
+        place = int(places[np.argmin(rows[places + 1])])
+        first, second = rows[place : place + 2].tolist()
+        raise InvalidInputError(
+            f"{source.name} must have one row a query where rows have lists, but query {queries.name(first)} has rows "
+            f"{source.number(first)} and {source.number(second)}; join their lists, or name a column that tells them "
+            "apart: columns={'query': NAME}"
+        )
 
 
 def keys_of(run: Run | None, convention: Convention | None, threads: int | None) -> Array | None:
