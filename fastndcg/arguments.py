@@ -10,14 +10,13 @@ from importlib import import_module
 
 import numpy as np
 
-from fastndcg import gains, of_user, stops, views
+from fastndcg import gains, giants, of_user, stops, views
 from fastndcg.catalog import REGISTERED
 from fastndcg.checks import gain_of, gains_asked, rel_of
 from fastndcg.chunk import Chunk
 from fastndcg.combinations import check_combinations, kernel_of, n_ideal_ranks, refuse_ties, with_default_cutoff
 from fastndcg.conventions import Convention
 from fastndcg.discounts import Discounts, discounts_of
-from fastndcg.giants import GIANT
 from fastndcg.kernels import gain
 from fastndcg.memory import BOOL, F8
 from fastndcg.metric import UNLIMITED, Metric
@@ -156,7 +155,7 @@ def evaluate_chunk(chunk: Chunk, plan: Plan) -> None:
     values, first, stop = chunk.job.values, chunk.truth.first, chunk.truth.stop
     if stop - first < chunk.job.rankings.n_queries:
         values = values[:, first:stop]
-    is_long = len(chunk.hits.labels) > GIANT
+    is_long = len(chunk.hits.labels) > giants.GIANT
     for place, step in enumerate(plan.steps):
         if is_long:
             check_stopped()

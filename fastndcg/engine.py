@@ -289,8 +289,8 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
     """The rankings as the convention sees them: which documents there are, and what their scores are."""
     if convention.ties in BY_ID and rankings.tie_keys is None and rankings.n_documents:
         raise InvalidInputError(
-            f"`tie_keys` are needed for ties={convention.ties!r}: give Rankings(..., tie_keys=...), "
-            "or take convention.replace(ties='average')"
+            f"`tie_keys` are needed for ties={convention.ties!r}: give documents that have ids, or Rankings(..., "
+            "tie_keys=...), or take convention.replace(ties='average')"
         )
     if convention.unjudged == "removed" and rankings.judged is not None and not rankings.judged.all():
         rankings = of_documents(rankings, rankings.judged)

@@ -140,8 +140,8 @@ def test_gain_that_is_no_table(gain):
         ),
         (
             "trec_eval",
-            "`tie_keys` are needed for ties='id_descending': give Rankings(..., tie_keys=...), "
-            "or take convention.replace(ties='average')",
+            "`tie_keys` are needed for ties='id_descending': give documents that have ids, or "
+            "Rankings(..., tie_keys=...), or take convention.replace(ties='average')",
         ),
     ],
 )

@@ -70,18 +70,15 @@ def test_judgments_and_run(tmp_path, forms, role):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_one_frame_and_what_is_none(tmp_path, form):
-    """Beside a dict, an array or nothing, each name must be in the frame that there is."""
+    """Beside a dict, an array or nothing, each name must be in the frame that there is, or for what is no frame."""
     ids = {**QRELS, "qid": [0, 0, 1], "docno": [3, 4, 5]}
     truth, run, items = (FORMS[form](one, tmp_path / name) for name, one in zip("tri", (QRELS, RUN, ids), strict=True))
-    rule = "`columns` must name columns that are there, but none is "
-    its = "`truth` has 'qid', 'docno', 'grade', `predictions` has none; correct the name, or leave it out"
-    refused(f"{rule}'bm25', named for score: {its}", truth, DICT, columns=BOTH)
-    refused(f"{rule}'bm25', named for score: {its}", truth, columns=BOTH)
-    refused(f"{rule}'grade', named for label: `truth` has none, `predictions` has 'qid', ", DICT, run, columns=BOTH)
-    assert len(fn.evaluate(truth, DICT, "rr", columns={"label": "grade"})) == 2
-    assert len(fn.evaluate(DICT, run, "rr", columns={"score": "bm25"})) == 2
+    refused("its columns are 'qid', 'docno', 'grade'", truth, DICT, columns=BOTH | {"label": "nope"})
+    refused("none is 'bm25', named for score: `truth` has 'qid', 'docno', 'grade'; correct", truth, columns=BOTH)
+    assert len(fn.evaluate(truth, DICT, "rr", columns=BOTH)) == 2
+    assert len(fn.evaluate(DICT, run, "rr", columns=BOTH)) == 2
     if form != "csv":  # whose ids are texts
-        refused(f"{rule}'bm25', named for score: {its}", items, np.array([[3], [4]]), columns=BOTH)
+        assert len(fn.evaluate(items, np.array([[3], [4]]), "rr", columns=BOTH)) == 2
 
 
 def test_no_frame_at_all():
@@ -95,8 +92,9 @@ def test_evaluators_and_agreement():
     """An Evaluator knows each run's columns when it is there; of two runs, one must have the name."""
     evaluator = fn.Evaluator(pl.DataFrame(QRELS), "rr", columns=BOTH)
     assert len(evaluator.evaluate(pl.DataFrame(RUN))) == 2
-    with pytest.raises(fn.InvalidInputError, match="but none is 'bm25', named for score: `truth` has 'qid', 'docno', "):
-        evaluator.evaluate(DICT)
+    assert len(evaluator.evaluate(DICT)) == len(evaluator.evaluate(fn.Run.from_dict(DICT))) == 2
+    with pytest.raises(fn.InvalidInputError, match="must have one column 'bm25', but has 0: its columns are 'qid', "):
+        evaluator.evaluate(pl.DataFrame(RUN).rename({"bm25": "score"}))
     runs = pl.DataFrame(RUN), {"a": {"x": 1.0, "y": 2.0}}
     assert len(fn.agreement(*runs, "tau_b", columns={"score": "bm25"})) == 1
     for agreement in (fn.agreement, fn.reference.agreement):
@@ -123,7 +121,7 @@ def test_tables_that_are_read_alone(tmp_path, form):
 def test_subtopics(tmp_path, form):
     """A column of subtopics is read wherever judgments are, called as usual or named; ids of texts stay texts."""
     truth = FORMS[form](TOPICS | {"intent": ["007", "7", "7"]}, tmp_path / "named")
-    usual = FORMS[form]({**QRELS, "aspect": ["007", "7", "7"]}, tmp_path / "usual")
+    usual = FORMS[form]({**QRELS, "subtopic_id": ["007", "7", "7"]}, tmp_path / "usual")
     labels = {"a": {"x": {"007": 1}, "y": {"7": 2}}, "b": {"x": {"7": 1}}}
     run = {"a": {"x": 0.5, "y": 0.25}, "b": {"x": 1.0}}
     expected = fn.evaluate(labels, run, "alpha_ndcg,s_recall@1").to_dict()
@@ -135,9 +133,44 @@ def test_subtopics(tmp_path, form):
 
 def test_subtopics_out_of_place(tmp_path):
     """The line is named where a label by subtopic cannot be; Parquet has no scores beside subtopics."""
-    path = csv({"qid": ["a", "a"], "docno": ["x", "y"], "aspect": ["s", "s"], "label": [1, -1]}, tmp_path / "qrels.csv")
+    path = csv(
+        {"qid": ["a", "a"], "docno": ["x", "y"], "subtopic": ["s", "s"], "label": [1, -1]}, tmp_path / "qrels.csv"
+    )
     with pytest.raises(fn.InvalidInputError, match=r"that of document y \(.*qrels\.csv, line 3\) is -1"):
         fn.evaluate(path, {"a": {"x": 1.0}}, "s_recall@1", convention="default(negative_labels=raise)")
     assert sorted(fn.read_qrels(path).source.numbers.tolist()) == [2, 3]
-    with pytest.raises(fn.InvalidInputError, match=r"must have no scores where it has subtopics: give the run apart"):
+    rule = "must have no scores where it has subtopics, which column 'intent' is taken for: give the run apart"
+    with pytest.raises(fn.InvalidInputError, match=rule):
         fn.evaluate(parquet(TOPICS | RUN, tmp_path / "rows"), metrics="rr", columns=BOTH | {"subtopic": "intent"})
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_column_that_is_named_for_something_else(tmp_path, form):
+    """Its name may be a usual one of what it is not: it is read as what it is named for."""
+    truth = FORMS[form]({"qid": ["a", "a"], "docno": ["x", "y"], "subtopic": [1, 2]}, tmp_path / "rows")
+    run = {"a": {"x": 1.0, "y": 2.0}}
+    assert fn.evaluate(truth, run, "dcg@1", columns={"label": "subtopic"}).mean() == {"DCG@1": 2.0}
+    other = FORMS[form]({**QRELS, "aspect": ["s", None, "t"]}, tmp_path / "other")
+    assert fn.evaluate(other, DICT, "rr").mean() == {"RR": 1.0}
+
+
+def test_judgments_that_take_no_subtopics():
+    """Plain judgments say who does; those by subtopic take them."""
+    frame = pl.DataFrame(TOPICS)
+    message = "must have no subtopics, which column 'intent' is taken for: take DiversityQrels.from_frame, or drop"
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.Qrels.from_frame(frame, {"label": "grade", "subtopic": "intent"})
+    made = fn.DiversityQrels.from_frame(frame, {"label": "grade", "subtopic": "intent"})
+    assert len(fn.evaluate(made, DICT, "s_recall@1")) == 2
+
+
+def test_truth_without_columns(tmp_path):
+    """Rankings, and labels in a file, have none that could be named."""
+    path = tmp_path / "labels.svm"
+    path.write_text("1 qid:1 1:0.5\n0 qid:1 1:0.25\n", encoding="utf-8")
+    rankings = fn.Rankings([1, 0], [0.5, 0.25], [0, 2])
+    for truth, predictions in ((path, [0.5, 0.25]), (rankings, None)):
+        assert len(fn.evaluate(truth, predictions, metrics="rr")) == 1
+        refused(
+            "`columns` names columns of frames, but `truth` is no frame", truth, predictions, columns={"query": "q"}
+        )

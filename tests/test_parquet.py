@@ -377,3 +377,11 @@ def test_temporary_files_are_removed(tmp_path, monkeypatch):
             fn.evaluate(path, metrics="rr", memory="64kB")
         assert len(calls[-1]) == 1
         assert os.listdir(tempfile.tempdir) == []
+
+
+def test_progress_that_cannot_be_called(tmp_path):
+    """It is refused before a row is read."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES, np.arange(len(QUERIES))), path)
+    with pytest.raises(fn.InvalidTypeError, match="`progress` must be a function of two numbers, not 5"):
+        fn.evaluate(path, metrics="rr", progress=5)

@@ -41,6 +41,7 @@ class DiversityQrels(Qrels):
     """
 
     __slots__ = ("patterns",)
+    by_subtopic = True
     patterns: Patterns
 
     def __init__(

@@ -26,8 +26,9 @@ NAMES = {
                  "item", "itemid", "iid", "product", "productid"},
     "label": {"label", "labels", "relevance", "rel", "rating", "grade", "judgment", "judgement", "target", "ytrue"},
     "score": {"score", "scores", "prediction", "predictions", "pred", "preds", "similarity", "sim", "yscore", "ypred"},
-    "subtopic": {"subtopic", "subtopicid", "aspect", "aspectid"},
+    "subtopic": {"subtopic", "subtopicid"},
 }  # fmt: skip
+HOLDERS = {"label": "truth", "subtopic": "truth", "score": "predictions"}  # where judgments and a run are joined
 
 
 def is_frame(value: Any) -> bool:
@@ -51,8 +52,16 @@ def check_columns(columns: Any) -> dict[str, str]:
 
 
 def refuse_unknown(columns: Any, known: Mapping[str, tuple[str, ...]]) -> None:
-    """Refuse a named column that no argument has; `known` says what each has, none where it is no frame."""
-    for role, name in check_columns(columns).items():
+    """
+    Refuse a named column that no argument has; `known` says what each has, none where it is no frame.
+
+    Beside a frame, a name for what another argument holds that is none is passed over: the next one may be a frame.
+    """
+    asked = check_columns(columns)
+    for role, name in asked.items():
+        holder = HOLDERS.get(role, "")
+        if any(known.values()) and holder in known and not known[holder]:
+            continue
         if not any(name in names for names in known.values()):
             listed = ", ".join(
                 f"`{given}` has {', '.join(map(repr, names)) or 'none'}" for given, names in known.items()
@@ -102,7 +111,10 @@ class Frame:
         if self._named.get("score", "") not in ("", *self.column_names) or not self.has("score"):
             return False
         if self.has("subtopic"):
-            raise InvalidInputError(f"`{self.name}` must have no scores where it has subtopics: give the run apart")
+            raise InvalidInputError(
+                f"`{self.name}` must have no scores where it has subtopics, which column "
+                f"{self.column_name('subtopic')!r} is taken for: give the run apart, or rename the column"
+            )
         return True
 
     @property
@@ -130,7 +142,7 @@ class Frame:
                 raise InvalidInputError(
                     f"`{self.name}` must have lists of both scores and {role}s, or of neither, but the type of column "
                     f"{score!r} is {scores.type} and that of column {name!r} is {column.type}; make them alike, or "
-                    f"name another: columns={{{role!r}: NAME}}"
+                    f"drop it, or name another: columns={{{role!r}: NAME}}"
                 )
         return _holds_lists(scores)
 
@@ -189,10 +201,10 @@ class Frame:
         """The name of a column, and what it holds."""
         names = self._table.column_names
         listed = f"its columns are {', '.join(map(repr, names)) or 'none'}"
-        found = [self._named[role]] if role in self._named else self._usual(role)
+        found = self.candidates(role)
         if len(found) != 1:
             what = "more than one of its usual names" if found else "none of its usual names"
-            lacks_labels = role == "label" and not (found or self.are_scored)
+            lacks_labels = role == "label" and not (found or self.candidates("score"))
             pairs = " or, if each document counts 1, only the columns of queries and documents" * lacks_labels
             raise InvalidInputError(
                 f"`{self.name}` must have one column of {role} ids or values, but has {what}: {listed}; "
@@ -202,6 +214,10 @@ class Frame:
             times = names.count(found[0])
             raise InvalidInputError(f"`{self.name}` must have one column {found[0]!r}, but has {times}: {listed}")
         return found[0], self._table.column(found[0])
+
+    def candidates(self, role: str) -> list[str]:
+        """The columns that may be for this: the one that is named, there or not, or those with usual names."""
+        return [self._named[role]] if role in self._named else self._usual(role)
 
     def _usual(self, role: str) -> list[str]:
         """The columns whose names are usual for this, those aside that the user named for something else."""

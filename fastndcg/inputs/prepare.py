@@ -54,11 +54,13 @@ def prepare_truth(truth: Any, options: Options) -> Truth:
             f"{purpose} of Parquet files that have scores and labels, which are streamed, but `truth` is none of them; "
             "leave it out"
         )
+    if options.progress is not None and not callable(options.progress):
+        raise InvalidTypeError(f"`progress` must be a function of two numbers, not {options.progress!r}")
+    if options.columns is not None and (prepared is None or isinstance(prepared, Rankings | ArrayTruth)):
+        raise InvalidInputError("`columns` names columns of frames, but `truth` is no frame; leave it out")
     if prepared is not None:
         refuse_cuts(options.offsets, options.groups, options.query_ids)
         return prepared
-    if options.columns is not None:
-        raise InvalidInputError("`columns` names columns of frames, but `truth` is no frame; leave it out")
     return ArrayTruth(truth, options.offsets, options.groups, options.query_ids)
 
 
@@ -99,7 +101,8 @@ def with_predictions(
     if isinstance(truth, Qrels) and predictions is not None and not _are_items(predictions):
         run = as_run(predictions, options)
     of_truth, of_run = (table.source.columns if isinstance(table, Table) else () for table in (truth, run))
-    refuse_unknown(options.columns, {"truth": of_truth, "predictions": of_run})
+    known = {"truth": of_truth} if predictions is None else {"truth": of_truth, "predictions": of_run}
+    refuse_unknown(options.columns, known)
     _refuse_none(predictions)
     if isinstance(truth, Qrels) and run is not None:
         return join(truth, run, convention, options.threads)

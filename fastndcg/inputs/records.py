@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from fastndcg.errors import InvalidInputError, InvalidTypeError, optional_import
 from fastndcg.inputs.blocks import FilePath, name_of, unpacked
 from fastndcg.inputs.diversity import table_of
-from fastndcg.inputs.frames import Frame, usual_names
+from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.lines import REMEDY
 from fastndcg.inputs.tables import Source, Table
 
@@ -56,8 +56,7 @@ def read_csv(kind: type[Kind], path: FilePath, columns: Mapping[str, str] | None
         first = Frame(header.slice(0, 0), columns, f"{name}, line 1")
         first.names_of(*kind.roles)  # so that what is missing is said of the first line
         ids = [role for role in kind.roles if role != kind.value_name]
-        texts = {name: pyarrow.large_string() for role in ids for name in usual_names(role, names)}
-        texts |= {(columns or {}).get(role, ""): pyarrow.large_string() for role in ids}
+        texts = {name: pyarrow.large_string() for role in ids for name in first.candidates(role)}
         options = arrow_csv.ConvertOptions(column_types=texts, strings_can_be_null=True, null_values=[""])
         table = arrow_csv.read_csv(io.BytesIO(content), convert_options=options)
         if not table.num_rows:

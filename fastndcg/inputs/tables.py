@@ -79,6 +79,7 @@ class Table:
     what: ClassVar[str]
     value_name: ClassVar[str]
     roles: ClassVar[tuple[str, ...]]  # what columns of a frame are for
+    by_subtopic: ClassVar[bool] = False
 
     def __init__(self, query_ids: Any, document_ids: Any, values: Any, source: Source | None = None) -> None:
         source = source or Source(f"the {self.what}")
@@ -139,6 +140,11 @@ class Table:
         """
         made = Frame(frame, columns, cls.what)
         made.names_of(*cls.roles)  # so that each that is named is seen to be there, whether it is needed or not
+        if "subtopic" in cls.roles and not cls.by_subtopic and made.has("subtopic"):
+            raise InvalidInputError(
+                f"`{cls.what}` must have no subtopics, which column {made.column_name('subtopic')!r} is taken for: "
+                "take DiversityQrels.from_frame, or drop the column"
+            )
         return cls.of_frame(made, threads)
 
     @classmethod

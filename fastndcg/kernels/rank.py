@@ -10,7 +10,7 @@ select  compare those that may stand in the first ranks with one another: for ma
 sort    order all documents: where counting takes longer than that
 
 What has too many candidates for the first two is left open, with room for all of them and `ties` of 0 in the first:
-`rank_open` in open.py counts or sorts it.
+`rank_open` in open.py counts or sorts it. Where it leaves that to its caller, numbers stand there with `ties` below 0.
 
 scores       (n_documents,)         float32 or float64; sixty-four or more, so that one vector fits
 offsets      (n_all_queries + 1,)   int64; this call works on n_queries of them, from query `first`
