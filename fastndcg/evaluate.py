@@ -113,7 +113,8 @@ def evaluate(
     columns : dict, optional
         Names of columns, such as ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25"}``, where they
         are not usual ones, of frames, CSV and Parquet; "subtopic" is for judgments by subtopic. One dict serves truth
-        and predictions: a name that neither has is an error, as is one of queries or documents that either lacks.
+        and predictions: a name that neither has is an error, as is one of queries or documents that either lacks. What
+        is named for scores, or for labels, is passed over where these come from no frame.
     memory : int or str, optional
         How many bytes may be used while Parquet is streamed, such as "500MB"; by default 2 GiB. For nothing else.
     convention : str or Convention
