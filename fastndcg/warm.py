@@ -51,7 +51,7 @@ def _compile_metrics() -> None:
     from fastndcg.giants import numbers_of
     from fastndcg.kernels import rank
     from fastndcg.metric import Metric
-    from fastndcg.rankings import LABEL_DTYPES, Rankings
+    from fastndcg.rankings import LABEL_DTYPES, Rankings, read_only
 
     default = conventions["default"]
     metrics = tuple(Metric(record.name) for record in RECORDS if not record.by_subtopic)
@@ -64,7 +64,7 @@ def _compile_metrics() -> None:
             engine.run(rankings, metrics[:1], default)
         engine.run(rankings, (*metrics, *several, *gains), default.replace(ties="input"))
         engine.run(rankings, metrics[:1], default, strategy=rank.SORT)
-        numbers_of(rankings.scores, 0, 2, 0, np.arange(2, dtype="i4"), slice(0, 2))
+        numbers_of(read_only(np.arange(2, dtype=score_dtype)), 0, 2, 0, np.arange(2, dtype="i4"), slice(0, 2))
         ones = Rankings(np.ones(2, "u1"), scores, [0, 2])
         engine.run(ones, metrics, default.replace(ties="input"))
         for policy in CHOICES["ties"]:
