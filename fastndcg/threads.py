@@ -51,18 +51,17 @@ def run_all(items: Iterable[Item], make_worker: Callable[[], Callable[[Item], No
     queue = _Queue(items)
     errors: list[BaseException] = []
     helpers: list[_Helper] = []
+    before = getattr(_worker, "errors", None)
 
     def work() -> None:
-        before, _worker.errors = getattr(_worker, "errors", None), errors
         try:
+            _worker.errors = errors
             worker = make_worker()
             for item in queue:
                 worker(item)
         except BaseException as error:
             errors.append(error)  # before others see that there is one
             queue.close()
-        finally:
-            _worker.errors = before
 
     try:
         _start(helpers, work, threads - 1)
@@ -71,6 +70,7 @@ def run_all(items: Iterable[Item], make_worker: Callable[[], Callable[[Item], No
         errors.append(error)
     while True:
         try:
+            _worker.errors = before  # here, where no Ctrl-C skips it
             queue.close()
             for helper in helpers:
                 helper.wait()
