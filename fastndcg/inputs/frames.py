@@ -125,8 +125,8 @@ class Frame:
 
     def names_of(self, *roles: str) -> list[str]:
         """What the columns for these are called; pairs have none of labels, and few judgments have subtopics."""
-        absent = {"label": lambda: self.are_pairs, "subtopic": lambda: not self.has("subtopic")}
-        return [self.column_name(role) for role in roles if not (role in absent and absent[role]())]
+        there = (role for role in roles if role != "label" or not self.are_pairs)
+        return [self.column_name(role) for role in there if role != "subtopic" or self.has(role)]
 
     def column_name(self, role: str) -> str:
         """What the column for this is called."""
