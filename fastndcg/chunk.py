@@ -49,17 +49,6 @@ class Candidates:
     before: Array
 
 
-@dataclass(slots=True)
-class Hits:
-    """Documents that matter, query after query in rank order; `above` is the rank less one."""
-
-    labels: Array
-    above: Array
-    ties: Array
-    queries: Array
-    offsets: Array
-
-
 class Ideal(NamedTuple):
     """The same of the best order, which has no ties."""
 
@@ -72,8 +61,8 @@ class Truth:
     """The labels of queries `first` up to `stop`: all that does not depend on the scores."""
 
     __slots__ = (
-        "_ideals", "_memory", "_sizes", "_views", "candidates", "first", "found", "judged", "least_label", "made",
-        "most_relevant", "n_queries", "offsets", "only_label", "searched", "stop", "take",
+        "_memory", "_sizes", "candidates", "first", "found", "judged", "least_label", "made", "n_queries", "offsets",
+        "only_label", "searched", "stop", "take",
     )  # fmt: skip
 
     def __init__(self, job: Job, memory: Memory, first: int, stop: int) -> None:
@@ -84,11 +73,8 @@ class Truth:
         self.offsets = rankings.offsets
         self.take = memory.take
         self._memory = memory
-        self.made: dict[Hashable, Array] = {}  # by what it is and depends on
-        self.most_relevant: dict[float, float] = {}  # in any query, by the lowest label that is relevant
-        self._ideals: dict[bool, Ideal] = {}
+        self.made: dict[Hashable, Any] = {}  # by what it is and depends on
         self._sizes: Array | None = None
-        self._views: dict[str, Truth] = {}
         self.found = rankings.found
         labels, offsets = (rankings.labels, rankings.offsets) if self.found is None else self.found[1:]
         self.candidates, self.least_label, self.only_label = self._collect(job, "labels", labels, offsets)
@@ -107,13 +93,15 @@ class Truth:
 
     def view(self, job: Job, name: str) -> Truth:
         """The truth of a view of the same queries, with memory of its own."""
-        if name not in self._views:
-            self._views[name] = Truth(job.views[name], self._memory.view(name), self.first, self.stop)
-        return self._views[name]
+        key = "view", name
+        if key not in self.made:
+            self.made[key] = Truth(job.views[name], self._memory.view(name), self.first, self.stop)
+        return self.made[key]  # type: ignore[no-any-return]
 
     def ideal(self, job: Job, *, but_ones: bool = False) -> Ideal:
         """The best order of the judged documents, or that of the queries which have other labels than 1 alone."""
-        if but_ones not in self._ideals:
+        key = "ideal", but_ones
+        if key not in self.made:
             labels, offsets = self.judged.labels, self.judged.offsets
             pool = job.rankings.pool
             of_all = self.offsets if pool is None else pool[1]
@@ -125,8 +113,8 @@ class Truth:
             if out_offsets[-1] < 0:
                 ideal.sort_rest(*queries)
             n = out_offsets[-1]
-            self._ideals[but_ones] = Ideal(out_labels[:n], above[:n], out_offsets)
-        return self._ideals[but_ones]
+            self.made[key] = Ideal(out_labels[:n], above[:n], out_offsets)
+        return self.made[key]  # type: ignore[no-any-return]
 
     def _collect(self, job: Job, name: str, labels: Array, offsets: Array) -> tuple[Candidates, float, float]:
         """The candidates among labels, the least label of them, and the one that all have, NaN if they differ."""
@@ -146,26 +134,25 @@ class Truth:
 class Chunk:
     """One system's ranking of the documents of a truth, in a worker's memory."""
 
-    __slots__ = ("_scratch", "_views", "hits", "job", "made", "n_tied", "shared", "take", "truth")
+    __slots__ = ("_scratch", "hits", "job", "made", "n_tied", "take", "truth")
 
     def __init__(self, job: Job, truth: Truth, scratch: Scratch) -> None:
         self.job = job
         self.truth = truth
         self.take = scratch.take
-        self.made: dict[Hashable, Array] = {}  # by what it is and depends on
-        self.shared: dict[Hashable, dict[Any, Array]] = {}  # a row for each point, by what fills them
+        self.made: dict[Hashable, Any] = {}  # by what it is and depends on
         self._scratch = scratch
-        self._views: dict[str, Chunk] = {}
         self._rank()
 
     def view(self, name: str) -> Chunk:
         """The ranking of what a view shows, which is made when it is first asked for."""
         if name not in self.job.views:
             return self
-        if name not in self._views:
+        key = "view", name
+        if key not in self.made:
             truth = self.truth.view(self.job, name)
-            self._views[name] = Chunk(self.job.views[name], truth, self._scratch.view(name))
-        return self._views[name]
+            self.made[key] = Chunk(self.job.views[name], truth, self._scratch.view(name))
+        return self.made[key]  # type: ignore[no-any-return]
 
     def _rank(self) -> None:
         job, truth, rankings = self.job, self.truth, self.job.rankings
@@ -177,17 +164,15 @@ class Chunk:
             take_known(
                 above, offsets, truth.first, found.documents, found.labels, found.offsets, job.depth, *room
             )  # fmt: skip
-        documents, labels, above, tie_counts, queries, offsets, counts = room
-        n_tied, n_nan, n_open = counts.tolist()
+        n_tied, n_nan, n_open = room.counts.tolist()
         if n_open:
             n_tied = self._rank_open(room)
         if n_nan:
             rule = "not be NaN: find out where it comes from, or take convention.replace(nan_scores='last')"
             rankings.refuse("scores", np.isnan(rankings.scores), rule)
         if n_tied and job.convention.ties != "average":
-            self._order_ties(offsets, documents, labels, above, tie_counts)
-        n = offsets.item(-1)
-        self.hits = Hits(labels[:n], above[:n], tie_counts[:n], queries[:n], offsets)
+            self._order_ties(room.offsets, room.documents, room.labels, room.above, room.ties)
+        self.hits = self._scratch.hits(room, room.offsets.item(-1))
         self.n_tied: int = n_tied  # queries in which ties decide
 
     def _rank_open(self, room: Room) -> int:

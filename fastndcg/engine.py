@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,13 +31,7 @@ NO_SCORES = np.empty(0, "f4")  # where ranks are known
 BY_ID = frozenset({"id_ascending", "id_descending"})
 
 Span = tuple[int, int]
-
-
-class Evaluated(NamedTuple):
-    """The engine's answer: values (n_queries, n_metrics), and in how many queries ties between labels decide."""
-
-    values: Array
-    n_tied: int
+Evaluated = tuple[Array, int]  # values (n_queries, n_metrics), and in how many queries ties between labels decide
 
 
 @dataclass(slots=True)
@@ -93,6 +87,8 @@ def run(
     """
     Evaluate every metric on every query, those in the mask `undefined` aside, which no metric has a value for.
 
+    Gives the (n_queries, n_metrics) values, and in how many queries ties between different labels decide.
+
     Neither threads nor chunks nor strategy change a bit of the values. What depends on the labels alone is put in
     `kept`, and taken from there by the next call with the same labels, metrics and convention. The values go to the
     (n_metrics, n_queries) array `out`, where there is one, each row of which is contiguous. With `threads` = 1,
@@ -111,7 +107,8 @@ def run(
         if kept is not None:
             kept.prepared[n_threads] = prepared
     values = np.empty((len(metrics), rankings.n_queries)) if out is None else out
-    of_truth, scratch = memory = reused or memory_for(rankings, kept)
+    memory = (FRESH, kept.borrow()) if kept is not None else reused or memory_for(rankings)
+    of_truth, scratch = memory
     try:
         job = job_of(rankings, prepared, strategy, values, scratch)
         if len(prepared.spans) == 1:
@@ -129,13 +126,11 @@ def run(
             kept.idle.append(scratch)
         elif reused is None and of_truth is not FRESH:
             _spare.append(memory)
-    return Evaluated(values.T, n_tied)
+    return values.T, n_tied
 
 
-def memory_for(rankings: Rankings, kept: Kept | None) -> Reused:
-    """Memory for the truth and for the rest: what was kept, or what calls on a few documents use in turns."""
-    if kept is not None:
-        return FRESH, kept.borrow()
+def memory_for(rankings: Rankings) -> Reused:
+    """Memory for the truth and for the rest, which calls on a few documents use in turns."""
     if rankings.n_labels + rankings.n_queries > FEW:
         return FRESH, Scratch()
     try:
@@ -167,10 +162,10 @@ def run_both(
     for by_subtopic, seen in ((False, rankings.without_patterns()), (True, rankings)):
         places = [place for place, metric in enumerate(metrics) if metric.record.by_subtopic == by_subtopic]
         if places:
-            done = run(seen, tuple(metrics[place] for place in places), convention, **options)
-            values[places] = done.values.T
-            n_tied = max(n_tied, done.n_tied)
-    return Evaluated(values.T, n_tied)
+            found, n_tied_here = run(seen, tuple(metrics[place] for place in places), convention, **options)
+            values[places] = found.T
+            n_tied = max(n_tied, n_tied_here)
+    return values.T, n_tied
 
 
 def check_out(out: Array, rankings: Rankings, n_metrics: int) -> None:

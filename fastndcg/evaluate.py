@@ -264,8 +264,8 @@ def values_of(
         checked_threads(threads)
     rankings = ready_rankings(labels, scores, offsets)
     if rankings is not None:  # what else the arrays may be takes as long to see as a short query
-        values: Array = _engine().run(rankings, asked.metrics, asked.of_arrays, threads=threads).values
-        return values[:, 0]
+        values, _ = _engine().run(rankings, asked.metrics, asked.of_arrays, threads=threads)
+        return values[:, 0]  # type: ignore[no-any-return]
     options = Options(offsets, threads=threads)
     return results_of(prepare_truth(labels, options), scores, asked, options).values[:, 0]
 
@@ -318,7 +318,7 @@ def _evaluated(
         if out is not None:
             _engine().check_out(out, given, len(metrics))
         values, n_tied = _engine().run(given, metrics, applied, threads=threads, kept=kept, out=out)
-        return Results(values, metrics, given.query_ids, named, n_tied=n_tied)
+        return Results(values, metrics, given.query_ids, named, n_tied)
     if not isinstance(given, Joined):
         if out is not None:
             raise InvalidInputError(

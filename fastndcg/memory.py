@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,6 +12,8 @@ from fastndcg.kernels.vectors import WIDE
 from fastndcg.rankings import Array, read_only
 
 I4, I8, U4, U8, F8, BOOL = (np.dtype(code) for code in ("i4", "i8", "u4", "u8", "f8", "?"))
+
+FEW_HITS = 64  # whose views take as long to make as to rank them
 
 
 class Room(NamedTuple):
@@ -23,6 +26,17 @@ class Room(NamedTuple):
     queries: Array
     offsets: Array
     counts: Array
+
+
+@dataclass(slots=True)
+class Hits:
+    """Documents that matter, query after query in rank order; `above` is the rank less one."""
+
+    labels: Array
+    above: Array
+    ties: Array
+    queries: Array
+    offsets: Array
 
 
 class LabelRoom(NamedTuple):
@@ -59,11 +73,12 @@ class Fresh:
 class Scratch:
     """Buffers that a worker uses again for every chunk: fresh memory costs more than filling it."""
 
-    __slots__ = ("_buffers", "_label_rooms", "_padded", "_room", "_views")
+    __slots__ = ("_buffers", "_hits", "_label_rooms", "_padded", "_room", "_views")
 
     def __init__(self) -> None:
         self._buffers: dict[Hashable, Array] = {}
         self._room: tuple[int, int, Room] | None = None
+        self._hits: dict[int, Hits] = {}  # of the room, by how many they are
         self._label_rooms: dict[str, tuple[tuple[int, int], LabelRoom]] = {}
         self._padded: tuple[Array, Array] | None = None
         self._views: dict[str, Scratch] = {}
@@ -87,7 +102,17 @@ class Scratch:
             take("counts", 3, I8),
         )  # fmt: skip
         self._room = n_hits, n_queries, room
+        self._hits.clear()
         return room
+
+    def hits(self, room: Room, n: int) -> Hits:
+        """The first hits of the room that was asked for last; where they are few, the same views for as many again."""
+        found = self._hits.get(n)
+        if found is None:
+            found = Hits(room.labels[:n], room.above[:n], room.ties[:n], room.queries[:n], room.offsets)
+            if n < FEW_HITS:
+                self._hits[n] = found
+        return found
 
     def label_room(self, name: str, n_blocks: int, n_queries: int) -> LabelRoom:
         """Where the candidates of some queries go; the same arrays for the next chunk that is as large."""

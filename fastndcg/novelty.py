@@ -34,7 +34,7 @@ class Asked(Protocol):
 
 
 class Best(NamedTuple):
-    """The best order of the judged documents as hits: see `fastndcg.chunk.Hits`."""
+    """The best order of the judged documents as hits: see `fastndcg.memory.Hits`."""
 
     labels: Array
     above: Array

@@ -63,7 +63,8 @@ def _run_parts(parts: Parts, metrics: tuple[Metric, ...], convention: Convention
 
         def evaluate(span: tuple[int, int]) -> None:
             out = values[:, slice(*span)]
-            tied.append(engine.run(make(*span), metrics, convention, threads=1, out=out, reused=reused).n_tied)
+            _, n_tied = engine.run(make(*span), metrics, convention, threads=1, out=out, reused=reused)
+            tied.append(n_tied)
 
         return evaluate
 

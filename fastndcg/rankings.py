@@ -25,7 +25,7 @@ IN_ORDER = 0x101  # NumPy's flags of arrays that are contiguous in C's order, an
 LONGEST_QUERY = 2**31 - 1  # ranks are int32
 NO_ARGUMENTS = ("_place_of", "are_ordinals", "n_documents", "n_labels", "n_queries")
 READY_LABELS, READY_SCORES, READY_OFFSETS = (
-    frozenset(np.dtype(code).num for code in codes.split()) for codes in ("u1 i1 i2 i4 i8 f4 f8", "f4 f8", "i8")
+    frozenset(map(np.dtype, codes.split())) for codes in ("u1 i1 i2 i4 i8 f4 f8", "f4 f8", "i8")
 )
 
 
@@ -118,7 +118,7 @@ class Rankings:
         cls, labels: Array, scores: Array, offsets: Array, query_ids: Array | None, judged: Any = None,
         pool: Any = None, place_of: Callable[[str, int], str] | None = None,
     ) -> Rankings:  # fmt: skip
-        """Make rankings of arrays that have been checked before and fit; the scores are only brought into form."""
+        """Make rankings of arrays that have been checked before and fit, the scores as `as_scores` gives them."""
         made = object.__new__(cls)
         made.labels, made.offsets, made.query_ids = labels, offsets, query_ids
         made.judged, made.pool, made._place_of = judged, pool, place_of
@@ -127,8 +127,8 @@ class Rankings:
         if pool is not None:
             made.n_labels += len(pool[0])
         made.tie_keys = made.patterns = None
-        made.scores = as_scores(scores, "scores")
-        made.are_ordinals = scores.dtype.kind != "f" and is_wide(scores)
+        made.scores = read_only(scores)
+        made.are_ordinals = False
         return made
 
     def longest(self) -> int:
@@ -284,12 +284,14 @@ def read_only(array: Array) -> Array:
     return view
 
 
-def is_ready(values: npt.ArrayLike, numbers: frozenset[int]) -> TypeGuard[Array]:
+def is_ready(values: npt.ArrayLike, dtypes: frozenset[np.dtype[Any]]) -> TypeGuard[Array]:
     """Whether kernels can read what was given as it is: a look that takes less time than converting for nothing."""
-    if type(values) is not np.ndarray or values.ndim != 1:
-        return False
-    dtype = values.dtype
-    return dtype.num in numbers and dtype.isnative and values.flags.num & IN_ORDER == IN_ORDER
+    return (
+        type(values) is np.ndarray
+        and values.ndim == 1
+        and values.dtype in dtypes
+        and values.flags.num & IN_ORDER == IN_ORDER
+    )
 
 
 def _refuse_rounded(values: npt.ArrayLike, array: Array, name: str) -> None:

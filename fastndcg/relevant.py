@@ -55,10 +55,10 @@ def lowered(chunk: Chunk, step: Step, out: Array) -> None:
 
 def most_relevant(chunk: Chunk, step: Step) -> float:
     """How many documents are relevant in the query of the chunk that has most of them."""
-    made = chunk.truth.most_relevant.get(step.rel)
-    if made is None:
-        made = chunk.truth.most_relevant[step.rel] = float(n_relevant(chunk, step).max(initial=0.0))
-    return made
+    truth, key = chunk.truth, ("most relevant", step.rel)
+    if key not in truth.made:
+        truth.made[key] = float(n_relevant(chunk, step).max(initial=0.0))
+    return float(truth.made[key])
 
 
 def relevant_hits(chunk: Chunk, step: Step) -> tuple[Array, Array, Array]:

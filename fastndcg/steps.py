@@ -53,15 +53,15 @@ def once(keeper: str, *fields: str) -> Callable[[Fill], Made]:
     """
 
     def decorate(fill: Fill) -> Made:
-        depends = values_of(fields)
+        depends, is_of_chunk = values_of(fields), keeper == "chunk"
 
         @functools.lru_cache(MOST_SOURCES)
         def bound(_: Hashable) -> Made:
             key = object()
 
             def source(chunk: Chunk, step: Step) -> Array:
-                kept = chunk if keeper == "chunk" else chunk.truth
-                made = kept.made.get(key)
+                kept = chunk if is_of_chunk else chunk.truth
+                made: Array | None = kept.made.get(key)
                 if made is None:
                     made = kept.take(key, chunk.truth.n_queries, F8)
                     fill(chunk, step, made)
@@ -106,9 +106,9 @@ def together(point: Callable[[Step], Points], *fields: str) -> Callable[[FillAll
                 points, key = chunk.job.points.get(shared, ()), shared
                 if wanted != points and not asked.issubset(points):  # of a step that is not of the plan
                     points, key = wanted, own
-                rows = chunk.shared.get(key)
+                rows = chunk.made.get(("rows", key))
                 if rows is None:
-                    rows = chunk.shared[key] = _rows(chunk, step, fill, points, key)
+                    rows = chunk.made["rows", key] = _rows(chunk, step, fill, points, key)
                 if len(wanted) == 1:
                     return rows[wanted[0]]
                 return rows[wanted] if wanted in rows else np.array([rows[one] for one in wanted])

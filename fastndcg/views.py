@@ -6,10 +6,10 @@ import functools
 
 import numpy as np
 
-from fastndcg.chunk import Chunk, Hits
+from fastndcg.chunk import Chunk
 from fastndcg.kernels import gain, judgments, precision
 from fastndcg.kernels.vectors import WIDE
-from fastndcg.memory import F8, I4, I8
+from fastndcg.memory import F8, I4, I8, Hits
 from fastndcg.rankings import Array
 from fastndcg.steps import Source, Step, cutoffs, discounts_for, once
 

@@ -43,9 +43,9 @@ class Walk:
 
     def rows(self, chunk: Chunk) -> dict[Any, Array]:
         """A value for each query, by sum; the walk is made when the first of them is asked for."""
-        rows = chunk.shared.get(self)
+        rows: dict[Any, Array] | None = chunk.made.get(self)
         if rows is None:
-            rows = chunk.shared[self] = self._rows(chunk)
+            rows = chunk.made[self] = self._rows(chunk)
         return rows
 
     def source(self, *wanted: Any) -> Made:

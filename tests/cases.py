@@ -44,6 +44,12 @@ class Case(NamedTuple):
     kind: str
 
 
+def bits(evaluated):
+    """What the engine gives, to be compared to the bit: the values, and in how many queries ties decide."""
+    values, n_tied = evaluated
+    return values.tobytes(), n_tied
+
+
 def examples(number):
     """Hypothesis settings for a test of kernels: fewer examples where they are not compiled."""
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]

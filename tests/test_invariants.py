@@ -24,7 +24,7 @@ tie_policies = st.sampled_from(cases.TIES)
 
 def values_of(rankings, metrics=ALL_METRICS, convention=DEFAULT):
     """The values of metrics, one row a query."""
-    return engine.run(rankings, metrics, convention).values
+    return engine.run(rankings, metrics, convention)[0]
 
 
 def metrics_for(case, deepest, ties="average"):

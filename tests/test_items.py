@@ -364,12 +364,12 @@ def test_every_metric_is_that_of_all_documents(name):
         for k in (None, 2) if record.takes_k else (None,):
             metric = Metric(record.name, k)
             try:
-                wanted = engine.run(dense, (metric,), convention).values
+                wanted = engine.run(dense, (metric,), convention)[0]
             except fn.FastndcgError as error:
                 with pytest.raises(type(error), match=re.escape(str(error))):
                     engine.run(made, (metric,), convention)
                 continue
             for options in ({}, {"chunk_documents": 2}):
-                found = engine.run(made, (metric,), convention, **options).values
+                found = engine.run(made, (metric,), convention, **options)[0]
                 np.testing.assert_array_equal(found, wanted, str(metric))
             np.testing.assert_array_equal(parts.run(given, (metric,), convention).values, wanted, str(metric))

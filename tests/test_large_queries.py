@@ -44,7 +44,7 @@ def test_large_and_small_queries(scores, labels, dtype, ties):
     grades = np.concatenate([[1, 0, 2], LABELS[labels], [0, 1]])
     offsets = [0, 3, 3 + N_DOCUMENTS, 5 + N_DOCUMENTS]
     convention = fn.conventions["default"].replace(ties=ties)
-    found = engine.run(fn.Rankings(grades, values, offsets), (fn.nDCG,), convention, strategy=SORT).values[:, 0]
+    found = engine.run(fn.Rankings(grades, values, offsets), (fn.nDCG,), convention, strategy=SORT)[0][:, 0]
 
     queries = [slice(*bounds) for bounds in pairwise(offsets)]
     expected = [ndcg(grades[query], values[query], as_given=ties == "input") for query in queries]

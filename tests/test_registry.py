@@ -81,8 +81,8 @@ def test_neither_chunks_nor_other_metrics_change_a_bit():
     rankings = cases.random_rankings()
     convention = fn.conventions["default"].replace(ties="input", negative_labels="zero")
     own = registered(discounted, parameters=[]) @ 3
-    alone = engine.run(rankings, (own,), convention).values
-    many = engine.run(rankings, (fn.AP, own, fn.RR @ 1), convention, threads=2, chunk_documents=500).values[:, 1]
+    alone = engine.run(rankings, (own,), convention)[0]
+    many = engine.run(rankings, (fn.AP, own, fn.RR @ 1), convention, threads=2, chunk_documents=500)[0][:, 1]
     assert alone[:, 0].tobytes() == many.tobytes()
 
 

@@ -24,8 +24,10 @@ from fastndcg.rankings import (
     as_labels,
     as_numbers,
     as_offsets,
+    as_scores,
     as_whole_numbers,
     is_ready,
+    is_wide,
     read_only,
 )
 
@@ -114,11 +116,12 @@ class ArrayTruth:
     def rankings(self, scores: Any) -> Rankings:
         """The rankings that scores of the same shape make."""
         layout = self._layout
-        if not (
-            type(scores) is np.ndarray and scores.shape == layout.shape and scores.ndim == 1 and layout.order is None
-        ):
-            scores = layout.arrange(scores, "scores")
+        is_wide_number = False
+        if not (is_ready(scores, READY_SCORES) and scores.shape == layout.shape and layout.order is None):
+            given = layout.arrange(scores, "scores")
+            scores, is_wide_number = as_scores(given, "scores"), is_wide(given)
         made = Rankings.of_checked(self._labels, scores, layout.offsets, layout.query_ids, None, None, layout.place)
+        made.are_ordinals = is_wide_number
         made.patterns = self._patterns
         return made
 
@@ -127,7 +130,7 @@ def ready_rankings(labels: Any, scores: Any, offsets: Any) -> Rankings | None:
     """Rankings of arrays that kernels read as they are; None of others, and of what has an error to be said."""
     if offsets is None or not (is_ready(labels, READY_LABELS) and is_ready(scores, READY_SCORES)):
         return None
-    if labels.shape != scores.shape:
+    if len(labels) != len(scores):
         return None
     return Rankings.of_checked(read_only(labels), scores, as_offsets(offsets, "offsets", len(labels)), None)
 
