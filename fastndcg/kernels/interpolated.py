@@ -84,7 +84,7 @@ def average_over_recalls(
     """Mean of the same over several recalls: at each relevant document it is added up for those that ask for it."""
     for q in range(out.shape[0]):
         out[q] = 0.0
-    best = 0.0
+    best = total = 0.0
     last_query = np.uint32(0xFFFFFFFF)
     for h in range(relevant_above.shape[0] - 1, -1, -1):
         query = np.uint32(relevant_queries[h])
@@ -92,6 +92,7 @@ def average_over_recalls(
         precision = n / (float(relevant_above[h]) + 1.0)
         best = best if query == last_query else 0.0
         best = precision if precision > best else best
+        total = total if query == last_query else 0.0
         last_query = query
         n_recalls = 0.0
         n_all = np.int64(n_relevant[query])
@@ -100,7 +101,8 @@ def average_over_recalls(
         else:
             for i in range(recalls.shape[0]):
                 n_recalls += n_asked(recalls[i], n_relevant[query], recall_rounding) == n
-        out[query] += best * n_recalls
+        total += best * n_recalls
+        out[query] = total
     for q in range(out.shape[0]):
         out[q] = out[q] / recalls.shape[0] if n_relevant[q] > 0 else math.nan
     average_tied(n_relevant, tied[0], tied[1], out)

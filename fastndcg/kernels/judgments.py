@@ -49,9 +49,11 @@ def binary_preference(
     end = 0
     last_query = np.uint32(0)
     n_before = 0
+    total = 0.0
     for h in range(judged_hit_above.shape[0]):
         query = np.uint32(judged_hit_queries[h])
         n_before = n_before if query == last_query else 0
+        total = total if query == last_query else 0.0
         last_query = query
         above = judged_hit_above[h] - n_before
         most = out_most[query]
@@ -72,7 +74,8 @@ def binary_preference(
             whole = (n_others + 1) * most
             share = n_inside * ((whole - lost) / whole if above + n_others > 0 and n_inside > 0 else 1.0)
             n_before += n_inside
-        out[query] += share
+        total += share
+        out[query] = total
     for q in range(out.shape[0]):
         out[q] = out[q] / n_relevant[q] if n_relevant[q] > 0 else math.nan
 

@@ -89,10 +89,11 @@ def ndcg_at_relevant(
     for q in range(out.shape[0]):
         out_reached[q] = out[q] = 0.0
     end, last_query = 0, np.uint32(0xFFFFFFFF)
-    reached = 0.0
+    reached = total = 0.0
     for h in range(hit_above.shape[0]):
         query = np.uint32(hit_queries[h])
         reached = reached if query == last_query else 0.0
+        total = total if query == last_query else 0.0
         last_query = query
         start = best_starts[query]
         n_ideal = np.int64(n_gaining[query])
@@ -117,7 +118,8 @@ def ndcg_at_relevant(
                     share += (n_positive * reached + positive * discounts[r] + others * before) / best / ties
                 before += discounts[r]
             reached += 0.0 if is_sure else gains * (before / ties)
-        out[query] += share
+        total += share
+        out[query] = total
         out_reached[query] = reached
     average_at_relevant(best_sums, best_starts, n_gaining, n_gaining_ranked, out_reached, highest_ndcg, out)
 
@@ -140,9 +142,13 @@ def at_one_level(
     """The mean where all gains are the same: one rank ends a level."""
     for q in range(out.shape[0]):
         out_reached[q] = out[q] = 0.0
-    end = 0
+    end, last_query = 0, np.uint32(0xFFFFFFFF)
+    reached = total = 0.0
     for h in range(hit_above.shape[0]):
         query = np.uint32(hit_queries[h])
+        reached = reached if query == last_query else 0.0
+        total = total if query == last_query else 0.0
+        last_query = query
         share = inside = 0.0
         k = np.int64(n_gaining[query])
         if hit_ties[h] == 1:
@@ -155,8 +161,10 @@ def at_one_level(
             end, inside = group_share(
                 hit_queries, hit_above, hit_ties, hit_gains, h, discounts, discount_sums, discount_rests, k
             )
-        out_reached[query] += inside
-        out[query] += share
+        reached += inside
+        total += share
+        out_reached[query] = reached
+        out[query] = total
     for q in range(out.shape[0]):
         best = best_sums[best_starts[q] + np.int64(n_gaining[q])] if n_gaining[q] > 0.0 else 1.0
         levels = out_reached[q] / best
@@ -240,12 +248,14 @@ def gain_of_ones(hit_queries, hit_above, hit_gains, log2_discounts, out):
     for q in range(out.shape[0]):
         out[q] = 0.0
     last_query = np.uint32(0xFFFFFFFF)
-    gained = 0.0
+    gained = total = 0.0
     for h in range(hit_above.shape[0]):
         query = np.uint32(hit_queries[h])
         gained = (gained if query == last_query else 0.0) + hit_gains[h]
+        total = total if query == last_query else 0.0
         last_query = query
-        out[query] += hit_gains[h] * log2_discounts[np.uint32(hit_above[h] + 2.0 - gained)]
+        total += hit_gains[h] * log2_discounts[np.uint32(hit_above[h] + 2.0 - gained)]
+        out[query] = total
 
 
 @part
