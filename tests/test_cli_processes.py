@@ -3,7 +3,6 @@
 import contextlib
 import io
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -19,17 +18,6 @@ def command(*arguments, **options):
     """Run the command in a process of its own."""
     line = [sys.executable, "-m", "fastndcg", *map(str, arguments)]
     return subprocess.run(line, capture_output=True, text=True, check=False, **options)
-
-
-def test_warmup_says_where_and_how_long(tmp_path):
-    """Warming up names the folder of the machine code, which then holds it, and the seconds."""
-    done = command("warmup", env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)})
-    assert (done.returncode, done.stderr) == (0, "")
-    place, seconds = done.stdout.splitlines()
-    folder = Path(place.removeprefix("machine code: "))
-    assert folder.is_relative_to(tmp_path)
-    assert any(folder.iterdir())
-    assert re.fullmatch(r"took: \d+\.\d s", seconds)
 
 
 def test_package_is_run_as_a_module(files):

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pickle
+import re
 import shutil
 import stat
 import subprocess
@@ -287,8 +288,18 @@ def test_read_only_install(copy, home):
     assert not list((copy / "fastndcg").rglob("__pycache__"))
 
 
-def test_warmup_leaves_nothing_to_compile():
-    """After it, no dtype, way to rank, gain, tie policy or comparison compiles anything."""
+def test_warmup_leaves_nothing_to_compile(tmp_path):
+    """The command says how long it took, and where: no dtype, gain, tie policy or comparison compiles anything then."""
+    line = [sys.executable, "-P", "-W", "error", "-m", "fastndcg", "warmup"]
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    environment.pop("NUMBA_DISABLE_JIT", None)
+    done = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    place, seconds = done.stdout.splitlines()
+    folder = Path(place.removeprefix("machine code: "))
+    assert folder.is_relative_to(tmp_path)
+    assert any(folder.iterdir())
+    assert re.fullmatch(r"took: \d+\.\d s", seconds)
     code = """
         import json
         import numpy as np
@@ -330,4 +341,4 @@ def test_warmup_leaves_nothing_to_compile():
         fn.StreamingEvaluator("rr").update([[1]], [[1]])
         print(json.dumps(compiled))
     """
-    assert answer(start(code, None)) == []
+    assert answer(start(code, None, NUMBA_CACHE_DIR=tmp_path)) == []
