@@ -3,9 +3,9 @@ Print every figure that has a goal, and save them all.
 
 Usage: python benchmarks/table.py [--scale S] [--only SECTION ...] [--repeat N] [--largest N] [--json FILE]
 
-Sections: workloads, threads, documents, memory, latency, startup, smoke. `--scale` shrinks the workloads and the
-memory's documents, `--largest` is the most documents that the section of that name may take. Each workload is proven
-against the reference before it is timed; times are the shortest of at least five, taken in turns with the floor.
+Sections: workloads, limits, threads, documents, memory, latency, startup, smoke. `--scale` shrinks the workloads and
+the memory's documents, `--largest` is the most documents that the section of that name may take. Each workload is
+proven against the reference before it is timed; times are the shortest of at least five, taken in turns with the floor.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import further
 import history
+import limits
 import startup
 from floor import floor, reading
 from proof import prove
@@ -27,7 +28,7 @@ from render import goals
 from timing import LEAST_REPEATS, about, digits, interleaved
 from workloads import FLOOR, RECIPES, WITHOUT_GOAL, make, ours
 
-SECTIONS = ("workloads", "threads", "documents", "memory", "latency", "startup", "smoke")
+SECTIONS = ("workloads", "limits", "threads", "documents", "memory", "latency", "startup", "smoke")
 LEAST_SECONDS = 0.5
 
 
@@ -45,6 +46,7 @@ def main() -> int:
     if "workloads" in asked.only:
         found["workloads"] = [workload_row(name, asked) for name in RECIPES if name not in WITHOUT_GOAL]
     for section, measure in (
+        ("limits", lambda: limits.shared_hits(asked.scale, asked.repeat)),
         ("threads", lambda: further.threads(asked.scale, asked.repeat)),
         ("documents", lambda: further.documents(int(asked.largest), asked.repeat)),
         ("memory", lambda: further.memory(int(further.MEMORY_DOCUMENTS * asked.scale))),

@@ -13,7 +13,7 @@ import numpy as np
 from fastndcg.chunk import Chunk
 from fastndcg.discounts import Discounts, discounts_of
 from fastndcg.memory import F8
-from fastndcg.metric import UNLIMITED, Metric
+from fastndcg.metric import Metric
 from fastndcg.rankings import Array
 from fastndcg.texts import Value
 
@@ -172,10 +172,10 @@ def points_of(steps: tuple[Step, ...]) -> dict[Hashable, Points]:
     return {key: tuple(sorted(points)) for key, points in found.items()}
 
 
-@once("truth", "metric")
+@once("truth", "k")
 def cutoffs(chunk: Chunk, step: Step, out: Array) -> None:
     """How many ranks of each query count."""
-    out.fill(step.metric.k or UNLIMITED)
+    out.fill(step.k)
 
 
 def discounts_for(chunk: Chunk, step: Step) -> Discounts:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -14,6 +15,7 @@ import epochs
 import floor
 import further
 import inputs
+import limits
 import numpy as np
 import parts
 import peers
@@ -21,6 +23,7 @@ import proof
 import pytest
 import render
 import rounds
+import startup
 import timing
 import workloads
 
@@ -334,6 +337,31 @@ def test_parts_add_up_to_the_whole():
     assert calls["gain.ndcg"] == 4
     assert shares[parts.REST] > 0
     assert set(shares) == {*calls, parts.REST}
+
+
+def test_many_metrics_are_told_beside_the_hits_that_they_share():
+    """Each is proven, told beside nDCG of all ranks under its own convention, and the goal is its workload's."""
+    rows = limits.shared_hits(SCALE, 1)
+    assert [row["what"].partition(" ")[0] for row in rows] == ["nDCG", "an", "everything", "all_trec"]
+    assert [row.get("goal") for row in rows] == [None, None, "≤ 1.6 ×", "≤ 4 ×"]
+    assert all(row["value"] > 0 for row in rows)
+
+
+def test_an_output_that_is_written_alone_is_whole():
+    """Every value of every metric, in however many chunks."""
+    workload = workloads.make("everything", 0.03)
+    written = limits.writing(workload)()
+    assert written.shape == (len(workload.metrics), workload.n_queries)
+    assert (written == 1).all()
+
+
+def test_a_first_call_is_timed_with_nothing_but_what_is_needed(tmp_path):
+    """Among links to it, NumPy and Numba are imported; nothing else that is installed here is found."""
+    startup.link_core(tmp_path)
+    code = "import numba, sys; from importlib.util import find_spec as find; print(find('pytest'), find('hypothesis'))"
+    options = {"env": timing.python_environment(PYTHONPATH=str(tmp_path)), "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, "-S", "-c", code], check=False, **options)
+    assert (done.stdout, done.stderr) == ("None None\n", "")
 
 
 @pytest.mark.skipif(not cases.JIT, reason="kernels are noted where they are compiled")
