@@ -309,6 +309,7 @@ def test_inputs_that_do_not_go_together():
     ragged, frame = pl.Series(LISTS["labels"]), pl.DataFrame(COLUMNS)
     for message, arguments, ways in (
         ("`labels` and `scores` must be alike, but `scores` are not ragged; convert them", (ragged, [1.0] * 5), {}),
+        ("`labels` and `scores` must be alike, but `scores` are not ragged; convert them", (ragged, np.ones(5)), {}),
         ("`labels` and `scores` must be alike, but `scores` are ragged; convert them", ([[1, 2]], ragged), {}),
         (
             "`offsets` cuts arrays into queries, but `truth` has its own; leave it out",

@@ -117,7 +117,8 @@ class ArrayTruth:
         """The rankings that scores of the same shape make."""
         layout = self._layout
         is_wide_number = False
-        if not (is_ready(scores, READY_SCORES) and scores.shape == layout.shape and layout.order is None):
+        is_alike = is_ready(scores, READY_SCORES) and scores.shape == layout.shape
+        if not is_alike or layout.order is not None or layout.is_ragged:
             given = layout.arrange(scores, "scores")
             scores, is_wide_number = as_scores(given, "scores"), is_wide(given)
         made = Rankings.of_checked(self._labels, scores, layout.offsets, layout.query_ids, None, None, layout.place)

@@ -48,7 +48,8 @@ def read_qrels(
         document, label), 'beir' (a header, then query, document, label), 'json' or 'jsonl' ({query: {document:
         label}}), 'csv' or 'parquet'. By default the first bytes tell, but not whether the second field is a subtopic.
     columns : dict, optional
-        Names of columns of a CSV or Parquet file, see `evaluate`; one of scores is for the run, and passed over.
+        Names of columns of a CSV or Parquet file, see `evaluate`; one of scores is for the run, and passed over. Other
+        files have none.
     threads : int, optional
         See `evaluate`.
 
@@ -80,7 +81,7 @@ def read_run(path: FilePath, *, format: str | None = None, columns: Columns = No
         rank), 'json' or 'jsonl' ({query: {document: score}}), 'csv' or 'parquet'. By default the first bytes tell.
     columns : dict, optional
         Names of columns of a CSV or Parquet file, see `evaluate`; those of labels and subtopics are for the judgments,
-        and passed over.
+        and passed over. Other files have none.
     threads : int, optional
         See `evaluate`.
 
@@ -121,11 +122,20 @@ def detect(path: FilePath, kind: type[Table]) -> str:
     return "csv" if b"," in line and len(fields) < TREC[Qrels].least else "trec"
 
 
+def read_file(kind: type[Kind], path: FilePath, columns: Columns, threads: int | None) -> Kind:
+    """Judgments or a run of any format; `columns` may be for another input, and are passed over where none are."""
+    return READERS[detect(path, kind)](kind, path, columns, threads)
+
+
 def _read(kind: type[Kind], path: FilePath, format: str | None, columns: Columns, threads: int | None) -> Kind:
     chosen = detect(path, kind) if format is None else format
     if chosen not in READERS:
         hint = nearest(str(chosen), READERS) or f" There are {', '.join(READERS)}."
         raise InvalidInputError(f"`format` {chosen!r} is not known.{hint}")
+    if columns and chosen not in WITH_COLUMNS:
+        raise InvalidInputError(
+            f"`columns` names columns of CSV and Parquet files, but {name_of(path)} is read as {chosen}; leave it out"
+        )
     return READERS[chosen](kind, path, columns, threads)
 
 
@@ -177,3 +187,4 @@ READERS: dict[str, Callable[[type[Kind], FilePath, Columns, int | None], Kind]] 
     "csv": read_csv,
     "parquet": read_parquet,
 }
+WITH_COLUMNS = ("csv", "parquet")

@@ -13,7 +13,7 @@ from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.arrays import ArrayTruth, refuse_cuts
 from fastndcg.inputs.diversity import DiversityQrels, is_nested, table_of
-from fastndcg.inputs.files import read_qrels, read_run
+from fastndcg.inputs.files import read_file
 from fastndcg.inputs.frames import Frame, is_frame, refuse_unknown
 from fastndcg.inputs.item_lists import Recommendations
 from fastndcg.inputs.items import Interactions, Parts, recommended_parts
@@ -179,7 +179,7 @@ def as_run(predictions: Any, options: Options) -> Run:
     if isinstance(predictions, Run):
         return predictions
     if isinstance(predictions, str | os.PathLike):
-        return read_run(predictions, columns=options.columns, threads=options.threads)
+        return read_file(Run, predictions, options.columns, options.threads)
     if isinstance(predictions, Mapping):
         return Run.from_dict(predictions)
     if is_frame(predictions):
@@ -196,7 +196,7 @@ def _of_file(path: Any, options: Options) -> Truth:
         return open_parquet(path, options.columns, options.memory, options.threads, options.progress)
     if is_svmlight(path):
         return read_svmlight(path, options.threads)
-    return read_qrels(path, columns=options.columns, threads=options.threads)
+    return read_file(Qrels, path, options.columns, options.threads)
 
 
 def _of_frame(truth: Any, options: Options) -> Truth:
