@@ -104,5 +104,5 @@ def free_memory() -> int:
 
 
 def python_environment(**changes: str) -> dict[str, str]:
-    """What another Python finds in its environment: what is in ours, with changes."""
-    return os.environ | changes
+    """What another Python finds in its environment: what is in ours, with changes; it keeps bytecode, as by default."""
+    return os.environ | {"PYTHONDONTWRITEBYTECODE": ""} | changes
