@@ -8,7 +8,7 @@ import numpy as np
 
 from fastndcg.chunk import Chunk
 from fastndcg.errors import InvalidInputError
-from fastndcg.kernels import candidates, highest, multiples, precision
+from fastndcg.kernels import candidates, highest, multiples, precision, ties
 from fastndcg.kernels import interpolated as kernels
 from fastndcg.kernels.vectors import WIDE
 from fastndcg.memory import F8, I4, I8, U8
@@ -119,6 +119,15 @@ def has_ties(chunk: Chunk) -> bool:
     return chunk.n_tied > 0 and chunk.job.convention.ties == "average"
 
 
+def tied_queries(chunk: Chunk) -> Array:
+    """The queries in which scores tie between different labels and have no order."""
+    made: Array | None = chunk.made.get("tied queries")
+    if made is None:
+        room = chunk.take("tied queries", chunk.truth.n_queries, I4)
+        made = chunk.made["tied queries"] = room[: ties.find_tied(chunk.hits.queries, chunk.hits.ties, room)]
+    return made
+
+
 @functools.lru_cache(maxsize=16)
 def rising(points: tuple[float, ...]) -> tuple[Array, Array]:
     """Different points in rising order, and where each of those given is among them."""
@@ -128,8 +137,7 @@ def rising(points: tuple[float, ...]) -> tuple[Array, Array]:
 def interpolate_tied(chunk: Chunk, step: Step, points: tuple[float, ...]) -> tuple[Array, Array]:
     """The queries where scores tie, and the same for them alone."""
     hits, rounding, (recalls, places) = chunk.hits, recall_rounding(chunk, step), rising(points)
-    tied_hits = np.flatnonzero(hits.ties != 1)
-    queries = np.array(sorted(set(hits.queries[tied_hits].tolist())), I4)  # mostly one: np.unique takes much longer
+    queries = tied_queries(chunk)
     found = np.empty((len(recalls), len(queries)))
     where = (hits.labels, hits.offsets, step.rel, n_relevant(chunk, step), recalls, rounding)
     highest.interpolate_tied(queries, hits.above, hits.ties, *where, found)

@@ -23,7 +23,7 @@ from fastndcg.kernels import together as several
 from fastndcg.memory import F8, U4
 from fastndcg.metric import UNLIMITED
 from fastndcg.rankings import Array
-from fastndcg.relevant import has_ties, n_relevant_ranked
+from fastndcg.relevant import has_ties, n_relevant_ranked, tied_queries
 from fastndcg.steps import Fill, Kernel, Made, Step, bindable, cutoffs, discounts_for, once, values_of
 
 REACHED, PRECISION_SUMS, N_FOUND = KINDS = "reached", "precision sums", "found"
@@ -70,7 +70,7 @@ class Walk:
         ranked, rel = (hits.labels, gains), self.counting.rel
         several.add_up(hits.queries, hits.above, *ranked, rel, discounts, points[-1], rows, chunk.truth.n_queries, *out)
         if has_ties(chunk):
-            where = (hits.queries, hits.above, hits.ties, *ranked, hits.offsets)
+            where = (tied_queries(chunk), hits.queries, hits.above, hits.ties, *ranked, hits.offsets)
             merges = merges_labels(chunk, self.adding)
             several.add_up_tied(*where, rel, discounts, sums, rests, cuts, merges, *out)
 

@@ -82,8 +82,6 @@ def average_over_recalls(
     relevant_queries, relevant_above, relevant_offsets, n_relevant, recalls, recall_rounding, n_asking, tied, out
 ):  # fmt: skip
     """Mean of the same over several recalls: at each relevant document it is added up for those that ask for it."""
-    for q in range(out.shape[0]):
-        out[q] = 0.0
     best = total = 0.0
     last_query = np.uint32(0xFFFFFFFF)
     for h in range(relevant_above.shape[0] - 1, -1, -1):
@@ -104,7 +102,8 @@ def average_over_recalls(
         total += best * n_recalls
         out[query] = total
     for q in range(out.shape[0]):
-        out[q] = out[q] / recalls.shape[0] if n_relevant[q] > 0 else math.nan
+        total = out[q] if relevant_offsets[q] < relevant_offsets[q + 1] else 0.0
+        out[q] = total / recalls.shape[0] if n_relevant[q] > 0 else math.nan
     average_tied(n_relevant, tied[0], tied[1], out)
 
 

@@ -1,9 +1,11 @@
 """
-Order within tie groups, for the policies that have one: each hit gets a rank of its own.
+Where scores tie; and order within tie groups, for the policies that have one: each hit gets a rank of its own.
 
 Hits come from `rank.py`: within a tie group all have the same `above`, and labels fall.
 
 hit_offsets    (n_queries + 1,)  int64
+hit_queries, hit_ties   (n_hits,)  int32
+out_queries    (n_queries,)      int32
 out_documents, out_labels, out_above, out_ties   (n_hits,), changed in place; ties become 1
 """
 
@@ -11,6 +13,27 @@ import numpy as np
 
 from fastndcg.kernels.jit import allocating_kernel, kernel, part
 from fastndcg.kernels.sorting import sort_descending
+from fastndcg.kernels.vectors import WIDE, lesser
+
+
+@kernel
+def find_tied(hit_queries, hit_ties, out_queries):
+    """The queries in which scores tie between different labels, which are few, in rising order; says how many."""
+    n = 0
+    last_query = -1
+    for block in range(0, hit_ties.shape[0], WIDE):
+        stop = lesser(block + WIDE, hit_ties.shape[0])
+        others = 0
+        for h in range(block, stop):
+            others += hit_ties[h] != 1
+        if others == 0:
+            continue
+        for h in range(block, stop):
+            if hit_ties[h] != 1 and hit_queries[h] != last_query:
+                last_query = hit_queries[h]
+                out_queries[n] = last_query
+                n += 1
+    return n
 
 
 @kernel

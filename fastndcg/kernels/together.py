@@ -10,6 +10,7 @@ One loop goes over the hits of all queries: see gain.py. In it the additions of 
 one kind of sum not for those of another, so that three kinds take as long as two walks. Who has no use for a kind gives
 None for its sums, and a kernel without it is compiled. Queries where scores tie are walked over once more.
 
+queries               (n_tied,)               int32, those where scores tie
 hit_queries, hit_above, hit_ties   (n_hits,)  int32
 hit_labels, hit_gains (n_hits,)               float64
 hit_offsets           (n_queries + 1,)        int64
@@ -120,16 +121,13 @@ def add_group(
 
 @kernel
 def add_up_tied(
-    hit_queries, hit_above, hit_ties, hit_labels, hit_gains, hit_offsets, rel, discounts, discount_sums,
+    queries, hit_queries, hit_above, hit_ties, hit_labels, hit_gains, hit_offsets, rel, discounts, discount_sums,
     discount_rests, cutoffs, merges_labels, out_reached, out_precisions, out_found,
 ):  # fmt: skip
-    """Expected sums of the first ranks of each query where scores tie, one group after the other; others stay."""
+    """Expected sums of the first ranks of the queries where scores tie, one group after the other; others stay."""
     n_queries = hit_offsets.shape[0] - 1
-    stop = 0
-    for tied in range(hit_above.shape[0]):
-        if tied < stop or hit_ties[tied] == 1:
-            continue
-        query = hit_queries[tied]
+    for tied in range(queries.shape[0]):
+        query = queries[tied]
         h, stop = hit_offsets[query], hit_offsets[query + 1]
         reached = total = found = 0.0
         for i in range(cutoffs.shape[0]):
