@@ -17,7 +17,7 @@ from fastndcg.texts import Value
 
 def hit_gains(chunk: Chunk, step: Step) -> Array:
     """The gains of the hits."""
-    if step.gains_are_labels and not chunk.job.cuts_fractions:  # as most often
+    if step.gains_are_labels and not chunk.job.cuts_fractions:  # as most often: a small query feels a call
         return chunk.hits.labels
     return gains_of(chunk, step, "hits", chunk.hits.labels, chunk.hits.offsets)
 

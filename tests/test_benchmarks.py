@@ -358,7 +358,7 @@ def test_an_output_that_is_written_alone_is_whole():
 def test_a_first_call_is_timed_with_nothing_but_what_is_needed(tmp_path):
     """Among links to it, NumPy and Numba are imported; nothing else that is installed here is found."""
     startup.link_core(tmp_path)
-    code = "import numba, sys; from importlib.util import find_spec as find; print(find('pytest'), find('hypothesis'))"
+    code = "import numba; from importlib.util import find_spec as find; print(find('pytest'), find('hypothesis'))"
     options = {"env": timing.python_environment(PYTHONPATH=str(tmp_path)), "capture_output": True, "text": True}
     done = subprocess.run([sys.executable, "-S", "-c", code], check=False, **options)
     assert (done.stdout, done.stderr) == ("None None\n", "")
