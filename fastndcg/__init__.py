@@ -13,46 +13,55 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from fastndcg.runtime.lazy_import import load, load_submodules
+
+# generated: python scripts/make_stub.py
+_METRICS = (
+    "AP", "AP_IA", "AUC", "BPM", "CG", "ClassificationAccuracy", "Compat", "CoverageError", "DCG", "ERR", "ERR_IA", "F",
+    "FallOut", "G", "GAUC", "IAP", "IDCG", "INST", "IPrec", "Judged", "LRAP", "NRBP", "OPA", "P", "PFound", "P_IA",
+    "PatR", "Q", "R", "RBP", "RBP_resid", "RR", "Rank", "RankingLoss", "RelP", "Rndcg", "Rprec", "S_recall", "SetAP",
+    "Success", "TBG", "Unjudged", "Utility", "alpha_DCG", "alpha_nDCG", "binG", "bpref", "chance_RR", "chance_Rank",
+    "chance_Success", "infAP", "nDCG", "nDCG_rel", "nERR", "nERR_IA", "nNRBP", "num_nonrel_judged_ret", "num_rel",
+    "num_rel_ret", "num_ret", "pAUC",
+)  # fmt: skip
 _PUBLIC = {
-    "agreement": ["agreement"],
-    "agreement.results": ["Agreement"],
-    "beyond": ["beyond_accuracy"],
-    "beyond.results": ["BeyondAccuracy"],
-    "catalog": ["CATALOG", "Parameter"],
+    "agreement": ["Agreement", "agreement"],
+    "beyond_accuracy": ["BeyondAccuracy", "beyond_accuracy"],
     "conventions": ["Convention", "conventions"],
     "errors": [
         "FastndcgError", "InvalidInputError", "InvalidTypeError", "MissingPackageError", "RegisteredMetricError",
-        "UndefinedMetricError", "UnknownConventionError", "UnknownMetricError",
+        "UndefinedMetricError", "UnknownConventionError", "UnknownFusionError", "UnknownMetricError",
     ],
+    "discovery": ["list_conventions", "list_metrics"],
     "evaluate": ["Evaluator", "evaluate"],
     "explain": ["explain"],
     "explain.explanation": ["Explanation"],
+    "fusion.conventions": ["FusionConvention", "fusion_conventions"],
+    "fusion.fuse": ["FusedRun", "fuse"],
+    "fusion.tuning.curve": ["FusionCurve"],
+    "fusion.tuning.tune": ["tune_fusion"],
+    "fusion.tuning.tuned_fusion": ["TunedFusion"],
     "functions": [
         "average_precision", "dcg", "f_score", "ndcg", "precision", "r_precision", "recall", "reciprocal_rank",
         "success",
     ],
-    "inputs.diversity": ["DiversityQrels"],
-    "inputs.item_lists": ["Recommendations"],
-    "inputs.items": ["Interactions"],
-    "inputs.tables": ["Qrels", "Run"],
-    "inputs.files": ["read_qrels", "read_run"],
-    "metric": [
-        "AP", "AP_IA", "AUC", "Accuracy", "BPM", "CG", "Compat", "CoverageError", "DCG", "ERR", "ERR_IA", "F",
-        "FallOut", "G", "GAUC", "IAP", "IDCG", "INST", "IPrec", "Judged", "LRAP", "Metric", "NRBP", "OPA", "P",
-        "PFound", "P_IA", "PatR", "Q", "R", "RBP", "RBP_resid", "RR", "RankingLoss", "RelP", "Rndcg", "Rprec",
-        "S_recall", "SetAP", "Success", "TBG", "Unjudged", "Utility", "alpha_DCG", "alpha_nDCG", "binG", "bpref",
-        "infAP", "nDCG", "nDCG_rel", "nERR", "nERR_IA", "nNRBP", "num_nonrel_judged_ret", "num_rel", "num_rel_ret",
-        "num_ret", "pAUC",
-    ],
-    "rankings": ["Rankings"],
+    "inputs.diversity_qrels": ["DiversityQrels"],
+    "inputs.qrels_run": ["Qrels", "Run"],
+    "inputs.recommendations.interactions": ["Interactions"],
+    "inputs.recommendations.item_lists": ["Recommendations"],
+    "inputs.text.formats": ["read_qrels", "read_run"],
+    "metrics.catalog": ["CATALOG", "Parameter"],
+    "metrics.custom": ["register"],
+    "metrics.metric": ["Metric", *_METRICS],
+    "rankings.rankings": ["Rankings"],
     "reference": ["reference"],
-    "registry": ["register"],
-    "results": ["Results"],
+    "results.results": ["Results"],
     "statistics.compare": ["compare"],
     "statistics.comparison": ["Comparison"],
     "streaming": ["StreamingEvaluator"],
-    "warm": ["warmup"],
+    "warmup": ["warmup"],
 }  # fmt: skip
+_load_submodule = load_submodules(__name__)
 _PLACES = {name: place for place, names in _PUBLIC.items() for name in names}
 
 __all__ = sorted(_PLACES)
@@ -63,11 +72,11 @@ class _Package(ModuleType):
     """Resolves public names when they are first used, so that importing the package costs nothing."""
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _PLACES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module = import_module(f"{__name__}.{_PLACES[name]}")
-        setattr(self, name, getattr(module, name, module))
-        return getattr(self, name)
+        if name in _PLACES:
+            module = load(f"{__name__}.{_PLACES[name]}")
+            setattr(self, name, getattr(module, name, module))
+            return getattr(self, name)
+        return _load_submodule(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         # importing the file evaluate.py puts it in the place of the function evaluate, and likewise conventions

@@ -1,13 +1,13 @@
-"""The public names, for type checkers: `__init__.py` resolves them when they are used."""
+"""Public names for type checkers. Generated: python scripts/make_stub.py."""
 
+from fastndcg.agreement import Agreement as Agreement
 from fastndcg.agreement import agreement as agreement
-from fastndcg.agreement.results import Agreement as Agreement
-from fastndcg.beyond import beyond_accuracy as beyond_accuracy
-from fastndcg.beyond.results import BeyondAccuracy as BeyondAccuracy
-from fastndcg.catalog import CATALOG as CATALOG
-from fastndcg.catalog import Parameter as Parameter
+from fastndcg.beyond_accuracy import BeyondAccuracy as BeyondAccuracy
+from fastndcg.beyond_accuracy import beyond_accuracy as beyond_accuracy
 from fastndcg.conventions import Convention as Convention
 from fastndcg.conventions import conventions as conventions
+from fastndcg.discovery import list_conventions as list_conventions
+from fastndcg.discovery import list_metrics as list_metrics
 from fastndcg.errors import FastndcgError as FastndcgError
 from fastndcg.errors import InvalidInputError as InvalidInputError
 from fastndcg.errors import InvalidTypeError as InvalidTypeError
@@ -15,6 +15,7 @@ from fastndcg.errors import MissingPackageError as MissingPackageError
 from fastndcg.errors import RegisteredMetricError as RegisteredMetricError
 from fastndcg.errors import UndefinedMetricError as UndefinedMetricError
 from fastndcg.errors import UnknownConventionError as UnknownConventionError
+from fastndcg.errors import UnknownFusionError as UnknownFusionError
 from fastndcg.errors import UnknownMetricError as UnknownMetricError
 from fastndcg.evaluate import Evaluator as Evaluator
 from fastndcg.evaluate import evaluate as evaluate
@@ -29,21 +30,30 @@ from fastndcg.functions import r_precision as r_precision
 from fastndcg.functions import recall as recall
 from fastndcg.functions import reciprocal_rank as reciprocal_rank
 from fastndcg.functions import success as success
-from fastndcg.inputs.diversity import DiversityQrels as DiversityQrels
-from fastndcg.inputs.files import read_qrels as read_qrels
-from fastndcg.inputs.files import read_run as read_run
-from fastndcg.inputs.item_lists import Recommendations as Recommendations
-from fastndcg.inputs.items import Interactions as Interactions
-from fastndcg.inputs.tables import Qrels as Qrels
-from fastndcg.inputs.tables import Run as Run
-from fastndcg.metric import Metric as Metric
-from fastndcg.rankings import Rankings as Rankings
-from fastndcg.registry import register as register
-from fastndcg.results import Results as Results
+from fastndcg.fusion.conventions import FusionConvention as FusionConvention
+from fastndcg.fusion.conventions import fusion_conventions as fusion_conventions
+from fastndcg.fusion.fuse import FusedRun as FusedRun
+from fastndcg.fusion.fuse import fuse as fuse
+from fastndcg.fusion.tuning.curve import FusionCurve as FusionCurve
+from fastndcg.fusion.tuning.tune import tune_fusion as tune_fusion
+from fastndcg.fusion.tuning.tuned_fusion import TunedFusion as TunedFusion
+from fastndcg.inputs.diversity_qrels import DiversityQrels as DiversityQrels
+from fastndcg.inputs.qrels_run import Qrels as Qrels
+from fastndcg.inputs.qrels_run import Run as Run
+from fastndcg.inputs.recommendations.interactions import Interactions as Interactions
+from fastndcg.inputs.recommendations.item_lists import Recommendations as Recommendations
+from fastndcg.inputs.text.formats import read_qrels as read_qrels
+from fastndcg.inputs.text.formats import read_run as read_run
+from fastndcg.metrics.catalog import CATALOG as CATALOG
+from fastndcg.metrics.catalog import Parameter as Parameter
+from fastndcg.metrics.custom import register as register
+from fastndcg.metrics.metric import Metric as Metric
+from fastndcg.rankings.rankings import Rankings as Rankings
+from fastndcg.results.results import Results as Results
 from fastndcg.statistics.compare import compare as compare
 from fastndcg.statistics.comparison import Comparison as Comparison
 from fastndcg.streaming import StreamingEvaluator as StreamingEvaluator
-from fastndcg.warm import warmup as warmup
+from fastndcg.warmup import warmup as warmup
 
 from . import reference as reference
 
@@ -51,9 +61,9 @@ __version__: str
 AP: Metric
 AP_IA: Metric
 AUC: Metric
-Accuracy: Metric
 BPM: Metric
 CG: Metric
+ClassificationAccuracy: Metric
 Compat: Metric
 CoverageError: Metric
 DCG: Metric
@@ -80,6 +90,7 @@ R: Metric
 RBP: Metric
 RBP_resid: Metric
 RR: Metric
+Rank: Metric
 RankingLoss: Metric
 RelP: Metric
 Rndcg: Metric
@@ -94,6 +105,9 @@ alpha_DCG: Metric
 alpha_nDCG: Metric
 binG: Metric
 bpref: Metric
+chance_RR: Metric
+chance_Rank: Metric
+chance_Success: Metric
 infAP: Metric
 nDCG: Metric
 nDCG_rel: Metric

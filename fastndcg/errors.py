@@ -1,70 +1,181 @@
-"""What the package raises, each a subclass of the built-in that a caller would catch."""
+"""The package's exceptions, each a subclass of a built-in exception, and the texts in their messages."""
 
 from __future__ import annotations
 
 import difflib
-import importlib
-from collections.abc import Iterable
-from types import ModuleType
+import math
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import islice
+from typing import Any
+
+MOST_SHOWN = 300  # maximum length of a value in a message, and of a name in a table or page
+MOST_ITEMS = 20  # items of a list, dict or array in a message
+MOST_LEVELS = 3  # levels of nested lists in a message
+MOST_BITS = 1000  # larger integers are described: Python refuses to print over 4300 digits
+LONGEST_WORD = 100  # longer words get no suggestion: the comparison takes quadratic time
+
+_BRACKETS: dict[type, Sequence[str]] = {
+    list: "[]", tuple: "()", set: "{}", dict: "{}", frozenset: ("frozenset({", "})"),
+}  # fmt: skip
+# control characters, direction marks, line and paragraph separators, lone surrogates, and U+FFFE and U+FFFF
+_INVISIBLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+)
 
 
 class FastndcgError(Exception):
-    """Base of everything that the package raises on purpose."""
+    """Base class of all exceptions of the package."""
 
 
 class InvalidInputError(FastndcgError, ValueError):
-    """An argument breaks a rule: the message names argument, rule, first offender and remedy."""
+    """Raised if an argument breaks a rule. The message names the argument, rule, first offender and remedy."""
 
 
 class InvalidTypeError(InvalidInputError, TypeError):
-    """An argument is of a kind that cannot be used at all."""
+    """Raised if an argument has an unsupported type."""
 
 
 class UnknownMetricError(InvalidInputError):
-    """No metric has this name or parameter."""
+    """Raised if no metric has this name, or if the metric has no such parameter."""
 
 
 class UnknownConventionError(InvalidInputError, LookupError):
-    """No convention has this name or field."""
+    """Raised if no convention has this name, or if conventions have no such field."""
+
+
+class UnknownFusionError(InvalidInputError, LookupError):
+    """Raised if no fusion method or normalisation has this name, or if the method has no such parameter."""
 
 
 class UndefinedMetricError(FastndcgError, ValueError):
-    """A metric has no value for a query, and the convention says to raise."""
+    """Raised if a metric is undefined for a query and the convention has ``undefined="raise"``."""
 
 
 class RegisteredMetricError(FastndcgError, RuntimeError):
-    """The function of a metric that a user registered failed: the message names the metric and the query."""
+    """Raised if the function of a custom metric fails. The message names the metric and the query."""
 
 
 class MissingPackageError(FastndcgError, ImportError):
-    """An optional package is needed and not installed."""
+    """Raised if an optional package is absent, or is installed but cannot be imported."""
 
 
-def optional_import(module: str, purpose: str, extra: str) -> ModuleType:
+def cut(text: str, most: int = MOST_SHOWN) -> str:
     """
-    Import an optional package where it is used, or say how to get it.
+    Return at most `most` characters of a text: the beginning and the end of a longer text.
 
-    >>> optional_import("no_such_module", "drawing", "plots")
-    Traceback (most recent call last):
-    ...
-    fastndcg.errors.MissingPackageError: drawing needs no_such_module: pip install 'fastndcg[plots]'
+    >>> cut("abcdefghij", 7), cut("abc", 7)
+    ('abcd…ij', 'abc')
     """
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        package = module.partition(".")[0]
-        raise MissingPackageError(f"{purpose} needs {package}: pip install 'fastndcg[{extra}]'") from error
+    if len(text) <= most:
+        return text
+    n_last = (most - 1) // 3
+    return f"{text[: most - 1 - n_last]}…{text[len(text) - n_last :]}"
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def printable(text: str) -> str:
+    r"""
+    Replace each invisible character of a text by its escape sequence in Python.
+
+    >>> print(printable("a\x1b[2J\nb\u202e"))
+    a\x1b[2J\nb\u202e
     """
-    ' Did you mean …?' with the nearest known word, or nothing where none is near.
+    return _INVISIBLE.sub(escape_match, text)
 
-    >>> nearest("ndgc", ["ndcg", "map"])
+
+def escape_match(match: re.Match[str]) -> str:
+    """Return the escape sequence in Python of a matched character."""
+    return match[0].encode("unicode_escape").decode()
+
+
+def shorten(value: Any) -> str:
+    """
+    Return the `repr` of a user's value for a message, with the middle of a long `repr` left out.
+
+    Lists, dicts, arrays and texts are cut before their `repr` is made, so that large values cost no time.
+
+    >>> shorten("ndcg"), shorten(["a", 1]), shorten(list(range(1000)))
+    ("'ndcg'", "['a', 1]", '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, … (1000 in all)]')
+    """
+    return cut(printable(_short_repr(value, MOST_LEVELS)))
+
+
+def join_names(names: Collection[Any]) -> str:
+    """
+    Return the first names for a message, and the number of all names if some are left out.
+
+    >>> join_names(["a", "b"]), join_names([]), join_names([f"x{place}" for place in range(30)])[-20:]
+    ("'a', 'b'", 'none', "'x19', … (30 in all)")
+    """
+    if len(names) <= MOST_ITEMS:
+        joined = ", ".join(map(shorten, names)) or "none"
+        if len(joined) <= MOST_SHOWN:
+            return joined
+    first = cut(", ".join(shorten(name) for name in islice(names, MOST_ITEMS)))
+    return f"{first}, … ({len(names)} in all)" if len(names) > MOST_ITEMS else first
+
+
+def suggest_name(word: Any, words: Iterable[str]) -> str:
+    """
+    Return ' Did you mean …?' with the most similar known word, or an empty text if none is similar.
+
+    >>> suggest_name("ndgc", ["ndcg", "map"])
     " Did you mean 'ndcg'?"
-    >>> nearest("xyz", ["ndcg", "map"])
+    >>> suggest_name("xyz", ["ndcg", "map"])
     ''
     """
-    spelled = {text.lower(): text for text in known}
-    close = difflib.get_close_matches(word.lower(), spelled, n=1, cutoff=0.6)
-    return f" Did you mean {spelled[close[0]]!r}?" if close else ""
+    word = word if isinstance(word, str) else shorten(word)
+    if len(word) > LONGEST_WORD:
+        return ""
+    spellings = {text.lower(): text for text in words if len(text) <= LONGEST_WORD}
+    similar = difflib.get_close_matches(word.lower(), spellings, n=1, cutoff=0.6)
+    return f" Did you mean {spellings[similar[0]]!r}?" if similar else ""
+
+
+def _short_repr(value: Any, levels: int) -> str:
+    try:
+        if isinstance(value, str | bytes | bytearray) and len(value) > MOST_SHOWN:
+            return f"{repr(value[:MOST_SHOWN])[:-1]}{repr(value[-MOST_SHOWN:])[-MOST_SHOWN:]}"
+        if isinstance(value, int) and value.bit_length() > MOST_BITS:
+            return f"a whole number of {value.bit_length()} bits"
+        if type(value) in (list, tuple, set, frozenset, dict):
+            return _short_container(value, levels)
+        is_text = isinstance(value, str | bytes | bytearray)
+        return ("" if is_text else _describe_if_large(value)) or repr(value)
+    except Exception as error:  # a failing `repr` must not hide the error that is being raised
+        return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
+
+
+def _describe_if_large(value: Any) -> str:
+    """Return the type and size of a mapping, a set or a long sequence, or an empty text for other values."""
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        size = math.prod(value.shape)
+        description = f"shape {tuple(value.shape)}, dtype {value.dtype}"
+    elif hasattr(value, "__len__"):
+        size = len(value)
+        description = f"length {size}"
+    else:
+        return ""
+    is_large = size > MOST_ITEMS or isinstance(value, Mapping | Set)
+    return f"<{type(value).__name__} of {description}>" if is_large else ""
+
+
+def _short_container(value: Any, levels: int) -> str:
+    """Return the `repr` of the first items of a built-in container."""
+    opening, closing = _BRACKETS[type(value)]
+    if not value:
+        return repr(value)
+    if not levels:
+        return f"{opening}…{closing}"
+    items = ", ".join(_short_items(value, levels - 1))
+    if len(value) > MOST_ITEMS:
+        items = f"{cut(items)}, … ({len(value)} in all)"
+    elif type(value) is tuple and len(value) == 1:
+        items += ","
+    return f"{opening}{items}{closing}"
+
+
+def _short_items(value: Any, levels: int) -> Iterator[str]:
+    for item in islice(value, MOST_ITEMS):
+        key = cut(_short_repr(item, levels))
+        yield f"{key}: {cut(_short_repr(value[item], levels))}" if type(value) is dict else key

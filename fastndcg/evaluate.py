@@ -1,72 +1,113 @@
-"""The face: evaluate and Evaluator."""
+"""Evaluate metrics for every query: the functions `evaluate` and `Evaluator`."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from fastndcg.catalog import REGISTERED
-from fastndcg.combinations import denominators_of
+from fastndcg.choices import Competitors, ConventionName, MissingTruth, ResultRows
 from fastndcg.conventions import Convention, parse_convention
-from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.arrays import ArrayTruth, ready_rankings
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.arrays import ArrayTruth, make_ready_rankings
+from fastndcg.inputs.dispatch import (
+    Options,
+    PartitionedInput,
+    TruthInput,
+    join_predictions,
+    make_selection,
+    prepare_truth,
+)
+from fastndcg.inputs.hints import note_swapped
 from fastndcg.inputs.join import Joined
-from fastndcg.inputs.prepare import Options, Parted, Truth, prepare_truth, with_predictions
-from fastndcg.inputs.tables import Qrels
-from fastndcg.metric import Metric, Metrics, parse_metrics
-from fastndcg.rankings import Array, Rankings
-from fastndcg.results import Results
-from fastndcg.threads import checked_threads
+from fastndcg.inputs.qrels_run import Qrels
+from fastndcg.metrics.catalog import REGISTERED
+from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.metrics.resolve import ADJUSTED, find_denominators
+from fastndcg.rankings.pair_rows import PairRows, check_pair_metrics, read_pair_rows
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.validation import Array
+from fastndcg.results.results import Results
+from fastndcg.runtime.compilation import without_progress
+from fastndcg.runtime.progress import use_progress
+from fastndcg.runtime.threads import check_threads
 
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from fastndcg.engine.run import EvaluatorCache
 
-@functools.cache  # at the interpreter's end nothing can be imported, not even once more
-def _engine() -> ModuleType:
-    from fastndcg import engine  # brings numba, which `import fastndcg` does not
+
+@functools.cache  # at the interpreter's end nothing can be imported, not even a second time
+def _load_engine() -> ModuleType:
+    from fastndcg.engine import run as engine  # late: `import fastndcg` does not import NumPy
 
     return engine
 
 
-HASHABLE = (str, Metric, tuple)  # forms of metrics that do not end when they are read
+HASHABLE = (str, Metric, tuple)  # forms of metrics that can be read twice
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is asked of any truth: metrics, what numbers mean, and what both settle between them."""
+class Request:
+    """
+    Metrics under a convention, for any truth.
+
+    Attributes
+    ----------
+    denominators : dict
+        Metrics that count the weights of a micro mean or have the values by chance, by the index of the metric whose
+        aggregate needs them.
+    array_convention, qrels_convention : Convention
+        The convention for labels in arrays, and for judgments with ids.
+    pair_rows : PairRows, optional
+        What rows are where each relevant document is ranked on its own.
+    """
 
     metrics: tuple[Metric, ...]
     convention: Convention
     denominators: dict[int, Metric]
-    of_arrays: Convention
-    of_qrels: Convention
+    array_convention: Convention
+    qrels_convention: Convention
+    pair_rows: PairRows | None = None
 
 
-def asked_for(metrics: Metrics | None, convention: str | Convention) -> Asked:
-    """Read what was asked for, once for the same values: it takes as long as a short query."""
+def parse_request(
+    metrics: Metrics | None, convention: str | Convention, rows: ResultRows = "query", competitors: Competitors = "all"
+) -> Request:
+    """Return metrics and a convention as a request, cached: parsing takes as long as evaluating a short query."""
+    pair_rows = read_pair_rows(rows, competitors)
+    if pair_rows is not None:
+        request = _make_request(parse_metrics(metrics), parse_convention(convention))
+        check_pair_metrics(request.metrics, request.convention, pair_rows)
+        return replace(request, pair_rows=pair_rows)
     if isinstance(metrics, HASHABLE):
         try:
-            return _asked_before(metrics, convention, len(REGISTERED))
-        except TypeError:  # a tuple of what is no metric, or no convention, which have errors of their own
+            return _parse_cached_request(metrics, convention, len(REGISTERED))
+        except TypeError:  # an unhashable tuple or convention, which `parse_metrics` has an error for
             pass
-    return _asked(parse_metrics(metrics), parse_convention(convention))
+    return _make_request(parse_metrics(metrics), parse_convention(convention))
 
 
-def _asked(metrics: tuple[Metric, ...], convention: Convention) -> Asked:
-    both = (convention.for_labels_of(qrels=qrels) for qrels in (False, True))
-    return Asked(metrics, convention, denominators_of(metrics, convention), *both)
+def _make_request(metrics: tuple[Metric, ...], convention: Convention) -> Request:
+    return Request(
+        metrics,
+        convention,
+        find_denominators(metrics, convention),
+        convention.for_input(qrels=False),
+        convention.for_input(qrels=True),
+    )
 
 
 @functools.lru_cache(maxsize=256)
-def _asked_before(metrics: Metrics, convention: str | Convention, n_registered: int) -> Asked:
-    """Read it anew when a metric was registered."""
+def _parse_cached_request(metrics: Metrics, convention: str | Convention, n_registered: int) -> Request:
+    """Return a request, parsed again when a metric has been registered."""
     del n_registered
-    return _asked(parse_metrics(metrics), parse_convention(convention))
+    return _make_request(parse_metrics(metrics), parse_convention(convention))
 
 
 def evaluate(
@@ -77,56 +118,100 @@ def evaluate(
     offsets: Any = None,
     groups: Any = None,
     query_ids: Any = None,
+    exclude: Any = None,
+    candidates: Any = None,
+    missing_truth: MissingTruth = "raise",
+    competitors: Competitors = "all",
+    rows: ResultRows = "query",
     columns: Mapping[str, str] | None = None,
     memory: int | str | None = None,
-    convention: str | Convention = "default",
+    convention: ConventionName | str | Convention = "default",
     threads: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: bool | Callable[[int, int], None] = True,
 ) -> Results:
     """
     Evaluate ranking metrics for every query.
 
     Parameters
     ----------
-    truth : array, path, dict, frame, Qrels or Rankings
-        What is right. Labels of the documents: a (n_documents,) array cut into queries by exactly one of `offsets`,
-        `groups` and `query_ids`, a (n_queries, n_documents) array, or a ragged column (Arrow, Polars, awkward). Or
-        judgments with ids: the path of a TREC qrels file, {query: {document: label}}, a frame with columns of
-        queries, documents and labels, or `Qrels`. Or all in one: a frame with queries, labels and scores (and
-        documents, so that none stands twice and ties may go by id), or with a list of each a row; or `Rankings`; or
-        the path of such a Parquet file, folder or pattern, which is streamed. Or the items that users like: a
-        scipy.sparse matrix of users by items, `Interactions`, or a frame of users, items and labels; of users and
-        items alone, where each counts 1.
-        0 means not relevant.
-    predictions : array, path, dict, frame or Run
-        What the system says, higher is better: scores of the shape of the labels; or, with judgments that have ids,
-        the path of a TREC run file, {query: {document: score}}, a frame with columns of queries, documents and
-        scores, or `Run`; or, with items that users like, recommended items in rank order, one row a user.
+    truth : array, path, dict, frame, Qrels, Interactions, sparse matrix or Rankings
+        The judgments. A label of 0 means not relevant. Allowed forms:
+
+        - labels of documents: a (n_documents,) array with exactly one of `offsets`, `groups` and `query_ids`, a
+          (n_queries, n_documents) array, or a ragged column of Arrow, Polars or awkward;
+        - judgments with ids: the path of a file (TREC, CSV, JSON, JSON Lines, Parquet, Arrow), ``{query: {document:
+          label}}``, a frame or records with queries, documents and labels, or `Qrels`. Records are a list or iterator
+          of dicts, named tuples or (query, document, label);
+        - relevant ids, each with the label 1: ``{query: ids}`` with sets or lists. Whole numbers must be in sets, since
+          lists of them could be labels;
+        - LensKit's `ItemListCollection`, with a field such as "rating" as labels;
+        - labels and scores together: a frame with columns of queries, labels, scores and, optionally, documents. A row
+          is one document, or a list of each. Also `Rankings`, or the path of such a Parquet file, folder or pattern, or
+          of such an Arrow file, which is streamed;
+        - relevant items of users: a scipy.sparse matrix of users by items, `Interactions`, or a frame of users, items
+          and, optionally, labels.
+
+        Frames are those of pandas, Polars (also lazy ones), pyarrow, DuckDB (relations, and connections after
+        ``execute``), others with an Arrow stream, data sets, dicts of columns, and structured arrays. Paths may be
+        addresses such as ``s3://bucket/qrels.txt``, which fsspec opens (the extra `remote`).
+        Labels with scores are also streamed from data sets of pyarrow and Hugging Face, and from Dask frames.
+    predictions : array, path, dict, frame or Run, optional
+        What the system predicts, higher is better. Leave it out where the truth has scores. Allowed forms:
+
+        - for labels of documents: scores of the same shape;
+        - for judgments with ids: the path of a file, ``{query: {document: score}}``, a frame or records with queries,
+          documents and scores, or `Run`. A column of ranks, 1, 2, 3 and so on in each query, may replace scores;
+        - ranked ids without scores, the best first: ``{query: ids}`` with lists, or LensKit's ordered lists;
+        - for relevant items: recommended items in rank order, one row a user, as whole numbers, or a score matrix, a
+          (n_users, n_items) array of floats.
     metrics : str, Metric, or iterable of them
-        Such as "ndcg@10,map" or [nDCG @ 10, "P(rel=2)@5"]; `fastndcg metrics` lists all.
+        Such as "ndcg@10,map" or ``[nDCG @ 10, "P(rel=2)@5"]``. ``fastndcg metrics`` lists all.
     offsets : (n_queries + 1,) int array, optional
         Query q owns documents ``offsets[q]`` up to ``offsets[q + 1]``.
     groups : (n_queries,) int array, optional
-        How many documents each query has.
+        The number of documents of each query.
     query_ids : (n_documents,) array of int or str, optional
         Each document's query, in any order.
+    exclude : sparse matrix, Interactions, frame, dict, path or items, optional
+        Items that are no candidates, such as those seen in training. For score matrices alone. Allowed forms:
+
+        - interactions of users, in each form that `truth` takes, whatever their labels,
+        - one list a user: a list of lists, sets or arrays, a (n_users, k) int array padded with -1, a ragged column, or
+          a (n_users, n_items) array of bool,
+        - items of all users: a set, range, list or int array, or an (n_items,) array of bool.
+
+        A sparse matrix must store no 0. Scores of excluded items are not read, and may be NaN.
+    candidates : sparse matrix, Interactions, frame, dict, path or items, optional
+        Items that are ranked, in the forms of `exclude`. By default all items. An excluded item is no candidate.
+    missing_truth : {'raise', 'skip', 'unretrieved'}
+        What to do with items of the truth that are excluded or no candidates: raise an error, leave them out of the
+        truth, or count them as relevant items that were not retrieved. A note of the result counts them.
+    competitors : {'all', 'nonrelevant'}
+        Documents that a relevant one is ranked among: all of its query, or those that are not relevant. With
+        'nonrelevant', metrics are computed for each relevant document on its own, as in link prediction.
+    rows : {'query', 'pair'}
+        What has a row in the result: each query, or each pair of a query and a relevant document. A query has the mean
+        over its pairs if `competitors` is 'nonrelevant'. Rows of pairs have the documents in `Results.document_ids`.
     columns : dict, optional
-        Names of columns, such as ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25"}``, where they
-        are not usual ones, of frames, CSV and Parquet; "subtopic" is for judgments by subtopic. One dict serves truth
-        and predictions: a name that neither has is an error, as is one of queries or documents that either lacks. What
-        is named for scores, or for labels, is passed over where these come from no frame.
+        Names of columns of frames, records, CSV, Parquet and Arrow files that differ from the usual ones, such as
+        ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25", "subtopic": "topic"}``. The key "rank"
+        names ranks in place of scores. The names serve truth and predictions. A name that neither has is an error, and
+        so is a name of queries or documents that one of them lacks.
     memory : int or str, optional
-        How many bytes may be used while Parquet is streamed, such as "500MB"; by default 2 GiB. For nothing else.
-    convention : str or Convention
-        What numbers mean: a name, such as "trec_eval", a name with other choices, such as "default(ties=input)", or
-        a value of `conventions`.
+        The number of bytes for streaming, such as "500MB". By default 2 GiB. Not for truth that is not streamed.
+    convention : str or Convention, default "default"
+        The meaning of numbers: a name such as "trec_eval", a name with choices such as "default(ties=input)", or a
+        value of `conventions`.
     threads : int, optional
-        How many threads to use; by default one for each CPU that this process may use. Small inputs stay on the
-        calling thread. The result is the same to the bit. Ctrl-C is seen after each chunk of queries: within
-        milliseconds, but for a single query a tenth of a second for each million of its documents.
-    progress : callable, optional
-        Called while Parquet is streamed, with how many rows have been read and how many there are, from any thread.
-        For nothing else.
+        The number of threads, 1 or more. By default one for each CPU of this process. Results are bit-identical for any
+        number. Ctrl-C ends an evaluation after the current chunk of queries, within milliseconds. A single query takes
+        0.1 s for each million of its documents. If another thread writes to the arrays meanwhile, values are wrong or
+        an error says so.
+    progress : bool or callable
+        Whether a bar may appear on a terminal or in a notebook, after some seconds and if tqdm is installed. The
+        environment variable FASTNDCG_PROGRESS=0 switches all bars off. Or a function that is called with the numbers
+        of rows read and of all rows while rows are streamed, from any thread. The second number is 0 where reading
+        alone shows it. A function is for streamed truth only.
 
     Returns
     -------
@@ -136,9 +221,9 @@ def evaluate(
     Raises
     ------
     InvalidInputError
-        If an input breaks a rule: shapes that disagree, offsets that decrease, NaN, …
+        If an input breaks a rule, such as shapes that disagree, offsets that decrease, or NaN.
     UnknownMetricError, UnknownConventionError
-        If there is no such name.
+        If no metric or convention has the name.
     UndefinedMetricError
         If a metric has no value for a query and the convention says to raise.
 
@@ -148,25 +233,46 @@ def evaluate(
     {'nDCG@10': 0.75, 'AP': 0.6666666666666666}
     >>> fn.evaluate({"q1": {"d1": 1, "d2": 2}}, {"q1": {"d2": 0.3}}, ["recall@10"]).to_dict()
     {'q1': {'R@10': 0.5}}
+    >>> liked = fn.Interactions([2, 0], offsets=[0, 1, 2])
+    >>> fn.evaluate(liked, [[0.9, 0.1, 0.5], [0.2, 0.7, 0.4]], "rr", exclude=[{0}, {1}]).mean()
+    {'RR': 0.75}
+    >>> fn.evaluate({"q1": {"d1", "d2"}}, {"q1": ["d3", "d1"]}, "rr, recall@10").to_dict()
+    {'q1': {'RR': 0.5, 'R@10': 0.5}}
     """
     if metrics is None and predictions is not None and isinstance(truth, Rankings):
-        raise InvalidInputError("`predictions` must be left out where `truth` is Rankings; name `metrics=`")
-    asked = asked_for(metrics, convention)
+        raise InvalidInputError(
+            "`predictions` must be left out where `truth` is Rankings. Pass metrics by name: metrics=."
+        )
+    request = parse_request(metrics, convention, rows, competitors)
     if threads is not None:
-        checked_threads(threads)
-    options = Options(offsets, groups, query_ids, columns, memory, threads, progress)
-    return results_of(prepare_truth(truth, options), predictions, asked, options)
+        check_threads(threads)
+    _check_progress(progress)
+    show_rows = progress if callable(progress) else None
+    selection = make_selection(exclude, candidates, missing_truth, threads)
+    options = Options(offsets, groups, query_ids, columns, memory, threads, show_rows, selection)
+    if progress is True:  # the usual call of a service pays for no context
+        return evaluate_prepared(prepare_truth(truth, options), predictions, request, options)
+    with without_progress():
+        return evaluate_prepared(prepare_truth(truth, options), predictions, request, options)
 
 
 class Evaluator:
     """
-    Truth prepared once, for the predictions of many systems or rounds.
+    Truth that is prepared once, for the predictions of many systems or training rounds.
 
-    Any number of threads may use one at once. Pickled, it is as large as its truth.
+    Any number of threads may use an evaluator at once. A pickle of it is as large as its truth. It is equal only to
+    itself.
 
     Parameters
     ----------
-    truth, metrics, offsets, groups, query_ids, columns, memory, convention, threads, progress
+    truth, metrics, offsets, groups, query_ids, exclude, candidates, missing_truth, competitors, rows
+        See `evaluate`.
+    columns, memory, convention, threads, progress
+        See `evaluate`.
+
+    Raises
+    ------
+    InvalidInputError, UnknownMetricError, UnknownConventionError
         See `evaluate`.
 
     Examples
@@ -176,7 +282,7 @@ class Evaluator:
     array([1. , 0.5])
     """
 
-    __slots__ = ("_asked", "_kept", "_options", "_truth")
+    __slots__ = ("_cache", "_has_progress", "_options", "_request", "_truth")
 
     def __init__(
         self,
@@ -186,48 +292,64 @@ class Evaluator:
         offsets: Any = None,
         groups: Any = None,
         query_ids: Any = None,
+        exclude: Any = None,
+        candidates: Any = None,
+        missing_truth: MissingTruth = "raise",
+        competitors: Competitors = "all",
+        rows: ResultRows = "query",
         columns: Mapping[str, str] | None = None,
         memory: int | str | None = None,
-        convention: str | Convention = "default",
+        convention: ConventionName | str | Convention = "default",
         threads: int | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        progress: bool | Callable[[int, int], None] = True,
     ) -> None:
-        self._asked = asked_for(metrics, convention)
+        self._request = parse_request(metrics, convention, rows, competitors)
         if threads is not None:
-            checked_threads(threads)
-        self._truth = prepare_truth(truth, Options(offsets, groups, query_ids, columns, memory, threads, progress))
-        self._options = Options(columns=columns, memory=memory, threads=threads)
-        self._kept: Any = None
+            check_threads(threads)
+        _check_progress(progress)
+        self._has_progress = progress is True
+        show_rows = progress if callable(progress) else None
+        selection = make_selection(exclude, candidates, missing_truth, threads)
+        options = Options(offsets, groups, query_ids, columns, memory, threads, show_rows, selection)
+        with use_progress(self._has_progress):
+            self._truth = prepare_truth(truth, options)
+        self._options = Options(columns=columns, memory=memory, threads=threads, selection=selection)
+        self._cache: EvaluatorCache | None = None
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """What is evaluated, one a column of the results."""
-        return self._asked.metrics
+        """The metrics, one a column of the results."""
+        return self._request.metrics
 
     @property
     def convention(self) -> Convention:
-        """What the numbers mean."""
-        return self._asked.convention
+        """The convention of the numbers."""
+        return self._request.convention
 
     def evaluate(self, predictions: Any = None, *, out: Array | None = None) -> Results:
         """
         Evaluate one system.
 
-        Labels in arrays are looked at once: what depends on them alone is kept for the next system, and so is the
-        memory to work in, of as many threads as call at once.
+        For labels in arrays, the first call caches what depends on labels alone, and the buffers of each thread.
 
         Parameters
         ----------
-        predictions
-            See `evaluate`; left out where the truth is `Rankings`.
+        predictions : array, path, dict, frame or Run, optional
+            See the function `evaluate`. Leave it out where the truth has scores.
         out : (n_metrics, n_queries) float64 array, optional
-            Where the values go, one metric a row: `Results.values` is then ``out.T``, until the next call writes to
-            it. Where the truth is labels in arrays, and the scores are a contiguous float32 or float64 array, queries
-            one after the other, nothing else is allocated from the second call on that grows with the data.
+            Where the values go, one metric a row. Then `Results.values` is ``out.T``, until the next call writes to
+            `out`. For labels in arrays and contiguous float32 or float64 scores, no later call allocates
+            memory that grows with the data.
 
         Returns
         -------
         Results
+            One value a query and metric.
+
+        Raises
+        ------
+        InvalidInputError
+            If the predictions do not fit the truth, or `out` does not fit the values.
 
         Examples
         --------
@@ -238,101 +360,175 @@ class Evaluator:
         array([[1. , 0. ],
                [1. , 0.5]])
         """
-        if self._kept is None and isinstance(self._truth, ArrayTruth):
-            self._kept = _engine().Kept()
-        return results_of(self._truth, predictions, self._asked, self._options, self._kept, out)
+        if self._cache is None and isinstance(self._truth, ArrayTruth):
+            self._cache = _load_engine().EvaluatorCache()
+        if self._has_progress:
+            return evaluate_prepared(self._truth, predictions, self._request, self._options, self._cache, out)
+        with without_progress():
+            return evaluate_prepared(self._truth, predictions, self._request, self._options, self._cache, out)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__ if name != "_kept"}
+        return {name: getattr(self, name) for name in self.__slots__ if name != "_cache"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._kept = None
+        self._cache = None
         for name, value in state.items():
             setattr(self, name, value)
 
 
-def values_of(
-    name: str, k: Any, convention: str | Convention, threads: int | None, labels: Any, scores: Any, offsets: Any,
+def _check_progress(progress: Any) -> None:
+    """Raise InvalidTypeError for a value that is no bool and no function."""
+    if progress is not True and progress is not False and not callable(progress):
+        raise InvalidTypeError(
+            f"`progress` must be True, False or a function of two numbers, not {shorten(progress)}. Leave it out."
+        )
+
+
+def evaluate_arrays(
+    name: str,
+    k: Any,
+    convention: str | Convention,
+    threads: int | None,
+    labels: Any,
+    scores: Any,
+    offsets: Any,
     **parameters: Any,
-) -> Array:  # fmt: skip
-    """What `evaluate` gives for one metric, which is read once for the same arguments."""
+) -> Array:
+    """Return the values of one metric for labels and scores in arrays."""
     try:
-        asked = asked_of(name, k, convention, **parameters)
+        request = _make_metric_request(name, k, convention, **parameters)
     except TypeError:  # a list of gains
-        asked = asked_of.__wrapped__(name, k, convention, **parameters)
+        request = _make_metric_request.__wrapped__(name, k, convention, **parameters)
     if threads is not None:
-        checked_threads(threads)
-    rankings = ready_rankings(labels, scores, offsets)
-    if rankings is not None:  # what else the arrays may be takes as long to see as a short query
-        values, _ = _engine().run(rankings, asked.metrics, asked.of_arrays, threads=threads)
-        return values[:, 0]  # type: ignore[no-any-return]
+        check_threads(threads)
+    if isinstance(offsets, Real):
+        raise InvalidTypeError(
+            f"`offsets` must be an array of the first document of each query, not {shorten(offsets)}. The cutoff is a "
+            f"keyword: k={shorten(offsets)}."
+        )
+    rankings = make_ready_rankings(labels, scores, offsets)
+    if rankings is not None:  # other forms of arrays take as long to convert as a short query to evaluate
+        output = _load_engine().run(rankings, request.metrics, request.array_convention, threads=threads)
+        return output.values[:, 0]  # type: ignore[no-any-return]
     options = Options(offsets, threads=threads)
-    return results_of(prepare_truth(labels, options), scores, asked, options).values[:, 0]
+    return evaluate_prepared(prepare_truth(labels, options), scores, request, options).values[:, 0]
 
 
 @functools.lru_cache(maxsize=256, typed=True)
-def asked_of(name: str, k: Any, convention: str | Convention, **parameters: Any) -> Asked:
-    """What a metric under a convention asks for."""
-    return asked_for(Metric(name, k, **parameters), convention)
+def _make_metric_request(name: str, k: Any, convention: str | Convention, **parameters: Any) -> Request:
+    """Return a request for one metric."""
+    return parse_request(Metric(name, k, **parameters), convention)
 
 
-def results_of(
-    truth: Truth, predictions: Any, asked: Asked, options: Options, kept: Any = None, out: Array | None = None
+def evaluate_prepared(
+    truth: TruthInput,
+    predictions: Any,
+    request: Request,
+    options: Options,
+    cache: EvaluatorCache | None = None,
+    out: Array | None = None,
 ) -> Results:
-    """Evaluate one system, with what is `kept` of the labels."""
-    if type(predictions) is np.ndarray and isinstance(truth, ArrayTruth):  # as a service's calls do
-        given: Rankings | Joined | Parted = truth.rankings(predictions)
+    """Evaluate one system against truth that has been read."""
+    if request.pair_rows is not None and out is not None:
+        raise InvalidInputError("`out` must be left out with rows='pair' or competitors='nonrelevant'. Take the result")
+    if type(predictions) is np.ndarray and isinstance(truth, ArrayTruth):  # the usual call of a service
+        rankings = truth.rankings(predictions)
+        return _evaluate_rankings(rankings, request, request.array_convention, options.threads, cache, out)
+    joined = join_predictions(truth, predictions, request.convention, options)
+    convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
+    if isinstance(joined, Rankings | Joined):
+        return _evaluate_rankings(joined, request, convention, options.threads, cache, out)
+    return _evaluate_partitions(joined, request, convention, options.threads, out)
+
+
+def _evaluate_rankings(
+    joined: Rankings | Joined,
+    request: Request,
+    convention: Convention,
+    threads: int | None,
+    cache: EvaluatorCache | None,
+    out: Array | None,
+) -> Results:
+    """Evaluate rankings that are in memory."""
+    engine = _load_engine()
+    if isinstance(joined, Rankings):
+        rankings = joined
+        unjudged_queries = None
+        n_missing_in_run = 0
+        n_missing_in_qrels = 0
     else:
-        given = with_predictions(truth, predictions, asked.convention, options)
-    applied = asked.of_qrels if isinstance(truth, Qrels) else asked.of_arrays
-    results = _evaluated(given, asked.metrics, applied, asked.convention, options.threads, kept, out)
-    if asked.denominators:
-        given = with_predictions(truth, predictions, asked.convention, options)  # once more: they may be a stream
-        weights = np.ones(results.values.T.shape)  # what each value counts: 1, or what a precision divides by
-        for place, counts in zip(asked.denominators, _counts(given, asked, applied, options.threads), strict=True):
-            weights[place] = counts
-        results.value_weights = weights.T
-    return results
-
-
-def _counts(
-    given: Rankings | Joined | Parted, asked: Asked, applied: Convention, threads: int | None
-) -> Iterable[Array]:
-    """What the denominators count: numbers of documents, which are known without ranking any, or relevant ones."""
-    metrics = tuple(asked.denominators.values())
-    counting = applied.replace(no_relevant="defined", undefined="nan", default_k="all")
-    if isinstance(given, Rankings) and all(metric.name == "num_ret" for metric in metrics):
-        sizes = np.diff(_engine().apply_convention(given, counting).offsets)
-        return [sizes if metric.k is None else np.minimum(sizes, metric.k) for metric in metrics]
-    if isinstance(given, Joined):
-        given = given._replace(unjudged_queries=None)  # they are counted like others
-    return _evaluated(given, metrics, counting, asked.convention, threads).values.T
-
-
-def _evaluated(
-    given: Rankings | Joined | Parted, metrics: tuple[Metric, ...], applied: Convention, named: Convention,
-    threads: int | None, kept: Any = None, out: Array | None = None,
-) -> Results:  # fmt: skip
-    """The values of some metrics, where a convention is applied that results call by its name."""
-    if isinstance(given, Rankings):
-        if out is not None:
-            _engine().check_out(out, given, len(metrics))
-        values, n_tied = _engine().run(given, metrics, applied, threads=threads, kept=kept, out=out)
-        return Results(values, metrics, given.query_ids, named, n_tied)
-    if not isinstance(given, Joined):
-        if out is not None:
-            raise InvalidInputError(
-                "`out` is for labels in arrays and judgments, but this truth is neither; leave it out"
-            )
-        from fastndcg import parts
-
-        done = parts.run(given, metrics, applied, threads)
-        return Results(done.values, metrics, done.query_ids, named, n_tied=done.n_tied, notes=done.notes)
-    rankings, unjudged, n_missing_in_run, n_missing_in_qrels = given
+        rankings, unjudged_queries, n_missing_in_run, n_missing_in_qrels = joined
+    metrics = request.metrics
+    if request.pair_rows is not None:
+        return _evaluate_pairs(rankings, request, convention, threads, (n_missing_in_run, n_missing_in_qrels))
     if out is not None:
-        _engine().check_out(out, rankings, len(metrics))
-    values, n_tied = _engine().run(rankings, metrics, applied, undefined=unjudged, threads=threads, out=out)
-    return Results(
-        values, metrics, rankings.query_ids, named,
-        n_tied=n_tied, n_missing_in_run=n_missing_in_run, n_missing_in_qrels=n_missing_in_qrels,
+        engine.check_out(out, rankings, len(metrics))
+    denominators = tuple(request.denominators.values()) if request.denominators else ()
+    output = engine.run(
+        rankings, metrics, convention, denominators=denominators, undefined=unjudged_queries, threads=threads,
+        memory=cache, out=None if denominators else out,
     )  # fmt: skip
+    values = output.values
+    if denominators:
+        values = values[:, : len(metrics)]
+        if out is not None:
+            out[:] = values.T
+            values = out.T
+    return Results(
+        values, metrics, rankings.query_ids, request.convention,
+        n_tied=output.n_tied, **_make_extra_values(output.values, request),
+        n_missing_in_run=n_missing_in_run, n_missing_in_qrels=n_missing_in_qrels,
+        notes=note_swapped(rankings),
+    )  # fmt: skip
+
+
+def _evaluate_partitions(
+    partitions: PartitionedInput, request: Request, convention: Convention, threads: int | None, out: Array | None
+) -> Results:
+    """Evaluate rankings that are built one partition after the other."""
+    if out is not None:
+        raise InvalidInputError("`out` must be left out for truth that is neither labels in arrays nor judgments.")
+    from fastndcg.engine import partitions as engine
+
+    denominators = tuple(request.denominators.values())
+    output = engine.run(partitions, request.metrics, convention, threads, denominators, request.pair_rows)
+    return Results(
+        output.values[:, : len(request.metrics)], request.metrics, output.query_ids, request.convention,
+        n_tied=output.n_tied, notes=output.notes, document_ids=output.document_ids,
+        **_make_extra_values(output.values, request),
+    )  # fmt: skip
+
+
+def _evaluate_pairs(
+    rankings: Rankings, request: Request, convention: Convention, threads: int | None, n_missing: tuple[int, int]
+) -> Results:
+    """Evaluate each relevant document of rankings in memory on its own."""
+    from fastndcg.engine.pair_values import run_pairs
+
+    pair_rows = cast(PairRows, request.pair_rows)
+    denominators = tuple(request.denominators.values())
+    output = run_pairs(rankings, request.metrics, convention, pair_rows, denominators=denominators, threads=threads)
+    query_ids = rankings.query_ids
+    if pair_rows.rows == "pair":
+        query_ids = output.queries if query_ids is None else query_ids[output.queries]
+    return Results(
+        output.values[:, : len(request.metrics)], request.metrics, query_ids, request.convention,
+        n_tied=output.n_tied, n_missing_in_run=n_missing[0], n_missing_in_qrels=n_missing[1],
+        notes=note_swapped(rankings), document_ids=output.document_ids, **_make_extra_values(output.values, request),
+    )  # fmt: skip
+
+
+def _make_extra_values(values: Array, request: Request) -> dict[str, Any]:
+    """
+    Return what aggregates need besides the values: weights in the mean of a metric, and values by chance.
+
+    The last columns of `values` are the denominators of the request.
+    """
+    extra: dict[str, Array] = {}
+    n_metrics = len(request.metrics)
+    for column, place in enumerate(request.denominators, n_metrics):
+        aggregate = request.metrics[place].aggregate
+        name = "chance_values" if aggregate is not None and aggregate.name in ADJUSTED else "value_weights"
+        rows = extra.setdefault(name, np.ones((n_metrics, len(values))))
+        rows[place] = values[:, column]
+    return {name: rows.T for name, rows in extra.items()}

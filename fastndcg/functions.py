@@ -1,37 +1,46 @@
-"""A function for each popular metric: arrays in, one value a query out. Errors are those of `evaluate`."""
+"""One function for each popular metric. Each takes arrays and returns one value per query."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from fastndcg.choices import ConventionName
 from fastndcg.conventions import Convention
-from fastndcg.evaluate import values_of
-from fastndcg.rankings import Array
+from fastndcg.evaluate import evaluate_arrays
+from fastndcg.rankings.validation import Array
 
 
 def ndcg(
     labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, gain: Any = None,
-    convention: str | Convention = "default", threads: int | None = None,
+    convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
-    Normalised discounted cumulative gain of every query.
+    Compute the normalised discounted cumulative gain of every query.
 
-    nDCG@k = DCG@k / IDCG@k, where DCG@k is the sum over ranks r = 1 … k of
-    gain(label at rank r) · discount(r), and IDCG@k is DCG@k of the best possible order.
+    nDCG@k = DCG@k / IDCG@k. DCG@k is the sum over ranks r = 1 … k of gain(label at rank r) · discount(r).
+    IDCG@k is the DCG@k of the ideal ranking.
 
     Parameters
     ----------
-    labels, scores, offsets, convention, threads
+    labels, scores, offsets
         See `evaluate`.
     k : int, optional
-        How many ranks count, 1 or more. By default all.
-    gain : 'linear', 'exp2' or sequence of float, optional
-        Gain of a label: itself, 2^label − 1, or that of a table. By default the convention's.
+        Cutoff: the number of ranks that count, 1 or more. By default all ranks.
+    gain : {'linear', 'exp2', 'binary'} or sequence of float, optional
+        Gain of a label: the label, 2^label − 1, 1 for a relevant document, or a table with the gains of the labels
+        0, 1, …. By default the gain of the convention.
+    convention, threads
+        See `evaluate`.
 
     Returns
     -------
     (n_queries,) float64 array
-        From 0 to 1; NaN for a query without any gain, unless the convention says otherwise.
+        From 0 to 1. NaN for a query without gains, unless the convention sets another value.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes disagree, offsets decrease, a score is NaN, or a parameter is out of its range.
 
     References
     ----------
@@ -42,31 +51,39 @@ def ndcg(
     >>> fn.ndcg([1, 0, 2], [0.9, 0.1, 0.5], [0, 3], k=10).round(5)
     array([0.85972])
     """
-    return values_of("nDCG", k, convention, threads, labels, scores, offsets, gain=gain)
+    return evaluate_arrays("nDCG", k, convention, threads, labels, scores, offsets, gain=gain)
 
 
 def dcg(
     labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, gain: Any = None,
-    convention: str | Convention = "default", threads: int | None = None,
+    convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
-    Discounted cumulative gain of every query.
+    Compute the discounted cumulative gain of every query.
 
     DCG@k is the sum over ranks r = 1 … k of gain(label at rank r) / log2(r + 1).
 
     Parameters
     ----------
-    labels, scores, offsets, convention, threads
+    labels, scores, offsets
         See `evaluate`.
     k : int, optional
-        How many ranks count, 1 or more. By default all.
-    gain : 'linear', 'exp2' or sequence of float, optional
-        Gain of a label: itself, 2^label − 1, or that of a table. By default the convention's.
+        Cutoff: the number of ranks that count, 1 or more. By default all ranks.
+    gain : {'linear', 'exp2', 'binary'} or sequence of float, optional
+        Gain of a label: the label, 2^label − 1, 1 for a relevant document, or a table with the gains of the labels
+        0, 1, …. By default the gain of the convention.
+    convention, threads
+        See `evaluate`.
 
     Returns
     -------
     (n_queries,) float64 array
-        From 0 up; 0 for a query without any gain.
+        From 0 up. 0 for a query without gains.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes disagree, offsets decrease, a score is NaN, or a parameter is out of its range.
 
     References
     ----------
@@ -77,32 +94,39 @@ def dcg(
     >>> fn.dcg([1, 0, 2], [0.9, 0.1, 0.5], [0, 3]).round(5)  # 1/log2(2) + 2/log2(3)
     array([2.26186])
     """
-    return values_of("DCG", k, convention, threads, labels, scores, offsets, gain=gain)
+    return evaluate_arrays("DCG", k, convention, threads, labels, scores, offsets, gain=gain)
 
 
 def average_precision(
     labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, rel: float = 1,
-    convention: str | Convention = "default", threads: int | None = None,
+    convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
-    Average precision of every query.
+    Compute the average precision of every query.
 
-    AP@k is the sum of P@r over the ranks r = 1 … k that hold a relevant document, divided by the number of
-    relevant documents. Its mean over queries is MAP.
+    AP@k is the sum of P@r over the ranks r = 1 … k with a relevant document, divided by the number of relevant
+    documents. Its mean over queries is MAP.
 
     Parameters
     ----------
-    labels, scores, offsets, convention, threads
+    labels, scores, offsets
         See `evaluate`.
     k : int, optional
-        How many ranks count, 1 or more. By default all.
-    rel : int or float
-        A document is relevant if its label is at least this.
+        Cutoff: the number of ranks that count, 1 or more. By default all ranks.
+    rel : float, optional
+        Lowest label of a relevant document, above 0. By default 1.
+    convention, threads
+        See `evaluate`.
 
     Returns
     -------
     (n_queries,) float64 array
-        From 0 to 1; NaN for a query without relevant documents, unless the convention says otherwise.
+        From 0 to 1. NaN for a query without relevant documents, unless the convention sets another value.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes disagree, offsets decrease, a score is NaN, or a parameter is out of its range.
 
     References
     ----------
@@ -113,31 +137,39 @@ def average_precision(
     >>> fn.average_precision([1, 0, 1], [0.9, 0.5, 0.1], [0, 3])  # (1/1 + 2/3) / 2
     array([0.83333333])
     """
-    return values_of("AP", k, convention, threads, labels, scores, offsets, rel=rel)
+    return evaluate_arrays("AP", k, convention, threads, labels, scores, offsets, rel=rel)
 
 
 def reciprocal_rank(
     labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, rel: float = 1,
-    convention: str | Convention = "default", threads: int | None = None,
+    convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
-    Reciprocal rank of the first relevant document of every query.
+    Compute the reciprocal rank of the first relevant document of every query.
 
-    RR@k is 1 / rank of the first relevant document, 0 if none is among the first k. Its mean over queries is MRR.
+    RR@k is 1 / rank of the first relevant document, or 0 if none of the first k documents is relevant. Its mean over
+    queries is MRR.
 
     Parameters
     ----------
-    labels, scores, offsets, convention, threads
+    labels, scores, offsets
         See `evaluate`.
     k : int, optional
-        How many ranks count, 1 or more. By default all.
-    rel : int or float
-        A document is relevant if its label is at least this.
+        Cutoff: the number of ranks that count, 1 or more. By default all ranks.
+    rel : float, optional
+        Lowest label of a relevant document, above 0. By default 1.
+    convention, threads
+        See `evaluate`.
 
     Returns
     -------
     (n_queries,) float64 array
         From 0 to 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes disagree, offsets decrease, a score is NaN, or a parameter is out of its range.
 
     References
     ----------
@@ -148,31 +180,39 @@ def reciprocal_rank(
     >>> fn.reciprocal_rank([0, 1, 1], [0.9, 0.5, 0.1], [0, 3])
     array([0.5])
     """
-    return values_of("RR", k, convention, threads, labels, scores, offsets, rel=rel)
+    return evaluate_arrays("RR", k, convention, threads, labels, scores, offsets, rel=rel)
 
 
 def precision(
     labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, rel: float = 1,
-    convention: str | Convention = "default", threads: int | None = None,
+    convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
-    Precision of every query.
+    Compute the precision of every query.
 
-    P@k is the number of relevant documents among the first k, divided by k; without k, by the number retrieved.
+    P@k is the number of relevant documents among the first k, divided by k. Without k, it is divided by the number of
+    retrieved documents.
 
     Parameters
     ----------
-    labels, scores, offsets, convention, threads
+    labels, scores, offsets
         See `evaluate`.
     k : int, optional
-        How many ranks count, 1 or more. By default all.
-    rel : int or float
-        A document is relevant if its label is at least this.
+        Cutoff: the number of ranks that count, 1 or more. By default all ranks.
+    rel : float, optional
+        Lowest label of a relevant document, above 0. By default 1.
+    convention, threads
+        See `evaluate`.
 
     Returns
     -------
     (n_queries,) float64 array
-        From 0 to 1; 0 without k for a query without documents.
+        From 0 to 1. Without k, 0 for a query without documents.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes disagree, offsets decrease, a score is NaN, or a parameter is out of its range.
 
     References
     ----------
@@ -183,31 +223,38 @@ def precision(
     >>> fn.precision([1, 0, 1], [0.9, 0.5, 0.1], [0, 3], k=2)
     array([0.5])
     """
-    return values_of("P", k, convention, threads, labels, scores, offsets, rel=rel)
+    return evaluate_arrays("P", k, convention, threads, labels, scores, offsets, rel=rel)
 
 
 def recall(
     labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, rel: float = 1,
-    convention: str | Convention = "default", threads: int | None = None,
+    convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
-    Recall of every query.
+    Compute the recall of every query.
 
     R@k is the number of relevant documents among the first k, divided by the number of relevant documents.
 
     Parameters
     ----------
-    labels, scores, offsets, convention, threads
+    labels, scores, offsets
         See `evaluate`.
     k : int, optional
-        How many ranks count, 1 or more. By default all.
-    rel : int or float
-        A document is relevant if its label is at least this.
+        Cutoff: the number of ranks that count, 1 or more. By default all ranks.
+    rel : float, optional
+        Lowest label of a relevant document, above 0. By default 1.
+    convention, threads
+        See `evaluate`.
 
     Returns
     -------
     (n_queries,) float64 array
-        From 0 to 1; NaN for a query without relevant documents, unless the convention says otherwise.
+        From 0 to 1. NaN for a query without relevant documents, unless the convention sets another value.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes disagree, offsets decrease, a score is NaN, or a parameter is out of its range.
 
     References
     ----------
@@ -218,33 +265,40 @@ def recall(
     >>> fn.recall([1, 0, 1], [0.9, 0.5, 0.1], [0, 3], k=2)
     array([0.5])
     """
-    return values_of("R", k, convention, threads, labels, scores, offsets, rel=rel)
+    return evaluate_arrays("R", k, convention, threads, labels, scores, offsets, rel=rel)
 
 
 def f_score(
     labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, beta: float = 1, rel: float = 1,
-    convention: str | Convention = "default", threads: int | None = None,
+    convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
-    F-score of every query.
+    Compute the F-score of every query.
 
     F@k = (1 + beta²) · P@k · R@k / (beta² · P@k + R@k), the weighted harmonic mean of precision and recall.
 
     Parameters
     ----------
-    labels, scores, offsets, convention, threads
+    labels, scores, offsets
         See `evaluate`.
     k : int, optional
-        How many ranks count, 1 or more. By default all.
-    beta : int or float
-        How many times as much recall matters as precision.
-    rel : int or float
-        A document is relevant if its label is at least this.
+        Cutoff: the number of ranks that count, 1 or more. By default all ranks.
+    beta : float, optional
+        Weight of recall relative to precision, above 0. By default 1.
+    rel : float, optional
+        Lowest label of a relevant document, above 0. By default 1.
+    convention, threads
+        See `evaluate`.
 
     Returns
     -------
     (n_queries,) float64 array
-        From 0 to 1; NaN for a query without relevant documents, unless the convention says otherwise.
+        From 0 to 1. NaN for a query without relevant documents, unless the convention sets another value.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes disagree, offsets decrease, a score is NaN, or a parameter is out of its range.
 
     References
     ----------
@@ -255,31 +309,38 @@ def f_score(
     >>> fn.f_score([1, 0, 1, 1], [0.9, 0.5, 0.1, 0.7], [0, 4], k=2)  # P = 1, R = 2/3
     array([0.8])
     """
-    return values_of("F", k, convention, threads, labels, scores, offsets, beta=beta, rel=rel)
+    return evaluate_arrays("F", k, convention, threads, labels, scores, offsets, beta=beta, rel=rel)
 
 
 def success(
     labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, rel: float = 1,
-    convention: str | Convention = "default", threads: int | None = None,
+    convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
-    Success, or hit rate, of every query.
+    Compute the success, or hit rate, of every query.
 
     Success@k is 1 if a relevant document is among the first k, else 0.
 
     Parameters
     ----------
-    labels, scores, offsets, convention, threads
+    labels, scores, offsets
         See `evaluate`.
     k : int, optional
-        How many ranks count, 1 or more. By default all.
-    rel : int or float
-        A document is relevant if its label is at least this.
+        Cutoff: the number of ranks that count, 1 or more. By default all ranks.
+    rel : float, optional
+        Lowest label of a relevant document, above 0. By default 1.
+    convention, threads
+        See `evaluate`.
 
     Returns
     -------
     (n_queries,) float64 array
-        0 or 1, or the chance of 1 where ties decide.
+        0 or 1. If the first relevant document is tied across rank k, the probability of 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes disagree, offsets decrease, a score is NaN, or a parameter is out of its range.
 
     References
     ----------
@@ -290,31 +351,39 @@ def success(
     >>> fn.success([0, 1, 1], [0.9, 0.5, 0.1], [0, 3], k=1)
     array([0.])
     """
-    return values_of("Success", k, convention, threads, labels, scores, offsets, rel=rel)
+    return evaluate_arrays("Success", k, convention, threads, labels, scores, offsets, rel=rel)
 
 
 def r_precision(
     labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, rel: float = 1,
-    convention: str | Convention = "default", threads: int | None = None,
+    convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
-    R-precision of every query.
+    Compute the R-precision of every query.
 
-    Rprec is P at rank R, the number of relevant documents; with k, at rank min(k, R).
+    Rprec is the precision at rank R, where R is the number of relevant documents. With k, it is the precision at rank
+    min(k, R).
 
     Parameters
     ----------
-    labels, scores, offsets, convention, threads
+    labels, scores, offsets
         See `evaluate`.
     k : int, optional
-        How many ranks count, 1 or more. By default all.
-    rel : int or float
-        A document is relevant if its label is at least this.
+        Cutoff: the number of ranks that count, 1 or more. By default all ranks.
+    rel : float, optional
+        Lowest label of a relevant document, above 0. By default 1.
+    convention, threads
+        See `evaluate`.
 
     Returns
     -------
     (n_queries,) float64 array
-        From 0 to 1; NaN for a query without relevant documents, unless the convention says otherwise.
+        From 0 to 1. NaN for a query without relevant documents, unless the convention sets another value.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes disagree, offsets decrease, a score is NaN, or a parameter is out of its range.
 
     References
     ----------
@@ -325,4 +394,4 @@ def r_precision(
     >>> fn.r_precision([1, 0, 1], [0.9, 0.5, 0.1], [0, 3])
     array([0.5])
     """
-    return values_of("Rprec", k, convention, threads, labels, scores, offsets, rel=rel)
+    return evaluate_arrays("Rprec", k, convention, threads, labels, scores, offsets, rel=rel)

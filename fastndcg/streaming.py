@@ -1,37 +1,57 @@
-"""Batches of whole queries, one after the other, and parts of the work that are merged."""
+"""Evaluate batches of whole queries one after the other, and merge what several workers evaluated."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NoReturn
+import copy
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from fastndcg.combinations import is_micro
+from fastndcg.choices import ConventionName, IntervalMethod
 from fastndcg.conventions import Convention, parse_convention
-from fastndcg.errors import InvalidInputError, InvalidTypeError
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluate import Evaluator
-from fastndcg.metric import Metrics, parse_metrics
-from fastndcg.rankings import Array
-from fastndcg.results import Results
-from fastndcg.sums import ExactSum
-from fastndcg.threads import checked_threads
+from fastndcg.exports.exportable import dump_json
+from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.metrics.resolve import find_chance_metric, is_micro
+from fastndcg.rankings.validation import Array
+from fastndcg.results.partial import PartialSums
+from fastndcg.results.replicate_sums import ReplicateSums, refuse_infinite
+from fastndcg.results.results import Results
+from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.threads import check_threads
+
+if TYPE_CHECKING:
+    from fastndcg.statistics.intervals import Interval
+
+COUNTS = ("n_tied", "n_missing_in_run", "n_missing_in_qrels")
 
 
 class StreamingEvaluator:
     """
-    Evaluates batches of whole queries, from a generator, a training loop or a database cursor.
+    Evaluate batches of whole queries, from a generator, a training loop or a database cursor.
 
-    Sums are exact: the mean is the same to the bit whatever the batches, and whatever the order in which workers'
-    parts are merged. Values of single queries are kept on request only; of the queries, their ids are, so that one
-    which comes twice is an error.
+    Sums are exact: the mean is bit-identical for any batches, and for any order in which workers' parts are merged.
+    The ids of all queries are kept, so that a query in two batches is an error. Values of single queries are kept on
+    request.
 
     Parameters
     ----------
     metrics, convention, threads
         See `evaluate`.
-    per_query : bool
-        Whether the result has the values of single queries, too.
+    per_query : bool, default False
+        Keep the values of single queries for the result.
+    replicates : int, optional
+        The number of replicates of the Poisson bootstrap to add up, 1 or more. Then the result has confidence intervals
+        without the values of single queries. Every batch needs query ids. By default none.
+    seed : int, default 0
+        The seed of the replicates, 0 or more.
+
+    Raises
+    ------
+    InvalidInputError
+        If the mean of a metric needs more than a sum over queries.
 
     Examples
     --------
@@ -40,39 +60,34 @@ class StreamingEvaluator:
     StreamingEvaluator of 2 queries
     >>> stream.result().mean()
     {'RR': 0.75}
+    >>> stream = StreamingEvaluator("rr", replicates=1000)
+    >>> for query in range(40):
+    ...     _ = stream.update([0, 1], [query % 2, 0.5], query_ids=[query, query])
+    >>> print(stream.result().confidence_interval("rr", method="poisson"))
+    0.7500 [0.6705, 0.8281], 95 % poisson, 1000 replicates, seed 0, 40 queries
     """
 
     def __init__(
         self,
         metrics: Metrics | None = None,
         *,
-        convention: str | Convention = "default",
+        convention: ConventionName | str | Convention = "default",
         threads: int | None = None,
         per_query: bool = False,
+        replicates: int | None = None,
+        seed: int = 0,
     ) -> None:
         self.metrics = parse_metrics(metrics)
         self.convention = parse_convention(convention)
         for metric in self.metrics:
-            if metric.get("weight") in ("positives", "impressions"):
-                raise InvalidInputError(
-                    f"{metric} is a weighted mean, which streaming does not do: evaluate all at once, or take "
-                    f"{metric(weight='nothing')}"
-                )
-            if is_micro(metric, self.convention):
-                raise InvalidInputError(
-                    f"{metric} is averaged over documents under convention {self.convention.name}, which streaming "
-                    f"does not do: evaluate all at once, or take {metric.bare} and precision_mean='macro'"
-                )
-            if metric.aggregate is not None and not per_query:
-                raise InvalidInputError(f"{metric} needs the values of single queries: take per_query=True")
+            check_streaming(metric, self.convention, per_query=per_query)
         if threads is not None:
-            checked_threads(threads)
+            check_threads(threads)
         self._threads = threads
-        self._sums = [ExactSum() for _ in self.metrics]
-        self._counts: dict[str, Any] = {"n_tied": 0, "n_missing_in_run": 0, "n_missing_in_qrels": 0}
-        self._n_queries = 0
-        self._seen: set[Any] = set()
-        self._kept: list[tuple[Array, Array | None]] | None = [] if per_query else None
+        self._partial: PartialSums | None = None  # of no batch yet
+        self._query_ids: set[Any] = set()
+        self._batches: list[tuple[Array, Array | None]] | None = [] if per_query else None
+        self._replicates = None if replicates is None else _Replicates(replicates, seed, threads)
 
     def update(
         self,
@@ -85,129 +100,411 @@ class StreamingEvaluator:
         columns: Mapping[str, str] | None = None,
     ) -> StreamingEvaluator:
         """
-        Evaluate a batch, given as `evaluate` takes it: the judgments are those of its own queries.
+        Evaluate a batch of whole queries.
+
+        Parameters
+        ----------
+        truth, predictions, offsets, groups, query_ids, columns
+            See `evaluate`. The truth holds the judgments of the batch's queries alone.
+
+        Returns
+        -------
+        StreamingEvaluator
+            This object.
 
         Raises
         ------
         InvalidInputError
-            If a query was in a batch before; the batch is then left out as a whole.
+            If a query was in an earlier batch, or if there are replicates and queries have no ids. Then nothing of
+            this batch counts.
         """
         evaluator = Evaluator(
             truth, self.metrics, offsets=offsets, groups=groups, query_ids=query_ids, columns=columns,
             convention=self.convention, threads=self._threads,
         )  # fmt: skip
         batch = evaluator.evaluate(predictions)
-        names = batch.query_ids if batch.has_query_ids else None
-        if names is not None:
-            self._remember(names.tolist())
-        self._sums = [
-            total + ExactSum.of(batch[metric]) for total, metric in zip(self._sums, self.metrics, strict=True)
-        ]
-        self._counts = {name: count + getattr(batch, name) for name, count in self._counts.items()}
-        self._n_queries += len(batch)
-        if self._kept is not None:
-            self._kept.append((batch.values, names))
+        batch_ids = batch.query_ids if batch.has_query_ids else None
+        weighted = None if self._replicates is None else self._replicates.weigh(batch.values, batch_ids)
+        if batch_ids is not None:
+            self._add_query_ids(batch_ids.tolist())
+        if self._replicates is not None and weighted is not None:
+            self._replicates.add(*weighted)
+        counts = {"n_queries": len(batch), **{name: getattr(batch, name) for name in COUNTS}}
+        self._add(PartialSums.from_values(self.metrics, self.convention, batch.values, counts))
+        if self._batches is not None:
+            self._batches.append((batch.values, batch_ids))
         return self
 
     def merge(self, other: StreamingEvaluator) -> StreamingEvaluator:
-        """Take in what another has evaluated, in another thread, process or machine."""
+        """
+        Add the batches of another evaluator, from another thread, process or machine.
+
+        Parameters
+        ----------
+        other : StreamingEvaluator
+            Of the same metrics and convention, with the same `per_query`, `replicates` and `seed`.
+
+        Returns
+        -------
+        StreamingEvaluator
+            This object.
+
+        Raises
+        ------
+        InvalidInputError
+            If metrics, convention, `per_query`, `replicates` or `seed` differ.
+            If both have evaluated the same query.
+        """
         if not isinstance(other, StreamingEvaluator):
             raise InvalidTypeError(f"`other` must be a StreamingEvaluator, not {type(other).__name__}")
-        for what in ("metrics", "convention"):
-            mine, others = getattr(self, what), getattr(other, what)
-            if mine != others:
-                raise InvalidInputError(f"`other` must have the same {what}, but has {others} where this has {mine}")
-        if (self._kept is None) != (other._kept is None):
-            raise InvalidInputError("`other` must keep values of single queries as this does; give per_query= to both")
-        self._remember(other._seen)
-        self._sums = [total + more for total, more in zip(self._sums, other._sums, strict=True)]
-        self._counts = {name: count + other._counts[name] for name, count in self._counts.items()}
-        self._n_queries += other._n_queries
-        if self._kept is not None and other._kept is not None:
-            self._kept.extend(other._kept)
+        for name in ("metrics", "convention"):
+            if getattr(self, name) != getattr(other, name):
+                raise InvalidInputError(
+                    f"`other` must have the same {name}, {getattr(self, name)}, not {getattr(other, name)}. Evaluate "
+                    f"all parts with the same {name}."
+                )
+        if (self._batches is None) != (other._batches is None):
+            raise InvalidInputError(
+                "`other` must keep values of single queries as this does. Give both the same per_query=."
+            )
+        theirs = other._replicates
+        if (self._replicates and self._replicates.choice) != (theirs and theirs.choice):
+            raise InvalidInputError(
+                "`other` must have the same replicates and seed as this. Give both the same replicates= and seed=."
+            )
+        self._add_query_ids(other._query_ids)
+        if self._replicates is not None and theirs is not None:
+            self._replicates.merge(theirs)
+        if other._partial is not None:
+            self._add(other._partial)
+        if self._batches is not None and other._batches is not None:
+            self._batches.extend(other._batches)
         return self
 
     def result(self) -> Results:
-        """What all batches together give."""
-        if self._kept is None:
-            return StreamedResults(self._sums, self._n_queries, self.metrics, self.convention, self._counts)
-        values = [np.empty((0, len(self.metrics))), *(part for part, _ in self._kept)]
-        return Results(np.concatenate(values), self.metrics, self._names(), self.convention, **self._counts)
+        """
+        Return the results of all batches.
 
-    def _names(self) -> Array | None:
-        """The ids of all queries; the number of one that has none, where others have."""
-        if not self._kept or all(names is None for _, names in self._kept):
-            return None
-        parts, n = [], 0
-        for values, names in self._kept:
-            parts.append(np.arange(n, n + len(values)) if names is None else names)
-            n += len(values)
-        alike = len({part.dtype.kind for part in parts}) == 1
-        return np.concatenate(parts if alike else [part.astype(object) for part in parts])
+        Returns
+        -------
+        Results
+            With means alone, unless values of single queries are kept.
+        """
+        counts: dict[str, Any] = {name: self._count(name) for name in COUNTS}
+        if self._batches is None:
+            partial = self.partial_sums()
+            return StreamedResults(partial, self._count("n_queries"), self.metrics, self.convention, counts)
+        values = [np.empty((0, len(self.metrics))), *(batch for batch, _ in self._batches)]
+        ids = self._concatenate_ids()
+        return Results(np.concatenate(values), self.metrics, ids, self.convention, **counts)
+
+    def partial_sums(self) -> PartialSums | None:
+        """
+        Return the sums of all batches.
+
+        Returns
+        -------
+        PartialSums or None
+            With the sums of the replicates, if there are some. None before the first batch.
+        """
+        if self._partial is None or self._replicates is None:
+            return self._partial
+        return self._partial.with_replicates(self._replicates.total())
+
+    def __copy__(self) -> StreamingEvaluator:
+        """Return a copy that evaluates further batches independently, as `copy.deepcopy` does."""
+        copied = object.__new__(type(self))
+        vars(copied).update(vars(self))
+        copied._query_ids = set(self._query_ids)
+        copied._batches = None if self._batches is None else list(self._batches)
+        copied._replicates = copy.copy(self._replicates)
+        return copied
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state with sums as versioned bytes."""
+        partial = self.partial_sums()
+        state = vars(self) | {"_partial": None if partial is None else partial.to_bytes()}
+        return state if self._replicates is None else state | {"_replicates": self._replicates.choice}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        content = state["_partial"]
+        partial = None if content is None else PartialSums.from_bytes(content)
+        choice = state.get("_replicates")
+        replicates = None
+        if choice is not None:
+            replicates = _Replicates(choice[0], choice[1], state["_threads"])
+            if partial is not None and partial.replicates is not None:
+                replicates.add_total(partial.replicates)
+                partial = partial.with_replicates(None)
+        vars(self).update(state | {"_partial": partial, "_replicates": replicates})
 
     def __repr__(self) -> str:
-        return f"StreamingEvaluator of {self._n_queries} queries"
+        return f"StreamingEvaluator of {self._count('n_queries')} queries"
 
-    def _remember(self, names: Any) -> None:
-        new = set(names)
-        again = new & self._seen
-        if again or len(new) < len(names):
-            query = next(name for name in names if name in again) if again else _repeated(names)
+    def _add(self, partial: PartialSums) -> None:
+        self._partial = partial if self._partial is None else self._partial + partial
+
+    def _count(self, name: str) -> int:
+        return 0 if self._partial is None else self._partial.counts[name]
+
+    def _concatenate_ids(self) -> Array | None:
+        """Return the ids of all queries. A query without an id gets its number where others have ids."""
+        if not self._batches or all(ids is None for _, ids in self._batches):
+            return None
+        parts: list[Array] = []
+        n_queries = 0
+        for values, ids in self._batches:
+            parts.append(np.arange(n_queries, n_queries + len(values)) if ids is None else ids)
+            n_queries += len(values)
+        has_one_kind = len({part.dtype.kind for part in parts}) == 1
+        return np.concatenate(parts if has_one_kind else [part.astype(object) for part in parts])
+
+    def _add_query_ids(self, ids: Any) -> None:
+        """Add the ids of a batch, or raise an error for a query that is already there."""
+        new_ids = set(ids)
+        repeated = new_ids & self._query_ids
+        if repeated or len(new_ids) < len(ids):
+            query = next(name for name in ids if name in repeated) if repeated else _find_repeated(ids)
             raise InvalidInputError(
-                f"a query must be in one batch, whole, but query {query!s} comes again; bring its documents together"
+                f"a query must be in one batch, whole, but query {show_name(query)} comes again. Bring its documents "
+                "together."
             )
-        self._seen |= new
+        self._query_ids |= new_ids
+
+
+class _Replicates:
+    """The sums of replicates of the Poisson bootstrap. Values of small batches are kept until they are worth a pass."""
+
+    ENOUGH = 1 << 12  # queries of a pass: fewer take as long, as the sums of all replicates are written
+
+    def __init__(self, replicates: int, seed: int, threads: int | None) -> None:
+        from fastndcg.statistics.settings import Settings
+
+        settings = Settings(interval="poisson", replicates=replicates, seed=seed)
+        self.choice = settings.replicates, settings.seed
+        self._threads = threads
+        self._total: ReplicateSums | None = None
+        self._pending: list[tuple[Array, Array]] = []
+
+    def weigh(self, values: Array, query_ids: Array | None) -> tuple[Array, Array]:
+        """Return the values of a batch with the hashes of its queries, or raise an error if they have no ids."""
+        from fastndcg.statistics.query_hashes import hash_queries
+
+        if query_ids is None:
+            raise InvalidInputError(
+                "queries must have ids with replicates=, as their weights depend on them. Pass query_ids=."
+            )
+        refuse_infinite(values)
+        return values, hash_queries(query_ids)
+
+    def add(self, values: Array, hashes: Array) -> None:
+        """Add a batch."""
+        self._pending.append((values, hashes))
+        if sum(len(batch) for _, batch in self._pending) >= self.ENOUGH:
+            self.total()
+
+    def add_total(self, sums: ReplicateSums) -> None:
+        """Add sums of other queries."""
+        self._total = sums if self._total is None else self._total + sums
+
+    def merge(self, other: _Replicates) -> None:
+        """Add the sums of another worker."""
+        self._pending.extend(other._pending)
+        if other._total is not None:
+            self.add_total(other._total)
+
+    def total(self) -> ReplicateSums | None:
+        """Return the sums of all batches, None before the first one."""
+        from fastndcg.statistics.poisson_bootstrap import sum_replicates
+
+        if self._pending:
+            values, hashes = (np.concatenate(parts) for parts in zip(*self._pending, strict=True))
+            replicates, seed = self.choice
+            self.add_total(sum_replicates(values, hashes, replicates=replicates, seed=seed, threads=self._threads))
+            self._pending = []
+        return self._total
+
+    def __copy__(self) -> _Replicates:
+        copied = _Replicates(self.choice[0], self.choice[1], self._threads)
+        copied._total = self._total
+        copied._pending = list(self._pending)
+        return copied
 
 
 class StreamedResults(Results):
-    """Results whose values were added up and not kept."""
+    """Results with means alone, and with intervals if there are replicates (see `Results`)."""
 
-    __slots__ = ("_n_queries", "_sums")
+    __slots__ = ("_n_queries", "_partial")
 
     def __init__(
-        self, sums: list[ExactSum], n_queries: int, metrics: Any, convention: Convention, counts: dict[str, Any]
+        self,
+        partial: PartialSums | None,
+        n_queries: int,
+        metrics: tuple[Metric, ...],
+        convention: Convention,
+        counts: dict[str, Any],
     ) -> None:
         super().__init__(np.empty((0, len(metrics))), metrics, None, convention, **counts)
-        self._sums = sums
+        self._partial = partial
         self._n_queries = n_queries
 
     def __len__(self) -> int:
         return self._n_queries
 
     def means(self, weights: Any = None) -> list[float]:
-        """Each metric's mean, in the order of the metrics; without weights, which single queries would have."""
+        """
+        Return each metric's mean, in the order of the metrics.
+
+        Parameters
+        ----------
+        weights : None
+            Weights are an error: values of single queries are not kept.
+
+        Returns
+        -------
+        list of float
+            NaN where no query has a value.
+
+        Raises
+        ------
+        InvalidInputError
+            If weights are given.
+        """
         if weights is not None:
             _refuse()
-        return [total.mean() for total in self._sums]
+        return [float("nan")] * len(self.metrics) if self._partial is None else self._partial.means()
+
+    def confidence_interval(
+        self,
+        metric: str | Metric,
+        *,
+        method: IntervalMethod = "percentile",
+        level: float = 0.95,
+        replicates: int | None = None,
+        seed: int | None = None,
+        weights: Any = None,
+        clusters: Any = None,
+        strata: Any = None,
+        threads: int | None = None,
+    ) -> Interval:
+        """
+        Compute a confidence interval of a metric's mean from the sums of the replicates.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            One of the metrics.
+        method : {'poisson'}
+            The kind of interval. Others need the values of single queries.
+        level : float
+            The confidence level, between 0 and 1.
+        replicates, seed : int, optional
+            Those of the stream. Others are an error.
+        weights, clusters, strata : None
+            Others are an error: values of single queries are not kept.
+        threads : int, optional
+            Ignored. `Results.confidence_interval` has this parameter, too.
+
+        Returns
+        -------
+        Interval
+            The same as that of `Results.confidence_interval` over all queries.
+
+        Raises
+        ------
+        InvalidInputError
+            If the interval needs the values of single queries.
+        """
+        from fastndcg.statistics.poisson_bootstrap import summarize_sums
+        from fastndcg.statistics.settings import Settings
+
+        Settings(interval=method, level=level, threads=threads)
+        sums = None if self._partial is None else self._partial.replicates
+        if self._partial is None or sums is None or method != "poisson":
+            raise InvalidInputError(
+                "values of single queries were not kept, so there are intervals by method='poisson' alone. Take "
+                "StreamingEvaluator(..., replicates=10_000), or per_query=True for the others."
+            )
+        designs = {"weights": weights, "clusters": clusters, "strata": strata}
+        refused = next((name for name, value in designs.items() if value is not None), None)
+        if refused:
+            raise InvalidInputError(
+                f"`{refused}` must be left out, as values of single queries were not kept. Take "
+                "StreamingEvaluator(..., per_query=True)."
+            )
+        choices = {"replicates": (replicates, sums.replicates), "seed": (seed, sums.seed)}
+        for name, (choice, own) in choices.items():
+            if choice not in (None, own):
+                raise InvalidInputError(
+                    f"`{name}` must be that of the stream, {own}, got {shorten(choice)}. Leave it out."
+                )
+        place = self._column(metric)
+        total = self._partial.sums[place]
+        row = sums.take([place]).means()[0]
+        return summarize_sums(total.mean(), total.n, row, level=level, seed=sums.seed)
 
     def n_undefined(self) -> Array:
-        """For each metric, how many queries have no value."""
-        return np.array([total.n_nan for total in self._sums])
+        """
+        Count the queries in which each metric is undefined.
+
+        Returns
+        -------
+        (n_metrics,) int array
+            One count a metric.
+        """
+        if self._partial is None:
+            return np.zeros(len(self.metrics), "i8")
+        return np.array([total.n_nan for total in self._partial.sums])
 
     def __getitem__(self, metric: Any) -> NoReturn:
         _refuse()
 
     @property
     def query_ids(self) -> NoReturn:
-        """They were not kept."""
+        """Raise an error: ids of single queries are not part of the result."""
         _refuse()
 
     def to_dict(self) -> NoReturn:
-        """Nothing to make rows of: values were not kept."""
+        """Raise an error: values of single queries are not kept."""
         _refuse()
 
-    def to_pandas(self) -> NoReturn:
-        """Nothing to make rows of: values were not kept."""
+    def std(self, weights: Any = None, *, ddof: int = 1) -> NoReturn:
+        """Raise an error: values of single queries are not kept."""
+        del weights, ddof
         _refuse()
 
-    def _columns(self) -> NoReturn:
+    def _export_columns(self) -> NoReturn:
         _refuse()
+
+    def _json_pieces(self) -> Iterator[str]:
+        yield dump_json(self._head_facts() | self.summary_facts())
+
+
+def check_streaming(metric: Metric, convention: Convention, *, per_query: bool) -> None:
+    """Raise an error for a metric whose mean needs more than a sum over queries."""
+    if metric.get("weight") in ("positives", "impressions"):
+        raise InvalidInputError(
+            f"{metric} is a weighted mean, which streaming does not do. Evaluate all at once, or take "
+            f"{metric(weight='nothing')}."
+        )
+    if is_micro(metric, convention):
+        raise InvalidInputError(
+            f"{metric} is averaged over documents under convention {convention.name}, which streaming does not do. "
+            f"Evaluate all at once, or take {metric.bare} and precision_mean='macro'."
+        )
+    if find_chance_metric(metric) is not None:
+        raise InvalidInputError(
+            f"{metric} needs the values by chance, which streaming does not keep. Evaluate all at once, or take "
+            f"{metric.bare}."
+        )
+    if metric.aggregate is not None and not per_query:
+        raise InvalidInputError(f"{metric} needs the values of single queries. Take per_query=True.")
 
 
 def _refuse() -> NoReturn:
-    raise InvalidInputError("values of single queries were not kept; take StreamingEvaluator(..., per_query=True)")
+    raise InvalidInputError("values of single queries were not kept. Take StreamingEvaluator(..., per_query=True).")
 
 
-def _repeated(names: Any) -> Any:
-    """The first name that stands again in a batch."""
-    return next(name for place, name in enumerate(names) if name in names[:place])
+def _find_repeated(ids: Any) -> Any:
+    """Return the first id that comes twice."""
+    return next(name for place, name in enumerate(ids) if name in ids[:place])

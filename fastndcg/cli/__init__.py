@@ -1,64 +1,150 @@
-"""The command line: ``fastndcg evaluate``, ``compare``, ``plot``, ``explain``, ``conventions`` and others."""
+"""
+The command line: ``fastndcg evaluate``, ``compare``, ``fuse``, ``plot``, ``explain``, ``conventions`` and others.
+
+Each subcommand is a module of this package with two functions. `add_parser` declares the options, `run` does the work.
+
+The exit codes are the constants `SUCCESS`, `WRONG_USE` and `INTERRUPTED`. ``fastndcg --help`` lists them.
+"""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from fastndcg import __version__
-from fastndcg.cli import agreeing, choosing, comparing, evaluating, explaining, importing, listing, plotting, warming
-from fastndcg.errors import FastndcgError
+from fastndcg.cli import (
+    agreement,
+    compare,
+    conventions,
+    evaluate,
+    explain,
+    fuse,
+    metrics,
+    output,
+    plot,
+    plugins,
+    tune_fusion,
+    warmup,
+)
+from fastndcg.cli.completion import SET_UP, complete
+from fastndcg.errors import FastndcgError, join_names, shorten, suggest_name
+from fastndcg.runtime.escapes import MOST_NOTED, show_name
 
-WRONG = 2  # wrong use or wrong input
-INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
+COMMANDS = (evaluate, compare, fuse, tune_fusion, agreement, plot, explain, metrics, conventions, warmup)
+
+SUCCESS = 0
+WRONG_USE = 2  # argparse's own exit code for wrong use
+INTERRUPTED = 130  # 128 + SIGINT, which shells report for a command that Ctrl-C ended
+
+EPILOG = f"""\
+examples:
+  fastndcg evaluate                      evaluate the demo data
+  fastndcg evaluate QRELS RUN -m ndcg@10,map
+  fastndcg COMMAND --help                show the options of one command
+
+{SET_UP}
+exit codes:
+  {SUCCESS:<3}  success
+  {WRONG_USE:<3}  wrong use, wrong input or a missing package; one line on standard error says what to change
+  {INTERRUPTED:<3}  interrupted by Ctrl-C
+"""
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, without the usage."""
+    """Parser that reports an error in one line, without the usage."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(WRONG, f"fastndcg: error: {message}\n")
+        """Print the message and exit."""
+        _print_error(message)
+        sys.exit(WRONG_USE)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise an error for an unknown choice that suggests the nearest known one."""
+        if action.choices is not None and value not in action.choices:
+            hint = suggest_name(value, action.choices) or f" Choose one of {join_names(list(action.choices))}."
+            raise argparse.ArgumentError(action, f"invalid choice: {shorten(value)}.{hint}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and give its exit code: 0, 2 for wrong use or wrong input, 130 for Ctrl-C."""
+    """
+    Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments after the program's name. By default those of the process.
+
+    Returns
+    -------
+    int
+        The exit code: 0 for success, 2 for wrong use or wrong input, 130 for Ctrl-C.
+
+    Examples
+    --------
+    >>> main(["conventions", "sklearn", "sklearn"])
+    sklearn and sklearn have the same choices
+    0
+    """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a character still gets the rest
+        sys.stdout.reconfigure(errors="backslashreplace")  # escape characters that the terminal cannot show
     try:
-        arguments = _parser().parse_args(argv)
+        parser = _make_parser()
+        complete(parser)
+        arguments = parser.parse_args(argv)
         for source in arguments.imports:
-            importing.load(source)
+            plugins.load(source)
+        if arguments.command is None:
+            output.write([parser.format_help()], None)
+            return SUCCESS
         arguments.run(arguments)
-    except SystemExit as done:  # argparse has said what it had to say
-        return int(done.code or 0)
+    except SystemExit as exit_request:  # argparse exits after --help, --version and errors
+        return int(exit_request.code or 0)
     except KeyboardInterrupt:
         return INTERRUPTED
     except (FastndcgError, OSError, MemoryError) as error:
-        sys.stderr.write(f"fastndcg: error: {_one_line(error)}\n")
-        return WRONG
-    return 0
+        _print_error(_error_message(error))
+        return WRONG_USE
+    return SUCCESS
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="fastndcg", description="Ranking metrics: nDCG, AP, RR, precision, recall and relatives.")
+def _make_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="fastndcg",
+        description="Compute ranking metrics such as nDCG, average precision, reciprocal rank, precision and recall.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=f"fastndcg {__version__}")
     parser.add_argument(
-        "--import", dest="imports", action="append", default=[], metavar="FILE",
-        help="run a Python file (or import a module) that registers metrics, repeatable",
-    )  # fmt: skip
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (evaluating, comparing, agreeing, plotting, explaining, listing, choosing, warming):
+        "--import",
+        dest="imports",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="before the command, run a Python file or import a module that registers metrics; may be repeated",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+    for command in COMMANDS:
         command.add_parser(commands)
     return parser
 
 
-def _one_line(error: BaseException) -> str:
-    text = str(error)
+def _error_message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None:
-        text = f"{error.filename}: {error.strerror}"
-    elif isinstance(error, MemoryError):
-        text = text or "there is not enough memory"
-    return " ".join(text.splitlines())
+        return f"{show_name(error.filename)}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return str(error) or "not enough memory. Evaluate fewer queries at once, or use fewer threads."
+    return str(error)
+
+
+def _print_error(message: str) -> None:
+    """Print one line on standard error, unless standard error is closed."""
+    if sys.stderr is not None:
+        line = show_name(" ".join(message.splitlines()), MOST_NOTED)
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"fastndcg: error: {line}\n")
+            sys.stderr.flush()

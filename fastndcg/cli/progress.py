@@ -1,4 +1,4 @@
-"""Progress of long work: on a terminal, if tqdm is there; never in a pipe."""
+"""Progress of long work: a bar on a terminal if tqdm is installed, nothing in a pipe."""
 
 from __future__ import annotations
 
@@ -8,47 +8,72 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from fastndcg.errors import MissingPackageError, optional_import
+from fastndcg.errors import MissingPackageError
+from fastndcg.runtime.compilation import is_progress_off, listening, without_progress
+from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.optional_packages import optional_import
+
+DEFAULT_COLUMNS = 80  # for terminals that report a width of 0
 
 
 @contextlib.contextmanager
-def progress(n_steps: int) -> Iterator[Callable[[str], None]]:
-    """Give a function that is called as each step begins, with what it does."""
-    with _bar("{desc} {bar:20} {n_fmt}/{total_fmt}, {elapsed}", n_steps) as bar:
-        begun = 0
+def show_progress(n_steps: int, without_bar: Callable[[str], None] = lambda _: None) -> Iterator[Callable[[str], None]]:
+    """
+    Show a bar of `n_steps` steps, and yield the function to call with each step's text when the step begins.
 
-        def step(what: str) -> None:
-            nonlocal begun
-            bar.n = begun
-            begun += 1
-            bar.set_description_str(what)
-
-        yield (lambda _: None) if bar is None else step
+    Where no bar can be shown, `without_bar` is called instead.
+    """
+    with _open_bar("{desc} {bar:20} {n_fmt}/{total_fmt}, {elapsed}", n_steps) as bar:
+        yield without_bar if bar is None else bar.begin
 
 
 @contextlib.contextmanager
-def progress_of_rows(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Give a function that is called with how many rows are done, and how many there are."""
-    with _bar("{desc} {bar:20} {percentage:3.0f} %, {elapsed}", 1) as bar:
-
-        def show(n_done: int, n_rows: int) -> None:
-            bar.total = n_rows
-            bar.set_description_str(what, refresh=False)
-            bar.update(n_done - bar.n)
-
-        yield (lambda _, __: None) if bar is None else show
+def show_row_progress(text: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar with a text, and yield the function to call with the number of rows done and of all rows."""
+    with _open_bar("{desc} {bar:20} {percentage:3.0f} %, {elapsed}", 1) as bar:
+        if bar is not None:
+            bar.begin(text)
+        yield (lambda _, __: None) if bar is None else bar.show_rows
 
 
 @contextlib.contextmanager
-def _bar(bar_format: str, total: int) -> Iterator[Any]:
-    """A bar that is wiped in the end; None without a terminal, or without tqdm."""
+def _open_bar(bar_format: str, total: int) -> Iterator[_Bar | None]:
+    """Yield a bar that is erased at the end. Yield None without a terminal or without tqdm."""
     try:
-        if sys.stderr is None or not sys.stderr.isatty():
+        if sys.stderr is None or not sys.stderr.isatty() or is_progress_off():
             raise MissingPackageError
         tqdm = optional_import("tqdm", "progress", "progress").tqdm
     except MissingPackageError:
         yield None
         return
-    columns = os.get_terminal_size(sys.stderr.fileno()).columns or 80  # some terminals do not know
-    with tqdm(total=total, leave=False, file=sys.stderr, bar_format=bar_format, ncols=columns, nrows=20) as bar:
-        yield bar
+
+    columns = os.get_terminal_size(sys.stderr.fileno()).columns or DEFAULT_COLUMNS
+    with tqdm(total=total, leave=False, file=sys.stderr, bar_format=bar_format, ncols=columns, nrows=20) as tqdm_bar:
+        bar = _Bar(tqdm_bar)
+        with listening(bar.show_compilation), without_progress():
+            yield bar
+
+
+class _Bar:
+    """A progress bar that also shows when kernels are compiled."""
+
+    def __init__(self, tqdm_bar: Any) -> None:
+        self._tqdm_bar = tqdm_bar
+        self._step = ""
+        self._n_begun = 0
+
+    def begin(self, step: str) -> None:
+        """Show the text of a new step, and count the steps before it as done."""
+        self._step = show_name(step)
+        self._tqdm_bar.n = self._n_begun
+        self._n_begun += 1
+        self._tqdm_bar.set_description_str(self._step)
+
+    def show_rows(self, n_done: int, n_rows: int) -> None:
+        """Show the number of rows done."""
+        self._tqdm_bar.total = n_rows
+        self._tqdm_bar.update(n_done - self._tqdm_bar.n)
+
+    def show_compilation(self, is_compiling: bool) -> None:
+        """Mark the current step while kernels are compiled."""
+        self._tqdm_bar.set_description_str(f"compiling ({self._step})" if is_compiling else self._step)

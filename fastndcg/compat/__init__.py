@@ -1,1 +1,1 @@
-"""Drop-ins: other libraries' functions under their own names and signatures. Change the import, keep the code."""
+"""Drop-in replacements for functions of other libraries, under their own names and signatures."""

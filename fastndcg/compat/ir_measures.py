@@ -1,10 +1,21 @@
 """
-ir_measures: a provider that computes its measures, here and in PyTerrier, which asks ir_measures.
+Drop-in provider for ir_measures, also used by PyTerrier, which calls ir_measures.
 
-`register` puts it before the others in ir_measures' default pipeline: `ir_measures.calc_aggregate`, `iter_calc`, `calc`
-and `evaluator` then use it for every measure that the catalogue has, and the other providers for the rest. Values are
-those of the default provider, pytrec_eval, for all measures alike: the one tie rule for RR and RR@10, all digits of
-nDCG(dcg='exp-log2'), and beta² in SetF(beta=…), as in F-beta's definition. All else is ir_measures' own.
+`register` puts the provider first in ir_measures' default pipeline. `ir_measures.calc_aggregate`, `iter_calc`, `calc`
+and `evaluator` then use it for every measure that the catalogue has. NERR8 to NERR11, Accuracy with a cutoff and
+measures that are defined at run time keep their providers.
+
+Values are those of the provider that ir_measures takes by default, with its order of ties. Differences:
+
+- RR@10 follows the same rule for ties as RR.
+- nDCG(dcg='exp-log2') and ERR have all digits. Both may be without a cutoff.
+- SetF(beta=…) uses beta², as the definition of F-beta does.
+- IPrec@… takes all digits of the recall, where pytrec_eval takes two.
+- RBP may have a cutoff, and labels are its gains without `rel`.
+- NumRel(rel=…) counts labels of `rel` or more.
+- Compat ranks documents of one label in the ideal ranking as they are ranked, also those with equal or negative scores.
+- Accuracy leaves out a query whose retrieved documents are all relevant, which is a ZeroDivisionError in ir_measures.
+- Values of INST, INSQ, BPM and SDCG come without the costs of cwl_eval.
 """
 
 from __future__ import annotations
@@ -16,282 +27,427 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.catalog import CATALOG
-from fastndcg.compat.lookups import look_at_judgments, values_of
-from fastndcg.compat.rows import join_table, rows_of, run_table
-from fastndcg.compat.subtopics import CONVENTION as BY_SUBTOPIC
-from fastndcg.compat.subtopics import SubtopicQrels
-from fastndcg.conventions import Convention, conventions
-from fastndcg.errors import InvalidInputError, UnknownMetricError, optional_import
-from fastndcg.inputs.dicts import DictQrels
-from fastndcg.metric import Metric
-from fastndcg.rankings import Array
-
-NAMES = {
-    "AP": "AP", "nDCG": "nDCG", "NumRel": "num_rel", "P": "P", "R": "R", "RR": "RR", "Rprec": "Rprec", "SetF": "F",
-    "SetP": "P", "SetR": "R", "Success": "Success", "StRecall": "S_recall",
-} | {name: name for name, record in CATALOG.items() if record.by_subtopic and name != "S_recall"}  # fmt: skip
+from fastndcg.compat.evaluate_dicts import distinguish_unjudged, evaluate_judged
+from fastndcg.compat.ir_measures_input import join_table, read_rows, read_run_table
+from fastndcg.compat.ir_measures_requests import PYTREC_EVAL, Request, convert_measure, replace_labels
+from fastndcg.compat.ir_measures_subtopics import SubtopicQrels
+from fastndcg.conventions import Convention
+from fastndcg.errors import InvalidInputError
+from fastndcg.inputs.dict_qrels import DictQrels
+from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.optional_packages import optional_import
 
 
 def register() -> Provider:
     """
-    Let ir_measures compute by fastndcg what fastndcg has, until `unregister`; once is enough.
+    Make ir_measures use fastndcg, until `unregister` is called. Further calls change nothing.
 
     Returns
     -------
     Provider
-        What `ir_measures.providers.registry["fastndcg"]` holds from now on.
+        The provider that ``ir_measures.providers.registry["fastndcg"]`` holds from now on.
+
+    Raises
+    ------
+    MissingPackageError
+        If ir_measures is not installed.
+
+    Examples
+    --------
+    >>> register().NAME
+    'fastndcg'
+    >>> unregister()
+    """
+    library = _import_ir_measures()
+    provider: Provider | None = library.providers.registry.get(Provider.NAME)
+    if provider is None:
+        provider = library.providers.register(Provider())
+        library.DefaultPipeline.providers.insert(0, provider)
+    return provider
+
+
+def unregister() -> None:
+    """
+    Make ir_measures use its other providers again.
 
     Raises
     ------
     MissingPackageError
         If ir_measures is not installed.
     """
-    library = _library()
-    known: Provider | None = library.providers.registry.get(Provider.NAME)
-    if known is None:
-        known = library.providers.register(Provider())
-        library.DefaultPipeline.providers.insert(0, known)
-    return known
-
-
-def unregister() -> None:
-    """Leave the measures to the other providers again."""
-    library = _library()
-    known = library.providers.registry.pop(Provider.NAME, None)
-    if known is not None:
-        library.DefaultPipeline.providers.remove(known)
+    library = _import_ir_measures()
+    provider = library.providers.registry.pop(Provider.NAME, None)
+    if provider is not None:
+        library.DefaultPipeline.providers.remove(provider)
 
 
 class Provider:
-    """What ir_measures calls a provider."""
+    """The provider of fastndcg's measures, with the methods that ir_measures calls."""
 
     NAME = "fastndcg"
 
     def supports(self, measure: Any) -> bool:
-        """Whether the catalogue has a measure with these parameters."""
+        """
+        Return True if the catalogue has a measure with these parameters.
+
+        Parameters
+        ----------
+        measure : ir_measures' measure
+            Such as ``nDCG @ 10``.
+
+        Returns
+        -------
+        bool
+            False if another provider must compute the measure.
+        """
         measure.validate_params()
         try:
-            metric_of(measure)
+            convert_measure(measure)
         except InvalidInputError:
             return False
         return True
 
     def is_available(self) -> bool:
-        """Always."""
+        """
+        Return True, because the provider needs no further package.
+
+        Returns
+        -------
+        bool
+            True.
+        """
         return True
 
     def install_instructions(self) -> str:
-        """How to install it."""
+        """
+        Return the command that installs fastndcg.
+
+        Returns
+        -------
+        str
+            The command.
+        """
         return "pip install fastndcg"
 
     def run_inputs(self, measures: Iterable[Any]) -> list[str]:
-        """The columns that a run must have."""
+        """
+        Return the columns that a run must have.
+
+        Parameters
+        ----------
+        measures : iterable of ir_measures' measures
+            Such as ``[nDCG @ 10, AP]``.
+
+        Returns
+        -------
+        list of str
+            The names of the columns.
+        """
         return ["query_id", "doc_id", "score"]
 
     def qrel_inputs(self, measures: Iterable[Any]) -> list[str]:
-        """The columns that judgments must have."""
+        """
+        Return the columns that judgments must have.
+
+        Parameters
+        ----------
+        measures : iterable of ir_measures' measures
+            Such as ``[nDCG @ 10, AP]``.
+
+        Returns
+        -------
+        list of str
+            The names of the columns.
+        """
         return ["query_id", "doc_id", "relevance"]
 
     def evaluator(self, measures: Iterable[Any], qrels: Any) -> Evaluator:
-        """Prepare judgments for many runs."""
+        """
+        Prepare judgments and measures for many runs.
+
+        Parameters
+        ----------
+        measures : iterable of ir_measures' measures
+            Such as ``[nDCG @ 10, AP]``.
+        qrels : DataFrame, dict of dict, path, or iterable of named tuples
+            Judgments in any form that ir_measures reads.
+
+        Returns
+        -------
+        Evaluator
+            Its `iter_calc`, `calc_aggregate` and `calc` take a run.
+
+        Raises
+        ------
+        UnknownMetricError
+            If the catalogue lacks a measure.
+        """
         return Evaluator(measures, qrels)
 
     def iter_calc(self, measures: Iterable[Any], qrels: Any, run: Any) -> Iterator[Any]:
-        """Each measure of each query."""
+        """
+        Return an iterator over the values of each query.
+
+        Parameters
+        ----------
+        measures : iterable of ir_measures' measures
+            Such as ``[nDCG @ 10, AP]``.
+        qrels : DataFrame, dict of dict, path, or iterable of named tuples
+            Judgments in any form that ir_measures reads.
+        run : DataFrame, dict of dict, path, or iterable of named tuples
+            A ranking in any form that ir_measures reads.
+
+        Returns
+        -------
+        iterator
+            ir_measures' ``Metric`` of each query and measure.
+        """
         return self.evaluator(measures, qrels).iter_calc(run)
 
     def calc_aggregate(self, measures: Iterable[Any], qrels: Any, run: Any) -> dict[Any, float]:
-        """Each measure over all queries."""
+        """
+        Return the values over all queries.
+
+        Parameters
+        ----------
+        measures : iterable of ir_measures' measures
+            Such as ``[nDCG @ 10, AP]``.
+        qrels : DataFrame, dict of dict, path, or iterable of named tuples
+            Judgments in any form that ir_measures reads.
+        run : DataFrame, dict of dict, path, or iterable of named tuples
+            A ranking in any form that ir_measures reads.
+
+        Returns
+        -------
+        dict
+            The values as {measure: value}.
+        """
         return self.evaluator(measures, qrels).calc_aggregate(run)
 
     def calc(self, measures: Iterable[Any], qrels: Any, run: Any) -> Any:
-        """Both."""
+        """
+        Return the values over all queries, and those of each query.
+
+        Parameters
+        ----------
+        measures : iterable of ir_measures' measures
+            Such as ``[nDCG @ 10, AP]``.
+        qrels : DataFrame, dict of dict, path, or iterable of named tuples
+            Judgments in any form that ir_measures reads.
+        run : DataFrame, dict of dict, path, or iterable of named tuples
+            A ranking in any form that ir_measures reads.
+
+        Returns
+        -------
+        CalcResults
+            ir_measures' own type.
+        """
         return self.evaluator(measures, qrels).calc(run)
 
 
 class Evaluator:
-    """Judgments and measures, ready for many runs; queries that a run lacks have the measures' default."""
+    """
+    Judgments and measures that are prepared once for many runs.
+
+    A query that a run lacks has the default value of each measure, and none of Accuracy.
+
+    Parameters
+    ----------
+    measures : iterable of ir_measures' measures
+        Such as ``[nDCG @ 10, AP]``.
+    qrels : DataFrame, dict of dict, path, or iterable of named tuples
+        Judgments in any form that ir_measures reads.
+
+    Raises
+    ------
+    UnknownMetricError
+        If the catalogue lacks a measure.
+    """
 
     def __init__(self, measures: Iterable[Any], qrels: Any) -> None:
-        self._library = _library()
+        self._library = _import_ir_measures()
         self.measures = list(dict.fromkeys(measures))
+        requests = [convert_measure(measure) for measure in self.measures]
         rows: Any = qrels
-        if any(is_by_subtopic(measure) for measure in self.measures):
+        if any(request.is_by_subtopic for request in requests):
             rows = list(self._library.util.QrelsConverter(qrels).as_namedtuple_iter())
-        given = rows_of(rows, self._library.Qrel, self._library.util.QrelsConverter)
-        self.qrel_qids = set(given)
-        parts: dict[tuple[Any, Convention], _Part] = {}
-        for measure in self.measures:
-            key, convention = _judgments_of(measure), convention_of(measure)
-            if (key, convention) not in parts:
-                shared = next((part.qrels for (other, _), part in parts.items() if other == key), None)
-                made = shared or (_by_subtopic(rows) if key == BY_SUBTOPIC.name else DictQrels(_with_gains(given, key)))
-                parts[key, convention] = _Part([], [], made, convention)
-            parts[key, convention].measures.append(measure)
-            parts[key, convention].metrics.append(metric_of(measure))
+        labels = read_rows(rows, self._library.Qrel, self._library.util.QrelsConverter)
+        self.qrel_qids = set(labels)
+        prepared: dict[Any, DictQrels | SubtopicQrels] = {}
+        parts: dict[tuple[int, Convention], _Part] = {}
+        for measure, request in zip(self.measures, requests, strict=True):
+            key = SubtopicQrels if request.is_by_subtopic else request.relabelling
+            if key not in prepared:
+                prepared[key] = _read_subtopics(rows) if request.is_by_subtopic else self._read(labels, key, prepared)
+            judgments = prepared[key]
+            part = parts.setdefault(
+                (id(judgments), request.convention), _Part([], [], [], judgments, request.convention)
+            )
+            part.measures.append(measure)
+            part.requests.append(request)
+            part.metrics.extend(request.metrics)
         self._parts = list(parts.values())
 
-    def iter_calc(self, run: Any) -> Iterator[Any]:
-        """Each measure of each query: those of the run, then those that it lacks."""
-        yield from self._each(self._columns(run))
+    @staticmethod
+    def _read(labels: Any, relabelling: Any, prepared: dict[Any, Any]) -> DictQrels:
+        """Return judgments with replaced labels: those without a replacement if it changes no label."""
+        try:
+            replaced = replace_labels(labels, relabelling)
+        except TypeError:
+            DictQrels(labels)  # its error names the label that is no number
+            raise
+        if replaced is not labels:
+            return DictQrels(replaced)
+        if None not in prepared:
+            prepared[None] = DictQrels(labels)
+        judgments: DictQrels = prepared[None]
+        return judgments
 
-    def _each(self, parts: list[_Columns]) -> Iterator[Any]:
-        metric = self._library.Metric
-        evaluated: set[str] = set()
-        for queries, measures, columns in parts:
-            evaluated.update(queries)
-            for query, *values in zip(queries, *columns.tolist(), strict=True):
-                for measure, value in zip(measures, values, strict=True):
-                    yield metric(query_id=query, measure=measure, value=value)
-        for query in sorted(self.qrel_qids - evaluated):
-            for measure in self.measures:
-                yield metric(query_id=query, measure=measure, value=measure.DEFAULT)
+    def iter_calc(self, run: Any) -> Iterator[Any]:
+        """Yield ir_measures' ``Metric`` of each query and measure. Queries that the run lacks come last."""
+        yield from self._each(self._evaluate(run))
 
     def calc_aggregate(self, run: Any) -> dict[Any, float]:
-        """Each measure over all queries that have judgments: counts summed, the rest averaged."""
-        return self._aggregated(self._columns(run))
+        """Return {measure: value}: the sum of a count, or the mean over all queries that have judgments."""
+        return self._aggregate(self._evaluate(run))
 
     def calc(self, run: Any) -> Any:
-        """Both, as ir_measures' CalcResults."""
-        parts = self._columns(run)
-        return self._library.CalcResults(self._aggregated(parts), list(self._each(parts)))
+        """Return ir_measures' ``CalcResults``: the values over all queries, and those of each query."""
+        parts = self._evaluate(run)
+        return self._library.CalcResults(self._aggregate(parts), list(self._each(parts)))
 
-    def _columns(self, run: Any) -> list[_Columns]:
-        """What is found for the measures of each part."""
-        judged = self._judged(run)
-        return [
-            _Columns(one.queries, part.measures, np.ascontiguousarray(values_of(one, part.metrics, part.convention).T))
-            for part in self._parts
-            for one in [judged[id(part.qrels)]]
-        ]
+    def _each(self, parts: list[_Values]) -> Iterator[Any]:
+        """Yield ir_measures' ``Metric`` of each query and measure. Leave undefined values out."""
+        metric = self._library.Metric
+        evaluated_queries: set[str] = set()
+        for queries, measures, columns, convention in parts:
+            has_undefined = convention.undefined == "nan"
+            if not has_undefined:
+                evaluated_queries.update(queries)
+            for query, *values in zip(queries, *columns.tolist(), strict=True):
+                for measure, value in zip(measures, values, strict=True):
+                    if not (has_undefined and math.isnan(value)):
+                        yield metric(query_id=query, measure=measure, value=value)
+        for query in sorted(self.qrel_qids - evaluated_queries):
+            for part in self._parts:
+                if part.convention.undefined != "nan":
+                    for measure in part.measures:
+                        yield metric(query_id=query, measure=measure, value=measure.DEFAULT)
 
-    def _judged(self, run: Any) -> dict[int, Any]:
-        """A run with each of the judgments, read in the form that it has, or else as rows."""
-        asked = {id(part.qrels) for part in self._parts if look_at_judgments(part.metrics, part.convention)}
-        by_subtopic = any(isinstance(part.qrels, SubtopicQrels) for part in self._parts)
-        judged = None if by_subtopic else self._joined(run) or self._listed(run, asked)
-        if judged is not None:
-            return judged
-        rows = rows_of(run, self._library.ScoredDoc, self._library.util.RunConverter)
-        return {
-            key: qrels.judged(rows, tells_unjudged=key in asked) if isinstance(qrels, DictQrels) else qrels.judged(rows)
-            for key, qrels in {id(part.qrels): part.qrels for part in self._parts}.items()
-        }
+    def _evaluate(self, run: Any) -> list[_Values]:
+        """Return the values of each part's measures."""
+        judged_runs = self._judge(run)
+        parts = []
+        for part in self._parts:
+            judged = judged_runs[id(part.qrels)]
+            values = np.ascontiguousarray(evaluate_judged(judged, part.metrics, part.convention).T)
+            parts.append(_Values(judged.queries, part.measures, part.combine(values), part.convention))
+        return parts
 
-    def _listed(self, run: Any, asked: set[int]) -> dict[int, Any] | None:
-        """A list of tuples with the judgments; None where that cannot be, and rows are to be made of it."""
+    def _judge(self, run: Any) -> dict[int, Any]:
+        """
+        Return the run joined with each of the judgments, by the identity of the judgments.
+
+        A frame is joined as a table and a list is read as tuples. Any other run is read as a dict of dicts.
+        """
+        with_unjudged = {id(part.qrels) for part in self._parts if distinguish_unjudged(part.metrics, part.convention)}
+        if not any(isinstance(part.qrels, SubtopicQrels) for part in self._parts):
+            judged_runs = self._join_frame(run) or self._judge_tuples(run, with_unjudged)
+            if judged_runs is not None:
+                return judged_runs
+        rows = read_rows(run, self._library.ScoredDoc, self._library.util.RunConverter)
+        judged: dict[int, Any] = {}
+        for part in self._parts:
+            key = id(part.qrels)
+            if key in judged:
+                continue
+            if isinstance(part.qrels, DictQrels):
+                judged[key] = part.qrels.judged(rows, marks_unjudged=key in with_unjudged)
+            else:
+                judged[key] = part.qrels.judged(rows)
+        return judged
+
+    def _judge_tuples(self, run: Any, with_unjudged: set[int]) -> dict[int, Any] | None:
+        """Join a list of tuples with the judgments. Return None for other runs."""
         if type(run) is not list:
             return None
-        kind, plain = self._library.ScoredDoc, {id(part.qrels): part.qrels for part in self._parts}
-        found = {
-            key: qrels.judged_tuples(run, kind, tells_unjudged=key in asked)
-            for key, qrels in plain.items()
-            if isinstance(qrels, DictQrels)
-        }
-        return None if None in found.values() else found
+        kind = self._library.ScoredDoc
+        judged = {}
+        for key, qrels in {id(part.qrels): part.qrels for part in self._parts}.items():
+            if isinstance(qrels, DictQrels):
+                judged[key] = qrels.judged_tuples(run, kind, marks_unjudged=key in with_unjudged)
+        return None if None in judged.values() else judged
 
-    def _joined(self, run: Any) -> dict[int, Any] | None:
-        """A frame's run joined to the judgments; None where that cannot be, and rows are to be looked at."""
-        plain = {id(part.qrels): (part.qrels, part.convention) for part in self._parts}
-        table = run_table(run)
+    def _join_frame(self, run: Any) -> dict[int, Any] | None:
+        """Join a frame with the judgments. Return None for other runs, and for frames that cannot be joined."""
+        table = read_run_table(run)
         if table is None:
             return None
+        judgments = {id(part.qrels): part.qrels for part in self._parts}
         try:
             return {
-                key: join_table(qrels, table, convention)
-                for key, (qrels, convention) in plain.items()
+                key: join_table(qrels, table, PYTREC_EVAL)
+                for key, qrels in judgments.items()
                 if isinstance(qrels, DictQrels)
             }
         except InvalidInputError:
             return None
 
-    def _aggregated(self, parts: list[_Columns]) -> dict[Any, float]:
-        """Sums or means; queries that the run lacks add 0, the default of all these measures."""
+    def _aggregate(self, parts: list[_Values]) -> dict[Any, float]:
+        """
+        Return sums and means. Queries that the run lacks add 0, the default value of all measures.
+
+        A measure that is undefined for some queries has the mean over the other queries.
+        """
         n_queries = len(self.qrel_qids)
-        totals = {
-            measure: float(np.sum(column))
-            for _, measures, columns in parts
-            for measure, column in zip(measures, columns, strict=True)
-        }
-        found = {}
-        for measure in self.measures:
-            is_mean = isinstance(measure.aggregator(), self._library.MeanAgg)
-            divisor = (n_queries or math.nan) if is_mean else 1
-            found[measure] = totals[measure] / divisor
-        return found
+        aggregates = dict.fromkeys(self.measures, math.nan)
+        for _, measures, columns, convention in parts:
+            for measure, column in zip(measures, columns, strict=True):
+                values = column
+                divisor = n_queries if isinstance(measure.aggregator(), self._library.MeanAgg) else 1
+                if convention.undefined == "nan":
+                    values = column[~np.isnan(column)]
+                    divisor = len(values)
+                aggregates[measure] = float(np.sum(values)) / (divisor or math.nan)
+        return aggregates
 
 
-class _Columns(NamedTuple):
-    """What was found for the measures of a part: a row for each, a column for each query."""
+class _Values(NamedTuple):
+    """The values of a part's measures: one row for each measure, one column for each query."""
 
     queries: list[str]
     measures: list[Any]
     values: Array
+    convention: Convention
 
 
 class _Part(NamedTuple):
-    """Measures that share judgments and a convention."""
+    """Measures that share judgments and a convention, with the metrics of all their requests."""
 
     measures: list[Any]
+    requests: list[Request]
     metrics: list[Metric]
     qrels: DictQrels | SubtopicQrels
     convention: Convention
 
-
-def metric_of(measure: Any) -> Metric:
-    """A measure of ir_measures as one of ours, or an error that names it."""
-    given = {key: measure[key] for key in measure.SUPPORTED_PARAMS if _is_given(measure[key])}
-    k = given.get("cutoff")
-    if measure.NAME == "NumRet":
-        return Metric("num_rel_ret", rel=given["rel"]) if "rel" in given else Metric("num_ret")
-    if measure.NAME not in NAMES or given.get("relative"):
-        raise UnknownMetricError(f"unsupported measure {measure}: the catalogue has {', '.join([*NAMES, 'NumRet'])}")
-    parameters = {key: given[key] for key in ("alpha", "beta", "rel") if key in given}
-    if measure.NAME == "nDCG":
-        parameters = {"gain": "exp2"} if given.get("dcg") == "exp-log2" else {}
-    return Metric(NAMES[measure.NAME], k, **parameters)
+    def combine(self, values: Array) -> Array:
+        """Return the (n_measures, n_queries) values of the measures for those of the metrics."""
+        if all(request.combine is None for request in self.requests):
+            return values
+        combined = np.empty((len(self.requests), values.shape[1]))
+        first = 0
+        for row, request in zip(combined, self.requests, strict=True):
+            columns = values[first : first + len(request.metrics)]
+            row[:] = columns[0] if request.combine is None else request.combine(columns)
+            first += len(request.metrics)
+        return combined
 
 
-def convention_of(measure: Any) -> Convention:
-    """What a measure's numbers mean."""
-    usual = BY_SUBTOPIC if is_by_subtopic(measure) else conventions["trec_eval_9_c"]
-    if measure.params.get("judged_only"):
-        return usual.replace(unjudged="removed", negative_labels="removed")
-    return usual
-
-
-def is_by_subtopic(measure: Any) -> bool:
-    """Whether a measure needs judgments by subtopic."""
-    return measure.NAME in NAMES and CATALOG[NAMES[measure.NAME]].by_subtopic
-
-
-def _judgments_of(measure: Any) -> Any:
-    """What the judgments are for a measure: by subtopic, with other labels for gains, or as given."""
-    if is_by_subtopic(measure):
-        return BY_SUBTOPIC.name
-    gains = measure["gains"] if measure.NAME == "nDCG" else None
-    return tuple(gains.items()) if isinstance(gains, dict) else None
-
-
-def _by_subtopic(rows: Iterable[Any]) -> SubtopicQrels:
-    """Judgments by subtopic: ir_measures has it in the field `iteration`, which is the same for all if left out."""
+def _read_subtopics(rows: Iterable[Any]) -> SubtopicQrels:
+    """Return judgments by subtopic. ir_measures has the subtopic in the field `iteration`, "0" if it is left out."""
     return SubtopicQrels((row.query_id, getattr(row, "iteration", "0"), row.doc_id, row.relevance) for row in rows)
 
 
-def _is_given(value: Any) -> bool:
-    return isinstance(value, int | float | str | dict)
-
-
-def _with_gains(qrels: dict[str, dict[str, int]], gains: tuple[tuple[int, int], ...] | None) -> Any:
-    """The judgments, with other labels where gains say so."""
-    if gains is None:
-        return qrels
-    table = dict(gains)
-    return {
-        query: {document: table.get(label, label) for document, label in row.items()} for query, row in qrels.items()
-    }
-
-
-def _library() -> ModuleType:
+def _import_ir_measures() -> ModuleType:
     return optional_import("ir_measures", "this drop-in", "ir_measures")

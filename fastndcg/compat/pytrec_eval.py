@@ -1,9 +1,16 @@
 """
-pytrec_eval: `RelevanceEvaluator` and what stands beside it.
+Drop-in for pytrec_eval: `RelevanceEvaluator` and the functions of the module.
 
-Names, values and errors are those of pytrec_eval-terrier, which holds trec_eval 9.0.8; errors are ours too, each a
-subclass of the one that pytrec_eval raises. Measures that the catalogue lacks are refused by name. What stops the
-process there, a cutoff of 0, is an error here. pytrec_eval itself is not needed.
+Names, values and errors are those of pytrec_eval-terrier, which contains trec_eval 9.0.8. Each error is also a subclass
+of the built-in exception that pytrec_eval raises. Measures that the catalogue lacks raise an `UnknownMetricError`.
+pytrec_eval itself is not needed. Differences:
+
+- What ends the process in pytrec_eval, such as a cutoff of 0, is an error here.
+- NaN scores, labels above 2**53 in size, and a relevance level below 1 are errors here. pytrec_eval takes them.
+- Cutoffs that end in a comma or a full stop are errors here. pytrec_eval takes them.
+- Ids may contain NUL. pytrec_eval cuts them there.
+
+`install` makes other libraries, such as BEIR and MTEB, compute by fastndcg.
 
 >>> from fastndcg.compat import pytrec_eval
 >>> evaluator = pytrec_eval.RelevanceEvaluator({"q1": {"d1": 0, "d2": 1}}, {"map", "ndcg_cut.1,2"})
@@ -16,48 +23,59 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.compat.lookups import look_at_judgments, values_of
-from fastndcg.compat.tables import read_lines
+from fastndcg.compat.evaluate_dicts import distinguish_unjudged, evaluate_judged
+from fastndcg.compat.module_replacement import Installation, ModuleReplacement
+from fastndcg.compat.trec_text import StructureError, read_lines
+from fastndcg.compat.validation import as_whole_number
 from fastndcg.conventions import conventions
-from fastndcg.errors import InvalidTypeError, UnknownMetricError
-from fastndcg.inputs.dicts import DictQrels
-from fastndcg.metric import Metric
-from fastndcg.rankings import Array
-from fastndcg.trec import BY_NAME, NICKNAMES, NOT_IN_ALL, SINCE_10, Asked, at_level, lines
+from fastndcg.errors import InvalidTypeError, UnknownMetricError, shorten
+from fastndcg.inputs.dict_qrels import DictQrels
+from fastndcg.metrics.metric import Metric
+from fastndcg.metrics.trec_eval import BY_NAME, NICKNAMES, NOT_IN_ALL, SINCE_10, TrecMeasureRequest
+from fastndcg.metrics.trec_eval_lines import at_level, lines
+from fastndcg.rankings.validation import Array
+
+__version__ = "0.5.11"  # of the pytrec_eval-terrier with these values; ir_measures takes no module without a version
+
+PUBLIC_NAMES = (
+    "RelevanceEvaluator", "compute_aggregated_measure", "parse_qrel", "parse_run", "supported_measures",
+    "supported_nicknames",
+)  # fmt: skip
+REPLACEMENT = ModuleReplacement("pytrec_eval", __name__, PUBLIC_NAMES)
 
 NUMBERS = r"[0-9]+(?:\.[0-9]+)?"
 WITH_ARGUMENTS = re.compile(rf"(.+?)[._]({NUMBERS}(?:,{NUMBERS})*)")
 
 supported_measures = {name for name in BY_NAME if name not in (*SINCE_10, *NOT_IN_ALL)}
 supported_nicknames = {nickname: set(names) & supported_measures for nickname, names in NICKNAMES.items()}
-CONSTANTS = {"runid": 0.0, "num_q": 1.0, "relstring": 0.0}  # what is no number has these values there
-LOWEST_OF_GEOMETRIC = 1e-5
+CONSTANTS = {"runid": 0.0, "num_q": 1.0, "relstring": 0.0}  # pytrec_eval's values of measures that are not numbers
+MIN_OF_GEOMETRIC_MEAN = 1e-5  # trec_eval raises smaller values to this, because the logarithm of 0 is infinite
 
 
 class Column(NamedTuple):
-    """A measure in the output: its metric, or the constant that pytrec_eval gives in its place."""
+    """A measure in the output: its metric, or a constant for a measure that is not a number."""
 
     metric: Metric | None
     constant: float = 0.0
 
-    def of(self, values: Array) -> list[float]:
-        """What pytrec_eval gives for values of the metric: logarithms where the mean is to be geometric."""
+    def convert(self, values: Array) -> list[float]:
+        """Return pytrec_eval's values for values of the metric: logarithms for a geometric mean."""
         if self.metric is None:
             return [self.constant] * len(values)
         if self.metric.aggregate is not None:
-            values = np.log(np.maximum(values, LOWEST_OF_GEOMETRIC))
+            values = np.log(np.maximum(values, MIN_OF_GEOMETRIC_MEAN))
         return list(map(float, values))
 
 
 class RelevanceEvaluator:
     """
-    Judgments and measures, ready for the runs of many systems.
+    Judgments and measures that are prepared once for the runs of many systems.
 
     Parameters
     ----------
@@ -66,72 +84,132 @@ class RelevanceEvaluator:
     measures : iterable of str
         Such as "map", "ndcg_cut_10", "P.5,10", or a nickname.
     relevance_level : int
-        The lowest label that is relevant; nDCG takes all labels as they are.
+        The smallest relevant label, 1 or more. nDCG takes all labels as they are.
     judged_docs_only_flag : bool
-        Whether documents without a judgment are taken out first.
+        True to remove unjudged documents before ranking.
 
     Raises
     ------
     UnknownMetricError
-        If the catalogue lacks a measure; a ValueError.
+        If the catalogue lacks a measure. It is also a ValueError.
     InvalidTypeError
-        If the judgments are no dict of dicts from texts to whole numbers; a TypeError.
+        If the judgments are no dict of dicts from texts to integers. It is also a TypeError.
+
+    Examples
+    --------
+    >>> evaluator = RelevanceEvaluator({"q1": {"d1": 2, "d2": 1}}, {"P_1"}, relevance_level=2)
+    >>> evaluator.evaluate({"q1": {"d1": 0.5, "d2": 0.9}})
+    {'q1': {'P_1': 0.0}}
     """
 
     def __init__(
-        self, query_relevance: dict[str, dict[str, int]], measures: Iterable[str], relevance_level: int = 1,
+        self,
+        query_relevance: dict[str, dict[str, int]],
+        measures: Iterable[str],
+        relevance_level: int = 1,
         judged_docs_only_flag: bool = False,
-    ) -> None:  # fmt: skip
-        if not isinstance(relevance_level, int) or relevance_level < 1:
-            raise InvalidTypeError(f"`relevance_level` must be a whole number of 1 or more, not {relevance_level!r}")
-        if not isinstance(judged_docs_only_flag, int):
-            raise InvalidTypeError(f"`judged_docs_only_flag` must be True or False, not {judged_docs_only_flag!r}")
-        self._columns = columns_of(measures, relevance_level)
-        self._qrels = DictQrels(query_relevance)
-        _check_labels(query_relevance)
-        choices = {"unjudged": "removed", "negative_labels": "removed"} if judged_docs_only_flag else {}
+    ) -> None:
+        level = as_whole_number(relevance_level)
+        if level is None or level < 1:
+            raise InvalidTypeError(
+                f"`relevance_level` must be a whole number of 1 or more, not {shorten(relevance_level)}. Pass an int."
+            )
+        judged_only = as_whole_number(judged_docs_only_flag)
+        if judged_only is None:
+            raise InvalidTypeError(
+                f"`judged_docs_only_flag` must be True or False, not {shorten(judged_docs_only_flag)}. Pass a bool."
+            )
+        self._columns = parse_measures(measures, level)
+        if not isinstance(query_relevance, Mapping):
+            raise StructureError(
+                f"`query_relevance` must be a dict that maps queries to dicts, not {type(query_relevance).__name__}. "
+                "Pass {query: {document: label}}."
+            )
+        qrels = dict(query_relevance)
+        _check_labels(qrels)
+        self._qrels = DictQrels(qrels)
+        choices = {"unjudged": "removed"} if judged_only else {}
         self._convention = conventions["trec_eval_9"].replace(**choices)
 
     def evaluate(self, scores: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
         """
-        Give {query: {measure: value}} for the queries of the run that have judgments.
+        Evaluate a run query by query.
 
         Parameters
         ----------
         scores : dict of dict of float
-            A run: {query: {document: score}}.
+            The run: {query: {document: score}}.
+
+        Returns
+        -------
+        dict of dict of float
+            {query: {measure: value}}, for the queries of the run that have judgments.
+
+        Raises
+        ------
+        InvalidInputError
+            If a score is NaN.
+        InvalidTypeError
+            If the run is no dict of dicts from texts to numbers.
         """
-        queries, columns = self._values(scores)
-        named = partial(zip, list(self._columns))
+        queries, columns = self._evaluate(scores)
+        zip_names = partial(zip, list(self._columns))
         rows = zip(*columns, strict=True) if columns else [()] * len(queries)
-        return dict(zip(queries, map(dict, map(named, rows)), strict=True))
+        return dict(zip(queries, map(dict, map(zip_names, rows)), strict=True))
 
     def aggregate(self, scores: dict[str, dict[str, float]]) -> dict[str, float]:
-        """Give {measure: value} over all queries of the run that have judgments, as `compute_aggregated_measure`."""
-        _, columns = self._values(scores)
+        """
+        Evaluate a run over all its queries that have judgments. See `compute_aggregated_measure`.
+
+        Parameters
+        ----------
+        scores : dict of dict of float
+            The run: {query: {document: score}}.
+
+        Returns
+        -------
+        dict of float
+            {measure: value}, empty without queries.
+        """
+        _, columns = self._evaluate(scores)
         return {
             name: compute_aggregated_measure(name, column)
             for name, column in zip(self._columns, columns, strict=True)
             if column
         }
 
-    def _values(self, scores: dict[str, dict[str, float]]) -> tuple[list[str], list[list[float]]]:
-        """The queries that are evaluated, and each measure's values."""
+    def _evaluate(self, scores: dict[str, dict[str, float]]) -> tuple[list[str], list[list[float]]]:
+        """Return the queries that are evaluated, and the values of each measure."""
         if not scores:
             return [], [[] for _ in self._columns]
         metrics = [column.metric for column in self._columns.values() if column.metric is not None]
-        judged = self._qrels.judged(scores, tells_unjudged=look_at_judgments(metrics, self._convention))
-        found = iter(values_of(judged, metrics, self._convention).T)
-        nothing = np.empty(len(judged.queries))
+        judged = self._qrels.judged(scores, marks_unjudged=distinguish_unjudged(metrics, self._convention))
+        values = iter(evaluate_judged(judged, metrics, self._convention).T)
+        no_values = np.empty(len(judged.queries))
         return judged.queries, [
-            column.of(nothing if column.metric is None else next(found)) for column in self._columns.values()
+            column.convert(no_values if column.metric is None else next(values)) for column in self._columns.values()
         ]
 
 
 def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
     """
-    Aggregate a measure's values: counts are summed, logarithms averaged to a geometric mean, the rest averaged.
+    Aggregate the values of a measure over queries.
 
+    Parameters
+    ----------
+    measure : str
+        The measure's name. It decides the aggregate: the sum for counts (``num_…``), the geometric mean of logarithms
+        for ``gm_…``, the mean for all others.
+    values : sequence of float
+        One value for each query.
+
+    Returns
+    -------
+    float
+        The aggregate.
+
+    Examples
+    --------
     >>> compute_aggregated_measure("num_ret", [2.0, 3.0]), compute_aggregated_measure("map", [0.5, 1.0])
     (5.0, 0.75)
     """
@@ -142,64 +220,155 @@ def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
     return float(np.mean(values))
 
 
+def install() -> Installation:
+    """
+    Make every library that uses pytrec_eval compute by fastndcg, until `uninstall` is called.
+
+    From then on ``import pytrec_eval`` gives this drop-in. Modules that imported pytrec_eval before get it as well. So
+    the order of imports does not matter for BEIR and MTEB. Objects that exist, such as evaluators, stay as they are.
+    pytrec_eval need not be installed.
+
+    Returns
+    -------
+    Installation
+        Use it in a ``with`` statement to restore pytrec_eval at the end of the block.
+
+    Examples
+    --------
+    >>> with install():
+    ...     import pytrec_eval
+    ...     pytrec_eval.RelevanceEvaluator({"q": {"d": 1}}, {"map"}).evaluate({"q": {"d": 0.5}})
+    {'q': {'map': 1.0}}
+    """
+    return Installation(REPLACEMENT)
+
+
+def uninstall() -> None:
+    """
+    Make libraries use pytrec_eval again. Do nothing without an earlier `install`.
+
+    Names that a module imported in the meantime by ``from pytrec_eval import …`` stay those of fastndcg.
+
+    Examples
+    --------
+    >>> installation = install()
+    >>> uninstall()
+    """
+    REPLACEMENT.uninstall()
+
+
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
-    """Read the lines of a run, "query Q0 document rank score name", as {query: {document: score}}."""
+    """
+    Parse the lines of a run.
+
+    Parameters
+    ----------
+    f_run : iterable of str
+        Lines such as "q1 Q0 d1 1 0.9 bm25": query, Q0, document, rank, score, name.
+
+    Returns
+    -------
+    dict of dict of float
+        The run as {query: {document: score}}.
+
+    Raises
+    ------
+    InvalidInputError
+        If a line has the wrong fields, or a query has a document twice.
+
+    Examples
+    --------
+    >>> parse_run(["q1 Q0 d1 1 0.9 bm25"])
+    {'q1': {'d1': 0.9}}
+    """
     return read_lines(f_run, float)[0]
 
 
 def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
-    """Read the lines of judgments, "query 0 document label", as {query: {document: label}}."""
+    """
+    Parse the lines of judgments.
+
+    Parameters
+    ----------
+    f_qrel : iterable of str
+        Lines such as "q1 0 d1 2": query, 0, document, label.
+
+    Returns
+    -------
+    dict of dict of int
+        The judgments as {query: {document: label}}.
+
+    Raises
+    ------
+    InvalidInputError
+        If a line has the wrong fields, or a query has a document twice.
+
+    Examples
+    --------
+    >>> parse_qrel(["q1 0 d1 2"])
+    {'q1': {'d1': 2}}
+    """
     return read_lines(f_qrel, int)[0]
 
 
-def columns_of(measures: Iterable[str], relevance_level: int) -> dict[str, Column]:
-    """Read measures' texts as {name in the output: column}, the arguments of each measure put together."""
+def parse_measures(measures: Iterable[str], relevance_level: int) -> dict[str, Column]:
+    """Return {name in the output: column}. The arguments of a measure that occurs several times are combined."""
     arguments: defaultdict[str, set[str]] = defaultdict(set)
+    if not isinstance(measures, Iterable):
+        raise InvalidTypeError(
+            f"`measures` must be a set of texts, not {type(measures).__name__}. Pass a set such as {{'map'}}."
+        )
     for measure in measures:
         if not isinstance(measure, str):
-            raise InvalidTypeError(f"`measures` must be texts, but one is {measure!r}")
+            raise InvalidTypeError(
+                f"`measures` must contain texts only, but contains {shorten(measure)}. Pass names such as 'map'."
+            )
         for text in sorted(supported_nicknames.get(measure, {measure})):
-            name, given = _split(text)
-            arguments[name].update(given)
-    found = (pair for name in sorted(arguments) for pair in _read(name, arguments[name]))
-    return {name: column._replace(metric=_at_level(column.metric, relevance_level)) for name, column in found}
+            name, values = _split(text)
+            arguments[name].update(values)
+    columns: dict[str, Column] = {}
+    for name in sorted(arguments):
+        for text, column in _make_columns(name, arguments[name]):
+            metric = None if column.metric is None else at_level(column.metric, relevance_level)
+            columns[text] = column._replace(metric=metric)
+    return columns
 
 
 def _split(text: str) -> tuple[str, list[str]]:
-    """A measure's name and its arguments."""
+    """Return the name of a measure and its arguments."""
     if text in supported_measures:
         return text, []
     match = WITH_ARGUMENTS.fullmatch(text)
-    if match is None or match[1] not in supported_measures or BY_NAME[match[1]].kind not in ("cutoffs", "at", "beta"):
-        known = ", ".join(sorted(supported_measures))
-        raise UnknownMetricError(f"unsupported measure {text}: the catalogue has {known}")
-    return match[1], match[2].split(",")
+    kind = BY_NAME[match[1]].kind if match is not None and match[1] in supported_measures else None
+    if match is None or kind not in ("cutoffs", "at", "beta", "single"):
+        names = ", ".join(sorted(supported_measures))
+        raise UnknownMetricError(f"unsupported measure {text}. Use one of {names}.")
+    return match[1], [] if kind == "single" else match[2].split(",")  # trec_eval ignores arguments of a single measure
 
 
-def _read(name: str, arguments: set[str]) -> list[tuple[str, Column]]:
-    """A measure, or one for each of its cutoffs, with its name in the output."""
+def _make_columns(name: str, arguments: set[str]) -> list[tuple[str, Column]]:
+    """Return the names and columns of a measure, one for each of its cutoffs."""
     if name in CONSTANTS:
         return [(name, Column(None, CONSTANTS[name]))]
     measure = BY_NAME[name]
-    if measure.kind == "cutoffs":  # trec_eval cuts fractions off
+    if measure.kind == "cutoffs":  # trec_eval drops the fraction of a cutoff
         arguments = {str(int(float(argument))) for argument in arguments}
-    if measure.kind == "beta":  # of which trec_eval looks at the first alone
+    if measure.kind == "beta":  # trec_eval reads the first argument only
         arguments = set(sorted(arguments)[:1])
-    found = lines([Asked(measure, ",".join(arguments))])
-    shown = (name,) if measure.kind == "beta" else tuple(line.name for line in found)
-    return [(text, Column(line.metric)) for text, line in zip(shown, found, strict=True)]
+    measure_lines = lines([TrecMeasureRequest(measure, ",".join(arguments))])
+    names = (name,) if measure.kind == "beta" else tuple(line.name for line in measure_lines)
+    return [(text, Column(line.metric)) for text, line in zip(names, measure_lines, strict=True)]
 
 
-def _at_level(metric: Metric | None, level: int) -> Metric | None:
-    return None if metric is None else at_level(metric, level)
-
-
-def _check_labels(qrels: dict[str, dict[str, int]]) -> None:
+def _check_labels(qrels: dict[str, Any]) -> None:
+    """Raise an error for the first label that is no integer. `DictQrels` checks everything else."""
     for query, row in qrels.items():
+        if not isinstance(row, dict):
+            continue
         for kind in set(map(type, row.values())):
             if not issubclass(kind, int):
                 document = next(document for document, label in row.items() if type(label) is kind)
                 raise InvalidTypeError(
-                    f"labels must be whole numbers, but that of document {document!r} of query {query!r} is "
-                    f"{row[document]!r}; use int()"
+                    f"labels must be whole numbers, but that of document {shorten(document)} of query "
+                    f"{shorten(query)} is {shorten(row[document])}. Convert labels by int()."
                 )

@@ -1,8 +1,12 @@
 """
-scikit-learn's ranking metrics, by the same names.
+Drop-in for scikit-learn's ranking metrics, by the same names.
 
-Signatures, values and errors are those of `sklearn.metrics`; errors are ours too, each a subclass of the one that
-scikit-learn raises. scikit-learn itself is not needed.
+Signatures, values and errors are those of `sklearn.metrics`. Each error is also a subclass of the built-in exceptions
+that scikit-learn's error is one of. scikit-learn itself is not needed. Differences:
+
+- scikit-learn's InvalidParameterError, a ValueError and a TypeError, is an `InvalidTypeError` here, which is both.
+- Bool scores are allowed. They are a TypeError in scikit-learn.
+- Times, complex weights, a bool as `log_base`, and labels above 2**53 in size are errors here. scikit-learn takes them.
 
 >>> from fastndcg.compat.sklearn import ndcg_score
 >>> ndcg_score([[10, 0, 0, 1, 5]], [[0.1, 0.2, 0.3, 4, 70]])  # doctest: +ELLIPSIS
@@ -18,226 +22,281 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.compat import arrays
+from fastndcg.compat import sklearn_validation
 from fastndcg.conventions import conventions
-from fastndcg.errors import InvalidInputError, MissingPackageError, optional_import
+from fastndcg.errors import InvalidInputError, InvalidTypeError, MissingPackageError
 from fastndcg.evaluate import evaluate
-from fastndcg.metric import Metric
-from fastndcg.rankings import Array, as_scores, read_only
+from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import Array, as_scores
+from fastndcg.runtime.optional_packages import optional_import
 
-AVERAGED = conventions["sklearn"].replace(negative_labels="keep")  # dcg_score takes them, and ndcg_score refuses them
-LAST_FIRST = conventions["sklearn_ignore_ties"].replace(negative_labels="keep")
+# ndcg_score refuses negative labels itself, dcg_score takes them
+CONVENTION = conventions["sklearn"].replace(negative_labels="keep")
+CONVENTION_WITHOUT_TIES = conventions["sklearn_ignore_ties"].replace(negative_labels="keep")
 FORMATS = ("multilabel-indicator", "continuous-multioutput", "multiclass-multioutput")
 
 
 def dcg_score(
-    y_true: Any, y_score: Any, *, k: int | None = None, log_base: float = 2, sample_weight: Any = None,
+    y_true: Any,
+    y_score: Any,
+    *,
+    k: int | None = None,
+    log_base: float = 2,
+    sample_weight: Any = None,
     ignore_ties: bool = False,
-) -> float:  # fmt: skip
+) -> float:
     """
-    Mean discounted cumulative gain of the rows; see `sklearn.metrics.dcg_score`.
+    Compute the mean discounted cumulative gain of the rows. See `sklearn.metrics.dcg_score`.
 
     Parameters
     ----------
-    y_true, y_score : (n_samples, n_labels) array
-        Labels, negative ones too, and scores.
+    y_true : (n_samples, n_labels) array
+        The labels of each row. They may be negative.
+    y_score : (n_samples, n_labels) array
+        The scores of each row, higher is better.
     k : int, optional
-        How many ranks count. By default all.
+        The number of ranks that count, 1 or more. By default all.
     log_base : float
-        Base of the logarithm in the discount 1 / log(rank + 1).
+        The base of the logarithm in the discount 1 / log(rank + 1).
     sample_weight : (n_samples,) array, optional
-        Weights of the rows in the mean.
+        The weights of the rows in the mean.
     ignore_ties : bool
-        Whether equal scores rank by their place, the last first, instead of sharing their ranks.
+        True to rank equal scores by position, the last first. False to average over all orders of equal scores.
 
     Returns
     -------
     float
+        The mean.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes disagree, or a value is not finite. It is also a ValueError.
+    InvalidTypeError
+        If an argument has the wrong type. It is also a TypeError.
 
     Examples
     --------
     >>> dcg_score([[10, 0, 0, 1, 5]], [[1, 0, 0, 0, 1]], k=1)  # (10 + 5) / 2
     7.5
     """
-    labels, scores = _pair(y_true, y_score, sample_weight)
-    base, ignore = arrays.checked_base(log_base), arrays.checked_flag(ignore_ties, "ignore_ties")
+    labels, scores, weights = _check_arrays(y_true, y_score, sample_weight)
+    base = sklearn_validation.check_log_base(log_base)
+    ignore = sklearn_validation.check_bool(ignore_ties, "ignore_ties")
     _check_target(labels)
-    return float(
-        np.average(
-            _dcg_sample_scores(labels, scores, None if k is None else arrays.checked_k(k), base, ignore),
-            weights=sample_weight,
-        )
-    )
+    cutoff = None if k is None else sklearn_validation.check_k(k)
+    return sklearn_validation.average(_dcg_sample_scores(labels, scores, cutoff, base, ignore), weights)
 
 
 def ndcg_score(
     y_true: Any, y_score: Any, *, k: int | None = None, sample_weight: Any = None, ignore_ties: bool = False
-) -> float:  # fmt: skip
+) -> float:
     """
-    Mean normalised discounted cumulative gain of the rows; see `sklearn.metrics.ndcg_score`.
+    Compute the mean normalised discounted cumulative gain of the rows. See `sklearn.metrics.ndcg_score`.
 
     Parameters
     ----------
-    y_true, y_score, k, sample_weight, ignore_ties
-        See `dcg_score`; labels of 0 or more, two or more a row.
+    y_true : (n_samples, n_labels) array
+        The labels of each row, 0 or more. A row must have at least two.
+    y_score, k, sample_weight, ignore_ties
+        See `dcg_score`.
 
     Returns
     -------
     float
-        From 0 to 1; a row without any gain counts as 0.
+        From 0 to 1. A row without any gain counts as 0.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes disagree, a value is not finite, or a label is negative. It is also a ValueError.
+    InvalidTypeError
+        If an argument has the wrong type. It is also a TypeError.
 
     Examples
     --------
     >>> ndcg_score([[10, 0, 0, 1, 5]], [[1, 0, 0, 0, 1]], k=1)  # (10 + 5) / 2 / 10
     0.75
     """
-    labels, scores = _pair(y_true, y_score, sample_weight)
-    ignore = arrays.checked_flag(ignore_ties, "ignore_ties")
+    labels, scores, weights = _check_arrays(y_true, y_score, sample_weight)
+    ignore = sklearn_validation.check_bool(ignore_ties, "ignore_ties")
     if labels.min() < 0:
-        raise InvalidInputError("ndcg_score should not be used on negative y_true values.")
+        raise InvalidInputError(
+            "ndcg_score should not be used on negative y_true values. Use dcg_score, or shift the labels."
+        )
     if labels.ndim > 1 and labels.shape[1] <= 1:
         raise InvalidInputError(
             f"Computing NDCG is only meaningful when there is more than 1 document. Got {labels.shape[1]} instead."
         )
     _check_target(labels)
-    return float(
-        np.average(
-            _ndcg_sample_scores(labels, scores, None if k is None else arrays.checked_k(k), ignore),
-            weights=sample_weight,
-        )
-    )
+    cutoff = None if k is None else sklearn_validation.check_k(k)
+    return sklearn_validation.average(_ndcg_sample_scores(labels, scores, cutoff, ignore), weights)
 
 
 def label_ranking_average_precision_score(y_true: Any, y_score: Any, *, sample_weight: Any = None) -> float:
     """
-    Mean label ranking average precision of the rows; see the function of this name in `sklearn.metrics`.
+    Compute the mean label ranking average precision of the rows. See the function of this name in `sklearn.metrics`.
 
-    For each right label, the share of right ones among the labels that score at least as high; 1 for a row without
-    a right label or with nothing else.
+    The value of a row is a mean over its true labels. For each of them, it takes the fraction of true labels among the
+    labels that score at least as high. A row in which no label or every label is true has 1.
 
     Parameters
     ----------
     y_true : (n_samples, n_labels) array or sparse matrix
-        Two different values at most, not 0 where a label is right.
+        Not 0 where a label is true. There may be at most two different values.
     y_score : (n_samples, n_labels) array
-        Scores.
+        The scores of the labels, higher is better.
     sample_weight : (n_samples,) array, optional
-        Weights of the rows in the mean.
+        The weights of the rows in the mean.
 
     Returns
     -------
     float
+        The mean, from 0 to 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes disagree, a value is not finite, or there are more than two label values. It is also a ValueError.
+    InvalidTypeError
+        If an argument has the wrong type. It is also a TypeError.
 
     Examples
     --------
     >>> label_ranking_average_precision_score([[1, 0, 0], [0, 0, 1]], [[0.75, 0.5, 1], [1, 0.2, 0.1]])  # 5/12
     0.41666666666666663
     """
-    from fastndcg.kernels.multilabel import label_ranking_precision
+    from fastndcg.kernels.single_query import multilabel
 
-    labels = arrays.as_finite(y_true.toarray() if arrays.is_sparse(y_true) else y_true, "y_true")
-    scores = arrays.as_finite(y_score, "y_score")
-    arrays.check_lengths(y_true=labels, y_score=scores, sample_weight=sample_weight)
+    dense = y_true.toarray() if sklearn_validation.is_sparse(y_true) else y_true
+    labels = sklearn_validation.as_finite(dense, "y_true")
+    scores = sklearn_validation.as_finite(y_score, "y_score")
+    weights = sklearn_validation.as_weights(sample_weight)
+    sklearn_validation.check_lengths(y_true=labels, y_score=scores, sample_weight=weights)
     if labels.shape != scores.shape:
-        raise InvalidInputError(f"y_true and y_score have different shape: {labels.shape} and {scores.shape}")
+        raise InvalidInputError(
+            f"y_true and y_score have different shape: {labels.shape} and {scores.shape}. Pass one score per label."
+        )
     if labels.ndim != 2 or not ((labels == labels.min()) | (labels == labels.max())).all():
-        raise InvalidInputError(f"{arrays.target_type(labels)} format is not supported")
+        raise InvalidInputError(
+            f"{sklearn_validation.target_type(labels)} format is not supported. Pass a matrix of 0 and 1."
+        )
     n_rows, n_labels = labels.shape
-    values, order, counts = np.empty(n_rows), np.empty((2, n_labels), "i4"), np.empty(n_labels + 1, "i8")
+    values = np.empty(n_rows)
+    row_scores = np.empty(n_labels)
+    order = np.empty((2, n_labels), "i4")
+    counts = np.empty(n_labels + 1, "i8")
     relevant = read_only(np.ascontiguousarray(labels != 0).view("u1"))
-    label_ranking_precision(_as_kernel_scores(scores), relevant, np.empty(n_labels), order[0], order[1], counts, values)
-    if sample_weight is None:
+    multilabel.label_ranking_precision(
+        _as_kernel_scores(scores), relevant, row_scores, order[0], order[1], counts, values
+    )
+    if weights is None:
         return float(values.mean())
-    weights = arrays.as_numbers(sample_weight, "sample_weight")
     with np.errstate(invalid="ignore"):
         return float(values @ weights / weights.sum())
 
 
 def top_k_accuracy_score(
     y_true: Any, y_score: Any, *, k: int = 2, normalize: bool = True, sample_weight: Any = None, labels: Any = None
-) -> float:  # fmt: skip
+) -> float:
     """
-    Share of rows whose right label is among the k that score highest; see `sklearn.metrics.top_k_accuracy_score`.
+    Compute the fraction of rows whose true label has one of the k highest scores. See `sklearn.metrics`.
 
     Parameters
     ----------
     y_true : (n_samples,) array
-        The right label of each row.
-    y_score : (n_samples, n_classes) array, or (n_samples,) where there are two classes
-        Scores of the classes in their order; among equal ones the last ranks first.
+        The true label of each row.
+    y_score : (n_samples, n_classes) array, or (n_samples,) for two classes
+        The scores of the classes in their order. Of equal scores, the last ranks first.
     k : int
-        How many ranks count.
+        The number of ranks that count, 1 or more.
     normalize : bool
-        Whether to divide by the number of rows.
+        True to return the fraction of rows, False to return the number of rows.
     sample_weight : (n_samples,) array, optional
-        Weights of the rows.
+        The weights of the rows.
     labels : (n_classes,) array, optional
-        All classes, rising. By default those in `y_true`.
+        All classes in rising order. By default those in `y_true`.
 
     Returns
     -------
     float
+        The fraction of rows, or their number if `normalize` is False.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes disagree, a score is not finite, or `labels` are not in order. It is also a ValueError.
+    InvalidTypeError
+        If an argument has the wrong type. It is also a TypeError.
 
     Examples
     --------
     >>> top_k_accuracy_score([0, 1, 2, 2], [[0.5, 0.2, 0.2], [0.3, 0.4, 0.2], [0.2, 0.4, 0.3], [0.7, 0.2, 0.1]], k=2)
     0.75
     """
-    cutoff, in_share = arrays.checked_k(k), arrays.checked_flag(normalize, "normalize")
-    right = arrays.as_column(y_true, "y_true")
-    scores = arrays.as_finite(y_score, "y_score")
-    kind = arrays.target_type(right)
+    cutoff = sklearn_validation.check_k(k)
+    is_fraction = sklearn_validation.check_bool(normalize, "normalize")
+    true_labels = sklearn_validation.as_column(y_true, "y_true")
+    scores = sklearn_validation.as_finite(y_score, "y_score")
+    kind = sklearn_validation.target_type(true_labels)
     if kind == "binary" and labels is not None and len(labels) > 2:
         kind = "multiclass"
-    scores = _scores_of_classes(scores, kind)
-    arrays.check_lengths(y_true=right, y_score=scores, sample_weight=sample_weight)
-    classes = _classes(right, scores.shape[1] if scores.ndim == 2 else 2, labels)
+    scores = _shape_scores(scores, kind)
+    weights = sklearn_validation.as_weights(sample_weight)
+    sklearn_validation.check_lengths(y_true=true_labels, y_score=scores, sample_weight=weights)
+    classes = _find_classes(true_labels, scores.shape[1] if scores.ndim == 2 else 2, labels)
     if cutoff >= len(classes):
-        _warn_of_perfection(cutoff, len(classes))
-    hits = _hits(np.searchsorted(classes, right), scores, cutoff)
-    if in_share:
-        return float(np.average(hits, weights=sample_weight))
-    return float(hits.sum() if sample_weight is None else np.dot(hits, sample_weight))
+        _warn_perfect_score(cutoff, len(classes))
+    hits = _find_hits(np.searchsorted(classes, true_labels), scores, cutoff)
+    if is_fraction:
+        return sklearn_validation.average(hits, weights)
+    return float(hits.sum() if weights is None else np.dot(hits, weights))
 
 
 def _dcg_sample_scores(
     y_true: Any, y_score: Any, k: int | None = None, log_base: float = 2, ignore_ties: bool = False
 ) -> Array:  # fmt: skip
-    """DCG of each row; scikit-learn's own tests call it by this name."""
-    return _values(Metric("DCG", k), y_true, y_score, ignore_ties) * math.log2(log_base)
+    """Return the DCG of each row. scikit-learn's own tests call this function by its name."""
+    return _evaluate(Metric("DCG", k), y_true, y_score, ignore_ties) * math.log2(log_base)
 
 
 def _ndcg_sample_scores(y_true: Any, y_score: Any, k: int | None = None, ignore_ties: bool = False) -> Array:
-    """NDCG of each row; scikit-learn's own tests call it by this name."""
-    return _values(Metric("nDCG", k), y_true, y_score, ignore_ties)
+    """Return the nDCG of each row. scikit-learn's own tests call this function by its name."""
+    return _evaluate(Metric("nDCG", k), y_true, y_score, ignore_ties)
 
 
-def _values(metric: Metric, labels: Any, scores: Any, ignore_ties: bool) -> Array:
-    """One value a row. The order of equal scores is looked at only where it makes a difference."""
-    result = evaluate(labels, scores, metric, convention=AVERAGED)
+def _evaluate(metric: Metric, labels: Any, scores: Any, ignore_ties: bool) -> Array:
+    """Return one value for each row. Ties are broken by position only if the order changes a value."""
+    result = evaluate(labels, scores, metric, convention=CONVENTION)
     if ignore_ties and result.n_tied:
-        result = evaluate(labels, scores, metric, convention=LAST_FIRST)
+        result = evaluate(labels, scores, metric, convention=CONVENTION_WITHOUT_TIES)
     return result.values[:, 0]
 
 
-def _pair(y_true: Any, y_score: Any, sample_weight: Any) -> tuple[Array, Array]:
-    labels, scores = arrays.as_finite(y_true, "y_true"), arrays.as_finite(y_score, "y_score")
-    arrays.check_lengths(y_true=labels, y_score=scores, sample_weight=sample_weight)
-    return labels, scores
+def _check_arrays(y_true: Any, y_score: Any, sample_weight: Any) -> tuple[Array, Array, Array | None]:
+    """Return labels, scores and weights as arrays with the same number of rows, or raise an error."""
+    labels = sklearn_validation.as_finite(y_true, "y_true")
+    scores = sklearn_validation.as_finite(y_score, "y_score")
+    weights = sklearn_validation.as_weights(sample_weight)
+    sklearn_validation.check_lengths(y_true=labels, y_score=scores, sample_weight=weights)
+    return labels, scores, weights
 
 
 def _check_target(labels: Array) -> None:
     if labels.ndim != 2 or labels.shape[1] < 2:
-        raise InvalidInputError(f"Only {FORMATS} formats are supported. Got {arrays.target_type(labels)} instead")
+        raise InvalidInputError(
+            f"Only {FORMATS} formats are supported. Got {sklearn_validation.target_type(labels)} instead"
+        )
 
 
 def _as_kernel_scores(scores: Array) -> Array:
-    """Scores as float32 or float64; wide integers that float64 lacks as their ranks."""
+    """Return scores as float32 or float64. Integers that float64 cannot hold are replaced by their ranks."""
     return read_only(as_scores(scores.reshape(-1), "y_score").reshape(scores.shape))
 
 
-def _scores_of_classes(scores: Array, kind: str) -> Array:
-    """Scores in the shape that the classes ask for."""
+def _shape_scores(scores: Array, kind: str) -> Array:
+    """Return scores in the shape for the type of the labels: one column for each class, or a single column."""
     if kind not in ("binary", "multiclass"):
         raise InvalidInputError(f"y type must be 'binary' or 'multiclass', got '{kind}' instead.")
     if kind == "multiclass":
@@ -252,49 +311,52 @@ def _scores_of_classes(scores: Array, kind: str) -> Array:
             f"`y_true` is binary while y_score is 2d with {scores.shape[1]} classes. If `y_true` does not contain all "
             "the labels, `labels` must be provided."
         )
-    return arrays.as_column(scores, "y_score")
+    return sklearn_validation.as_column(scores, "y_score")
 
 
-def _classes(right: Array, n_scored: int, labels: Any) -> Array:
-    """All classes, rising: those given, or those that occur."""
+def _find_classes(true_labels: Array, n_scored: int, labels: Any) -> Array:
+    """Return all classes in rising order: `labels` if not None, or else those in `true_labels`."""
     if labels is None:
-        classes = np.unique(right)
+        classes = np.unique(true_labels)
         if len(classes) != n_scored:
             raise InvalidInputError(
                 f"Number of classes in 'y_true' ({len(classes)}) not equal to the number of classes in 'y_score' "
-                f"({n_scored}).You can provide a list of all known classes by assigning it to the `labels` parameter."
+                f"({n_scored}). You can provide a list of all known classes by assigning it to the `labels` parameter."
             )
         return classes
-    given = arrays.as_column(labels, "labels")
-    classes = np.unique(given)
-    if len(classes) != len(given):
+    column = sklearn_validation.as_column(labels, "labels")
+    try:
+        classes = np.unique(column)
+    except TypeError:  # None or texts among numbers have no order
+        raise InvalidTypeError("Parameter 'labels' must be ordered, and of one type.") from None
+    if len(classes) != len(column):
         raise InvalidInputError("Parameter 'labels' must be unique.")
-    if not np.array_equal(classes, given):
+    if not np.array_equal(classes, column):
         raise InvalidInputError("Parameter 'labels' must be ordered.")
     if len(classes) != n_scored:
         raise InvalidInputError(
             f"Number of given labels ({len(classes)}) not equal to the number of classes in 'y_score' ({n_scored})."
         )
-    if len(np.setdiff1d(right, classes)):
+    if len(np.setdiff1d(true_labels, classes)):
         raise InvalidInputError("'y_true' contains labels not in parameter 'labels'.")
     return classes
 
 
-def _hits(columns: Array, scores: Array, k: int) -> Array:
-    """Whether the right class of each row is among the first k."""
+def _find_hits(columns: Array, scores: Array, k: int) -> Array:
+    """Return True for each row whose true class has one of the k highest scores."""
     if scores.ndim == 2:
-        from fastndcg.kernels.multilabel import n_before
+        from fastndcg.kernels.single_query import multilabel
 
         before = np.empty(len(scores))
-        n_before(_as_kernel_scores(scores), read_only(columns), before)
+        multilabel.n_before(_as_kernel_scores(scores), read_only(columns), before)
         return before < k
     threshold = 0.5 if scores.min() >= 0 and scores.max() <= 1 else 0
     return (scores > threshold) == columns if k == 1 else np.ones(len(scores), bool)
 
 
-def _warn_of_perfection(k: int, n_classes: int) -> None:
+def _warn_perfect_score(k: int, n_classes: int) -> None:
     category: type[Warning] = UserWarning
-    with contextlib.suppress(MissingPackageError):  # without scikit-learn nobody filters by its type
+    with contextlib.suppress(MissingPackageError):  # without scikit-learn, no filter can name its category
         category = optional_import("sklearn.exceptions", "a warning", "sklearn").UndefinedMetricWarning
     text = (
         f"'k' ({k}) greater than or equal to 'n_classes' ({n_classes}) will result in a perfect score and is "

@@ -1,9 +1,17 @@
 """
-torchmetrics: the functions of `torchmetrics.functional.retrieval`.
+Drop-in for `torchmetrics.functional.retrieval`.
 
-Signatures and errors are those of torchmetrics, and so are the values but for its bugs: documents with a score of 0 or
-less may be relevant, and where scores tie the value is the expectation over all orders, for every metric. Given
-`indexes`, as the classes of torchmetrics take them, one call gives the value of each query. Needs torch alone.
+Signatures and errors are those of torchmetrics. Values are, too, except for its bugs. Documents with a score of 0 or
+less can be relevant. The value of tied scores is the expectation over all their orders, for every metric.
+
+With `indexes`, which the classes of torchmetrics take, one call returns the value of each query. Only torch is needed.
+
+Each error is also a subclass of the built-in exceptions that torchmetrics or PyTorch raises. Differences:
+
+- NaN, and labels above 2**53 in size, are errors.
+- Labels between 0 and 1 count as relevant for average precision, reciprocal rank and hit rate. In the other functions
+  of binary labels they are errors. torchmetrics adds them up there.
+- `retrieval_r_precision` takes float labels of 0 and 1, and every function takes labels of eight bits.
 
 >>> import torch
 >>> from fastndcg.compat.torchmetrics import retrieval_normalized_dcg
@@ -16,7 +24,10 @@ tensor([0.6309, 1.0000])
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import math
+import operator
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -25,195 +36,365 @@ from typing import Any
 import numpy as np
 
 from fastndcg.conventions import Convention, conventions
-from fastndcg.errors import InvalidInputError, InvalidTypeError, optional_import
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluate import evaluate
-from fastndcg.metric import Metric
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.metrics.metric import Metric
+from fastndcg.runtime.optional_packages import optional_import
 
+FRACTIONS_ARE_RELEVANT = ("AP", "RR", "Success")
 CONVENTION = conventions["torchmetrics"]
+MOST_CUTOFFS = 2**31 - 1
 ADAPTIVE = CONVENTION.replace(precision_denominator="min(k, n_retrieved)")
+
+
+class NoTensorError(InvalidTypeError, AttributeError):
+    """An argument is not a tensor."""
+
+
+class UnreadableTensorError(InvalidTypeError, NotImplementedError):
+    """A tensor is sparse, quantized or without values. NotImplementedError is also a RuntimeError."""
+
+
+class LabelsError(InvalidTypeError, RuntimeError):
+    """A label is neither 0 nor 1."""
+
+
+class OutOfRangeError(InvalidTypeError, RuntimeError, IndexError, OverflowError):
+    """A cutoff or `max_fpr` is out of range. PyTorch raises one of these errors, depending on the function."""
 
 
 def retrieval_normalized_dcg(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
     """
-    Normalised discounted cumulative gain.
+    Compute the normalised discounted cumulative gain.
 
     Parameters
     ----------
     preds : float tensor
-        Scores.
+        Scores, higher is better.
     target : bool, int or float tensor of the same shape
-        Labels.
+        Labels, 0 for not relevant.
     top_k : int, optional
-        How many ranks count. By default all.
+        The number of ranks that count, 1 or more. By default all.
     indexes : int tensor of the same shape, optional
-        Each document's query. By default they are all of one.
+        The query of each document. By default all documents belong to one query.
 
     Returns
     -------
     float32 tensor
-        One value; with `indexes` one for each query, in the order in which they first come.
+        One value. With `indexes`, one value for each query, in the order of their first documents.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes disagree, a tensor is empty, or a score is NaN. It is also a ValueError.
+    OutOfRangeError
+        If `top_k` is no integer of 1 or more. It is also a ValueError.
+
+    Examples
+    --------
+    >>> import torch
+    >>> retrieval_normalized_dcg(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([0, 3, 1]))
+    tensor(0.6590)
     """
-    return _value("nDCG", preds, target, top_k, indexes)
+    return _evaluate_metric("nDCG", preds, target, top_k, indexes)
 
 
 def retrieval_average_precision(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
-    """Average precision over the relevant documents found; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value("AP", preds, target, top_k or None, indexes)
+    """
+    Compute the average precision over the relevant documents in the first `top_k` ranks.
+
+    Parameters
+    ----------
+    preds, target, top_k, indexes
+        See `retrieval_normalized_dcg`. Labels are 0 and 1.
+
+    Returns
+    -------
+    float32 tensor
+        See `retrieval_normalized_dcg`.
+    """
+    return _evaluate_metric("AP", preds, target, _as_cutoff(top_k), indexes)
 
 
 def retrieval_reciprocal_rank(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
-    """Reciprocal rank; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value("RR", preds, target, top_k or None, indexes)
+    """
+    Compute the reciprocal of the first relevant document's rank.
+
+    Parameters
+    ----------
+    preds, target, top_k, indexes
+        See `retrieval_normalized_dcg`. Labels are 0 and 1.
+
+    Returns
+    -------
+    float32 tensor
+        See `retrieval_normalized_dcg`.
+    """
+    return _evaluate_metric("RR", preds, target, _as_cutoff(top_k), indexes)
 
 
 def retrieval_precision(
     preds: Any, target: Any, top_k: int | None = None, adaptive_k: bool = False, *, indexes: Any = None
-) -> Any:  # fmt: skip
-    """Precision, with `adaptive_k` over min(top_k, number of documents); see `retrieval_normalized_dcg`."""
-    convention = ADAPTIVE if _checked_flag(adaptive_k) else CONVENTION
-    return _value("P", preds, target, top_k, indexes, convention)
+) -> Any:
+    """
+    Compute the precision: the fraction of relevant documents in the first `top_k` ranks.
+
+    Parameters
+    ----------
+    preds, target, top_k
+        See `retrieval_normalized_dcg`. Labels are 0 and 1.
+    adaptive_k : bool
+        True to divide by the number of documents if it is less than `top_k`.
+    indexes
+        See `retrieval_normalized_dcg`.
+
+    Returns
+    -------
+    float32 tensor
+        See `retrieval_normalized_dcg`.
+    """
+    convention = ADAPTIVE if _check_bool(adaptive_k) else CONVENTION
+    return _evaluate_metric("P", preds, target, top_k, indexes, convention)
 
 
 def retrieval_recall(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
-    """Recall; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value("R", preds, target, top_k, indexes)
+    """
+    Compute the recall: the fraction of the relevant documents that are in the first `top_k` ranks.
+
+    Parameters
+    ----------
+    preds, target, top_k, indexes
+        See `retrieval_normalized_dcg`. Labels are 0 and 1.
+
+    Returns
+    -------
+    float32 tensor
+        See `retrieval_normalized_dcg`.
+    """
+    return _evaluate_metric("R", preds, target, top_k, indexes)
 
 
 def retrieval_hit_rate(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
-    """Hit rate; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value("Success", preds, target, top_k, indexes)
+    """
+    Compute the hit rate: 1 if a relevant document is in the first `top_k` ranks, 0 otherwise.
+
+    Parameters
+    ----------
+    preds, target, top_k, indexes
+        See `retrieval_normalized_dcg`. Labels are 0 and 1.
+
+    Returns
+    -------
+    float32 tensor
+        See `retrieval_normalized_dcg`.
+    """
+    return _evaluate_metric("Success", preds, target, top_k, indexes)
 
 
 def retrieval_r_precision(preds: Any, target: Any, *, indexes: Any = None) -> Any:
-    """R-precision; see `retrieval_normalized_dcg`, labels 0 and 1."""
-    return _value("Rprec", preds, target, None, indexes)
+    """
+    Compute the R-precision: the precision in the first R ranks, where R is the number of relevant documents.
+
+    Parameters
+    ----------
+    preds, target, indexes
+        See `retrieval_normalized_dcg`. Labels are 0 and 1.
+
+    Returns
+    -------
+    float32 tensor
+        See `retrieval_normalized_dcg`.
+    """
+    return _evaluate_metric("Rprec", preds, target, None, indexes)
 
 
 def retrieval_fall_out(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
-    """Share of the documents that are not relevant which are found; see `retrieval_normalized_dcg`."""
-    return _evaluated(_metric("R", _checked_k(top_k)), preds, target, indexes, is_inverted=True)
+    """
+    Compute the fall-out: the fraction of the nonrelevant documents that are in the first `top_k` ranks.
+
+    Parameters
+    ----------
+    preds, target, top_k, indexes
+        See `retrieval_normalized_dcg`. Labels are 0 and 1.
+
+    Returns
+    -------
+    float32 tensor
+        See `retrieval_normalized_dcg`.
+    """
+    return _evaluate(_make_metric("R", _check_k(top_k)), preds, target, indexes, is_inverted=True)
 
 
 def retrieval_auroc(
     preds: Any, target: Any, top_k: int | None = None, max_fpr: float | None = None, *, indexes: Any = None
-) -> Any:  # fmt: skip
+) -> Any:
     """
-    Area under the ROC curve, of the first `top_k` documents alone; see `retrieval_normalized_dcg`, labels 0 and 1.
-
-    With `max_fpr` the area up to this false positive rate, as D. K. McClish standardises it. The `top_k` documents must
-    be known: equal scores of different labels are refused where the first `top_k` documents end among them.
-    """
-    if max_fpr is not None and not (isinstance(max_fpr, float) and 0 < max_fpr <= 1):
-        raise InvalidInputError(f"`max_fpr` has to be a float above 0 and at most 1, or None, not {max_fpr!r}")
-    metric = Metric("AUC") if max_fpr is None else Metric("pAUC", max_fpr=max_fpr, scale="mcclish")
-    k = _checked_k(top_k or None)
-    if k is not None:
-        first = _first(preds, target, indexes, k)
-        preds, target = preds.reshape(-1)[first], target.reshape(-1)[first]
-        indexes = None if indexes is None else indexes.reshape(-1)[first]
-    return _evaluated(metric, preds, target, indexes)
-
-
-def _first(preds: Any, target: Any, indexes: Any, k: int) -> Any:
-    """Where the first k documents of each query are, queries in the order in which they first come."""
-    labels, scores = _checked(_torch(), preds, target)
-    _check_binary(labels)
-    ids = np.zeros(len(labels), int) if indexes is None else _checked_indexes(indexes, preds)
-    _, come_first, of_document = np.unique(ids, return_index=True, return_inverse=True)
-    queries = come_first[of_document]
-    order = np.lexsort((-scores, queries))  # NaN last
-    ranked, by_rank = queries[order], scores[order]
-    starts = np.flatnonzero(np.diff(ranked, prepend=-1))
-    above = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
-    last = np.flatnonzero(above == k) - 1
-    for place in last[by_rank[last] == by_rank[last + 1]]:
-        tied = labels[(queries == ranked[place]) & (scores == by_rank[place])]
-        if tied.min() != tied.max():
-            raise InvalidInputError(
-                f"`preds` must not tie between relevant documents and others at rank top_k = {k}, but {len(tied)} "
-                f"documents have the score {by_rank[place]!s}: leave out top_k, or take them apart"
-            )
-    return _torch().from_numpy(order[(above < k) | np.isnan(by_rank)]).to(preds.device)
-
-
-def retrieval_precision_recall_curve(
-    preds: Any, target: Any, max_k: int | None = None, adaptive_k: bool = False
-) -> tuple[Any, Any, Any]:  # fmt: skip
-    """
-    Precision and recall at every cutoff from 1 to `max_k`, and the cutoffs.
+    Compute the area under the ROC curve.
 
     Parameters
     ----------
     preds, target
-        See `retrieval_normalized_dcg`; labels 0 and 1.
-    max_k : int, optional
-        The last cutoff. By default the number of documents.
-    adaptive_k : bool
-        Whether cutoffs beyond the number of documents count as that number.
+        See `retrieval_normalized_dcg`. Labels are 0 and 1.
+    top_k : int, optional
+        Use only the first `top_k` documents. Documents of equal scores and different labels at this rank are an error.
+    max_fpr : float, optional
+        Compute the area up to this false positive rate, above 0 and at most 1, as D. K. McClish standardises it.
+    indexes
+        See `retrieval_normalized_dcg`.
 
     Returns
     -------
-    three (max_k,) tensors
+    float32 tensor
+        See `retrieval_normalized_dcg`.
+
+    Raises
+    ------
+    OutOfRangeError
+        If `top_k` or `max_fpr` is out of range. It is also a ValueError.
+    InvalidInputError
+        If scores tie at rank `top_k`, or see `retrieval_normalized_dcg`. It is also a ValueError.
+    """
+    if max_fpr is not None and not (isinstance(max_fpr, float) and 0 < max_fpr <= 1):
+        raise OutOfRangeError(
+            f"`max_fpr` has to be a float above 0 and at most 1, or None, not {shorten(max_fpr)}. Pass 0.1."
+        )
+    metric = Metric("AUC") if max_fpr is None else Metric("pAUC", max_fpr=max_fpr, scale="mcclish")
+    k = _check_k(top_k or None)
+    if k is not None:
+        first = _find_first(preds, target, indexes, k)
+        preds = preds.reshape(-1)[first]
+        target = target.reshape(-1)[first]
+        indexes = None if indexes is None else indexes.reshape(-1)[first]
+    return _evaluate(metric, preds, target, indexes)
+
+
+def _find_first(preds: Any, target: Any, indexes: Any, k: int) -> Any:
+    """Return the indices of the first k documents of each query. Queries are in the order of their first documents."""
+    labels, scores = _check_tensors(_torch(), preds, target)
+    _check_binary(labels)
+    ids = np.zeros(len(labels), int) if indexes is None else _check_indexes(indexes, preds)
+    _, first_documents, query_numbers = np.unique(ids, return_index=True, return_inverse=True)
+    queries = first_documents[query_numbers]
+    order = np.lexsort((-scores, queries))  # NaN last
+    ranked_queries = queries[order]
+    ranked_scores = scores[order]
+    starts = np.flatnonzero(np.diff(ranked_queries, prepend=-1))
+    n_above = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
+    last_documents = np.flatnonzero(n_above == k) - 1
+    for i in last_documents[ranked_scores[last_documents] == ranked_scores[last_documents + 1]]:
+        tied_labels = labels[(queries == ranked_queries[i]) & (scores == ranked_scores[i])]
+        if tied_labels.min() != tied_labels.max():
+            raise InvalidInputError(
+                f"`preds` must not tie between relevant documents and others at rank top_k = {k}, but "
+                f"{len(tied_labels)} documents have the score {ranked_scores[i]!s}. Remove top_k, or make the scores "
+                "differ."
+            )
+    return _torch().from_numpy(order[(n_above < k) | np.isnan(ranked_scores)]).to(preds.device)
+
+
+def retrieval_precision_recall_curve(
+    preds: Any, target: Any, max_k: int | None = None, adaptive_k: bool = False
+) -> tuple[Any, Any, Any]:
+    """
+    Compute precision and recall at every cutoff from 1 to `max_k`.
+
+    Parameters
+    ----------
+    preds, target
+        See `retrieval_normalized_dcg`. Labels are 0 and 1.
+    max_k : int, optional
+        The last cutoff. By default the number of documents.
+    adaptive_k : bool
+        True to reduce cutoffs above the number of documents to that number.
+
+    Returns
+    -------
+    precision, recall : (max_k,) float32 tensors
+        The values at each cutoff.
+    cutoffs : (max_k,) int64 tensor
+        The cutoffs.
+
+    Raises
+    ------
+    OutOfRangeError
+        If `max_k` is no integer of 1 or more, or is too large. It is also a ValueError.
     """
     torch = _torch()
-    labels, scores = _checked(torch, preds, target)
+    labels, scores = _check_tensors(torch, preds, target)
     _check_binary(labels)
-    is_adaptive, n_documents = _checked_flag(adaptive_k), len(labels)
-    last = _checked_k(max_k, "max_k") or n_documents
-    cutoffs = torch.arange(1, last + 1, device=preds.device)
+    is_adaptive = _check_bool(adaptive_k)
+    n_documents = len(labels)
+    n_cutoffs = _check_k(max_k, "max_k") or n_documents
+    if n_cutoffs > MOST_CUTOFFS:
+        raise OutOfRangeError(
+            f"`max_k` must be at most {MOST_CUTOFFS}, because there is a value for each cutoff, not {n_cutoffs}. "
+            "Pass a smaller number."
+        )
+    cutoffs = torch.arange(1, n_cutoffs + 1, device=preds.device)
     if is_adaptive:
         cutoffs = cutoffs.clamp(max=n_documents)
-    asked = [Metric("num_rel_ret", k) for k in range(1, min(last, n_documents) + 1)]
-    found = evaluate(labels[None], scores[None], asked, convention=CONVENTION).values[0]
-    relevant = torch.from_numpy(np.pad(found, (0, last - len(found)), mode="edge").astype("f4")).to(preds.device)
-    return relevant / cutoffs, relevant / max(int(labels.sum()), 1), cutoffs
+    metrics = [Metric("num_rel_ret", k) for k in range(1, min(n_cutoffs, n_documents) + 1)]
+    counts = evaluate(labels[None], scores[None], metrics, convention=CONVENTION).values[0]
+    padded = np.pad(counts, (0, n_cutoffs - len(counts)), mode="edge").astype("f4")
+    n_relevant_found = torch.from_numpy(padded).to(preds.device)
+    return n_relevant_found / cutoffs, n_relevant_found / max(int(labels.sum()), 1), cutoffs
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("retrieval_"):
-        raise AttributeError(f"the catalogue lacks {name.removeprefix('retrieval_')}: {name} is torchmetrics' alone")
+        raise AttributeError(f"the catalogue lacks {name.removeprefix('retrieval_')}: use torchmetrics for {name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @functools.lru_cache(256)
-def _metric(name: str, k: int | None) -> Metric:
+def _make_metric(name: str, k: int | None) -> Metric:
     return Metric(name, k)
 
 
-def _value(
+def _evaluate_metric(
     name: str, preds: Any, target: Any, top_k: int | None, indexes: Any, convention: Convention = CONVENTION
-) -> Any:  # fmt: skip
-    """A metric's value, or one for each query of `indexes`."""
+) -> Any:
+    """Return the value of the metric `name`, or one for each query of `indexes`."""
     if indexes is not None:
-        return _evaluated(_metric(name, _checked_k(top_k)), preds, target, indexes, convention=convention)
-    which = "P of ranked" if convention is ADAPTIVE else name
-    value = _of_tensors()(which, preds, target, top_k)
+        return _evaluate(_make_metric(name, _check_k(top_k)), preds, target, indexes, convention=convention)
+    kernel_name = "P of ranked" if convention is ADAPTIVE else name
+    value = _get_tensor_evaluator()(kernel_name, preds, target, top_k)
     if value is None:
-        value = _of_arrays(which, *_checked(_torch(), preds, target), _checked_k(top_k))
-        if value != value:  # the numbers are not as they should be: what follows says which
-            return _evaluated(_metric(name, _checked_k(top_k)), preds, target, None, convention=convention)
+        k = _check_k(top_k)
+        is_deep = k is not None and k > _load_retrieval().ALL_RANKS
+        value = math.nan if is_deep else _evaluate_arrays(kernel_name, *_check_tensors(_torch(), preds, target), k)
+        if value != value:  # an error of the input, or a large cutoff: the general way tells
+            return _evaluate(_make_metric(name, _check_k(top_k)), preds, target, None, convention=convention)
         value = _torch().scalar_tensor(value, dtype=_torch().float32, device=preds.device)
     return value
 
 
 @functools.cache
-def _of_tensors() -> Callable[[str, Any, Any, Any], Any]:
+def _get_tensor_evaluator() -> Callable[[str, Any, Any, Any], Any]:
     """
-    What gives the value of tensors that are read where they are, and None for those that are not as most are.
+    Return a function that evaluates tensors at their addresses, and returns None for unusual tensors.
 
-    A function is called for each query here, so that every look at a tensor counts: an array of one takes as long as
-    ten looks.
+    Names are looked up once, because the function is called once per query: making one array takes as long as ten
+    checks of a tensor.
     """
-    torch, kernels = _torch(), _kernels()
-    tensor, float32, cpu, made = torch.Tensor, torch.float32, torch.device("cpu"), torch.scalar_tensor
-    label_kinds = {torch.bool: 0, torch.int: 1, torch.long: 2, torch.float: 3}
-    value_at, numbers, all_ranks = kernels.value_at, kernels.BY_NAME, kernels.ALL_RANKS
+    torch = _torch()
+    kernels = _load_retrieval()
+    tensor_type = torch.Tensor
+    float32 = torch.float32
+    cpu = torch.device("cpu")
+    make_scalar = torch.scalar_tensor
+    label_types = {torch.bool: 0, torch.int: 1, torch.long: 2, torch.float: 3}
+    evaluate_at = kernels.evaluate_at
+    metrics = kernels.METRICS
+    all_ranks = kernels.ALL_RANKS
 
-    def value_of(name: str, preds: Any, target: Any, top_k: Any) -> Any:
-        if type(preds) is not tensor or type(target) is not tensor or preds.dtype is not float32:
+    def evaluate_tensors(name: str, preds: Any, target: Any, top_k: Any) -> Any:
+        if type(preds) is not tensor_type or type(target) is not tensor_type or preds.dtype is not float32:
             return None
-        shape, kind = preds.shape, label_kinds.get(target.dtype)
-        if kind is None or not shape or shape != target.shape or not (preds.is_cpu and target.is_cpu):
+        shape = preds.shape
+        label_type = label_types.get(target.dtype)
+        if label_type is None or not shape or shape != target.shape or not (preds.is_cpu and target.is_cpu):
             return None
         if not (preds.is_contiguous() and target.is_contiguous()) or preds.is_neg() or target.is_neg():
             return None
@@ -221,92 +402,120 @@ def _of_tensors() -> Callable[[str, Any, Any, Any], Any]:
             top_k = all_ranks
         elif type(top_k) is not int or not 0 < top_k <= all_ranks:
             return None
-        value = value_at(target.data_ptr(), kind, preds.data_ptr(), preds.numel(), numbers[name], top_k)
-        return made(value, dtype=float32, device=cpu) if value == value else None
+        value = evaluate_at(target.data_ptr(), label_type, preds.data_ptr(), preds.numel(), metrics[name], top_k)
+        return make_scalar(value, dtype=float32, device=cpu) if value == value else None
 
-    return value_of
+    return evaluate_tensors
 
 
-def _of_arrays(name: str, labels: Any, scores: Any, k: int | None) -> float:
-    """The same of arrays, NaN for those that are not as they should be."""
-    kernels = _kernels()
-    kind = kernels.LABEL_KINDS.index(labels.dtype.str[1:])
-    of_labels, of_scores = (values.__array_interface__["data"][0] for values in (labels, scores))
+def _evaluate_arrays(name: str, labels: Any, scores: Any, k: int | None) -> float:
+    """Return the value of a metric for arrays, NaN for invalid ones."""
+    kernels = _load_retrieval()
+    label_type = kernels.LABEL_TYPES.index(labels.dtype.str[1:])
+    label_address = labels.__array_interface__["data"][0]
+    score_address = scores.__array_interface__["data"][0]
     k = kernels.ALL_RANKS if k is None else k
-    found: float = kernels.value_at(of_labels, kind, of_scores, len(labels), kernels.BY_NAME[name], k)
-    return found
+    value: float = kernels.evaluate_at(label_address, label_type, score_address, len(labels), kernels.METRICS[name], k)
+    return value
 
 
-def _evaluated(
+def _evaluate(
     metric: Metric, preds: Any, target: Any, indexes: Any, *, convention: Convention = CONVENTION,
     is_inverted: bool = False,
 ) -> Any:  # fmt: skip
-    """The value of what one kernel call does not take, or one for each query of `indexes`."""
+    """Return the value of a metric, or one for each query of `indexes`."""
     torch = _torch()
-    labels, scores = _checked(torch, preds, target)
+    labels, scores = _check_tensors(torch, preds, target)
     if metric.name != "nDCG":
+        labels = _as_relevant(labels) if metric.name in FRACTIONS_ARE_RELEVANT else labels
         _check_binary(labels)
     if is_inverted:
         labels = 1 - labels
     if indexes is None:
         value = evaluate(labels, scores, metric, offsets=(0, len(labels)), convention=convention).values[0, 0]
         return torch.tensor(value, dtype=torch.float32, device=preds.device)
-    queries = _checked_indexes(indexes, preds)
+    queries = _check_indexes(indexes, preds)
     values = evaluate(labels, scores, metric, query_ids=queries, convention=convention).values[:, 0]
     return torch.from_numpy(values.astype("f4")).to(preds.device)
 
 
-def _checked(torch: ModuleType, preds: Any, target: Any) -> tuple[Any, Any]:
-    """Labels and scores of one dimension as arrays."""
+def _check_tensors(torch: ModuleType, preds: Any, target: Any) -> tuple[Any, Any]:
+    """Return labels and scores as arrays of one dimension, or raise an error."""
     for name, values in (("preds", preds), ("target", target)):
         if not isinstance(values, torch.Tensor):
-            raise InvalidTypeError(f"`{name}` must be a tensor, not {type(values).__name__}")
+            raise NoTensorError(f"`{name}` must be a tensor, not {type(values).__name__}. Pass torch.as_tensor(…).")
     if preds.shape != target.shape:
         raise InvalidInputError(
-            f"`preds` and `target` must be of the same shape, not {tuple(preds.shape)} and {tuple(target.shape)}"
+            f"`preds` and `target` must be of the same shape, not {tuple(preds.shape)} and {tuple(target.shape)}. "
+            "Pass one label for each score."
         )
     if not preds.numel() or not preds.ndim:
-        raise InvalidInputError("`preds` and `target` must be non-empty and non-scalar tensors")
+        raise InvalidInputError(
+            "`preds` and `target` must be non-empty and non-scalar tensors. Skip queries without documents."
+        )
+    for name, values in (("preds", preds), ("target", target)):
+        if values.layout != torch.strided or values.is_quantized or values.device.type == "meta":
+            form = "quantized" if values.is_quantized else f"of {values.layout} on {values.device}"
+            raise UnreadableTensorError(f"`{name}` must be a dense tensor with values, but is {form}. Convert it.")
     kind = target.dtype
     if not kind.is_floating_point and kind not in (torch.long, torch.bool, torch.int):
-        raise InvalidInputError(f"`target` must be a tensor of booleans, integers or floats, not {kind}")
+        raise InvalidInputError(f"`target` must be a tensor of booleans, integers or floats, not {kind}. Convert it.")
     if not preds.dtype.is_floating_point:
-        raise InvalidInputError(f"`preds` must be a tensor of floats, not {preds.dtype}")
+        raise InvalidInputError(f"`preds` must be a tensor of floats, not {preds.dtype}. Convert it by float().")
     labels = _as_array(target.float() if kind.is_floating_point else target)
     return labels.view("u1") if kind == torch.bool else labels, _as_array(preds.float())
 
 
 def _as_array(values: Any) -> Any:
-    """A tensor as an array of one dimension."""
+    """Return a tensor as an array of one dimension."""
     array = values.detach().cpu().resolve_neg().numpy()
     return array if array.ndim == 1 and array.flags.c_contiguous else np.ascontiguousarray(array).reshape(-1)
 
 
+def _as_relevant(labels: Any) -> Any:
+    """Return labels with 1 in place of fractions between 0 and 1, which count as relevant."""
+    return np.where((labels > 0) & (labels < 1), 1, labels) if labels.dtype.kind == "f" else labels
+
+
 def _check_binary(labels: Any) -> None:
+    """Raise an error for a label that is neither 0 nor 1."""
     if labels.dtype != np.uint8 and not ((labels == 0) | (labels == 1)).all():
-        raise InvalidInputError("`target` must contain `binary` values, 0 and 1 alone")
+        raise LabelsError("`target` must contain `binary` values, only 0 and 1. Use target > 0, for example.")
 
 
-def _checked_indexes(indexes: Any, preds: Any) -> Any:
+def _check_indexes(indexes: Any, preds: Any) -> Any:
+    """Return the query of each document as an array, or raise an error."""
     torch = _torch()
     if not isinstance(indexes, torch.Tensor) or indexes.dtype not in (torch.long, torch.int):
-        raise InvalidTypeError("`indexes` must be a tensor of long integers")
+        raise InvalidTypeError("`indexes` must be a tensor of long integers. Convert it by long().")
     if indexes.shape != preds.shape:
         raise InvalidInputError(
-            f"`indexes` must be of the shape of `preds`, {tuple(preds.shape)}, not {tuple(indexes.shape)}"
+            f"`indexes` must be of the shape of `preds`, {tuple(preds.shape)}, not {tuple(indexes.shape)}. "
+            "Pass one query for each score."
         )
     return indexes.cpu().numpy().reshape(-1)
 
 
-def _checked_k(top_k: Any, name: str = "top_k") -> int | None:
+def _as_cutoff(top_k: Any) -> Any:
+    """Return a cutoff of NumPy or PyTorch as an int, and None for 0, as torchmetrics does for some metrics."""
+    if top_k is True:
+        raise OutOfRangeError("`top_k` has to be a positive integer or None, not True. Pass an int.")
+    with contextlib.suppress(TypeError):  # _check_k raises the error for other types
+        top_k = operator.index(top_k)
+    return None if isinstance(top_k, int) and not top_k else top_k
+
+
+def _check_k(top_k: Any, name: str = "top_k") -> int | None:
+    """Return a cutoff, or raise an error if it is neither None nor an int of 1 or more."""
     if top_k is not None and not (isinstance(top_k, int) and top_k > 0):
-        raise InvalidInputError(f"`{name}` has to be a positive integer or None, not {top_k!r}")
+        raise OutOfRangeError(f"`{name}` has to be a positive integer or None, not {shorten(top_k)}. Pass an int.")
     return None if top_k is None else int(top_k)
 
 
-def _checked_flag(adaptive_k: Any) -> bool:
+def _check_bool(adaptive_k: Any) -> bool:
+    """Return `adaptive_k`, or raise an error if it is no bool."""
     if not isinstance(adaptive_k, bool):
-        raise InvalidInputError(f"`adaptive_k` has to be a boolean, not {adaptive_k!r}")
+        raise InvalidInputError(f"`adaptive_k` has to be a boolean, not {shorten(adaptive_k)}. Pass True or False.")
     return adaptive_k
 
 
@@ -315,7 +524,6 @@ def _torch() -> ModuleType:
 
 
 @functools.cache
-def _kernels() -> ModuleType:
-    from fastndcg.kernels import retrieval  # brings numba
-
-    return retrieval
+def _load_retrieval() -> ModuleType:
+    """Return the kernels for one query of tensors."""
+    return load_kernels("single_query.retrieval")

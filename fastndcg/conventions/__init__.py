@@ -1,4 +1,4 @@
-"""What a number means: the choices that there are, and the named bundles of them that other programs made."""
+"""Conventions: what a metric's number means, and named conventions that give the numbers of other programs."""
 
 from __future__ import annotations
 
@@ -6,42 +6,42 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fastndcg.conventions import learning, recommending, searching
+from fastndcg.conventions import learning_to_rank, recommenders, search
+from fastndcg.conventions.convention import Bug, Convention
 from fastndcg.conventions.fields import CHOICES, FIELDS
-from fastndcg.conventions.value import Bug, Convention
-from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownConventionError, nearest
-from fastndcg.texts import parse_call
+from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownConventionError, shorten, suggest_name
+from fastndcg.parsing import parse_call
 
-__all__ = ["CHOICES", "FIELDS", "Bug", "Convention", "Conventions", "conventions", "parse_convention"]
+__all__ = ["CHOICES", "FIELDS", "KINDS", "Bug", "Convention", "Conventions", "conventions", "parse_convention"]
 
 
 class Conventions(Mapping[str, Convention]):
-    """The named conventions; an unknown name is an error that suggests the nearest."""
+    """The named conventions. An unknown name raises an error with a suggestion."""
 
-    def __init__(self, *known: Convention) -> None:
-        self._known = {convention.name: convention for convention in known}
+    def __init__(self, *records: Convention) -> None:
+        self._by_name = {convention.name: convention for convention in records}
 
     def __getitem__(self, name: str) -> Convention:
-        if name not in self._known:
-            hint = nearest(str(name), self._known) or f" There are {', '.join(self._known)}."
-            raise UnknownConventionError(f"no convention is called {name!r}.{hint}")
-        return self._known[name]
+        if not isinstance(name, str) or name not in self._by_name:
+            hint = suggest_name(name, self._by_name) or f" There are {', '.join(self._by_name)}."
+            raise UnknownConventionError(f"no convention is called {shorten(name)}.{hint}")
+        return self._by_name[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._known
+        return name in self._by_name
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The convention of this name, or `default`."""
-        return self._known.get(name, default)
+        """Return the convention of this name, or `default`."""
+        return self._by_name.get(name, default)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
+        return iter(self._by_name)
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._by_name)
 
     def __repr__(self) -> str:
-        return f"conventions: {', '.join(self._known)}"
+        return f"conventions: {', '.join(self._by_name)}"
 
 
 def parse_convention(convention: str | Convention) -> Convention:
@@ -55,22 +55,30 @@ def parse_convention(convention: str | Convention) -> Convention:
         return convention
     if not isinstance(convention, str):
         raise InvalidTypeError(
-            f"`convention` must be a name or a Convention, not {type(convention).__name__}: {convention!r}"
+            f"`convention` must be a name or a Convention, not {type(convention).__name__}: {shorten(convention)}"
         )
-    return _parsed(convention)
+    return _parse_text(convention)
 
 
 @functools.lru_cache(maxsize=256)
-def _parsed(text: str) -> Convention:
+def _parse_text(text: str) -> Convention:
     name, choices, cutoff = parse_call(text)
     if cutoff is not None:
-        raise InvalidInputError(f"`convention` has no cutoff, but got {text!r}; metrics have: 'nDCG@10'")
+        raise InvalidInputError(
+            f"`convention` must have no cutoff, not {shorten(text)}. Write cutoffs behind metrics: 'nDCG@10'"
+        )
     return conventions[name].replace(**choices) if choices else conventions[name]
 
 
+KINDS = {
+    **{convention.name: "search" for convention in search.RECORDS},
+    **{convention.name: "learning_to_rank" for convention in learning_to_rank.RECORDS},
+    **{convention.name: "recommenders" for convention in recommenders.RECORDS},
+    "default": "default",
+}  # by the names of conventions
 conventions = Conventions(
     Convention("default", source="the definitions in the literature that the catalogue names"),
-    *searching.RECORDS,
-    *learning.RECORDS,
-    *recommending.RECORDS,
+    *search.RECORDS,
+    *learning_to_rank.RECORDS,
+    *recommenders.RECORDS,
 )

@@ -1,21 +1,22 @@
-"""The fields of a convention: what each decides, and between what. Pure data."""
+"""The fields of a convention with their choices."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from fastndcg.texts import Value, as_count, as_discounts, as_gains
+from fastndcg.parsing import Value, as_count, as_discounts, as_gains
 
 
 class Field(NamedTuple):
     """
-    One field: its choices, the first of them the default's, and what it decides.
+    A field of a convention: its choices, the default first, and a description.
 
-    `read` takes values beside the choices, None for those that it does not know; `rule` says which it knows.
+    `read` converts values that are not among the choices. It returns None for an invalid value. `rule` describes the
+    valid values in messages.
     """
 
-    choices: tuple[str | int, ...]
+    choices: tuple[str | int | float, ...]
     text: str
     read: Callable[[Any], Value | None] | None = None
     rule: str = ""
@@ -28,7 +29,7 @@ FIELDS: dict[str, Field] = {
         ("linear", "exp2", "binary"),
         "gain of a label: itself, 2^label − 1, 1 if it is relevant, or what a table says",
         as_gains,
-        " or a table of finite numbers that starts with 0 and never falls",
+        " or a table of finite numbers of 0 or more that starts with 0",
     ),
     "label_fractions": Field(("kept", "cut off"), "whether a gain sees a label's fraction, or its whole part alone"),
     "discount": Field(
@@ -53,8 +54,9 @@ FIELDS: dict[str, Field] = {
         ("all",), "how many ranks count where a metric has no cutoff", as_count, " or a whole number of 1 or more"
     ),
     "ties": Field(
-        ("average", "input", "id_descending", "id_ascending", "best", "worst", "input_reversed"),
-        "how equal scores are ranked: the expectation over all orders, as given, by id, by label, or the last first",
+        ("average", "input", "id_descending", "id_ascending", "best", "worst", "input_reversed", "mean_rank"),
+        "how equal scores are ranked: the expectation over all orders, as given, by id, by label, the last first, or "
+        "all at the mean of their ranks",
     ),
     "undefined": Field(UNDEFINED, "the value of a query for which a metric has none; NaN is left out of means"),
     "undefined_ap": Field(("as undefined", *UNDEFINED), "the same for AP"),
@@ -63,7 +65,8 @@ FIELDS: dict[str, Field] = {
         "RR and Success of a query without relevant documents: 0, or undefined as AP and R are; or all are undefined",
     ),
     "unjudged": Field(
-        ("nonrelevant", "removed"), "whether documents without a judgment keep their ranks or are taken out first"
+        ("nonrelevant", "removed"),
+        "whether documents without a judgment, or with a label below 0, keep their ranks or are taken out first",
     ),
     "negative_labels": Field(
         ("raise_in_arrays", "zero", "raise", "keep", "removed"),
@@ -90,6 +93,7 @@ FIELDS: dict[str, Field] = {
         ("binary", "share of highest"),
         "RBP's gains: 1 if relevant, where `gain` is left out; or `gain`, over the query's highest if that is above 1",
     ),
+    "residual_of_nothing": Field((1, 0), "RBP_resid of a query that ranks no documents"),
     "precision_mean": Field(
         ("macro", "micro"), "the mean of P: of the queries' values, or all documents found over all denominators"
     ),

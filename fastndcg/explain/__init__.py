@@ -1,4 +1,4 @@
-"""explain: why a metric's number is what it is, for one query, and why it differs under another convention."""
+"""explain: show how a metric's value for one query comes about, and why it differs under another convention."""
 
 from __future__ import annotations
 
@@ -9,46 +9,77 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from fastndcg.choices import Competitors, ConventionName, MissingTruth
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import FastndcgError, InvalidInputError
-from fastndcg.explain.arithmetic import arithmetic_of
-from fastndcg.explain.case import Case, case_of
-from fastndcg.explain.contributions import base_of
+from fastndcg.explain.contributions import compute_base_value
 from fastndcg.explain.explanation import Explanation, Step
-from fastndcg.explain.ranking import ideal_of, ranking_of
-from fastndcg.inputs.prepare import Options, prepare_truth
-from fastndcg.metric import Metrics, parse_metrics
+from fastndcg.explain.formulas import format_arithmetic
+from fastndcg.explain.query_case import PairChoice, QueryCase, make_case
+from fastndcg.explain.ranked_documents import list_ideal, list_ranking
+from fastndcg.inputs.dispatch import Options, make_selection, prepare_truth
+from fastndcg.inputs.records import read_once
+from fastndcg.metrics.metric import Metrics, parse_metrics
+from fastndcg.rankings.pair_rows import read_pair_rows
 
 
 def explain(
-    truth: Any, predictions: Any = None, metric: Metrics | None = None, *, query: Any = None, offsets: Any = None,
-    groups: Any = None, query_ids: Any = None, columns: Any = None, convention: str | Convention = "default",
+    truth: Any,
+    predictions: Any = None,
+    metric: Metrics | None = None,
+    *,
+    query: Any = None,
+    offsets: Any = None,
+    groups: Any = None,
+    query_ids: Any = None,
+    exclude: Any = None,
+    candidates: Any = None,
+    missing_truth: MissingTruth = "raise",
+    document: Any = None,
+    competitors: Competitors = "all",
+    columns: Any = None,
+    convention: ConventionName | str | Convention = "default",
     against: str | Convention | None = None,
-) -> Explanation:  # fmt: skip
+) -> Explanation:
     """
     Show how a metric's value for one query comes about.
 
     Parameters
     ----------
-    truth, predictions, offsets, groups, query_ids, columns, convention
+    truth : array, path, dict, frame, Qrels, Interactions, sparse matrix or Rankings
+        See `evaluate`.
+    predictions : array, path, dict, frame or Run, optional
         See `evaluate`.
     metric : str or Metric
         One metric, such as "ndcg@10".
     query : str or int, optional
-        The query's id, or its number from 0 where it has none. May be left out where there is one query.
+        The id of the query, or its index from 0 if queries have no ids. May be left out if there is one query.
+    offsets, groups, query_ids : array, optional
+        See `evaluate`.
+    exclude, candidates, missing_truth
+        See `evaluate`.
+    document : str or int, optional
+        One relevant document, which is ranked alone: its row of ``rows="pair"`` in `evaluate`. The id, as in
+        `Results.document_ids`. May be left out with ``competitors="nonrelevant"`` if one document is relevant.
+    competitors : {'all', 'nonrelevant'}
+        The documents that this one is ranked among. See `evaluate`.
+    columns : dict, optional
+        See `evaluate`.
+    convention : str or Convention
+        See `evaluate`.
     against : str or Convention, optional
-        Another convention: both are shown side by side, with the fields that make the difference.
+        Another convention. Both are shown side by side, with the fields that make the values differ.
 
     Returns
     -------
     Explanation
-        Ranks, documents, scores, tie groups, labels, gains, discounts and contributions, the ideal order beside them,
-        and the arithmetic that gives the value. It prints as a table.
+        Ranks, documents, scores, tie groups, labels, gains, discounts and contributions, with the ideal ranking beside
+        them, and the sums that give the value. It prints as tables.
 
     Raises
     ------
     InvalidInputError
-        As `evaluate`; and if there is no such query, or more metrics than one.
+        If `evaluate` raises it, if there is no such query, or if there is more than one metric.
 
     Examples
     --------
@@ -62,44 +93,63 @@ def explain(
     nDCG@2 = DCG@2 / IDCG@2 = 1.2619 / 2.6309 = 0.4796
     documents not shown: 1, with a label other than 0: 1
     """
-    asked = parse_metrics(metric)
-    if len(asked) > 1:
-        raise InvalidInputError(f"`metric` must be one metric, but there are {len(asked)}: {asked[0]}, {asked[1]}, …")
-    prepared = prepare_truth(truth, options := Options(offsets, groups, query_ids, columns))
-    under = functools.partial(case_of, prepared, predictions, options, asked[0], query)
-    here = under(parse_convention(convention))
+    metrics = parse_metrics(metric)
+    if len(metrics) > 1:
+        first = ", ".join(map(str, metrics[:2])) + (", …" if len(metrics) > 2 else "")
+        raise InvalidInputError(f"`metric` must be one metric, got {len(metrics)}: {first}. Explain one at a time.")
+    selection = make_selection(exclude, candidates, missing_truth)
+    options = Options(offsets, groups, query_ids, columns, selection=selection)
+    prepared = prepare_truth(truth, options)
+    predictions = read_once(predictions)  # an iterator gives its records to one convention only
+    pair = None
+    if document is not None or read_pair_rows("query", competitors) is not None:
+        pair = PairChoice(document, competitors)
+    make_case_under = functools.partial(make_case, prepared, predictions, options, metrics[0], query, pair=pair)
+    here = make_case_under(parse_convention(convention))
     if against is None:
-        return _explained(here)
-    there = under(parse_convention(against))
-    steps = _steps(under, here, there)
-    return dataclasses.replace(_explained(here), against=_explained(there), steps=tuple(steps))
+        return _explain_case(here)
+    there = make_case_under(parse_convention(against))
+    steps = _list_steps(make_case_under, here, there)
+    return dataclasses.replace(_explain_case(here), against=_explain_case(there), steps=tuple(steps))
 
 
-def _explained(case: Case) -> Explanation:
+def _explain_case(case: QueryCase) -> Explanation:
     value = case.value()
-    ranking, ideal = tuple(ranking_of(case)), tuple(ideal_of(case))
-    base, name = base_of(case), case.rankings.query_name(0)
-    arithmetic = tuple(arithmetic_of(case, ranking, ideal, base, value))
-    return Explanation(case.metric, case.convention, name, value, base, ranking, ideal, arithmetic)
+    base = compute_base_value(case)
+    ranking = tuple(list_ranking(case))
+    ideal = tuple(list_ideal(case))
+    return Explanation(
+        metric=case.metric,
+        convention=case.convention,
+        query=case.rankings.query_name(0),
+        value=value,
+        base=base,
+        ranking=ranking,
+        ideal=ideal,
+        arithmetic=tuple(format_arithmetic(case, ranking, ideal, base, value)),
+    )
 
 
-def _steps(under: Callable[[Convention], Case], here: Case, there: Case) -> Iterator[Step]:
-    """From one convention to the other, one field after the other, with the value on the way."""
+def _list_steps(
+    make_case_under: Callable[[Convention], QueryCase], here: QueryCase, there: QueryCase
+) -> Iterator[Step]:
+    """Yield the changes from one convention to the other, one field at a time, with the value after each."""
     current: Convention = here.convention
     last: float | None = here.value()
     for field, choice in here.convention.choices().items():
-        aim = there.convention.choices()[field]
-        if choice == aim:
+        target = there.convention.choices()[field]
+        if choice == target:
             continue
-        current = current.replace(**{field: aim})
+        current = current.replace(**{field: target})
         value: float | None = None
-        with contextlib.suppress(FastndcgError):  # half way, a choice may lack what another one brings
-            value = under(current).value()
-        yield Step(field, choice, aim, value, not _same(value, last))
+        with contextlib.suppress(FastndcgError):  # a choice can depend on another one that is not replaced yet
+            value = make_case_under(current).value()
+        yield Step(field, choice, target, value, not _is_same(value, last))
         last = value
 
 
-def _same(one: float | None, other: float | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-15) or (math.isnan(one) and math.isnan(other))
+def _is_same(first: float | None, second: float | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    is_close = math.isclose(first, second, rel_tol=1e-12, abs_tol=1e-15)
+    return is_close or (math.isnan(first) and math.isnan(second))

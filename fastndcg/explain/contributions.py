@@ -1,93 +1,225 @@
-"""What each document of a query adds to a metric's value, by the reference."""
+"""
+The contribution of each document to a metric's value.
+
+A contribution is a difference of two values of the metric. Metrics of the first ranks take them from the kernels, many
+orders of labels at once. Others take them from the reference, one order at a time.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from itertools import accumulate
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, islice
 
-from fastndcg.explain.case import Case
+import numpy as np
+
+from fastndcg.evaluate import evaluate
+from fastndcg.explain.query_case import QueryCase
+from fastndcg.rankings.rankings import Rankings
 from fastndcg.reference import expectation
-from fastndcg.reference.orders import number_of_orders, ordered, orders_of
+from fastndcg.reference.tie_orders import Document, count_orders, list_orders, order_by_policy
 
-MOST_WORK = 50_000_000  # documents looked at: about a second
-ADDITIVE = ("CG", "DCG", "nDCG", "P", "R", "num_rel_ret")  # what a document adds depends on its own rank alone
+MAX_WORK = 50_000_000  # documents to evaluate, about one second
+ADDITIVE = ("CG", "DCG", "nDCG", "P", "R", "num_rel_ret")  # a document's contribution depends only on its own rank
+
+TOP_RANKS_ONLY = (*ADDITIVE, "AP", "RR", "Success")  # documents below the cutoff add nothing
+KERNEL_SPEED = 25  # documents that kernels read while the reference reads one
+MAX_BATCH = 2_000_000  # labels of orders that are evaluated at once
 
 
-def contributions(case: Case) -> dict[int, float] | None:
-    """What each document adds, by its place; the mean where tied orders are averaged; None if they are too many."""
-    groups, policy = case.query.tie_groups, case.applied.ties
-    if policy != "average":
-        groups = [[one] for group in groups for one in ordered(group, policy)]
-    labels = [[one.label for one in group] for group in groups]
-    if _work(labels) <= MOST_WORK:
-        orders = orders_of(case.query._replace(tie_groups=groups), "average")
-        shares = _mean_shares(case, labels, orders)
-    elif case.metric.name in ADDITIVE:
-        shares = _shares_alone(case, labels)
+def compute_contributions(case: QueryCase) -> dict[int, float] | None:
+    """
+    Return the contribution of each document by its place in the rankings.
+
+    If the tie policy averages over orders, so does the contribution. Return None if there are too many orders, or if
+    documents share a rank between two orders.
+    """
+    if case.applied.ties == "mean_rank" and any(len(group) > 1 for group in case.query.tie_groups):
+        return None
+    groups = split_tie_groups(case)
+    labels = [[document.label for document in group] for group in groups]
+    if case.metric.name in ADDITIVE and _count_tie_orders(labels) > 1:
+        contributions = _average_over_ranks(case, labels)
+    elif _estimate_work(case, labels) <= MAX_WORK:
+        has_one_order = all(len(group) == 1 for group in labels)
+        query = case.query._replace(tie_groups=groups)
+        orders = [[label for (label,) in labels]] if has_one_order else list_orders(query, "average")
+        contributions = _average_over_orders(case, labels, orders)
     else:
         return None
-    return {one.place: shares.get((g, one.label), 0.0) for g, group in enumerate(groups) for one in group}
+    return {
+        document.place: contributions.get((g, document.label), 0.0)
+        for g, group in enumerate(groups)
+        for document in group
+    }
 
 
-def base_of(case: Case) -> float:
-    """What contributions are added to: the value if every document ranked had label 0, 0 where there is none."""
-    return _one_value(case, [0.0] * sum(map(len, case.query.tie_groups)))
+def split_tie_groups(case: QueryCase) -> list[list[Document]]:
+    """Return the documents in rank order, in groups whose orders matter. Others are split into single documents."""
+    policy = case.applied.ties
+    last_rank = find_last_rank(case)
+    groups: list[list[Document]] = []
+    n_above = 0
+    for group in case.query.tie_groups:
+        if len(group) == 1:
+            groups.append(group)
+        elif policy != "average":
+            groups.extend([document] for document in order_by_policy(group, policy))
+        elif last_rank is not None and n_above >= last_rank:
+            groups.extend([document] for document in group)
+        else:
+            groups.append(group)
+        n_above += len(group)
+    return groups
 
 
-def contributions_in_order(case: Case, labels: list[float]) -> list[float] | list[None]:
-    """What each document adds in one order of the labels; None if they are too many."""
-    few = _work([[label] for label in labels]) <= MOST_WORK
-    return added_in_order(case, labels) if few else [None] * len(labels)
+def find_last_rank(case: QueryCase) -> int | None:
+    """Return the rank below which no document adds anything, or None for metrics that also count documents below."""
+    return case.metric.k if case.metric.name in TOP_RANKS_ONLY else None
 
 
-def _work(labels: list[list[float]]) -> int:
-    """About how many documents are looked at to find what each of them adds in every order of the groups' labels."""
+def count_documents_read(case: QueryCase) -> int:
+    """Return about how many documents the reference would read in the time of `compute_contributions`."""
+    speed = KERNEL_SPEED if case.metric.name in TOP_RANKS_ONLY else 1
+    groups = split_tie_groups(case)
+    last_rank = find_last_rank(case)
+    n_documents = sum(map(len, groups))
+    hits = [[document.label for document in group if document.label] for group in groups]
+    ties = [[document.label for document in group] for group in groups if len(group) > 1]
+    if case.metric.name in ADDITIVE and ties:
+        n_values = sum(len(set(labels)) * len(group) for group, labels in zip(groups, hits[:last_rank], strict=False))
+        return (n_values + 2) * n_documents // speed
+    n_hits = sum(map(len, hits[:last_rank]))
+    return count_orders(ties) * ((n_hits + 2) // speed + 1) * n_documents  # each order is listed once in Python
+
+
+def _count_tie_orders(labels: list[list[float]]) -> int:
+    """Return the number of orders. Single documents are left out first, since most groups are one document."""
+    return count_orders([group for group in labels if len(group) > 1])
+
+
+def compute_base_value(case: QueryCase) -> float:
+    """Return the value if every document had label 0, or 0 if it is undefined."""
+    return _evaluate_order(case, [0.0] * sum(map(len, case.query.tie_groups)))
+
+
+def compute_ideal_contributions(case: QueryCase, labels: list[float]) -> list[float] | list[None]:
+    """Return the contribution of each document if the labels are in this order. None if there are too many."""
+    is_feasible = case.applied.ties != "mean_rank" and _estimate_work(case, [[label] for label in labels]) <= MAX_WORK
+    return _compute_order_contributions(case, labels) if is_feasible else [None] * len(labels)
+
+
+def _estimate_work(case: QueryCase, labels: list[list[float]]) -> int:
+    """Return about how many documents are read for the contributions in every order of the tie groups."""
+    n_documents = sum(map(len, labels))
+    if case.metric.name in TOP_RANKS_ONLY:
+        n_hits = sum(label != 0 for group in labels[: find_last_rank(case)] for label in group)
+        return _count_tie_orders(labels) * (n_hits + 2) * n_documents
     n_hits = sum(label != 0 for group in labels for label in group)
-    return number_of_orders(labels) * n_hits**2 * sum(map(len, labels))
+    return _count_tie_orders(labels) * n_hits**2 * n_documents  # the reference may read each document for every hit
 
 
-def _mean_shares(case: Case, labels: list[list[float]], orders: list[list[float]]) -> dict[tuple[int, float], float]:
-    """What a document of a label in a tie group adds, on average over all orders."""
-    group_of = [g for g, group in enumerate(labels) for _ in group]
-    times = Counter((g, label) for g, group in enumerate(labels) for label in group)
-    shares: dict[tuple[int, float], float] = defaultdict(float)
-    for order in orders:
-        for g, label, added in zip(group_of, order, added_in_order(case, order), strict=True):
-            shares[g, label] += added / len(orders) / times[g, label]
-    return shares
+def _average_over_orders(
+    case: QueryCase, labels: list[list[float]], orders: list[list[float]]
+) -> dict[tuple[int, float], float]:
+    """Return the mean contribution over all orders of a document, by its tie group and label."""
+    groups = [g for g, group in enumerate(labels) for _ in group]
+    n_documents = Counter((g, label) for g, group in enumerate(labels) for label in group)
+    contributions: dict[tuple[int, float], float] = defaultdict(float)
+    steps = [_list_steps(case, order) for order in orders]
+    values = _evaluate_orders(case, (prefix for order in orders for prefix in _list_prefixes(case, order)))
+    for order, places in zip(orders, steps, strict=True):
+        before = next(values)
+        for place in places:
+            after = next(values)
+            key = groups[place], order[place]
+            contributions[key] += (after - before) / len(orders) / n_documents[key]
+            before = after
+    return contributions
 
 
-def _shares_alone(case: Case, labels: list[list[float]]) -> dict[tuple[int, float], float]:
-    """The same where what a document adds depends on its rank alone: the mean over the ranks of its group."""
-    above = list(accumulate(map(len, labels), initial=0))
-    shares = {}
-    for g, group in enumerate(labels):
-        for label in {label for label in group if label != 0}:
-            alone = [0.0] * above[-1]
-            total = 0.0
-            for place in range(above[g], above[g + 1]):
-                alone[place] = label
-                total += _one_value(case, alone)
-                alone[place] = 0.0
-            shares[g, label] = total / len(group)
-    return shares
+def _average_over_ranks(case: QueryCase, labels: list[list[float]]) -> dict[tuple[int, float], float]:
+    """Return the mean contribution over the ranks of the tie group, for an additive metric, by tie group and label."""
+    starts = list(accumulate(map(len, labels), initial=0))
+    last_rank = find_last_rank(case) or starts[-1]
+    keys = [(g, label) for g, group in enumerate(labels) for label in sorted({label for label in group if label != 0})]
+    ranks = [range(starts[g], min(starts[g + 1], last_rank)) for g, _ in keys]
+    values = _evaluate_orders(
+        case,
+        (
+            _put_label(starts[-1], place, label)
+            for (_, label), places in zip(keys, ranks, strict=True)
+            for place in places
+        ),
+    )
+    return {
+        (g, label): math.fsum(islice(values, len(places))) / len(labels[g])
+        for (g, label), places in zip(keys, ranks, strict=True)
+    }
 
 
-def added_in_order(case: Case, labels: list[float]) -> list[float]:
-    """How much the value grows with each document, those below it taken for documents with label 0."""
-    shown = [0.0] * len(labels)
-    added = [0.0] * len(labels)
-    before = _one_value(case, shown)
-    for place, label in enumerate(labels):
-        if label != 0:
-            shown[place] = label
-            after = _one_value(case, shown)
-            added[place], before = after - before, after
-    return added
+def _put_label(n_documents: int, place: int, label: float) -> list[float]:
+    """Return labels that are 0 except for one document."""
+    labels = [0.0] * n_documents
+    labels[place] = label
+    return labels
 
 
-def _one_value(case: Case, labels: list[float]) -> float:
-    """The reference's value of one order, 0 where there is none."""
-    value = expectation(case.metric, [labels], case.query.judged, case.applied)
-    return 0.0 if math.isnan(value) else value
+def _compute_order_contributions(case: QueryCase, labels: list[float]) -> list[float]:
+    """Return the increase of the value with each document, if all documents below it have label 0."""
+    values = list(_evaluate_orders(case, _list_prefixes(case, labels)))
+    contributions = [0.0] * len(labels)
+    for place, before, after in zip(_list_steps(case, labels), values, values[1:], strict=False):
+        contributions[place] = after - before
+    return contributions
+
+
+def _list_steps(case: QueryCase, labels: list[float]) -> list[int]:
+    """Return the places of the documents that may add something."""
+    return [place for place, label in enumerate(labels[: find_last_rank(case)]) if label != 0]
+
+
+def _list_prefixes(case: QueryCase, labels: list[float]) -> Iterator[list[float]]:
+    """Yield labels that are all 0, and then with one more document that may add something each time."""
+    prefix = [0.0] * len(labels)
+    yield prefix.copy()
+    for place in _list_steps(case, labels):
+        prefix[place] = labels[place]
+        yield prefix.copy()
+
+
+def _evaluate_order(case: QueryCase, labels: list[float]) -> float:
+    """Return the metric's value for labels in rank order, or 0 if it is undefined."""
+    return next(_evaluate_orders(case, [labels]))
+
+
+def _evaluate_orders(case: QueryCase, orders: Iterable[list[float]]) -> Iterator[float]:
+    """Yield the metric's value for labels in rank order, or 0 if it is undefined, for orders of one length."""
+    if case.metric.name not in TOP_RANKS_ONLY:
+        for labels in orders:
+            value = expectation(case.metric, [labels], case.query.judged, case.applied)
+            yield 0.0 if math.isnan(value) else value
+        return
+    remaining = iter(orders)
+    n_documents = sum(map(len, case.query.tie_groups))
+    batch_size = max(1, MAX_BATCH // max(n_documents, len(case.query.judged), 1))
+    while batch := list(islice(remaining, batch_size)):
+        yield from _evaluate_by_kernels(case, batch)
+
+
+def _evaluate_by_kernels(case: QueryCase, orders: list[list[float]]) -> list[float]:
+    """Return the metric's value for each order of labels, or 0 if it is undefined."""
+    labels = np.array(orders, np.float64)
+    n_orders, n_documents = labels.shape
+    n_judged = len(case.query.judged)
+    judged = np.tile(np.array(case.query.judged, np.float64), n_orders)
+    rankings = Rankings(
+        labels.ravel(),
+        np.tile(-np.arange(n_documents, dtype=np.float64), n_orders),
+        np.arange(n_orders + 1) * n_documents,
+        pool=(judged, np.arange(n_orders + 1) * n_judged),
+    )
+    convention = case.applied.replace(pool="judged", ties="input", undefined="nan", undefined_ap="as undefined")
+    values = np.asarray(evaluate(rankings, metrics=[case.metric], convention=convention)[case.metric])
+    return [float(value) for value in np.where(np.isnan(values), 0.0, values)]

@@ -1,33 +1,49 @@
-"""An explanation as a value: one query's ranking with what each document adds, and the sum that gives the number."""
+"""Explanation: the result of `explain`, which prints as tables."""
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fastndcg.conventions import Convention
-from fastndcg.conventions.value import short
-from fastndcg.display import Rows, aligned, html_table
-from fastndcg.metric import Metric
-from fastndcg.texts import Value
+from fastndcg.conventions.convention import short
+from fastndcg.errors import printable
+from fastndcg.exports.exportable import Exportable, PrintedTable, dump_json
+from fastndcg.metrics.metric import Metric
+from fastndcg.parsing import Value
+from fastndcg.results.text_table import Rows, html_table, text_table
+from fastndcg.runtime.escapes import html
 
-MOST_ROWS = 50
-NOTHING = "–"
-SUMS_OF_GAINS = ("CG", "DCG", "IDCG", "nDCG", "RBP")  # of gain · discount, or one such sum over another
+MAX_ROWS = 50
+NO_NUMBER = "–"
+GAIN_SUMS = ("CG", "DCG", "IDCG", "nDCG", "RBP")  # sums of gain · discount, or a ratio of two such sums
 
 
-class Ranked(NamedTuple):
+class RankedDocument(NamedTuple):
     """
-    A document that a query ranks.
+    A document in a query's ranking.
 
-    `first` to `last` are the ranks that it may have: one, or those of its tie group where orders are averaged.
-    `tie_group` counts the groups of equal score from 1 and is None for a document alone. `gain` and `discount`, its
-    mean over the ranks within the cutoff, are None for metrics that do not add up their products. `contribution` is
-    what the document adds to the value, given those ranked above; None where tied orders are too many to go through.
+    Attributes
+    ----------
+    first, last : int
+        The first and the last rank that the document can have. They differ if the tie policy averages over orders.
+    document : str
+        The document's id, or its place in the input.
+    score : float
+        The document's score.
+    tie_group : int or None
+        The number of the tie group, counted from 1. None for a document without ties.
+    label : float or None
+        The label. None for an unjudged document.
+    gain : float or None
+        The gain of the label. None for a metric without gains.
+    discount : float or None
+        The mean discount over the possible ranks, 0 below the cutoff. None for a metric that is no sum of gains.
+    contribution : float or None
+        What the document adds to the value, given the documents above it. None if there are too many orders of ties.
     """
 
     first: int
@@ -42,12 +58,12 @@ class Ranked(NamedTuple):
 
     @property
     def rank(self) -> str:
-        """The rank, or the first and the last that it may have."""
+        """The rank as text, or the first and the last possible rank."""
         return str(self.first) if self.first == self.last else f"{self.first}–{self.last}"
 
 
-class Ideal(NamedTuple):
-    """A document of the best possible order, and what it would add there; None if the order is too long."""
+class IdealDocument(NamedTuple):
+    """A document in the ideal ranking, with its contribution there. Very long rankings have no contributions (None)."""
 
     document: str
     label: float
@@ -57,9 +73,10 @@ class Ideal(NamedTuple):
 
 class Step(NamedTuple):
     """
-    A field in which two conventions differ, with both choices, and the value once it is replaced too.
+    A change of one field on the way from one convention to another.
 
-    `value` is None where the metric cannot be evaluated half way; `matters` says whether the value changed.
+    `here` and `there` are the field's values in the two conventions. `value` is the metric's value after this change
+    and all earlier ones, None if the metric cannot be evaluated then. `matters` is True if the value changed.
     """
 
     field: str
@@ -70,30 +87,35 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Exportable):
     """
-    How a metric's value for one query comes about.
+    The derivation of a metric's value for one query.
 
-    Attributes
+    `explain` makes it. Parameters are attributes, too. Frames and CSV have the documents of `ranking`, JSON has
+    everything, Markdown and LaTeX have the first printed table.
+
+    Parameters
     ----------
     metric : Metric
+        The metric, with the cutoff that the convention gives it.
     convention : Convention
+        The convention.
     query : str
-        What messages call it.
+        The name of the query.
     value : float
-        As `evaluate` gives it; NaN where the metric has none.
+        The value that `evaluate` returns. NaN if the metric is undefined.
     base : float
-        What the contributions of `ranking` are added to: the value if every document ranked had label 0.
-    ranking : tuple of Ranked
-        Every document ranked, best first.
-    ideal : tuple of Ideal
-        The best possible order of the judged documents.
+        The value if every document had label 0. The contributions of `ranking` add up from here.
+    ranking : tuple of RankedDocument
+        All documents, best score first.
+    ideal : tuple of IdealDocument
+        The judged documents in the ideal ranking.
     arithmetic : tuple of str
-        The sums that give the value.
+        The sums that give the value, as text.
     against : Explanation or None
-        The same under the convention to compare with.
+        The derivation under the other convention.
     steps : tuple of Step
-        From the one convention to the other, one field after the other.
+        The fields in which the two conventions differ.
 
     Examples
     --------
@@ -109,114 +131,166 @@ class Explanation:
     query: str
     value: float
     base: float
-    ranking: tuple[Ranked, ...]
-    ideal: tuple[Ideal, ...]
+    ranking: tuple[RankedDocument, ...]
+    ideal: tuple[IdealDocument, ...]
     arithmetic: tuple[str, ...]
     against: Explanation | None = None
     steps: tuple[Step, ...] = ()
 
     def why(self) -> tuple[str, ...]:
-        """The fields that make the difference to the other convention."""
+        """
+        Return the fields that make the value differ from the other convention's.
+
+        Returns
+        -------
+        tuple of str
+            Names of fields of `Convention`. Empty without a second convention, or if both values are equal.
+        """
         return tuple(step.field for step in self.steps if step.matters)
 
     def __str__(self) -> str:
-        lines = ([head, *aligned(rows, n_left), *notes] for head, rows, n_left, notes in self._parts())
-        return "\n".join(line for part in lines for line in part)
+        return "\n".join(
+            f"{printable(title)}\n{text_table(rows, n_left, notes)}"
+            for title, rows, n_left, notes in self._make_parts()
+        )
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
         return "".join(
-            f"<p>{html.escape(head)}</p>{html_table(rows, n_left, notes)}"
-            for head, rows, n_left, notes in self._parts()
+            f"<p>{html(title)}</p>{html_table(rows, n_left, notes)}"
+            for title, rows, n_left, notes in self._make_parts()
         )
 
-    def _parts(self) -> Iterator[tuple[str, Rows, int, list[str]]]:
-        """What is shown: a head, a table whose first columns are flush left, and notes below it."""
-        title = f"{self.metric} of {self.query}: {number(self.value)}"
-        if self.against is None:
-            notes = [*self.arithmetic, *self._formula(), *self._left_out()]
-            yield f"{title}; convention {self.convention.name}, ties {self.convention.ties}", self._rows(), 2, notes
-            return
-        title = f"{title} with {self.convention.name}, {number(self.against.value)} with {self.against.convention.name}"
-        sums = [f"{side.convention.name}: {line}" for side in (self, self.against) for line in side.arithmetic]
-        yield title, self._rows_of_both(), 1, [*sums, *self._formula(), *self._left_out()]
-        verdict = f"what makes the difference: {', '.join(self.why()) or 'nothing; the value is the same'}"
-        yield "from the one to the other, field by field:", self._step_rows(), 1, [verdict]
+    def _export_columns(self) -> dict[str, list[Any]]:
+        return {name: [getattr(row, name) for row in self.ranking] for name in RankedDocument._fields}
 
-    def _rows(self) -> Rows:
+    def _print_table(self) -> PrintedTable:
+        title, rows, n_left, notes = next(self._make_parts())
+        return PrintedTable(rows, [column < n_left for column in range(len(rows[0]))], [title, *notes])
+
+    def _json_pieces(self) -> Iterator[str]:
+        yield dump_json(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Return the explanation as a dict of plain values.
+
+        Returns
+        -------
+        dict
+            Metric, convention, query, value, base, arithmetic, and lists of dicts for ranking, ideal and steps. The
+            explanation under the other convention is in ``against``, None without one.
+        """
+        return {
+            "metric": str(self.metric),
+            "convention": str(self.convention),
+            "query": self.query,
+            "value": self.value,
+            "base": self.base,
+            "arithmetic": list(self.arithmetic),
+            "ranking": [row._asdict() for row in self.ranking],
+            "ideal": [row._asdict() for row in self.ideal],
+            "against": None if self.against is None else self.against.to_dict(),
+            "steps": [step._asdict() for step in self.steps],
+        }
+
+    def _make_parts(self) -> Iterator[tuple[str, Rows, int, list[str]]]:
+        """Yield the printed parts: a title, a table, its number of left-aligned columns, and notes."""
+        title = f"{self.metric} of {self.query}: {format_number(self.value)}"
+        more_notes = [*self._list_formula(), *self._count_hidden_documents()]
+        if self.against is None:
+            title = f"{title}; convention {self.convention.name}, ties {self.convention.ties}"
+            yield title, self._make_rows(), 2, [*self.arithmetic, *more_notes]
+            return
+        other = self.against
+        title = f"{title} with {self.convention.name}, {format_number(other.value)} with {other.convention.name}"
+        sums = [f"{side.convention.name}: {line}" for side in (self, other) for line in side.arithmetic]
+        yield title, self._make_rows_side_by_side(), 1, [*sums, *more_notes]
+        fields = ", ".join(self.why()) or "none, the values are equal"
+        heading = f"from {self.convention.name} to {other.convention.name}, one field at a time:"
+        yield heading, self._make_step_rows(), 1, [f"fields that change the value: {fields}"]
+
+    def _make_rows(self) -> Rows:
+        """Return the table of the ranking with the ideal ranking beside it."""
         has_gain = self._has_gain()
-        gain, discount = (["gain"], ["gain", "discount"]) if has_gain else ([], [])
-        head = ["rank", "document", "score", "tie", "label", *discount, "adds", "|"]
-        rows = [[*head, "ideal", "label", *gain, "adds"]]
-        blank_left, blank_right = [""] * (len(head) - 1), [""] * (3 + len(gain))
-        for one, best in zip_longest(self._shown(), self._ideal_shown()):
-            left = blank_left if one is None else [*_cells(one), *_gain_cells(one, has_gain), number(one.contribution)]
-            right = blank_right
-            if best is not None:
-                gains = [number(best.gain)] if has_gain else []
-                right = [best.document, number(best.label), *gains, number(best.contribution)]
+        gain_heads = ["gain", "discount"] if has_gain else []
+        left_heads = ["rank", "document", "score", "tie", "label", *gain_heads, "adds"]
+        right_heads = ["ideal", "label", *gain_heads[:1], "adds"]
+        rows = [[*left_heads, "|", *right_heads]]
+        for document, ideal in zip_longest(self._visible_ranking(), self._visible_ideal()):
+            left = [""] * len(left_heads)
+            right = [""] * len(right_heads)
+            if document is not None:
+                contribution = format_number(document.contribution)
+                left = [*_make_document_cells(document), *_make_gain_cells(document, has_gain), contribution]
+            if ideal is not None:
+                gain = [format_number(ideal.gain)] if has_gain else []
+                right = [ideal.document, format_number(ideal.label), *gain, format_number(ideal.contribution)]
             rows.append([*left, "|", *right])
         return rows
 
-    def _rows_of_both(self) -> Rows:
-        """A row a document, with its rank, gain, discount and contribution under both conventions."""
+    def _make_rows_side_by_side(self) -> Rows:
+        """Return a table with the ranks, gains, discounts and contributions under both conventions."""
         other = self.against or self
-        here, there = ({one.document: one for one in side.ranking} for side in (self, other))
+        rankings = [{document.document: document for document in side.ranking} for side in (self, other)]
         has_gain = self._has_gain()
-        part = ["rank", *(["gain", "discount"] if has_gain else []), "adds"]
-        rows = [["document", "score", "label", "|", *part, "|", *part]]
-        for document in dict.fromkeys(one.document for side in (self, other) for one in side._shown()):
-            sides = [here.get(document), there.get(document)]
-            known = next(one for one in sides if one is not None)
-            row = [document, number(known.score), number(known.label)]
-            for one in sides:
-                cells = [NOTHING] * len(part)
-                if one is not None:
-                    cells = [one.rank, *_gain_cells(one, has_gain), number(one.contribution)]
+        heads = ["rank", *(["gain", "discount"] if has_gain else []), "adds"]
+        rows = [["document", "score", "label", "|", *heads, "|", *heads]]
+        names = dict.fromkeys(document.document for side in (self, other) for document in side._visible_ranking())
+        for name in names:
+            entries = [ranking.get(name) for ranking in rankings]
+            first = next(entry for entry in entries if entry is not None)
+            row = [name, format_number(first.score), format_number(first.label)]
+            for entry in entries:
+                cells = [NO_NUMBER] * len(heads)
+                if entry is not None:
+                    cells = [entry.rank, *_make_gain_cells(entry, has_gain), format_number(entry.contribution)]
                 row.extend(["|", *cells])
             rows.append(row)
         return rows
 
-    def _step_rows(self) -> Rows:
+    def _make_step_rows(self) -> Rows:
         rows = [["field", self.convention.name, self.against.convention.name if self.against else "", str(self.metric)]]
-        rows.append(["", "", "", number(self.value)])
+        rows.append(["", "", "", format_number(self.value)])
         for step in self.steps:
-            value = number(step.value) if step.matters or step.value is None else "the same"
+            value = format_number(step.value) if step.matters or step.value is None else "unchanged"
             rows.append([step.field, short(step.here), short(step.there), value])
         return rows
 
-    def _shown(self) -> tuple[Ranked, ...]:
-        """The ranks that count, as far as a person reads."""
+    def _visible_ranking(self) -> tuple[RankedDocument, ...]:
+        """Return the documents within the cutoff, at most MAX_ROWS."""
         deepest = len(self.ranking) if self.metric.k is None else self.metric.k
-        return tuple(one for one in self.ranking if one.first <= deepest)[:MOST_ROWS]
+        return tuple(document for document in self.ranking if document.first <= deepest)[:MAX_ROWS]
 
-    def _ideal_shown(self) -> tuple[Ideal, ...]:
-        n_shown = max(len(self._shown()), 1)
-        return tuple(one for one in self.ideal[: self.metric.k] if one.contribution or one.label)[:n_shown]
+    def _visible_ideal(self) -> tuple[IdealDocument, ...]:
+        """Return the ideal ranking without documents that add nothing, as long as the visible ranking."""
+        n_rows = max(len(self._visible_ranking()), 1)
+        within_cutoff = self.ideal[: self.metric.k]
+        return tuple(document for document in within_cutoff if document.contribution or document.label)[:n_rows]
 
     def _has_gain(self) -> bool:
-        gains = (*(one.gain for one in self.ranking), *(one.gain for one in self.ideal))
+        gains = (*(document.gain for document in self.ranking), *(document.gain for document in self.ideal))
         return any(gain is not None for gain in gains)
 
-    def _formula(self) -> list[str]:
-        """The definition, where the arithmetic does not show it."""
-        is_shown = self.metric.name in SUMS_OF_GAINS
-        return [] if is_shown else [f"{self.metric}: {self.metric.record.formula}"]
+    def _list_formula(self) -> list[str]:
+        """Return the metric's definition as a note, unless the sums show it."""
+        return [] if self.metric.name in GAIN_SUMS else [f"{self.metric}: {self.metric.record.formula}"]
 
-    def _left_out(self) -> list[str]:
-        rest = self.ranking[len(self._shown()) :]
-        if not rest:
+    def _count_hidden_documents(self) -> list[str]:
+        """Return a note on the documents that the table leaves out."""
+        hidden = self.ranking[len(self._visible_ranking()) :]
+        if not hidden:
             return []
-        n_labelled = sum(bool(one.label) for one in rest)
-        return [f"documents not shown: {len(rest)}, with a label other than 0: {n_labelled}"]
+        n_labelled = sum(bool(document.label) for document in hidden)
+        return [f"documents not shown: {len(hidden)}, with a label other than 0: {n_labelled}"]
 
 
-def number(value: float | None) -> str:
-    """A number as people read it: whole ones as they are, others with four digits."""
+def format_number(value: float | None) -> str:
+    """Return a whole number as it is, another number with four digits, and None as a dash."""
     if value is None:
-        return NOTHING
+        return NO_NUMBER
     if math.isnan(value):
         return "nan"
     if math.isfinite(value) and value == int(value):
@@ -224,10 +298,10 @@ def number(value: float | None) -> str:
     return f"{value:.4f}" if 1e-3 <= abs(value) < 1e6 else f"{value:.4g}"
 
 
-def _cells(one: Ranked) -> list[str]:
-    tie = "" if one.tie_group is None else str(one.tie_group)
-    return [one.rank, one.document, number(one.score), tie, number(one.label)]
+def _make_document_cells(document: RankedDocument) -> list[str]:
+    tie = "" if document.tie_group is None else str(document.tie_group)
+    return [document.rank, document.document, format_number(document.score), tie, format_number(document.label)]
 
 
-def _gain_cells(one: Ranked, has_gain: bool) -> list[str]:
-    return [number(one.gain), number(one.discount)] if has_gain else []
+def _make_gain_cells(document: RankedDocument, has_gain: bool) -> list[str]:
+    return [format_number(document.gain), format_number(document.discount)] if has_gain else []

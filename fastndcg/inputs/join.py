@@ -1,25 +1,32 @@
-"""The one join of ids: judgments and a run, query by query."""
+"""Join judgments and a run, or two runs, on the ids of queries and documents."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from fastndcg.conventions import Convention
-from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.columns import Column, alike, joined
-from fastndcg.inputs.grouping import Groups, spans
-from fastndcg.inputs.tables import Qrels, Rows, Run, Table
-from fastndcg.rankings import Array, Rankings, read_only
-from fastndcg.threads import checked_threads, run_all
+from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.inputs.group_by_query import Groups, split_spans
+from fastndcg.inputs.id_column import IdBytes, IdColumn, concatenate_columns, make_comparable
+from fastndcg.inputs.id_table import Rows, Table
+from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.threads import check_threads, run_all
 
 ABSENT = -1
-QRELS_AND_RUN, TWO_RUNS = ("qrels", "run"), ("first run", "second run")
+QRELS_AND_RUN = ("qrels", "run")
+TWO_RUNS = ("first run", "second run")
 
 
 class Joined(NamedTuple):
-    """Rankings of the evaluated queries, those of them that have no judgments, and what each side lacked."""
+    """Rankings of the evaluated queries, which of them have no judgments, and how many each side lacks."""
 
     rankings: Rankings
     unjudged_queries: Array | None = None  # (n_queries,) bool
@@ -27,41 +34,8 @@ class Joined(NamedTuple):
     n_missing_in_qrels: int = 0
 
 
-def join(qrels: Qrels, run: Run, convention: Convention, threads: int | None = None) -> Joined:
-    """
-    Rank each query's retrieved documents, with all its judgments as the pool.
-
-    Retrieved documents without a judgment stay, unjudged; judged ones that were not retrieved stay in the pool;
-    queries on one side only follow the convention. Queries come in the order of the qrels.
-    """
-    if convention.nan_scores == "raise":
-        remedy = "leave the document out, or take convention.replace(nan_scores='last')"
-        run.refuse(np.isnan(run.values), "not be NaN", remedy)
-    in_run = _places(qrels.queries, run.queries)
-    judged = np.flatnonzero(in_run >= 0)
-    is_judged = np.zeros(len(run.queries), bool)
-    is_judged[in_run[judged]] = True
-    unjudged = np.flatnonzero(~is_judged)
-    if not len(judged):
-        _refuse_disjoint(qrels, run, QRELS_AND_RUN)
-    missing = np.flatnonzero(in_run < 0)
-    _refuse_missing(qrels, run, missing, unjudged, convention)
-
-    kept = judged if convention.missing_in_run == "skip" else np.arange(len(in_run))
-    extra = unjudged if convention.missing_in_qrels == "undefined" else unjudged[:0]
-    pairs = np.full((len(kept) + len(extra), 2), ABSENT, "i8")
-    pairs[: len(kept), 0], pairs[: len(kept), 1] = kept, in_run[kept]
-    pairs[len(kept) :, 1] = extra
-    return Joined(
-        _rankings(qrels, run, pairs, convention, threads),
-        pairs[:, 0] < 0 if len(extra) else None,
-        len(missing),
-        len(unjudged),
-    )
-
-
 class JoinedRuns(NamedTuple):
-    """Scores of two runs for the queries that both have, and where each document of the second is in the first."""
+    """Scores of two runs for their common queries, and the place of each document of the second in the first."""
 
     first: Array
     first_offsets: Array
@@ -71,173 +45,262 @@ class JoinedRuns(NamedTuple):
     query_ids: Array
 
 
+class JudgedIds(NamedTuple):
+    """Judgments as the kernel `match` reads them."""
+
+    ids: IdBytes
+    offsets: Array
+    labels: Array
+
+
+class RetrievedIds(NamedTuple):
+    """A run as the kernel `match` reads it."""
+
+    ids: IdBytes
+    offsets: Array
+
+
+class MatchedLabels(NamedTuple):
+    """The output of the kernel `match`."""
+
+    labels: Array
+    judged: Array
+
+
+def join(qrels: Qrels, run: Run, convention: Convention, threads: int | None = None) -> Joined:
+    """
+    Rank each query's retrieved documents, with all its judgments as the pool.
+
+    Retrieved documents without a judgment stay as unjudged documents. Judged documents that were not retrieved stay
+    in the pool. Queries on one side only follow the convention. Queries come in the order of the qrels.
+    """
+    if convention.nan_scores == "raise":
+        remedy = "Leave the document out, or take convention.replace(nan_scores='last')"
+        run.refuse(np.isnan(run.values), "not be NaN", remedy)
+    in_run = find_queries(qrels.queries, run.queries, QRELS_AND_RUN)
+    common = np.flatnonzero(in_run >= 0)
+    is_judged = np.zeros(len(run.queries), bool)
+    is_judged[in_run[common]] = True
+    unjudged = np.flatnonzero(~is_judged)
+    if not len(common):
+        _refuse_disjoint(qrels, run, QRELS_AND_RUN)
+    missing = np.flatnonzero(in_run < 0)
+    _refuse_missing(qrels, run, missing, unjudged, convention)
+
+    judged = common if convention.missing_in_run == "skip" else np.arange(len(in_run))
+    extra = unjudged if convention.missing_in_qrels == "undefined" else unjudged[:0]
+    pairs = np.full((len(judged) + len(extra), 2), ABSENT, "i8")
+    pairs[: len(judged), 0] = judged
+    pairs[: len(judged), 1] = in_run[judged]
+    pairs[len(judged) :, 1] = extra
+    return Joined(
+        _make_rankings(qrels, run, pairs, convention, threads),
+        pairs[:, 0] < 0 if len(extra) else None,
+        len(missing),
+        len(unjudged),
+    )
+
+
 def join_runs(first: Run, second: Run, threads: int | None = None) -> JoinedRuns:
-    """Bring two runs together, in the order of the first one's queries."""
-    in_second = _places(first.queries, second.queries, TWO_RUNS)
-    both = np.flatnonzero(in_second >= 0)
-    if not len(both):
+    """Join two runs, in the order of the first one's queries."""
+    in_second = find_queries(first.queries, second.queries, TWO_RUNS)
+    common = np.flatnonzero(in_second >= 0)
+    if not len(common):
         _refuse_disjoint(first, second, TWO_RUNS)
-    pairs = np.stack([both, in_second[both]], axis=1)
-    rows, others = _Segments(first.offsets, pairs[:, 0]), _Segments(second.offsets, pairs[:, 1])
-    partners, known = np.empty(int(others.offsets[-1]), "i8"), np.empty(int(others.offsets[-1]), bool)
+    pairs = np.stack([common, in_second[common]], axis=1)
+    first_rows = _Segments(first.offsets, pairs[:, 0])
+    second_rows = _Segments(second.offsets, pairs[:, 1])
     numbers = read_only(np.arange(len(first)))
-    _match(first, second, numbers, pairs, others.offsets, threads, partners, known, TWO_RUNS)
-    partners -= np.repeat(first.offsets[both], np.diff(others.offsets))
-    partners[~known] = ABSENT
-    names = first.queries.take(both).names()
-    return JoinedRuns(rows.of(first.values), rows.offsets, others.of(second.values), others.offsets, partners, names)
+    partners, is_matched = match_documents((first, numbers), second, pairs, second_rows.offsets, TWO_RUNS, threads)
+    partners -= np.repeat(first.offsets[common], np.diff(second_rows.offsets))
+    partners[~is_matched] = ABSENT
+    return JoinedRuns(
+        first_rows.select(first.values),
+        first_rows.offsets,
+        second_rows.select(second.values),
+        second_rows.offsets,
+        partners,
+        first.queries.take(common).names(),
+    )
 
 
-def _places(queries: Column, others: Column, sides: tuple[str, str] = QRELS_AND_RUN) -> Array:
-    """Where each query stands among the others, or ABSENT."""
-    from fastndcg.kernels import ids as kernels
+def tie_keys(run: Run, threads: int | None) -> Array:
+    """Return numbers in the order of the documents' ids, wherever scores are equal."""
+    if not run.documents.are_texts:
+        return run.documents.order_numbers()
+    keys = np.empty(len(run), "i8")
 
-    both = joined(alike(queries, others, "queries", sides))
-    numbers, firsts = np.empty(len(both), "i8"), np.empty(len(both), "i8")
-    kernels.number(both.ids, read_only(np.arange(len(both))), numbers, firsts)
-    places = np.full(len(both), ABSENT, "i8")
-    places[numbers[len(queries) :]] = np.arange(len(others))
-    return places[: len(queries)]
+    def rank(span: tuple[int, int]) -> None:
+        run.documents.rank_ties(run.values, run.offsets, *span, keys)
+
+    _run_on_spans(run.offsets, rank, threads)
+    return keys
 
 
-def _rankings(qrels: Qrels, run: Run, pairs: Array, convention: Convention, threads: int | None) -> Rankings:
-    """The documents of kept queries with the labels that they have."""
-    run_rows, pool_rows = _Segments(run.offsets, pairs[:, 1]), _Segments(qrels.offsets, pairs[:, 0])
-    offsets = run_rows.offsets
-    labels, judged = np.empty(int(offsets[-1]), qrels.values.dtype), np.empty(int(offsets[-1]), bool)
-    _match(qrels, run, qrels.values, pairs, offsets, threads, labels, judged, QRELS_AND_RUN)
+def take_first_documents(run: Run, n: int, convention: Convention, threads: int | None = None) -> Run:
+    """
+    Return each query's first `n` documents.
 
-    def place_of(name: str, index: int) -> str:
-        table, rows = (qrels, pool_rows) if name == "pool" else (run, run_rows)
-        return str(table.documents.name(rows.row(index)))
+    Documents are ordered by falling score, and documents of equal score by falling id, as in trec_eval.
+    """
+    scores = run.values.astype("f4") if convention.score_dtype == "float32" else run.values
+    queries = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))
+    order = np.lexsort((~tie_keys(run, threads), -scores, queries))
+    is_first = np.zeros(len(run), bool)
+    is_first[order] = np.arange(len(run)) - run.offsets[queries] < n
+    offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(run.offsets), n))])
+    groups = Groups(offsets, None, offsets[:-1])
+    rows = Rows(run.queries, groups, run.documents.take(np.flatnonzero(is_first)), run.values[is_first])
+    return Run.of(rows, run.source, threads)
 
-    made = Rankings(
+
+def find_queries(queries: IdColumn, other_queries: IdColumn, sides: tuple[str, str]) -> Array:
+    """Return the index of each query among `others`, or ABSENT."""
+    all_queries = concatenate_columns(make_comparable(queries, other_queries, "queries", sides))
+    codes, _ = all_queries.factorize()
+    indices = np.full(len(all_queries), ABSENT, "i8")
+    indices[codes[len(queries) :]] = np.arange(len(other_queries))
+    return indices[: len(queries)]
+
+
+def _make_rankings(qrels: Qrels, run: Run, pairs: Array, convention: Convention, threads: int | None) -> Rankings:
+    """Make rankings of the documents of joined queries, with their labels."""
+    run_rows = _Segments(run.offsets, pairs[:, 1])
+    pool_rows = _Segments(qrels.offsets, pairs[:, 0])
+    labels, judged = match_documents((qrels, qrels.values), run, pairs, run_rows.offsets, QRELS_AND_RUN, threads)
+
+    rankings = Rankings(
         labels,
-        run_rows.of(run.values),
-        offsets,
+        run_rows.select(run.values),
+        run_rows.offsets,
         judged=judged,
-        pool=(pool_rows.of(qrels.values), pool_rows.offsets),
-        tie_keys=run_rows.of(tie_keys(run, threads)) if convention.ties.startswith("id_") else None,
-        query_ids=_names(qrels, run, pairs),
+        pool=(pool_rows.select(qrels.values), pool_rows.offsets),
+        tie_keys=run_rows.select(tie_keys(run, threads)) if convention.ties.startswith("id_") else None,
+        query_ids=_read_query_names(qrels, run, pairs),
         patterns=qrels.patterns,
     )
-    return made.placed_by(place_of)
+    return rankings.set_locator(_DocumentNames(qrels, run, pool_rows, run_rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _DocumentNames:
+    """The names of the documents of joined queries, by the name of an array of `Rankings` and an index."""
+
+    qrels: Qrels
+    run: Run
+    pool_rows: _Segments
+    run_rows: _Segments
+
+    def __call__(self, name: str, index: int) -> str:
+        """Return the name of one document."""
+        table, rows = (self.qrels, self.pool_rows) if name == "pool" else (self.run, self.run_rows)
+        return str(table.documents.name(rows.find_row(index)))
+
+    def take(self, name: str, indices: Array) -> Array:
+        """Return the ids of several documents."""
+        table, rows = (self.qrels, self.pool_rows) if name == "pool" else (self.run, self.run_rows)
+        return table.documents.take(rows.find_rows(indices)).names()
+
+    def list_names(self, start: int, stop: int) -> list[str]:
+        """Return the names of the retrieved documents of one query, read at once."""
+        if start == stop:
+            return []
+        first = self.run_rows.find_row(start)
+        return [str(name) for name in self.run.documents.take(np.arange(first, first + stop - start)).names().tolist()]
 
 
 class _Segments:
-    """Rows of the queries of a table that are wanted, in the order wanted; none for those that are ABSENT."""
+    """The rows of some queries of a table, in the order of these queries. Queries that are ABSENT have no rows."""
 
     def __init__(self, offsets: Array, queries: Array) -> None:
-        known = np.maximum(queries, 0)
-        sizes = np.where(queries >= 0, offsets[known + 1] - offsets[known], 0) if len(offsets) > 1 else 0 * queries
-        self._starts = np.where(sizes > 0, offsets[known] if len(offsets) > 1 else 0, 0)
+        present = np.maximum(queries, 0)
+        has_rows = len(offsets) > 1
+        sizes = np.where(queries >= 0, offsets[present + 1] - offsets[present], 0) if has_rows else 0 * queries
+        self._starts = np.where(sizes > 0, offsets[present] if has_rows else 0, 0)
         self.offsets = read_only(np.concatenate([[0], np.cumsum(sizes)]))
-        self._are_all = bool((self._starts == self.offsets[:-1])[sizes > 0].all())
+        self._is_prefix = bool((self._starts == self.offsets[:-1])[sizes > 0].all())
 
-    def of(self, values: Array) -> Array:
-        """The values of these rows; no copy where they lie in this order from the first on."""
+    def select(self, values: Array) -> Array:
+        """Return the values of these rows, without a copy if they are the first rows in their order."""
         n = int(self.offsets[-1])
-        if self._are_all:
+        if self._is_prefix:
             return values[:n]
-        from fastndcg.kernels import join as kernels
-
         out = np.empty(n, values.dtype)
-        kernels.copy_segments(read_only(values), self._starts, self.offsets, out)
+        load_kernels("inputs.join").copy_segments(read_only(values), self._starts, self.offsets, out)
         return out
 
-    def row(self, index: int) -> int:
-        """Which row of the table an entry is."""
+    def find_rows(self, indices: Array) -> Array:
+        """Return the rows of the table that are at some indices of the selected rows."""
+        queries = np.searchsorted(self.offsets, indices, side="right") - 1
+        return np.asarray(self._starts[queries] + indices - self.offsets[queries])
+
+    def find_row(self, index: int) -> int:
+        """Return the row of the table that is at an index of the selected rows."""
         query = int(np.searchsorted(self.offsets, index, side="right")) - 1
         return int(self._starts[query] + index - self.offsets[query])
 
 
-def _match(
-    qrels: Table, run: Run, values: Array, pairs: Array, offsets: Array, threads: int | None,
-    labels: Array, judged: Array, sides: tuple[str, str],
-) -> None:  # fmt: skip
-    from fastndcg.kernels import join as kernels
-
-    known, retrieved = alike(qrels.documents, run.documents, "documents", sides)
+def match_documents(
+    judged: tuple[Table, Array], run: Run, pairs: Array, offsets: Array, sides: tuple[str, str], threads: int | None
+) -> MatchedLabels:
+    """Look up each document of a run in another table. Return the values there, and True for documents there."""
+    table, values = judged
+    listed, retrieved = make_comparable(table.documents, run.documents, "documents", sides)
+    judged_ids = JudgedIds(listed.ids, table.offsets, values)
+    retrieved_ids = RetrievedIds(retrieved.ids, run.offsets)
+    n = int(offsets[-1])
+    out = MatchedLabels(np.empty(n, values.dtype), np.empty(n, bool))
+    kernels = load_kernels("inputs.join")
 
     def match(span: tuple[int, int]) -> None:
-        kernels.match(
-            known.ids, qrels.offsets, values, retrieved.ids, run.offsets, pairs, offsets, *span, labels, judged
-        )
+        kernels.match(judged_ids, retrieved_ids, pairs, offsets, *span, out)
 
-    _share(offsets, match, threads)
-
-
-def tie_keys(run: Run, threads: int | None) -> Array:
-    """Numbers in the order of the documents' ids, wherever scores are equal."""
-    if not run.documents.are_texts:
-        numbers = run.documents.numbers()
-        return numbers ^ np.int64(-(2**63)) if run.documents.is_wide else numbers
-    from fastndcg.kernels import ids as kernels
-
-    keys = np.empty(len(run), "i8")
-
-    def order(span: tuple[int, int]) -> None:
-        first, stop = span
-        kernels.rank_ties(run.documents.ids, run.values, run.offsets, first, stop, keys)
-
-    _share(run.offsets, order, threads)
-    return keys
+    _run_on_spans(offsets, match, threads)
+    return out
 
 
-def first_documents(run: Run, n: int, convention: Convention, threads: int | None = None) -> Run:
-    """The run's first `n` documents of each query: score falling, among equal ones id falling, as trec_eval has it."""
-    scores = run.values.astype("f4") if convention.score_dtype == "float32" else run.values
-    queries = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))
-    order = np.lexsort((~tie_keys(run, threads), -scores, queries))
-    kept = np.zeros(len(run), bool)
-    kept[order] = np.arange(len(run)) - run.offsets[queries] < n
-    offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(run.offsets), n))])
-    rows = Rows(
-        run.queries, Groups(offsets, None, offsets[:-1]), run.documents.take(np.flatnonzero(kept)), run.values[kept]
-    )
-    return Run.of(rows, run.source, threads)
+def _run_on_spans(offsets: Array, work: Callable[[tuple[int, int]], None], threads: int | None) -> None:
+    parts = split_spans(offsets)
+    run_all(parts, lambda: work, min(len(parts), check_threads(threads)) if len(parts) > 1 else 1)
 
 
-def _share(offsets: Array, work: Any, threads: int | None) -> None:
-    shares = spans(offsets)
-    run_all(shares, lambda: work, min(len(shares), checked_threads(threads)) if len(shares) > 1 else 1)
-
-
-def _names(qrels: Qrels, run: Run, pairs: Array) -> Array:
-    """The ids of the queries."""
-    kept = pairs[:, 0] >= 0
-    names = qrels.queries.take(pairs[kept, 0]).names()
-    return names if kept.all() else np.concatenate([names, run.queries.take(pairs[~kept, 1]).names()])
+def _read_query_names(qrels: Qrels, run: Run, pairs: Array) -> Array:
+    """Return the ids of joined queries."""
+    is_judged = pairs[:, 0] >= 0
+    names = qrels.queries.take(pairs[is_judged, 0]).names()
+    return names if is_judged.all() else np.concatenate([names, run.queries.take(pairs[~is_judged, 1]).names()])
 
 
 def _refuse_missing(qrels: Qrels, run: Run, judged_only: Array, retrieved_only: Array, convention: Convention) -> None:
-    for field, table, lacking, what, remedy in (
+    for field, table, missing, problem, remedy in (
         ("missing_in_run", qrels, judged_only, "judged query {} is missing in the run", "'zero' or 'skip'"),
         ("missing_in_qrels", run, retrieved_only, "query {} of the run is missing in the qrels", "'skip'"),
     ):
-        if getattr(convention, field) == "raise" and len(lacking):
+        if getattr(convention, field) == "raise" and len(missing):
             raise InvalidInputError(
                 f"convention {convention} takes the same queries in qrels and run, but "
-                f"{what.format(table.queries.name(lacking[0]))} ({len(lacking)} in all); add it, "
+                f"{problem.format(table.queries.name(missing[0]))} ({len(missing)} in all). Add it, "
                 f"or take convention.replace({field}={remedy})"
             )
 
 
 def _refuse_disjoint(qrels: Table, run: Run, sides: tuple[str, str]) -> None:
-    shown, has = [], "have" if sides[0] == "qrels" else "has"
+    examples = []
+    has = "have" if sides[0] == "qrels" else "has"
     for table in (qrels, run):
-        first = [repr(query) for query in table.queries.take(np.arange(min(3, len(table.queries)))).names().tolist()]
-        shown.append(", ".join((first or ["none"]) + ["…"] * (len(table.queries) > 3)))
+        first = [shorten(query) for query in table.queries.take(np.arange(min(3, len(table.queries)))).names().tolist()]
+        examples.append(", ".join((first or ["none"]) + ["…"] * (len(table.queries) > 3)))
     raise InvalidInputError(
-        f"{sides[0]} and {sides[1]} must have a query in common, but the {sides[0]} {has} {shown[0]}, and the "
-        f"{sides[1]} has {shown[1]}; " + _remedy(qrels, run)
+        f"{sides[0]} and {sides[1]} must have a query in common, but the {sides[0]} {has} {examples[0]}, and the "
+        f"{sides[1]} has {examples[1]}. {_suggest_remedy(qrels, run)}"
     )
 
 
-def _remedy(qrels: Table, run: Table) -> str:
-    """What would make queries meet."""
+def _suggest_remedy(qrels: Table, run: Table) -> str:
+    """Return a remedy for tables without a common query."""
     if qrels.queries.are_texts and run.queries.are_texts:
         stripped = [{text.strip() for text in table.queries.names().tolist()} for table in (qrels, run)]
-        if stripped[0] & stripped[1]:
-            return f"without blanks around them {len(stripped[0] & stripped[1])} would be the same: strip the ids"
-    return "check that the ids are written alike"
+        n_common = len(stripped[0] & stripped[1])
+        if n_common:
+            return f"Without blanks around them {n_common} would be the same: strip the ids"
+    return "Check that the ids are written alike"

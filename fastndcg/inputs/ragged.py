@@ -1,4 +1,4 @@
-"""Ragged columns: one list a query, in Arrow's layout or in awkward's; their offsets are taken as they are."""
+"""Ragged columns, with one list per query: of Arrow, Polars, pandas and awkward."""
 
 from __future__ import annotations
 
@@ -6,84 +6,102 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, optional_import
-from fastndcg.rankings import Array
+from fastndcg.errors import InvalidInputError
+from fastndcg.inputs.arrow import check_column, read_offsets
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.optional_packages import optional_import
 
 LIST_TYPES = ("list", "large_list", "fixed_size_list")
 
 
 class Ragged(NamedTuple):
-    """The numbers of all lists, one list after the other; list q is ``values[offsets[q]:offsets[q + 1]]``."""
+    """The numbers of all lists, one list after the other. List q is ``values[offsets[q]:offsets[q + 1]]``."""
 
     values: Array
     offsets: Array
 
 
-def ragged_of(value: Any, name: str) -> Ragged | None:
-    """The lists of a pyarrow array, a Polars or pandas column or an awkward array; None of what has none."""
+def read_ragged(value: Any, name: str) -> Ragged | None:
+    """Read the lists of an Arrow, Polars, pandas or awkward column, and return None for other values."""
     if isinstance(value, np.ndarray):
         return None
     if type(value).__module__.partition(".")[0] == "awkward":
-        return _of_awkward(value, name)
+        return _read_awkward(value, name)
     kind = getattr(value, "dtype", None) or getattr(value, "type", None)
     if not str(kind).lower().startswith(LIST_TYPES):
         return None
+    return read_lists(_as_column(value), name)
+
+
+def _as_column(value: Any) -> Any:
+    """Convert a column to pyarrow, without a stream if possible: streams lose the sizes of buffers."""
     pyarrow = optional_import("pyarrow", "reading columns of lists", "arrow")
-    has_stream = hasattr(value, "__arrow_c_stream__")
-    return of_lists(pyarrow.chunked_array(value) if has_stream else pyarrow.chunked_array([pyarrow.array(value)]), name)
+    is_pandas = type(value).__module__.partition(".")[0] == "pandas"
+    if isinstance(value, pyarrow.ChunkedArray):
+        return value
+    if hasattr(value, "__arrow_c_stream__") and not is_pandas:
+        return pyarrow.chunked_array(value)
+    array = value if isinstance(value, pyarrow.Array) else pyarrow.array(value)
+    return array if isinstance(array, pyarrow.ChunkedArray) else pyarrow.chunked_array([array])
 
 
-def of_lists(column: Any, name: str) -> Ragged:
-    """The lists of numbers of an Arrow column that stands alone."""
+def read_lists(column: Any, name: str) -> Ragged:
+    """Read the lists of numbers of an Arrow column that belongs to no frame."""
+    check_column(column, f"`{name}`")
     if column.null_count:
-        raise InvalidInputError(f"`{name}` must have no null, but list {first_null(column)} is null; drop its query")
-    values, offsets = flattened(column)
+        raise InvalidInputError(
+            f"`{name}` must have no null, but list {find_first_null(column)} is null. Drop its query"
+        )
+    values, offsets = flatten_lists(column)
+    check_column(values, f"the lists in `{name}`")
     if values.null_count:
-        query = list_of(first_null(values), offsets)
-        raise InvalidInputError(f"`{name}` must have no null, but a number of list {query} is null; drop or fill it")
-    return Ragged(with_floats(values).to_numpy(), offsets)
+        query = find_list(find_first_null(values), offsets)
+        raise InvalidInputError(f"`{name}` must have no null, but a number of list {query} is null. Drop or fill it")
+    return Ragged(convert_decimals(values).to_numpy(), offsets)
 
 
-def flattened(column: Any) -> tuple[Any, Array]:
-    """What the lists of an Arrow column hold, and their offsets; sliced, in chunks or not; no copy of one chunk."""
+def flatten_lists(column: Any) -> tuple[Any, Array]:
+    """Return the values of an Arrow column of lists, without a copy of a single chunk, and the offsets of the lists."""
     pyarrow = optional_import("pyarrow", "reading columns of lists", "arrow")
-    pieces, offsets, end = [], [np.zeros(1, "i8")], 0
-    for chunk in column.chunks:
+    pieces = []
+    offsets = [np.zeros(1, "i8")]
+    end = 0
+    for chunk in filter(len, column.chunks):
         if not (pyarrow.types.is_list(chunk.type) or pyarrow.types.is_large_list(chunk.type)):  # fixed size, or a view
-            chunk = _in_order(chunk)
-        bounds = chunk.offsets.to_numpy().astype("i8", copy=False)
+            chunk = _as_plain_lists(chunk)
+        bounds = read_offsets(chunk).astype("i8", copy=False)
         pieces.append(chunk.values.slice(bounds[0], bounds[-1] - bounds[0]))
         offsets.append(bounds[1:] + (end - bounds[0]))
         end += len(pieces[-1])
     return pyarrow.chunked_array(pieces, column.type.value_type), np.concatenate(offsets)
 
 
-def list_of(place: int, offsets: Array) -> int:
-    """Which of the lists a place among the values of all is in."""
+def find_list(place: int, offsets: Array) -> int:
+    """Return the number of the list that holds a place among the values of all lists."""
     return int(np.searchsorted(offsets, place, side="right")) - 1
 
 
-def _in_order(chunk: Any) -> Any:
-    """Lists of one size, or views of lists, in the order of their rows: pyarrow casts views wrong."""
+def _as_plain_lists(chunk: Any) -> Any:
+    """Convert lists of fixed size, or views of lists, to plain lists. A cast by pyarrow gives wrong values of views."""
     pyarrow = optional_import("pyarrow", "reading columns of lists", "arrow")
     compute = optional_import("pyarrow.compute", "reading columns of lists", "arrow")
     sizes = compute.list_value_length(chunk).to_numpy(zero_copy_only=False)
     return pyarrow.LargeListArray.from_arrays(np.concatenate([[0], np.cumsum(sizes, dtype="i8")]), chunk.flatten())
 
 
-def with_floats(column: Any) -> Any:
-    """An Arrow column with the nearest float64 for each decimal, by way of its digits: Arrow's cast is less exact."""
+def convert_decimals(column: Any) -> Any:
+    """Replace decimals by the nearest float64, by way of their digits: a cast by Arrow is less exact."""
     pyarrow = optional_import("pyarrow", "reading columns", "arrow")
     is_decimal = pyarrow.types.is_decimal(column.type)
     return column.cast(pyarrow.string()).cast(pyarrow.float64()) if is_decimal else column
 
 
-def first_null(column: Any) -> int:
-    """The row of the first null of an Arrow column."""
+def find_first_null(column: Any) -> int:
+    """Return the row of the first null of an Arrow column."""
     return int(np.argmax(column.is_null().to_numpy()))
 
 
-def _of_awkward(value: Any, name: str) -> Ragged | None:
+def _read_awkward(value: Any, name: str) -> Ragged | None:
     awkward = optional_import("awkward", "reading awkward arrays", "awkward")
     if value.ndim != 2:
         return None
@@ -91,5 +109,5 @@ def _of_awkward(value: Any, name: str) -> Ragged | None:
         sizes = awkward.to_numpy(awkward.num(value, axis=1), allow_missing=False)
         values = awkward.to_numpy(awkward.flatten(value, axis=1), allow_missing=False)
     except ValueError as error:
-        raise InvalidInputError(f"`{name}` must have no missing value, but has: {error}; drop or fill it") from None
+        raise InvalidInputError(f"`{name}` must have no missing value, but has: {error}. Drop or fill it") from None
     return Ragged(values, np.concatenate([[0], np.cumsum(sizes)]))

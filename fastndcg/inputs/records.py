@@ -1,167 +1,217 @@
-"""JSON and CSV files of judgments and runs."""
+"""
+Records: a list or an iterator of rows, each a dict, a named tuple, or a tuple (query, document, label or score).
+
+Fields of dicts and named tuples have the usual names of columns, or those that the user gives in `columns`.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
-import itertools
-import json
-import re
+import os
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from operator import itemgetter
+from typing import Any, NoReturn
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError, optional_import
-from fastndcg.inputs.blocks import FilePath, name_of, unpacked
-from fastndcg.inputs.diversity import table_of
-from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.lines import REMEDY
-from fastndcg.inputs.tables import Source, Table
+import numpy as np
 
-Kind = TypeVar("Kind", bound=Table)
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.dict_reader import read_records as read_dicts
+from fastndcg.inputs.dict_reader import read_texts
+from fastndcg.inputs.frames import Frame, check_columns, find_usual_names
+from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.source import Source
+from fastndcg.rankings.validation import Array
 
-DECIMAL = re.compile(r"\s*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)\s*", re.ASCII | re.IGNORECASE)
-
-
-def read_json(kind: type[Kind], path: FilePath, columns: Any, threads: int | None) -> Kind:
-    """One object: {query: {document: value}}."""
-    del columns, threads
-    return _from_dict(kind, _object(unpacked(path), name_of(path)), path)
+NUMBERS = int | float | np.integer | np.floating | np.bool_
+PLAIN_FIELDS = ("query", "document")  # of tuples, before the label or the score
 
 
-def read_json_lines(kind: type[Kind], path: FilePath, columns: Any, threads: int | None) -> Kind:
-    """One object a line, each with queries of its own."""
-    del columns, threads
-    rows: dict[str, Any] = {}
-    for number, line in enumerate(unpacked(path).split(b"\n"), 1):
-        if not line.strip():
-            continue
-        for query, row in _object(line, name_of(path), number).items():
-            if query in rows:
-                raise InvalidInputError(
-                    f"{name_of(path)}, line {number}: a query must stand in one line, but query {query!r} came before; "
-                    "bring its documents together"
-                )
-            rows[query] = row
-    return _from_dict(kind, rows, path)
+def is_records(value: Any) -> bool:
+    """Return True for an iterator, and for a list or tuple that begins with a record."""
+    if isinstance(value, list | tuple):
+        return bool(value) and is_record(value[0])
+    return is_iterator(value)
 
 
-def read_csv(kind: type[Kind], path: FilePath, columns: Mapping[str, str] | None, threads: int | None) -> Kind:
-    """A header, and a row for each document; ids are texts, so that 007 stays what it is."""
-    arrow_csv = optional_import("pyarrow.csv", "reading CSV", "arrow")
-    pyarrow = optional_import("pyarrow", "reading CSV", "arrow")
-    content, name = unpacked(path), name_of(path)
-    try:
-        header = arrow_csv.read_csv(io.BytesIO(content.partition(b"\n")[0] + b"\n"))
-        names = header.column_names
-        first = Frame(header.slice(0, 0), columns, f"{name}, line 1")
-        first.names_of(*kind.roles)  # so that what is missing is said of the first line
-        ids = [role for role in kind.roles if role != kind.value_name]
-        texts = {name: pyarrow.large_string() for role in ids for name in first.candidates(role)}
-        options = arrow_csv.ConvertOptions(column_types=texts, strings_can_be_null=True, null_values=[""])
-        table = arrow_csv.read_csv(io.BytesIO(content), convert_options=options)
-        if not table.num_rows:
-            raise InvalidInputError(f"{name} must hold rows of {', '.join(names)}, but has a header only")
-        for column in first.names_of(kind.value_name):
-            _refuse_texts(table, column, content, name)
-    except (pyarrow.ArrowInvalid, UnicodeDecodeError) as error:
-        place, problem = _row_of(content, error)
-        raise InvalidInputError(f"{name}{place}: must be CSV with a header, but is not: {problem}; {REMEDY}") from None
-    return table_of(kind, Frame(table, columns, name), threads, _source(table, content, name))
-
-
-def _source(table: Any, content: bytes, name: str) -> Source:
-    """Where rows come from: the lines below the header, unless some are blank, or a field goes over lines."""
-    n_lines = content.count(b"\n") + (not content.endswith(b"\n"))
-    names = tuple(table.column_names)
-    is_plain = n_lines == table.num_rows + 1
-    return Source(name, "line", n_before=1, columns=names) if is_plain else Source(name, "row", columns=names)
-
-
-def _refuse_texts(table: Any, column: str, content: bytes, name: str) -> None:
-    """Refuse a value that is no decimal number, among them 0x10, which Arrow takes for one."""
-    pyarrow = optional_import("pyarrow", "reading CSV", "arrow")
-    arrow_csv, types = optional_import("pyarrow.csv", "reading CSV", "arrow"), pyarrow.types
-    kind = table.schema.field(column).type
-    if types.is_floating(kind) or types.is_boolean(kind) or types.is_null(kind):
-        return
-    if types.is_integer(kind) and not re.search(rb"0[xX]", content):
-        return
-    options = arrow_csv.ConvertOptions(column_types={column: pyarrow.large_string()}, include_columns=[column])
-    values = arrow_csv.read_csv(io.BytesIO(content), convert_options=options)[column].to_pylist()
-    for row, value in enumerate(values):
-        if value and not DECIMAL.fullmatch(value):
-            raise InvalidInputError(
-                f"{name}, line {_line_of(content, row)}: {column!r} must be a decimal number, but is {value!r}; write "
-                "it as one"
-            )
-
-
-def _line_of(content: bytes, row: int) -> int:
-    """The line of a text on which a row ends, its first being 1; blank lines are no rows, and the header is row -1."""
-    rows = csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"), newline=""))
-    next(itertools.islice(filter(None, rows), row + 1, None))
-    return rows.line_num
-
-
-def _row_of(content: bytes, error: Exception) -> tuple[str, str]:
-    """The place of what is wrong with CSV, which a reader on one thread knows, and what that is."""
-    arrow_csv = optional_import("pyarrow.csv", "reading CSV", "arrow")
-    try:
-        arrow_csv.read_csv(io.BytesIO(content), read_options=arrow_csv.ReadOptions(use_threads=False))
-    except ValueError as again:
-        found = re.search(r"Row #(\d+): (.*)", str(again), re.DOTALL)
-        if found is not None:
-            return f", row {int(found[1]) - 2}", found[2]  # rows of data are counted from 0, as in frames
-    return ", line 1", str(error)
-
-
-def is_json(line: bytes) -> bool:
-    """Whether a line is JSON on its own."""
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
+def is_record(value: Any) -> bool:
+    """Return True for a dict, a named tuple, or a list or tuple of two fields or more with a text."""
+    if not isinstance(value, list | tuple):
+        return isinstance(value, Mapping)
+    if hasattr(value, "_fields"):
+        return True
+    if len(value) < 2:
         return False
+    for field in value:  # noqa: SIM110 - twice as fast as a generator where the value is a list of labels
+        if isinstance(field, str):
+            return True
+    return False
+
+
+def is_flat_record(value: Mapping[str, Any], columns: Mapping[str, str] | None) -> bool:
+    """Return True for a dict with a query and a document, or without inner dicts and lists. Others are by query."""
+    if value and not any(isinstance(field, Mapping | list) for field in value.values()):
+        return True
+    names_by_role = check_columns(columns)
+    for role in PLAIN_FIELDS:
+        names = [names_by_role[role]] if role in names_by_role else find_usual_names(role, value)
+        if not any(isinstance(value.get(name), str | int) for name in names):
+            return False
     return True
 
 
-def _object(content: bytes, name: str, line: int = 1) -> dict[str, Any]:
-    """The object that begins in a line of a file."""
-    try:
-        found = json.loads(content, object_pairs_hook=_once)
-    except json.JSONDecodeError as error:
-        raise _no_json(name, line + error.lineno - 1, error.msg) from None
-    except UnicodeDecodeError as error:
-        raise _no_json(name, line + content.count(b"\n", 0, error.start), str(error)) from None
-    except RecursionError as error:
-        raise _no_json(name, line, str(error)) from None
-    except ValueError as error:  # of what stands twice, only the object's end is known
-        raise InvalidInputError(f"{name}, line {line}: {error}; keep one of them") from None
-    if not isinstance(found, dict):
-        raise InvalidTypeError(
-            f"{name}, line {line}: must be an object {{query: {{document: value}}}}, but is {found!r:.80}; {REMEDY}"
-        )
-    return found
+def is_iterator(value: Any) -> bool:
+    """Return True for a value whose items can be taken one by one, and only so."""
+    if hasattr(value, "__next__"):
+        return True
+    has_items = any(hasattr(value, name) for name in ("__len__", "__array__", "__arrow_c_stream__", "__dlpack__"))
+    return hasattr(value, "__iter__") and not has_items and not isinstance(value, str | bytes | os.PathLike)
 
 
-def _no_json(name: str, line: int, problem: str) -> InvalidInputError:
-    return InvalidInputError(f"{name}, line {line}: must be JSON, but is not: {problem}; {REMEDY}")
+def read_once(value: Any) -> Any:
+    """Return the items of an iterator as a list, and other values as they are."""
+    return list(value) if is_iterator(value) else value
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"an object must have each key once, but {twice!r} stands twice")
-    return found
+def read_records(value: Any, columns: Mapping[str, str] | None, name: str, value_role: str) -> Records:
+    """
+    Read the rows of a list or an iterator, which error messages call `name`.
 
-
-def _from_dict(kind: type[Kind], rows: dict[str, Any], path: FilePath) -> Kind:
+    Parameters
+    ----------
+    value : list, tuple or iterator
+        The records. An iterator is read to its end.
+    columns : dict, optional
+        Names of fields by role.
+    name : str
+        The name of the value in error messages.
+    value_role : {'label', 'score'}
+        The role of the third field of plain tuples.
+    """
+    if hasattr(value, "read") and hasattr(value, "name"):
+        raise InvalidTypeError(f"`{name}` must not be an open file. Give its path: {shorten(value.name)}")
+    rows = list(value)
     if not rows:
-        raise InvalidInputError(f"{name_of(path)} must hold {{query: {{document: value}}}}, but is empty")
-    try:
-        table = kind.from_dict(rows)
-    except InvalidInputError as error:
-        raise type(error)(f"{name_of(path)}: {error}") from None
-    table.source = Source(name_of(path))
-    return table
+        raise InvalidInputError(
+            f"`{name}` must have records, but is a {type(value).__name__} without any. An iterator gives its records "
+            "once: make a new one for each call"
+        )
+    if not is_record(rows[0]):
+        raise InvalidTypeError(
+            f"`{name}` must be an iterator of records, but its first item is {shorten(rows[0])}. Give dicts, named "
+            f"tuples or (query, document, {value_role}), or a list of other values: list(…)"
+        )
+    return Records(rows, columns, Source(f"`{name}`", "row"), value_role)
+
+
+class Records(Frame):
+    """The fields of records by role, as a frame has columns. Ids keep their types: texts or whole numbers."""
+
+    def __init__(self, rows: list[Any], columns: Mapping[str, str] | None, source: Source, value_role: str) -> None:
+        self.name = source.name.strip("`") + ", line 1" * (source.unit == "line")  # of the names of all fields
+        self.first_row = 0
+        self.source = source
+        self._rows = rows
+        self._names_by_role = check_columns(columns)
+        self._is_pandas = False
+        self._fields = self._list_fields(value_role)
+        self._names = list(self._fields)
+        self.source = self.source._replace(columns=tuple(self._names))
+        self._columns_by_role = self._read_all(value_role)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def has_list_columns(self) -> bool:
+        """False: a record is one document."""
+        return False
+
+    def read_ids(self, role: str) -> IdColumn:
+        """Read a field of ids."""
+        ids: IdColumn | None = self._columns_by_role.get(role)
+        if ids is not None:
+            return ids
+        name, values = self._column(role)
+        ids = read_texts(values)
+        if ids is not None:
+            return ids
+        kinds = dict.fromkeys(map(type, values))
+        has_texts = issubclass(next(iter(kinds)), str)
+        for kind in kinds:
+            is_id = issubclass(kind, str) if has_texts else issubclass(kind, int | np.integer) and kind is not bool
+            if not is_id:
+                row = next(row for row, value in enumerate(values) if type(value) is kind)
+                self._refuse_value(row, name, "be a text in each record, or a whole number in each", values[row])
+        return IdColumn.of(values, f"field {name!r} of {self.source.name}")
+
+    def read_numbers(self, role: str) -> Array:
+        """Read a field of numbers. Records of queries and documents only have the label 1."""
+        if role == "label" and self.is_interactions:
+            return np.ones(len(self), "i1")
+        numbers: Array | None = self._columns_by_role.get(role)
+        if numbers is not None:
+            return numbers
+        name, values = self._column(role)
+        for kind in set(map(type, values)):
+            if not issubclass(kind, NUMBERS):
+                row = next(row for row, value in enumerate(values) if type(value) is kind)
+                self._refuse_value(row, name, "be a number", values[row])
+        try:
+            numbers = np.array(values)
+        except OverflowError:
+            numbers = np.array(values, object)
+        if numbers.dtype == object:
+            row = next(row for row, value in enumerate(values) if not -(2**63) <= value < 2**63)
+            self._refuse_value(row, name, "fit int64 or float64", values[row])
+        return numbers
+
+    def _read_all(self, value_role: str) -> dict[str, Any]:
+        """Read the ids and numbers of dicts by a kernel. Return nothing if Python has to read them one by one."""
+        role = "rank" if value_role == "score" and self.is_ranked else value_role
+        names = [self.candidates(each) for each in ("query", "document", role)]
+        if type(self._rows[0]) is not dict or any(len(each) != 1 for each in names):
+            return {}
+        read = read_dicts(self._rows, (names[0][0], names[1][0], names[2][0]))
+        return {} if read is None else {"query": read.queries, "document": read.documents, role: read.values}
+
+    def _column(self, role: str) -> tuple[str, list[Any]]:
+        """Return the name and the values of the field of a role."""
+        name = self._choose_name(role)
+        field = self._fields[name]
+        try:
+            return name, list(map(itemgetter(field), self._rows))
+        except (LookupError, TypeError):
+            for row, record in enumerate(self._rows):
+                if isinstance(field, int) or field not in record:
+                    self._refuse_record(row, f"have the field {name!r}, as others have", record)
+            raise
+
+    def _list_fields(self, value_role: str) -> dict[str, Any]:
+        """Return the key or index of each field of the records, by name."""
+        rows = self._rows
+        first = rows[0]
+        kinds = set(map(type, rows))
+        if all(issubclass(kind, Mapping) for kind in kinds):
+            sizes = set(map(len, rows))
+            keys = first if len(sizes) == 1 else dict.fromkeys(key for record in rows for key in record)
+            return {name: name for name in keys if isinstance(name, str)}
+        if len(kinds) > 1:
+            row = next(row for row, record in enumerate(rows) if type(record) is not type(first))
+            self._refuse_record(row, f"be a {type(first).__name__}, as the first is", rows[row])
+        sizes = set(map(len, rows))
+        names = getattr(first, "_fields", None)
+        if names is not None:
+            return {name: place for place, name in enumerate(names)}
+        names = (*PLAIN_FIELDS, value_role)[: len(first)]
+        if sizes - {len(names)} or len(names) < len(PLAIN_FIELDS):
+            row = next((row for row, record in enumerate(rows) if len(record) != len(names)), 0)
+            self._refuse_record(row, f"be (query, document, {value_role})", rows[row])
+        return {name: place for place, name in enumerate(names)}
+
+    def _refuse_value(self, row: int, name: str, rule: str, value: Any) -> NoReturn:
+        raise InvalidTypeError(
+            f"{self.source.place(row)}: {name} must {rule}, but is {shorten(value)}. Correct it, or leave the "
+            "record out"
+        )
+
+    def _refuse_record(self, row: int, rule: str, record: Any) -> NoReturn:
+        raise InvalidInputError(f"{self.source.place(row)}: a record must {rule}, but is {shorten(record)}. Correct it")

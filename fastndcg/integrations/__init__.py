@@ -1,1 +1,1 @@
-"""Adapters to the libraries that train models: metrics in their own loops, in the form that each of them asks for."""
+"""Adapters that evaluate metrics inside the training loops of other libraries."""

@@ -1,9 +1,9 @@
 """
-CatBoost: a metric as the `eval_metric` of `CatBoost` and `CatBoostRanker`.
+Adapter to CatBoost: a metric as the `eval_metric` of `CatBoost` and `CatBoostRanker`.
 
-CatBoost hands a custom metric the scores and labels of one data set at a time, and no groups. So the metric is made
-with the pools of the training, and finds the one that is meant by its labels. Categorical features and ordered boosting
-make CatBoost shuffle what it learns from, but for ``has_time=True``: labels in another order are refused.
+CatBoost calls a custom metric with the scores and labels of one data set, without groups. The metric is therefore
+created with the pools of the training, and finds the pool by its labels. With categorical features or ordered boosting,
+CatBoost shuffles the training pool unless ``has_time=True``. Shuffled labels match no pool, which is an error.
 """
 
 from __future__ import annotations
@@ -14,47 +14,68 @@ from typing import Any
 
 import numpy as np
 
+from fastndcg.choices import ConventionName
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError
-from fastndcg.integrations.rounds import Given, Rounds
-from fastndcg.metric import Metric, parse_metrics
-from fastndcg.rankings import Array
+from fastndcg.integrations.boosting import DataSet, RoundEvaluator
+from fastndcg.metrics.metric import Metric, parse_metrics
+from fastndcg.rankings.validation import Array
 
 
 def metric(
-    one: str | Metric, pools: Any, *, convention: str | Convention = "default", threads: int | None = None
+    metrics: str | Metric,
+    pools: Any,
+    *,
+    convention: ConventionName | str | Convention = "default",
+    threads: int | None = None,
 ) -> EvalMetric:
     """
-    A metric as CatBoost evaluates it after each round: ``CatBoostRanker(eval_metric=metric("ndcg@10", pools))``.
+    Create a metric that CatBoost evaluates after each round.
 
-    What depends on the labels is prepared once for each pool. Queries are the pools' groups; weights of groups are
-    those of queries.
+    Use it as ``CatBoostRanker(eval_metric=metric("ndcg@10", pools))``. Each pool is prepared once. Queries are the
+    groups of the pool, and weights of groups are those of queries.
 
     Parameters
     ----------
-    one : str or Metric
-        Such as "ndcg@10": CatBoost takes one metric that is not its own.
+    metrics : str or Metric
+        One metric, such as "ndcg@10". CatBoost takes a single custom metric.
     pools : catboost.Pool or iterable of them
-        Every pool that is learned from or validated on.
-    convention, threads
-        See `evaluate`; "catboost" gives the digits of CatBoost's own NDCG, MAP and the like.
+        Every pool of the training and the validation.
+    convention : str or Convention
+        The convention that the values follow. "catboost" gives the values of CatBoost's own NDCG and MAP.
+    threads : int, optional
+        The number of threads. By default one per available CPU.
 
     Returns
     -------
     EvalMetric
-        Its values are named by the metric in `evals_result_`.
+        For `eval_metric`. Its values have the metric's name in `evals_result_`.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are several metrics, or a pool has no groups, or two pools have equal labels in different groups.
+    InvalidTypeError
+        If a pool is of another type.
+
+    Examples
+    --------
+    >>> train = catboost.Pool(features, labels, group_id=queries)  # doctest: +SKIP
+    >>> catboost.CatBoostRanker(eval_metric=metric("ndcg@10", train), has_time=True).fit(train)  # doctest: +SKIP
     """
-    metrics = parse_metrics(one)
-    if len(metrics) != 1:
-        names = ", ".join(map(str, metrics))
-        raise InvalidInputError(f"`one` must be one metric, as CatBoost takes no more, but is {names}; choose one")
-    many = [pools] if hasattr(pools, "get_group_id_hash") else list(pools)
-    rounds = Rounds(metrics, convention, threads, weights_of_queries)
-    return _named(rounds, known_of(many, rounds.names()))
+    parsed_metrics = parse_metrics(metrics)
+    if len(parsed_metrics) != 1:
+        names = ", ".join(map(str, parsed_metrics))
+        raise InvalidInputError(
+            f"`metrics` must be a single metric for CatBoost, but has {len(parsed_metrics)}: {names}. Choose one."
+        )
+    pool_list = [pools] if hasattr(pools, "get_group_id_hash") else list(pools)
+    evaluator = RoundEvaluator(parsed_metrics, convention, threads, weigh_queries)
+    return _make_metric(evaluator, read_pools(pool_list, evaluator.names()))
 
 
-class Known:
-    """Labels and groups of a pool."""
+class PoolLabels:
+    """The labels and the group sizes of a pool."""
 
     def __init__(self, labels: Array, groups: Array) -> None:
         self.labels = labels
@@ -62,93 +83,113 @@ class Known:
 
 
 class EvalMetric:
-    """What CatBoost asks of a metric."""
+    """A metric with the methods that CatBoost calls."""
 
-    no_jit = True  # numba must not compile `evaluate`, which CatBoost else tries
+    no_jit = True  # otherwise CatBoost tries to compile `evaluate` with Numba
 
-    def __init__(self, rounds: Rounds, known: list[Known]) -> None:
-        self._rounds = rounds
-        self._known = known
+    def __init__(self, evaluator: RoundEvaluator, pools: list[PoolLabels]) -> None:
+        self._evaluator = evaluator
+        self._pools = pools
 
     def __deepcopy__(self, _: Any) -> EvalMetric:
-        return self  # CatBoost copies its parameters for each training: what was prepared is shared
+        return self  # CatBoost copies its parameters for each training; a copy would prepare the pools again
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _named, (self._rounds, self._known)
+        return _make_metric, (self._evaluator, self._pools)
 
     def is_max_optimal(self) -> bool:
-        """Whether higher is better."""
-        return self._rounds.metrics[0].record.higher_is_better
+        """Return True if larger values are better."""
+        return self._evaluator.metrics[0].record.higher_is_better
 
     def evaluate(self, approxes: Sequence[Array], target: Array, weight: Array | None) -> tuple[float, float]:
-        """The mean over the queries of the pool that has these labels, and 1 as what it is to be divided by."""
+        """
+        Return the mean over the queries of a pool, and 1 as its weight.
+
+        Parameters
+        ----------
+        approxes : sequence of arrays
+            The scores of the documents, as a single array.
+        target : array
+            The labels of the documents, which identify the pool.
+        weight : array or None
+            The weights of the documents.
+
+        Raises
+        ------
+        InvalidInputError
+            If no pool has these labels, or there are several arrays of scores.
+        """
+        names = self._evaluator.names()
         if len(approxes) != 1:
             raise InvalidInputError(
-                f"`approxes` must be one score a document for {self._rounds.names()}, but are {len(approxes)}; train "
-                "with a loss function for ranking or regression"
+                f"`approxes` must have one score for each document for {names}, but has {len(approxes)}. Train with a "
+                "loss function for ranking or regression."
             )
-        known = self._pool_of(target)
-        (mean,) = self._rounds.means(known, Given(known.labels, known.groups, weight), approxes[0])
+        pool = self._find_pool(target)
+        (mean,) = self._evaluator.means(pool, DataSet(pool.labels, pool.groups, weight), approxes[0])
         return mean, 1.0
 
     def get_final_error(self, error: float, weight: float) -> float:
-        """What `evaluate` found."""
+        """Return the value of `evaluate`."""
         return error / weight
 
-    def _pool_of(self, target: Array) -> Known:
-        for known in self._known:
-            if np.array_equal(known.labels, target):
-                return known
+    def _find_pool(self, target: Array) -> PoolLabels:
+        for pool in self._pools:
+            if np.array_equal(pool.labels, target):
+                return pool
         raise InvalidInputError(
-            f"`pools` must have the data set that {self._rounds.names()} is asked for, but none has its {len(target)} "
-            "labels in this order; name every pool, and train with has_time=True if CatBoost shuffles, as it does for "
-            "categorical features and ordered boosting"
+            f"`pools` must contain the data set on which {self._evaluator.names()} is evaluated, but none has its "
+            f"{len(target)} labels in this order. Pass every pool, and train with has_time=True if CatBoost shuffles, "
+            "as it does for categorical features and ordered boosting."
         )
 
     def __repr__(self) -> str:
-        return f"metric({self._rounds.names()!r}, pools, convention={self._rounds.convention.name!r})"
+        return f"metric({self._evaluator.names()!r}, pools, convention={self._evaluator.convention.name!r})"
 
 
-def _named(rounds: Rounds, known: list[Known]) -> EvalMetric:
-    """An object of a class that has the metric's name, as CatBoost shows that."""
-    kind: type[EvalMetric] = type(rounds.names(), (EvalMetric,), {})
-    return kind(rounds, known)
+def _make_metric(evaluator: RoundEvaluator, pools: list[PoolLabels]) -> EvalMetric:
+    """Return an object of a class with the metric's name, because CatBoost shows the name of the class."""
+    kind: type[EvalMetric] = type(evaluator.names(), (EvalMetric,), {})
+    return kind(evaluator, pools)
 
 
-def known_of(pools: Iterable[Any], name: str) -> list[Known]:
-    """Labels and groups of all pools, which must tell them apart."""
-    found = [_of_pool(place, pool, name) for place, pool in enumerate(pools)]
-    for (i, one), (j, other) in combinations(enumerate(found), 2):
-        if np.array_equal(one.labels, other.labels) and not np.array_equal(one.groups, other.groups):
+def read_pools(pools: Iterable[Any], names: str) -> list[PoolLabels]:
+    """Return the labels and groups of pools, or raise an error if equal labels have different groups."""
+    pool_labels = [_read_pool(i, pool, names) for i, pool in enumerate(pools)]
+    for (i, first), (j, second) in combinations(enumerate(pool_labels), 2):
+        if np.array_equal(first.labels, second.labels) and not np.array_equal(first.groups, second.groups):
             raise InvalidInputError(
-                f"`pools` must differ in their labels, by which CatBoost's are known, but pools[{i}] and pools[{j}] "
-                "have the same labels in other groups; train on one of them"
+                f"`pools` must differ in their labels, because CatBoost's data sets are found by them, but pools[{i}] "
+                f"and pools[{j}] have the same labels in other groups. Train on one of them."
             )
-    return found
+    return pool_labels
 
 
-def _of_pool(place: int, pool: Any, name: str) -> Known:
+def _read_pool(index: int, pool: Any, names: str) -> PoolLabels:
     if not hasattr(pool, "get_group_id_hash"):
-        raise InvalidTypeError(f"`pools` must be of catboost.Pool, but pools[{place}] is {type(pool).__name__}")
+        raise InvalidTypeError(
+            f"`pools` must contain objects of catboost.Pool, but pools[{index}] is {type(pool).__name__}. "
+            "Make it one by catboost.Pool(…)."
+        )
     ids = pool.get_group_id_hash()
     if ids is None:
         raise InvalidInputError(
-            f"`pools` must have groups for {name}, a mean over queries, but pools[{place}] has none; give "
-            "Pool(…, group_id=…) the query of each document"
+            f"`pools` must have groups for {names}, a mean over queries, but pools[{index}] has none. Pass "
+            "Pool(…, group_id=…) with the query of each document."
         )
     starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
-    return Known(np.asarray(pool.get_label(), "f4"), np.diff(starts, append=len(ids)))
+    return PoolLabels(np.asarray(pool.get_label(), "f4"), np.diff(starts, append=len(ids)))
 
 
-def weights_of_queries(weights: Array, groups: Array) -> Array:
-    """The weight that all documents of a query have."""
-    of_queries: Array = weights[np.cumsum(groups) - groups]
-    differ = np.flatnonzero(np.repeat(of_queries, groups) != weights)
-    if len(differ):
-        place = int(differ[0])
-        query = int(np.searchsorted(np.cumsum(groups), place, side="right"))
+def weigh_queries(weights: Array, groups: Array) -> Array:
+    """Return the weight of each query, or raise an error if the documents of a query have different weights."""
+    query_weights: Array = weights[np.cumsum(groups) - groups]
+    differing = np.flatnonzero(np.repeat(query_weights, groups) != weights)
+    if len(differing):
+        document = int(differing[0])
+        query = int(np.searchsorted(np.cumsum(groups), document, side="right"))
         raise InvalidInputError(
-            f"`weight` must be the same for all documents of a query, but weight[{place}] (query {query}) is "
-            f"{weights[place]} and not {of_queries[query]}; give Pool(…, group_weight=…)"
+            f"`weight` must be the same for all documents of a query, but weight[{document}] (query {query}) is "
+            f"{weights[document]} and not {query_weights[query]}. Pass Pool(…, group_weight=…)."
         )
-    return of_queries
+    return query_weights

@@ -1,5 +1,5 @@
 """
-LightGBM: metrics as a `feval` of `lgb.train` and `lgb.cv`, and as an `eval_metric` of `LGBMRanker`.
+Adapter to LightGBM: metrics as a `feval` of `lgb.train` and `lgb.cv`, and as an `eval_metric` of `LGBMRanker`.
 
 >>> from fastndcg.integrations import lightgbm
 >>> feval = lightgbm.metric("ndcg@2, map", convention="lightgbm")
@@ -13,78 +13,98 @@ from typing import Any
 
 import numpy as np
 
+from fastndcg.choices import ConventionName
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
-from fastndcg.integrations.rounds import Given, Rounds
-from fastndcg.metric import Metrics
-from fastndcg.rankings import Array
+from fastndcg.integrations.boosting import DataSet, RoundEvaluator
+from fastndcg.metrics.metric import Metrics
+from fastndcg.rankings.validation import Array
 
-Evaluation = tuple[str, float, bool]
+Evaluation = tuple[str, float, bool]  # name, mean, True if higher is better
 
 
-def metric(metrics: Metrics, *, convention: str | Convention = "default", threads: int | None = None) -> Feval:
+def metric(
+    metrics: Metrics, *, convention: ConventionName | str | Convention = "default", threads: int | None = None
+) -> Feval:
     """
-    Metrics as LightGBM evaluates them after each round: ``lgb.train(…, feval=metric("ndcg@10"))``.
+    Create metrics that LightGBM evaluates after each round.
 
-    Queries are the groups of each data set. Weights of documents make those of queries as they do in LightGBM, by
-    their mean. What depends on the labels is prepared once for each data set.
+    Use them as ``lgb.train(…, feval=metric("ndcg@10"))``. Each data set is prepared once. Queries are the groups of the
+    data set. The weight of a query is the mean weight of its documents, as in LightGBM.
 
     Parameters
     ----------
     metrics : str, Metric, or iterable of them
-        Such as "ndcg@10,map"; with ``first_metric_only`` LightGBM stops early by the first of them.
-    convention, threads
-        See `evaluate`; "lightgbm" gives the digits of LightGBM's own ndcg and map.
+        Such as "ndcg@10,map". With ``first_metric_only``, the first metric decides on early stopping.
+    convention : str or Convention
+        The convention that the values follow. "lightgbm" gives the values of LightGBM's own ndcg and map.
+    threads : int, optional
+        The number of threads. By default one per available CPU.
 
     Returns
     -------
     Feval
         For `lgb.train`, `lgb.cv` and ``LGBMRanker.fit(…, eval_metric=…)``.
 
+    Raises
+    ------
+    InvalidInputError
+        If a metric is unknown, or has no definition under the convention.
+
     Examples
     --------
     >>> metric(["ndcg@10", "P(rel=2)@5"])
     metric('nDCG@10, P(rel=2)@5', convention='default')
     """
-    return Feval(Rounds(metrics, convention, threads, weights_of_queries))
+    return Feval(RoundEvaluator(metrics, convention, threads, weigh_queries))
 
 
 class Feval:
-    """Metrics in the two forms that LightGBM calls: of `lgb.train`, and of `LGBMRanker`."""
+    """Metrics in the two forms that LightGBM calls: that of `lgb.train` and that of `LGBMRanker`."""
 
-    def __init__(self, rounds: Rounds) -> None:
-        self._rounds = rounds
+    def __init__(self, evaluator: RoundEvaluator) -> None:
+        self._evaluator = evaluator
 
     def __call__(self, scores: Any, data: Any, weights: Any = None, groups: Any = None) -> list[Evaluation]:
         """
-        Name, mean and whether higher is better, of each metric.
+        Return the name and the mean of each metric, and True if higher is better.
 
-        `lgb.train` gives (scores, Dataset), `LGBMRanker` gives (labels, scores, weights, groups): LightGBM counts the
-        parameters that there are.
+        `lgb.train` passes (scores, Dataset). `LGBMRanker` passes (labels, scores, weights, groups), because it counts
+        the parameters.
+
+        Raises
+        ------
+        InvalidInputError
+            If the data set has no groups.
         """
         if hasattr(data, "get_label"):
-            owner, labels, weights, groups = data, data.get_label(), data.get_weight(), data.get_group()
+            owner = data
+            labels = data.get_label()
+            weights = data.get_weight()
+            groups = data.get_group()
         else:
             owner = labels = np.asarray(scores)
             scores = data
         if groups is None:
             raise InvalidInputError(
-                f"a data set must have groups for {self._rounds.names()}, a mean over queries, but has none; give "
-                "lgb.Dataset(…, group=…) or fit(…, eval_group=[…]) the number of documents of each query"
+                f"a data set must have groups for {self._evaluator.names()}, a mean over queries, but has none. Pass "
+                "lgb.Dataset(…, group=…) or fit(…, eval_group=[…]) with the number of documents of each query."
             )
-        means = self._rounds.means(owner, Given(labels, np.asarray(groups), weights), scores)
-        metrics = self._rounds.metrics
-        return [(str(one), mean, one.record.higher_is_better) for one, mean in zip(metrics, means, strict=True)]
+        means = self._evaluator.means(owner, DataSet(labels, np.asarray(groups), weights), scores)
+        return [
+            (str(metric), mean, metric.record.higher_is_better)
+            for metric, mean in zip(self._evaluator.metrics, means, strict=True)
+        ]
 
     def __repr__(self) -> str:
-        return f"metric({self._rounds.names()!r}, convention={self._rounds.convention.name!r})"
+        return f"metric({self._evaluator.names()!r}, convention={self._evaluator.convention.name!r})"
 
 
-def weights_of_queries(weights: Array, groups: Array) -> Array:
-    """The mean weight of each query's documents, added up in their order as float32: LightGBM's digits."""
+def weigh_queries(weights: Array, groups: Array) -> Array:
+    """Return the mean weight of each query's documents. Sums are float32 and in order, to equal LightGBM's digits."""
     starts = np.cumsum(groups) - groups
     sums = np.zeros(len(groups), "f4")
-    for place in range(int(groups.max(initial=0))):
-        having = groups > place
-        sums[having] += weights[starts[having] + place]
+    for i in range(int(groups.max(initial=0))):
+        is_longer = groups > i
+        sums[is_longer] += weights[starts[is_longer] + i]
     return np.asarray(sums / np.maximum(groups, 1).astype("f4"))

@@ -1,5 +1,5 @@
 """
-scikit-learn: metrics as scorers of `cross_val_score`, `GridSearchCV` and the like, which know the queries.
+Adapter to scikit-learn: metrics as scorers of `cross_val_score`, `GridSearchCV` and others, with queries.
 
 >>> from fastndcg.integrations.sklearn import scorer
 >>> scorer("ndcg@10", groups="qid")
@@ -12,67 +12,112 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.combinations import check_combinations
+from fastndcg.choices import ConventionName, ResponseMethod
 from fastndcg.conventions import Convention, parse_convention
-from fastndcg.errors import InvalidInputError, UndefinedMetricError, optional_import
+from fastndcg.errors import InvalidInputError, UndefinedMetricError, shorten
 from fastndcg.evaluate import evaluate
-from fastndcg.integrations.rounds import explain_nan
-from fastndcg.metric import Metric, parse_metrics
-from fastndcg.rankings import Array
-from fastndcg.threads import checked_threads
+from fastndcg.integrations.boosting import explain_nan
+from fastndcg.metrics.metric import Metric, parse_metrics
+from fastndcg.metrics.resolve import check_combinations
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.threads import check_threads
+
+RESPONSE_METHODS = ("predict", "predict_proba", "decision_function")
 
 
 def scorer(
-    one: str | Metric,
+    metric: str | Metric,
     *,
     groups: Any = None,
-    response_method: str | tuple[str, ...] = "predict",
-    convention: str | Convention = "default",
+    response_method: ResponseMethod | tuple[ResponseMethod, ...] = "predict",
+    convention: ConventionName | str | Convention = "default",
     threads: int | None = None,
 ) -> Any:
     """
-    A metric as scikit-learn scores with it: the mean over the queries of the documents held out, in any order.
+    Create a scorer that computes the mean of a metric over the queries of a fold. Documents may be in any order.
 
     Parameters
     ----------
-    one : str or Metric
-        Such as "ndcg@10". Several are ``scoring={"ndcg": scorer("ndcg@10"), "map": scorer("map")}``.
+    metric : str or Metric
+        One metric, such as "ndcg@10". For several, pass ``scoring={"ndcg": scorer("ndcg@10"), "map": scorer("map")}``.
     groups : str, int or pandas Series, optional
-        Where a document's query is: the name or the number of a column of X, or a Series with the index of X. Left
-        out, scikit-learn hands over the queries: after ``sklearn.set_config(enable_metadata_routing=True)``, with
+        The query of each document: the name or the index of a column of X, or a Series with the index of X. By default
+        scikit-learn passes the queries. That needs ``sklearn.set_config(enable_metadata_routing=True)``,
         ``scorer(…).set_score_request(groups=True)`` and ``cross_val_score(…, params={"groups": …})``.
-    response_method : str or tuple of str
-        Which method of the estimator gives scores, such as "predict_proba" of a classifier; see `make_scorer`.
-    convention, threads
-        See `evaluate`.
+    response_method : {'predict', 'predict_proba', 'decision_function'} or tuple of these
+        The method of the estimator that returns scores, or several, of which the first that exists is called. See
+        `sklearn.metrics.make_scorer`.
+    convention : str or Convention
+        The convention that the values follow.
+    threads : int, optional
+        The number of threads. By default one per available CPU.
 
     Returns
     -------
     callable
-        For `scoring=`; without `groups`, what `sklearn.metrics.make_scorer` makes. Where lower is better it gives the
-        mean times -1, as scorers of scikit-learn do.
+        For `scoring=`. If lower is better, it returns the negative mean, as scikit-learn's scorers do. Without
+        `groups` it is the result of `sklearn.metrics.make_scorer`.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are several metrics, or `groups` has the wrong form.
+    MissingPackageError
+        If scikit-learn is not installed.
+
+    Examples
+    --------
+    >>> scorer("map", groups="qid", convention="sklearn")
+    scorer('AP', groups='qid', convention='sklearn')
     """
-    metrics = parse_metrics(one)
+    metrics = parse_metrics(metric)
     if len(metrics) != 1:
         names = ", ".join(map(str, metrics))
-        raise InvalidInputError(f"`one` must be one metric, but is {names}; give scoring= a dict of scorers")
+        raise InvalidInputError(
+            f"`metric` must be a single metric, but has {len(metrics)}: {names}. Pass scoring= a dict of scorers."
+        )
     check_combinations(metrics, parse_convention(convention))
     options = {
         "metric": metrics[0],
         "convention": parse_convention(convention),
-        "threads": None if threads is None else checked_threads(threads),
+        "threads": None if threads is None else check_threads(threads),
     }
-    return _made(response_method, options) if groups is None else ScorerOfGroups(groups, response_method, options)
+    return (
+        _make_scorer(response_method, options) if groups is None else ScorerOfGroups(groups, response_method, options)
+    )
 
 
 def mean_over_queries(
     y_true: Any, y_score: Any, *, metric: Metric, convention: Convention, threads: int | None, groups: Any = None
 ) -> float:
-    """The mean of a metric over queries, as `make_scorer` asks for it."""
+    """
+    Return the mean of a metric over queries, in the form that `make_scorer` needs.
+
+    Parameters
+    ----------
+    y_true, y_score : (n_documents,) array
+        Labels and scores.
+    metric : Metric
+        The metric.
+    convention : Convention
+        The convention that the value follows.
+    threads : int or None
+        The number of threads, None for one per available CPU.
+    groups : (n_documents,) array
+        The query of each document.
+
+    Raises
+    ------
+    InvalidInputError
+        If `groups` is missing, or a score is NaN.
+    UndefinedMetricError
+        If the metric is undefined for every query.
+    """
     if groups is None:
         raise InvalidInputError(
-            f"`groups` must say which query a document is of, for {metric}; give scorer(…, groups=…) a column of X, or "
-            "set_score_request(groups=True) and params={'groups': …} after set_config(enable_metadata_routing=True)"
+            f"`groups` must have the query of each document for {metric}. Pass scorer(…, groups=…) a column of X. Or "
+            "use set_score_request(groups=True) and params={'groups': …} with set_config(enable_metadata_routing=True)."
         )
     try:
         (mean,) = evaluate(y_true, y_score, metric, query_ids=groups, convention=convention, threads=threads).means()
@@ -81,16 +126,18 @@ def mean_over_queries(
         raise
     if np.isnan(mean):
         raise UndefinedMetricError(
-            f"{metric} must have a value for some query held out, but has none ({metric.record.undefined}); make fewer "
-            "folds, or take convention.replace(undefined=0)"
+            f"{metric} must have a value for some query of a fold, but has none ({metric.record.undefined}). Make "
+            "fewer folds, or take convention.replace(undefined=0)."
         )
     return mean
 
 
 class ScorerOfGroups:
-    """A scorer that looks up the queries of the documents that it is given."""
+    """A scorer that finds the query of each document in a column of X, or in a Series with the index of X."""
 
-    def __init__(self, groups: Any, response_method: str | tuple[str, ...], options: dict[str, Any]) -> None:
+    def __init__(
+        self, groups: Any, response_method: ResponseMethod | tuple[ResponseMethod, ...], options: dict[str, Any]
+    ) -> None:
         self._groups = groups
         self._response_method = response_method
         self._options = options
@@ -98,54 +145,68 @@ class ScorerOfGroups:
             if not groups.index.is_unique:
                 row = groups.index[groups.index.duplicated()][0]
                 raise InvalidInputError(
-                    f"`groups` must have an index without repetitions, but {row!r} is there twice; number the rows"
+                    f"`groups` must have a unique index, but {shorten(row)} occurs twice. Call reset_index() on X and "
+                    "`groups`."
                 )
         elif isinstance(groups, bool) or not isinstance(groups, str | int):
             raise InvalidInputError(
-                "`groups` must be a column of X, or a pandas Series with its index, as rows of a fold are to be found "
-                f"in it, not {type(groups).__name__}; make it pandas.Series(groups, index=X.index)"
+                "`groups` must be a column of X, or a pandas Series with X's index, "
+                f"not {type(groups).__name__}. Pass pandas.Series(groups, index=X.index)."
             )
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """The mean of the metric for what the estimator says of the rows of X."""
-        score: float = _made(self._response_method, self._options | {"groups": self._of(X)})(estimator, X, y)
+        """Return the mean of the metric for the estimator's scores of the rows of X."""
+        score: float = _make_scorer(self._response_method, self._options | {"groups": self._find_groups(X)})(
+            estimator, X, y
+        )
         return score
 
-    def _of(self, X: Any) -> Array:
-        """The query of each row."""
+    def _find_groups(self, X: Any) -> Array:
+        """Return the query of each row of X."""
         groups = self._groups
         if isinstance(groups, str):
             if isinstance(X, np.ndarray) or groups not in getattr(X, "columns", ()):
-                raise InvalidInputError(f"`groups` must be a column of X, but X has no column {groups!r}; name another")
+                raise InvalidInputError(
+                    f"`groups` must be a column of X, but X has no column {shorten(groups)}. Name another column."
+                )
             return np.asarray(X[groups])
         if isinstance(groups, int):
             column = X.iloc[:, groups] if hasattr(X, "iloc") else X[:, groups]
-            return whole(np.asarray(column))
+            return as_whole_ids(np.asarray(column))
         if not hasattr(X, "index"):
             raise InvalidInputError(
-                "`groups` is looked up by the index of X, but X has none; make X a pandas frame, or name a column"
+                f"X must have an index, because `groups` is a Series, but X is {type(X).__name__}. Pass X as a pandas "
+                "DataFrame, or name a column of X."
             )
         absent = ~X.index.isin(groups.index)
         if absent.any():
-            raise InvalidInputError(f"`groups` must have every row of X, but lacks {X.index[absent][0]!r}")
+            raise InvalidInputError(
+                f"`groups` must have every row of X, but lacks {shorten(X.index[absent][0])}. Pass a Series with the "
+                "whole index of X."
+            )
         return np.asarray(groups.loc[X.index])
 
     def __repr__(self) -> str:
-        metric, convention = self._options["metric"], self._options["convention"]
+        metric = self._options["metric"]
+        convention = self._options["convention"]
         groups = repr(self._groups) if isinstance(self._groups, str | int) else "…"
         return f"scorer({str(metric)!r}, groups={groups}, convention={convention.name!r})"
 
 
-def whole(ids: Array) -> Array:
-    """Ids that stood among features as floats, as the whole numbers that they must be."""
+def as_whole_ids(ids: Array) -> Array:
+    """Return query ids of a float column as integers, or raise an error if they are not whole numbers."""
     if ids.dtype.kind != "f":
         return ids
     if not (np.isfinite(ids) & (ids % 1 == 0) & (np.abs(ids) < 2.0**53)).all():
-        raise InvalidInputError("`groups` must be a column of whole numbers, but has others; number the queries")
+        raise InvalidInputError(
+            "`groups` must be a column of whole numbers, but has others. Number the queries, or name another column."
+        )
     return ids.astype("i8")
 
 
-def _made(response_method: str | tuple[str, ...], options: dict[str, Any]) -> Any:
+def _make_scorer(response_method: ResponseMethod | tuple[ResponseMethod, ...], options: dict[str, Any]) -> Any:
     metrics = optional_import("sklearn.metrics", "a scorer", "sklearn")
-    better = options["metric"].record.higher_is_better
-    return metrics.make_scorer(mean_over_queries, greater_is_better=better, response_method=response_method, **options)
+    is_higher_better = options["metric"].record.higher_is_better
+    return metrics.make_scorer(
+        mean_over_queries, greater_is_better=is_higher_better, response_method=response_method, **options
+    )

@@ -1,5 +1,5 @@
 """
-PyTorch: ranking metrics of batches as a `torchmetrics.Metric`, for training loops, `MetricCollection` and Lightning.
+Adapter to PyTorch: ranking metrics as a `torchmetrics.Metric`, for training loops, `MetricCollection` and Lightning.
 
 >>> import torch
 >>> from fastndcg.integrations.torch import RankingMetrics
@@ -20,15 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.combinations import check_combinations, is_micro
+from fastndcg.choices import ConventionName
 from fastndcg.conventions import Convention, parse_convention
-from fastndcg.errors import FastndcgError, InvalidInputError, optional_import
+from fastndcg.errors import FastndcgError, InvalidInputError
 from fastndcg.evaluate import evaluate
-from fastndcg.integrations.tensors import arrays_of, check_ids, check_tensor
-from fastndcg.metric import Metric, Metrics, parse_metrics
-from fastndcg.rankings import Array
-from fastndcg.sums import ExactSum, n_numbers, numbers_of
-from fastndcg.threads import checked_threads
+from fastndcg.integrations.torch_tensors import check_ids, check_tensor, to_arrays
+from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.metrics.resolve import check_combinations, is_micro
+from fastndcg.rankings.validation import Array
+from fastndcg.results.exact_sum import count_limbs
+from fastndcg.results.partial import PartialSums, add_up_columns
+from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.threads import check_threads
 
 torch: Any = optional_import("torch", "RankingMetrics", "torch")
 torchmetrics: Any = optional_import("torchmetrics", "RankingMetrics", "torch")
@@ -36,23 +39,33 @@ torchmetrics: Any = optional_import("torchmetrics", "RankingMetrics", "torch")
 
 class RankingMetrics(torchmetrics.Metric):  # type: ignore[misc]
     """
-    The means of ranking metrics over the queries of all batches, on all processes.
+    The means of ranking metrics over the queries of all batches and processes.
 
-    Batches of whole queries are evaluated as they come, and of them exact sums are kept: a few hundred numbers a
-    metric, which processes add up, so that the result is the same to the bit however the queries were spread. Where
-    `indexes` say which query a document belongs to, its documents may come in several batches or processes, as in
-    torchmetrics: all rows are kept until `compute`.
+    Batches of whole queries are evaluated in `update`, and only exact sums are stored: a few hundred numbers for each
+    metric. Processes add these sums, so the result is bit-identical for any distribution of the queries.
+
+    With `indexes`, the documents of a query may come in several batches or processes, as in torchmetrics. All rows are
+    then stored until `compute`.
+
+    In a `MetricCollection`, an object with a single metric has the key of its entry. An object with several metrics has
+    their names as keys, such as 'nDCG@10' and 'AP'. torchmetrics adds the entry's key only if names repeat. Give each
+    metric its own entry to choose its key.
 
     Parameters
     ----------
     metrics : str, Metric, or iterable of them
-        Such as "ndcg@10", whose value is a tensor; several in one text, or a list, make a dict of them.
+        Such as "ndcg@10", whose value is a tensor. Several metrics, in one text or in a list, have a dict of tensors.
     convention : str or Convention
-        What numbers mean; "torchmetrics" gives the values of torchmetrics.
+        The convention that the values follow. "torchmetrics" gives the values of torchmetrics.
     threads : int, optional
-        See `evaluate`.
+        The number of threads. By default one per available CPU.
     **options
-        Those of `torchmetrics.Metric`.
+        Options of `torchmetrics.Metric`.
+
+    Raises
+    ------
+    InvalidInputError
+        If a metric is unknown, is no mean over queries, or has no definition under the convention.
 
     Examples
     --------
@@ -68,7 +81,7 @@ class RankingMetrics(torchmetrics.Metric):  # type: ignore[misc]
     def __init__(
         self,
         metrics: Metrics,
-        convention: str | Convention = "default",
+        convention: ConventionName | str | Convention = "default",
         *,
         threads: int | None = None,
         **options: Any,
@@ -76,124 +89,171 @@ class RankingMetrics(torchmetrics.Metric):  # type: ignore[misc]
         super().__init__(**options)
         self.metrics = parse_metrics(metrics)
         self.convention = parse_convention(convention)
-        self.threads = None if threads is None else checked_threads(threads)
-        self._is_one = len(self.metrics) == 1 and isinstance(metrics, str | Metric)
+        self.threads = None if threads is None else check_threads(threads)
+        self._is_single = len(self.metrics) == 1 and isinstance(metrics, str | Metric)
         check_metrics(self.metrics, self.convention)
-        # torchmetrics lets metrics with the same states share their updates: states of others have other names
-        asked = f"{self.metrics} {self.convention.choices()}"
-        digest = hashlib.sha256(asked.encode()).hexdigest()[:16]
-        self._sums, self._rows = f"sums_{digest}", f"rows_{digest}"
-        self.add_state(self._sums, torch.zeros((len(self.metrics), n_numbers()), dtype=torch.int64), "sum")
+        # a MetricCollection updates metrics with equal states only once, so different metrics need different names
+        definition = f"{self.metrics} {self.convention.choices()}"
+        digest = hashlib.sha256(definition.encode()).hexdigest()[:16]
+        self._sums = f"sums_{digest}"
+        self._rows = f"rows_{digest}"
+        self.add_state(self._sums, torch.zeros((len(self.metrics), count_limbs()), dtype=torch.int64), "sum")
         self.add_state(self._rows, [], "cat")
 
     def update(self, preds: Any, target: Any, indexes: Any = None, offsets: Any = None, mask: Any = None) -> None:
         """
-        Take in a batch, whose queries are cut by exactly one of `indexes`, `offsets` and a second dimension.
+        Add a batch. Exactly one of `indexes`, `offsets` and a second dimension separates its queries.
 
         Parameters
         ----------
         preds : (n_documents,) or (n_queries, n_documents) tensor of any dtype, on any device
-            Scores. Gradients are left alone.
+            Scores, higher is better. Gradients are not changed.
         target : tensor of the same shape
             Labels, 0 for not relevant.
         indexes : int tensor of the same shape, optional
-            Each document's query, by an id that is the same in all batches and processes.
+            The id of each document's query, the same in all batches and processes.
         offsets : (n_queries + 1,) int tensor, optional
             Query q owns documents ``offsets[q]`` up to ``offsets[q + 1]``.
         mask : (n_queries, n_documents) bool tensor, optional
-            Which entries are documents, where rows are padded.
+            True for documents, False for the padding of rows.
+
+        Raises
+        ------
+        InvalidInputError
+            If shapes disagree, queries are not separated in exactly one way, or a score is NaN.
+        InvalidTypeError
+            If an argument is no tensor, or is of the wrong type.
         """
         check_batch(preds, target, indexes, offsets, mask)
-        with self._named():
+        with self._renamed_errors():
             if indexes is not None:
                 if self.convention.nan_scores == "raise":
-                    refuse_nan(preds, None)
-                getattr(self, self._rows).append(rows_of(preds, target, indexes).to(self.device))
+                    check_nan(preds, None)
+                getattr(self, self._rows).append(pack_rows(preds, target, indexes).to(self.device))
                 return
-            values = self._values_of(preds, target, offsets, mask)
+            values = self._evaluate_batch(preds, target, offsets, mask)
         sums = getattr(self, self._sums)
-        setattr(self, self._sums, sums + torch.from_numpy(sums_of(values)).to(sums.device))
+        setattr(self, self._sums, sums + torch.from_numpy(add_up_columns(values)).to(sums.device))
 
     def compute(self) -> Any:
-        """The mean of each metric over all queries that have a value, as float64; NaN where none has."""
-        numbers, rows = arrays_of([getattr(self, self._sums), *self._all_rows()])
+        """
+        Return the mean of each metric over all queries so far.
+
+        Returns
+        -------
+        float64 tensor, or dict of them
+            The mean over the queries for which the metric is defined, NaN without any. Several metrics have a dict. The
+            tensor is float32 on devices without float64.
+        """
+        numbers, rows = to_arrays([getattr(self, self._sums), *self._all_rows()])
         if len(rows):
             queries, scores, labels = (np.ascontiguousarray(column) for column in rows.T)
-            with self._named():
+            with self._renamed_errors():
                 values = self._evaluate(labels.view("f8"), scores.view("f8"), query_ids=queries)
-            numbers = numbers + sums_of(values)
-        dtype = torch.float32 if self.device.type == "mps" else torch.float64  # which that device lacks
-        means = [torch.tensor(ExactSum.of_numbers(row).mean(), dtype=dtype, device=self.device) for row in numbers]
-        return means[0] if self._is_one else dict(zip(map(str, self.metrics), means, strict=True))
+            numbers = numbers + add_up_columns(values)
+        dtype = torch.float32 if self.device.type == "mps" else torch.float64  # mps lacks float64
+        partial = PartialSums.from_numbers(self.metrics, self.convention, numbers)
+        means = [torch.tensor(mean, dtype=dtype, device=self.device) for mean in partial.means()]
+        return means[0] if self._is_single else dict(zip(map(str, self.metrics), means, strict=True))
 
     @property
     def higher_is_better(self) -> bool | None:
-        """Whether a higher value is better, None where metrics differ in that."""
-        kinds = {metric.record.higher_is_better for metric in self.metrics}
-        return kinds.pop() if len(kinds) == 1 else None
+        """True if higher is better, False if lower is better, None if the metrics differ."""
+        directions = {metric.record.higher_is_better for metric in self.metrics}
+        return directions.pop() if len(directions) == 1 else None
 
     def plot(self, val: Any = None, ax: Any = None) -> Any:
-        """Draw one value or several, as every metric of torchmetrics does."""
+        """
+        Draw one value or several. See `torchmetrics.Metric.plot`.
+
+        Parameters
+        ----------
+        val : tensor, dict, or sequence of them, optional
+            The values of `compute`. By default `compute` is called.
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw into. By default new ones.
+
+        Returns
+        -------
+        tuple
+            The figure and the axes.
+        """
         return self._plot(val, ax)
 
     def extra_repr(self) -> str:
-        """What is printed between the brackets."""
+        """
+        Return the text between the brackets of `repr`.
+
+        Returns
+        -------
+        str
+            The metrics and the convention.
+        """
         return f"{', '.join(map(str, self.metrics))}; convention {self.convention.name}"
 
     def _sync_dist(self, *arguments: Any, **options: Any) -> None:
-        """Gather what all processes have: rows as one tensor each, however many batches there were, or none."""
+        """Gather the states of all processes. Each process has its rows in one tensor, which may be empty."""
         setattr(self, self._rows, self._all_rows())
         super()._sync_dist(*arguments, **options)
 
     def _all_rows(self) -> list[Any]:
-        """The rows of all batches, in one tensor."""
-        rows = getattr(self, self._rows)  # a list, or after gathering a tensor
+        """Return the rows of all batches in one tensor."""
+        rows = getattr(self, self._rows)  # a list of tensors, or one tensor after gathering
         if isinstance(rows, torch.Tensor):
             return [rows]
         return [torch.cat([torch.empty((0, 3), dtype=torch.int64, device=self.device), *rows])]
 
-    def _values_of(self, preds: Any, target: Any, offsets: Any, mask: Any) -> Array:
-        """The values of a batch of whole queries."""
-        scores, labels, *cuts = arrays_of(tensor for tensor in (preds, target, offsets, mask) if tensor is not None)
+    def _evaluate_batch(self, preds: Any, target: Any, offsets: Any, mask: Any) -> Array:
+        """Return the values of a batch of whole queries."""
+        tensors = [tensor for tensor in (preds, target, offsets, mask) if tensor is not None]
+        scores, labels, *separators = to_arrays(tensors)
+        query_offsets = separators[0] if separators else None
         if mask is not None:
-            scores, labels = scores[cuts[0]], labels[cuts[0]]
-            cuts = [np.concatenate([[0], np.cumsum(np.count_nonzero(cuts[0], axis=1))])]
+            is_document = separators[0]
+            scores = scores[is_document]
+            labels = labels[is_document]
+            query_offsets = np.concatenate([[0], np.cumsum(np.count_nonzero(is_document, axis=1))])
         try:
-            return self._evaluate(labels, scores, offsets=cuts[0] if cuts else None)
+            return self._evaluate(labels, scores, offsets=query_offsets)
         except InvalidInputError:
             if self.convention.nan_scores == "raise":
-                refuse_nan(preds, mask)
+                check_nan(preds, mask)
             raise
 
-    def _evaluate(self, labels: Array, scores: Array, **cut: Any) -> Array:
-        return evaluate(labels, scores, self.metrics, convention=self.convention, threads=self.threads, **cut).values
+    def _evaluate(self, labels: Array, scores: Array, **queries: Any) -> Array:
+        options: dict[str, Any] = {"convention": self.convention, "threads": self.threads}
+        return evaluate(labels, scores, self.metrics, **options, **queries).values
 
     @contextlib.contextmanager
-    def _named(self) -> Iterator[None]:
-        """Let errors say which metrics they are of, and call tensors what they are called here."""
+    def _renamed_errors(self) -> Iterator[None]:
+        """Add the metrics to the messages of errors, and replace `labels` and `scores` by the tensors' names."""
         try:
             yield
         except FastndcgError as error:
-            text = re.sub(r"`(labels|scores)`|\b(labels|scores)(?=\[)", lambda found: THEIRS[found[0]], str(error))
+            text = re.sub(
+                r"`(labels|scores)`|\b(labels|scores)(?=\[)", lambda match: TENSOR_NAMES[match[0]], str(error)
+            )
             raise type(error)(f"{', '.join(map(str, self.metrics))}: {text}") from error
 
 
-THEIRS = {"`labels`": "`target`", "`scores`": "`preds`", "labels": "target", "scores": "preds"}
+TENSOR_NAMES = {"`labels`": "`target`", "`scores`": "`preds`", "labels": "target", "scores": "preds"}
 
 
 def check_metrics(metrics: tuple[Metric, ...], convention: Convention) -> None:
-    """Refuse metrics that have no definition under the convention, or whose sums do not tell what they come to."""
+    """Raise an error for a metric without a definition under the convention, or one that is no mean over queries."""
     check_combinations(metrics, convention)
     for metric in metrics:
-        if metric.aggregate is not None or is_micro(metric, convention):
-            raise InvalidInputError(
-                f"{metric} is no mean over queries, which is what batches add up to: take {metric.bare}, under a "
-                "convention with precision_mean='macro'"
-            )
+        remedy = ""
+        if metric.aggregate is not None:
+            remedy = f"Use {metric.bare}."
+        elif is_micro(metric, convention):
+            remedy = "Use a convention with precision_mean='macro'."
+        if remedy:
+            raise InvalidInputError(f"{metric} must be a mean over queries, because batches add up to a mean. {remedy}")
 
 
 def check_batch(preds: Any, target: Any, indexes: Any, offsets: Any, mask: Any) -> None:
-    """Refuse tensors of the wrong kind or shape, and queries that are cut in no way or in several."""
+    """Raise an error for tensors of the wrong type or shape, or queries not separated in exactly one way."""
     for name, tensor in (("preds", preds), ("target", target)):
         check_tensor(tensor, name)
     for name, tensor in (("indexes", indexes), ("offsets", offsets)):
@@ -203,48 +263,51 @@ def check_batch(preds: Any, target: Any, indexes: Any, offsets: Any, mask: Any) 
         check_tensor(mask, "mask")
         if mask.dtype != torch.bool or mask.ndim != 2:
             raise InvalidInputError(
-                f"`mask` must be a bool tensor of two dimensions, but is of {mask.dtype} and shape {tuple(mask.shape)}"
+                f"`mask` must be a bool tensor of two dimensions, but is of {mask.dtype} and shape "
+                f"{tuple(mask.shape)}. Pass one row for each query."
             )
     for name, tensor in (("target", target), ("indexes", indexes), ("mask", mask)):
         if tensor is not None and tensor.shape != preds.shape:
             raise InvalidInputError(
-                f"`{name}` must have the shape of `preds`, {tuple(preds.shape)}, but has {tuple(tensor.shape)}"
+                f"`{name}` must have the shape of `preds`, {tuple(preds.shape)}, but has {tuple(tensor.shape)}. "
+                "Pass one value for each document."
             )
-    ways = [name for name, tensor in (("indexes", indexes), ("offsets", offsets), ("mask", mask)) if tensor is not None]
-    if len(ways) > 1 or (not ways and preds.ndim != 2) or (offsets is not None and preds.ndim != 1):
-        given = " and ".join(f"`{way}`" for way in ways) or "none of them"
+    separators = {"indexes": indexes, "offsets": offsets, "mask": mask}
+    names = [name for name, tensor in separators.items() if tensor is not None]
+    if len(names) > 1 or (not names and preds.ndim != 2) or (offsets is not None and preds.ndim != 1):
+        actual = " and ".join(f"`{name}`" for name in names) or "no separator"
         raise InvalidInputError(
-            "queries must be cut by exactly one of `indexes`, `offsets` of one dimension, or a second dimension with "
-            f"or without a `mask`, but there is {given}, and `preds` has the shape {tuple(preds.shape)}"
+            "queries must be separated by exactly one of `indexes`, `offsets` (for tensors of one dimension) and a "
+            f"second dimension (with or without `mask`), but there is {actual}, and `preds` has the shape "
+            f"{tuple(preds.shape)}. Pass one of them."
         )
 
 
-def refuse_nan(preds: Any, mask: Any) -> None:
-    """Raise for the first score that is NaN, if there is one."""
+def check_nan(preds: Any, mask: Any) -> None:
+    """Raise an error for the first score that is NaN."""
     missing = torch.isnan(preds.detach()) if mask is None else torch.isnan(preds.detach()) & mask
     if missing.any():
         place = ", ".join(map(str, torch.nonzero(missing)[0].tolist()))
         raise InvalidInputError(
-            f"`preds` must not be NaN, but preds[{place}] of this batch is: the model diverged; lower its learning "
-            "rate and look for NaN in what it is given, or take convention.replace(nan_scores='last')"
+            f"`preds` must not be NaN, but preds[{place}] of this batch is: the model diverged. Lower its learning "
+            "rate, look for NaN in its inputs, or take convention.replace(nan_scores='last')."
         )
 
 
-def rows_of(preds: Any, target: Any, indexes: Any) -> Any:
-    """One row a document, (n_documents, 3) int64: its query, and the bits of its score and its label as float64."""
-    bits = [_as_float64(tensor, name).view(torch.int64) for tensor, name in ((preds, "preds"), (target, "target"))]
-    return torch.stack([indexes.reshape(-1).to(bits[0].device).long(), *bits], dim=1)
-
-
-def sums_of(values: Array) -> Array:
-    """For each metric, the numbers that its exact sum consists of."""
-    return np.stack([numbers_of(column) for column in values.T])
+def pack_rows(preds: Any, target: Any, indexes: Any) -> Any:
+    """Return (n_documents, 3) int64: the query of each document, and the bits of its score and label as float64."""
+    scores = _as_float64(preds, "preds").view(torch.int64)
+    labels = _as_float64(target, "target").view(torch.int64)
+    return torch.stack([indexes.reshape(-1).to(scores.device).long(), scores, labels], dim=1)
 
 
 def _as_float64(tensor: Any, name: str) -> Any:
-    given = tensor.detach().reshape(-1)
-    given = given.cpu() if given.device.type == "mps" else given  # which lacks float64
-    wide = given.double()
-    if given.dtype in (torch.int64, torch.uint64) and bool((wide.to(given.dtype) != given).any()):
-        raise InvalidInputError(f"`{name}` must fit float64 exactly where `indexes` are given; rescale it")
+    """Return a tensor as float64 with one dimension, or raise an error if that changes an integer."""
+    flat = tensor.detach().reshape(-1)
+    flat = flat.cpu() if flat.device.type == "mps" else flat  # mps lacks float64
+    wide = flat.double()
+    if flat.dtype in (torch.int64, torch.uint64) and bool((wide.to(flat.dtype) != flat).any()):
+        raise InvalidInputError(
+            f"`{name}` must fit float64 exactly if `indexes` are used, but has integers above 2**53. Rescale it."
+        )
     return wide

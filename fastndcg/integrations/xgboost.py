@@ -1,59 +1,147 @@
 """
-XGBoost: metrics as the `custom_metric` of `xgboost.train` and `cv`, and as a callback of `XGBRanker`.
+Adapter to XGBoost: metrics as the `custom_metric` of `xgboost.train` and `cv`, and as a callback of `XGBRanker`.
 
-A callable `eval_metric` of `XGBRanker` is handed one query at a time, in threads, and no groups; XGBoost takes 1 for
-queries of one document, and weighs the others by their number of documents. No mean over queries comes of that, so it
-is refused, and the same object is given as ``XGBRanker(callbacks=[metric("ndcg@10")])``: its values then are in
-`evals_result()`, in what is printed, and before early stopping like those of XGBoost's own metrics.
+`XGBRanker` calls a custom `eval_metric` with one query at a time, in several threads and without groups. It takes 1 for
+a query of one document, and weights the others by their number of documents. That is no mean over queries, so metrics
+raise an error there. Pass them as ``XGBRanker(callbacks=[metric("ndcg@10")])`` instead. Their values then are in
+`evals_result()`, in the printed lines, and available to early stopping, like those of XGBoost's own metrics.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 import types
-from collections.abc import Callable
+import warnings
+import weakref
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from fastndcg.choices import ConventionName
+from fastndcg.compat.validation import check_whole_number
 from fastndcg.conventions import Convention
-from fastndcg.errors import InvalidInputError, InvalidTypeError, optional_import
-from fastndcg.integrations.rounds import Given, Rounds
-from fastndcg.metric import Metric, Metrics
-from fastndcg.rankings import Array
+from fastndcg.errors import InvalidInputError, InvalidTypeError
+from fastndcg.integrations.boosting import DataSet, RoundEvaluator
+from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.optional_packages import optional_import
 
-Evaluation = tuple[str, float]
+Evaluation = tuple[str, float]  # name, mean
+MAXIMISED_PREFIXES = ("auc", "map", "ndcg", "pre")  # XGBoost maximises metrics whose names begin with one of these
 
 
-def metric(metrics: Metrics, *, convention: str | Convention = "default", threads: int | None = None) -> Any:
+def metric(
+    metrics: Metrics, *, convention: ConventionName | str | Convention = "default", threads: int | None = None
+) -> Any:
     """
-    Metrics as XGBoost evaluates them after each round: ``xgboost.train(…, custom_metric=metric("ndcg@10"))``.
+    Create metrics that XGBoost evaluates after each round.
 
-    Queries are the groups of each DMatrix, by `group` or by `qid`, with their weights. What depends on the labels is
-    prepared once for each DMatrix.
+    Use them as ``xgboost.train(…, custom_metric=metric("ndcg@10"))``. Each DMatrix is prepared once. Queries are the
+    groups of the DMatrix, set by `group` or `qid`, with their weights.
 
-    XGBoost prints six digits, and puts metrics of one name together, its own and others. So names say the
-    convention, as in ``ndcg@10/default``, and begin as its own do: it looks at the beginning to guess whether higher
-    is better, and knows ndcg, map and precision. For others of which higher is better, early stopping needs
-    ``train(…, maximize=True)`` or the callback ``EarlyStopping(rounds=…, maximize=True)``.
+    XGBoost prints six digits, and merges metrics of the same name, also with its own. Names therefore include the
+    convention, as in ``ndcg@10/default``.
+
+    For early stopping, pass the callback that `early_stopping` returns. XGBoost itself guesses the direction from the
+    name: it maximises ndcg, map and precision, and minimises all others. A training that stops in the wrong direction
+    raises a warning in its first round.
 
     Parameters
     ----------
     metrics : str, Metric, or iterable of them
-        Such as "map,ndcg@10"; XGBoost stops early by the last of them.
-    convention, threads
-        See `evaluate`; "xgboost" gives the digits of XGBoost's own ndcg, map and pre.
+        Such as "map,ndcg@10". The last metric decides on early stopping.
+    convention : str or Convention
+        The convention that the values follow. "xgboost" gives the values of XGBoost's own ndcg, map and pre.
+    threads : int, optional
+        The number of threads. By default one per available CPU.
 
     Returns
     -------
     xgboost.callback.TrainingCallback
-        Callable with (scores, DMatrix): for `custom_metric` of `xgboost.train` and `cv`, or, in its stead, for
-        `callbacks` of `XGBRanker` and `xgboost.train`.
+        Also callable with (scores, DMatrix). For `custom_metric` of `xgboost.train` and `cv`, or for `callbacks` of
+        `XGBRanker` and `xgboost.train`.
+
+    Raises
+    ------
+    InvalidInputError
+        If a metric is unknown, or has no definition under the convention.
+    MissingPackageError
+        If XGBoost is not installed.
+
+    Examples
+    --------
+    >>> xgboost.train(params, train, custom_metric=metric("ndcg@10"), evals=[(test, "test")])  # doctest: +SKIP
     """
-    return _class()(Rounds(metrics, convention, threads, weights_of_queries))
+    return _callback_class()(RoundEvaluator(metrics, convention, threads, check_weights))
+
+
+def early_stopping(
+    custom: Any,
+    rounds: int,
+    *,
+    by: str | Metric | None = None,
+    data_name: str | None = None,
+    save_best: bool = False,
+    min_delta: float = 0.0,
+) -> Any:
+    """
+    Create a callback that stops a training early by a metric, in the metric's own direction.
+
+    Create a new callback for each training, because XGBoost stores the best value in it.
+
+    Parameters
+    ----------
+    custom : object
+        The result of `metric`. Pass it to the training as well, as `custom_metric` or among its `callbacks`.
+    rounds : int
+        The number of rounds without a better value after which the training stops, 1 or more.
+    by : str or Metric, optional
+        The metric of `custom` to follow. By default the last.
+    data_name : str, optional
+        The data set of `evals` to follow. By default the last.
+    save_best : bool
+        See `xgboost.callback.EarlyStopping`.
+    min_delta : float
+        See `xgboost.callback.EarlyStopping`.
+
+    Returns
+    -------
+    xgboost.callback.EarlyStopping
+        For `callbacks` of `xgboost.train`, `xgboost.cv` and `XGBRanker`, instead of `early_stopping_rounds`.
+
+    Raises
+    ------
+    InvalidTypeError
+        If `custom` is not the result of `metric`, or `rounds` is no integer.
+    InvalidInputError
+        If `rounds` is below 1, or `custom` does not have the metric `by`.
+
+    Examples
+    --------
+    >>> custom = metric("map, mrr")  # doctest: +SKIP
+    >>> stop = early_stopping(custom, 5, by="mrr")  # doctest: +SKIP
+    >>> xgboost.train(params, train, custom_metric=custom, evals=[(test, "test")], callbacks=[stop])  # doctest: +SKIP
+    """
+    if not isinstance(custom, CustomMetric):
+        raise InvalidTypeError(
+            f"`custom` must be the result of metric(…), not {type(custom).__name__}. Create the metric first."
+        )
+    n_rounds = check_whole_number(rounds, "rounds")
+    name, is_maximised = custom.find(by)
+    callbacks = optional_import("xgboost.callback", "early stopping", "xgboost")
+    return callbacks.EarlyStopping(
+        rounds=n_rounds,
+        metric_name=name,
+        data_name=data_name,
+        maximize=is_maximised,
+        save_best=save_best,
+        min_delta=min_delta,
+    )
 
 
 @functools.cache
-def _class() -> Any:
-    """XGBoost asks for a class of its own, and is imported when a metric is made."""
+def _callback_class() -> Any:
+    """Return `CustomMetric` as a subclass of XGBoost's callback. XGBoost is imported at the first call."""
     callbacks = optional_import("xgboost.callback", "a metric of XGBoost", "xgboost")
     return types.new_class("CustomMetric", (CustomMetric, callbacks.TrainingCallback))
 
@@ -61,82 +149,148 @@ def _class() -> Any:
 class CustomMetric:
     """Metrics in the two forms that XGBoost calls: a function of scores and a DMatrix, and a callback of training."""
 
-    def __init__(self, rounds: Rounds) -> None:
-        self._rounds = rounds
-        self._names = [name_of(one, rounds.convention) for one in rounds.metrics]
+    def __init__(self, evaluator: RoundEvaluator) -> None:
+        self._evaluator = evaluator
+        self._names = [make_name(metric, evaluator.convention) for metric in evaluator.metrics]
+        self._training: weakref.ref[Any] | None = None  # the training whose early stopping was checked last
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self._rounds,)
+        return _rebuild, (self._evaluator,)
 
     def __call__(self, scores: Array, data: Any) -> list[Evaluation]:
-        """Name and mean of each metric."""
+        """
+        Return the name and the mean of each metric.
+
+        Raises
+        ------
+        InvalidInputError
+            If XGBRanker calls the metric with a single query, or the DMatrix has no groups.
+        """
+        names = self._evaluator.names()
         if not hasattr(data, "get_uint_info"):
             raise InvalidInputError(
-                f"`eval_metric` of XGBRanker must not be {self._rounds.names()}, as it is called with one query at a "
-                "time, and averaged by numbers of documents; give XGBRanker(callbacks=[metric(…)])"
+                f"`eval_metric` of XGBRanker must not be {names}, because XGBoost calls it with one query at a time "
+                "and weights queries by their numbers of documents. Pass XGBRanker(callbacks=[metric(…)])."
             )
         groups = data.get_group()
         if not len(groups):
             raise InvalidInputError(
-                f"a data set must have groups for {self._rounds.names()}, a mean over queries, but has none; give "
-                "DMatrix(…, qid=…) the query of each document, or group=… their number for each query"
+                f"a data set must have groups for {names}, a mean over queries, but has none. Pass "
+                "DMatrix(…, qid=…) with the query of each document, or group=… with the number of documents of each "
+                "query."
             )
+        self._check_early_stopping()
         weights = data.get_weight()
-        given = Given(data.get_label(), groups, weights if len(weights) else None)
-        return list(zip(self._names, self._rounds.means(data, given, scores), strict=True))
+        data_set = DataSet(data.get_label(), groups, weights if len(weights) else None)
+        return list(zip(self._names, self._evaluator.means(data, data_set, scores), strict=True))
+
+    def find(self, by: str | Metric | None) -> tuple[str, bool]:
+        """Return XGBoost's name of the metric `by`, by default the last, and True if higher is better."""
+        metrics = self._evaluator.metrics
+        (metric,) = metrics[-1:] if by is None else parse_metrics(by)
+        if metric not in metrics:
+            raise InvalidInputError(
+                f"`by` must be one of {self._evaluator.names()}, not {metric}. Add it to the metrics of metric(…)."
+            )
+        return make_name(metric, self._evaluator.convention), metric.record.higher_is_better
+
+    def _check_early_stopping(self) -> None:
+        """Warn once per training of a callback that stops by one of these metrics in the wrong direction."""
+        training = _find_training()
+        if training is None or (self._training is not None and self._training() is training):
+            return
+        self._training = weakref.ref(training)
+        for name, is_maximised in _list_stopping_metrics(training.callbacks, self._names[-1]):
+            directions = {self.find(metric) for metric in self._evaluator.metrics}
+            if (name, not is_maximised) in directions:
+                direction = "maximises" if is_maximised else "minimises"
+                better = "lower" if is_maximised else "higher"
+                text = (
+                    f"early stopping {direction} {name}, but {better} is better. Remove early_stopping_rounds, and "
+                    "pass callbacks=[early_stopping(custom, rounds)] of fastndcg.integrations.xgboost"
+                )
+                warnings.warn(text, stacklevel=3)
 
     def before_training(self, model: Any) -> Any:
-        """Let the booster evaluate these metrics, too, when XGBoost asks it to evaluate its own."""
-        if not hasattr(model, "handle"):  # what `xgboost.cv` gives is no booster, but has many
-            raise InvalidTypeError("`callbacks` of xgboost.cv must have no metric; give it as custom_metric=metric(…)")
+        """Make the booster evaluate these metrics after its own."""
+        if not hasattr(model, "handle"):  # `xgboost.cv` passes a container of boosters
+            raise InvalidTypeError("`callbacks` of xgboost.cv must have no metric. Pass custom_metric=metric(…).")
         evaluate = model.eval_set
 
         def eval_set(evals: Any, iteration: int = 0, feval: Any = None, output_margin: bool = True) -> Any:
-            return evaluate(evals, iteration, self._beside(feval), output_margin)
+            return evaluate(evals, iteration, self._combine(feval), output_margin)
 
         model.eval_set = eval_set
         return model
 
     def after_training(self, model: Any) -> Any:
-        """Leave the booster as it was."""
+        """Undo `before_training`."""
         vars(model).pop("eval_set", None)
         return model
 
-    def _beside(self, feval: Callable[..., Any] | None) -> Any:
-        """Another custom metric and this one."""
+    def _combine(self, feval: Callable[..., Any] | None) -> Any:
+        """Return a function that evaluates another custom metric and these metrics."""
         if feval is None or feval is self:
             return self
 
-        def both(scores: Array, data: Any) -> list[Evaluation]:
-            theirs = feval(scores, data)
-            return [*(theirs if isinstance(theirs, list) else [theirs]), *self(scores, data)]
+        def evaluate_all(scores: Array, data: Any) -> list[Evaluation]:
+            evaluations = feval(scores, data)
+            return [*(evaluations if isinstance(evaluations, list) else [evaluations]), *self(scores, data)]
 
-        return both
+        return evaluate_all
 
     def __repr__(self) -> str:
-        return f"metric({self._rounds.names()!r}, convention={self._rounds.convention.name!r})"
+        return f"metric({self._evaluator.names()!r}, convention={self._evaluator.convention.name!r})"
 
 
-def _rebuilt(rounds: Rounds) -> Any:
-    return _class()(rounds)
-
-
-def name_of(one: Metric, convention: Convention) -> str:
+def _find_training() -> Any:
     """
-    What XGBoost calls a metric: without blanks and colons, which it splits its lines by.
+    Return XGBoost's container of the callbacks of the current training, None outside a training.
 
-    >>> name_of(Metric("nDCG", 10, gain="exp2"), fn.conventions["lightgbm"])
+    XGBoost passes no callbacks to a metric, so the container is searched among the callers' frames.
+    """
+    container = optional_import("xgboost.callback", "a metric of XGBoost", "xgboost").CallbackContainer
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if isinstance(frame.f_locals.get("self"), container):
+            return frame.f_locals["self"]
+        frame = frame.f_back
+    return None
+
+
+def _list_stopping_metrics(callbacks: Iterable[Any], last: str) -> list[tuple[str, bool]]:
+    """Return the metric of each early stopping, and True if XGBoost maximises it. The default metric is `last`."""
+    early_stopping_class = optional_import("xgboost.callback", "early stopping", "xgboost").EarlyStopping
+    metrics = []
+    for callback in callbacks:
+        if isinstance(callback, early_stopping_class):
+            name = callback.metric_name or last
+            is_guessed = callback.maximize is None
+            metrics.append((name, name.startswith(MAXIMISED_PREFIXES) if is_guessed else callback.maximize))
+    return metrics
+
+
+def _rebuild(evaluator: RoundEvaluator) -> Any:
+    """Return a metric from its pickled state."""
+    return _callback_class()(evaluator)
+
+
+def make_name(metric: Metric, convention: Convention) -> str:
+    """
+    Return XGBoost's name of a metric, without blanks and colons, because XGBoost splits its lines at them.
+
+    >>> make_name(Metric("nDCG", 10, gain="exp2"), fn.conventions["lightgbm"])
     'ndcg(gain=exp2)@10/lightgbm'
     """
-    usual = one.record.aliases[0] if one.record.aliases else one.name
-    return f"{usual}{str(one).removeprefix(one.name)}/{convention.name}".replace(" ", "")
+    alias = metric.record.aliases[0] if metric.record.aliases else metric.name
+    return f"{alias}{str(metric).removeprefix(metric.name)}/{convention.name}".replace(" ", "")
 
 
-def weights_of_queries(weights: Array, groups: Array) -> Array:
-    """Weights of queries as they are: XGBoost has one for each group."""
+def check_weights(weights: Array, groups: Array) -> Array:
+    """Return the weights of queries, or raise an error if there is not one for each group."""
     if len(weights) != len(groups):
         raise InvalidInputError(
-            f"`weight` must have one value for each of the {len(groups)} groups, but has {len(weights)}; give DMatrix "
-            "its group or qid first, then weights of queries"
+            f"`weight` must have one value for each of the {len(groups)} groups, but has {len(weights)}. Set group or "
+            "qid of the DMatrix first, then the weights of queries."
         )
     return weights

@@ -1,18 +1,19 @@
 """
-Kernels: short compiled loops. The engine's take chunks of queries; those for users' own code take one query.
+Compiled loops. The engine calls them with chunks of queries, and users' own Numba code with one query.
 
-``from fastndcg.kernels import ndcg, dcg, average_precision, reciprocal_rank, ranks`` gives functions that may be called
-in functions compiled by Numba, and from Python; see `fastndcg.kernels.single`.
+``from fastndcg.kernels import ndcg, dcg, average_precision, reciprocal_rank, ranks`` imports functions that Numba
+functions and Python can call: see `fastndcg.kernels.single_query.single`.
 """
 
 from typing import Any
 
-FOR_USERS = ("average_precision", "dcg", "ndcg", "ranks", "reciprocal_rank")
+from fastndcg.runtime.lazy_import import load, load_submodules
+
+PUBLIC_KERNELS = ("average_precision", "dcg", "ndcg", "ranks", "reciprocal_rank")
+_load_submodule = load_submodules(__name__, f". The public functions are {', '.join(PUBLIC_KERNELS)}.")
 
 
 def __getattr__(name: str) -> Any:
-    if name not in FOR_USERS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; users' own code may call {FOR_USERS}")
-    from fastndcg.kernels import single  # when it is asked for: the engine does without
-
-    return getattr(single, name)
+    if name in PUBLIC_KERNELS:  # loaded here, because the engine does not need them
+        return getattr(load(f"{__name__}.single_query.single"), name)
+    return _load_submodule(name)

@@ -1,202 +1,152 @@
 """
-The decorators of kernels, and why their flags; and those of what only kernels call, `part` and `unit`.
+Compile functions with Numba: one decorator for kernels, two for functions that only kernels call.
 
-nogil      the engine's own threads run kernels side by side; numba's thread layers abort the process when two
-           threads enter, die after a fork and are set process-wide, so nothing here is `parallel`.
-cache      compiling takes a second, loading from disk milliseconds. A cache that cannot be read or written (read-only
-           install, full or broken disk, garbage in the files) costs a compilation in memory, never an error.
-fastmath   off, as by default: the bytes of a result depend on data and convention alone. `exact_kernel` lets the
-           compiler reorder and fuse additions: its kernels add up whole numbers below 2**53, exact in any order.
-_nrt       off but in an `allocating_kernel`: numba counts references to arrays in each call, and again wherever a loop
-           calls a part with them, which may double what the loop takes. What allocates gives its arrays to a `unit`
-           that has the loop, or takes `wide_like` arrays (vectors.py), which need no counting.
-GIL        kept by an `object_kernel`, which reads Python's objects: nobody else may change them meanwhile.
-no_cfunc_wrapper   nobody calls a kernel from C: a twelfth less to compile.
-error_model  numpy's: a check for division by zero in a loop keeps it from being vectorised.
+@kernel   A function that Python calls. It is compiled by its first call and cached on disk: see cache.py.
+@inline   A function that becomes part of each kernel that calls it. It is not compiled by itself.
+@helper   A long function that is compiled once for all kernels that call it.
+
+Options that all of them share, and the reasons:
+
+nogil        kernels release the interpreter's lock, because the engine runs them on several threads. Nothing is
+             `parallel`: Numba's thread layers abort the process if two threads enter them, fail after a fork and
+             are set for the whole process.
+fastmath     off, so that the bytes of a result depend on the data and the convention alone
+error_model  NumPy's, because a loop that checks for division by zero is not vectorised
+_nrt         off, so a kernel allocates nothing. With reference counting on, Numba counts references to arrays wherever
+             a loop calls an inlined function with them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import gc
-import hashlib
-import os
-import pathlib
-import pickle
-import sysconfig
-import uuid
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import numba
-from numba.core import caching
-from numba.core.runtime import rtsys
+import numpy.ma  # noqa: F401  Numba imports it at the first call, and a fork does not wait for that import
+from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
+
+from fastndcg.kernels.cache import FOLDER, KernelCache, cache_folder
+from fastndcg.runtime.compilation import compiling
+from fastndcg.runtime.lazy_import import fork_locks
+
+__all__ = ["FOLDER", "cache_folder", "compile_custom_metric", "helper", "inline", "kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-
-def kernel(function: Function) -> Function:
-    """Compile a kernel on its first call, for the dtypes of that call. It allocates nothing."""
-    options = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
-    return _cached(numba.njit(**options)(function), function)
+_dispatchers: set[Any] = set()  # of all kernels
 
 
-def allocating_kernel(function: Function) -> Function:
-    """Compile a kernel that makes arrays; where it calls a part in a loop, references to arrays are counted."""
-    return _cached(numba.njit(nogil=True, error_model="numpy")(function), function)
+@overload
+def kernel(function: Function, /) -> Function: ...
 
 
-def exact_kernel(function: Function) -> Function:
-    """Compile a kernel of sums of whole numbers, which no order of additions changes: they vectorise."""
-    flags = {"reassoc", "contract", "nsz"}
-    return _cached(numba.njit(nogil=True, error_model="numpy", _nrt=False, fastmath=flags)(function), function)
+@overload
+def kernel(
+    *, allocates: bool = False, holds_gil: bool = False, reorders_sums: bool = False, is_cached: bool = True
+) -> Callable[[Function], Function]: ...
 
 
-def uncached_kernel(function: Function) -> Function:
-    """Compile a kernel in memory alone: on disk, nothing would tell the functions that it is given to call apart."""
-    return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+def kernel(
+    function: Any = None,
+    /,
+    *,
+    allocates: bool = False,
+    holds_gil: bool = False,
+    reorders_sums: bool = False,
+    is_cached: bool = True,
+) -> Any:
+    """
+    Compile a function that Python calls, on its first call, for the types of that call.
+
+    Parameters
+    ----------
+    function : callable, optional
+        The function. Leave it out to give options: ``@kernel(allocates=True)``.
+    allocates : bool
+        True if the kernel makes arrays.
+    holds_gil : bool
+        True if the kernel reads Python objects, which no other thread may change meanwhile.
+    reorders_sums : bool
+        True to let the compiler reorder and fuse additions, so that it vectorises sums. Only for sums of whole numbers
+        below 2**53, which are exact in any order.
+    is_cached : bool
+        False to compile in memory alone, for a kernel that takes functions: the cache cannot tell them apart.
+
+    Returns
+    -------
+    callable
+        The compiled function, or a decorator if `function` is left out.
+    """
+    if function is None:
+        return functools.partial(
+            kernel, allocates=allocates, holds_gil=holds_gil, reorders_sums=reorders_sums, is_cached=is_cached
+        )
+    options: dict[str, Any] = {"nogil": not holds_gil, "error_model": "numpy"}
+    if not allocates:  # users may pass the kernels that allocate as functions to their own code, by their C wrapper
+        options |= {"_nrt": False, "no_cfunc_wrapper": True}
+    if reorders_sums:
+        options["fastmath"] = {"reassoc", "contract", "nsz"}
+    dispatcher = numba.njit(**options)(function)
+    if is_cached and not numba.config.DISABLE_JIT:
+        with contextlib.suppress(Exception):  # without a folder for the cache, compile in memory
+            dispatcher._cache = KernelCache(function)
+        dispatcher._compilation_chain_init_hook = _import_no_extensions
+        _dispatchers.add(dispatcher)
+    return dispatcher
+
+
+def inline(function: Function) -> Function:
+    """Make a function part of each kernel that calls it."""
+    return numba.njit(inline="always")(function)  # type: ignore[no-any-return]
+
+
+def helper(function: Function) -> Function:
+    """Compile a function once for all kernels that call it."""
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+    return numba.njit(**options)(function)  # type: ignore[no-any-return]
 
 
 @functools.cache
-def compiled(function: Function) -> Function:
-    """A user's function as machine code, with checks of its indices unless the user has compiled it."""
+def compile_custom_metric(function: Function) -> Function:
+    """Compile a user's function, with checks of its indices, unless the user has compiled it."""
     if hasattr(function, "py_func"):
         return function
     return numba.njit(nogil=True, boundscheck=True)(function)  # type: ignore[no-any-return]
 
 
-def object_kernel(function: Function) -> Function:
-    """Compile a kernel that reads Python's objects, and so keeps the interpreter's lock; it allocates nothing."""
-    return _cached(numba.njit(error_model="numpy", _nrt=False)(function), function)
-
-
-def _cached(dispatcher: Any, function: Function) -> Function:
-    if not numba.config.DISABLE_JIT:
-        with contextlib.suppress(Exception):  # no folder to cache in: compile in memory
-            dispatcher._cache = KernelCache(function)
-        dispatcher._compilation_chain_init_hook = _no_extensions
-        dispatcher._compiler.compile = _without_collections(dispatcher._compiler.compile)
-    return dispatcher  # type: ignore[no-any-return]
-
-
-def _without_collections(compile_one: Callable[..., Any]) -> Callable[..., Any]:
+def _import_no_extensions() -> None:
     """
-    Compile while Python looks for no garbage: a fifth of the time, for next to nothing found.
+    Replace Numba's hook that imports all packages which extend it, such as awkward.
 
-    Numba holds its lock meanwhile, so that one thread at a time comes here. Where the host has switched the search
-    off, it stays so.
-    """
-
-    def compile_without(*signature: Any) -> Any:
-        is_on = gc.isenabled()
-        gc.disable()
-        try:
-            return compile_one(*signature)
-        finally:
-            if is_on:
-                gc.enable()
-
-    return compile_without
-
-
-def _no_extensions() -> None:
-    """
-    Import nothing before the first call of a kernel.
-
-    Numba would import each package that extends it, such as awkward, which takes a tenth of a second with the packages
-    that it imports: kernels get none of their types. What is compiled anew imports them all the same.
+    Kernels take none of their types. The first call of a process takes 0.51 s in place of 0.68 s with awkward installed
+    (least of 3, cached machine code). A kernel that is compiled again imports them all the same.
     """
 
 
-def part(function: Function) -> Function:
-    """Make a function part of each kernel that calls it; compiled on its own, it would cost a third of a second."""
-    return numba.njit(inline="always")(function)  # type: ignore[no-any-return]
-
-
-def unit(function: Function) -> Function:
-    """Compile a function once for the kernels that call it: for long ones that would else be part of several."""
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
-    return numba.njit(**options)(function)  # type: ignore[no-any-return]
-
-
-def cache_folder(dispatcher: Any) -> str | None:
-    """Where a kernel's machine code is kept, None where it cannot be."""
-    cache = getattr(dispatcher, "_cache", None)
-    return cache.cache_path if isinstance(cache, KernelCache) and cache.is_writable else None
-
-
-class KernelCache(caching.FunctionCache):
-    """Numba's cache on disk, in which whatever goes wrong means "not cached"."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        self._cache_file = _OneFileEach(pathlib.Path(self._cache_path), function.__name__)
-
-    @property
-    def is_writable(self) -> bool:
-        """Whether the folder takes files."""
-        return os.access(self._cache_path, os.W_OK)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """
-        Give what is kept for a signature, None where it is absent or broken.
-
-        Numba would first load all that it compiles with, and scipy.linalg, which takes a quarter of a second; machine
-        code does without. What is compiled anew loads it all the same.
-        """
-        with contextlib.suppress(Exception):
-            rtsys.initialize(target_context)  # the counting of references, which machine code does call
-            return self._load_overload(sig, target_context)
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled for a signature, if that is possible."""
-        with contextlib.suppress(Exception):
-            super().save_overload(sig, data)
-
-
-class _OneFileEach:
+class _CompilationListener(event.Listener):
     """
-    One file for each function, signature, processor, Python and state of this folder, named by the hash of them all.
+    Announce the compilation of kernels.
 
-    Numba's own layout has an index that two processes can overwrite for one another, so that one runs the other's
-    machine code; it trusts whatever bytes it finds; and it looks only at the kernel's own file, so that it misses an
-    edit in another file that the kernel calls.
+    Numba calls both methods for every function that this process compiles, and holds its lock meanwhile.
     """
 
-    def __init__(self, folder: pathlib.Path, name: str) -> None:
-        self._folder = folder
-        self._name = name
+    def __init__(self) -> None:
+        self._contexts: list[Any] = []
 
-    def load(self, key: Any) -> Any:
-        try:
-            stored = self._path(key).read_bytes()
-        except OSError:
-            return None
-        digest, content = stored[:32], stored[32:]
-        return pickle.loads(content) if hashlib.sha256(content).digest() == digest else None
+    def on_start(self, event: Any) -> None:
+        if event.data["dispatcher"] in _dispatchers:
+            context = compiling(FOLDER.problem)
+            context.__enter__()
+            self._contexts.append(context)
 
-    def save(self, key: Any, data: Any) -> None:
-        content = caching.dumps(data)
-        path = self._path(key)
-        unfinished = path.with_suffix(f".{uuid.uuid4().hex[:12]}")
-        try:
-            unfinished.write_bytes(hashlib.sha256(content).digest() + content)
-            os.replace(unfinished, path)
-        finally:
-            unfinished.unlink(missing_ok=True)
-
-    def _path(self, key: Any) -> pathlib.Path:
-        python = sysconfig.get_config_var("SOABI")
-        state = repr((numba.__version__, python, numba.config.BOUNDSCHECK, _FOLDER_STAMP, key))
-        return self._folder / f"{self._name}-{hashlib.sha256(state.encode()).hexdigest()[:32]}.nbc"
+    def on_end(self, event: Any) -> None:
+        if event.data["dispatcher"] in _dispatchers and self._contexts:
+            self._contexts.pop().__exit__(None, None, None)
 
 
-def _folder_stamp() -> str:
-    digest = hashlib.sha256()
-    for path in sorted(pathlib.Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+event.register("numba:compile", _CompilationListener())
 
-
-_FOLDER_STAMP = _folder_stamp()
+fork_locks.append(global_compiler_lock)  # a child process would wait forever for a lock of a thread that it lacks

@@ -1,128 +1,214 @@
 """
-Every metric and every tie policy in plain Python, as the textbook reads: slow, and there to check the package with.
+The slow reference implementation of every metric and tie policy, in plain Python.
 
-Nothing here is shared with the kernels. Where scores tie, 'average' takes the mean over every order of equal scores,
-one by one. A metric is a function of one order of a query's documents, in a file called as its kernel's:
+It shares no code with the kernels, so that tests can compare both. The tie policy 'average' takes the mean over every
+order of equal scores. A metric is a function of one order of a query's documents, in a file named like its kernel's:
 
-labels   labels in rank order, rank 1 first
-judged   all judged labels of the query, retrieved or not
-asked    what the metric's parameters and the convention say
+labels      labels in rank order, rank 1 first
+judged      all judged labels of the query, retrieved or not
+definition  gains, discounts and other choices of the metric under the convention
 """
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from fastndcg.combinations import (
+from fastndcg.choices import Competitors, ConventionName, MissingTruth, ResultRows
+from fastndcg.conventions import Convention, parse_convention
+from fastndcg.errors import InvalidInputError, UndefinedMetricError
+from fastndcg.inputs.dispatch import Options, join_all, make_selection, prepare_truth
+from fastndcg.inputs.join import Joined
+from fastndcg.inputs.qrels_run import Qrels
+from fastndcg.inputs.recommendations.interactions import Interactions
+from fastndcg.inputs.recommendations.item_selection import convert_to_interactions
+from fastndcg.inputs.recommendations.score_matrix import read_score_matrix
+from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.metrics.resolve import (
     check_combinations,
-    check_patterns,
+    find_chance_metric,
+    find_kernel_place,
     is_micro,
-    kernel_of,
     refuse_plain,
     refuse_ties,
 )
-from fastndcg.conventions import Convention, parse_convention
-from fastndcg.errors import InvalidInputError, UndefinedMetricError
-from fastndcg.inputs.prepare import Options, all_at_once, prepare_truth
-from fastndcg.inputs.tables import Qrels
-from fastndcg.metric import Metric, Metrics, parse_metrics
-from fastndcg.rankings import EXACT_LIMIT, Array, Rankings
+from fastndcg.parsing import Value
+from fastndcg.rankings.pair_rows import PairRows, check_pair_metrics, read_pair_rows
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.subtopics import check_patterns
+from fastndcg.rankings.validation import EXACT_LIMIT, Array
 from fastndcg.reference.agreement import agreement as agreement
-from fastndcg.reference.asked import Asked, asked_of, chosen_gain
-from fastndcg.reference.beyond import beyond_accuracy as beyond_accuracy
-from fastndcg.reference.counts import n_relevant
-from fastndcg.reference.orders import is_ranked, is_tied, label_of, orders_of, query_of
-from fastndcg.reference.precision import precision_denominator, recall_denominator
-from fastndcg.results import Results
-from fastndcg.texts import Value
+from fastndcg.reference.beyond_accuracy import beyond_accuracy as beyond_accuracy
+from fastndcg.reference.definition import Definition, choose_gain, read_definition
+from fastndcg.reference.pair_rows import average_by_query, list_document_ids, list_pairs
+from fastndcg.reference.precision_recall import precision_denominator, recall_denominator
+from fastndcg.reference.score_matrix import list_candidates
+from fastndcg.reference.set_based import n_relevant
+from fastndcg.reference.tie_orders import Query, has_place, is_ranked, is_tied, list_orders, read_label, read_query
+from fastndcg.results.results import Results
+from fastndcg.runtime.lazy_import import load
 
 
 def evaluate(
     truth: Any, predictions: Any = None, metrics: Metrics | None = None, *, offsets: Any = None, groups: Any = None,
-    query_ids: Any = None, columns: Any = None, convention: str | Convention = "default", threads: int | None = None,
+    query_ids: Any = None, exclude: Any = None, candidates: Any = None, missing_truth: MissingTruth = "raise",
+    competitors: Competitors = "all", rows: ResultRows = "query", columns: Any = None,
+    convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Results:  # fmt: skip
     """
-    Evaluate ranking metrics slowly, in plain Python: `fastndcg.evaluate` must give the same.
+    Evaluate ranking metrics slowly, in plain Python, to check `fastndcg.evaluate`.
 
     Parameters
     ----------
-    truth, predictions, metrics, offsets, groups, query_ids, columns, convention
+    truth, predictions, metrics, offsets, groups, query_ids, exclude, candidates, missing_truth
+        See `evaluate`.
+    competitors, rows, columns, convention
         See `evaluate`.
     threads : int, optional
-        Taken so that both functions are called alike, and not used.
+        Ignored. `evaluate` has this parameter, too.
 
     Returns
     -------
     Results
+        The same values as those of `evaluate`, up to rounding.
 
     Raises
     ------
     InvalidInputError, UndefinedMetricError
-        As `evaluate`; and if the tied scores of a query have more than 100,000 orders under the tie policy 'average',
-        which goes through all of them here and through none in `evaluate`.
+        In the same cases as `evaluate`. Also if the tied scores of a query have more than 100,000 orders under the tie
+        policy 'average', because this function evaluates every order.
 
     Examples
     --------
     >>> fn.reference.evaluate([2, 1, 0], [0.5, 0.5, 0.1], "DCG, RR(rel=2)", offsets=[0, 3]).mean()
     {'DCG': 2.4463946303571866, 'RR(rel=2)': 0.75}
     """
-    asked_for = parse_metrics(metrics)
-    named = parse_convention(convention)
-    check_combinations(asked_for, named)
-    prepared = prepare_truth(truth, options := Options(offsets, groups, query_ids, columns))
-    applied = named.for_labels_of(qrels=isinstance(prepared, Qrels))
-    rankings, unjudged, n_missing_in_run, n_missing_in_qrels = all_at_once(prepared, predictions, named, options)
+    metric_list = parse_metrics(metrics)
+    base = parse_convention(convention)
+    check_combinations(metric_list, base)
+    pair_rows = read_pair_rows(rows, competitors)
+    selection = make_selection(exclude, candidates, missing_truth)
+    prepared = prepare_truth(truth, options := Options(offsets, groups, query_ids, columns, selection=selection))
+    effective = base.for_input(qrels=isinstance(prepared, Qrels))
+    scores = read_score_matrix(predictions) if isinstance(prepared, Interactions | Qrels) else None
+    if scores is None or not isinstance(prepared, Interactions | Qrels):
+        rankings, unjudged, n_missing_in_run, n_missing_in_qrels = join_all(prepared, predictions, base, options)
+    else:
+        liked = convert_to_interactions(prepared, len(scores)) if isinstance(prepared, Qrels) else prepared
+        rankings, unjudged, n_missing_in_run, n_missing_in_qrels = Joined(list_candidates(liked, scores, selection))
     if rankings.patterns is not None:
-        check_patterns(rankings.patterns, applied)
-    values = np.empty((rankings.n_queries, len(asked_for)))
-    weights, n_tied = np.ones_like(values), 0
-    for by_subtopic, seen in ((False, rankings.without_patterns()), (True, rankings)):
-        places = [place for place, metric in enumerate(asked_for) if metric.record.by_subtopic == by_subtopic]
+        check_patterns(rankings.patterns, effective)
+    if pair_rows is not None:
+        check_pair_metrics(metric_list, base, pair_rows)
+        columns_of_pairs = compute_pairs(rankings.without_patterns(), metric_list, effective, pair_rows)
+        return Results(metrics=metric_list, convention=base, **columns_of_pairs)
+    values = np.empty((rankings.n_queries, len(metric_list)))
+    weights = np.ones_like(values)
+    n_tied = 0
+    for by_subtopic, view in ((False, rankings.without_patterns()), (True, rankings)):
+        places = [place for place, metric in enumerate(metric_list) if metric.record.by_subtopic == by_subtopic]
         if places:
-            some = tuple(asked_for[place] for place in places)
-            values[:, places], weights[:, places], n = columns_of(seen, some, applied)
+            selection = tuple(metric_list[place] for place in places)
+            values[:, places], weights[:, places], n = compute_columns(view, selection, effective)
             n_tied = max(n_tied, n)
     if unjudged is not None:
         values[unjudged] = math.nan
-    settle_undefined(values, asked_for, rankings, applied)
+    apply_undefined_policy(values, metric_list, rankings, effective)
+    chances = compute_chances(rankings.without_patterns(), metric_list, effective)
     counts: Any = {"n_tied": n_tied, "n_missing_in_run": n_missing_in_run, "n_missing_in_qrels": n_missing_in_qrels}
-    return Results(values, asked_for, rankings.query_ids, named, value_weights=weights, **counts)
+    return Results(
+        values, metric_list, rankings.query_ids, base, value_weights=weights, chance_values=chances, **counts
+    )
 
 
-def columns_of(
+def compute_columns(
     rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention
 ) -> tuple[Array, Array, int]:  # fmt: skip
-    """Values and weights of metrics that see documents alike, by one label or by subtopic; how many queries tie."""
+    """Return values and weights of metrics of one kind, by label or by subtopic, and the number of tied queries."""
     if metrics[0].record.by_subtopic and rankings.patterns is None:
         refuse_plain(metrics[0])
     check(rankings, metrics, convention)
-    queries = [query_of(rankings, q, convention) for q in range(rankings.n_queries)]
+    queries = [read_query(rankings, q, convention) for q in range(rankings.n_queries)]
     values = np.empty((len(queries), len(metrics)))
     weights = np.ones_like(values)
     for view in {metric.record.view for metric in metrics}:
         places = [place for place, metric in enumerate(metrics) if metric.record.view == view]
         for q in range(rankings.n_queries):
-            query = query_of(rankings, q, convention, view)
-            orders, judged = seen_in(view, rankings, orders_of(query, convention.ties), query.judged)
+            query = read_query(rankings, q, convention, view)
+            orders, judged = select_view(view, rankings, list_orders(query, convention.ties), query.judged)
             values[q, places] = [expectation(metrics[i], orders, judged, convention) for i in places]
             weights[q, places] = [weight_in_mean(metrics[i], orders[0], judged, convention) for i in places]
-    cutoffs = [asked_of(metric, convention).k for metric in metrics]
+    cutoffs = [read_definition(metric, convention).k for metric in metrics]
     deepest = max(math.inf if k is None else k for k in cutoffs)
     n_tied = sum(is_tied(query.tie_groups, deepest) for query in queries)
-    if n_tied and (untied := next((one for one in metrics if convention.ties not in one.record.ties), None)):
-        refuse_ties(untied)
+    unable = next((metric for metric in metrics if convention.ties not in metric.record.ties), None)
+    if n_tied and unable is not None:
+        refuse_ties(unable)
     return values, weights, n_tied
 
 
-def seen_in(
+def compute_chances(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention) -> Array | None:
+    """Return the values by chance of metrics that are adjusted for it, None without such metrics."""
+    chances = [find_chance_metric(metric) for metric in metrics]
+    if not any(chances):
+        return None
+    queries = [read_query(rankings, q, convention) for q in range(rankings.n_queries)]
+    return list_chances(queries, chances, convention)
+
+
+def list_chances(queries: list[Query], chances: list[Metric | None], convention: Convention) -> Array:
+    """Return the value of each metric for each query, 1 in place of no metric."""
+    values = np.ones((len(queries), len(chances)))
+    for q, query in enumerate(queries):
+        orders = list_orders(query, "input")
+        for column, chance in enumerate(chances):
+            if chance is not None:
+                values[q, column] = expectation(chance, orders, query.judged, convention)
+    return values
+
+
+def compute_pairs(
+    rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention, pair_rows: PairRows
+) -> dict[str, Any]:  # fmt: skip
+    """Return the arguments of `Results` for each relevant document on its own."""
+    check(rankings, metrics, convention)
+    pairs = list_pairs(rankings, metrics, convention, pair_rows.competitors)
+    numbers = [pair.number for pair in pairs]
+    values = np.empty((len(pairs), len(metrics)))
+    weights = np.ones_like(values)
+    for row, pair in enumerate(pairs):
+        orders = list_orders(pair.query, convention.ties)
+        values[row] = [expectation(metric, orders, pair.query.judged, convention) for metric in metrics]
+        weights[row] = [weight_in_mean(metric, orders[0], pair.query.judged, convention) for metric in metrics]
+    chances = list_chances([pair.query for pair in pairs], list(map(find_chance_metric, metrics)), convention)
+    deepest = max(read_definition(metric, convention).k or math.inf for metric in metrics)
+    tied_numbers = [pair.number for pair in pairs if is_tied(pair.query.tie_groups, deepest)]
+    unable = next((metric for metric in metrics if convention.ties not in metric.record.ties), None)
+    if tied_numbers and unable is not None:
+        refuse_ties(unable)
+    query_ids = np.arange(rankings.n_queries) if rankings.query_ids is None else rankings.query_ids
+    is_by_pair = pair_rows.rows == "pair"
+    if not is_by_pair:
+        values, chances = (average_by_query(rows, numbers, rankings.n_queries) for rows in (values, chances))
+        weights = np.ones_like(values)
+    apply_undefined_policy(values, metrics, rankings, convention)
+    return {
+        "values": values,
+        "query_ids": query_ids[numbers] if is_by_pair else query_ids,
+        "value_weights": weights,
+        "chance_values": chances,
+        "n_tied": len(tied_numbers) if is_by_pair else len(set(tied_numbers)),
+        "document_ids": list_document_ids(rankings, pairs) if is_by_pair else None,
+    }
+
+
+def select_view(
     view: str, rankings: Rankings, orders: list[list[float]], judged: list[float]
 ) -> tuple[list[list[Any]], list[Any]]:  # fmt: skip
-    """The documents of orders, and all that are judged: their labels, or their judgments by subtopic."""
+    """Return the ranked and the judged documents: their labels, or their judgments by subtopic."""
     if view != "subtopics" or rankings.patterns is None:
         return orders, judged
     meaning = rankings.patterns.judgments
@@ -130,73 +216,77 @@ def seen_in(
 
 
 def expectation(metric: Metric, orders: list[list[Any]], judged: list[Any], convention: Convention) -> float:
-    """The mean of a metric's values over all orders."""
-    file, _, name = kernel_of(metric, convention).partition(".")
-    module = importlib.import_module(f"fastndcg.reference.{file}")
-    function: Callable[[list[Any], list[Any], Asked], float] = getattr(module, name)
-    asked = asked_of(metric, convention)
-    if is_left_out(metric, convention) and not n_relevant([], judged, asked):
+    """Return the mean of a metric's values over all orders."""
+    file, _, name = find_kernel_place(metric, convention).partition(".")
+    module = load(f"fastndcg.reference.{file}")
+    function: Callable[[list[Any], list[Any], Definition], float] = getattr(module, name)
+    definition = read_definition(metric, convention)
+    if is_skipped(metric, convention) and not n_relevant([], judged, definition):
         return math.nan
-    return math.fsum(function(order, judged, asked) / len(orders) for order in orders)
+    return math.fsum(function(order, judged, definition) / len(orders) for order in orders)
 
 
-def is_left_out(metric: Metric, convention: Convention) -> bool:
-    """Whether the convention, not the metric's own definition, leaves out a query where nothing is relevant."""
+def is_skipped(metric: Metric, convention: Convention) -> bool:
+    """Return True if the convention skips queries without relevant documents, against the metric's definition."""
     if metric.record.by_subtopic:
         return False
     if convention.no_relevant == "undefined":
-        return metric.record.looks_for_relevant
+        return metric.record.is_zero_without_relevant
     return convention.no_relevant == "skipped"
 
 
 def weight_in_mean(metric: Metric, labels: list[float], judged: list[float], convention: Convention) -> float:
-    """What a query counts in the mean of a metric: 1, the weight asked for, or the denominator of a fraction."""
-    asked = asked_of(metric, convention)
+    """Return the weight of a query in the mean: 1, the metric's `weight`, or the denominator of a micro mean."""
+    definition = read_definition(metric, convention)
     if metric.get("weight") in ("positives", "impressions"):
-        return n_relevant([], judged, asked) if metric.get("weight") == "positives" else len(labels)
+        return n_relevant([], judged, definition) if metric.get("weight") == "positives" else len(labels)
     if not is_micro(metric, convention):
         return 1
     if metric.name == "P":
-        return precision_denominator(labels, judged, asked)
-    return recall_denominator(labels, judged, asked) if metric.name == "R" else n_relevant(labels, judged, asked)
+        return precision_denominator(labels, judged, definition)
+    return (
+        recall_denominator(labels, judged, definition) if metric.name == "R" else n_relevant(labels, judged, definition)
+    )
 
 
 def check(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention) -> None:
-    """Refuse what has no meaning under the convention."""
+    """Raise an error for labels and scores without a meaning under the convention."""
     if convention.ties.startswith("id_") and rankings.tie_keys is None and rankings.n_documents:
-        raise InvalidInputError(f"`tie_keys` are needed for ties={convention.ties!r}: give Rankings(tie_keys=…)")
+        raise InvalidInputError(f"`tie_keys` are needed for ties='{convention.ties}'. Pass Rankings(tie_keys=…)")
     ranked = np.array([is_ranked(rankings, d, convention) for d in range(rankings.n_documents)], bool)
     nan = np.isnan(rankings.scores) & ranked
     if convention.nan_scores == "raise" and nan.any():
-        rankings.refuse("scores", nan, "not be NaN: take convention.replace(nan_scores='last')")
-    adding = [one for one in metrics if any(parameter.name == "gain" for parameter in one.record.parameters)]
-    gains = {chosen_gain(metric, convention) for metric in adding}
+        rankings.refuse("scores", nan, "not be NaN: Take convention.replace(nan_scores='last')")
+    with_gains = [m for m in metrics if any(parameter.name == "gain" for parameter in m.record.parameters)]
+    gains = {choose_gain(metric, convention) for metric in with_gains}
     has_pool = rankings.pool is not None and convention.pool == "judged"
     pool = [("pool", rankings.pool[0], np.True_)] if rankings.pool is not None and has_pool else []
     stops = [metric for metric in metrics if metric.get("stop") is not None]
-    highest = min((1 if one.get("stop") == "labels" else one.get("max_grade") for one in stops), default=math.inf)
-    for name, labels, counted in [("labels", rankings.labels, ranked), *pool]:
-        known = [label <= highest and has_meaning(float(label), gains, convention) for label in labels]
-        unknown = ~np.array(known, bool) & counted
-        if unknown.any():
-            rankings.refuse(name, unknown, "have a meaning under the convention: see fastndcg.evaluate")
+    highest = min((1 if m.get("stop") == "labels" else m.get("max_grade") for m in stops), default=math.inf)
+    for name, labels, is_counted in [("labels", rankings.labels, ranked), *pool]:
+        is_valid = [label <= highest and has_meaning(float(label), gains, convention) for label in labels]
+        is_unknown = ~np.array(is_valid, bool) & is_counted
+        if is_unknown.any():
+            rankings.refuse(name, is_unknown, "have a meaning under the convention: See fastndcg.evaluate")
 
 
 def has_meaning(label: float, gains: set[Value], convention: Convention) -> bool:
-    """Whether a label is a number that every gain is known for."""
-    if label < 0 and convention.negative_labels == "removed":
+    """Return True if every gain is defined for a label."""
+    if not has_place(label, convention):
         return True
     if not abs(label) <= EXACT_LIMIT or (label < 0 and convention.negative_labels == "raise"):
         return False
-    label = label_of(label, convention)
+    label = read_label(label, convention)
     if convention.label_fractions == "cut off":
         label = math.trunc(label)
     in_tables = all(label in range(len(table)) for table in gains if isinstance(table, tuple))
     return in_tables and ("exp2" not in gains or label <= 1023)
 
 
-def settle_undefined(values: Array, metrics: tuple[Metric, ...], rankings: Rankings, convention: Convention) -> None:
-    """Put the convention's value where a metric has none."""
+def apply_undefined_policy(
+    values: Array, metrics: tuple[Metric, ...], rankings: Rankings, convention: Convention
+) -> None:
+    """Replace undefined values by the value of the convention, or raise an error if it says so."""
     for metric, column in zip(metrics, values.T, strict=True):
         choice = convention.undefined
         if metric.name == "AP" and convention.undefined_ap != "as undefined":

@@ -1,1 +1,1 @@
-"""Comparisons for people: text in every format, plots, and a page that stands on its own."""
+"""Reports of a comparison: text formats, plots, and a self-contained HTML page."""

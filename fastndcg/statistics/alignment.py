@@ -1,4 +1,4 @@
-"""Systems brought together by query id, never by position."""
+"""Alignment of systems by query id."""
 
 from __future__ import annotations
 
@@ -7,113 +7,136 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError
-from fastndcg.metric import Metric
-from fastndcg.rankings import Array
-from fastndcg.results import Results
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.validation import Array
+from fastndcg.results.results import Results
+from fastndcg.runtime.escapes import show_name
 
 
-class Aligned(NamedTuple):
-    """Queries, and each system's (n_queries, n_metrics) values of them; NaN also where a system lacks the query."""
+class AlignedValues(NamedTuple):
+    """The values of all systems in one order of queries, NaN if a system lacks a query or has no value for it."""
 
     query_ids: Array
-    columns: list[Array]
-    n_missing: list[int]
+    metrics: tuple[Metric, ...]
+    columns: list[Array]  # per system, (n_queries, n_metrics)
+    n_missing: list[int]  # per system, the number of queries that it lacks
 
 
-def align(results: Mapping[str, Results], metrics: tuple[Metric, ...]) -> Aligned:
+def align(results: Mapping[str, Results], metrics: tuple[Metric, ...]) -> AlignedValues:
     """
-    Put the values of all systems into one order of queries.
+    Bring the values of all systems into one order of queries.
 
-    A query that a system lacks is NaN, and so left out pairwise, where its convention says to skip what is missing or
-    where the query has no value in any other system; else it is an error.
+    A query that a system lacks is NaN if the system's convention skips missing queries, or if no other system has a
+    value for it. Otherwise it is an error.
     """
     names = list(results)
-    ids = [results[name].query_ids for name in names]
-    own = [_values(results[name], metrics) for name in names]
-    _refuse_repeated(names[0], ids[0])
+    _check_rows(results)
+    ids = [results[name].row_ids for name in names]
+    values = [_select_metrics(results[name], metrics) for name in names]
+    _check_unique_ids(names[0], ids[0])
     if all(np.array_equal(ids[0], other) for other in ids[1:]):
-        return Aligned(ids[0], own, [0] * len(own))
-    for name, other in zip(names[1:], ids[1:], strict=True):
-        _refuse_repeated(name, other)
-    _refuse_mixed_kinds(names, ids)
-    union, places = _in_order(ids)
-    columns, n_missing = [], []
-    for place, values in zip(places, own, strict=True):
+        return AlignedValues(ids[0], metrics, values, [0] * len(values))
+    for name, system_ids in zip(names[1:], ids[1:], strict=True):
+        _check_unique_ids(name, system_ids)
+    _check_id_types(names, ids)
+    union, places = _merge_ids(ids)
+    columns: list[Array] = []
+    n_missing: list[int] = []
+    for place, system_values in zip(places, values, strict=True):
         column = np.full((len(union), len(metrics)), np.nan)
-        column[place] = values
+        column[place] = system_values
         columns.append(column)
         n_missing.append(len(union) - len(place))
-    _refuse_missing(results, union, places, columns)
-    return Aligned(union, columns, n_missing)
+    _check_missing_queries(results, union, places, columns)
+    return AlignedValues(union, metrics, columns, n_missing)
 
 
-def _refuse_repeated(name: str, ids: Array) -> None:
-    if len(set(ids.tolist())) < len(ids):
-        distinct, counts = np.unique(ids, return_counts=True)
-        again = distinct.tolist()[int(np.argmax(counts))]
-        raise InvalidInputError(
-            f"queries of system {name!r} must have ids of their own, but {again!r} stands for {counts.max()} of them"
-        )
+def _check_rows(results: Mapping[str, Results]) -> None:
+    """Raise if rows are queries in some systems and pairs in others."""
+    kinds = {name: "queries" if result.document_ids is None else "pairs" for name, result in results.items()}
+    (first, kind), *rest = kinds.items()
+    for name, other_kind in rest:
+        if other_kind != kind:
+            raise InvalidInputError(
+                f"systems must have rows of one kind, but {shorten(first)} has {kind} and {shorten(name)} has "
+                f"{other_kind}. Evaluate all with the same argument `rows`."
+            )
 
 
-def refuse_other_than_means(results: Results, metrics: Iterable[Metric]) -> None:
-    """Refuse metrics whose number for all queries is no mean of the queries' values."""
+def check_aggregates_are_means(results: Results, metrics: Iterable[Metric]) -> None:
+    """Raise if a metric's value over all queries is not the mean of the queries' values."""
     for metric in metrics:
         if metric.aggregate is not None:
             raise InvalidInputError(
-                f"{metric} is no mean, and intervals and tests here are of means over queries: take {metric.bare}"
+                f"intervals and tests are of means over queries, but {metric} is no mean. Take {metric.bare}."
             )
-    for metric in metrics if results.value_weights is not None else ():
-        if (results.value_weights[:, results.metrics.index(metric)] != 1).any():  # type: ignore[index]
+    if results.value_weights is None:
+        return
+    for metric in metrics:
+        if (results.value_weights[:, results.metrics.index(metric)] != 1).any():
             remedy = metric(weight="nothing") if metric.get("weight") else "convention.replace(precision_mean='macro')"
             raise InvalidInputError(
-                f"{metric} is averaged over documents under convention {results.convention.name}, so that queries say "
-                f"nothing of its uncertainty: take {remedy}"
+                "intervals and tests are of means over queries, but "
+                f"{metric} is averaged over documents under convention {results.convention.name}. Take {remedy}."
             )
 
 
-def _values(results: Results, metrics: tuple[Metric, ...]) -> Array:
-    refuse_other_than_means(results, metrics)
+def _select_metrics(results: Results, metrics: tuple[Metric, ...]) -> Array:
+    check_aggregates_are_means(results, metrics)
     if results.metrics == metrics:
         return results.values
     return np.stack([results[metric] for metric in metrics], axis=1)
 
 
-def _refuse_mixed_kinds(names: list[str], ids: list[Array]) -> None:
-    for name, other in zip(names[1:], ids[1:], strict=True):
-        if len(other) and len(ids[0]) and (other.dtype.kind in "iu") != (ids[0].dtype.kind in "iu"):
+def _check_unique_ids(name: str, ids: Array) -> None:
+    if len(set(ids.tolist())) < len(ids):
+        distinct, counts = np.unique(ids, return_counts=True)
+        repeated = distinct.tolist()[int(np.argmax(counts))]
+        raise InvalidInputError(
+            f"the query ids of system {shorten(name)} must be unique, but {shorten(repeated)} occurs "
+            f"{counts.max()} times. Evaluate each query once."
+        )
+
+
+def _check_id_types(names: list[str], ids: list[Array]) -> None:
+    for name, system_ids in zip(names[1:], ids[1:], strict=True):
+        if not len(system_ids) or not len(ids[0]):
+            continue
+        if (system_ids.dtype.kind in "iu") != (ids[0].dtype.kind in "iu"):
             raise InvalidTypeError(
-                f"ids of queries must be of one kind, but {names[0]!r} has {ids[0].tolist()[0]!r} and {name!r} has "
-                f"{other.tolist()[0]!r}; name the queries alike in all systems"
+                f"query ids must be of one type, but {shorten(names[0])} has {shorten(ids[0].tolist()[0])} and "
+                f"{shorten(name)} has {shorten(system_ids.tolist()[0])}. Use the same ids in all systems."
             )
 
 
-def _in_order(ids: list[Array]) -> tuple[Array, list[Array]]:
-    """All ids in the order in which they first appear, and the places of each system's."""
-    together = np.concatenate(ids)
-    _, first, codes = np.unique(together, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    place = np.empty(len(first), "i8")
-    place[order] = np.arange(len(first))
-    return together[first[order]], np.split(place[codes], np.cumsum([len(one) for one in ids])[:-1])
+def _merge_ids(ids: list[Array]) -> tuple[Array, list[Array]]:
+    """Return all ids in the order of their first occurrence, and the indices of each system's ids among them."""
+    every_id = np.concatenate(ids)
+    _, first_places, codes = np.unique(every_id, return_index=True, return_inverse=True)
+    order = np.argsort(first_places, kind="stable")
+    places = np.empty(len(first_places), "i8")
+    places[order] = np.arange(len(first_places))
+    ends = np.cumsum([len(system_ids) for system_ids in ids])[:-1]
+    return every_id[first_places[order]], np.split(places[codes], ends)
 
 
-def _refuse_missing(results: Mapping[str, Results], union: Array, places: list[Array], columns: list[Array]) -> None:
+def _check_missing_queries(
+    results: Mapping[str, Results], union: Array, places: list[Array], columns: list[Array]
+) -> None:
     has_value = np.zeros(len(union), bool)
     for column in columns:
         has_value |= ~np.isnan(column).all(axis=1)
     for (name, result), place in zip(results.items(), places, strict=True):
-        lacking = has_value.copy()
-        lacking[place] = False
-        if lacking.any() and result.convention.missing_in_run != "skip":
-            other = next(
-                known
-                for known, had in zip(results, places, strict=True)
-                if int(np.argmax(lacking)) in set(had.tolist())
+        is_missing = has_value.copy()
+        is_missing[place] = False
+        if is_missing.any() and result.convention.missing_in_run != "skip":
+            first = int(np.argmax(is_missing))
+            owner = next(
+                other for other, other_place in zip(results, places, strict=True) if first in set(other_place.tolist())
             )
             raise InvalidInputError(
-                f"systems must have the same queries, but {name!r} lacks query {union[int(np.argmax(lacking))]!s} of "
-                f"{other!r} ({np.count_nonzero(lacking)} in all); evaluate both on the same truth, or take "
-                "convention.replace(missing_in_run='skip') to leave out what either lacks"
+                f"systems must have the same queries, but {shorten(name)} lacks query {show_name(union[first])} of "
+                f"{shorten(owner)} ({np.count_nonzero(is_missing)} in all). Evaluate both on the same truth, or leave "
+                "such queries out with convention.replace(missing_in_run='skip')."
             )

@@ -1,27 +1,30 @@
-"""Everything that is estimated about means and differences, from one set of replicates."""
+"""Moments, intervals and tests of means and differences, all from the same replicates."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from fastndcg.rankings import Array
-from fastndcg.statistics import intervals, significance
-from fastndcg.statistics.design import Design
-from fastndcg.statistics.intervals import Interval, Resampled
-from fastndcg.statistics.moments import Moments, moments_of, tie_level
-from fastndcg.statistics.resampling import bootstrap_sums
-from fastndcg.statistics.settings import Settings
-from fastndcg.statistics.significance import Tested
-from fastndcg.statistics.sums import Quantity, Sums
-from fastndcg.statistics.tukey import honest_differences
+import numpy as np
 
-BY_SPREAD = ("t", "bootstrap")  # tests that measure a difference by how far the queries' differ
+from fastndcg.rankings.validation import Array
+from fastndcg.statistics import intervals, significance
+from fastndcg.statistics.integer_sums import Quantity, Sums
+from fastndcg.statistics.intervals import BootstrapSample, Interval
+from fastndcg.statistics.moments import Moments, compute_moments, find_tie_threshold
+from fastndcg.statistics.poisson_bootstrap import PoissonEstimates, estimate_means
+from fastndcg.statistics.resampling import bootstrap_sums
+from fastndcg.statistics.sampling_design import Design
+from fastndcg.statistics.settings import Settings
+from fastndcg.statistics.significance import Significance
+from fastndcg.statistics.tukey import run_tukey_test
+
+SPREAD_TESTS = ("t", "bootstrap")  # tests that divide a difference by the spread of the differences
 
 
 class Analysis:
     """
-    Quantities with their moments and intervals; the same resamples for all.
+    Quantities with their moments and intervals.
 
     Attributes
     ----------
@@ -34,72 +37,107 @@ class Analysis:
         self, columns: Sequence[Array], quantities: Sequence[Quantity], design: Design, settings: Settings
     ) -> None:
         self.quantities = list(quantities)
-        levels = [tie_level(columns, metric) for metric in range(columns[0].shape[1])]
-        self.moments = [moments_of(quantity, columns, design, levels[quantity.metric]) for quantity in quantities]
-        self._columns, self._design, self._settings = columns, design, settings
+        thresholds = [find_tie_threshold(columns, metric) for metric in range(columns[0].shape[1])]
+        self.moments = [
+            compute_moments(quantity, columns, design, thresholds[quantity.metric]) for quantity in quantities
+        ]
+        self._columns = columns
+        self._design = design
+        self._settings = settings
         self._sums: Sums | None = None
         self._replicates: Array | None = None
-        self.intervals = [self._interval(place) for place in range(len(self.quantities))]
+        self._estimates: PoissonEstimates | None = None
+        self.intervals = [self._compute_interval(place) for place in range(len(self.quantities))]
 
-    def tests(self, places: Sequence[int]) -> list[Tested]:
-        """The test of each of these quantities; NaN where there are fewer than two queries."""
-        known = {place: self._without(self.moments[place]) for place in places}
-        sound = [place for place, test in known.items() if test is None]
-        tested = dict(zip(sound, self._tests_of(sound), strict=True))
-        return [known[place] or tested[place] for place in places]
+    def tests(self, places: Sequence[int]) -> list[Significance]:
+        """Test the quantities with these indices. A quantity with fewer than two queries has the p-value NaN."""
+        early = {place: self._find_early_outcome(self.moments[place]) for place in places}
+        testable = [place for place, outcome in early.items() if outcome is None]
+        tested = dict(zip(testable, self._run_tests(testable), strict=True))
+        return [early[place] or tested[place] for place in places]
 
-    def _without(self, moments: Moments) -> Tested | None:
-        """What there is to say of a quantity that cannot be tested; None where it can."""
+    def _find_early_outcome(self, moments: Moments) -> Significance | None:
+        """Return the outcome for a quantity that cannot be tested, or None."""
         if moments.reason:
-            return Tested(math.nan, reason=moments.reason)
-        return significance.without_spread(moments) if moments.alike and self._settings.test in BY_SPREAD else None
+            return Significance(math.nan, reason=moments.reason)
+        if moments.is_constant and self._settings.test in SPREAD_TESTS:
+            return significance.judge_constant_differences(moments)
+        return None
 
-    def _tests_of(self, places: Sequence[int]) -> list[Tested]:
+    def _run_tests(self, places: Sequence[int]) -> list[Significance]:
         settings = self._settings
         if not places:
             return []
         if settings.test == "randomization":
-            return significance.randomization(self.sums, places, settings)
+            return significance.run_randomization_test(self.sums, places, settings)
         if settings.test == "bootstrap":
             return [
-                significance.bootstrap(self.replicates[:, p], self._observed[p], self.moments[p], settings)
-                for p in places
+                significance.run_bootstrap_test(
+                    self.replicates[:, place], self._observed[place], self.moments[place], settings
+                )
+                for place in places
             ]
         if settings.test == "t":
-            return [significance.student(self.moments[place], settings) for place in places]
+            return [significance.run_t_test(self.moments[place], settings) for place in places]
         if settings.test == "tukey":
-            honest = honest_differences(self._columns, self._design, settings)
-            wanted = (self.quantities[place] for place in places)
-            return [honest[q.metric][q.system, q.against] for q in wanted if q.against is not None]
+            outcomes = run_tukey_test(self._columns, self._design, settings)
+            quantities = (self.quantities[place] for place in places)
+            return [outcomes[q.metric][q.system, q.against] for q in quantities if q.against is not None]
         return [
-            significance.of_queries(settings.test, self.quantities[place], self._columns, settings) for place in places
+            significance.run_scipy_test(settings.test, self.quantities[place], self._columns, settings)
+            for place in places
         ]
 
     @property
     def sums(self) -> Sums:
-        """The rows of whole numbers."""
+        """The rows of integers for all quantities."""
         if self._sums is None:
             self._sums = Sums(self._columns, self.quantities, self._design)
         return self._sums
 
     @property
     def replicates(self) -> Array:
-        """The (replicates, n_quantities) values of resampled queries."""
+        """The (replicates, n_quantities) values over resampled queries."""
         if self._replicates is None:
             self._replicates = self.sums.quotients(bootstrap_sums(self.sums.rows, self._design, self._settings))
             self._observed = self.sums.quotients(self.sums.totals()).tolist()
         return self._replicates
 
-    def _interval(self, place: int) -> Interval:
-        moments, settings = self.moments[place], self._settings
-        low, high, reason = math.nan, math.nan, moments.reason
+    @property
+    def estimates(self) -> PoissonEstimates:
+        """The exact means of all quantities, and their replicates by the Poisson bootstrap."""
+        if self._estimates is None:
+            values = np.stack([quantity.values(self._columns) for quantity in self.quantities], axis=1)
+            self._estimates = estimate_means(values, self._design, self._settings)
+        return self._estimates
+
+    def _compute_interval(self, place: int) -> Interval:
+        moments = self.moments[place]
+        settings = self._settings
+        mean = moments.mean
+        low = math.nan
+        high = math.nan
+        reason = moments.reason
         if not reason and settings.interval == "t":
-            low, high = intervals.student(moments, settings.level)
+            low, high = intervals.compute_t_interval(moments, settings.level)
+        elif settings.interval == "poisson":
+            mean = self.estimates.means[place]
+            if not reason:
+                sample = BootstrapSample(self.estimates.replicates[place], mean)
+                low, high, reason = intervals.compute_bootstrap_interval(sample, moments, "percentile", settings.level)
         elif not reason:
             plan = self.sums.plans[place]
-            resampled = Resampled(self.replicates[:, place], self._observed[place], lambda: self.sums.jackknife(plan))
-            low, high, reason = intervals.from_replicates(resampled, moments, settings.interval, settings.level)
+            replicates = self.replicates[:, place]
+            sample = BootstrapSample(replicates, self._observed[place], lambda: self.sums.jackknife(plan))
+            low, high, reason = intervals.compute_bootstrap_interval(sample, moments, settings.interval, settings.level)
         return Interval(
-            moments.mean, low, high, moments.n_queries, settings.level, settings.interval, settings.replicates,
-            settings.seed, reason,
-        )  # fmt: skip
+            mean=mean,
+            low=low,
+            high=high,
+            n=moments.n_queries,
+            level=settings.level,
+            method=settings.interval,
+            replicates=settings.replicates,
+            seed=settings.seed,
+            reason=reason,
+        )

@@ -1,25 +1,41 @@
-"""compare: the face of the comparison of systems."""
+"""compare: compare several systems on the same queries."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.conventions import Convention
-from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, nearest
+from fastndcg.choices import (
+    Alternative,
+    Competitors,
+    ConventionName,
+    Correction,
+    Family,
+    IntervalMethod,
+    MissingTruth,
+    ResultRows,
+    TestName,
+)
+from fastndcg.conventions import Convention, parse_convention
+from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names, shorten, suggest_name
 from fastndcg.evaluate import Evaluator
-from fastndcg.metric import Metric, Metrics, parse_metrics
-from fastndcg.rankings import Array, Rankings
-from fastndcg.results import Results
-from fastndcg.statistics.alignment import align
+from fastndcg.inputs.dispatch import Options, make_selection
+from fastndcg.inputs.run_names import is_path_list, name_runs
+from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.rankings.pair_rows import read_pair_rows
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.results.results import Results
+from fastndcg.runtime.progress import track, use_progress
+from fastndcg.statistics.alignment import AlignedValues, align
+from fastndcg.statistics.compared_inputs import ComparedInputs
 from fastndcg.statistics.comparison import Comparison
-from fastndcg.statistics.curves import at_all_cutoffs, curve_metrics, points
-from fastndcg.statistics.design import make_design
+from fastndcg.statistics.curves import at_all_cutoffs, compute_points, find_curve_metrics
+from fastndcg.statistics.sampling_design import make_design
 from fastndcg.statistics.settings import Settings
-from fastndcg.statistics.significance import refuse_unsuited
+from fastndcg.statistics.significance import check_test_fits_design
 
 
 def compare(
@@ -31,84 +47,115 @@ def compare(
     offsets: Any = None,
     groups: Any = None,
     query_ids: Any = None,
-    convention: str | Convention = "default",
+    exclude: Any = None,
+    candidates: Any = None,
+    missing_truth: MissingTruth = "raise",
+    competitors: Competitors = "all",
+    rows: ResultRows = "query",
+    convention: ConventionName | str | Convention = "default",
     weights: Any = None,
     clusters: Any = None,
     strata: Any = None,
     segments: Any = None,
     curves: Metrics | None = None,
-    interval: str = "percentile",
-    test: str = "randomization",
-    correction: str = "holm",
-    alternative: str = "two-sided",
+    queries: Mapping[Any, str] | None = None,
+    interval: IntervalMethod = "percentile",
+    test: TestName = "randomization",
+    correction: Correction = "holm",
+    family: Family = "table",
+    alternative: Alternative = "two-sided",
     level: float = 0.95,
     power: float = 0.8,
     replicates: int = 10_000,
     seed: int = 0,
     mixed_conventions: bool = False,
     threads: int | None = None,
+    progress: bool = True,
 ) -> Comparison:
     """
-    Compare systems: means, differences from a baseline, intervals, tests.
+    Compare systems with a baseline: means, differences, confidence intervals and significance tests.
 
-    Systems are brought together by query id, never by position.
+    Systems are aligned by query id. Means are over queries.
 
     Parameters
     ----------
-    truth, metrics, offsets, groups, query_ids, convention, threads
-        See `evaluate`. The truth is left out, or None, where all systems are finished `Results`:
-        ``fn.compare({"a": results, "b": others})``; their metrics are then those compared, unless some are named.
-    systems : {name: predictions}, or iterable of (name, predictions)
-        Two or more; predictions are whatever `evaluate` takes, `Rankings`, or finished `Results`.
+    truth : array, path, dict, frame, Qrels or None
+        See `evaluate`. None, or left out, if all systems are `Results`: ``fn.compare({"a": results, "b": others})``.
+    systems : {name: predictions}, iterable of (name, predictions), or list of paths
+        Two or more systems. Predictions are of any kind that `evaluate` takes, `Rankings`, or `Results`.
+        A run in a list of paths has the name that TREC's sixth column gives it, if no other run has the same one.
+        Otherwise its name is that of the file without suffixes.
+    metrics : str, Metric, or iterable of them, optional
+        See `evaluate`. By default the metrics of the first system, if all systems are `Results`.
     baseline : str, optional
-        The system that the others are compared with; by default the first.
+        The name of the system that the others are compared with. By default the first.
+    offsets, groups, query_ids : array, optional
+        See `evaluate`.
+    exclude, candidates, missing_truth, competitors, rows
+        See `evaluate`. They hold for all systems.
+    convention : str or Convention
+        See `evaluate`.
     weights : (n_queries,) array or {query id: weight}, optional
-        How much each query counts, such as its traffic: finite, not negative, not all 0.
+        How much each query counts, such as its traffic: finite, 0 or more, not all 0.
     clusters : (n_queries,) array or {query id: cluster}, optional
-        Queries that came together, such as those of one user: they are resampled, and change signs, together.
+        Queries that are not independent, such as those of one user. They are resampled together.
+        By default, the pairs of a query are a cluster if rows are pairs.
     strata : (n_queries,) array or {query id: stratum}, optional
-        Groups whose sizes were fixed when queries were drawn: each is resampled on its own.
+        Groups of queries with a fixed size in the sample. Each is resampled separately.
     segments : (n_queries,) array or {query id: segment}, optional
-        Kinds of queries for `Comparison.by` and reports.
-    curves : metrics, optional
-        Such as "ndcg": evaluated at cutoffs 1 to 100, too, for reports and plots. Ranking so deep takes several times
-        as long as nDCG@10 alone; tied queries are then counted down to rank 100.
-    interval : {'percentile', 'bca', 't'}
-        Bootstrap intervals, plain or corrected for bias and skew, which reach as much further as Student's do for few
-        queries (T. C. Hesterberg 2015, doi:10.1080/00031305.2015.1089789), or Student's. In 100,000 simulations each of
-        200 queries, 95 % intervals held the true difference in 94.4 % to 94.9 % of the cases by percentiles, in 94.6 %
-        to 95.1 % by Student's, and in 94.3 % to 94.9 % by BCa, but for one: BCa held it in 93.0 % where four in five
-        queries did not differ. Where nine in ten did not, 10,000 simulations gave 93.3 % by percentiles, 90.4 % by BCa
-        and 95.0 % by Student's, and where one in ten was won and none lost, 91.4 %, 93.5 % and 90.4 %: twenty queries
-        say little of their skew. `scripts/calibration.py` has the simulations.
+        Kinds of queries, for `Comparison.by` and reports.
+    curves : str, Metric, or iterable of them, optional
+        Metrics to evaluate also at cutoffs from 1 to 100, for reports and plots, such as "ndcg".
+        Ranking down to rank 100 takes several times as long as nDCG@10 alone.
+    queries : {query id: text}, optional
+        The texts of queries, for reports. Queries without a text are listed by their ids.
+    interval : {'percentile', 'bca', 't', 'poisson'}
+        The kind of confidence interval: percentile bootstrap, BCa bootstrap, Student's t, or percentiles of the Poisson
+        bootstrap, whose replicates can be computed in parts (see the guide on comparing systems). Not with `strata`.
+        Bootstrap intervals are expanded for small samples (T. C. Hesterberg 2015, doi:10.1080/00031305.2015.1089789).
+        docs/how_it_works/statistics_calibration.md has their coverage in simulations.
     test : {'randomization', 't', 'wilcoxon', 'sign', 'bootstrap', 'tukey'}
-        Sign-flip randomisation (exact where at most 20 queries differ), paired t, Wilcoxon's signed ranks, the sign
-        test, the paired bootstrap test, or Tukey's honestly significant difference over all pairs by randomisation.
-        Differences that are all alike have no p-value by t and bootstrap, which go by their spread. The bootstrap
-        test reaches out as intervals do, so that few queries that do not differ are not significant too often.
+        'randomization' flips signs and is exact if at most 20 queries differ.
+        't' is paired, 'wilcoxon' uses signed ranks, 'bootstrap' is paired.
+        'tukey' tests the honestly significant difference over all pairs, by randomisation.
+        If all differences are equal and not 0, 't' and 'bootstrap' give no p-value.
     correction : {'holm', 'bonferroni', 'bh', 'none'}
-        Of the p-values, over all systems and metrics of the table; Tukey's hold for all pairs of a metric already.
+        The correction of p-values for the number of tests of a family: Holm, Bonferroni, or Benjamini–Hochberg.
+        The p-values of 'tukey' hold for all pairs of a metric and are not corrected again.
+    family : {'table', 'metric'}
+        The tests that are corrected together: all systems and metrics of the table, or the systems of each metric.
+        Take 'metric' if the metrics answer different questions.
     alternative : {'two-sided', 'greater', 'less'}
-        'greater': that the system is better than the baseline.
+        The alternative hypothesis. 'greater': the system is better than the baseline.
     level : float
-        Of the intervals; a difference is significant if its corrected p-value is below 1 − level.
+        The confidence level of the intervals, between 0 and 1. A difference is significant if its corrected p-value is
+        below 1 − level.
     power : float
-        With which the smallest detectable difference would have been found.
-    replicates, seed : int
-        Of bootstrap and randomisation. The same seed gives the same numbers on any machine, with any threads.
+        The power for the smallest detectable difference, between 0 and 1.
+    replicates : int
+        The number of replicates of bootstrap and randomisation, 1 or more. No p-value of theirs is below
+        1 / (replicates + 1): a note says if this makes three stars impossible.
+    seed : int
+        The seed of the random numbers, 0 or more. It determines the results on any machine, for any number of threads.
     mixed_conventions : bool
-        Whether finished results may have been evaluated under different conventions.
+        Whether `Results` may have different conventions. By default this is an error.
+    threads : int, optional
+        See `evaluate`.
+    progress : bool
+        Whether a bar may appear on a terminal or in a notebook, after some seconds and if tqdm is installed.
+        The environment variable FASTNDCG_PROGRESS=0 switches all bars off.
 
     Returns
     -------
     Comparison
+        It prints as a table, and has reports and plots.
 
     Raises
     ------
     InvalidInputError
-        If there are fewer than two systems, two of one name, or no system with the baseline's; if a system lacks
-        queries that others have, unless its convention skips them, or has no value at all; if weights, clusters,
-        strata or segments do not fit the queries.
+        If there are fewer than two systems, two with the same name, or none with the baseline's name.
+        If a system lacks queries that others have and its convention does not skip them, or has no value at all.
+        If weights, clusters, strata, segments or texts do not fit the queries.
     MissingPackageError
         If SciPy, which the smallest detectable difference needs, is not installed.
 
@@ -123,136 +170,236 @@ def compare(
     good 1.0 0.5 0.0078125 (8, 0, 0)
     """
     settings = Settings(
-        interval=interval, test=test, correction=correction, alternative=alternative, level=level, power=power,
-        replicates=replicates, seed=seed, threads=threads,
-    )  # fmt: skip
-    if systems is None and _are_results(truth):
-        truth, systems = None, truth
-    named = _named(systems)
-    base = _baseline(baseline, named)
-    wanted = _metrics(metrics, named)
-    extra = at_all_cutoffs(parse_metrics(curves)) if curves else ()
-    shown = curve_metrics(tuple(dict.fromkeys((*wanted, *extra))))
-    every = tuple(dict.fromkeys((*wanted, *shown)))
-    given = {"offsets": offsets, "groups": groups, "query_ids": query_ids, "convention": convention, "threads": threads}
-    results = _evaluated(truth, named, every, given)
-    _refuse_mixed(results, mixed_conventions)
-    aligned = align(results, every)
-    design = make_design(aligned.query_ids, clusters=clusters, strata=strata, weights=weights)
-    refuse_unsuited(test, design)
-    columns = [column[:, : len(wanted)] for column in aligned.columns]
-    _refuse_empty(list(named), wanted, columns)
-    curved = [column[:, [every.index(metric) for metric in shown]] for column in aligned.columns]
-    drawn = points(list(named), curved, shown, design, level)
-    if len(every) > len(wanted):  # the values of curves have said what they had to, and are many
-        columns = [column.copy(order="K") for column in columns]
-        results = {name: one if one is named[name] else _first(one, len(wanted)) for name, one in results.items()}
-    return Comparison(
-        results, aligned._replace(columns=columns), wanted, base, design, settings, segments=segments, curves=drawn
+        interval=interval,
+        test=test,
+        correction=correction,
+        family=family,
+        alternative=alternative,
+        level=level,
+        power=power,
+        replicates=replicates,
+        seed=seed,
+        threads=threads,
     )
+    if systems is None and _holds_only_results(truth):
+        systems = truth
+        truth = None
+    named_systems = _read_systems(systems)
+    baseline_name = _find_baseline(baseline, named_systems)
+    selection = _select_metrics(metrics, curves, named_systems)
+    options = {
+        "offsets": offsets,
+        "groups": groups,
+        "query_ids": query_ids,
+        "exclude": exclude,
+        "candidates": candidates,
+        "missing_truth": missing_truth,
+        "competitors": competitors,
+        "rows": rows,
+        "convention": convention,
+        "threads": threads,
+    }
+    with use_progress(progress):
+        results = _evaluate_systems(truth, named_systems, selection.every, options)
+        _check_conventions(results, mixed_conventions)
+        every = align(results, selection.every)
+        has_pairs = next(iter(results.values())).document_ids is not None
+        if has_pairs and clusters is None:
+            clusters = [query for query, _ in every.query_ids.tolist()]
+        design = make_design(every.query_ids, clusters=clusters, strata=strata, weights=weights)
+        check_test_fits_design(test, design)
+        aligned = _take_metrics(every, selection.compared)
+        _check_has_values(list(named_systems), aligned)
+        in_curves = _take_metrics(every, selection.in_curves)
+        points = compute_points(list(named_systems), in_curves.columns, in_curves.metrics, design, level)
+        if len(selection.every) > len(selection.compared):
+            aligned, results = _drop_curve_values(aligned, results, named_systems)
+        ranks_pairs = read_pair_rows(rows, competitors) is not None
+        inputs = None if has_pairs or ranks_pairs else _refer_to_inputs(truth, named_systems, options)
+        return Comparison(
+            results,
+            aligned,
+            baseline_name,
+            design,
+            settings,
+            segments=segments,
+            curves=points,
+            queries=queries,
+            inputs=inputs,
+        )
 
 
-def _are_results(truth: Any) -> bool:
-    return isinstance(truth, Mapping) and bool(truth) and all(isinstance(one, Results) for one in truth.values())
+class _Selection(NamedTuple):
+    """The metrics of a comparison: those in its table, those in curves, and all, the ones of the table first."""
+
+    compared: tuple[Metric, ...]
+    in_curves: tuple[Metric, ...]
+    every: tuple[Metric, ...]
 
 
-def _named(systems: Any) -> dict[str, Any]:
-    """The systems by name, in the order given."""
+def _holds_only_results(truth: Any) -> bool:
+    return isinstance(truth, Mapping) and bool(truth) and all(isinstance(value, Results) for value in truth.values())
+
+
+def _read_systems(systems: Any) -> dict[str, Any]:
+    """Return the systems by name, in the given order."""
     if systems is None or isinstance(systems, str | Results | Rankings):
-        raise InvalidInputError("`systems` must be {name: predictions} with two systems or more")
-    pairs = list(systems.items()) if isinstance(systems, Mapping) else _pairs(systems)
-    named: dict[str, Any] = {}
+        raise InvalidInputError(
+            "`systems` must be {name: predictions} with two systems or more, got "
+            f"{'none' if systems is None else shorten(systems)}. Give each system a name."
+        )
+    if is_path_list(systems):
+        pairs: list[tuple[Any, Any]] = list(zip(name_runs(systems), systems, strict=True))
+    else:
+        pairs = list(systems.items()) if isinstance(systems, Mapping) else _read_pairs(systems)
+    named_systems: dict[str, Any] = {}
     for name, predictions in pairs:
         if not isinstance(name, str) or not name:
-            raise InvalidTypeError(f"`systems` must have texts as names, not {name!r}")
-        if name in named:
-            raise InvalidInputError(f"`systems` must have names of their own, but {name!r} stands for two")
-        named[name] = predictions
-    if len(named) < 2:
+            raise InvalidTypeError(f"`systems` must have texts as names, got {shorten(name)}. Pass a non-empty str.")
+        if name in named_systems:
+            raise InvalidInputError(
+                f"`systems` must have different names, but {shorten(name)} occurs twice. Rename one of the two."
+            )
+        named_systems[name] = predictions
+    if len(named_systems) < 2:
         raise InvalidInputError(
-            f"`systems` must be two or more to be compared, not {len(named)}; for one, take "
-            "evaluate(…).confidence_interval(metric)"
+            f"`systems` must have two systems or more, got {len(named_systems)}. For one system, take "
+            "evaluate(…).confidence_interval(metric)."
         )
-    return named
+    return named_systems
 
 
-def _pairs(systems: Iterable[Any]) -> list[tuple[Any, Any]]:
+def _read_pairs(systems: Iterable[Any]) -> list[tuple[Any, Any]]:
     try:
         return [(name, predictions) for name, predictions in systems]
     except (TypeError, ValueError):
-        raise InvalidTypeError("`systems` must be {name: predictions}, or pairs of a name and predictions") from None
+        raise InvalidTypeError(
+            f"`systems` must be {{name: predictions}}, or pairs of a name and predictions, got {shorten(systems)}. "
+            "Give each system a name."
+        ) from None
 
 
-def _baseline(baseline: str | None, named: Mapping[str, Any]) -> str:
+def _find_baseline(baseline: str | None, named_systems: Mapping[str, Any]) -> str:
     if baseline is None:
-        return next(iter(named))
-    if baseline not in named:
-        hint = nearest(str(baseline), named)
-        raise InvalidInputError(f"`baseline` must be a system, but is {baseline!r}.{hint} There are {', '.join(named)}")
+        return next(iter(named_systems))
+    if not isinstance(baseline, str) or baseline not in named_systems:
+        hint = suggest_name(baseline, named_systems)
+        raise InvalidInputError(
+            f"`baseline` must be the name of a system, got {shorten(baseline)}.{hint} "
+            f"There are {join_names(named_systems)}."
+        )
     return baseline
 
 
-def _metrics(metrics: Metrics | None, named: Mapping[str, Any]) -> tuple[Metric, ...]:
-    """Those asked for; those of the first system where all are finished results."""
-    if metrics is None and all(isinstance(one, Results) for one in named.values()):
-        first: Results = next(iter(named.values()))
-        return first.metrics
-    return parse_metrics(metrics)
+def _select_metrics(metrics: Metrics | None, curves: Metrics | None, named_systems: Mapping[str, Any]) -> _Selection:
+    """Parse the metrics. By default they are those of the first system, if all systems are results."""
+    if metrics is None and all(isinstance(predictions, Results) for predictions in named_systems.values()):
+        first: Results = next(iter(named_systems.values()))
+        compared = first.metrics
+    else:
+        compared = parse_metrics(metrics)
+    requested = at_all_cutoffs(parse_metrics(curves)) if curves else ()
+    in_curves = find_curve_metrics(tuple(dict.fromkeys((*compared, *requested))))
+    return _Selection(compared, in_curves, tuple(dict.fromkeys((*compared, *in_curves))))
 
 
-def _first(results: Results, n_metrics: int) -> Results:
-    """The results of the first metrics alone."""
-    kept = copy.copy(results)
-    kept.metrics = results.metrics[:n_metrics]
-    kept.values = results.values[:, :n_metrics].copy(order="K")
+def _take_metrics(aligned: AlignedValues, metrics: tuple[Metric, ...]) -> AlignedValues:
+    """Return the values of some of the metrics. The first metrics are views, others are copies."""
+    n_metrics = len(metrics)
+    if metrics == aligned.metrics[:n_metrics]:
+        columns = [column[:, :n_metrics] for column in aligned.columns]
+    else:
+        places = [aligned.metrics.index(metric) for metric in metrics]
+        columns = [column[:, places] for column in aligned.columns]
+    return aligned._replace(metrics=metrics, columns=columns)
+
+
+def _drop_curve_values(
+    aligned: AlignedValues, results: dict[str, Results], named_systems: Mapping[str, Any]
+) -> tuple[AlignedValues, dict[str, Results]]:
+    """Copy the values of the compared metrics, so that the values for curves are freed. Keep the user's results."""
+    n_metrics = len(aligned.metrics)
+    copied = aligned._replace(columns=[column.copy(order="K") for column in aligned.columns])
+    shortened = {
+        name: result if result is named_systems[name] else _keep_first_metrics(result, n_metrics)
+        for name, result in results.items()
+    }
+    return copied, shortened
+
+
+def _keep_first_metrics(results: Results, n_metrics: int) -> Results:
+    """Return a copy of results with the first metrics only."""
+    shortened = copy.copy(results)
+    shortened.metrics = results.metrics[:n_metrics]
+    shortened.values = results.values[:, :n_metrics].copy(order="K")
     if results.value_weights is not None:
-        kept.value_weights = results.value_weights[:, :n_metrics].copy(order="K")
-    return kept
+        shortened.value_weights = results.value_weights[:, :n_metrics].copy(order="K")
+    return shortened
 
 
-def _evaluated(
-    truth: Any, named: Mapping[str, Any], metrics: tuple[Metric, ...], given: dict[str, Any]
+def _refer_to_inputs(truth: Any, named_systems: Mapping[str, Any], options: Mapping[str, Any]) -> ComparedInputs:
+    """Return references to the truth and the predictions, with the options that reading them needs."""
+    selection = make_selection(options["exclude"], options["candidates"], options["missing_truth"], options["threads"])
+    reading = Options(
+        options["offsets"], options["groups"], options["query_ids"], threads=options["threads"], selection=selection
+    )
+    return ComparedInputs(truth, named_systems, reading, parse_convention(options["convention"]))
+
+
+def _evaluate_systems(
+    truth: Any, named_systems: Mapping[str, Any], metrics: tuple[Metric, ...], options: dict[str, Any]
 ) -> dict[str, Results]:
-    """Every system's results: those finished as they are, the others from one truth prepared once."""
-    needs_truth = [not isinstance(one, Results | Rankings) for one in named.values()]
+    """Return the results of all systems. The truth is prepared once, and results are kept as they are."""
+    needs_truth = [not isinstance(predictions, Results | Rankings) for predictions in named_systems.values()]
     if truth is not None and not any(needs_truth):
-        raise InvalidInputError("`truth` must be None where all systems are finished Results or Rankings")
+        raise InvalidInputError(
+            "`truth` must be None if all systems are Results or Rankings. Leave it out, or pass predictions."
+        )
     if truth is None and any(needs_truth):
-        name = list(named)[needs_truth.index(True)]
-        raise InvalidInputError(f"`truth` is missing: system {name!r} has to be evaluated against it")
-    evaluator = Evaluator(truth, metrics, **given) if truth is not None else None
-    return {name: _evaluated_one(name, one, evaluator, metrics, given) for name, one in named.items()}
+        name = list(named_systems)[needs_truth.index(True)]
+        raise InvalidInputError(
+            f"`truth` is missing, but system {shorten(name)} has predictions to evaluate. Pass the true labels."
+        )
+    selections = [name for name in ("exclude", "candidates") if truth is None and options[name] is not None]
+    if selections:
+        raise InvalidInputError(
+            f"`{selections[0]}` must be left out if all systems are Results or Rankings. Apply it before"
+        )
+    evaluator = Evaluator(truth, metrics, **options) if truth is not None else None
+    with track(named_systems.items(), "evaluating systems", len(named_systems)) as systems:
+        return {name: _evaluate_system(name, predictions, evaluator, metrics, options) for name, predictions in systems}
 
 
-def _evaluated_one(
-    name: str, predictions: Any, evaluator: Evaluator | None, metrics: tuple[Metric, ...], given: dict[str, Any]
+def _evaluate_system(
+    name: str, predictions: Any, evaluator: Evaluator | None, metrics: tuple[Metric, ...], options: dict[str, Any]
 ) -> Results:
     if isinstance(predictions, Results):
         return predictions
     try:
         if isinstance(predictions, Rankings) or evaluator is None:
-            own = {key: given[key] for key in ("convention", "threads")}
-            return Evaluator(predictions, metrics, **own).evaluate()
+            own_options = {key: options[key] for key in ("competitors", "rows", "convention", "threads")}
+            return Evaluator(predictions, metrics, **own_options).evaluate()
         return evaluator.evaluate(predictions)
     except FastndcgError as error:
-        raise type(error)(f"system {name!r}: {error}") from None
+        raise type(error)(f"system {shorten(name)}: {error}") from None
 
 
-def _refuse_mixed(results: Mapping[str, Results], mixed_conventions: bool) -> None:
-    first, *others = results
-    for name in others:
+def _check_conventions(results: Mapping[str, Results], mixed_conventions: bool) -> None:
+    first = next(iter(results))
+    for name in results:
         if results[name].convention != results[first].convention and not mixed_conventions:
             raise InvalidInputError(
-                f"systems must be evaluated under one convention, but {first!r} is under {results[first].convention} "
-                f"and {name!r} under {results[name].convention}; evaluate them alike, or say mixed_conventions=True"
+                f"systems must have the same convention, but {shorten(first)} is under {results[first].convention} "
+                f"and {shorten(name)} under {results[name].convention}. Evaluate both under one convention, or pass "
+                "mixed_conventions=True."
             )
 
 
-def _refuse_empty(names: list[str], metrics: tuple[Metric, ...], columns: list[Array]) -> None:
-    for name, column in zip(names, columns, strict=True):
-        for place, metric in enumerate(metrics):
+def _check_has_values(names: list[str], aligned: AlignedValues) -> None:
+    for name, column in zip(names, aligned.columns, strict=True):
+        for place, metric in enumerate(aligned.metrics):
             if np.isnan(column[:, place]).all():
                 raise InvalidInputError(
-                    f"systems must have a value for some query, but {name!r} has none of {metric} "
-                    f"({len(column)} queries): check that its ids are those of the judgments"
+                    f"each system must have a value for some query, but {shorten(name)} has none of {metric} "
+                    f"({len(column)} queries). Check that its query ids are those of the truth."
                 )

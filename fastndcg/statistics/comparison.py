@@ -1,37 +1,45 @@
-"""Comparison: systems side by side, with what may be said of their differences."""
+"""Comparison: the result of `compare`, with its tables, reports and plots."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
-from itertools import combinations
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, nearest
-from fastndcg.metric import Metric
-from fastndcg.of_queries import one_a_query
-from fastndcg.rankings import Array
-from fastndcg.results import Results
-from fastndcg.statistics.alignment import Aligned
+from fastndcg.choices import PlotKind
+from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
+from fastndcg.exports.exportable import Exportable, PrintedTable
+from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.validation import Array
+from fastndcg.results.notes import notes_on_systems
+from fastndcg.results.per_query import read_per_query_array, read_query_texts
+from fastndcg.results.results import Results
+from fastndcg.runtime.atomic_write import write_whole
+from fastndcg.runtime.escapes import show_name
+from fastndcg.statistics.alignment import AlignedValues
+from fastndcg.statistics.all_pairs import Pair, make_pair_columns, make_pair_settings, run_pair_tests
+from fastndcg.statistics.compared_inputs import ComparedInputs
+from fastndcg.statistics.corrections import bound_p_values, count_needed_replicates
 from fastndcg.statistics.curves import CurvePoint
-from fastndcg.statistics.design import Design, part_of
-from fastndcg.statistics.rows import (
+from fastndcg.statistics.one_system import describe_intervals, split_segments
+from fastndcg.statistics.result_rows import (
+    STARS,
     Row,
     SegmentRow,
-    analysed,
-    columns_of_rows,
-    columns_of_segments,
-    compared_rows,
-    segment_rows,
+    make_columns,
+    make_rows,
+    make_segment_columns,
+    make_segment_rows,
+    summarize_systems,
 )
+from fastndcg.statistics.sampling_design import Design, select_queries
 from fastndcg.statistics.settings import Settings
-from fastndcg.statistics.single import segments_of, what_intervals_are
-from fastndcg.statistics.table import Column, Table, number, p_value
-from fastndcg.statistics.tukey import honest_differences
-from fastndcg.whole_files import write_whole
+from fastndcg.statistics.significance import check_test_fits_design
+from fastndcg.statistics.table import Table, format_p_value
 
 TEST_NAMES = {
     "randomization": "sign-flip randomisation test",
@@ -41,235 +49,498 @@ TEST_NAMES = {
     "bootstrap": "paired bootstrap test",
     "tukey": "Tukey HSD by randomisation, all pairs of a metric",
 }
+RANDOM_TESTS = ("randomization", "bootstrap", "tukey")  # tests that use replicates and a seed
+FAMILY_NAMES = {"table": "the table", "metric": "a metric"}
 CORRECTION_NAMES = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini–Hochberg"}
 
 
-class Pair(NamedTuple):
-    """The difference of two systems, and a p-value that holds for all pairs of the metric together."""
-
-    system: str
-    against: str
-    difference: float
-    p: float
-    significant: bool
-
-
-class Comparison:
+class Comparison(Exportable):
     """
-    Systems compared with a baseline, query by query; `compare` makes it.
+    The comparison of systems with a baseline, query by query. `compare` returns it.
+
+    A comparison is equal only to itself. Compare the `rows` of two comparisons. Frames have every field of `rows`, CSV
+    has the settings too, and JSON also has curves and segments.
+
+    Parameters
+    ----------
+    results : dict of Results
+        The results of each system, by its name.
+    aligned : AlignedValues
+        The values of all systems for the same queries and metrics.
+    baseline : str
+        The name of the baseline.
+    design : Design
+        The weights, clusters and strata of the queries.
+    settings : Settings
+        Methods, level, replicates and seed.
+    segments : (n_queries,) array or {query id: segment}, optional
+        The segment of each query.
+    curves : tuple of CurvePoint, optional
+        The means of each curve at each cutoff.
+    queries : {query id: text}, optional
+        The texts of queries.
+    inputs : ComparedInputs, optional
+        The truth and the predictions, from which a report lists the documents of queries.
 
     Attributes
     ----------
     systems : tuple of str
+        The names of the systems.
     baseline : str
+        The name of the baseline.
     metrics : tuple of Metric
+        The compared metrics.
     query_ids : (n_queries,) array
+        The ids of all queries.
     columns : list of (n_queries, n_metrics) float64 array
-        One a system, all in the order of `query_ids`.
+        The values of each system, in the order of `query_ids`.
     results : dict of Results
-        What each system was evaluated to.
+        The results of each system.
     n_missing : dict of int
-        How many of the queries each system lacks.
+        The number of queries that each system lacks.
     rows : tuple of Row
-        One for each metric and system.
+        The statistics of each metric and system.
     segments : (n_queries,) array or None
-        Each query's segment, where they were given.
+        The segment of each query, if `compare` got segments.
     curves : tuple of CurvePoint
-        Means at one cutoff after the other.
+        The means of each curve at each cutoff.
+    query_texts : dict of str
+        The texts of the queries, as far as `compare` got them.
+    inputs : ComparedInputs or None
+        The truth and the predictions that `compare` got, from which a report lists the documents of queries. A pickle
+        leaves them out.
     settings : Settings
         Methods, level, replicates and seed.
+
+    Examples
+    --------
+    >>> labels = {"old": [[0, 1], [1, 0]], "new": [[1, 0], [1, 0]]}
+    >>> results = {name: fn.evaluate(rows, [[2, 1]] * 2, "rr") for name, rows in labels.items()}
+    >>> comparison = fn.compare(results)
+    >>> [(row.system, row.mean, row.difference) for row in comparison.rows]
+    [('old', 0.75, nan), ('new', 1.0, 0.25)]
     """
 
     def __init__(
         self,
         results: Mapping[str, Results],
-        aligned: Aligned,
-        metrics: tuple[Metric, ...],
+        aligned: AlignedValues,
         baseline: str,
         design: Design,
         settings: Settings,
         *,
         segments: Any = None,
         curves: tuple[CurvePoint, ...] = (),
+        queries: Any = None,
+        inputs: ComparedInputs | None = None,
     ) -> None:
         self.results = dict(results)
         self.systems = tuple(results)
         self.baseline = baseline
-        self.metrics = metrics
+        self.metrics = aligned.metrics
         self.query_ids = aligned.query_ids
         self.columns = aligned.columns
         self.n_missing = dict(zip(self.systems, aligned.n_missing, strict=True))
         self.settings = settings
-        self.segments: Array | None = None if segments is None else one_a_query(segments, "segments", self.query_ids)
+        self.segments: Array | None = (
+            None if segments is None else read_per_query_array(segments, "segments", self.query_ids)
+        )
         self.curves = curves
+        self.query_texts = read_query_texts(queries, self.query_ids)
+        self.inputs = inputs
         self._design = design
-        found = analysed(self.columns, self.systems.index(baseline), design, settings, tested=True)
-        self.rows = compared_rows(self.systems, self._metric_names, found, len(self.query_ids), settings)
+        self._pairs: dict[str, list[list[Pair]]] = {}
+        summaries = summarize_systems(self.columns, self.systems.index(baseline), design, settings, with_tests=True)
+        self.rows = make_rows(self.systems, self._metric_names, summaries, len(self.query_ids), settings)
 
     def table(self) -> Table[Row]:
-        """Means and differences with their intervals, p-values and wins: a row for each metric and system."""
-        return Table(self.rows, columns_of_rows(self.settings, self.baseline), self.notes())
+        """
+        Return means and differences with intervals, p-values and wins as a table.
+
+        Returns
+        -------
+        Table of Row
+            One row per metric and system.
+        """
+        return Table(self.rows, make_columns(self.settings, self.baseline), self.notes())
 
     def notes(self) -> list[str]:
-        """What the table's numbers are."""
-        settings = self.settings
-        test = f"p: {TEST_NAMES[settings.test]}, {settings.alternative}"
-        if settings.test in ("randomization", "bootstrap", "tukey"):
-            test += f", {settings.replicates} replicates, seed {settings.seed}"
-        if settings.correction in CORRECTION_NAMES and settings.test != "tukey":
-            test += f"; {CORRECTION_NAMES[settings.correction]} over all tests of the table"
-        counts = f"{len(self.query_ids)} queries; baseline {self.baseline}; convention {self.convention}"
-        return [counts, what_intervals_are(settings), test, *self._notes_on_queries(), *self.untested_notes()]
+        """
+        Return the notes below the table.
+
+        Returns
+        -------
+        list of str
+            The settings, and the queries and tests that need attention.
+        """
+        counts = f"{len(self.query_ids)} queries; baseline {show_name(self.baseline)}; convention {self.convention}"
+        return [
+            counts,
+            describe_intervals(self.settings),
+            describe_test(self.settings, "tests"),
+            *self._notes_on_replicates(),
+            *self._notes_on_queries(),
+            *self.untested_notes(),
+        ]
+
+    def smallest_p_values(self) -> tuple[float, float, int] | None:
+        """
+        Return the smallest p-values that the number of replicates can give.
+
+        Returns
+        -------
+        (float, float, int) or None
+            The smallest p-value, the smallest corrected p-value, and the number of replicates from which three stars
+            are possible. None if no test uses replicates.
+        """
+        tested = [row for row in self.rows if not math.isnan(row.p)]
+        if self.settings.test not in RANDOM_TESTS or all(row.exact for row in tested):
+            return None
+        smallest, corrected = bound_p_values(
+            np.array([row.p for row in tested]),
+            np.array([not row.exact for row in tested]),
+            [self._metric_names.index(row.metric) for row in tested],
+            self.settings,
+        )
+        return smallest, corrected, count_needed_replicates(STARS[0][0], corrected, self.settings)
+
+    def _notes_on_replicates(self) -> list[str]:
+        """Return a note if the number of replicates makes three stars impossible."""
+        bounds = self.smallest_p_values()
+        if bounds is None or bounds[1] < STARS[0][0]:
+            return []
+        corrected = f", corrected at least {format_p_value(bounds[1])}" if self.settings.is_corrected else ""
+        return [
+            f"{self.settings.replicates} replicates: p is at least {format_p_value(bounds[0])}{corrected}; three stars "
+            f"need {bounds[2]} replicates or more"
+        ]
 
     def untested_notes(self) -> list[str]:
-        """Why a difference that has an interval has no p-value."""
+        """
+        Return a note on each difference that has an interval but no p-value.
+
+        Returns
+        -------
+        list of str
+            The system, the metric and the reason.
+        """
         return [
-            f"{row.system}, {row.metric}: no p-value, since {row.reason}"
+            f"{show_name(row.system)}, {show_name(row.metric)}: no p-value, since {row.reason}"
             for row in self.rows
             if row.reason and not math.isnan(row.difference_low)
         ]
 
     @property
     def convention(self) -> str:
-        """The convention of all systems, or of each where they differ."""
+        """The name of the convention of all systems, or of each system if they differ."""
         names = {name: result.convention.name for name, result in self.results.items()}
         if len(set(names.values())) == 1:
             return names[self.baseline]
-        return ", ".join(f"{convention} ({name})" for name, convention in names.items())
+        return ", ".join(f"{convention} ({show_name(name)})" for name, convention in names.items())
 
     def by(self, segments: Any = None) -> Table[SegmentRow]:
         """
-        Compare segment by segment.
+        Compare the systems within each segment.
 
         Parameters
         ----------
         segments : (n_queries,) array or {query id: segment}, optional
-            By default those that `compare` was given.
+            The segment of each query. By default the segments that `compare` got.
+
+        Returns
+        -------
+        Table of SegmentRow
+            One row per segment, metric and system.
+
+        Raises
+        ------
+        InvalidInputError
+            If there are no segments, or not one per query.
+
+        Examples
+        --------
+        >>> results = {
+        ...     "old": fn.evaluate([[1, 0], [0, 1], [1, 0], [0, 1]], [[2, 1]] * 4, "rr"),
+        ...     "new": fn.evaluate([[1, 0], [0, 1], [1, 0], [0, 1]], [[2, 1], [1, 2]] * 2, "rr"),
+        ... }
+        >>> table = fn.compare(results).by(["long", "long", "short", "short"])
+        >>> [(row.segment, row.system, row.mean) for row in table]
+        [('long', 'old', 0.75), ('long', 'new', 1.0), ('short', 'old', 0.75), ('short', 'new', 1.0)]
         """
         if segments is None and self.segments is None:
-            raise InvalidInputError("`segments` is missing: give one value a query, here or to `compare`")
-        baseline, rows = self.systems.index(self.baseline), list[SegmentRow]()
-        for name, kept in segments_of(self.segments if segments is None else segments, self.query_ids):
-            design = part_of(self._design, kept, self.query_ids)
-            columns = [column[kept] for column in self.columns]
-            found = analysed(columns, baseline, design, self.settings, tested=False)
-            rows += segment_rows(name, self.systems, self._metric_names, found)
-        return Table(rows, columns_of_segments(self.settings, self.baseline), [what_intervals_are(self.settings)])
+            raise InvalidInputError("`segments` is missing. Pass one value per query, here or to `compare`.")
+        baseline = self.systems.index(self.baseline)
+        rows: list[SegmentRow] = []
+        for name, queries in split_segments(self.segments if segments is None else segments, self.query_ids):
+            design = select_queries(self._design, queries, self.query_ids)
+            columns = [column[queries] for column in self.columns]
+            summaries = summarize_systems(columns, baseline, design, self.settings, with_tests=False)
+            rows += make_segment_rows(name, self.systems, self._metric_names, summaries)
+        return Table(rows, make_segment_columns(self.settings, self.baseline), [describe_intervals(self.settings)])
 
-    def all_pairs(self, metric: str | Metric | None = None) -> Table[Pair]:
+    def all_pairs(self, metric: str | Metric | None = None, *, test: str | None = "tukey") -> Table[Pair]:
         """
-        Every pair of systems at once: Tukey's honestly significant difference by randomisation.
+        Test every pair of systems, by default by Tukey's honestly significant difference with randomisation.
 
         Parameters
         ----------
         metric : str or Metric, optional
-            By default the first.
+            The metric to test. By default the first.
+        test : str, optional
+            A test of `compare`, or None for the test of this comparison. Tests are two-sided. The p-values of other
+            tests than 'tukey' are corrected for all pairs of the metric.
+
+        Returns
+        -------
+        Table of Pair
+            One row per pair of systems, in ascending order of the p-value.
+
+        Raises
+        ------
+        InvalidInputError
+            If the metric is not compared, or the test does not exist or does not fit the weights and clusters.
 
         References
         ----------
         B. A. Carterette, 2012, doi:10.1145/2094072.2094076.
+
+        Examples
+        --------
+        >>> values = {"a": [[0, 1]] * 12, "b": [[1, 0]] * 12, "c": [[1, 0]] * 12}
+        >>> results = {name: fn.evaluate(labels, [[2, 1]] * 12, "rr") for name, labels in values.items()}
+        >>> pairs = fn.compare(results, replicates=999).all_pairs()
+        >>> [(pair.system, pair.against, pair.difference, pair.significant) for pair in pairs]
+        [('a', 'b', -0.5, True), ('a', 'c', -0.5, True), ('b', 'c', 0.0, False)]
         """
-        place = self.place_of(self.metrics[0] if metric is None else metric)
-        columns = [column[:, place : place + 1] for column in self.columns]
-        tests = honest_differences(columns, self._design, self.settings)[0]
-        complete = ~np.isnan(np.hstack(columns)).any(axis=1)
-        weights = self._design.weigh(complete.astype("f8"))
-        pairs = []
-        for one, other in combinations(range(len(self.systems)), 2):
-            difference = np.where(complete, columns[one][:, 0] - columns[other][:, 0], 0.0)
-            mean = float((difference * weights).sum() / weights.sum()) if weights.any() else float("nan")
-            p = tests[one, other].p
-            pairs.append(Pair(self.systems[one], self.systems[other], mean, p, p < self.settings.alpha))
-        notes = [
-            f"{self.metrics[place]}, {np.count_nonzero(complete)} queries that all systems have",
-            f"p: {TEST_NAMES['tukey']}, {self.settings.replicates} replicates, seed {self.settings.seed}",
-        ]
-        return Table(sorted(pairs, key=lambda pair: pair.p), _PAIR_COLUMNS, notes)
+        place = self.find_metric(self.metrics[0] if metric is None else metric)
+        settings = make_pair_settings(replace(self.settings, test=self.settings.test if test is None else test))
+        pairs = self.list_pairs(settings.test)[place]
+        notes = [str(self.metrics[place])]
+        if settings.test == "tukey":
+            is_complete = ~np.isnan(np.stack([column[:, place] for column in self.columns])).any(axis=0)
+            notes[0] += f", {np.count_nonzero(is_complete)} queries that all systems have"
+        notes.append(describe_test(settings, "pairs"))
+        ordered = sorted(pairs, key=lambda pair: math.inf if math.isnan(pair.p) else pair.p)
+        return Table(ordered, make_pair_columns(settings), notes)
+
+    def list_pairs(self, test: str) -> list[list[Pair]]:
+        """
+        Return the pairs of systems for each metric, in the order of `systems`.
+
+        Parameters
+        ----------
+        test : str
+            A test of `compare`.
+
+        Returns
+        -------
+        list of list of Pair
+            One list per metric, one pair for every two systems.
+
+        Raises
+        ------
+        InvalidInputError
+            If the test does not exist, or does not fit the weights and clusters.
+        """
+        settings = make_pair_settings(replace(self.settings, test=test))
+        check_test_fits_design(test, self._design)
+        if test not in self._pairs:
+            self._pairs[test] = run_pair_tests(self.systems, self.columns, self._design, settings)
+        return self._pairs[test]
 
     def differences(self, system: str, metric: str | Metric) -> Array:
-        """Each query's difference of a system from the baseline; NaN where either has no value."""
-        place = self.place_of(metric)
-        own, base = (self.columns[self.place_of_system(name)][:, place] for name in (system, self.baseline))
+        """
+        Return each query's difference of a system from the baseline.
+
+        Parameters
+        ----------
+        system : str
+            The name of the system.
+        metric : str or Metric
+            The metric.
+
+        Returns
+        -------
+        (n_queries,) float64 array
+            In the order of `query_ids`. NaN if the system or the baseline has no value.
+
+        Raises
+        ------
+        InvalidInputError
+            If the system or the metric is not compared.
+
+        Examples
+        --------
+        >>> labels = {"old": [[0, 1], [1, 0]], "new": [[1, 0], [1, 0]]}
+        >>> results = {name: fn.evaluate(rows, [[2, 1]] * 2, "rr") for name, rows in labels.items()}
+        >>> fn.compare(results).differences("new", "rr")
+        array([0.5, 0. ])
+        """
+        place = self.find_metric(metric)
+        own = self.columns[self.find_system(system)][:, place]
+        base = self.columns[self.find_system(self.baseline)][:, place]
         return np.asarray(own - base)
 
-    def place_of(self, metric: str | Metric) -> int:
-        """The place of a metric among those compared."""
-        wanted = Metric.parse(metric) if isinstance(metric, str) else metric
-        if wanted not in self.metrics:
-            hint = nearest(str(wanted), self._metric_names)
-            known = ", ".join(self._metric_names)
-            raise InvalidInputError(f"this comparison has no {wanted}.{hint} It has {known}")
-        return self.metrics.index(wanted)
+    def find_metric(self, metric: str | Metric) -> int:
+        """
+        Return the index of a metric in `metrics`.
 
-    def place_of_system(self, name: str) -> int:
-        """The place of a system among those compared."""
+        Parameters
+        ----------
+        metric : str or Metric
+            The metric.
+
+        Returns
+        -------
+        int
+            The index, from 0.
+
+        Raises
+        ------
+        InvalidInputError
+            If the metric is not compared.
+        """
+        parsed = Metric.parse(metric) if isinstance(metric, str) else metric
+        if parsed not in self.metrics:
+            hint = suggest_name(str(parsed), self._metric_names)
+            names = show_name(", ".join(self._metric_names))
+            raise InvalidInputError(f"this comparison has no {parsed}.{hint} It has {names}.")
+        return self.metrics.index(parsed)
+
+    def find_system(self, name: str) -> int:
+        """
+        Return the index of a system in `systems`.
+
+        Parameters
+        ----------
+        name : str
+            The name of the system.
+
+        Returns
+        -------
+        int
+            The index, from 0.
+
+        Raises
+        ------
+        InvalidInputError
+            If the system is not compared.
+        """
         if name not in self.systems:
-            hint = nearest(str(name), self.systems)
-            raise InvalidInputError(f"this comparison has no system {name!r}.{hint} It has {', '.join(self.systems)}")
+            hint = suggest_name(name, self.systems)
+            raise InvalidInputError(
+                f"this comparison has no system {shorten(name)}.{hint} It has {join_names(self.systems)}."
+            )
         return self.systems.index(name)
 
-    def to_pandas(self) -> Any:
-        """Every field of the table, as a pandas DataFrame."""
-        return self.table().to_pandas()
-
-    def to_markdown(self) -> str:
-        """The table as Markdown."""
-        from fastndcg.reports import text
-
-        return text.markdown(self)
-
-    def to_latex(self) -> str:
-        """The table as LaTeX, for the package booktabs."""
-        from fastndcg.reports import text
-
-        return text.latex(self)
-
-    def to_json(self) -> str:
-        """Everything that is known, as JSON: null where a number is missing."""
-        from fastndcg.reports import text
-
-        return text.as_json(self)
-
-    def to_html(self, path: str | os.PathLike[str], *, title: str = "") -> None:
+    def to_dict(self) -> dict[str, dict[str, dict[str, Any]]]:
         """
-        Write a page that stands on its own: tables, plots, and the queries won and lost most.
+        Return the fields of `rows` by system and metric.
+
+        Returns
+        -------
+        dict
+            ``{system: {metric: {field: value}}}``, with NaN for numbers that do not exist.
+
+        Examples
+        --------
+        >>> results = {name: fn.evaluate([[1, 0]], [scores], "rr") for name, scores in (("a", [2, 1]), ("b", [1, 2]))}
+        >>> fn.compare(results).to_dict()["b"]["RR"]["difference"]
+        -0.5
+        """
+        rows: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in self.systems}
+        for row in self.rows:
+            fields = row._asdict()
+            rows[row.system][row.metric] = {name: fields[name] for name in fields if name not in ("system", "metric")}
+        return rows
+
+    def _export_columns(self) -> Mapping[str, Any]:
+        return self.table()._export_columns()
+
+    def _print_table(self) -> PrintedTable:
+        return self.table()._print_table()._replace(rows_per_block=len(self.systems))
+
+    def _json_pieces(self) -> Iterator[str]:
+        from fastndcg.reports import text
+
+        yield text.as_json(self)
+
+    def _csv_pieces(self) -> Iterator[str]:
+        from fastndcg.reports import text
+
+        yield text.as_csv(self)
+
+    def to_html(
+        self, path: str | os.PathLike[str], *, title: str = "", queries: Mapping[Any, str] | None = None
+    ) -> None:
+        """
+        Write the report as one HTML file that needs no network and no other file.
 
         Parameters
         ----------
         path : str or path
-            The file to write, whole or not at all; it needs no network and no other file.
+            The file to write. It is replaced when the page is complete, so that an error leaves it unchanged.
         title : str, optional
-            What the page is called.
-        """
-        from fastndcg.reports.page import page
+            The title of the page. By default it names the number of systems and the baseline.
+        queries : {query id: text}, optional
+            The texts of the queries. By default those that `compare` got.
 
-        write_whole(path, [page(self, title).encode()])
+        Raises
+        ------
+        InvalidInputError
+            If a text is no str, or no query has a text.
+        MissingPackageError
+            If matplotlib or Jinja is not installed.
+        OSError
+            If the file cannot be written.
+        """
+        from fastndcg.reports.html.page import page
+
+        texts = self.query_texts if queries is None else read_query_texts(queries, self.query_ids)
+        write_whole(path, [page(self, title, texts).encode()])
 
     def plot(
-        self, kind: str = "forest", *, metric: str | Metric | None = None, system: str | None = None, axes: Any = None
+        self,
+        kind: PlotKind = "forest",
+        *,
+        metric: str | Metric | None = None,
+        system: str | None = None,
+        axes: Any = None,
     ) -> Any:
         """
-        Draw with matplotlib.
+        Draw the comparison with matplotlib.
 
         Parameters
         ----------
         kind : {'forest', 'curve', 'histogram'}
-            Differences from the baseline with their intervals; a metric against its cutoff, one of the `curves` of
-            `compare`; or each query's difference of one system.
+            'forest': the difference of each system from the baseline, with its interval.
+            'curve': a metric against its cutoff, for metrics in the `curves` of `compare`.
+            'histogram': the differences of one system from the baseline, query by query.
         metric : str or Metric, optional
-            By default the first.
+            The metric to draw. By default the first.
         system : str, optional
-            Of a histogram; by default the first that is not the baseline.
+            The system of a histogram. By default the first that is not the baseline.
         axes : matplotlib Axes, optional
-            Where to draw; by default a figure of its own.
+            The axes to draw on. By default those of a new figure.
 
         Returns
         -------
-        matplotlib Axes
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInputError
+            If the kind does not exist, or the metric, curve or system is not compared.
+        MissingPackageError
+            If matplotlib is not installed.
         """
         from fastndcg.reports import plots
 
         return plots.plot(self, kind, metric, system, axes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"inputs": None}
 
     def __str__(self) -> str:
         return str(self.table())
@@ -285,29 +556,34 @@ class Comparison:
         return [str(metric) for metric in self.metrics]
 
     def _notes_on_queries(self) -> list[str]:
-        """How many are missing, and how many have no value."""
+        """Return the notes on queries that are missing or have no value, and the notes of the results."""
         notes = [
-            f"{name}: {n} of the queries are missing, and left out of its differences"
+            f"{show_name(name)}: {n} of the queries are missing, and left out of its differences"
             for name, n in self.n_missing.items()
             if n
         ]
         notes += [
-            f"{name}: {result.n_missing_in_run} judged queries are missing in the run "
+            f"{show_name(name)}: {result.n_missing_in_run} judged queries are missing in the run "
             f"(missing_in_run: {result.convention.missing_in_run})"
             for name, result in self.results.items()
             if result.n_missing_in_run
         ]
+        notes += notes_on_systems({name: result.notes for name, result in self.results.items()})
         for place, metric in enumerate(self.metrics):
-            left_out = [int(np.count_nonzero(np.isnan(column[:, place]))) for column in self.columns]
-            if any(left_out):
-                counts = " to ".join(map(str, sorted({min(left_out), max(left_out)})))
+            n_undefined = [int(np.count_nonzero(np.isnan(column[:, place]))) for column in self.columns]
+            if any(n_undefined):
+                counts = " to ".join(map(str, sorted({min(n_undefined), max(n_undefined)})))
                 notes.append(f"{metric}: {counts} of the queries have no value, and are left out")
         return notes
 
 
-_PAIR_COLUMNS = [
-    Column("system", lambda pair: pair.system, left=True),
-    Column("against", lambda pair: pair.against, left=True),
-    Column("difference", lambda pair: number(pair.difference, signed=True)),
-    Column("p, Tukey HSD", lambda pair: p_value(pair.p)),
-]
+def describe_test(settings: Settings, unit: str) -> str:
+    """Return the note on a test and its correction. `unit` is what the correction counts, such as 'tests'."""
+    test = f"p: {TEST_NAMES[settings.test]}, {settings.alternative}"
+    if settings.test == "tukey" and unit == "pairs":
+        test = f"p: {TEST_NAMES[settings.test]}"
+    if settings.test in RANDOM_TESTS:
+        test += f", {settings.replicates} replicates, seed {settings.seed}"
+    if settings.is_corrected:
+        test += f"; {CORRECTION_NAMES[settings.correction]} over all {unit} of {FAMILY_NAMES[settings.family]}"
+    return test

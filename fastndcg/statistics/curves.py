@@ -1,23 +1,23 @@
-"""A metric against its cutoff: means at one cutoff after the other, with Student's intervals."""
+"""Curves of a metric against its cutoff: means at several cutoffs, with Student's t intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fastndcg.metric import Metric
-from fastndcg.rankings import Array
-from fastndcg.statistics.design import Design
-from fastndcg.statistics.intervals import student
-from fastndcg.statistics.moments import moments_of, tie_level
-from fastndcg.statistics.sums import Quantity
+from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.validation import Array
+from fastndcg.statistics.integer_sums import Quantity
+from fastndcg.statistics.intervals import compute_t_interval
+from fastndcg.statistics.moments import compute_moments, find_tie_threshold
+from fastndcg.statistics.sampling_design import Design
 
 CUTOFFS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 28, 33, 40, 48, 57, 68, 82, 100)
-LEAST_POINTS = 3
+MIN_POINTS = 3
 
 
 class CurvePoint(NamedTuple):
-    """A system's mean at a cutoff; `curve` is the metric without it."""
+    """A system's mean at one cutoff. `curve` is the text of the metric without its cutoff."""
 
     curve: str
     system: str
@@ -28,33 +28,33 @@ class CurvePoint(NamedTuple):
 
 
 def at_all_cutoffs(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    """Each metric at every cutoff of a curve; whatever cutoff it has counts for nothing."""
+    """Return each metric at every cutoff of a curve. The metric's own cutoff is ignored."""
     return tuple(metric @ k for metric in metrics for k in CUTOFFS)
 
 
-def curve_metrics(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    """Those metrics that stand at three cutoffs or more, by rising cutoff."""
+def find_curve_metrics(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Return the metrics that are present at three or more cutoffs, in ascending order of the cutoff."""
     families: dict[Metric, list[Metric]] = {}
     for metric in metrics:
         if metric.k is not None:
-            families.setdefault(_family(metric), []).append(metric)
-    long = (members for members in families.values() if len(members) >= LEAST_POINTS)
-    return tuple(metric for members in long for metric in sorted(members, key=lambda one: one.k or 0))
+            families.setdefault(_without_cutoff(metric), []).append(metric)
+    curves = (members for members in families.values() if len(members) >= MIN_POINTS)
+    return tuple(metric for members in curves for metric in sorted(members, key=lambda member: member.k or 0))
 
 
-def points(
+def compute_points(
     systems: Sequence[str], columns: Sequence[Array], metrics: Sequence[Metric], design: Design, level: float
 ) -> tuple[CurvePoint, ...]:
-    """The points of all curves; `columns` are the values of these metrics."""
-    found = []
+    """Return the points of all curves. `columns` are the systems' values of these metrics."""
+    points: list[CurvePoint] = []
     for place, metric in enumerate(metrics):
-        least = tie_level(columns, place)
+        threshold = find_tie_threshold(columns, place)
         for system, name in enumerate(systems):
-            moments = moments_of(Quantity(system, place), columns, design, least)
-            low, high = (moments.mean, moments.mean) if moments.reason else student(moments, level)
-            found.append(CurvePoint(str(_family(metric)), name, metric.k or 0, moments.mean, low, high))
-    return tuple(found)
+            moments = compute_moments(Quantity(system, place), columns, design, threshold)
+            low, high = (moments.mean, moments.mean) if moments.reason else compute_t_interval(moments, level)
+            points.append(CurvePoint(str(_without_cutoff(metric)), name, metric.k or 0, moments.mean, low, high))
+    return tuple(points)
 
 
-def _family(metric: Metric) -> Metric:
+def _without_cutoff(metric: Metric) -> Metric:
     return Metric(metric.name)(**dict(metric.parameters))

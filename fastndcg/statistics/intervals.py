@@ -1,4 +1,4 @@
-"""Intervals: from replicates by percentile and BCa, and Student's."""
+"""Confidence intervals of means: percentiles of the bootstrap or the Poisson bootstrap, BCa, and Student's t."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import optional_import
-from fastndcg.rankings import Array
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.statistics.moments import Moments
 
 NORMAL = NormalDist()
@@ -18,20 +18,22 @@ NORMAL = NormalDist()
 
 class Interval(NamedTuple):
     """
-    A mean between two bounds.
+    A mean and its confidence interval.
 
     Attributes
     ----------
     mean, low, high : float
-        NaN where there is none; `reason` says why.
+        The mean and the bounds of the interval. NaN if undefined.
     n : int
-        How many queries have a value.
+        The number of queries that have a value.
     level : float
-    method : str
-        'percentile', 'bca' or 't'.
+        The confidence level, between 0 and 1.
+    method : {'percentile', 'bca', 't', 'poisson'}
+        The kind of interval.
     replicates, seed : int
-        What the bootstrap used.
+        The number of bootstrap replicates and the seed of their random numbers.
     reason : str
+        The reason for a missing interval, empty if there is one.
     """
 
     mean: float
@@ -54,69 +56,73 @@ class Interval(NamedTuple):
         )
 
 
-def student(moments: Moments, level: float) -> tuple[float, float]:
-    """The mean plus and minus Student's quantile of standard errors."""
+def compute_t_interval(moments: Moments, level: float) -> tuple[float, float]:
+    """Return the bounds of Student's t interval."""
     special = optional_import("scipy.special", "Student's t interval", "statistics")
-    half = float(special.stdtrit(moments.freedom, (1 + level) / 2)) * moments.error
+    half = float(special.stdtrit(moments.degrees_of_freedom, (1 + level) / 2)) * moments.standard_error
     return moments.mean - half, moments.mean + half
 
 
-class Resampled(NamedTuple):
-    """What resamples say of one quantity; NaN where they hold no query with a value."""
+class BootstrapSample(NamedTuple):
+    """The bootstrap replicates of one quantity. A replicate without any defined value is NaN."""
 
     replicates: Array
     observed: float
-    jackknife: Callable[[], Array]
+    jackknife: Callable[[], Array] | None = None  # returns the value without each unit, for BCa
 
 
-def from_replicates(resampled: Resampled, moments: Moments, method: str, level: float) -> tuple[float, float, str]:
-    """The interval of one quantity, and why there is none."""
-    known = resampled.replicates[~np.isnan(resampled.replicates)]
-    if len(known) < len(resampled.replicates) / 2:
+def compute_bootstrap_interval(
+    sample: BootstrapSample, moments: Moments, method: str, level: float
+) -> tuple[float, float, str]:
+    """Return the bounds of a bootstrap interval, and the reason if there is no interval."""
+    replicates = sample.replicates[~np.isnan(sample.replicates)]
+    if len(replicates) < len(sample.replicates) / 2:
         return math.nan, math.nan, "most resamples hold no query with a value"
-    reach = expanded(moments, level)
-    tails = (NORMAL.cdf(-reach), NORMAL.cdf(reach))
-    if method == "bca":
-        bias = bias_of(known, resampled.observed)
+    z = compute_expanded_quantile(moments, level)
+    tails = (NORMAL.cdf(-z), NORMAL.cdf(z))
+    if method == "bca" and sample.jackknife is not None:
+        bias = compute_bias(replicates, sample.observed)
         if math.isinf(bias):
             return math.nan, math.nan, "all resamples lie on one side of the mean"
-        acceleration = acceleration_of(resampled.jackknife())
-        tails = (corrected_tail(-reach, bias, acceleration), corrected_tail(reach, bias, acceleration))
-    low, high = np.quantile(known, tails)
+        acceleration = compute_acceleration(sample.jackknife())
+        tails = (compute_bca_tail(-z, bias, acceleration), compute_bca_tail(z, bias, acceleration))
+    low, high = np.quantile(replicates, tails)
     return float(low), float(high), ""
 
 
-def expanded(moments: Moments, level: float) -> float:
+def compute_expanded_quantile(moments: Moments, level: float) -> float:
     """
-    How far an interval reaches on either side, as a quantile of the normal distribution.
+    Return the normal quantile of the interval's tails, expanded for small samples.
 
-    Means of resamples are spread √((n − 1)/n) times as much as means of n queries, and nothing in them says that their
-    spread is itself an estimate. Both are made up for by reaching out to √(n/(n − 1)) · t, t Student's quantile.
-    T. C. Hesterberg 2015, doi:10.1080/00031305.2015.1089789, for percentiles; his R package `resample` has it as the
-    default for BCa, too.
+    Percentile intervals are too narrow for few queries, for two reasons. The standard deviation of bootstrap means is
+    √((n − 1)/n) times the standard error. The replicates do not show that this standard deviation is an estimate.
+    The quantile √(n/(n − 1)) · t corrects both, where t is the quantile of Student's distribution.
+
+    T. C. Hesterberg 2015, doi:10.1080/00031305.2015.1089789, derives it for percentile intervals. His R package
+    `resample` uses it for BCa intervals too.
     """
     special = optional_import("scipy.special", "a bootstrap interval", "statistics")
-    quantile = float(special.stdtrit(moments.freedom, (1 + level) / 2))
-    return quantile * math.sqrt(moments.n_units / moments.freedom)
+    quantile = float(special.stdtrit(moments.degrees_of_freedom, (1 + level) / 2))
+    return quantile * math.sqrt(moments.n_units / moments.degrees_of_freedom)
 
 
-def bias_of(replicates: Array, observed: float) -> float:
-    """How far the observed value is from the replicates' median, as a quantile of the normal distribution."""
-    below = np.count_nonzero(replicates < observed) + np.count_nonzero(replicates == observed) / 2
-    share = float(below) / len(replicates)
+def compute_bias(replicates: Array, observed: float) -> float:
+    """Return BCa's bias correction: the normal quantile of the share of replicates below the observed value."""
+    n_below = np.count_nonzero(replicates < observed) + np.count_nonzero(replicates == observed) / 2
+    share = float(n_below) / len(replicates)
     return NORMAL.inv_cdf(share) if 0 < share < 1 else math.copysign(math.inf, share - 0.5)
 
 
-def acceleration_of(jackknife: Array) -> float:
-    """How fast the spread of the estimate changes with what it estimates: from the skew of the jackknife."""
-    pulls = np.nanmean(jackknife) - jackknife[~np.isnan(jackknife)]
-    squares = float((pulls**2).sum())
-    return float((pulls**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0
+def compute_acceleration(jackknife: Array) -> float:
+    """Return BCa's acceleration: the skewness of the jackknife values, divided by 6."""
+    deviations = np.nanmean(jackknife) - jackknife[~np.isnan(jackknife)]
+    squares = float((deviations**2).sum())
+    return float((deviations**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0
 
 
-def corrected_tail(reach: float, bias: float, acceleration: float) -> float:
-    """The tail that corrects for bias and skew: B. Efron 1987, doi:10.1080/01621459.1987.10478410."""
-    z = bias + reach
-    if acceleration * z >= 1:  # beyond all: a few queries and a level near 1
-        return 1.0 if z > 0 else 0.0
-    return NORMAL.cdf(bias + z / (1 - acceleration * z))
+def compute_bca_tail(z: float, bias: float, acceleration: float) -> float:
+    """Return BCa's tail probability for a normal quantile: B. Efron 1987, doi:10.1080/01621459.1987.10478410."""
+    shifted = bias + z
+    if acceleration * shifted >= 1:  # only for a few queries and a level near 1
+        return 1.0 if shifted > 0 else 0.0
+    return NORMAL.cdf(bias + shifted / (1 - acceleration * shifted))

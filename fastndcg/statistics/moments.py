@@ -1,4 +1,4 @@
-"""What the queries themselves say of a quantity, without replicates: mean, spread, standard error, wins and losses."""
+"""Moments of a quantity over the queries: mean, spread, standard error, and counts of wins and losses."""
 
 from __future__ import annotations
 
@@ -8,92 +8,104 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.rankings import Array
-from fastndcg.statistics.design import Design
-from fastndcg.statistics.sums import Quantity
+from fastndcg.rankings.validation import Array
+from fastndcg.statistics.integer_sums import Quantity
+from fastndcg.statistics.sampling_design import Design
 
-TIE = 1e-12  # of the largest value: below it a difference is a matter of rounding
+TIE_TOLERANCE = 1e-12  # relative to the largest value: smaller differences come from rounding
 
 
 class Moments(NamedTuple):
-    """Of one quantity, over the queries for which it is defined."""
+    """The moments of one quantity over the queries for which it is defined."""
 
     n_queries: int
     n_units: int
     mean: float
-    deviation: float  # standard deviation of the queries' values
-    error: float  # standard error of the mean
-    freedom: int
+    standard_deviation: float  # of the queries' values
+    standard_error: float  # of the mean
+    degrees_of_freedom: int
     wins: int
     ties: int
     losses: int
-    reason: str  # why there is no interval and no test, "" where there are
+    reason: str  # the reason for a missing interval and test, empty if both exist
 
     @property
-    def alike(self) -> bool:
-        """Whether all values, or sums of clusters, are the same: nothing then tells luck from merit."""
-        return self.error == 0
+    def is_constant(self) -> bool:
+        """True if all values are equal, or all sums of clusters: no test can use their spread."""
+        return self.standard_error == 0
 
     @property
     def effect(self) -> float:
-        """The mean in standard deviations: Cohen's d of paired values."""
-        return self.mean / self.deviation if self.deviation > 0 else math.nan
+        """The mean in standard deviations, which is Cohen's d of paired values."""
+        return self.mean / self.standard_deviation if self.standard_deviation > 0 else math.nan
 
 
-def moments_of(quantity: Quantity, columns: Sequence[Array], design: Design, level: float | None = None) -> Moments:
-    """Count and add up; `level` is the metric's `tie_level`, where it is known."""
-    level = tie_level(columns, quantity.metric) if level is None else level
+def compute_moments(
+    quantity: Quantity, columns: Sequence[Array], design: Design, tie_threshold: float | None = None
+) -> Moments:
+    """
+    Compute the moments of a quantity.
+
+    `tie_threshold` is the result of `find_tie_threshold` for the metric, if it is already known.
+    """
+    threshold = find_tie_threshold(columns, quantity.metric) if tie_threshold is None else tie_threshold
     values = quantity.values(columns)
-    defined = ~np.isnan(values)
-    weights = design.weigh(defined.astype("f8"))
-    n, total = int(np.count_nonzero(defined)), float(weights.sum())
+    is_defined = ~np.isnan(values)
+    weights = design.apply_weights(is_defined.astype("f8"))
+    n = int(np.count_nonzero(is_defined))
+    total = float(weights.sum())
     if n == 0 or total == 0:
-        reason = "no query has a value" if n == 0 else "the queries that have a value weigh nothing"
+        reason = "no query has a value" if n == 0 else "all queries that have a value have the weight 0"
         return Moments(n, 0, math.nan, math.nan, math.nan, 0, 0, 0, 0, reason)
-    known = np.where(defined, values, 0.0)
-    mean = float((known * weights).sum() / total)
-    rest = np.where(defined, values - mean, 0.0) * weights
-    n_units = int(np.count_nonzero(design.sums(defined.astype("f8"))))
-    counted = int(np.count_nonzero(weights))
-    wins, losses = _wins_and_losses(quantity, known, level)
-    freedom = n_units - (len(design.strata) - 1)
-    reason = "" if n_units > 1 and counted > 1 and freedom > 0 else _too_few(design, n_units, freedom)
-    deviation = error = math.nan
-    if not reason:
-        squares = float((rest * np.where(defined, values - mean, 0.0)).sum())
-        deviation = _or_none(math.sqrt(squares / total * counted / (counted - 1)), level)
-        error = _or_none(_error(rest, design, n_units) / total, level)
-    return Moments(n, n_units, mean, deviation, error, freedom, wins, n - wins - losses, losses, reason)
+    zero_filled = np.where(is_defined, values, 0.0)
+    mean = float((zero_filled * weights).sum() / total)
+    residuals = np.where(is_defined, values - mean, 0.0)
+    n_units = int(np.count_nonzero(design.sum_units(is_defined.astype("f8"))))
+    n_weighted = int(np.count_nonzero(weights))
+    wins, losses = _count_wins_and_losses(quantity, zero_filled, threshold)
+    degrees_of_freedom = n_units - (len(design.stratum_offsets) - 1)
+    has_spread = n_units > 1 and n_weighted > 1 and degrees_of_freedom > 0
+    reason = "" if has_spread else _explain_too_few(design, n_units, degrees_of_freedom)
+    deviation = math.nan
+    error = math.nan
+    if has_spread:
+        squares = float((residuals * weights * residuals).sum())
+        deviation = _zero_if_rounding(math.sqrt(squares / total * n_weighted / (n_weighted - 1)), threshold)
+        error = _zero_if_rounding(_compute_sum_error(residuals * weights, design, n_units) / total, threshold)
+    ties = n - wins - losses
+    return Moments(n, n_units, mean, deviation, error, degrees_of_freedom, wins, ties, losses, reason)
 
 
-def _error(rest: Array, design: Design, n_units: int) -> float:
-    """The standard error of the sum: units without a value add nothing, and do not count as units."""
-    unit_sums = design.sums(rest)
-    if len(design.strata) == 2:
+def find_tie_threshold(columns: Sequence[Array], metric: int) -> float:
+    """Return the largest size of a difference of this metric that counts as a tie."""
+    largest = max(float(np.nanmax(np.abs(column[:, metric]), initial=0.0)) for column in columns)
+    return TIE_TOLERANCE * largest
+
+
+def _compute_sum_error(residuals: Array, design: Design, n_units: int) -> float:
+    """Return the standard error of the weighted sum. Units without a value add 0 and do not count as units."""
+    unit_sums = design.sum_units(residuals)
+    if len(design.stratum_offsets) == 2:
         return math.sqrt(float((unit_sums**2).sum()) * n_units / (n_units - 1))
-    return math.sqrt(design.scatter(unit_sums))
+    return math.sqrt(design.compute_sum_variance(unit_sums))
 
 
-def _or_none(spread: float, level: float) -> float:
-    """The spread, 0 where it is a matter of rounding."""
-    return spread if spread > level else 0.0
+def _zero_if_rounding(spread: float, threshold: float) -> float:
+    """Return the spread, or 0 if it is as small as rounding errors."""
+    return spread if spread > threshold else 0.0
 
 
-def _too_few(design: Design, n_units: int, freedom: int) -> str:
-    one, many = ("cluster", "clusters") if design.clustered else ("query", "queries")
+def _explain_too_few(design: Design, n_units: int, degrees_of_freedom: int) -> str:
+    singular, plural = ("cluster", "clusters") if design.is_clustered else ("query", "queries")
     if n_units == 1:
-        return f"only one {one} has a value"
-    return "only one query that has a value has a weight" if freedom > 0 else f"no more {many} have a value than strata"
+        return f"only one {singular} has a value"
+    if degrees_of_freedom > 0:
+        return "only one query that has a value has a weight"
+    return f"no more {plural} have a value than strata"
 
 
-def _wins_and_losses(quantity: Quantity, known: Array, level: float) -> tuple[int, int]:
-    """How many values lie above 0, and how many below."""
+def _count_wins_and_losses(quantity: Quantity, values: Array, threshold: float) -> tuple[int, int]:
+    """Return the number of values above 0 and of values below 0. A mean has neither."""
     if quantity.against is None:
         return 0, 0
-    return int(np.count_nonzero(known > level)), int(np.count_nonzero(known < -level))
-
-
-def tie_level(columns: Sequence[Array], metric: int) -> float:
-    """The size up to which a difference of this metric counts as none."""
-    largest = max(float(np.nanmax(np.abs(column[:, metric]), initial=0.0)) for column in columns)
-    return TIE * largest
+    return int(np.count_nonzero(values > threshold)), int(np.count_nonzero(values < -threshold))

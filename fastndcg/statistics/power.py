@@ -1,41 +1,41 @@
-"""The smallest difference that so many queries could have shown."""
+"""Statistical power: the smallest difference that the queries can detect."""
 
 from __future__ import annotations
 
 import functools
 import math
 
-from fastndcg.errors import optional_import
+from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.statistics.moments import Moments
 
 
-def smallest_difference(moments: Moments, alpha: float, power: float) -> float:
+def compute_smallest_difference(moments: Moments, alpha: float, power: float) -> float:
     """
-    The true difference that a two-sided paired t test at level alpha would find with this power.
+    Return the true difference that a two-sided paired t test at level alpha detects with this power.
 
-    The differences are taken to be as spread as those seen; NaN where these are all alike. J. Cohen 1988, by the
-    noncentral t distribution.
+    The differences are assumed to have the observed standard error. NaN if all of them are equal.
+    J. Cohen 1988, by the noncentral t distribution.
     """
-    if moments.reason or moments.alike:
+    if moments.reason or moments.is_constant:
         return math.nan
-    return noncentrality(moments.freedom, alpha, power) * moments.error
+    return find_noncentrality(moments.degrees_of_freedom, alpha, power) * moments.standard_error
 
 
 @functools.cache
-def noncentrality(freedom: int, alpha: float, power: float) -> float:
-    """How many standard errors a difference must be to be found with this power."""
+def find_noncentrality(degrees_of_freedom: int, alpha: float, power: float) -> float:
+    """Return the number of standard errors that a difference needs to be detected with this power."""
     special = optional_import("scipy.special", "the smallest detectable difference", "statistics")
     optimize = optional_import("scipy.optimize", "the smallest detectable difference", "statistics")
-    critical = float(special.stdtrit(freedom, 1 - alpha / 2))
+    critical = float(special.stdtrit(degrees_of_freedom, 1 - alpha / 2))
 
-    def lacking(shift: float) -> float:
-        other_tail = float(special.nctdtr(freedom, shift, -critical))  # NaN, in SciPy, where it is below 1e-9
-        beyond = 1 - float(special.nctdtr(freedom, shift, critical))
-        return beyond + (0.0 if math.isnan(other_tail) else other_tail) - power
+    def excess_power(shift: float) -> float:
+        lower_tail = float(special.nctdtr(degrees_of_freedom, shift, -critical))  # SciPy gives NaN below 1e-9
+        upper_tail = 1 - float(special.nctdtr(degrees_of_freedom, shift, critical))
+        return upper_tail + (0.0 if math.isnan(lower_tail) else lower_tail) - power
 
-    if lacking(0.0) >= 0:  # a power that chance alone has
+    if excess_power(0.0) >= 0:  # power is below alpha
         return 0.0
     upper = critical + 1.0
-    while lacking(upper) < 0:
+    while excess_power(upper) < 0:
         upper *= 2
-    return float(optimize.brentq(lacking, 0.0, upper, xtol=1e-14, rtol=1e-14))
+    return float(optimize.brentq(excess_power, 0.0, upper, xtol=1e-14, rtol=1e-14))

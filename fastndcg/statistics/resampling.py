@@ -1,4 +1,8 @@
-"""Replicates of sums on several threads; the numbers are the same however the work is shared."""
+"""
+Sums over resampled units: bootstrap, random signs, and random orders of systems, on several threads.
+
+Results are bit-identical for any number of threads.
+"""
 
 from __future__ import annotations
 
@@ -6,100 +10,116 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fastndcg.rankings import Array
-from fastndcg.statistics.design import Design
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.progress import track
+from fastndcg.runtime.threads import check_threads, run_all
+from fastndcg.statistics.sampling_design import Design
 from fastndcg.statistics.settings import Settings
-from fastndcg.threads import checked_threads, run_all
 
-GROUP = 32  # replicates that go through the values together: fewer read them too often, more leave the nearest cache
-WORDS = 128  # random numbers at a time
-BOOTSTRAP, SIGNS, ORDERS = 0, 1, 2  # a seed makes other numbers for each purpose
-MASK = 2**64 - 1
+GROUP = 32  # replicates per kernel call; with more of them, their weights leave the level-1 cache
+N_WORDS = 128  # 64-bit random numbers that are drawn at a time
 
-Weigh = Callable[[int, Array], None]  # fills the weights of the replicates from the first on
+# purposes of random numbers: a seed gives different numbers for each
+BOOTSTRAP = 0
+SIGNS = 1
+ORDERS = 2
+
+MASK = 2**64 - 1  # keeps the low 64 bits of a Python integer
+
+FillWeights = Callable[[int, Array], None]  # takes the first replicate and the weights to fill
 
 
 def bootstrap_sums(rows: Array, design: Design, settings: Settings) -> Array:
-    """The (replicates, n_rows) sums of resampled units."""
-    from fastndcg.kernels.multinomial import draw_counts
+    """Return the (replicates, n_rows) sums over units that are drawn with replacement."""
+    from fastndcg.kernels.statistics import bootstrap_counts
 
-    key = key_of(settings.seed, BOOTSTRAP)
+    key = make_key(settings.seed, BOOTSTRAP)
 
-    def make_weigh() -> Weigh:
-        words = np.empty(WORDS, "u8")
-        return lambda first, weights: draw_counts(key, first, design.strata, words, weights)
+    def make_fill() -> FillWeights:
+        words = np.empty(N_WORDS, "u8")
+        return lambda first, weights: bootstrap_counts.draw_counts(key, first, design.stratum_offsets, words, weights)
 
-    return _replicated(rows, settings, make_weigh)
+    return _sum_replicates(rows, settings, make_fill)
 
 
 def sign_sums(rows: Array, settings: Settings) -> Array:
-    """The (replicates, n_rows) sums of units with random signs."""
-    from fastndcg.kernels.resample import draw_signs
+    """Return the (replicates, n_rows) sums over units with random signs."""
+    from fastndcg.kernels.statistics import resample
 
-    key = key_of(settings.seed, SIGNS)
+    key = make_key(settings.seed, SIGNS)
 
-    def make_weigh() -> Weigh:
-        return lambda first, weights: draw_signs(key, first, weights)
+    def make_fill() -> FillWeights:
+        return lambda first, weights: resample.draw_signs(key, first, weights)
 
-    return _replicated(rows, settings, make_weigh)
+    return _sum_replicates(rows, settings, make_fill)
 
 
 def permuted_ranges(values: Array, settings: Settings) -> Array:
-    """The (replicates, n_metrics) ranges of sums of (n_metrics, n_units, n_systems) values, systems exchanged."""
-    from fastndcg.kernels import permute
+    """
+    Return the (replicates, n_metrics) ranges of the systems' sums after random exchanges.
+
+    Each replicate exchanges the systems at random within every unit. `values` is (n_metrics, n_units, n_systems).
+    A range is the largest minus the smallest sum of a system.
+    """
+    from fastndcg.kernels.statistics import permute
 
     n_metrics, _, n_systems = values.shape
-    out = np.empty((_in_groups(settings.replicates), n_metrics))
-    key = key_of(settings.seed, ORDERS)
+    out = np.empty((_round_up_to_group(settings.replicates), n_metrics))
+    key = make_key(settings.seed, ORDERS)
 
     def make_worker() -> Callable[[int], None]:
-        order, sums = np.empty(n_systems, "i8"), np.empty((n_metrics, n_systems))
+        order = np.empty(n_systems, "i8")
+        sums = np.empty((n_metrics, n_systems))
 
         def work(first: int) -> None:
             permute.permuted_ranges(key, first, values, order, sums, out[first : first + GROUP])
 
         return work
 
-    run_all(range(0, len(out), GROUP), make_worker, checked_threads(settings.threads))
+    with track(range(0, len(out), GROUP), "exchanging systems at random", len(out) // GROUP) as firsts:
+        run_all(firsts, make_worker, check_threads(settings.threads))
     return out[: settings.replicates]
 
 
-def key_of(seed: int, purpose: int) -> np.uint64:
+def make_key(seed: int, purpose: int) -> np.uint64:
     """
-    What the streams of a seed's replicates begin with, by the hash of the kernels.
+    Return the key of a seed's random numbers for one purpose.
 
-    >>> int(key_of(0, 0)) == int(key_of(0, 0)) != int(key_of(0, 1))
+    >>> int(make_key(0, 0)) == int(make_key(0, 0)) != int(make_key(0, 1))
     True
     """
-    return np.uint64(_mixed(_mixed(seed) + purpose))
+    return np.uint64(_splitmix64(_splitmix64(seed) + purpose))
 
 
-def _mixed(number: int) -> int:
+def _splitmix64(number: int) -> int:
+    """Return the SplitMix64 hash of a number, equal to kernels/statistics/random.py."""
     z = (number + 0x9E3779B97F4A7C15) & MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
     return z ^ (z >> 31)
 
 
-def _replicated(rows: Array, settings: Settings, make_weigh: Callable[[], Weigh]) -> Array:
-    """All sums, group by group of replicates: weights first, then what they weigh."""
-    from fastndcg.kernels.resample import weighted_sums
+def _sum_replicates(rows: Array, settings: Settings, make_fill: Callable[[], FillWeights]) -> Array:
+    """Return the weighted sums of all replicates. Each call of a worker fills the weights of one group first."""
+    from fastndcg.kernels.statistics import resample
 
     n_units = rows.shape[1]
-    out = np.empty((_in_groups(settings.replicates), len(rows)))
+    out = np.empty((_round_up_to_group(settings.replicates), len(rows)))
 
     def make_worker() -> Callable[[int], None]:
-        weights, weigh = np.empty((GROUP, n_units), "i1"), make_weigh()
+        weights = np.empty((GROUP, n_units), "i1")
+        fill = make_fill()
 
         def work(first: int) -> None:
-            weigh(first, weights)
-            weighted_sums(weights, rows, out[first : first + GROUP])
+            fill(first, weights)
+            resample.weighted_sums(weights, rows, out[first : first + GROUP])
 
         return work
 
-    run_all(range(0, len(out), GROUP), make_worker, checked_threads(settings.threads))
+    with track(range(0, len(out), GROUP), "resampling queries", len(out) // GROUP) as firsts:
+        run_all(firsts, make_worker, check_threads(settings.threads))
     return out[: settings.replicates]
 
 
-def _in_groups(replicates: int) -> int:
+def _round_up_to_group(replicates: int) -> int:
     return -(-replicates // GROUP) * GROUP

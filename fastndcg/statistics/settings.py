@@ -1,4 +1,4 @@
-"""What to compute, and how: checked once, carried through."""
+"""The checked options of a comparison: methods, levels, and the source of random numbers."""
 
 from __future__ import annotations
 
@@ -6,22 +6,35 @@ import operator
 from dataclasses import dataclass
 from typing import Any
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError, nearest
-from fastndcg.threads import checked_threads
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
+from fastndcg.runtime.threads import check_threads
 
-INTERVALS = ("percentile", "bca", "t")
+INTERVALS = ("percentile", "bca", "t", "poisson")
 TESTS = ("randomization", "t", "wilcoxon", "sign", "bootstrap", "tukey")
 ALTERNATIVES = ("two-sided", "greater", "less")
 CORRECTIONS = ("holm", "bonferroni", "bh", "none")
+FAMILIES = ("table", "metric")
+MAX_REPLICATES = 2**31 - 1
+MAX_SEED = 2**64 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Methods, level, and the source of random numbers; `compare` says what each means."""
+    """
+    Methods, levels, and the source of random numbers of a comparison.
+
+    `compare` describes each field.
+
+    Raises
+    ------
+    InvalidInputError
+        If a choice does not exist, a level or power is not between 0 and 1, or a number is out of its range.
+    """
 
     interval: str = "percentile"
     test: str = "randomization"
     correction: str = "holm"
+    family: str = "table"
     alternative: str = "two-sided"
     level: float = 0.95
     power: float = 0.8
@@ -33,41 +46,50 @@ class Settings:
         _check_choice("interval", self.interval, INTERVALS)
         _check_choice("test", self.test, TESTS)
         _check_choice("correction", self.correction, CORRECTIONS)
+        _check_choice("family", self.family, FAMILIES)
         _check_choice("alternative", self.alternative, ALTERNATIVES)
-        _check_share("level", self.level, "0.95")
-        _check_share("power", self.power, "0.8")
-        object.__setattr__(self, "replicates", _whole("replicates", self.replicates, 1, 2**31 - 1))
-        object.__setattr__(self, "seed", _whole("seed", self.seed, 0, 2**64 - 1))
-        checked_threads(self.threads)
+        _check_probability("level", self.level, "0.95")
+        _check_probability("power", self.power, "0.8")
+        object.__setattr__(self, "replicates", _check_integer("replicates", self.replicates, 1, MAX_REPLICATES))
+        object.__setattr__(self, "seed", _check_integer("seed", self.seed, 0, MAX_SEED))
+        check_threads(self.threads)
         if self.test == "tukey" and self.alternative != "two-sided":
-            raise InvalidInputError("`alternative` must be 'two-sided' for the test 'tukey', which has no other")
+            raise InvalidInputError(
+                f"`alternative` must be 'two-sided' with test='tukey', got {shorten(self.alternative)}. "
+                "Take the test 'randomization' for a one-sided alternative."
+            )
 
     @property
     def alpha(self) -> float:
-        """How often chance alone may look like a difference."""
+        """The significance level, 1 − level."""
         return 1 - self.level
 
+    @property
+    def is_corrected(self) -> bool:
+        """True if p-values are corrected for their number. Those of 'tukey' hold for all pairs without it."""
+        return self.test != "tukey" and self.correction != "none"
 
-def _check_choice(name: str, value: Any, known: tuple[str, ...]) -> None:
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     if not isinstance(value, str):
-        raise InvalidTypeError(f"`{name}` must be one of {', '.join(map(repr, known))}, not {value!r}")
-    if value not in known:
-        hint = nearest(value, known) or f" There are {', '.join(map(repr, known))}."
-        raise InvalidInputError(f"`{name}` has no choice {value!r}.{hint}")
+        raise InvalidTypeError(f"`{name}` must be one of {', '.join(map(repr, choices))}, got {shorten(value)}")
+    if value not in choices:
+        hint = suggest_name(value, choices) or f" There are {', '.join(map(repr, choices))}."
+        raise InvalidInputError(f"`{name}` has no choice {shorten(value)}.{hint}")
 
 
-def _check_share(name: str, value: Any, example: str) -> None:
+def _check_probability(name: str, value: Any, example: str) -> None:
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise InvalidTypeError(f"`{name}` must be a number between 0 and 1, such as {example}, not {value!r}")
+        raise InvalidTypeError(f"`{name}` must be a number between 0 and 1, got {shorten(value)}. Pass {example}.")
     if not 0 < value < 1:
-        raise InvalidInputError(f"`{name}` must be above 0 and below 1, such as {example}, not {value!r}")
+        raise InvalidInputError(f"`{name}` must be above 0 and below 1, got {shorten(value)}. Pass {example}.")
 
 
-def _whole(name: str, value: Any, least: int, most: int) -> int:
+def _check_integer(name: str, value: Any, least: int, most: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise InvalidTypeError(f"`{name}` must be a whole number, not {value!r}") from None
+        raise InvalidTypeError(f"`{name}` must be a whole number, got {shorten(value)}") from None
     if isinstance(value, bool) or not least <= number <= most:
-        raise InvalidInputError(f"`{name}` must be from {least} to {most}, not {value!r}")
+        raise InvalidInputError(f"`{name}` must be from {least} to {most}, got {shorten(value)}")
     return number

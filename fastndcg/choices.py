@@ -1,0 +1,37 @@
+"""Choices of arguments as types. Generated: python scripts/make_stub.py."""
+
+from typing import Literal, TypeAlias
+
+AggregateName: TypeAlias = Literal["gm", "hm", "median", "quantile", "worst", "micro", "adjusted", "over_chance"]
+Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
+Competitors: TypeAlias = Literal["all", "nonrelevant"]
+ConventionKind: TypeAlias = Literal["default", "search", "learning_to_rank", "recommenders"]
+ConventionName: TypeAlias = Literal[
+    "default", "trec_eval", "trec_eval_c", "trec_eval_9", "trec_eval_9_c", "ranx", "ndeval", "ms_marco", "sklearn",
+    "sklearn_ignore_ties", "lightgbm", "xgboost", "xgboost_minus", "catboost", "ranklib", "torchmetrics", "rax",
+    "tf_ranking", "allrank", "rectools", "replay", "recommenders", "lenskit", "implicit", "recbole", "pykeen"
+]  # fmt: skip
+Correction: TypeAlias = Literal["holm", "bonferroni", "bh", "none"]
+Family: TypeAlias = Literal["table", "metric"]
+Format: TypeAlias = Literal["parquet", "arrow", "jsonl", "json", "beir", "msmarco", "csv", "trec", "trec_diversity"]
+IntervalMethod: TypeAlias = Literal["percentile", "bca", "t", "poisson"]
+MetricFamily: TypeAlias = Literal[
+    "adaptive", "auc", "beyond_accuracy", "cascade", "compatibility", "dcg", "diversity", "first_relevant",
+    "incomplete_judgments", "interpolated_precision", "mean_rank", "multilabel_ranking", "ndcg_variants",
+    "precision_recall", "q_measure", "rank_correlation", "set_based", "custom"
+]  # fmt: skip
+MetricFunction: TypeAlias = Literal["evaluate", "agreement", "beyond_accuracy"]
+MissingTruth: TypeAlias = Literal["raise", "skip", "unretrieved"]
+PlotKind: TypeAlias = Literal["forest", "curve", "histogram"]
+RanxGraph: TypeAlias = Literal["iprec_at_recall"]
+RanxQrelsKind: TypeAlias = Literal["json", "trec", "gz", "parquet"]
+RanxRunKind: TypeAlias = Literal["json", "trec", "lz4", "gz", "parquet"]
+RanxTest: TypeAlias = Literal["student", "fisher", "tukey"]
+RepeatedItems: TypeAlias = Literal["raise", "once"]
+ResponseMethod: TypeAlias = Literal["predict", "predict_proba", "decision_function"]
+ResultRows: TypeAlias = Literal["query", "pair"]
+TestName: TypeAlias = Literal["randomization", "t", "wilcoxon", "sign", "bootstrap", "tukey"]
+TiePolicy: TypeAlias = Literal[
+    "average", "input", "id_descending", "id_ascending", "best", "worst", "input_reversed", "mean_rank"
+]  # fmt: skip
+WrittenFormat: TypeAlias = Literal["trec", "json", "jsonl", "csv", "parquet"]

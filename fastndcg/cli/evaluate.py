@@ -1,0 +1,237 @@
+"""``fastndcg evaluate``: the metrics of runs, computed from judgments."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+from fastndcg.cli import formats, metric_options, options, output
+from fastndcg.cli.metric_options import MetricRequest, TrecEvalOptions, apply_options, select_metrics
+from fastndcg.cli.progress import show_progress, show_row_progress
+from fastndcg.conventions import Convention, parse_convention
+from fastndcg.errors import InvalidInputError
+from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.threads import check_threads
+
+DEMO_RUNS = ("lambdarank.run", "pointwise.run")
+DEMO_NOTE = (
+    "demo data: the test queries of LightGBM's ranking example (MIT); for yours: fastndcg evaluate QRELS RUN [RUN ...]"
+)
+DESCRIPTION = """\
+Compute metrics of one or more runs from relevance judgments.
+
+Files may be in the formats of TREC, MS MARCO or BEIR, JSON, CSV, Parquet, Arrow or Feather, compressed by gzip, bzip2
+or zstd, or - for standard input. Addresses such as s3://bucket/run.txt are read by fsspec. A Parquet or Arrow file that
+has queries, labels and scores needs no RUN. Without files, the demo data that comes with the package is evaluated.
+"""
+EXAMPLES = """\
+  fastndcg evaluate
+  fastndcg evaluate qrels.txt run.txt -m ndcg@10,map
+  fastndcg evaluate qrels.txt a.run b.run --convention trec_eval --per-query
+  fastndcg evaluate qrels.txt run.txt -m all_trec --convention trec_eval --format trec
+  fastndcg evaluate triples.tsv ranks.run -m mrr,hits@10,amri --convention pykeen --competitors nonrelevant --rows pair
+"""
+
+
+class _Task(NamedTuple):
+    """Everything that an evaluation needs beside its files."""
+
+    request: MetricRequest
+    trec_options: TrecEvalOptions
+    convention: Convention
+    arguments: argparse.Namespace
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command with its options."""
+    parser = options.add_command(commands, "evaluate", "compute metrics of runs from judgments", DESCRIPTION, EXAMPLES)
+    parser.add_argument("qrels", nargs="?", metavar="QRELS", help=options.QRELS)
+    parser.add_argument("runs", nargs="*", metavar="RUN", help=options.RUN)
+    options.add_metrics(
+        parser,
+        "metrics, separated by commas, such as 'ndcg@10,P(rel=2)@5', or trec_eval's names, such as 'map', 'P.5,10' and "
+        "'all_trec'; may be repeated; `fastndcg metrics` lists all "
+        f"(default: {options.DEFAULT_METRICS})",
+    )
+    options.add_convention(parser)
+    options.add_qrels_format(parser)
+    options.add_pair_rows(parser)
+    options.add_per_query(parser)
+    options.add_format(parser, tuple(formats.FORMATS))
+    options.add_threads(parser)
+    parser.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="limit the memory for a Parquet or Arrow file that has labels and scores, such as 500MB (default: 2GiB)",
+    )
+    options.add_output(parser)
+    metric_options.add_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Check the options, evaluate the runs, and write the results."""
+    convention = apply_options(parse_convention(arguments.convention), arguments)
+    request = MetricRequest.parse(arguments.metrics or [options.DEFAULT_METRICS], convention)
+    trec_options = TrecEvalOptions(arguments.relevance_level, arguments.n_documents)
+    select_metrics(request.lines(trec_options), arguments.format)  # reports wrong metrics before any file is read
+    check_threads(arguments.threads)
+    _check_summary(arguments)
+    _check_pair_rows(arguments, request)
+    is_streamed = arguments.qrels is not None and not arguments.runs and _has_scores(arguments.qrels)
+    _check_files(arguments, is_streamed)
+    task = _Task(request, trec_options, convention, arguments)
+    if is_streamed:
+        reports = [_evaluate_stream(task)]
+    else:
+        with _open_files(arguments) as (qrels, runs):
+            reports = _evaluate(qrels, runs, task)
+    note = DEMO_NOTE if arguments.qrels is None else ""
+    output.write(formats.FORMATS[arguments.format](reports, arguments.per_query, note), arguments.output)
+
+
+def _check_summary(arguments: argparse.Namespace) -> None:
+    has_query_lines = arguments.format == "trec" or (arguments.format == "table" and arguments.per_query)
+    if arguments.no_summary and not has_query_lines:
+        raise InvalidInputError(
+            f"-n needs lines for each query, but --format {arguments.format} prints none here. "
+            "Add --format trec, or -q to a table."
+        )
+
+
+def _check_pair_rows(arguments: argparse.Namespace, request: MetricRequest) -> None:
+    if arguments.rows == "pair" and arguments.format == "trec":
+        raise InvalidInputError(
+            "--format trec has lines of queries, but --rows pair has none. Take --format csv or json."
+        )
+    if arguments.rows == "pair" and request.relstring_length is not None:
+        raise InvalidInputError("relstring is of a query, but --rows pair has rows of pairs. Remove it from -m.")
+
+
+def _check_files(arguments: argparse.Namespace, is_streamed: bool) -> None:
+    if arguments.qrels is not None and not arguments.runs and not is_streamed:
+        if _is_table(arguments.qrels):
+            raise InvalidInputError(
+                f"RUN is missing, and {show_name(arguments.qrels)} does not have labels and scores in columns of usual "
+                "names. Give one or more runs, or rename the columns, such as to user, rating and score."
+            )
+        raise InvalidInputError("RUN is missing. Give one or more runs after QRELS, or no file for the demo data.")
+    if arguments.memory is not None and not is_streamed:
+        raise InvalidInputError(
+            "--memory can only be used when QRELS is a Parquet or Arrow file with labels and scores and no RUN is "
+            "given. Remove it."
+        )
+    options.check_standard_input([arguments.qrels, *arguments.runs])
+    if arguments.output is not None:
+        output.check(arguments.output, [arguments.qrels, *arguments.runs] if arguments.qrels else [])
+
+
+def _has_scores(path: str) -> bool:
+    """Return True for a Parquet or Arrow file that has scores beside labels."""
+    from fastndcg.inputs import arrow_files  # imports numpy
+    from fastndcg.inputs.hints import check_path
+    from fastndcg.inputs.parquet.stream import has_scores, is_parquet
+
+    check_path(path)
+    if is_parquet(path):
+        return has_scores(path)
+    return path != "-" and arrow_files.is_arrow_file(path) and arrow_files.has_scores(path)
+
+
+def _is_table(path: str) -> bool:
+    """Return True for a Parquet or Arrow file."""
+    from fastndcg.inputs.arrow_files import is_arrow_file  # imports numpy
+    from fastndcg.inputs.parquet.stream import is_parquet
+
+    return is_parquet(path) or (path != "-" and is_arrow_file(path))
+
+
+def _evaluate_stream(task: _Task) -> formats.Report:
+    """Evaluate a Parquet or Arrow file that has queries, labels and scores."""
+    arguments = task.arguments
+    if arguments.max_documents is not None or task.request.relstring_length is not None:
+        raise InvalidInputError(
+            f"-M and relstring need judgments and runs in two files, but {arguments.qrels} has both. "
+            "Remove the option, or split the file."
+        )
+    from fastndcg.inputs.run_names import name_file  # imports numpy
+
+    name = name_file(arguments.qrels)
+    lines = task.request.lines(task.trec_options)
+    with show_row_progress(f"evaluating {Path(arguments.qrels).name}") as show_rows:
+        from fastndcg.evaluate import evaluate
+
+        result = evaluate(
+            arguments.qrels,
+            metrics=select_metrics(lines, arguments.format),
+            competitors=arguments.competitors,
+            rows=arguments.rows,
+            memory=arguments.memory,
+            convention=task.convention,
+            threads=arguments.threads,
+            progress=show_rows,
+        )
+    return formats.Report(name, result, lines, name, summary=not arguments.no_summary)
+
+
+@contextlib.contextmanager
+def _open_files(arguments: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    """Yield the paths of the judgments and the runs. Those of the demo are unpacked if the package is a zip file."""
+    if arguments.qrels is not None:
+        yield arguments.qrels, arguments.runs
+        return
+    folder = resources.files("fastndcg").joinpath("demo")
+    with contextlib.ExitStack() as stack:
+        qrels, *runs = [
+            str(stack.enter_context(resources.as_file(folder.joinpath(name)))) for name in ("qrels.txt", *DEMO_RUNS)
+        ]
+        yield qrels, runs
+
+
+def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Report]:
+    """Evaluate runs on the same judgments, and return a report for each run."""
+    arguments = task.arguments
+    request = task.request
+    threads = arguments.threads
+    has_relstrings = arguments.per_query and request.relstring_length is not None
+    with show_progress(1 + 2 * len(runs)) as begin_step:
+        begin_step(f"reading {Path(qrels).name}")
+        from fastndcg.cli.relstring import relevance_strings  # imports numpy, which the checks above do without
+        from fastndcg.evaluate import Evaluator
+        from fastndcg.inputs.join import take_first_documents
+        from fastndcg.inputs.run_names import name_runs
+        from fastndcg.inputs.text.formats import read_qrels, read_run, read_run_tag
+
+        judgments = None
+        if arguments.qrels_format is not None or has_relstrings or request.has_gains:
+            judgments = read_qrels(qrels, format=arguments.qrels_format, threads=threads)
+        if judgments is not None and judgments.patterns is not None and (has_relstrings or request.has_gains):
+            raise InvalidInputError(
+                f"relstring and gains of labels need one label per document, but {qrels} has one per subtopic. "
+                "Remove these measures from -m."
+            )
+        max_label = 0 if judgments is None else int(max(judgments.values, default=0))
+        lines = request.lines(task.trec_options, max_label)
+        metrics = select_metrics(lines, arguments.format)
+        evaluator = Evaluator(
+            judgments or qrels, metrics, competitors=arguments.competitors, rows=arguments.rows,
+            convention=task.convention, threads=threads,
+        )  # fmt: skip
+        reports = []
+        for name, path in zip(name_runs(runs), runs, strict=True):
+            begin_step(f"reading {Path(path).name}")
+            tag = read_run_tag(path) if any(line.name == "runid" for line in lines) else None
+            table = read_run(path, threads=threads)
+            if arguments.max_documents is not None:
+                table = take_first_documents(table, arguments.max_documents, task.convention, threads)
+            begin_step(f"evaluating {Path(path).name}")
+            labels = None
+            if judgments and has_relstrings:
+                labels = relevance_strings(judgments, table, task.convention, request.relstring_length or 0)
+            result = evaluator.evaluate(table)
+            reports.append(formats.Report(name, result, lines, tag or name, labels, not arguments.no_summary))
+        return reports

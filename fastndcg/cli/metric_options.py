@@ -1,0 +1,173 @@
+"""Metrics that ``-m`` names in fastndcg's or trec_eval's words, and trec_eval's own options."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fastndcg.conventions import Convention
+from fastndcg.errors import InvalidInputError
+from fastndcg.metrics.metric import Metric, parse_metric_list
+from fastndcg.metrics.trec_eval import MEASURES, TrecMeasureRequest, read, relstring_length
+from fastndcg.metrics.trec_eval_lines import Line, at_level, lines
+from fastndcg.parsing import split_metrics
+
+
+class TrecEvalOptions(NamedTuple):
+    """Options of trec_eval that change its measures."""
+
+    relevance_level: int | None = None  # smallest relevant label
+    n_documents: int = 0  # of the collection
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add trec_eval's options to a command."""
+    group = parser.add_argument_group("trec_eval's options")
+    group.add_argument("-q", dest="per_query", action="store_true", help="same as --per-query")
+    group.add_argument("-n", dest="no_summary", action="store_true", help="print no lines over all queries")
+    group.add_argument("-c", dest="complete", action="store_true", help="score judged queries missing in a run as 0")
+    group.add_argument(
+        "-J", dest="judged_only", action="store_true", help="remove unjudged documents from the runs before ranking"
+    )
+    group.add_argument(
+        "-l", dest="relevance_level", type=int, metavar="LABEL", help="the smallest relevant label (default: 1)"
+    )
+    group.add_argument(
+        "-M", dest="max_documents", type=int, metavar="N",
+        help="evaluate only the first N documents of each query; needs a convention with trec_eval's ties",
+    )  # fmt: skip
+    group.add_argument(
+        "-N", dest="n_documents", type=int, default=0, metavar="N",
+        help="the number of documents in the collection, for the measure utility",
+    )  # fmt: skip
+
+
+def apply_options(convention: Convention, arguments: argparse.Namespace) -> Convention:
+    """
+    Return the convention with the choices that trec_eval's options make.
+
+    Raises
+    ------
+    InvalidInputError
+        If an option's number is too small, or ``-M`` is used without trec_eval's order of ties.
+    """
+    minima = (
+        ("-l", arguments.relevance_level, 1),
+        ("-M", arguments.max_documents, 1),
+        ("-N", arguments.n_documents, 0),
+    )
+    for name, value, minimum in minima:
+        if value is not None and value < minimum:
+            raise InvalidInputError(f"{name} must be {minimum} or more, not {value}. Give a larger number.")
+    if arguments.max_documents is not None and convention.ties != "id_descending":
+        raise InvalidInputError(
+            f"-M needs trec_eval's order of ties, id_descending, but {convention} has {convention.ties}. "
+            "Add --convention trec_eval."
+        )
+    choices = {"missing_in_run": "zero"} if arguments.complete else {}
+    if arguments.judged_only:
+        choices["unjudged"] = "removed"
+    return convention.replace(**choices) if choices else convention
+
+
+def _trec_eval_version(convention: Convention) -> int:
+    """Return the version of trec_eval that a convention follows. Version 9 has fewer measures."""
+    return 9 if convention.name.startswith("trec_eval_9") else 10
+
+
+class MetricRequest(NamedTuple):
+    """The texts of ``-m``, parsed into trec_eval's measures and fastndcg's metrics."""
+
+    parts: tuple[TrecMeasureRequest | Metric, ...]
+
+    @classmethod
+    def parse(cls, texts: Sequence[str], convention: Convention) -> MetricRequest:
+        """
+        Parse texts. Each text is one of trec_eval's measures, or several names separated by commas.
+
+        A measure with parameters replaces the same measure with its default parameters, which a nickname such as
+        "official" adds.
+        """
+        parts: list[TrecMeasureRequest | Metric] = []
+        version = _trec_eval_version(convention)
+        for text in texts:
+            measures = read(text.strip(), version=version)
+            if measures is not None:
+                parts += measures
+                continue
+            for part in split_metrics(text):
+                measures = read(part, version=version)
+                parts += parse_metric_list(part) if measures is None else measures
+        with_parameters = {part.measure for part in parts if isinstance(part, TrecMeasureRequest) and part.parameters}
+        replaced = {TrecMeasureRequest(measure, "") for measure in with_parameters}
+        return cls(tuple(part for part in dict.fromkeys(parts) if part not in replaced))
+
+    @property
+    def relstring_length(self) -> int | None:
+        """The number of labels in the relevance string, None without the measure relstring."""
+        return relstring_length(part for part in self.parts if isinstance(part, TrecMeasureRequest))
+
+    @property
+    def has_gains(self) -> bool:
+        """True if a measure has gains of labels. Their meaning depends on the largest label."""
+        return any(
+            isinstance(part, TrecMeasureRequest) and part.measure.kind == "gains" and part.parameters
+            for part in self.parts
+        )
+
+    def lines(self, options: TrecEvalOptions, max_label: int = 0) -> tuple[Line, ...]:
+        """
+        Return trec_eval's lines of output, in the order of ``-m``.
+
+        Parameters
+        ----------
+        options : TrecEvalOptions
+            The smallest relevant label, and the number of documents in the collection.
+        max_label : int
+            The largest label of the judgments.
+
+        Returns
+        -------
+        tuple of Line
+            A metric without a line of trec_eval has fastndcg's text as its name if names would repeat.
+        """
+        all_lines: list[Line] = []
+        for part in self.parts:
+            if isinstance(part, TrecMeasureRequest):
+                all_lines += lines(
+                    [part], level=options.relevance_level, documents=options.n_documents, highest=max_label
+                )
+            else:
+                metric = at_level(part, options.relevance_level)
+                all_lines.append(Line(len(MEASURES), metric.trec_name, metric))
+        counts = Counter(line.name for line in dict.fromkeys(all_lines))
+        unique: dict[Line, None] = {}
+        for line in all_lines:
+            is_repeated = line.order == len(MEASURES) and counts[line.name] > 1
+            unique[line._replace(name=str(line.metric)) if is_repeated else line] = None
+        return tuple(unique)
+
+
+def select_metrics(lines: Sequence[Line], form: str = "table") -> tuple[Metric, ...]:
+    """
+    Return the metrics of lines, without repetitions.
+
+    Lines of ``--format trec`` may all be without a metric, such as num_q. Some metric is returned then, because an
+    evaluation needs one.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no metric.
+    """
+    metrics = tuple(dict.fromkeys(line.metric for line in lines if line.metric is not None))
+    if metrics:
+        return metrics
+    if lines and form == "trec":
+        return (Metric("num_ret"),)
+    raise InvalidInputError(
+        "`metrics` is empty: -m must name a metric, such as 'ndcg@10' or trec_eval's 'all_trec'. "
+        "num_q, runid and relstring need --format trec."
+    )

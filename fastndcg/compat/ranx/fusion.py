@@ -1,0 +1,337 @@
+"""ranx's `fuse` and `optimize_fusion`, exported by `fastndcg.compat.ranx`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from fastndcg.compat.ranx.errors import MismatchError
+from fastndcg.compat.ranx.metric_names import CONVENTION, parse_metric
+from fastndcg.compat.ranx.qrels import Qrels
+from fastndcg.compat.ranx.run import Run
+from fastndcg.errors import UnknownFusionError, shorten, suggest_name
+from fastndcg.evaluate import Evaluator
+from fastndcg.fusion.arguments import read_weights
+from fastndcg.fusion.catalog import FUSION_METHODS
+from fastndcg.fusion.conventions import fusion_conventions
+from fastndcg.fusion.fuse import FusedRun, fuse_union, unite_runs
+from fastndcg.fusion.method import FusionMethod, find_normalization
+from fastndcg.fusion.training import TrainedTables, learn_run
+from fastndcg.fusion.union import Union
+from fastndcg.inputs import qrels_run
+from fastndcg.results.text_table import align_columns
+from fastndcg.runtime.threads import check_threads
+
+FUSION = fusion_conventions["ranx"].replace(queries="union")  # the queries are compared before
+METHODS = {theirs: record for record in FUSION_METHODS.values() for peer, theirs in record.peers if peer == "ranx"}
+TABLES = {
+    "bayesfuse": "log_odds", "mapfuse": "map_scores", "probfuse": "probs", "segfuse": "probs", "slidefuse": "probs",
+    "posfuse": "probs",
+}  # fmt: skip
+NAMES = {
+    "min": "comb_min",
+    "max": "comb_max",
+    "med": "comb_med",
+    "sum": "comb_sum",
+    "anz": "comb_anz",
+    "mnz": "comb_mnz",
+}
+NAMES |= {"gmnz": "comb_gmnz", "wsum": "weighted_sum", "w_bordafuse": "weighted_bordafuse"}
+NAMES |= {"w_condorcet": "weighted_condorcet"}
+HEADINGS = {
+    "logn_isr": "Sigma", "gmnz": "Gamma", "probfuse": "# Segments", "rbc": "phi", "rrf": "k", "slidefuse": "w",
+}  # fmt: skip
+ONE = 1e-9  # how far the sum of a grid point may be from 1
+
+
+def fuse(
+    runs: list[Run], norm: str | None = "min-max", method: str = "wsum", params: dict[str, Any] | None = None
+) -> Run:
+    """
+    Fuse runs. See `ranx.fuse`.
+
+    Parameters
+    ----------
+    runs : list of Run
+        Two or more runs of the same queries.
+    norm : str or None
+        The normalisation: 'min-max', 'min-max-inverted', 'max', 'sum', 'zmuv', 'rank', 'borda', or None.
+    method : str
+        The method, such as 'wsum', 'rrf' or 'mnz'.
+    params : dict, optional
+        The parameters of the method, such as ``{"weights": [0.3, 0.7]}``, and ``name``.
+
+    Returns
+    -------
+    Run
+        The fused run.
+
+    Raises
+    ------
+    MismatchError
+        If there are fewer than two runs, or their queries differ. It is also an AssertionError.
+    UnknownFusionError
+        If there is no such method or normalisation. It is also a ValueError.
+
+    Examples
+    --------
+    >>> runs = [Run({"q": {"a": 2.0, "b": 1.0}}), Run({"q": {"b": 3.0, "c": 1.0}})]
+    >>> fuse(runs, norm="min-max", method="wsum", params={"weights": [0.25, 0.75]})
+    {'q': {'b': 0.75, 'a': 0.25, 'c': 0.0}}
+    """
+    parameters = dict(params or {})
+    name = parameters.pop("name", NAMES.get(method, method))
+    union, tables = _unite(runs, norm)
+    del tables
+    fused = fuse_once(union, _make_method(method, norm, parameters), parameters)
+    rows = fused.to_dict()
+    return Run({query: rows.get(query, {}) for query in runs[0].run}, name)
+
+
+def optimize_fusion(
+    qrels: Qrels,
+    runs: list[Run],
+    norm: str | None = "min-max",
+    method: str = "wsum",
+    metric: str = "ndcg",
+    return_optimization_report: bool = False,
+    rounding_digits: int = 3,
+    show_percentages: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """
+    Find the best parameters of a method on a grid. See `ranx.optimize_fusion`.
+
+    Of equally good points the last one wins, as in ranx. ranx loses points whose weights do not add up to exactly 1 in
+    floating point: 4 of 66 for three runs. They are tried here. All queries are training data: `fn.tune_fusion`
+    evaluates held-out queries.
+
+    Parameters
+    ----------
+    qrels : Qrels
+        The judgments.
+    runs : list of Run
+        Runs of the same queries.
+    norm : str or None
+        See `fuse`.
+    method : str
+        See `fuse`.
+    metric : str
+        See `evaluate`.
+    return_optimization_report : bool
+        True to return the value of each point, too.
+    rounding_digits : int
+        The number of digits in the report.
+    show_percentages : bool
+        True to print percentages in the report.
+    **kwargs : object
+        The grid: ``step`` of weights, ``min_k``, ``max_k`` and ``step`` of rrf, and likewise gamma, sigma, phi,
+        n_segments and w. ``show_progress`` is ignored.
+
+    Returns
+    -------
+    dict, or (dict, OptimizationReport)
+        The parameters for `fuse`.
+
+    Raises
+    ------
+    MismatchError
+        If the queries differ. It is also an AssertionError.
+    UnknownFusionError
+        If the method has no parameters. It is also a ValueError.
+
+    Examples
+    --------
+    >>> qrels = Qrels({"q": {"b": 1}})
+    >>> runs = [Run({"q": {"a": 2.0, "b": 1.0}}), Run({"q": {"b": 3.0, "c": 1.0}})]
+    >>> optimize_fusion(qrels, runs, method="rrf", metric="mrr")
+    {'k': 100}
+    """
+    union, tables = _unite(runs, norm)
+    for number, run in enumerate(runs):
+        if run.keys() != qrels.keys():
+            raise MismatchError(f"Run {number} and Qrels query ids do not match. Pass run.make_comparable(qrels)")
+    judgments = qrels_run.Qrels.from_dict(qrels.qrels)
+    if method in ("bayesfuse", "mapfuse", "posfuse", "segfuse"):
+        return {TABLES[method]: _learn(judgments, tables, _make_method(method, norm, {}))}
+    points = _list_points(method, len(runs), kwargs)
+    evaluator = Evaluator(judgments, parse_metric(metric), convention=CONVENTION)
+    best: dict[str, Any] = {}
+    best_value = 0.0
+    values = []
+    for _, parameters in points:
+        if method in ("probfuse", "slidefuse"):
+            learned_method = _make_method(method, norm, parameters)
+            parameters["probs"] = _learn(judgments, tables, learned_method)
+        fused = fuse_once(union, _make_method(method, norm, parameters), parameters)
+        values.append(float(evaluator.evaluate(fused).means()[0]))
+        if values[-1] >= best_value:
+            best = parameters
+            best_value = values[-1]
+    best.pop("n_segments", None)
+    if not return_optimization_report:
+        return best
+    configurations = [name for name, _ in points]
+    report = OptimizationReport(method, configurations, values, metric, rounding_digits, show_percentages)
+    return best, report
+
+
+class OptimizationReport:
+    """
+    The value of each point of a grid. See `ranx.data_structures.OptimizationReport`.
+
+    Parameters
+    ----------
+    method : str
+        The method.
+    configs : list of str
+        The points.
+    results : list of float
+        Their values.
+    metric : str
+        The metric.
+    rounding_digits : int
+        The number of digits.
+    show_percentages : bool
+        True to print percentages.
+
+    Examples
+    --------
+    >>> print(OptimizationReport("rrf", ["10", "20"], [0.5, 0.75], "mrr"))
+    k     mrr
+    10  0.500
+    20  0.750 *
+    """
+
+    def __init__(
+        self,
+        method: str,
+        configs: list[str],
+        results: list[float],
+        metric: str,
+        rounding_digits: int = 3,
+        show_percentages: bool = False,
+    ) -> None:
+        self.method = method
+        self.configs = configs
+        self.results = results
+        self.metric = metric
+        self.rounding_digits = rounding_digits
+        self.show_percentages = show_percentages
+
+    def __str__(self) -> str:
+        percent = bool(self.show_percentages)
+        n_digits = max(self.rounding_digits - 2 * percent, 0)
+        cells = [f"{value * (100 if percent else 1):.{n_digits}f}" for value in self.results]
+        rows = [[HEADINGS.get(self.method, "Weights"), self.metric]]
+        rows += [list(row) for row in zip(self.configs, cells, strict=True)]
+        best = int(np.argmax(self.results)) + 1
+        lines = list(align_columns(rows, 1))
+        return "\n".join(f"{line} *" if place == best else line for place, line in enumerate(lines))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def fuse_once(union: Union, method: FusionMethod, parameters: Mapping[str, Any]) -> FusedRun:
+    """Fuse a union by a method with ranx's parameters."""
+    weights = read_weights(parameters.get("weights"), union.names, method)
+    tables = next((parameters[name] for name in dict.fromkeys(TABLES.values()) if name in parameters), None)
+    trained = None if tables is None else TrainedTables(_stack(tables))
+    return fuse_union(union, method, FUSION, weights=weights, trained=trained)
+
+
+def _unite(runs: Sequence[Run], norm: str | None) -> tuple[Union, list[qrels_run.Run]]:
+    """Return the union of the runs, and the runs. Distances are negated."""
+    if len(runs) < 2:
+        raise MismatchError("Only one run provided. Pass two or more")
+    for number, run in enumerate(runs[1:], start=1):
+        if run.keys() != runs[0].keys():
+            raise MismatchError(f"Runs 0 and {number} query ids do not match. Pass runs of the same queries")
+    is_inverted = norm is not None and find_normalization(norm) == "min_max_inverted"
+    tables = []
+    for run in runs:
+        rows = run.run
+        if is_inverted:
+            rows = {query: {document: -score for document, score in row.items()} for query, row in rows.items()}
+        tables.append(qrels_run.Run.from_dict(rows))
+    names = [f"run {number}" for number in range(1, len(runs) + 1)]
+    return unite_runs(tables, names, FUSION, None, check_threads(None)), tables
+
+
+def _make_method(method: str, norm: str | None, parameters: Mapping[str, Any]) -> FusionMethod:
+    """Return the method of ranx's names."""
+    if method not in METHODS:
+        hint = suggest_name(method, METHODS) or f" There are {', '.join(METHODS)}."
+        raise UnknownFusionError(f"Fusion method {shorten(method)} not supported.{hint}")
+    record = METHODS[method]
+    names = [parameter.name for parameter in record.parameters]
+    arguments = {name: parameters[name] for name in names if name in parameters}
+    if "norm" in names:
+        canonical = "none" if norm is None else find_normalization(norm)
+        arguments["norm"] = "min_max" if canonical == "min_max_inverted" else canonical
+    return FusionMethod.make(record.name, **arguments)
+
+
+def _learn(qrels: qrels_run.Qrels, runs: Sequence[qrels_run.Run], method: FusionMethod) -> list[Any]:
+    """Return what a method learns for each run, as ranx returns it."""
+    rows = [learn_run(qrels, run, method, FUSION, None) for run in runs]
+    return [float(row[0]) for row in rows] if method.name == "mapfuse" else rows
+
+
+def _stack(tables: Sequence[Any]) -> Any:
+    """Return tables of several lengths as one array."""
+    rows = [np.atleast_1d(np.asarray(table, "f8")) for table in tables]
+    longest = max(map(len, rows))
+    return np.array([np.pad(row, (0, longest - len(row))) for row in rows])
+
+
+def _list_points(method: str, n_runs: int, choices: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the points of ranx's grid: the text of each in reports, and its parameters."""
+    if method in METHODS and METHODS[method].is_weighted and method not in ("rrf", "rbc"):
+        step = choices.get("step", 0.1)
+        n_digits = str(step)[::-1].find(".")
+        values = [float(round(value, n_digits)) for value in np.arange(0, 1 + step, step)]
+        points = [point for point in product(values, repeat=n_runs) if abs(sum(point) - 1.0) < ONE]
+        return [(str(point), {"weights": point}) for point in points]
+    if method not in GRIDS:
+        raise UnknownFusionError(f"{shorten(method)} does not support optimization. Take one of {', '.join(GRIDS)}")
+    name, list_values = GRIDS[method]
+    return [(str(value), {name: value}) for value in list_values(choices)]
+
+
+def _make_fractions(name: str) -> Callable[[Mapping[str, Any]], list[float]]:
+    """Return a function that lists a parameter's values from 0.01 to 1."""
+
+    def list_values(choices: Mapping[str, Any]) -> list[float]:
+        step = choices.get("step", 0.01)
+        highest = choices.get(f"max_{name}", 1.0)
+        n_digits = str(step)[::-1].find(".")
+        values = np.arange(choices.get(f"min_{name}", 0.01), highest + step, step)
+        return [float(round(value, n_digits)) for value in values if round(value, n_digits) <= highest]
+
+    return list_values
+
+
+def _make_numbers(name: str, least: int) -> Callable[[Mapping[str, Any]], list[float]]:
+    """Return a function that lists a parameter's whole values up to 100."""
+
+    def list_values(choices: Mapping[str, Any]) -> list[float]:
+        usual_step = 10 if name == "k" else 1
+        stop = choices.get(f"max_{name}", 100) + 1
+        return list(range(choices.get(f"min_{name}", least), stop, choices.get("step", usual_step)))
+
+    return list_values
+
+
+GRIDS = {
+    "gmnz": ("gamma", _make_fractions("gamma")),
+    "logn_isr": ("sigma", _make_fractions("sigma")),
+    "rbc": ("phi", _make_fractions("phi")),
+    "rrf": ("k", _make_numbers("k", 10)),
+    "probfuse": ("n_segments", _make_numbers("n_segments", 1)),
+    "slidefuse": ("w", _make_numbers("w", 1)),
+}

@@ -1,0 +1,323 @@
+"""`Convention`: one choice for each field, its source, and known differences from the peer."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
+from typing import Any
+
+from fastndcg.choices import TiePolicy
+from fastndcg.conventions.fields import CHOICES, FIELDS
+from fastndcg.conventions.peer_metrics import PeerMetric
+from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownConventionError, shorten, suggest_name
+from fastndcg.parsing import Value, format_call, format_value, parse_call
+from fastndcg.runtime.escapes import show_name
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """
+    A bug of a peer that the convention does not copy, with a minimal case.
+
+    `labels` and `scores` have a tuple for each query. `golden` is the name of the golden case that shows the bug.
+    """
+
+    what: str
+    source: str
+    theirs: str | float
+    ours: str | float
+    metric: str = ""
+    labels: tuple[tuple[float, ...], ...] = ()
+    scores: tuple[tuple[float, ...], ...] = ()
+    weights: tuple[float, ...] | None = None
+    case: str = ""
+    golden: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """
+    All choices that give a metric's number its meaning.
+
+    `print` shows each field, and marks differences from the default.
+
+    Parameters
+    ----------
+    name : str
+        Name in results and messages.
+    gain : {'linear', 'exp2', 'binary'} or tuple of float
+        Gain of a label: the label, 2^label − 1, or 1 for a relevant document. A table has the gains of the labels
+        0, 1, 2, …, with 0 for label 0 and no gain below 0.
+    label_fractions : {'kept', 'cut off'}
+        Whether gains use a label with its fraction, or its whole part only.
+    discount : {'log2', 'log2(max(r, 2))', '1/r'} or tuple of float
+        Discount of a rank: 1/log2(rank + 1), 1/log2(max(rank, 2)), or 1/rank. A table has the discounts of the ranks
+        1, 2, …, which never rise. Ranks beyond its end have the discount 0.
+    ideal : {'judged', 'k best'}
+        Documents of the ideal ranking in IDCG@k: the judged documents by falling gain, or k documents of the query's
+        highest gain.
+    pool : {'judged', 'retrieved'}
+        Whether the ideal ranking and the number of relevant documents include documents that were not retrieved.
+    relevant : {'at least 1', 'above 0', 'above 0.5'}
+        Labels of relevant documents if `rel` of a metric is left out.
+    default_k : 'all' or int
+        Cutoff of metrics without a cutoff.
+    ties : {'average', 'input', 'id_descending', 'id_ascending', 'best', 'worst', 'input_reversed', 'mean_rank'}
+        Order of equal scores. 'average' is the exact expectation over all orders. 'best' and 'worst' rank higher or
+        lower labels first. 'input_reversed' ranks the last document of the input first. 'mean_rank' gives all of them
+        the mean of their ranks, for metrics that have a value there: Rank, RR, Success and counts.
+    undefined : {'nan', 0, 1, 'raise'}
+        Value of a query for which the metric is undefined. Means exclude NaN.
+    undefined_ap : {'as undefined', 'nan', 0, 1, 'raise'}
+        Value of a query for which AP is undefined.
+    no_relevant : {'defined', 'undefined', 'skipped'}
+        RR and Success of a query without relevant documents: 0, or undefined like AP and R. 'skipped' makes every
+        metric of such a query undefined.
+    unjudged : {'nonrelevant', 'removed'}
+        Whether unjudged documents keep their ranks or are removed before ranking. In qrels, documents with a negative
+        label are unjudged unless `negative_labels` is 'keep'.
+    negative_labels : {'raise_in_arrays', 'zero', 'raise', 'keep', 'removed'}
+        'zero': no gain, not relevant. 'keep': a negative gain. 'removed': these documents are removed before ranking.
+        'raise_in_arrays': an error in arrays and 'zero' in qrels, where they mean pooled and not judged.
+    missing_in_run : {'zero', 'skip', 'raise'}
+        A judged query that is missing in the run: it ranks no documents, is skipped, or raises an error.
+    missing_in_qrels : {'skip', 'undefined', 'raise'}
+        A query of the run without judgments: it is skipped, undefined, or raises an error.
+    nan_scores : {'raise', 'last'}
+        NaN scores: an error, or a tie group below all other scores.
+    score_dtype : {'as given', 'float32'}
+        Whether scores are rounded to float32 before they are compared. Integers beyond 2**53 are not rounded.
+    ap_denominator : {'n_relevant', 'min(k, n_relevant)', 'n_hits', 'k', 'min(k, n_relevant, n_retrieved)'}
+        Denominator of AP@k.
+    precision_denominator : {'k', 'min(k, n_retrieved)', 'min(k, n_relevant)'}
+        Denominator of P@k. Without a cutoff, k is the number of retrieved documents.
+    recall_denominator : {'n_relevant', 'min(k, n_relevant)'}
+        Denominator of R@k.
+    recall_rounding : {'up', 'nearest', 'up from a tenth'}
+        Rounding of recall · R, the number of relevant documents that IPrec needs.
+    rbp_gain : {'binary', 'share of highest'}
+        Gains of RBP: 1 for a relevant document if `gain` is left out, or the gain divided by the query's highest gain
+        if that is above 1.
+    residual_of_nothing : {1, 0}
+        RBP_resid of a query that ranks no documents.
+    precision_mean : {'macro', 'micro'}
+        Mean of P over queries: the mean of the values, or the sum of numerators over the sum of denominators.
+    peer, versions, source : str
+        The peer, the versions for which the convention is proven, and the place of each choice in its source.
+    options : tuple of (str, str)
+        Options of the peer, each with the convention that it gives.
+    bugs : tuple of Bug
+        What the peer gets wrong and this convention does not copy.
+    metrics : tuple of Known
+        Which of our metrics the peer has. Results have a note on those that give another number there.
+
+    Examples
+    --------
+    >>> fn.conventions["default"].replace(ties="input")
+    default(ties=input)
+    """
+
+    name: str
+    gain: Value = "linear"
+    label_fractions: str = "kept"
+    discount: Value = "log2"
+    ideal: str = "judged"
+    pool: str = "judged"
+    relevant: str = "at least 1"
+    default_k: str | int = "all"
+    ties: TiePolicy = "average"
+    undefined: str | int = "nan"
+    undefined_ap: str | int = "as undefined"
+    no_relevant: str = "defined"
+    unjudged: str = "nonrelevant"
+    negative_labels: str = "raise_in_arrays"
+    missing_in_run: str = "zero"
+    missing_in_qrels: str = "skip"
+    nan_scores: str = "raise"
+    score_dtype: str = "as given"
+    ap_denominator: str = "n_relevant"
+    precision_denominator: str = "k"
+    recall_denominator: str = "n_relevant"
+    recall_rounding: str = "up"
+    rbp_gain: str = "binary"
+    residual_of_nothing: int = 1
+    precision_mean: str = "macro"
+    peer: str = ""
+    versions: str = ""
+    source: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    bugs: tuple[Bug, ...] = ()
+    metrics: tuple[PeerMetric, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise InvalidTypeError(f"`name` of a convention must be a text, not {type(self.name).__name__}")
+        parse_call(self.name)
+        for field in CHOICES:
+            object.__setattr__(self, field, _check_choice(field, getattr(self, field)))
+
+    def replace(self, **choices: Any) -> Convention:
+        """
+        Return the convention with other choices, which its name shows.
+
+        Parameters
+        ----------
+        **choices : str, int or sequence of float
+            Fields with their new choices.
+
+        Returns
+        -------
+        Convention
+            A convention whose name parses back.
+
+        Raises
+        ------
+        UnknownConventionError
+            If conventions have no such field.
+        InvalidInputError
+            If a field has no such choice.
+        """
+        from fastndcg.conventions import conventions  # imports this module
+
+        for field in choices:
+            if field not in CHOICES:
+                hint = suggest_name(field, CHOICES) or f" There are {', '.join(CHOICES)}."
+                raise UnknownConventionError(f"a convention has no field {shorten(field)}.{hint}")
+        base = self.name.partition("(")[0]
+        convention = self.with_fields(**choices)
+        if base in conventions:
+            changes = convention.difference(conventions[base])
+        else:
+            changes = {f: getattr(convention, f) for f in CHOICES if f in choices or f in parse_call(self.name)[1]}
+        object.__setattr__(convention, "name", format_call(base, changes))
+        return convention
+
+    def with_fields(self, **values: Any) -> Convention:
+        """
+        Return the convention with other values of any fields, including its name and source.
+
+        Parameters
+        ----------
+        **values : object
+            Fields with their new values.
+
+        Returns
+        -------
+        Convention
+            A convention with the same name, unless `name` is a field of `values`.
+        """
+        return Convention(**({field.name: getattr(self, field.name) for field in dataclass_fields(self)} | values))
+
+    @functools.lru_cache(maxsize=256)  # noqa: B019 - conventions are few, and values
+    def for_input(self, *, qrels: bool) -> Convention:
+        """Return the convention with the meaning of negative labels in qrels, or in arrays."""
+        if self.negative_labels != "raise_in_arrays":
+            return self
+        return self.replace(negative_labels="zero" if qrels else "raise")
+
+    @property
+    def removes_negative_labels(self) -> bool:
+        """True if documents with negative labels are removed, by their labels or as unjudged documents."""
+        return self.negative_labels == "removed" or (self.unjudged == "removed" and self.negative_labels == "zero")
+
+    def choices(self) -> dict[str, Value]:
+        """
+        Return every field with its choice.
+
+        Returns
+        -------
+        dict
+            Choices by the names of fields.
+        """
+        return {field: getattr(self, field) for field in CHOICES}
+
+    def difference(self, other: Convention) -> dict[str, Value]:
+        """
+        Return the fields in which another convention differs.
+
+        Parameters
+        ----------
+        other : Convention
+            Another convention.
+
+        Returns
+        -------
+        dict
+            Choices of this convention by the names of fields.
+        """
+        other_choices = other.choices()
+        return {field: choice for field, choice in self.choices().items() if choice != other_choices[field]}
+
+    def __hash__(self) -> int:
+        return hash(self.name)  # fields are left out: one query looks the convention up several times
+
+    def __str__(self) -> str:
+        return "\n".join(_describe(self))
+
+    def __format__(self, specification: str) -> str:
+        return format(show_name(self.name), specification)  # in messages: short and printable
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def _repr_html_(self) -> str:
+        from fastndcg.results.text_table import html_facts
+
+        title, *lines = _describe(self)
+        return html_facts(title, [_split_fact(line) for line in lines])
+
+
+def _split_fact(line: str) -> tuple[str, str]:
+    """Return the heading and the text of a line: a field and its choice, or no heading and a remark."""
+    name, _, choice = line.strip().partition(" ")
+    return (name, choice.strip()) if name in FIELDS else ("", line.strip())
+
+
+def short(choice: Value) -> str:
+    """
+    Return a choice as a text, with the first and last entries of a long table.
+
+    >>> short((0.0, 1.0, 3.0, 7.0, 15.0, 31.0)), short("exp2")
+    ('[0,1,3,…,31] of 6', 'exp2')
+    """
+    if isinstance(choice, tuple) and len(choice) > 5:
+        first = ",".join(map(format_value, choice[:3]))
+        return f"[{first},…,{format_value(choice[-1])}] of {len(choice)}"
+    return format_value(choice)
+
+
+def _describe(convention: Convention) -> list[str]:
+    about = " ".join(filter(None, (convention.peer, convention.versions)))
+    lines = [convention.name + (f": {about}" if about else "")]
+    if convention.source:
+        lines.append(f"  {convention.source}")
+    width = max(map(len, FIELDS))
+    for name, choice in convention.choices().items():
+        usual = CHOICES[name][0]
+        lines.append(f"  {name:<{width}}  {short(choice)}" + ("" if choice == usual else f"  (default: {usual})"))
+    lines += [f"  option {theirs}: {ours}" for theirs, ours in convention.options]
+    lines += [f"  not copied: {bug.what} ({bug.source})" for bug in convention.bugs]
+    return lines + [f"  its {metric.theirs}: {relation(metric)}" for metric in convention.metrics]
+
+
+def relation(metric: PeerMetric) -> str:
+    """Describe how the peer's metric relates to the metric of this package."""
+    if metric.differs:
+        return f"not {metric.ours}, it {metric.differs}"
+    text = f"{metric.ours} under {metric.by}" if metric.by else metric.ours
+    return f"{text}, but where scores tie it {metric.tie_difference}" if metric.tie_difference else text
+
+
+def _check_choice(field: str, choice: Any) -> Value:
+    is_word = isinstance(choice, str | float) or (isinstance(choice, int) and abs(choice) < 2**63)
+    if is_word and not isinstance(choice, bool):
+        for option in CHOICES[field]:
+            if format_value(choice).replace(" ", "") == str(option).replace(" ", ""):
+                return option
+    _, _, read, rule = FIELDS[field]
+    value = read(choice) if read else None
+    if value is not None:
+        return value
+    choices = ", ".join(map(repr, CHOICES[field]))
+    raise InvalidInputError(f"`{field}` of a convention must be one of {choices}{rule}, not {shorten(choice)}")

@@ -1,0 +1,206 @@
+"""Conventions of programs that evaluate recommendations: an item is relevant or not, users without any are left out."""
+
+from typing import Any
+
+from fastndcg.conventions.convention import Bug, Convention
+from fastndcg.conventions.peer_metrics import PeerMetric, same
+
+LISTS: dict[str, Any] = {
+    "gain": "binary",
+    "relevant": "above 0",
+    "ties": "input",
+    "no_relevant": "skipped",
+    "negative_labels": "zero",
+}
+
+NO_USERS = Bug(
+    "the mean over no users is 0, or an error",
+    "means over users with relevant items",
+    "0, or an error",
+    "nan",
+    case="nobody has a relevant item",
+    golden="no_relevant",
+)
+
+RECORDS = (
+    Convention(
+        "rectools",
+        ideal="k best",
+        peer="RecTools",
+        versions="0.19.0",
+        source="rectools/metrics/ranking.py:444-470: by default the ideal list has k relevant items",
+        options=(
+            ("NDCG(divide_by_achievable=True)", "rectools(ideal=judged)"),
+            ("MAP(divide_by_k=True)", "rectools(ap_denominator=k)"),
+            ("Precision(r_precision=True)", "rectools(precision_denominator=min(k, n_relevant))"),
+        ),
+        metrics=(
+            *same("nDCG NDCG", "AP MAP", "P Precision", "R Recall", "F F1Beta", "RR MRR", "Success HitRate"),
+            PeerMetric("ClassificationAccuracy", "Accuracy", differs="counts all items of the catalogue"),
+            PeerMetric("pAUC", "PartialAUC", differs="is the area down to the k-th item that is not relevant"),
+        ),
+        **LISTS,
+    ),
+    Convention(
+        "replay",
+        ap_denominator="min(k, n_relevant)",
+        peer="RePlay",
+        versions="0.22.0",
+        source="replay/metrics/base_metric.py:155, 170, 228, ndcg.py:82",
+        options=(("dicts in place of frames", "replay(ties=input)"),),
+        bugs=(
+            Bug(
+                "ties depend on the container: by falling item id in frames, as given in dicts",
+                "base_metric.py:155, 170, 228", "MRR 1.0 and 0.333", "as `ties` says",
+                case="three items with equal scores, the highest id relevant", golden="tie_depends_on_container",
+            ),
+            NO_USERS,
+        ),
+        metrics=(
+            *same("nDCG NDCG", "AP MAP", "P Precision", "R Recall", "RR MRR", "Success HitRate"),
+            PeerMetric(
+                "AUC", "RocAuc",
+                differs="is 0 for a list without relevant items and 1 for a list of nothing else; for other lists "
+                "it is AUC under replay(pool=retrieved)",
+            ),
+        ),
+        **(LISTS | {"ties": "id_descending"}),
+    ),
+    Convention(
+        "recommenders",
+        missing_in_run="skip",
+        ap_denominator="min(k, n_relevant)",
+        peer="Recommenders",
+        versions="b02c95e (1.2.1)",
+        source="recommenders/evaluation/python_evaluation.py:857-870",
+        options=(
+            ("ndcg_at_k(score_type='raw')", "recommenders(gain=linear)"),
+            ("ndcg_at_k(score_type='exp')", "recommenders(gain=exp2)"),
+            ("map", "recommenders(ap_denominator=n_relevant)"),
+        ),
+        bugs=(
+            Bug(
+                "users whose R-precision is 0 but who have a hit below rank R are left out of its mean",
+                "python_evaluation.py, r_precision_at_k", 1.0, 0.5, "Rprec",
+                ((1, 0), (0, 0, 1, 1)), ((2, 1), (3, 2, 1, 0)), golden="r_precision_nan_skipped",
+            ),
+            Bug(
+                "nDCG averages over all users with relevant items, the others over those with recommendations, too",
+                "python_evaluation.py, ndcg_at_k", "two users and one", "one user",
+                case="a user without recommendations", golden="recsys_users_partial_overlap",
+            ),
+            Bug(
+                "an item with the rating 0 is relevant",
+                "python_evaluation.py, merge_rating_true_pred", "P@2 1.0", 0.5, "P@2", ((0, 3),), ((2, 1),),
+                golden="rating_zero_row",
+            ),
+            NO_USERS,
+        ),
+        metrics=(
+            *same("nDCG ndcg_at_k", "AP map_at_k", "P precision_at_k", "R recall_at_k"),
+            PeerMetric("Rprec", "r_precision_at_k", differs="looks at k items and divides by R, here by min(k, R)"),
+            PeerMetric("AUC", "auc", differs="is one number over the items of all users"),
+        ),
+        **LISTS,
+    ),
+    Convention(
+        "lenskit",
+        discount="log2(max(r, 2))",
+        ap_denominator="min(k, n_relevant, n_retrieved)",
+        precision_denominator="min(k, n_retrieved)",
+        recall_denominator="min(k, n_relevant)",
+        peer="LensKit",
+        versions="2025.8.1",
+        source="lenskit/metrics/ranking/_weighting.py:122, _pr.py:70",
+        options=(
+            ("LogRankWeight(offset=1)", "lenskit(discount=log2)"),
+            ("gain='rating'", "lenskit(gain=linear)"),
+        ),
+        bugs=(
+            Bug(
+                "AveragePrecision of a user without relevant items stops the program",
+                "lenskit/metrics/ranking/_map.py", "ZeroDivisionError", "nan", "AP", ((0, 0, 0),), ((3, 2, 1),),
+                golden="no_relevant",
+            ),
+            Bug(
+                "Precision of an empty list is not a number",
+                "lenskit/metrics/ranking/_pr.py", "nan", 0.0, case="a user with an empty list", golden="empty_ranking",
+            ),
+        ),
+        metrics=same(
+            "nDCG NDCG", "DCG DCG", "AP AveragePrecision", "P Precision", "R Recall", "RR RecipRank", "Success Hit",
+            "RBP(p=0.85) RBP",
+        ),
+        **(LISTS | {"no_relevant": "undefined"}),
+    ),
+    Convention(
+        "implicit",
+        ap_denominator="min(k, n_relevant)",
+        precision_denominator="min(k, n_relevant)",
+        precision_mean="micro",
+        peer="Implicit",
+        versions="0.7.3",
+        source="implicit/evaluation.pyx:415, 444, 471: precision divides the hits of all users by what they could be",
+        bugs=(
+            Bug(
+                "a user to whom all items are relevant stops the program",
+                "implicit/evaluation.pyx, the AUC's denominator", "ZeroDivisionError", 1.0,
+                "nDCG@2", ((1, 1, 1),), ((3, 2, 1),), golden="all_relevant",
+            ),
+            Bug(
+                "items that the sparse matrix holds with the value 0 are relevant",
+                "implicit/evaluation.pyx:415", "relevant", "not relevant", case="an explicit zero",
+            ),
+            NO_USERS,
+        ),
+        metrics=(
+            *same("nDCG ndcg_at_k", "AP mean_average_precision_at_k", "P precision_at_k"),
+            PeerMetric("AUC", "AUC_at_k", differs="counts all items of the catalogue, the rest in random order"),
+        ),
+        **LISTS,
+    ),
+    Convention(
+        "recbole",
+        ap_denominator="min(k, n_relevant)",
+        peer="RecBole",
+        versions="7b02be5 (read, not run)",
+        source="recbole/evaluator/metrics.py",
+        bugs=(
+            Bug(
+                "it needs names that numpy 1.24 and later do not have",
+                "metrics.py:90, 128, 287", "AttributeError: np.float", "any numpy from 1.26 on", case="any call",
+            ),
+        ),
+        metrics=(
+            *same(
+                "nDCG NDCG", "AP MAP", "P Precision", "R Recall", "RR MRR", "Success Hit",
+                "GAUC(weight=positives) GAUC",
+            ),
+            PeerMetric("AUC", "AUC", differs="is one number over the items of all users"),
+        ),
+        **LISTS,
+    ),
+    Convention(
+        "pykeen",
+        relevant="above 0",
+        ties="mean_rank",
+        negative_labels="zero",
+        peer="PyKEEN",
+        versions="1.11.1",
+        source="pykeen/evaluation/ranks.py:68-96: realistic ranks; take competitors='nonrelevant' and rows='pair'",
+        options=(
+            ("optimistic ranks", "pykeen(ties=best)"),
+            ("pessimistic ranks", "pykeen(ties=worst)"),
+        ),
+        bugs=(
+            Bug(
+                "adjusted hits of several cutoffs have one name, and only those of the last are kept",
+                "metrics/ranking.py:1565, RankBasedMetricKey", "adjusted_hits_at_k", "one a cutoff",
+                case="the default metrics",
+            ),
+        ),
+        metrics=same(
+            "Rank arithmetic_mean_rank", "RR inverse_harmonic_mean_rank", "Success hits_at_k",
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,269 @@
+"""Chunks of queries: their labels, which all systems share, and the ranking of their documents by one system."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.engine.buffers import F8, I4, I8, Memory, Scratch
+from fastndcg.engine.discounts import Discounts
+from fastndcg.engine.hits import HitSource
+from fastndcg.engine.label_checks import check_labels
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.parsing import Value
+from fastndcg.rankings.rankings import Rankings, refuse_changed
+from fastndcg.rankings.validation import Array
+
+if TYPE_CHECKING:
+    from fastndcg.engine.plan import Plan
+
+
+@dataclass(slots=True)  # not frozen: a frozen one takes four times as long to make, which one query feels
+class EvaluationContext:
+    """
+    Everything that the chunks of one evaluation share.
+
+    Attributes
+    ----------
+    depth : int
+        The largest number of ranks that count.
+    rankings : Rankings
+        To which the convention has been applied.
+    gains : frozenset
+        The gains that labels are checked for.
+    values : (n_metrics, n_queries) float64 array
+        The output.
+    truncates_labels : bool
+        True if labels may have fractions and the convention cuts them off.
+    views : dict
+        Contexts of other selections of documents or labels, by the name of the view (see rankings/filters.py).
+    """
+
+    plan: Plan
+    depth: int
+    rankings: Rankings
+    hit_source: HitSource
+    discounts: Discounts
+    gains: frozenset[Value]
+    values: Array
+    truncates_labels: bool
+    views: dict[str, EvaluationContext]
+
+
+@dataclass(slots=True)
+class Candidates:
+    """Documents that may become hits because their label is not 0 (see kernels/ranking/candidates.py)."""
+
+    documents: Array
+    labels: Array
+    offsets: Array
+    marks: Array
+    before: Array
+
+
+class LabelRange(NamedTuple):
+    """The lowest label of the candidates, and the label that all have, NaN if they differ."""
+
+    lowest: float
+    constant: float
+
+
+class Ideal(NamedTuple):
+    """The ideal ranking of the judged documents as hits, without ties."""
+
+    labels: Array
+    above: Array
+    offsets: Array
+
+
+class ChunkLabels:
+    """
+    The labels of queries `first` up to `stop`: all that does not depend on the ranking.
+
+    Attributes
+    ----------
+    candidates : Candidates
+        The documents that may become hits.
+    pool_candidates : Candidates
+        The judged documents with a label other than 0, retrieved or not.
+    candidate_arrays : tuple
+        The candidates as kernels take them (see kernels/ranking/arrays.py).
+    rank_inputs : tuple
+        What the kernel `rank` takes of the labels.
+    lowest_label, constant_label : float
+        The `LabelRange` of the pool's candidates.
+    cache : dict
+        Kernel inputs with the scope 'labels'.
+    """
+
+    __slots__ = (
+        "_longest",
+        "_memory",
+        "_sizes",
+        "cache",
+        "candidate_arrays",
+        "candidates",
+        "constant_label",
+        "document_offsets",
+        "first",
+        "lowest_label",
+        "n_queries",
+        "pool_candidates",
+        "rank_inputs",
+        "stop",
+        "take",
+    )
+
+    def __init__(self, context: EvaluationContext, memory: Memory, first: int, stop: int) -> None:
+        source = context.hit_source
+        pool = context.rankings.pool
+        self.first = first
+        self.stop = stop
+        self.n_queries = stop - first
+        self.document_offsets = source.document_offsets
+        self.take = memory.take
+        self.cache: dict[Hashable, Any] = {}
+        self._memory = memory
+        self._sizes: Array | None = None
+        self._longest: int | None = None
+        self.candidates, label_range = self._collect(context, "labels", source.labels, source.label_offsets)
+        candidates = self.candidates
+        self.pool_candidates = candidates
+        self.candidate_arrays = (
+            candidates.documents, candidates.labels, candidates.offsets, candidates.marks, candidates.before,
+        )  # fmt: skip
+        self.rank_inputs = (self.document_offsets, first, self.candidate_arrays)
+        if pool is not None:
+            self.pool_candidates, label_range = self._collect(context, "pool", *pool)
+        self.lowest_label, self.constant_label = label_range
+
+    @property
+    def sizes(self) -> Array:
+        """The number of documents ranked in each query."""
+        if self._sizes is None:
+            self._sizes = np.diff(self.document_offsets[self.first : self.stop + 1])
+        return self._sizes
+
+    @property
+    def longest(self) -> int:
+        """The number of documents ranked in the longest query."""
+        if self._longest is None:
+            self._longest = int(self.sizes.max(initial=0))
+        return self._longest
+
+    def view(self, context: EvaluationContext, name: str) -> ChunkLabels:
+        """Return the labels of a view of the same queries."""
+        key = "view", name
+        if key not in self.cache:
+            self.cache[key] = ChunkLabels(context.views[name], self._memory.view(name), self.first, self.stop)
+        return self.cache[key]  # type: ignore[no-any-return]
+
+    def check_size(self, rankings: Rankings) -> None:
+        """Raise an error if the number of documents has changed since the labels were read."""
+        if self.document_offsets.item(-1) != rankings.n_documents:
+            refuse_changed("labels")
+
+    def ideal(
+        self,
+        context: EvaluationContext,
+        *,
+        gains: Array | None = None,
+        gain_key: Hashable = None,
+        skip_all_ones: bool = False,
+    ) -> Ideal:
+        """
+        Return the ideal ranking, computed once.
+
+        Parameters
+        ----------
+        gains : array, optional
+            The gains of the pool's candidates, cached under `gain_key`: the order is by falling gain. By default it is
+            by falling label. The result has them in place of labels.
+        skip_all_ones : bool
+            Leave out the queries in which all labels are 1.
+        """
+        key = ("ideal", gain_key, skip_all_ones)
+        ideal = self.cache.get(key)
+        if ideal is None:
+            kernels = load_kernels("ranking.ideal")
+            labels = self.pool_candidates.labels if gains is None else gains
+            offsets = self.pool_candidates.offsets
+            pool = context.rankings.pool
+            all_offsets = self.document_offsets if pool is None else pool[1]
+            out_labels = self.take(("labels", key), len(labels), F8)
+            above = self.take(("above", key), len(labels), I4)
+            out_offsets = self.take(("offsets", key), len(offsets), I8)
+            depth = context.depth
+            out = (out_labels, above, out_offsets)
+            kernels.rank_ideal(labels, offsets, depth, skip_all_ones, out)
+            if out_offsets[-1] < 0:
+                kernels.rank_ideal_rest(labels, offsets, all_offsets, self.first, depth, skip_all_ones, out)
+            n_hits = out_offsets[-1]
+            ideal = self.cache[key] = Ideal(out_labels[:n_hits], above[:n_hits], out_offsets)
+        return ideal
+
+    def _collect(
+        self, context: EvaluationContext, name: str, labels: Array, offsets: Array
+    ) -> tuple[Candidates, LabelRange]:
+        """Collect the candidates of the array `name` and check its labels."""
+        convention = context.plan.convention
+        n_documents = offsets.item(self.stop) - offsets.item(self.first)
+        n_blocks = -(-n_documents // load_kernels("simd").WIDE)
+        buffers = self._memory.candidate_buffers(name, n_blocks, self.n_queries)
+        floor = 0.0 if convention.negative_labels == "keep" else -np.inf
+        load_kernels("ranking.candidates").collect(labels, offsets, self.first, floor, buffers[:5], buffers.about)
+        documents, out_labels, out_offsets, marks, before, about = buffers
+        n_nan, lowest_of_all, lowest, highest = about.tolist()
+        n_candidates = out_offsets.item(-1)
+        out_labels = out_labels[:n_candidates]
+        extremes = (lowest_of_all, max(highest, 0.0), n_nan)
+        check_labels(context.rankings, name, extremes, out_labels, context.gains, convention)
+        label_range = LabelRange(lowest, lowest if lowest == highest else np.nan)
+        return Candidates(documents[:n_candidates], out_labels, out_offsets, marks, before), label_range
+
+
+class Chunk:
+    """
+    The ranking of a chunk's documents by one system.
+
+    Attributes
+    ----------
+    hits : Hits
+        In rank order.
+    n_tied : int
+        The number of queries in which the order of equal scores matters.
+    cache : dict
+        Kernel inputs with the scope 'ranking'.
+    """
+
+    __slots__ = ("_scratch", "cache", "context", "hits", "labels", "n_tied", "take")
+
+    def __init__(self, context: EvaluationContext, labels: ChunkLabels, scratch: Scratch) -> None:
+        self.context = context
+        self.labels = labels
+        self.take = scratch.take
+        self.cache: dict[Hashable, Any] = {}
+        self._scratch = scratch
+        buffers = scratch.hit_buffers(len(labels.candidates.labels), labels.n_queries)
+        self.n_tied = context.hit_source.find_hits(labels, context.depth, buffers)
+        self.hits = scratch.slice_hits(buffers, buffers.offsets.item(-1))
+
+    @property
+    def has_average_ties(self) -> bool:
+        """True if any hits share their ranks, so that metrics are means over the orders of a tie."""
+        return self.n_tied > 0 and self.context.plan.convention.ties == "average"
+
+    def view(self, name: str) -> Chunk:
+        """Return the ranking of a view's documents, this one where the evaluation has no such view."""
+        if name not in self.context.views:
+            return self
+        key = "view", name
+        if key not in self.cache:
+            context = self.context.views[name]
+            labels = self.labels.view(self.context, name)
+            labels.check_size(context.rankings)
+            self.cache[key] = Chunk(context, labels, self._scratch.view(name))
+        return self.cache[key]  # type: ignore[no-any-return]

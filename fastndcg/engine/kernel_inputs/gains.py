@@ -1,0 +1,269 @@
+"""Inputs of kernels that add up gains: gains of hits and of the ideal ranking, IDCG, and the counts of gains."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastndcg.engine.buffers import BOOL, I8
+from fastndcg.engine.chunk import Chunk, Ideal
+from fastndcg.engine.kernel_inputs.basics import find_discounts
+from fastndcg.engine.kernel_inputs.kernel_input import kernel_input
+from fastndcg.engine.label_checks import check_sums, check_unit_gains
+from fastndcg.engine.task import MetricTask
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.parsing import Value
+from fastndcg.rankings.validation import Array
+
+GAIN_KEY = ("gain", "rel", "gain_weight")  # the weight matters to the check of sums
+
+
+@kernel_input("hit_gains")
+def hit_gains(chunk: Chunk, task: MetricTask) -> Array:
+    """Return the gains of the hits."""
+    if task.gains_are_labels and not chunk.context.truncates_labels:
+        return chunk.hits.labels
+    return computed_hit_gains(chunk, task)
+
+
+def count_candidates(chunk: Chunk, task: MetricTask) -> int:
+    """Return the number of candidates, which no number of hits exceeds."""
+    return len(chunk.labels.candidates.labels)
+
+
+@kernel_input("computed_hit_gains", scope="ranking", key=GAIN_KEY, size=count_candidates)
+def computed_hit_gains(chunk: Chunk, task: MetricTask, out: Array) -> Array:
+    """Compute the gains of the hits from their labels."""
+    hits = chunk.hits
+    return fill_checked_gains(chunk, task, hits.labels, hits.offsets, out)
+
+
+@kernel_input("hit_unit_gains")
+def hit_unit_gains(chunk: Chunk, task: MetricTask) -> Array:
+    """Return the gains of the hits, and raise an error if one is below 0 or above 1."""
+    labels = chunk.labels.candidates.labels
+    if task.gain != "binary" and len(labels):
+        extremes = np.unique(labels) if task.gain_falls else np.array([labels.min(), labels.max()])
+        gains = np.empty(len(extremes))
+        truncates = chunk.context.plan.convention.label_fractions == "cut off"
+        fill_gains(task.gain, np.trunc(extremes) if truncates else extremes, -np.inf if truncates else task.rel, gains)
+        check_unit_gains(extremes, gains, task.metric, chunk.context.rankings)
+    return hit_gains(chunk, task)
+
+
+def find_ideal(chunk: Chunk, task: MetricTask) -> Ideal:
+    """
+    Return the ideal ranking for the task's gain.
+
+    It is sorted by label, or by gain where a higher label may gain less. Then its labels are gains.
+    """
+    labels = chunk.labels
+    if not task.gain_falls:
+        return labels.ideal(chunk.context)
+    return labels.ideal(chunk.context, gains=pool_gains(chunk, task), gain_key=(task.gain, task.rel))
+
+
+@kernel_input("pool_gains", scope="labels", key=GAIN_KEY, size=lambda chunk, task: count_pool_candidates(chunk))
+def pool_gains(chunk: Chunk, task: MetricTask, out: Array) -> Array:
+    """Compute the gains of the pool's candidates."""
+    pool = chunk.labels.pool_candidates
+    return fill_checked_gains(chunk, task, pool.labels, pool.offsets, out)
+
+
+def count_pool_candidates(chunk: Chunk) -> int:
+    """Return the number of the pool's candidates."""
+    return len(chunk.labels.pool_candidates.labels)
+
+
+@kernel_input("ideal_gains")
+def ideal_gains(chunk: Chunk, task: MetricTask) -> Array:
+    """Return the gains of the ideal ranking."""
+    ideal = find_ideal(chunk, task)
+    if task.gain_falls or (task.gains_are_labels and not chunk.context.truncates_labels):
+        return ideal.labels
+    return computed_ideal_gains(chunk, task)
+
+
+@kernel_input(
+    "computed_ideal_gains", scope="labels", key=GAIN_KEY, size=lambda chunk, task: len(find_ideal(chunk, task).labels)
+)
+def computed_ideal_gains(chunk: Chunk, task: MetricTask, out: Array) -> Array:
+    """Compute the gains of the ideal ranking from its labels."""
+    ideal = find_ideal(chunk, task)
+    return fill_checked_gains(chunk, task, ideal.labels, ideal.offsets, out)
+
+
+@kernel_input(
+    "varied_ideal_gains",
+    scope="labels",
+    key=GAIN_KEY,
+    size=lambda chunk, task: len(chunk.labels.ideal(chunk.context, skip_all_ones=True).labels),
+)
+def varied_ideal_gains(chunk: Chunk, task: MetricTask, out: Array) -> Array:
+    """Compute the gains of the ideal ranking without the queries in which all labels are 1."""
+    ideal = chunk.labels.ideal(chunk.context, skip_all_ones=True)
+    return fill_checked_gains(chunk, task, ideal.labels, ideal.offsets, out)
+
+
+def fill_checked_gains(chunk: Chunk, task: MetricTask, labels: Array, offsets: Array, out: Array) -> Array:
+    """
+    Fill in the gains of labels and return them.
+
+    Raise an error if gains of a query may add up beyond float64.
+    """
+    gains = out[: len(labels)]
+    if task.gain == "binary":
+        load_kernels("metrics.dcg").binary_gains(labels, task.rel, gains)
+    elif chunk.context.truncates_labels:
+        fill_gains(task.gain, np.trunc(labels, out=gains), -np.inf, gains)
+        is_below = chunk.take("labels below rel", len(out), BOOL)[: len(labels)]
+        np.copyto(gains, 0.0, where=np.less(labels, task.rel, out=is_below))
+    else:
+        fill_gains(task.gain, labels, task.rel, gains)
+    check_sums(gains, offsets, task.gain_weight, task.metric, chunk.context.rankings, chunk.labels.first)
+    return gains
+
+
+def fill_gains(gain: Value, labels: Array, rel: float, out: Array) -> None:
+    """Fill in the gains of labels, 0 for those below `rel`."""
+    kernels = load_kernels("metrics.dcg")
+    if gain == "linear":
+        kernels.linear_gains(labels, rel, out)
+    elif gain == "exp2":
+        kernels.exp2_gains(labels, rel, out)
+    else:
+        kernels.table_gains(labels, np.array(gain), rel, out)
+
+
+def merges_labels(chunk: Chunk, task: MetricTask) -> bool:
+    """Return True if different labels may have the same gain other than 0."""
+    if isinstance(task.gain, tuple):
+        return len(set(task.gain)) < len(task.gain)
+    return task.gain == "binary" or chunk.context.truncates_labels
+
+
+@kernel_input("highest_gains", scope="labels", key=("gain", "rel"))
+def highest_gains(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute the highest gain of each query's judged documents, 0 where none gains."""
+    gain = constant_gain(chunk, task)
+    offsets = chunk.labels.pool_candidates.offsets
+    if np.isnan(gain):
+        load_kernels("metrics.dcg").find_highest_gains(ideal_gains(chunk, task), find_ideal(chunk, task).offsets, out)
+    else:
+        np.multiply(offsets[1:] > offsets[:-1], gain, out=out)
+
+
+@kernel_input("idcg", scope="labels", key=("k", "gain", "rel", "discount"))
+def idcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute IDCG@k."""
+    kernels = load_kernels("metrics.dcg")
+    labels = chunk.labels
+    pool_offsets = labels.pool_candidates.offsets
+    discounts = find_discounts(chunk, task)
+    if chunk.context.plan.convention.ideal == "k best":
+        ideal = find_ideal(chunk, task)
+        kernels.idcg_k_best(ideal_gains(chunk, task), ideal.offsets, discounts.sums, task.k, out)
+    elif constant_gain(chunk, task) == 1.0:
+        kernels.idcg_with_unit_gains(pool_offsets, discounts.sums, task.k, out)
+    elif labels.lowest_label > 0 and label_gain(chunk, task, 1.0) == 1.0 and not task.gain_falls:
+        ideal = labels.ideal(chunk.context, skip_all_ones=True)
+        are_labels = task.gains_are_labels and not chunk.context.truncates_labels
+        gains = ideal.labels if are_labels else varied_ideal_gains(chunk, task)
+        kernels.add_ideal_gains(
+            ideal.above, gains, ideal.offsets, pool_offsets, discounts.values, discounts.sums, task.k, out
+        )
+    else:
+        ideal = find_ideal(chunk, task)
+        gains = ideal_gains(chunk, task)
+        kernels.add_ideal_gains(
+            ideal.above, gains, ideal.offsets, ideal.offsets, discounts.values, discounts.sums, task.k, out
+        )
+
+
+@kernel_input("constant_gain")
+def constant_gain(chunk: Chunk, task: MetricTask) -> float:
+    """Return the gain of all candidates if they have the same label, else NaN."""
+    return label_gain(chunk, task, chunk.labels.constant_label)
+
+
+def label_gain(chunk: Chunk, task: MetricTask, label: float) -> float:
+    """Return the gain of a label, NaN if it is not relevant."""
+    if not label >= task.rel:
+        return np.nan
+    if task.gain == "binary":
+        return 1.0
+    if chunk.context.truncates_labels:
+        label = float(np.trunc(label))
+    if isinstance(task.gain, tuple):
+        return task.gain[int(label)]
+    return label if task.gain == "linear" else 2.0**label - 1.0
+
+
+@kernel_input("mixed_ideal_gains")
+def mixed_ideal_gains(chunk: Chunk, task: MetricTask) -> Array:
+    """Return the gains of the ideal ranking, or an empty array where all candidates gain 1."""
+    if constant_gain(chunk, task) == 1.0:
+        return np.empty(0)
+    return ideal_gains(chunk, task)
+
+
+@kernel_input("mixed_ideal_offsets")
+def ideal_gain_offsets_or_empty(chunk: Chunk, task: MetricTask) -> Array:
+    """Return the query offsets of `mixed_ideal_gains`."""
+    return np.empty(0, I8) if constant_gain(chunk, task) == 1.0 else find_ideal(chunk, task).offsets
+
+
+@kernel_input("n_gaining", scope="labels", key=("gain", "rel"))
+def n_gaining(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Count the documents of each query with a gain above 0, retrieved or not."""
+    offsets = chunk.labels.pool_candidates.offsets
+    if constant_gain(chunk, task) > 0.0:
+        np.subtract(offsets[1:], offsets[:-1], out=out)
+    else:
+        kernels = load_kernels("metrics.ndcg_variants")
+        kernels.count_gaining(ideal_gains(chunk, task), find_ideal(chunk, task).offsets, out)
+
+
+@kernel_input("n_gaining_ranked")
+def n_gaining_ranked(chunk: Chunk, task: MetricTask) -> Array:
+    """Return the number of ranked documents with a gain above 0."""
+    is_pooled = chunk.context.rankings.pool is not None
+    return n_gaining_hits(chunk, task) if is_pooled else n_gaining(chunk, task)
+
+
+@kernel_input("n_gaining_hits", scope="ranking", key=("gain", "rel"))
+def n_gaining_hits(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Count the hits of each query with a gain above 0."""
+    out[:] = np.bincount(chunk.hits.queries, hit_gains(chunk, task) > 0.0, len(out))
+
+
+@kernel_input("idcg_by_rank")
+def idcg_by_rank(chunk: Chunk, task: MetricTask) -> Array:
+    """Return IDCG at each rank: one array for all queries where all candidates gain 1."""
+    if constant_gain(chunk, task) == 1.0:
+        return find_discounts(chunk, task).sums
+    return computed_idcg_by_rank(chunk, task)
+
+
+@kernel_input(
+    "computed_idcg_by_rank",
+    scope="labels",
+    key=("gain", "rel", "discount"),
+    size=lambda chunk, task: len(ideal_gains(chunk, task)) + chunk.labels.n_queries,
+)
+def computed_idcg_by_rank(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute IDCG at each rank of each query, beginning with 0 at rank 0."""
+    offsets = find_ideal(chunk, task).offsets
+    discounts = find_discounts(chunk, task)
+    load_kernels("metrics.ndcg_variants").sum_ideal_gains(ideal_gains(chunk, task), offsets, discounts.values, out)
+
+
+@kernel_input("idcg_starts", scope="labels", key=("gain", "rel"))
+def idcg_starts(chunk: Chunk, task: MetricTask) -> Array:
+    """Return the index in `idcg_by_rank` of each query's rank 0."""
+    labels = chunk.labels
+    starts = labels.take(("idcg_starts", task.gain, task.rel), labels.n_queries, I8)
+    if constant_gain(chunk, task) == 1.0:
+        starts.fill(0)
+    else:
+        np.add(find_ideal(chunk, task).offsets[:-1], np.arange(labels.n_queries), out=starts)
+    return starts

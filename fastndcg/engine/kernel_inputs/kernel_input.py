@@ -1,0 +1,193 @@
+"""
+Kernel inputs: the arrays and numbers that kernels of metrics take, by the names of their parameters.
+
+A function with the decorator `kernel_input` registers itself. The engine binds it to every kernel that has a parameter
+of its name. An input with a scope is computed once for all metrics that agree in the fields of its key.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, Literal
+
+from fastndcg.engine.buffers import F8
+
+if TYPE_CHECKING:
+    from fastndcg.engine.chunk import Chunk
+    from fastndcg.engine.task import MetricTask
+
+Scope = Literal["labels", "ranking"]
+Size = Callable[["Chunk", "MetricTask"], int]
+
+INPUTS: dict[str, KernelInput] = {}
+
+
+class KernelInput:
+    """
+    An argument that kernels take by name.
+
+    Attributes
+    ----------
+    name : str
+        The parameter's name.
+    compute : callable
+        Takes the chunk and the task, and returns the value. With a parameter `out`, it fills a float64 array instead:
+        it returns the part that is filled, or None for all of it.
+    scope : 'labels', 'ranking' or None
+        How long the value is cached: as long as the labels of a chunk, which all systems share, or for one ranking of
+        its documents. None: not at all.
+    key : tuple of str
+        Fields of `MetricTask` that the value depends on.
+        ``metric.alpha`` is the parameter alpha of the metric.
+    size : callable, optional
+        Return the number of entries of `out`, by default one a query.
+    view : str, optional
+        The selection of documents that the value is read from (see rankings/filters.py).
+    """
+
+    __slots__ = ("compute", "fills_out", "key", "name", "read_key", "scope", "size", "view")
+
+    def __init__(
+        self,
+        name: str,
+        compute: Callable[..., Any],
+        scope: Scope | None,
+        key: tuple[str, ...],
+        size: Size | None = None,
+        view: str | None = None,
+    ) -> None:
+        self.name = name
+        self.compute = compute
+        self.scope = scope
+        self.key = key
+        self.size = size
+        self.view = view
+        self.fills_out = "out" in inspect.signature(compute).parameters
+        self.read_key: Callable[[MetricTask], Any] = _make_key_reader(key)
+
+    def __call__(self, chunk: Chunk, task: MetricTask) -> Any:
+        """Return the value for a task, from the cache where another task has computed it."""
+        if self.scope is None:
+            return self.compute(chunk, task)
+        owner: Any = chunk if self.scope == "ranking" else chunk.labels
+        try:
+            key = task.input_keys[self.name]
+        except KeyError:
+            key = self.find_key(task)
+        value = owner.cache.get(key)
+        if value is None:
+            if self.fills_out:
+                size = chunk.labels.n_queries if self.size is None else self.size(chunk, task)
+                out = owner.take(key, size, F8)
+                value = self.compute(chunk, task, out)
+                value = out if value is None else value
+            else:
+                value = self.compute(chunk, task)
+            owner.cache[key] = value  # only when it is complete: other threads read the cache of the labels
+        return value
+
+    def find_key(self, task: MetricTask) -> Hashable:
+        """Return the key of the value, which tasks share that agree in the fields."""
+        key = task.input_keys[self.name] = _intern_key(self.name, self.read_key(task))
+        return key
+
+    def __repr__(self) -> str:
+        return f"KernelInput({self.name!r})"
+
+
+class PointInput(KernelInput):
+    """
+    A kernel input with a value a query for a point, such as a recall, that each task names.
+
+    The rows of all points that the tasks of a plan name are computed in one call, for tasks that agree in the key.
+    `compute` takes the chunk, a task, the points in rising order, and `out` of shape (n_points, n_queries).
+
+    Attributes
+    ----------
+    point : callable
+        Return the point that a task names.
+    """
+
+    __slots__ = ("point",)
+
+    def __init__(self, name: str, compute: Callable[..., Any], key: tuple[str, ...], point: Callable[..., float]):
+        super().__init__(name, compute, "ranking", key)
+        self.point = point
+
+    def __call__(self, chunk: Chunk, task: MetricTask) -> Any:
+        """Return the row of the point that a task names."""
+        key = self.find_key(task)
+        rows = chunk.cache.get(key)
+        if rows is None:
+            points = chunk.context.plan.points[key]
+            n_queries = chunk.labels.n_queries
+            out = chunk.take(key, len(points) * n_queries, F8).reshape(len(points), n_queries)
+            self.compute(chunk, task, points, out)
+            rows = chunk.cache[key] = dict(zip(points, out, strict=True))
+        return rows[self.point(task)]
+
+
+def kernel_input(
+    name: str,
+    *,
+    scope: Scope | None = None,
+    key: tuple[str, ...] = (),
+    size: Size | None = None,
+    view: str | None = None,
+) -> Callable[[Callable[..., Any]], Any]:
+    """
+    Return a decorator that registers a function as a kernel input.
+
+    A function without a scope stays a function. One with a scope becomes a `KernelInput`, which caches its values.
+    """
+
+    def decorate(compute: Callable[..., Any]) -> Any:
+        new_input = register_input(KernelInput(name, compute, scope, key, size, view))
+        return compute if scope is None else new_input
+
+    return decorate
+
+
+def point_input(
+    name: str, *, key: tuple[str, ...], point: Callable[..., float]
+) -> Callable[[Callable[..., Any]], KernelInput]:
+    """Return a decorator that makes a function an input at points and registers it."""
+    return lambda compute: register_input(PointInput(name, compute, key, point))
+
+
+def register_reader(name: str, read: Callable[[Chunk, MetricTask], Any]) -> KernelInput:
+    """Register a function that reads an attribute of a chunk or a task."""
+    return register_input(KernelInput(name, read, None, ()))
+
+
+def register_input(new_input: KernelInput) -> KernelInput:
+    """Add an input to the table of known ones."""
+    if new_input.name in INPUTS:
+        raise ValueError(f"kernel inputs must have different names, but two are called {new_input.name}. Rename one.")
+    INPUTS[new_input.name] = new_input
+    return new_input
+
+
+@functools.lru_cache(maxsize=4096)
+def _intern_key(name: str, fields: Hashable) -> Hashable:
+    """Return an object that represents a name and fields. One query feels the time that hashing a tuple takes."""
+    del name
+    del fields
+    return object()
+
+
+def _make_key_reader(key: tuple[str, ...]) -> Callable[[MetricTask], Any]:
+    """Return a function that reads the fields of a key, all at once where they are attributes of a task."""
+    parameters = [field.removeprefix("metric.") for field in key if field.startswith("metric.")]
+    fields = [field for field in key if not field.startswith("metric.")]
+    if not parameters:
+        return operator.attrgetter(*fields) if fields else lambda task: None
+
+    def read_key(task: MetricTask) -> Any:
+        values = (task.metric.k if name == "k" else task.metric.get(name) for name in parameters)
+        return (*(getattr(task, field) for field in fields), *values)
+
+    return read_key

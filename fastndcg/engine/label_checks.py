@@ -1,0 +1,140 @@
+"""Checks of labels that a convention or a metric refuses."""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+from itertools import pairwise
+
+import numpy as np
+
+from fastndcg.conventions import Convention
+from fastndcg.errors import InvalidInputError
+from fastndcg.metrics.metric import Metric
+from fastndcg.parsing import Value
+from fastndcg.rankings.rankings import Rankings, refuse_changed
+from fastndcg.rankings.validation import EXACT_LIMIT, LONGEST_QUERY, Array
+
+HIGHEST_EXP2_LABEL = 1023.0  # 2^1024 leaves float64
+HARMLESS_LABEL = 1000.0  # no formula overflows up to it, so that most data needs one comparison
+FORMULAS = frozenset({"linear", "exp2", "binary"})
+LOWEST_RELEVANT = {
+    "at least 1": 1.0,
+    "above 0": sys.float_info.min,  # a processor may flush smaller numbers to 0
+    "above 0.5": math.nextafter(0.5, 1),
+}
+
+
+def check_labels(
+    rankings: Rankings,
+    name: str,
+    extremes: tuple[float, float, float],
+    nonzero_labels: Array,
+    gains: frozenset[Value],
+    convention: Convention,
+) -> None:
+    """
+    Raise an error for labels of the array `name` that a gain or the convention cannot take.
+
+    `extremes` are the lowest label of a chunk, the highest one, and the number of NaN.
+    """
+    lowest, highest, n_nan = extremes
+    if lowest == 0 and highest <= HARMLESS_LABEL and not n_nan and gains <= FORMULAS:
+        return
+    labels = rankings.pool[0] if name == "pool" and rankings.pool else rankings.labels
+    refuse = functools.partial(rankings.refuse, name)
+    negative = convention.negative_labels
+    if n_nan:
+        refuse(np.isnan(labels), "not be NaN: Leave the document out, or give it the label 0")
+    if lowest < 0 and negative == "raise":
+        refuse(labels < 0, "not be negative: Set it to 0, or take convention.replace(negative_labels='zero')")
+    if highest >= EXACT_LIMIT or lowest <= -EXACT_LIMIT:  # 2**53 may have been 2**53 + 1 before it became a float64
+        is_beyond = (labels > int(EXACT_LIMIT)) | (labels < -int(EXACT_LIMIT))
+        if is_beyond.any():
+            refuse(is_beyond, "be finite and at most 2**53 in size: Rescale the labels")
+    for gain in gains:
+        truncate = np.trunc if convention.label_fractions == "cut off" else np.asarray
+        if gain == "exp2" and truncate(highest) > HIGHEST_EXP2_LABEL:
+            is_beyond = truncate(labels) > HIGHEST_EXP2_LABEL
+            refuse(is_beyond, "be at most 1023 for gain exp2, beyond float64: Take gain linear")
+        if isinstance(gain, tuple):
+            has_negative = truncate(lowest) < 0 and negative == "keep"
+            if truncate(highest) >= len(gain) or has_negative:
+                is_outside = (truncate(labels) >= len(gain)) | ((truncate(labels) < 0) & has_negative)
+                refuse(is_outside, f"have a gain in the table of labels 0 to {len(gain) - 1}: Make the table longer")
+            if (truncate(nonzero_labels) % 1 != 0).any():
+                refuse(labels % 1 != 0, "be whole for a table of gains: Round the labels, or take gain linear")
+
+
+def check_sums(gains: Array, offsets: Array, weight: float, metric: Metric, rankings: Rankings, first: int) -> None:
+    """
+    Raise an error if the gains of a query, each multiplied by `weight`, may add up beyond float64.
+
+    The gains begin with those of query `first` of the rankings.
+    """
+    if not gains.max(initial=0.0) > np.finfo("f8").max / LONGEST_QUERY / max(weight, 1.0):
+        return
+    with np.errstate(over="ignore"):
+        for query, (start, stop) in enumerate(pairwise(offsets.tolist()), first):
+            if not np.isfinite(gains[start:stop].sum() * max(weight, 1.0)):
+                raise InvalidInputError(
+                    f"gains of {metric} must add up within float64, but those of {rankings.query_name(query)} do not. "
+                    "Take gain linear, or rescale the labels."
+                )
+
+
+def check_stops(pool_labels: Array, labels: Array, metric: Metric, rankings: Rankings) -> None:
+    """Raise an error for labels above the highest one that a metric turns into a stop probability."""
+    highest = find_highest_stop(metric)
+    if max(pool_labels.max(initial=0.0), labels.max(initial=0.0)) <= highest:
+        return
+    remedy = (
+        "Take stop='grades'" if metric.get("stop") == "labels" else "Take a higher max_grade, or rescale the labels"
+    )
+    rule = f"be at most {highest:g} for {metric}, the chance to stop at a document: {remedy}"
+    for name, array in (("labels", rankings.labels), ("pool", rankings.pool[0] if rankings.pool else rankings.labels)):
+        if (array > highest).any():
+            rankings.refuse(name, array > highest, rule)
+    refuse_changed("labels")
+
+
+def check_unit_gains(extremes: Array, gains: Array, metric: Metric, rankings: Rankings) -> None:
+    """Raise an error if the gain of an extreme label is below 0 or above 1."""
+    for label, gain in zip(extremes.tolist(), gains.tolist(), strict=True):
+        if not 0 <= gain <= 1:
+            rule = (
+                f"have a gain from 0 to 1 for {metric}, not {gain:g}: Take a table such as gain=[0,0.5,1], or rescale "
+                "the labels"
+            )
+            rankings.refuse("labels", rankings.labels == label, rule)
+
+
+def find_highest_stop(metric: Metric) -> float:
+    """Return the highest label that a metric turns into a stop probability, infinity if it has none."""
+    if metric.get("stop") is None:
+        return math.inf
+    return 1.0 if metric.get("stop") == "labels" else float(metric.get("max_grade"))
+
+
+def find_gain(metric: Metric, convention: Convention) -> Value:
+    """Return the metric's own gain, or the convention's."""
+    own_gain: Value | None = metric.get("gain")
+    if own_gain is None and metric.name == "RBP" and convention.rbp_gain == "binary":
+        return "binary"
+    return convention.gain if own_gain is None else own_gain
+
+
+def find_rel(metric: Metric, convention: Convention) -> float:
+    """Return the lowest relevant label: the metric's own threshold, or the convention's."""
+    own_rel: float | None = dict(metric.parameters).get("rel")  # type: ignore[assignment]
+    return LOWEST_RELEVANT[convention.relevant] if own_rel is None else float(own_rel)
+
+
+def find_gains(metrics: tuple[Metric, ...], convention: Convention) -> frozenset[Value]:
+    """Return the gains of all metrics that have some."""
+    return frozenset(
+        find_gain(metric, convention)
+        for metric in metrics
+        if any(parameter.name == "gain" for parameter in metric.record.parameters)
+    )

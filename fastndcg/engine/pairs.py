@@ -1,0 +1,368 @@
+"""
+Rank each relevant document on its own.
+
+The documents of a query are ranked once. In place of labels, each relevant document has its number. So no two of a tie
+group have the same label, and the hits have the whole group. A document's rank among the non-relevant documents is
+its rank less the number of relevant documents above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from fastndcg.conventions import Convention
+from fastndcg.engine.buffers import Scratch
+from fastndcg.engine.hits import HitSource, make_hit_source
+from fastndcg.engine.label_checks import LOWEST_RELEVANT, check_labels, find_gains, find_rel
+from fastndcg.engine.spans import MIN_DOCUMENTS_FOR_THREADS, Span, cut_queries
+from fastndcg.engine.transforms import apply_convention
+from fastndcg.errors import InvalidInputError
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.metrics.metric import UNLIMITED, Metric
+from fastndcg.parsing import Value
+from fastndcg.rankings.filters import count_before
+from fastndcg.rankings.grouped import GroupedRankings, TieGroups
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.score_rows import ScoreRowRankings
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.threads import check_threads, run_all
+
+AUTO = 0  # the ranking method is chosen by its cost
+CHUNK_DOCUMENTS = 1 << 19
+AS_GROUPS = frozenset({"average", "best", "mean_rank", "worst"})  # policies that need the size of a tie group
+
+
+class RelevantCandidates(NamedTuple):
+    """The relevant documents of a span, as a source of hits takes them. See `ChunkLabels`."""
+
+    first: int
+    candidate_arrays: tuple[Array, ...]
+    rank_inputs: tuple[Array, int, tuple[Array, ...]]
+
+
+class RankedSpan(NamedTuple):
+    """
+    The relevant documents of a span in rank order.
+
+    `numbers` count the relevant documents of the span in the order of the input. `queries` count from the first query
+    of the rankings. `above` documents are above, `n_higher` of them relevant. `ties` documents are at that place,
+    `n_alike` of them relevant.
+    """
+
+    numbers: Array
+    queries: Array
+    above: Array
+    ties: Array
+    n_higher: Array
+    n_alike: Array
+
+    def select_competitors(self, competitors: str) -> tuple[Array, Array]:
+        """Return the number of competitors above each document, and that of documents at its place with it."""
+        if competitors == "all":
+            return self.above, self.ties
+        return self.above - self.n_higher, self.ties - self.n_alike + 1
+
+    def in_input_order(self) -> RankedSpan:
+        """Return the documents in the order of the input."""
+        order = np.argsort(self.numbers)
+        return RankedSpan(*(array[order] for array in self))
+
+
+@dataclass(frozen=True, slots=True)
+class RelevantRanks:
+    """
+    The relevant documents of all queries in rank order, and what is known of the queries.
+
+    `places` are indices of the labels of the source of hits. `offsets` are those of the relevant documents of each
+    query, `sizes` the numbers of documents that the queries rank. `groups` have the ranks of tie groups where the tie
+    policy orders these, else they are `ranks`.
+    """
+
+    places: Array
+    labels: Array
+    offsets: Array
+    sizes: Array
+    ranks: RankedSpan
+    groups: RankedSpan
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """
+    Pairs of a query and a relevant document as rankings, one pair a query.
+
+    `queries` are the numbers of the queries. `places` count the relevant documents that were ranked, in their order in
+    the input. For others, `places` are -1 less their index among the relevant documents of the pool.
+    """
+
+    rankings: GroupedRankings
+    queries: Array
+    places: Array
+
+
+def find_common_rel(metrics: tuple[Metric, ...], convention: Convention) -> float:
+    """Return the lowest relevant label of all metrics. Raise an error if they differ."""
+    default = LOWEST_RELEVANT[convention.relevant]
+    levels: dict[float, Metric] = {}
+    for metric in metrics:
+        if metric.get("rel") is not None:
+            levels.setdefault(find_rel(metric, convention), metric)
+    if len(levels) > 1:
+        first, second = list(levels.values())[:2]
+        raise InvalidInputError(
+            f"`metrics` must agree on the lowest relevant label where each relevant document is ranked on its own, but "
+            f"{first} and {second} differ. Evaluate them apart, or give both the same rel."
+        )
+    return next(iter(levels), default)
+
+
+def rank_pairs(
+    rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention, competitors: str, threads: int | None
+) -> Pairs:
+    """Rank each relevant document among all documents of its query, or among those that are not relevant."""
+    rel = find_common_rel(metrics, convention)
+    rankings = apply_convention(rankings.without_patterns(), convention)
+    relevant = rank_relevant(
+        rankings, convention, lambda labels: labels >= rel, find_gains(metrics, convention), threads
+    )
+    above, ties = relevant.ranks.in_input_order().select_competitors(competitors)
+    starts, tie_sizes = relevant.groups.in_input_order().select_competitors(competitors)
+    n_relevant = np.diff(relevant.offsets)
+    sizes = relevant.sizes - n_relevant if competitors == "nonrelevant" else relevant.sizes
+    if convention.ties == "worst":
+        above = above + ties - 1
+    if convention.ties in ("best", "worst"):
+        ties = np.ones_like(ties)
+    retrieved = (np.repeat(np.arange(len(n_relevant)), n_relevant), np.arange(len(above)), relevant.labels)
+    queries, places, labels = add_unretrieved(rankings, retrieved, rel)
+    is_ranked = places >= 0
+    n_candidates = sizes[queries] + (is_ranked if competitors == "nonrelevant" else 0)
+    groups = TieGroups(
+        read_only(above.astype("i4")),
+        read_only(ties.astype("i4")),
+        read_only(starts),
+        read_only(tie_sizes > 1),
+        read_only(relevant.labels.astype("f8")),
+        read_only(count_before(is_ranked)),
+    )
+    pool = None if is_ranked.all() else (read_only(labels.astype("f8")), read_only(np.arange(len(labels) + 1)))
+    names = queries if rankings.query_ids is None else rankings.query_ids[queries]
+    return Pairs(GroupedRankings(groups, read_only(count_before(n_candidates)), pool, names), queries, places)
+
+
+def group_ranks(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention) -> GroupedRankings:
+    """Return rankings with the tie group of each document with a label above 0, also where all labels are equal."""
+    plain = rankings.without_patterns()
+
+    def has_label(labels: Array) -> Array:
+        return np.asarray(labels != 0 if convention.negative_labels == "keep" else labels > 0)
+
+    relevant = rank_relevant(plain, convention, has_label, find_gains(metrics, convention), None)
+    ranks = relevant.ranks
+    labels = relevant.labels[ranks.numbers].astype("f8")
+    is_first = np.ones(len(labels), bool)
+    is_first[1:] = (np.diff(ranks.queries) != 0) | (np.diff(ranks.above) != 0)
+    group = np.cumsum(is_first) - 1
+    has_two_labels = np.zeros(int(is_first.sum()), bool)
+    has_two_labels[group[1:][~is_first[1:] & (np.diff(labels) != 0)]] = True
+    differs = (ranks.n_alike < ranks.ties) | has_two_labels[group]
+    groups = TieGroups(
+        read_only(ranks.above.astype("i4")), read_only(ranks.ties.astype("i4")), read_only(ranks.above),
+        read_only(differs), read_only(labels), relevant.offsets,
+    )  # fmt: skip
+    return GroupedRankings(groups, plain.offsets, plain.pool, plain.query_ids, plain.document_name)
+
+
+def rank_relevant(
+    rankings: Rankings,
+    convention: Convention,
+    select: Callable[[Array], Array],
+    gains: frozenset[Value],
+    threads: int | None,
+) -> RelevantRanks:
+    """Rank the documents whose labels a function selects, on threads. The convention has been applied."""
+    scratch_of_source = Scratch()
+    by_group = make_hit_source(rankings, convention.with_fields(ties="average"), AUTO, scratch_of_source)
+    source = by_group
+    if convention.ties not in AS_GROUPS:
+        source = make_hit_source(rankings, convention, AUTO, scratch_of_source)
+    n_threads = 1 if rankings.n_documents < MIN_DOCUMENTS_FOR_THREADS else check_threads(threads)
+    spans = cut_queries(source.document_offsets, CHUNK_DOCUMENTS, n_threads)
+    parts: dict[Span, tuple[RankedSpan, RankedSpan]] = {}
+
+    def make_worker() -> Callable[[Span], None]:
+        scratch = Scratch()
+
+        def rank(span: Span) -> None:
+            labels = source.labels[slice(*source.label_offsets[[*span]].tolist())]
+            check_relevant(rankings, "labels", labels, gains, convention)
+            is_relevant = select(labels)
+            ranked, n_tied = rank_span(source, span, is_relevant, scratch)
+            is_ordered = n_tied and source is not by_group
+            parts[span] = ranked, (rank_span(by_group, span, is_relevant, scratch)[0] if is_ordered else ranked)
+
+        return rank
+
+    if spans:
+        run_all(spans, make_worker, min(n_threads, len(spans)))
+    if rankings.pool is not None:
+        check_relevant(rankings, "pool", rankings.pool[0], gains, convention)
+    places = np.flatnonzero(select(source.labels))
+    offsets = read_only(np.searchsorted(places, source.label_offsets))
+    ordered = [parts[span] for span in sorted(parts)]
+    ranks = concatenate([ranked for ranked, _ in ordered])
+    groups = ranks if source is by_group else concatenate([own for _, own in ordered])
+    return RelevantRanks(places, source.labels[places], offsets, np.diff(source.document_offsets), ranks, groups)
+
+
+def concatenate(parts: list[RankedSpan]) -> RankedSpan:
+    """Return the documents of consecutive spans, numbered from the first one on."""
+    nothing = np.empty(0, "i8")
+    whole = RankedSpan(
+        *(np.concatenate([nothing, *(part[i] for part in parts)]) for i in range(len(RankedSpan._fields)))
+    )
+    starts = accumulate((len(part.numbers) for part in parts), initial=0)
+    for start, part in zip(starts, parts, strict=False):
+        whole.numbers[start : start + len(part.numbers)] += start
+    return whole
+
+
+def rank_span(source: HitSource, span: Span, is_relevant: Array, scratch: Scratch) -> tuple[RankedSpan, int]:
+    """
+    Rank the relevant documents of a span of queries, and count the queries with ties.
+
+    Each document has its number as its label.
+    """
+    first, stop = span
+    numbers = np.cumsum(is_relevant, dtype="i4")
+    numbers *= is_relevant
+    offsets = read_only(source.label_offsets[first : stop + 1] - source.label_offsets[first])
+    buffers = scratch.candidate_buffers("pairs", -(-len(numbers) // load_kernels("simd").WIDE), stop - first)
+    load_kernels("ranking.candidates").collect(read_only(numbers), offsets, 0, -np.inf, buffers[:5], buffers.about)
+    n = buffers.offsets.item(-1)
+    candidates = (buffers.documents[:n], buffers.labels[:n], buffers.offsets, buffers.marks, buffers.before)
+    out = scratch.hit_buffers(n, stop - first)
+    span_candidates = RelevantCandidates(first, candidates, (source.document_offsets, first, candidates))
+    n_tied = source.find_hits(span_candidates, UNLIMITED, out)
+    n_hits = out.offsets.item(-1)
+    queries = out.queries[:n_hits].astype("i8")
+    above = out.above[:n_hits].astype("i8")
+    is_first = np.ones(n_hits, bool)
+    is_first[1:] = (queries[1:] != queries[:-1]) | (above[1:] != above[:-1])
+    starts = np.flatnonzero(is_first)
+    n_alike = np.diff(starts, append=n_hits)
+    ranked = RankedSpan(
+        numbers=out.labels[:n_hits].astype("i8") - 1,
+        queries=queries + first,
+        above=above,
+        ties=out.ties[:n_hits].astype("i8"),
+        n_higher=np.repeat(starts, n_alike) - out.offsets[queries],
+        n_alike=np.repeat(n_alike, n_alike),
+    )
+    return ranked, n_tied
+
+
+def check_relevant(
+    rankings: Rankings, name: str, labels: Array, gains: frozenset[Value], convention: Convention
+) -> None:
+    """Raise an error for labels that the convention or a gain does not allow."""
+    with np.errstate(invalid="ignore"):
+        extremes = (
+            min(float(np.nanmin(labels, initial=0)), 0.0) if labels.dtype.kind == "f" else float(labels.min(initial=0)),
+            float(np.nanmax(labels, initial=0)) if labels.dtype.kind == "f" else float(labels.max(initial=0)),
+            float(np.count_nonzero(labels != labels)),
+        )
+    check_labels(rankings, name, extremes, labels[labels != 0], gains, convention)
+
+
+def add_unretrieved(
+    rankings: Rankings, retrieved: tuple[Array, Array, Array], rel: float
+) -> tuple[Array, Array, Array]:
+    """
+    Return the queries, places and labels of all pairs: `retrieved` ones, and relevant documents of the pool.
+
+    A document of the pool was not retrieved if more documents of its query have its label there than were retrieved.
+    """
+    if rankings.pool is None:
+        return retrieved
+    queries, _, labels = retrieved
+    pool_labels, pool_offsets = rankings.pool
+    pool_places = np.flatnonzero(pool_labels >= rel)
+    if len(pool_places) == len(queries):
+        return retrieved
+    pool_queries = np.searchsorted(pool_offsets, pool_places, side="right") - 1
+    rest = subtract(pool_queries, pool_labels[pool_places], queries, labels)
+    columns = (pool_queries, -1 - np.arange(len(pool_places)), pool_labels[pool_places])
+    all_pairs = [np.concatenate([own, other[rest]]) for own, other in zip(retrieved, columns, strict=True)]
+    order = np.argsort(all_pairs[0], kind="stable")
+    return all_pairs[0][order], all_pairs[1][order], all_pairs[2][order]
+
+
+def subtract(pool_queries: Array, pool_labels: Array, queries: Array, labels: Array) -> Array:
+    """Return the indices of pairs of a query and a label in the pool that remain if the retrieved ones are removed."""
+    every_label = np.concatenate([pool_labels, labels])
+    codes = np.unique(every_label, return_inverse=True)[1]
+    keys = np.concatenate([pool_queries, queries]) * (len(every_label) + 1) + codes
+    pool_keys = keys[: len(pool_labels)]
+    distinct, counts = np.unique(keys[len(pool_labels) :], return_counts=True)
+    order = np.argsort(pool_keys, kind="stable")
+    ordered = pool_keys[order]
+    is_first = np.ones(len(ordered), bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    occurrence = np.arange(len(ordered)) - np.maximum.accumulate(np.where(is_first, np.arange(len(ordered)), 0))
+    places = np.searchsorted(distinct, ordered)
+    n_retrieved = np.append(counts, 0)[places]
+    is_known = np.append(distinct, -1)[places] == ordered
+    return np.sort(order[occurrence >= np.where(is_known, n_retrieved, 0)])
+
+
+def list_document_ids(rankings: Rankings, pairs: Pairs, rel: float) -> Array:
+    """Return the id of the document of each pair. `rankings` are as they were before the convention was applied."""
+    labels = get_labels(rankings)
+    places = np.flatnonzero(labels >= rel)
+    is_ranked = pairs.places >= 0
+    ranked_ids = rankings.take_document_ids("labels", places[pairs.places[is_ranked]])
+    if is_ranked.all():
+        return ranked_ids
+    ids = np.empty(len(is_ranked), object)
+    ids[is_ranked] = ranked_ids
+    _fill_unretrieved(rankings, pairs, rel, ids)
+    return ids if ranked_ids.dtype == object else np.array(ids.tolist(), ranked_ids.dtype)
+
+
+def _fill_unretrieved(rankings: Rankings, pairs: Pairs, rel: float, ids: Array) -> None:
+    """Write the ids of documents that were not retrieved: those of the pool that no ranked pair has."""
+    pool_labels, pool_offsets = cast(tuple[Array, Array], rankings.pool)
+    pool_places = np.flatnonzero(pool_labels >= rel)
+    is_missing = pairs.places < 0
+    missing = np.flatnonzero(is_missing)
+    missing_labels = pool_labels[pool_places[-1 - pairs.places[missing]]].tolist()
+    has_missing = np.zeros(rankings.n_queries, bool)
+    has_missing[pairs.queries[is_missing]] = True
+    pool_queries = np.searchsorted(pool_offsets, pool_places, side="right") - 1
+    pool_places = pool_places[has_missing[pool_queries]]
+    names = rankings.take_document_ids("pool", pool_places).tolist()
+    rows = np.flatnonzero(~is_missing & has_missing[pairs.queries])
+    known_pairs = set(zip(pairs.queries[rows].tolist(), ids[rows].tolist(), strict=True))
+    pool_queries = np.searchsorted(pool_offsets, pool_places, side="right") - 1
+    rest: dict[tuple[int, float], list[object]] = {}
+    for query, label, name in zip(pool_queries.tolist(), pool_labels[pool_places].tolist(), names, strict=True):
+        if (query, name) not in known_pairs:
+            rest.setdefault((query, label), []).append(name)
+    keys = zip(pairs.queries[missing].tolist(), missing_labels, strict=True)
+    for row, key in zip(missing.tolist(), keys, strict=True):
+        ids[row] = rest[key].pop(0)
+
+
+def get_labels(rankings: Rankings) -> Array:
+    """Return the labels that rankings store, one for each document that may be relevant."""
+    if isinstance(rankings, ScoreRowRankings):
+        return rankings.rows.labels
+    labels: Array = rankings.labels if rankings.judged_hits is None else rankings.judged_hits.labels
+    return labels

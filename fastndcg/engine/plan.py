@@ -1,0 +1,215 @@
+"""Plans: the tasks of some metrics under a convention, and what the tasks share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastndcg.conventions import Convention
+from fastndcg.engine.discounts import Discounts, make_discounts
+from fastndcg.engine.kernel_call import describe_kernel
+from fastndcg.engine.kernel_inputs.kernel_input import INPUTS, KernelInput, PointInput
+from fastndcg.engine.kernel_inputs.shared_sums import share_sums
+from fastndcg.engine.label_checks import find_gain, find_gains, find_rel
+from fastndcg.engine.task import Argument, MetricTask
+from fastndcg.metrics.catalog import REGISTERED
+from fastndcg.metrics.metric import UNLIMITED, Metric
+from fastndcg.metrics.resolve import add_default_cutoff, check_combinations, count_ideal_ranks, find_kernel_place
+from fastndcg.parsing import Value, falls
+
+MIN_DISCOUNT_RANKS = 1023  # discounts are computed for so many ranks, and the next one, in every plan
+MAX_CHUNK_SIZE_SHIFT = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """
+    Metrics under a convention as tasks for every chunk.
+
+    Attributes
+    ----------
+    metrics : tuple of Metric
+        With the convention's cutoff where they had none.
+    tasks : tuple of MetricTask
+        One a metric, then one for each denominator.
+    same_values_as : tuple of int
+        For each task the first one with the same values: metrics may differ in their aggregate alone.
+    depth : int
+        The largest number of ranks that count.
+    plain_depth, subtopic_depth : int
+        That number for metrics that take one label a document, and for metrics by subtopic. 0 without such metrics.
+    n_ideal_ranks : int
+        The number of ranks of an ideal ranking that does not depend on the data.
+    gains : frozenset
+        The gains that labels are checked for.
+    views : frozenset of str
+        The selections of documents that inputs are read from (see rankings/filters.py).
+    points : dict
+        The points of each `PointInput`, such as recalls, that tasks with the same key name.
+    subtopic_metric : Metric, optional
+        The first metric that needs judgments by subtopic.
+    has_plain_metrics : bool
+        True if a metric takes one label a document.
+    discounts : Discounts
+        The convention's, for the ranks that every evaluation needs.
+    chunk_size_shift : int
+        Chunks have 2 ** chunk_size_shift times the usual size, since each metric has its calls.
+    has_undefined_policy : bool
+        True if the convention replaces or refuses NaN.
+    """
+
+    metrics: tuple[Metric, ...]
+    convention: Convention
+    tasks: tuple[MetricTask, ...]
+    same_values_as: tuple[int, ...]
+    depth: int
+    plain_depth: int
+    subtopic_depth: int
+    n_ideal_ranks: int
+    gains: frozenset[Value]
+    views: frozenset[str]
+    points: dict[Hashable, tuple[float, ...]]
+    subtopic_metric: Metric | None
+    has_plain_metrics: bool
+    discounts: Discounts
+    chunk_size_shift: int
+    has_undefined_policy: bool
+
+
+def make_plan(metrics: tuple[Metric, ...], convention: Convention, denominators: tuple[Metric, ...] = ()) -> Plan:
+    """Return the plan of some metrics and of the denominators of their micro means."""
+    return _make_plan(metrics, convention, denominators, len(REGISTERED))
+
+
+@functools.lru_cache(maxsize=256)
+def _make_plan(
+    metrics: tuple[Metric, ...], convention: Convention, denominators: tuple[Metric, ...], n_registered: int
+) -> Plan:
+    """Make a plan, again when a metric has been registered."""
+    del n_registered
+    check_combinations(metrics, convention)
+    metrics = add_default_cutoff(metrics, convention)
+    counting = convention.replace(no_relevant="defined", undefined="nan", default_k="all")
+    tasks = tuple(make_task(metric, convention) for metric in metrics)
+    depth = max(task.k for task in tasks)
+    tasks += tuple(make_task(metric, counting) for metric in denominators)
+    n_ranks = count_ideal_ranks(metrics, convention)
+    bare = [metric.bare for metric in metrics]
+    return Plan(
+        metrics=metrics,
+        convention=convention,
+        tasks=share_sums(tasks),
+        same_values_as=(*(bare.index(metric) for metric in bare), *range(len(metrics), len(tasks))),
+        depth=depth,
+        plain_depth=max((task.k for task in tasks[: len(metrics)] if not task.is_by_subtopic), default=0),
+        subtopic_depth=max((task.k for task in tasks[: len(metrics)] if task.is_by_subtopic), default=0),
+        n_ideal_ranks=n_ranks,
+        gains=find_gains(metrics, convention),
+        views=frozenset(view for task in tasks for view in task.views),
+        points=collect_points(tasks),
+        subtopic_metric=next((metric for metric in metrics if metric.record.by_subtopic), None),
+        has_plain_metrics=not all(metric.record.by_subtopic for metric in metrics),
+        discounts=make_discounts(convention.discount, max(min(depth, MIN_DISCOUNT_RANKS) + 1, n_ranks)),
+        chunk_size_shift=min(len(metrics).bit_length() - 1, MAX_CHUNK_SIZE_SHIFT),
+        has_undefined_policy=convention.undefined != "nan" or convention.undefined_ap != "as undefined",
+    )
+
+
+def make_task(metric: Metric, convention: Convention) -> MetricTask:
+    """
+    Return the kernel of a metric under a convention with its inputs.
+
+    Raises
+    ------
+    LookupError
+        If the kernel has a parameter that is neither a kernel input nor a parameter of the metric.
+    """
+    call = describe_kernel(find_kernel_place(metric, convention))
+    names = {parameter.name for parameter in metric.record.parameters}
+    numbers = {name: _make_constant(metric, name) for name in names & set(call.parameters) - set(INPUTS)}
+    gain = find_gain(metric, convention)
+    rel = find_rel(metric, convention)
+    counts_all_labels = "gain" in names and metric.get("rel") is None and gain != "binary"
+    discount = metric.get("p") or metric.get("discount")
+    inputs = [argument for argument in call.bind(INPUTS, numbers) if isinstance(argument, KernelInput)]
+    return MetricTask(
+        kernel=call.kernel,
+        arguments=tuple(_skip_cache(argument) for argument in call.bind(INPUTS, numbers)),
+        metric=metric,
+        k=UNLIMITED if metric.k is None else min(metric.k, UNLIMITED),
+        rel=-np.inf if counts_all_labels else rel,
+        gain=gain,
+        discount=discount,
+        gain_weight=find_gain_weight(metric, convention, discount),
+        min_relevant_label=rel if is_left_out(metric, convention) else None,
+        undefined_value=find_undefined_value(metric, convention),
+        gains_are_labels=counts_all_labels and gain == "linear" and first_discount(convention, discount) <= 1.0,
+        gain_falls=falls(gain),
+        views=frozenset(kernel_input.view for kernel_input in inputs if kernel_input.view is not None),
+        is_custom=metric.record.function is not None,
+        is_by_subtopic=metric.record.by_subtopic,
+        is_undefined_at_ties=convention.ties not in metric.record.ties,
+    )
+
+
+def _skip_cache(argument: Argument) -> Argument:
+    """Return the function of an input that is not cached, which saves one query a call."""
+    return argument.compute if isinstance(argument, KernelInput) and argument.scope is None else argument
+
+
+def _make_constant(metric: Metric, name: str) -> Callable[[Any, Any], float]:
+    """Return an argument that is a parameter of the metric."""
+    value = float(metric.get(name))
+    return lambda chunk, task: value
+
+
+def first_discount(convention: Convention, discount: Value | None) -> float:
+    """Return the discount of rank 1. For RBP it is the one of the convention, so that both share gains."""
+    of_gains = convention.discount if discount is None or isinstance(discount, float) else discount
+    return make_discounts(of_gains, 1).highest
+
+
+def find_gain_weight(metric: Metric, convention: Convention, discount: Value | None) -> float:
+    """Return the largest factor that a gain is multiplied by."""
+    if convention.ideal == "k best" and metric.k is not None:
+        of_gains = convention.discount if discount is None or isinstance(discount, float) else discount
+        sums = make_discounts(of_gains, count_ideal_ranks((metric,), convention)).sums
+        if metric.k < len(sums):
+            return float(sums[metric.k])
+    return first_discount(convention, discount)
+
+
+def collect_points(tasks: tuple[MetricTask, ...]) -> dict[Hashable, tuple[float, ...]]:
+    """Return the points that tasks name of each `PointInput`, in rising order."""
+    points: dict[Hashable, set[float]] = {}
+    for task in tasks:
+        for argument in task.arguments:
+            if isinstance(argument, PointInput):
+                points.setdefault(argument.find_key(task), set()).add(argument.point(task))
+    return {key: tuple(sorted(values)) for key, values in points.items()}
+
+
+def is_left_out(metric: Metric, convention: Convention) -> bool:
+    """Return True if the convention, not the definition of the metric, leaves out queries with nothing relevant."""
+    if metric.record.by_subtopic:
+        return False
+    if convention.no_relevant == "undefined":
+        return metric.record.is_zero_without_relevant
+    return convention.no_relevant == "skipped"
+
+
+def find_undefined_value(metric: Metric, convention: Convention) -> float | None:
+    """Return the value of a query for which a metric is undefined, None if it stays NaN or never is."""
+    policy = find_undefined_policy(metric, convention)
+    is_always_defined = metric.record.undefined == "never" and not is_left_out(metric, convention)
+    return None if is_always_defined or isinstance(policy, str) else float(policy)
+
+
+def find_undefined_policy(metric: Metric, convention: Convention) -> str | int:
+    """Return the convention's choice for queries in which a metric is undefined."""
+    is_own = metric.name == "AP" and convention.undefined_ap != "as undefined"
+    return convention.undefined_ap if is_own else convention.undefined

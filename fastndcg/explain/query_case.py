@@ -1,0 +1,197 @@
+"""One query under one convention: the input of an explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.conventions import Convention
+from fastndcg.engine.pairs import find_common_rel
+from fastndcg.errors import InvalidInputError, shorten, suggest_name
+from fastndcg.evaluate import evaluate
+from fastndcg.explain.explanation import GAIN_SUMS
+from fastndcg.inputs.dispatch import Options, TruthInput, join_predictions, make_whole
+from fastndcg.inputs.join import Joined
+from fastndcg.inputs.qrels_run import Qrels
+from fastndcg.inputs.recommendations.interactions import RankingPartitions
+from fastndcg.metrics.metric import Metric
+from fastndcg.metrics.resolve import add_default_cutoff
+from fastndcg.rankings.filters import of_documents
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.read_only import put
+from fastndcg.rankings.validation import Array
+from fastndcg.reference import apply_undefined_policy
+from fastndcg.reference.tie_orders import Query, read_query
+
+
+class QueryCase(NamedTuple):
+    """One query under one convention. `applied` is the convention with its choices for this kind of labels."""
+
+    metric: Metric
+    convention: Convention
+    applied: Convention
+    rankings: Rankings
+    query: Query
+    is_judged: bool
+
+    @property
+    def has_gain(self) -> bool:
+        """True if the metric uses gains."""
+        return any(parameter.name == "gain" for parameter in self.metric.record.parameters)
+
+    @property
+    def is_gain_sum(self) -> bool:
+        """True if the metric is a sum of gain · discount, or a ratio of two such sums."""
+        return self.metric.name in GAIN_SUMS
+
+    def values(self, *metrics: Metric) -> list[float]:
+        """Return the values of metrics, NaN if undefined."""
+        return self._evaluate(self.applied.replace(undefined="nan", undefined_ap="as undefined"), *metrics)
+
+    def value(self) -> float:
+        """Return the value of the metric. If undefined, it is the convention's choice, or NaN if that is to raise."""
+        raising = [field for field in ("undefined", "undefined_ap") if getattr(self.applied, field) == "raise"]
+        return self._evaluate(self.applied.replace(**dict.fromkeys(raising, "nan")), self.metric)[0]
+
+    def _evaluate(self, convention: Convention, *metrics: Metric) -> list[float]:
+        if self.is_judged:
+            result = evaluate(self.rankings, metrics=metrics, convention=convention)
+            return [float(result[metric][0]) for metric in metrics]
+        undefined = np.full((1, len(metrics)), np.nan)
+        apply_undefined_policy(undefined, metrics, self.rankings, convention)
+        return [float(value) for value in undefined[0]]
+
+
+class PairChoice(NamedTuple):
+    """A relevant document that is ranked alone, None for the only one, and the documents that it competes with."""
+
+    document: Any
+    competitors: str
+
+
+class JoinedSystem(NamedTuple):
+    """The rankings of all queries of a system. `applied` is the convention with its choices for this kind of labels."""
+
+    rankings: Rankings
+    unjudged: Array | None
+    convention: Convention
+    applied: Convention
+
+
+def join_system(prepared: TruthInput, predictions: Any, options: Options, convention: Convention) -> JoinedSystem:
+    """Join prepared truth with the predictions of a system, under a convention."""
+    return _apply_convention(
+        prepared, make_whole(join_predictions(prepared, predictions, convention, options)), convention
+    )
+
+
+def _apply_convention(prepared: TruthInput, joined: Joined, convention: Convention) -> JoinedSystem:
+    """Return joined rankings with the convention's choices for this kind of labels."""
+    applied = convention.for_input(qrels=isinstance(prepared, Qrels))
+    return JoinedSystem(joined.rankings, joined.unjudged_queries, convention, applied)
+
+
+def select_case(system: JoinedSystem, metric: Metric, q: int, pair: PairChoice | None = None) -> QueryCase:
+    """Return the query with index `q`, or one pair of it."""
+    if metric.record.by_subtopic:
+        raise InvalidInputError(
+            f"`metric` must use one label per document, but {metric} uses one per subtopic. Explain another metric."
+        )
+    applied = system.applied
+    own_rankings = _select_query(system.rankings.without_patterns(), q)
+    if pair is not None:
+        own_rankings = _select_pair(own_rankings, metric, applied, pair, _list_document_ids(system.rankings, q))
+    is_judged = system.unjudged is None or not system.unjudged[q]
+    (metric,) = add_default_cutoff((metric.bare,), applied)
+    own_query = read_query(own_rankings, 0, applied, metric.record.view)
+    return QueryCase(metric, system.convention, applied, own_rankings, own_query, is_judged)
+
+
+def make_case(
+    prepared: TruthInput, predictions: Any, options: Options, metric: Metric, query: Any, convention: Convention,
+    *, pair: PairChoice | None = None,
+) -> QueryCase:  # fmt: skip
+    """Select a query, or one pair of it, from prepared truth and predictions, under a convention."""
+    combined = join_predictions(prepared, predictions, convention, options)
+    if isinstance(combined, RankingPartitions):  # rankings of all users may take more memory than there is
+        place = _find_query(list(range(combined.n_queries)), query)
+        own_rankings = combined.select(place, place + 1)
+        return select_case(_apply_convention(prepared, Joined(own_rankings), convention), metric, 0, pair)
+    joined = make_whole(combined)
+    system = _apply_convention(prepared, joined, convention)
+    return select_case(system, metric, _find_query(_list_ids(joined.rankings), query), pair)
+
+
+def _list_ids(rankings: Rankings) -> list[Any]:
+    """Return the ids of the queries, numbers from 0 where they have none."""
+    return list(range(rankings.n_queries)) if rankings.query_ids is None else rankings.query_ids.tolist()
+
+
+def _find_query(ids: list[Any], query: Any) -> int:
+    """Return the index of a query, given its id."""
+    if query is None and len(ids) == 1:
+        return 0
+    examples = ", ".join(map(shorten, ids[:3])) + (", …" if len(ids) > 3 else "")
+    if query is None:
+        raise InvalidInputError(f"`query` is missing. Pass the id of one of the {len(ids)} queries: {examples}.")
+    places = [place for place, query_id in enumerate(ids) if query_id == query] if isinstance(query, Hashable) else []
+    if len(places) != 1:
+        hint = suggest_name(query, map(str, ids)) or f" There are {len(ids)}: {examples}."
+        raise InvalidInputError(
+            f"`query` must be the id of one query, but {len(places) or 'none'} is called {shorten(query)}.{hint}"
+        )
+    return places[0]
+
+
+def _list_document_ids(rankings: Rankings, q: int) -> list[Any]:
+    """Return the ids of the documents that a query ranks."""
+    ids = rankings.take_document_ids("labels", np.arange(*rankings.offsets[q : q + 2].tolist()))
+    return ids.tolist()  # type: ignore[no-any-return]
+
+
+def _select_pair(
+    rankings: Rankings, metric: Metric, convention: Convention, pair: PairChoice, ids: list[Any]
+) -> Rankings:
+    """Return rankings of one query in which one document is relevant, with its competitors."""
+    rel = find_common_rel((metric,), convention)
+    is_relevant = rankings.labels >= rel
+    relevant = np.flatnonzero(is_relevant).tolist()
+    places = [place for place in relevant if pair.document is None or str(ids[place]) == str(pair.document)]
+    if len(places) != 1:
+        examples = ", ".join(shorten(ids[place]) for place in relevant[:3]) or "none"
+        raise InvalidInputError(
+            f"`document` must be the id of one relevant document that {rankings.query_name(0)} ranks, but is "
+            f"{shorten(pair.document)}. It ranks {len(relevant)}: {examples}."
+        )
+    (place,) = places
+    mask = np.ones(len(is_relevant), bool) if pair.competitors == "all" else ~is_relevant
+    mask[place] = True
+    labels = np.zeros(len(is_relevant), rankings.labels.dtype)
+    labels[place] = rankings.labels[place]
+    places_left = np.flatnonzero(mask)
+    selected = of_documents(rankings.replace(labels=labels, pool=None), mask)
+    return selected.set_locator(lambda name, index: rankings.document_name("labels", int(places_left[index])))
+
+
+def _select_query(rankings: Rankings, q: int) -> Rankings:
+    """Return rankings with one query, whose documents keep their names in messages."""
+    start, stop = (int(offset) for offset in rankings.offsets[q : q + 2])
+    starts = {"pool": 0}
+    pool = None
+    if rankings.pool is not None:
+        labels, offsets = rankings.pool
+        starts["pool"] = int(offsets[q])
+        pool = (labels[offsets[q] : offsets[q + 1]], [0, int(offsets[q + 1] - offsets[q])])
+    selected = Rankings(
+        rankings.labels[start:stop],
+        rankings.scores[start:stop],
+        [0, stop - start],
+        judged=None if rankings.judged is None else rankings.judged[start:stop],
+        pool=pool,
+        tie_keys=None if rankings.tie_keys is None else rankings.tie_keys[start:stop],
+        query_ids=[q] if rankings.query_ids is None else rankings.query_ids[q : q + 1],
+    )
+    put(selected, are_ordinals=rankings.are_ordinals)
+    return selected.set_locator(lambda name, place: rankings.document_name(name, place + starts.get(name, start)))

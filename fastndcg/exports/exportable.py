@@ -1,0 +1,294 @@
+"""Exports of results and tables: frames of pandas, Polars and pyarrow, and the texts JSON, CSV, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any, ClassVar, NamedTuple, overload
+
+from fastndcg.errors import printable
+from fastndcg.exports.files import FilePath, deliver_text
+from fastndcg.runtime import escapes
+from fastndcg.runtime.optional_packages import optional_import
+
+LINES = 10_000  # lines of a piece of text
+
+
+class PrintedTable(NamedTuple):
+    """
+    A table of texts.
+
+    Attributes
+    ----------
+    cells : list of lists of str
+        First the headings, then one list a row.
+    left : list of bool
+        True for each column that is flush left.
+    notes : sequence of str
+        Lines below the table.
+    rows_per_block : int
+        A rule follows each block of so many rows. 0: there is one block.
+    """
+
+    cells: Sequence[Sequence[str]]
+    left: Sequence[bool]
+    notes: Sequence[str] = ()
+    rows_per_block: int = 0
+
+
+class Exportable:
+    """
+    Base class of results and tables that convert to frames and texts.
+
+    Frames, JSON and CSV have all values with all digits. Markdown and LaTeX have the cells that are printed.
+    """
+
+    __slots__ = ()
+    _index: ClassVar[str | None] = None  # the column that is the index of a pandas frame
+
+    def _export_columns(self) -> Mapping[str, Any]:
+        """Return the columns of frames and CSV: arrays or lists of one length, by name."""
+        raise NotImplementedError
+
+    def _print_table(self) -> PrintedTable:
+        """Return the cells of Markdown and LaTeX."""
+        raise NotImplementedError
+
+    def _json_pieces(self) -> Iterator[str]:
+        """Yield JSON, by default a list with an object for each row."""
+        columns = {name: _as_list(values) for name, values in self._export_columns().items()}
+        yield dump_json([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+
+    def _csv_pieces(self) -> Iterator[str]:
+        """Yield a header, and a line for each row."""
+        columns = self._export_columns()
+        rows = zip(*(_as_list(values) for values in columns.values()), strict=True)
+        yield from join_pieces(map(escapes.csv_row, chain([list(columns)], rows)))
+
+    def to_pandas(self) -> Any:
+        """
+        Return a pandas DataFrame with all values.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a row. Query ids of `Results` are the index ``query``.
+
+        Raises
+        ------
+        MissingPackageError
+            If pandas is not installed.
+        """
+        pandas = optional_import("pandas", "a pandas frame", "pandas")
+        columns = self._frame_columns()
+        index = None if self._index is None else pandas.Index(columns.pop(self._index), name=self._index)
+        return pandas.DataFrame(columns, index=index)
+
+    def to_polars(self) -> Any:
+        """
+        Return a Polars DataFrame with all values.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row a row.
+
+        Raises
+        ------
+        MissingPackageError
+            If Polars is not installed.
+        """
+        polars = optional_import("polars", "a Polars frame", "polars")
+        return polars.DataFrame(self._frame_columns())
+
+    def to_arrow(self) -> Any:
+        """
+        Return a pyarrow Table with all values.
+
+        Returns
+        -------
+        pyarrow.Table
+            One row a row.
+
+        Raises
+        ------
+        MissingPackageError
+            If pyarrow is not installed.
+        """
+        pyarrow = optional_import("pyarrow", "an Arrow table", "arrow")
+        return pyarrow.table(self._frame_columns())
+
+    @overload
+    def to_json(self, path: None = None) -> str: ...
+
+    @overload
+    def to_json(self, path: FilePath) -> None: ...
+
+    def to_json(self, path: FilePath | None = None) -> str | None:
+        """
+        Return all values as JSON, or write them to a file.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file to write. A suffix ``.gz``, ``.bz2`` or ``.zst`` compresses it. By default the text is returned.
+
+        Returns
+        -------
+        str or None
+            The text without a path. Numbers have all digits. NaN is null, but NaN in a run, which is read back.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written. An old file stays as it is.
+        """
+        return deliver_text(self._json_pieces(), path)
+
+    @overload
+    def to_csv(self, path: None = None) -> str: ...
+
+    @overload
+    def to_csv(self, path: FilePath) -> None: ...
+
+    def to_csv(self, path: FilePath | None = None) -> str | None:
+        """
+        Return all values as CSV with a header, or write them to a file.
+
+        A name that a spreadsheet would compute, such as ``=1+1``, gets an apostrophe before it. Ids of runs and
+        judgments stay as they are, because they are read back.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            See `to_json`.
+
+        Returns
+        -------
+        str or None
+            The text without a path. Numbers have all digits, NaN is ``nan``.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written. An old file stays as it is.
+        """
+        return deliver_text(self._csv_pieces(), path)
+
+    @overload
+    def to_markdown(self, path: None = None) -> str: ...
+
+    @overload
+    def to_markdown(self, path: FilePath) -> None: ...
+
+    def to_markdown(self, path: FilePath | None = None) -> str | None:
+        """
+        Return the printed table as Markdown, or write it to a file.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            See `to_json`.
+
+        Returns
+        -------
+        str or None
+            The table and its notes without a path. Markup in names is escaped.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written. An old file stays as it is.
+        """
+        return deliver_text([format_markdown(self._print_table())], path)
+
+    @overload
+    def to_latex(self, path: None = None) -> str: ...
+
+    @overload
+    def to_latex(self, path: FilePath) -> None: ...
+
+    def to_latex(self, path: FilePath | None = None) -> str | None:
+        """
+        Return the printed table as LaTeX for the package booktabs, or write it to a file.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            See `to_json`.
+
+        Returns
+        -------
+        str or None
+            The notes as comments and then the table, without a path. Markup in names is escaped.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written. An old file stays as it is.
+        """
+        return deliver_text([format_latex(self._print_table())], path)
+
+    def _frame_columns(self) -> dict[str, Any]:
+        """Return the columns with texts as lists, without lone surrogates, which no frame can hold."""
+        return {name: _encodable_column(values) for name, values in self._export_columns().items()}
+
+
+def format_markdown(table: PrintedTable) -> str:
+    """Return a table as Markdown, with its notes below."""
+    head, *body = [[escapes.markdown(escapes.show_name(cell)) for cell in row] for row in table.cells]
+    sides = [":--" if is_left else "--:" for is_left in table.left]
+    lines = [escapes.markdown_row(row) for row in (head, sides, *body)]
+    notes = [f"{escapes.markdown_line(note)}  " for note in table.notes]
+    return "\n".join([*lines, "", *notes]).rstrip() + "\n"
+
+
+def format_latex(table: PrintedTable) -> str:
+    """Return a table as a LaTeX tabular for booktabs, with its notes as comments."""
+    head, *body = [[escapes.latex(escapes.show_name(cell)) for cell in row] for row in table.cells]
+    sides = "".join("l" if is_left else "r" for is_left in table.left)
+    lines = [f"% {printable(note)}" for note in table.notes]
+    lines += [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", escapes.latex_row(head), r"\midrule"]
+    for place, row in enumerate(body):
+        if place and table.rows_per_block and place % table.rows_per_block == 0:
+            lines.append(r"\midrule")
+        lines.append(escapes.latex_row(row))
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def dump_json(content: Any) -> str:
+    r"""
+    Return content as JSON that every parser reads: NaN is null, infinity is a text.
+
+    >>> dump_json([0.1, float("nan"), float("-inf")])
+    '[\n 0.1,\n null,\n "-Infinity"\n]\n'
+    """
+    return json.dumps(_without_nan(content), indent=1, allow_nan=False, default=str) + "\n"
+
+
+def _without_nan(content: Any) -> Any:
+    if isinstance(content, float) and not math.isfinite(content):
+        return None if math.isnan(content) else f"{'-' * (content < 0)}Infinity"
+    if isinstance(content, Mapping):
+        return {key: _without_nan(value) for key, value in content.items()}
+    return [_without_nan(value) for value in content] if isinstance(content, list | tuple) else content
+
+
+def _as_list(values: Any) -> list[Any]:
+    return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def _encodable_column(values: Any) -> Any:
+    dtype = getattr(values, "dtype", None)
+    if dtype is not None and dtype.kind not in "OUT":
+        return values
+    return [escapes.encodable(value) for value in _as_list(values)]
+
+
+def join_pieces(lines: Iterable[str], size: int = LINES) -> Iterator[str]:
+    """Yield lines in pieces of `size` lines, so that files are written and compressed in large steps."""
+    rows = iter(lines)
+    while piece := list(islice(rows, size)):
+        yield "".join(piece)

@@ -1,0 +1,386 @@
+"""Fusion conventions: what programs mean by the same fusion method, as named sets of choices."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
+from typing import Any, NamedTuple
+
+from fastndcg.conventions.fields import Field
+from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownConventionError, shorten, suggest_name
+from fastndcg.parsing import Value, as_float, format_call, format_value, parse_call
+
+ABSENT = ("zero", "minimum", "mean", "skip")
+
+
+def _as_number(value: Any) -> float | None:
+    """Return a finite number of 0 or more as a float, or None for other values."""
+    number = as_float(value)
+    return number if number is not None and math.isfinite(number) and number >= 0 else None
+
+
+NUMBER = " or a finite number of 0 or more"
+FIELDS: dict[str, Field] = {
+    "absent": Field(
+        ("method", *ABSENT),
+        "what a document gets from a run that lacks it: what the method's definition says, 0, the run's lowest or mean "
+        "value in the query, or no part in the formula",
+    ),
+    "queries": Field(
+        ("raise", "union", "common"), "queries that some run lacks: refused, fused from the other runs, or left out"
+    ),
+    "ties": Field(
+        ("average", "input", "id_ascending", "id_descending"),
+        "how equal scores of a run are ranked: they share the mean of their points, or by input order, or by id",
+    ),
+    "fused_ties": Field(
+        ("id_ascending", "id_descending", "input", "last_score"),
+        "how equal fused scores are ordered: by id, by first appearance run after run, or by the score in the last run "
+        "that has the document",
+    ),
+    "first_rank": Field((1, 0), "the rank of the first document in rrf"),
+    "rrf_k": Field((60, 2), "the k of rrf where the method's text has none", _as_number, NUMBER),
+    "rrf_weights": Field(
+        ("factor", "divisor"), "what weights do in rrf: multiply a run's part, or divide the ranks, counted from 1"
+    ),
+    "equal_scores": Field((1, 0.5, 0), "what min_max gives if all scores of a run are equal", _as_number, NUMBER),
+    "single_document": Field(
+        ("as equal_scores", 0, 0.5, 1), "what min_max gives to the only document of a run", _as_number, NUMBER
+    ),
+    "lowest_score": Field(
+        (0, 0.001), "what min_max gives the lowest score, and z_score all scores up to the mean, 0: no change",
+        _as_number, NUMBER,
+    ),
+    "equal_within": Field(
+        (0, 1e-6), "the range of scores up to which they count as equal, and norms as 0", _as_number, NUMBER
+    ),
+    "smallest_divisor": Field(
+        (0, 1e-9), "the least number that a normalisation divides by, but for l2 and dbsf", _as_number, NUMBER
+    ),
+    "deviation": Field(("population", "sample"), "the standard deviation of z_score: divided by n, or by n − 1"),
+}  # fmt: skip
+CHOICES = {name: field.choices for name, field in FIELDS.items()}
+
+
+class Difference(NamedTuple):
+    """A mistake of a program that a convention does not copy, and its place in the source."""
+
+    what: str
+    source: str
+
+
+@dataclass(frozen=True)
+class FusionConvention:
+    """
+    A named set of choices that give a fused score its meaning. ``fastndcg fuse --list`` describes the fields.
+
+    Parameters
+    ----------
+    name : str
+        The name, with the choices that differ from the convention of this name.
+    absent, queries, ties, fused_ties : str
+        See the guide on fusion, or ``fastndcg fuse --list``, for the meaning of each choice.
+    first_rank : int
+        The rank of the first document in rrf: 1 or 0.
+    rrf_k : float
+        The k of rrf where the method's text has none.
+    rrf_weights : {'factor', 'divisor'}
+        What weights do in rrf.
+    equal_scores : float
+        What min_max gives if all scores of a run are equal.
+    single_document : str or float
+        What min_max gives to the only document of a run.
+    lowest_score, equal_within, smallest_divisor : float
+        The least normalised score, the range of equal scores, and the least divisor.
+    deviation : {'population', 'sample'}
+        The standard deviation of z_score.
+    peer, versions, source : str
+        The program, the versions for which the convention holds, and the place of each choice.
+    methods : tuple of (str, str)
+        The program's names of methods, each with the method of this package.
+    bugs : tuple of Difference
+        What the program gets wrong and this convention does not copy.
+
+    Examples
+    --------
+    >>> fn.fusion_conventions["weaviate"].first_rank
+    0
+    >>> fn.fusion_conventions["default"].replace(ties="input")
+    default(ties=input)
+    """
+
+    name: str
+    absent: str = "method"
+    queries: str = "raise"
+    ties: str = "average"
+    fused_ties: str = "id_ascending"
+    first_rank: int = 1
+    rrf_k: float = 60
+    rrf_weights: str = "factor"
+    equal_scores: float = 1
+    single_document: str | float = "as equal_scores"
+    lowest_score: float = 0
+    equal_within: float = 0
+    smallest_divisor: float = 0
+    deviation: str = "population"
+    peer: str = ""
+    versions: str = ""
+    source: str = ""
+    methods: tuple[tuple[str, str], ...] = ()
+    bugs: tuple[Difference, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise InvalidTypeError(f"`name` of a fusion convention must be a text, not {type(self.name).__name__}")
+        for field in FIELDS:
+            object.__setattr__(self, field, _check_choice(field, getattr(self, field)))
+
+    def replace(self, **choices: Any) -> FusionConvention:
+        """
+        Return the convention with other choices, which its name shows.
+
+        Parameters
+        ----------
+        **choices : str, int or float
+            Fields with their new choices.
+
+        Returns
+        -------
+        FusionConvention
+            A convention whose name parses back.
+
+        Raises
+        ------
+        UnknownConventionError
+            If fusion conventions have no such field.
+        InvalidInputError
+            If a field has no such choice.
+        """
+        for field in choices:
+            if field not in FIELDS:
+                hint = suggest_name(field, FIELDS) or f" There are {', '.join(FIELDS)}."
+                raise UnknownConventionError(f"a fusion convention has no field {shorten(field)}.{hint}")
+        values = {field.name: getattr(self, field.name) for field in dataclass_fields(self)}
+        convention = FusionConvention(**(values | choices))
+        base = self.name.partition("(")[0]
+        usual = fusion_conventions[base].choices() if base in fusion_conventions else {}
+        changes = {field: choice for field, choice in convention.choices().items() if choice != usual.get(field)}
+        object.__setattr__(convention, "name", format_call(base, changes))
+        return convention
+
+    def choices(self) -> dict[str, Value]:
+        """
+        Return every field with its choice.
+
+        Returns
+        -------
+        dict
+            Choices by the names of fields.
+        """
+        return {field: getattr(self, field) for field in FIELDS}
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class FusionConventions(Mapping[str, FusionConvention]):
+    """The named fusion conventions. An unknown name raises an error with a suggestion."""
+
+    def __init__(self, *records: FusionConvention) -> None:
+        self._by_name = {convention.name: convention for convention in records}
+
+    def __getitem__(self, name: str) -> FusionConvention:
+        if not isinstance(name, str) or name not in self._by_name:
+            hint = suggest_name(name, self._by_name) or f" There are {', '.join(self._by_name)}."
+            raise UnknownConventionError(f"no fusion convention is called {shorten(name)}.{hint}")
+        return self._by_name[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __repr__(self) -> str:
+        return f"fusion conventions: {', '.join(self._by_name)}"
+
+
+def parse_fusion_convention(convention: str | FusionConvention) -> FusionConvention:
+    """
+    Read a fusion convention's text: a name, or a name with other choices.
+
+    >>> parse_fusion_convention("ranx(queries=union)").queries
+    'union'
+    """
+    if isinstance(convention, FusionConvention):
+        return convention
+    if not isinstance(convention, str):
+        raise InvalidTypeError(
+            f"`fusion_convention` must be a name or a FusionConvention, not {type(convention).__name__}: "
+            f"{shorten(convention)}"
+        )
+    return _parse_text(convention)
+
+
+@functools.lru_cache(maxsize=256)
+def _parse_text(text: str) -> FusionConvention:
+    name, choices, cutoff = parse_call(text)
+    if cutoff is not None:
+        raise InvalidInputError(f"`fusion_convention` must have no cutoff, not {shorten(text)}. Give `depth`")
+    return fusion_conventions[name].replace(**choices) if choices else fusion_conventions[name]
+
+
+def _check_choice(field: str, choice: Any) -> Value:
+    choices, _, read, rule = FIELDS[field]
+    if isinstance(choice, str | int | float) and not isinstance(choice, bool):
+        for option in choices:
+            if format_value(choice).replace(" ", "") == str(option).replace(" ", ""):
+                return option
+    value = read(choice) if read else None
+    if value is not None:
+        return value
+    names = ", ".join(map(repr, choices))
+    raise InvalidInputError(f"`{field}` of a fusion convention must be one of {names}{rule}, not {shorten(choice)}")
+
+
+_ENGINE: dict[str, Any] = {"queries": "union", "ties": "input", "fused_ties": "input"}
+fusion_conventions = FusionConventions(
+    FusionConvention("default", source="the definitions in the literature that the catalogue names"),
+    FusionConvention(
+        "ranx",
+        ties="input",
+        fused_ties="input",
+        equal_scores=0,
+        smallest_divisor=1e-9,
+        peer="ranx",
+        versions="0.3.20, 0.3.21",
+        source="ranx/fusion, ranx/normalization and ranx/meta/fuse.py: runs must have the same queries, ranks are the "
+        "order of the sorted dict, and divisors are at least 1e-9",
+        methods=(
+            ("fuse(norm='min-max', method='wsum')", "wsum(norm=min_max)"),
+            ("fuse(norm=None, method='rrf')", "rrf"),
+        ),
+        bugs=(
+            Difference(
+                "condorcet sorts by a comparison that is not transitive, so its order depends on that of a set",
+                "ranx/fusion/condorcet.py",
+            ),
+            Difference(
+                "optimize_fusion keeps weights whose sum in floating point is exactly 1, and loses 4 of 66 for three "
+                "runs and 30 of 286 for four",
+                "ranx/fusion_optimization/optimize_weights.py",
+            ),
+            Difference("bayesfuse reads beyond its table for ranks above 1000", "ranx/fusion/bayesfuse.py"),
+        ),
+    ),
+    FusionConvention(
+        "trectools",
+        queries="union",
+        ties="input",
+        peer="trectools",
+        versions="0.0.50",
+        source="trectools/fusion.py: scores are not normalised, absent ones are left out (numpy.nansum), equal fused "
+        "scores of rrf and rbc are ordered by id",
+        methods=(
+            ("combos(strategy='sum')", "sum"),
+            ("reciprocal_rank_fusion(k=60)", "rrf(k=60)"),
+            ("rank_biased_precision_fusion(p=0.8)", "rbc(phi=0.8)"),
+        ),
+        bugs=(
+            Difference(
+                "combos of three runs keeps two columns of scores, so that one run is lost",
+                "trectools/fusion.py, combos",
+            ),
+        ),
+    ),
+    FusionConvention(
+        "elasticsearch",
+        **_ENGINE,
+        equal_within=1e-6,
+        peer="Elasticsearch",
+        versions="9.0 and 9.1",
+        source="x-pack rank-rrf and rank-linear, MinMaxScoreNormalizer and L2ScoreNormalizer: rank_constant is 60, "
+        "ranks begin at 1, equal scores get 1; later versions give (lower_bound + upper_bound) / 2 = 0.5",
+        methods=(
+            ("rrf", "rrf(k=60)"),
+            ("linear with minmax", "wsum(norm=min_max)"),
+            ("linear with l2_norm", "wsum(norm=l2)"),
+        ),
+    ),
+    FusionConvention(
+        "opensearch",
+        **_ENGINE,
+        lowest_score=0.001,
+        deviation="sample",
+        peer="OpenSearch",
+        versions="neural-search 2.11 to 3.1",
+        source="MinMaxScoreNormalizationTechnique: the lowest score becomes 0.001, a single one 1; "
+        "RRFNormalizationTechnique: rank_constant 60, ranks from 1; combinations divide by the sum of weights",
+        methods=(
+            ("min_max with arithmetic_mean", "arithmetic_mean(norm=min_max)"),
+            ("l2 with harmonic_mean", "harmonic_mean(norm=l2)"),
+            ("rrf", "rrf(k=60)"),
+        ),
+        bugs=(
+            Difference(
+                "z_score gives a document whose score equals the mean the highest score of the run, not normalised",
+                "ZScoreNormalizationTechnique.java, normalizeSingleScore",
+            ),
+        ),
+    ),
+    FusionConvention(
+        "weaviate",
+        **(_ENGINE | {"fused_ties": "last_score"}),
+        first_rank=0,
+        peer="Weaviate",
+        versions="1.24 to 1.34",
+        source="usecases/traverser/hybrid/hybrid_fusion.go: w / (60 + i), i from 0; equal scores get the weight; equal "
+        "fused scores are ordered by the score of the last result set",
+        methods=(("rankedFusion", "rrf"), ("relativeScoreFusion", "wsum(norm=min_max)")),
+        bugs=(
+            Difference(
+                "fused scores that differ by less than 1e-7 count as equal, which is not transitive",
+                "hybrid_fusion.go, FusionRelativeScore",
+            ),
+        ),
+    ),
+    FusionConvention(
+        "qdrant",
+        **_ENGINE,
+        first_rank=0,
+        rrf_k=2,
+        rrf_weights="divisor",
+        peer="Qdrant",
+        versions="1.11 to 1.17, weights from 1.17",
+        source="lib/segment/src/common/reciprocal_rank_fusion.rs: 1 / ((position + 1) / w + k − 1), k = 2, position "
+        "from 0; score_fusion.rs: dbsf with the standard deviation of a sample, 0.5 for a single or equal scores",
+        methods=(("rrf", "rrf"), ("dbsf", "sum(norm=dbsf)")),
+    ),
+    FusionConvention(
+        "azure",
+        **_ENGINE,
+        first_rank=0,
+        peer="Azure AI Search",
+        versions="API 2023-11-01 and later",
+        source="the documentation of hybrid search: 1 / (rank + k), k about 60. Its sample responses have 0.0333333 "
+        "= 2 / 60 for the first of two lists, so ranks begin at 0",
+        methods=(("RRF", "rrf"),),
+    ),
+    FusionConvention(
+        "cormack2009",
+        queries="union",
+        ties="input",
+        peer="Cormack, Clarke and Büttcher 2009",
+        source="section 2: the sum of 1 / (60 + rank), ranks from 1",
+        methods=(("RRF", "rrf(k=60)"),),
+    ),
+)

@@ -1,0 +1,122 @@
+"""Read the runs to fuse, in every form that has ids, with their names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.forms import find_form, read_run_form
+from fastndcg.inputs.frames import refuse_unknown
+from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.id_lists import IdLists, refuse_repeated_ids
+from fastndcg.inputs.options import Options
+from fastndcg.inputs.qrels_run import Run
+from fastndcg.inputs.recommendations.item_lists import PADDING, Recommendations, read_item_rows
+from fastndcg.inputs.run_names import is_path_list, name_runs
+from fastndcg.inputs.source import Source
+from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import Array
+
+FEWEST = 2
+
+
+class NamedRuns(NamedTuple):
+    """Runs with their names, in the order of the user."""
+
+    names: tuple[str, ...]
+    runs: tuple[Run, ...]
+
+
+def read_runs(runs: Any, options: Options, argument: str = "runs") -> NamedRuns:
+    """Read two or more runs: {name: run}, pairs of a name and a run, paths, or runs without names."""
+    pairs = _pair_names(runs, argument)
+    if len(pairs) < FEWEST:
+        raise InvalidInputError(f"`{argument}` must have two or more runs, but has {len(pairs)}. Add a run")
+    names = [name for name, _ in pairs]
+    for name, count in Counter(names).items():
+        if not isinstance(name, str):
+            raise InvalidTypeError(f"`{argument}` must have texts as names, but one is {shorten(name)}. Use str()")
+        if count > 1:
+            raise InvalidInputError(
+                f"`{argument}` must have different names, but {shorten(name)} occurs {count} times. Rename one of them"
+            )
+    tables = tuple(_read_run(run, f"{argument}[{shorten(name)}]", options) for name, run in pairs)
+    refuse_unknown(options.columns, {name: run.source.columns for name, run in zip(names, tables, strict=True)})
+    return NamedRuns(tuple(names), tables)
+
+
+def _pair_names(runs: Any, argument: str) -> list[tuple[Any, Any]]:
+    """Return each run with its name."""
+    if isinstance(runs, Mapping):
+        return list(runs.items())
+    if isinstance(runs, str | bytes | Run) or not isinstance(runs, Iterable) or hasattr(runs, "columns"):
+        raise InvalidTypeError(
+            f"`{argument}` must be {{name: run}}, or a list of runs or paths, not {type(runs).__name__}. For one run "
+            "there is nothing to fuse"
+        )
+    if is_path_list(runs):
+        return list(zip(name_runs(runs), runs, strict=True)) if runs else []
+    values = list(runs)
+    if all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in values):
+        return [(name, run) for name, run in values]
+    return [(f"run {number}", run) for number, run in enumerate(values, start=1)]
+
+
+def _read_run(run: Any, name: str, options: Options) -> Run:
+    """Read one run. Lists of recommended items have the users' numbers as ids of queries."""
+    if isinstance(run, Recommendations) or (isinstance(run, np.ndarray) and run.ndim == 2 and run.dtype.kind in "iu"):
+        return _read_items(run, name)
+    if find_form(run, "run") is None and _is_item_column(run):
+        return _read_items(run, name)
+    return read_run_form(run, name, options)
+
+
+def _is_item_column(run: Any) -> bool:
+    """Return True for a list of lists of items, or a ragged column of them."""
+    if isinstance(run, list):
+        return bool(run) and all(isinstance(row, list | np.ndarray) for row in run)
+    return hasattr(run, "offsets") or type(run).__module__.split(".")[0] in ("awkward", "pyarrow", "polars")
+
+
+def _read_items(items: Any, name: str) -> Run:
+    """Read items in rank order, a row for each user. Their scores are negative ranks."""
+    if hasattr(items, "to_run"):  # recommendations that know the ids of their users and items
+        run: Run = items.to_run()
+        return run
+    is_wrapped = isinstance(items, Recommendations)
+    rows = read_item_rows(items.items if is_wrapped else items, name)
+    is_item = rows.items != PADDING
+    before = np.concatenate([[0], np.cumsum(is_item)])
+    offsets = before[rows.offsets]
+    sizes = np.diff(offsets)
+    users = np.arange(len(sizes))
+    _refuse_gaps(rows.items, rows.offsets, name)
+    has_items = sizes > 0
+    lists = IdLists(
+        IdColumn.of(users[has_items], f"ids of users in `{name}`"),
+        read_only(np.append(offsets[:-1][has_items], offsets[-1])),
+        IdColumn.of(rows.items[is_item], f"ids of items in `{name}`"),
+    )
+    refuse_repeated_ids(lists, f"`{name}`")
+    ranks = np.arange(1.0, int(offsets[-1]) + 1) - np.repeat(lists.offsets[:-1], np.diff(lists.offsets))
+    return Run.of_lists(lists, -ranks, Source(f"`{name}`"))
+
+
+def _refuse_gaps(items: Array, offsets: Array, name: str) -> None:
+    """Raise for a negative item that is no padding at the end of its row."""
+    is_gap = np.zeros(len(items), bool)
+    is_gap[:-1] = (items[:-1] == PADDING) & (items[1:] != PADDING)
+    ends = offsets[1:-1]
+    is_gap[ends[(ends > 0) & (ends < len(items))] - 1] = False
+    is_gap |= items < PADDING
+    if is_gap.any():
+        place = int(np.argmax(is_gap))
+        user = int(np.searchsorted(offsets, place, side="right")) - 1
+        raise InvalidInputError(
+            f"`{name}` must hold items of 0 or more, and {PADDING} behind them only, but that of user {user} at place "
+            f"{place - int(offsets[user])} is {items[place]}. Move it to the end"
+        )

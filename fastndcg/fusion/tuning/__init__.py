@@ -1,0 +1,1 @@
+"""Tune the weights and parameters of rank fusions on judged queries."""

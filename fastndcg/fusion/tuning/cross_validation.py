@@ -1,0 +1,230 @@
+"""Cross-validation: tune on some queries, report values of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fastndcg.fusion.tuning.folds import FoldPlan, Folds
+from fastndcg.fusion.tuning.judged_union import JudgedUnion
+from fastndcg.fusion.tuning.step_function import StepFunction
+from fastndcg.fusion.tuning.weight_search import Choice, Fusion, Training, make_steps, search_weights
+from fastndcg.rankings.validation import Array
+from fastndcg.results.exact_sum import mean
+
+MOST_REPAIRS = 100
+
+
+class Setting(NamedTuple):
+    """A choice of one fusion of a family: `fusion` is its place among those of the grid of parameters."""
+
+    fusion: int
+    choice: Choice
+
+
+class Family:
+    """
+    A method with its grid of parameters.
+
+    Attributes
+    ----------
+    text : str
+        The text of the method as the user wrote it.
+    fusions : sequence of Fusion
+        One for each point of the grid.
+    steps : list of StepFunction or None
+        The step function of each fusion of two runs.
+    """
+
+    def __init__(self, text: str, fusions: Sequence[Fusion], union: JudgedUnion, threads: int) -> None:
+        self.text = text
+        self.fusions = fusions
+        self._union = union
+        self._threads = threads
+        self.steps: list[StepFunction | None] = [
+            make_steps(fusion, union, threads)
+            if fusion.is_weighted and fusion.lines is not None and fusion.n_runs == 2
+            else None
+            for fusion in fusions
+        ]
+
+    def tune(self, training: Training) -> list[Setting]:
+        """Return the best setting for each training set: the first of equally good parameters."""
+        sign = 1 if self._union.metric.record.higher_is_better else -1
+        best: list[Setting] = []
+        for place, (fusion, steps) in enumerate(zip(self.fusions, self.steps, strict=True)):
+            choices = search_weights(fusion, training, steps)
+            if not best:
+                best = [Setting(place, choice) for choice in choices]
+                continue
+            for s, choice in enumerate(choices):
+                if sign * choice.mean > sign * best[s].choice.mean:
+                    best[s] = Setting(place, choice)
+        return best
+
+    def fuse(self, setting: Setting) -> Array:
+        """Return the fused score of each document at a setting."""
+        return self.fusions[setting.fusion].fuse(setting.choice.weights)
+
+    def evaluate_by_fold(self, folds: Array, settings: dict[int, Setting]) -> Array:
+        """
+        Return the metric of each query with the setting of its fold.
+
+        Queries of other folds get NaN.
+        """
+        union = self._union
+        document_folds = np.repeat(folds, np.diff(union.rankings.offsets))
+        scores = np.zeros(union.rankings.n_documents)
+        for fold, setting in settings.items():
+            mask = document_folds == fold
+            scores[mask] = self.fuse(setting)[mask]
+        values = union.evaluate(scores, self._threads)
+        values[~np.isin(folds, list(settings))] = np.nan
+        return values
+
+
+class FoldOutcome(NamedTuple):
+    """The choice for one held-out fold: the repeat, the fold, the family, its setting, and the held-out values."""
+
+    repeat: int
+    fold: int
+    family: int
+    setting: Setting
+    values: Array
+
+
+class Validation(NamedTuple):
+    """
+    The outcome of a cross-validation.
+
+    Attributes
+    ----------
+    values : (n_queries,) float64 array
+        The held-out value of each query, the mean over all repeats.
+    family_values : list of (n_queries,) float64 arrays
+        The held-out values of each family alone.
+    best : int
+        The family that all queries choose.
+    setting : Setting
+        What all queries together choose of that family. No held-out value depends on it.
+    settings : list of Setting
+        What all queries choose of each family.
+    outcomes : list of FoldOutcome
+        The choice for each fold.
+    """
+
+    values: Array
+    family_values: list[Array]
+    best: int
+    setting: Setting
+    settings: list[Setting]
+    outcomes: list[FoldOutcome]
+
+
+def cross_validate(families: Sequence[Family], training: Training, plan: FoldPlan) -> Validation:
+    """
+    Tune on all folds but one, for each fold, and evaluate the fold that was left out.
+
+    If there are several families, the choice among them is part of the tuning: it compares values of folds that were
+    left out within the training folds.
+
+    Parameters
+    ----------
+    training : Training
+        The folds and sets of it are replaced.
+    """
+    sign = 1 if training.union.metric.record.higher_is_better else -1
+    totals = np.zeros(training.union.n_queries)
+    family_totals = [np.zeros(training.union.n_queries) for _ in families]
+    outcomes: list[FoldOutcome] = []
+    full: list[Setting] = []
+    for repeat, folds in enumerate(plan.repeats):
+        outer = training._replace(folds=folds, sets=folds.training_sets)
+        settings = [family.tune(outer) for family in families]
+        full = [own[0] for own in settings]
+        choices = _choose_families(families, outer, folds) if len(families) > 1 else [0] * folds.n
+        values = [
+            family.evaluate_by_fold(folds.numbers, dict(enumerate(own[1:])))
+            for family, own in zip(families, settings, strict=True)
+        ]
+        for fold, choice in enumerate(choices):
+            is_held_out = folds.numbers == fold
+            totals[is_held_out] += values[choice][is_held_out]
+            own_values = values[choice][is_held_out]
+            outcomes.append(FoldOutcome(repeat, fold, choice, settings[choice][1 + fold], own_values))
+        for total, column in zip(family_totals, values, strict=True):
+            total += column
+    n = len(plan.repeats)
+    family_values = [total / n for total in family_totals]
+    best = int(np.argmax([sign * mean(values) for values in family_values]))
+    return Validation(totals / n, family_values, best, full[best], full, outcomes)
+
+
+def _choose_families(families: Sequence[Family], training: Training, folds: Folds) -> list[int]:
+    """Return the best family for each fold, by cross-validation within the other folds."""
+    sign = 1 if training.union.metric.record.higher_is_better else -1
+    pairs, sets = folds.inner_sets
+    inner = training._replace(sets=sets)
+    means = np.empty((len(families), folds.n))
+    for place, family in enumerate(families):
+        settings = dict(zip(pairs, family.tune(inner), strict=True))
+        for fold in range(folds.n):
+            inner_settings = {g: settings[min(fold, g), max(fold, g)] for g in range(folds.n) if g != fold}
+            means[place, fold] = sign * mean(family.evaluate_by_fold(folds.numbers, inner_settings))
+    best: list[int] = np.argmax(means, axis=0).tolist()
+    return best
+
+
+def confirm_setting(family: Family, setting: Setting, training: Training) -> tuple[Setting, StepFunction | None]:
+    """
+    Return a setting whose step function has the values of the engine, to the bit, and that step function.
+
+    Close to a crossing, rounding decides the order of two documents. Where a value of the step function differs from
+    the engine's there, it is replaced, and the best interval is searched again.
+    """
+    fusion = family.fusions[setting.fusion]
+    steps = family.steps[setting.fusion]
+    if steps is None:
+        return setting, None
+    for _ in range(MOST_REPAIRS):
+        weights = setting.choice.weights
+        interval = setting.choice.interval
+        assert weights is not None
+        assert interval is not None
+        values = training.union.evaluate(fusion.fuse(weights), training.threads)
+        setting = setting._replace(choice=setting.choice._replace(mean=mean(values)))
+        if interval.low == interval.high:
+            break
+        own = steps.look_up(np.array([weights[0]]))[:, 0]
+        is_other = (own != values) & ~(np.isnan(own) & np.isnan(values))
+        if not is_other.any():
+            break
+        steps = _repair(steps, steps.find_cell(float(weights[0])), np.flatnonzero(is_other), values)
+        family.steps[setting.fusion] = steps
+        setting = setting._replace(choice=search_weights(fusion, training, steps)[0])
+    return setting, steps
+
+
+def _repair(steps: StepFunction, cell: tuple[float, float], queries: Array, values: Array) -> StepFunction:
+    """Return a step function with other values of some queries between two neighbouring steps of any queries."""
+    low, high = cell
+    places: list[int] = []
+    starts: list[float] = []
+    new_values: list[float] = []
+    for query in queries.tolist():
+        first, stop = steps.offsets[query : query + 2].tolist()
+        place = first + int(np.searchsorted(steps.starts[first:stop], low, side="right"))
+        last = float(steps.values[place - 1])
+        places += [place, place]
+        starts += [low, high]
+        new_values += [float(values[query]), last]
+    counts = np.zeros(steps.n_queries, "i8")
+    counts[queries] = 2
+    return StepFunction(
+        np.insert(steps.starts, places, starts),
+        np.insert(steps.values, places, new_values),
+        steps.offsets + np.concatenate([[0], np.cumsum(counts)]),
+        steps.sign,
+    )

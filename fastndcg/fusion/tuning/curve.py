@@ -1,0 +1,98 @@
+"""The metric of a fusion against the weight of a run, for plots and readers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fastndcg.fusion.tuning.folds import Folds
+from fastndcg.fusion.tuning.step_function import Interval, StepFunction
+from fastndcg.fusion.tuning.weight_search import compute_standard_error
+from fastndcg.rankings.validation import Array
+from fastndcg.results.exact_sum import mean
+
+N_POINTS = 201  # of the band and the folds of a plot
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FusionCurve:
+    """
+    The mean of a metric over all queries for all weights of a run, the other weights sharing the rest.
+
+    The mean is a step function: between two entries of `weights` it stays the same. These queries have tuned the
+    weight, so the highest mean is too optimistic. `TunedFusion.held_out` has values of queries that did not.
+
+    Parameters
+    ----------
+    run : str
+        The run whose weight varies from 0 to 1.
+    weights : (n_steps,) float64 array
+        Where each mean begins. The first is 0.
+    means : (n_steps,) float64 array
+        The mean from each weight on.
+    plateau : Interval
+        The weights around the best one that share its mean, or are within one standard error of it for
+        ``plateau="widest"``.
+    points : (n_points,) float64 array, optional
+        Weights of the entries below.
+    errors : (n_points,) float64 array, optional
+        The standard error of the mean.
+    point_means : (n_points,) float64 array, optional
+        The mean.
+    fold_means : (n_folds, n_points) float64 array, optional
+        The mean over the queries of each fold of the first repeat.
+
+    Examples
+    --------
+    >>> qrels = {f"q{i}": {"d1": 1} for i in range(6)}
+    >>> runs = {"a": {q: {"d1": 2, "d2": 1} for q in qrels}, "b": {q: {"d2": 2, "d1": 1} for q in qrels}}
+    >>> curve = fn.tune_fusion(qrels, runs, "rr", ["wsum"], folds=3).curve
+    >>> curve.find_mean(0.3), curve.find_mean(0.7)
+    (0.5, 1.0)
+    """
+
+    run: str
+    weights: Array
+    means: Array
+    plateau: Interval
+    points: Array = field(default_factory=lambda: np.empty(0))
+    errors: Array = field(default_factory=lambda: np.empty(0))
+    point_means: Array = field(default_factory=lambda: np.empty(0))
+    fold_means: Array = field(default_factory=lambda: np.empty((0, 0)))
+
+    def find_mean(self, weight: float) -> float:
+        """
+        Return the mean at a weight.
+
+        Parameters
+        ----------
+        weight : float
+            From 0 to 1.
+
+        Returns
+        -------
+        float
+            The mean of the ranking between the steps on both sides of the weight.
+        """
+        return float(self.means[int(np.searchsorted(self.weights, weight, side="right")) - 1])
+
+
+def make_curve(run: str, steps: StepFunction, plateau: Interval, folds: Folds, clusters: Array | None) -> FusionCurve:
+    """Return the curve of a step function, with the means of folds and the standard error at some points."""
+    weights, means = steps.sum_curve()
+    points = np.linspace(0.0, 1.0, N_POINTS)
+    points[0] = points[1] * 1e-6  # at 0 and 1 documents of one list tie
+    points[-1] = 1.0 - points[0]
+    values = steps.look_up(points)
+    everything = np.ones(len(values), bool)
+    return FusionCurve(
+        run,
+        weights,
+        means,
+        plateau,
+        points,
+        np.array([compute_standard_error(column, everything, clusters) for column in values.T]),
+        np.array([mean(np.ascontiguousarray(column)) for column in values.T]),
+        np.array([np.nanmean(values[folds.numbers == fold], axis=0) for fold in range(folds.n)]),
+    )

@@ -1,0 +1,166 @@
+"""The documents of all runs with their judgments: what the evaluation of every fused run shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fastndcg.conventions import Convention
+from fastndcg.engine import run as engine
+from fastndcg.engine.plan import make_plan
+from fastndcg.engine.transforms import apply_convention
+from fastndcg.errors import InvalidInputError
+from fastndcg.inputs.join import Joined, tie_keys
+from fastndcg.inputs.join import join as join_tables
+from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.metrics.metric import Metric
+from fastndcg.metrics.resolve import find_denominators
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import Array
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedUnion:
+    """
+    Judged documents of the union of runs, without scores.
+
+    Attributes
+    ----------
+    rankings : Rankings
+        After the changes of the convention. Scores are ignored.
+    rows : (n_documents,) int64 array
+        The place of each document of the rankings in the union.
+    undefined : (n_queries,) bool array or None
+        Queries without judgments, in which no metric has a value.
+    n_missing_in_run, n_missing_in_qrels : int
+        The number of queries that only the qrels, or only the runs, have.
+    """
+
+    rankings: Rankings
+    rows: Array
+    metric: Metric
+    convention: Convention
+    undefined: Array | None
+    n_missing_in_run: int
+    n_missing_in_qrels: int
+
+    @property
+    def n_queries(self) -> int:
+        """The number of queries."""
+        return self.rankings.n_queries
+
+    @property
+    def query_ids(self) -> Array:
+        """The ids of the queries."""
+        ids = self.rankings.query_ids
+        return np.arange(self.n_queries) if ids is None else ids
+
+    def evaluate(self, scores: Array, threads: int | None = None) -> Array:
+        """
+        Return the metric of each query for fused scores.
+
+        Parameters
+        ----------
+        scores : (n_documents,) float64 array
+            The score of each document of the rankings.
+        threads : int, optional
+            The number of threads.
+        """
+        base = self.rankings
+        rankings = Rankings.from_checked(
+            base.labels, scores, base.offsets, base.query_ids, base.judged, base.pool, base._find_name
+        )
+        rankings.tie_keys = base.tie_keys
+        output = engine.run(rankings, (self.metric,), self.convention, undefined=self.undefined, threads=threads)
+        return np.ascontiguousarray(output.values[:, 0])
+
+    def select(self, queries: Array) -> tuple[JudgedUnion, Array]:
+        """Return the union of some queries, and the places of their documents in this one."""
+        base = self.rankings
+        places, offsets = _take_segments(base.offsets, queries)
+        pool = None
+        if base.pool is not None:
+            pool_places, pool_offsets = _take_segments(base.pool[1], queries)
+            pool = (read_only(base.pool[0][pool_places]), pool_offsets)
+        rankings = Rankings.from_checked(
+            read_only(base.labels[places]),
+            base.scores[places],
+            offsets,
+            None if base.query_ids is None else base.query_ids[queries],
+            None if base.judged is None else base.judged[places],
+            pool,
+        )
+        rankings.tie_keys = None if base.tie_keys is None else read_only(base.tie_keys[places])
+        undefined = None if self.undefined is None else self.undefined[queries]
+        return replace(self, rankings=rankings, rows=self.rows[places], undefined=undefined), places
+
+
+def _take_segments(offsets: Array, queries: Array) -> tuple[Array, Array]:
+    """Return the places of the documents of some queries, and their offsets."""
+    sizes = np.diff(offsets)[queries]
+    new_offsets = np.concatenate([[0], np.cumsum(sizes)])
+    places = np.arange(new_offsets[-1]) + np.repeat(offsets[queries] - new_offsets[:-1], sizes)
+    return places, read_only(new_offsets)
+
+
+def judge_union(qrels: Qrels, union: Run, metric: Metric, convention: Convention, threads: int | None) -> JudgedUnion:
+    """
+    Join the documents of all runs with the judgments.
+
+    Parameters
+    ----------
+    union : Run
+        The documents of all runs. Its scores are ignored.
+    convention : Convention
+        The convention for judgments with ids.
+    """
+    _check_metric(metric, convention)
+    rows = np.arange(len(union), dtype="f8")
+    joined: Any = join_tables(qrels, _with_values(union, rows), convention, threads)
+    joined = joined if isinstance(joined, Joined) else Joined(joined)
+    rankings = joined.rankings
+    if convention.ties.startswith("id_"):
+        keys = tie_keys(_with_values(union, np.zeros(len(union))), threads)  # keys differ where scores are equal
+        rankings = rankings.replace(tie_keys=keys[rankings.scores.astype("i8")])
+    rankings = apply_convention(rankings, convention)
+    return JudgedUnion(
+        rankings,
+        rankings.scores.astype("i8"),
+        metric,
+        convention,
+        joined.unjudged_queries,
+        joined.n_missing_in_run,
+        joined.n_missing_in_qrels,
+    )
+
+
+def _with_values(run: Run, values: Array) -> Run:
+    """Return a run with other scores."""
+    from copy import copy
+
+    from fastndcg.rankings.read_only import put
+
+    changed = copy(run)
+    put(changed, values=read_only(values))
+    return changed
+
+
+def _check_metric(metric: Metric, convention: Convention) -> None:
+    """Raise an error for a metric whose mean does not follow from the ranks of relevant documents in each query."""
+    remedy = "Take a metric such as ndcg@10."
+    if metric.record.by_subtopic or metric.record.function_name != "evaluate":
+        raise InvalidInputError(f"`metric` must read one label a document, but {metric} does not. {remedy}")
+    if metric.aggregate is not None or find_denominators((metric,), convention):
+        raise InvalidInputError(f"`metric` must have a mean over queries, but {metric} has another. {remedy}")
+    if make_plan((metric,), convention).views:
+        raise InvalidInputError(
+            f"`metric` must depend on the ranks of relevant documents alone, but {metric} reads unjudged ones. {remedy}"
+        )
+    if convention.score_dtype == "float32":
+        raise InvalidInputError(
+            f"`convention` must compare scores as they are, but {convention} rounds them to float32. Take "
+            "convention.replace(score_dtype='as given')."
+        )

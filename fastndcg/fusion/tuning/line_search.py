@@ -1,0 +1,235 @@
+"""The exact line search: evaluate every ranking that the weights of two score lists can give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.engine import run as engine
+from fastndcg.engine.buffers import BufferPair, Scratch
+from fastndcg.engine.kernel_call import describe_kernel
+from fastndcg.engine.plan import make_plan
+from fastndcg.engine.spans import Span, cut_queries
+from fastndcg.errors import UndefinedMetricError
+from fastndcg.fusion.tuning.judged_union import JudgedUnion
+from fastndcg.fusion.tuning.step_function import StepFunction, join_steps
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.metrics.resolve import find_kernel_place
+from fastndcg.rankings.preranked import HitRankings, TiedHits
+from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.progress import track
+from fastndcg.runtime.threads import check_stopped, check_threads, run_all
+
+N_EVENTS = 1 << 19  # of a call of a kernel: 28 MB
+N_RANKINGS = 1 << 15
+N_HITS = 1 << 20
+SPAN_DOCUMENTS = 1 << 18
+LOWEST = 5e-324  # a crossing at 0 is before the first ranking
+NARROW = 1e-12  # a window of weights with more crossings than this is not divided further
+
+
+class Steps(NamedTuple):
+    """The steps of a span of queries: their queries, where they begin, and the values from there on."""
+
+    queries: Array
+    starts: Array
+    values: Array
+
+
+class _Inputs(NamedTuple):
+    """The arrays that the search reads, as kernels take them."""
+
+    lines: tuple[Array, ...]
+    candidates: tuple[Array, ...]
+    pool: tuple[Array, Array]
+    sizes: Array
+    union: JudgedUnion
+    depth: int
+
+
+def search_line(union: JudgedUnion, x: Array, y: Array, *, threads: int | None = None) -> StepFunction:
+    """
+    Return the metric of each query for the scores ``w * x + (1 - w) * y`` of all weights w between 0 and 1.
+
+    Memory is bounded, except for the steps of the result. Values are those of the engine for the hits of each ranking.
+
+    Parameters
+    ----------
+    union : JudgedUnion
+        The documents with their judgments.
+    x, y : (n_documents,) float64 arrays
+        Scores of the documents, the parts of both lists in the fusion.
+    threads : int, optional
+        The number of threads. It changes no bit.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If a query has a value at some weights only.
+    """
+    inputs = _make_inputs(union, x, y)
+    n_threads = check_threads(threads)
+    work = union.rankings.offsets + np.arange(union.n_queries + 1)
+    spans = cut_queries(read_only(work), SPAN_DOCUMENTS, n_threads)
+    parts: dict[Span, Steps] = {}
+
+    def make_worker() -> Callable[[Span], None]:
+        worker = _Worker(inputs)
+        return lambda span: parts.__setitem__(span, worker.search(span))
+
+    with track(spans, "searching weights", len(spans)) as tracked_spans:
+        run_all(tracked_spans, make_worker, min(n_threads, max(len(spans), 1)))
+    columns = [np.concatenate(column) for column in zip(*(parts[span] for span in sorted(spans)), strict=True)]
+    sign = 1 if union.metric.record.higher_is_better else -1
+    steps = join_steps(columns[0], columns[1], columns[2], union.n_queries, sign)
+    _check_defined(union, steps)
+    return steps
+
+
+def _make_inputs(union: JudgedUnion, x: Array, y: Array) -> _Inputs:
+    """Collect what kernels read: lines, candidates and pools."""
+    rankings = union.rankings
+    labels = rankings.labels
+    keeps_negative = union.convention.negative_labels == "keep"
+    places = np.flatnonzero(labels != 0 if keeps_negative else labels > 0)
+    before = np.searchsorted(places, rankings.offsets)
+    candidates = (places, read_only(labels[places]), read_only(before))
+    pool = (labels, rankings.offsets) if rankings.pool is None else rankings.pool
+    if not keeps_negative and not _reads_pool_size(union):
+        is_relevant = pool[0] > 0
+        counts = np.concatenate([[0], np.cumsum(is_relevant)])
+        pool = (pool[0][is_relevant], counts[pool[1]])
+    pool = (read_only(pool[0]), read_only(pool[1]))
+    lines = (read_only(x), read_only(y), read_only(_make_keys(union)), rankings.offsets)
+    depth = make_plan((union.metric,), union.convention).depth
+    return _Inputs(lines, candidates, pool, np.diff(rankings.offsets), union, depth)
+
+
+def _make_keys(union: JudgedUnion) -> Array:
+    """Return the keys by which documents with equal scores rank, none if they tie or rank by label."""
+    ties = union.convention.ties
+    keys = union.rankings.tie_keys
+    if ties == "input":
+        return -np.arange(union.rankings.n_documents)
+    if ties in ("id_descending", "input_reversed") and keys is not None:
+        return keys.astype("i8")
+    if ties == "id_ascending" and keys is not None:
+        return ~keys.astype("i8")
+    return np.empty(0, "i8")
+
+
+def _reads_pool_size(union: JudgedUnion) -> bool:
+    """Return True if the metric reads how many documents were judged, relevant or not."""
+    return "judged_sizes" in describe_kernel(find_kernel_place(union.metric, union.convention)).parameters
+
+
+def _check_defined(union: JudgedUnion, steps: StepFunction) -> None:
+    """Raise an error if a query has a value at some weights only."""
+    n_undefined = np.add.reduceat(np.isnan(steps.values), steps.offsets[:-1])
+    mixed = np.flatnonzero((n_undefined > 0) & (n_undefined < np.diff(steps.offsets)))
+    if len(mixed):
+        raise UndefinedMetricError(
+            f"{union.metric} must have a value for all weights of a query or for none, but "
+            f"{union.rankings.query_name(int(mixed[0]))} has one for some. Take convention.replace(undefined=0)."
+        )
+
+
+class _Worker:
+    """The search with its buffers, for one thread."""
+
+    def __init__(self, inputs: _Inputs) -> None:
+        self._inputs = inputs
+        self._kernels: Any = load_kernels("fusion.line_search")
+        self._memory = BufferPair(Scratch(), Scratch())
+        longest = int(inputs.sizes.max(initial=0))
+        self._make_event_buffers(max(N_EVENTS, 2 * longest + 1))
+        n_hits = max(N_HITS, int(np.diff(inputs.candidates[2]).max(initial=0)))
+        n_pool = max(N_HITS, int(np.diff(inputs.pool[1]).max(initial=0)))
+        self._starts = np.empty(N_RANKINGS)
+        self._queries = np.empty(N_RANKINGS, "i4")
+        self._offsets = tuple(np.empty(N_RANKINGS + 1, "i8") for _ in range(3))
+        self._hits = (np.empty(n_hits, "i4"), np.empty(n_hits, "i4"), np.empty(n_hits, inputs.candidates[1].dtype))
+        self._pool = np.empty(n_pool, inputs.pool[0].dtype)
+        n_candidates = len(inputs.candidates[0])
+        self._above = np.empty(n_candidates, "i4")
+        self._ties = np.empty(n_candidates, "i4")
+        self._order = np.empty(n_candidates, "i4")
+        self._n_active = np.empty(len(inputs.sizes), "i8")
+
+    def _make_event_buffers(self, n: int) -> None:
+        weights = np.empty(n)
+        self._events = (weights, weights.view("i8"), np.empty(n, "i8"))
+        crossings = np.empty(n)
+        self._sort_buffers = (crossings, crossings.view("i8"), np.empty(n, "i8"), np.empty(n, "i8"), np.empty(n, "i8"))
+
+    def search(self, span: Span) -> Steps:
+        """Return the steps of a span of queries."""
+        parts: list[Steps] = []
+        first, stop = span
+        while first < stop:
+            check_stopped()
+            first = self._search_window((first, stop), (LOWEST, 1.0), parts)
+        if not parts:
+            return Steps(np.empty(0, "i4"), np.empty(0), np.empty(0))
+        return Steps(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _search_window(self, span: Span, window: tuple[float, float], parts: list[Steps]) -> int:
+        """
+        Add the steps of some queries within a window of weights, and return the query after the last one.
+
+        If one query alone has too many crossings, it is searched in two halves of the window.
+        """
+        first, stop = span
+        inputs = self._inputs
+        offsets = np.empty(stop - first + 1, "i8")
+        events = (*self._events, offsets, self._above, self._ties)
+        reached_query = self._kernels.find_events(
+            inputs.lines, inputs.candidates, span, window, inputs.depth, self._sort_buffers, events
+        )
+        if reached_query > first:
+            self._replay((first, reached_query), window[0], offsets, parts)
+        elif window[1] - window[0] > NARROW:
+            middle = window[0] + (window[1] - window[0]) / 2
+            self._search_window((first, first + 1), (window[0], middle), parts)
+            self._search_window((first, first + 1), (middle, window[1]), parts)
+            reached_query = first + 1
+        else:
+            self._make_event_buffers(2 * len(self._events[0]))
+            reached_query = self._search_window((first, first + 1), window, parts)
+        return int(reached_query)
+
+    def _replay(self, span: Span, low: float, event_offsets: Array, parts: list[Steps]) -> None:
+        """Add the steps of some queries whose events are in the buffers."""
+        inputs = self._inputs
+        cursor = np.zeros(3, "i8")
+        cursor[0] = span[0]
+        state = (cursor, self._order, self._n_active)
+        events = (*self._events, event_offsets, self._above, self._ties)
+        rankings = (self._starts, self._queries, *self._offsets, *self._hits, self._pool)
+        limits = (*span, low, inputs.depth)
+        while cursor[0] < span[1]:
+            check_stopped()
+            n = self._kernels.write_rankings(
+                inputs.candidates, inputs.pool, events, inputs.sizes, limits, state, rankings
+            )
+            queries = self._queries[:n].copy()
+            parts.append(Steps(queries, self._starts[:n].copy(), self._evaluate(n, queries)))
+
+    def _evaluate(self, n: int, queries: Array) -> Array:
+        """Return the metric of the rankings in the buffers."""
+        union = self._inputs.union
+        hit_offsets, sizes, pool_offsets = (offsets[: n + 1] for offsets in self._offsets)
+        n_hits = hit_offsets.item(-1)
+        above, ties, labels = (read_only(array[:n_hits]) for array in self._hits)
+        hits = TiedHits(above, ties, labels, read_only(hit_offsets))
+        pool = (read_only(self._pool[: pool_offsets.item(-1)]), read_only(pool_offsets))
+        rankings = HitRankings(hits, read_only(sizes), pool)
+        convention = union.convention.replace(pool="judged")  # the pool of retrieved documents has been made
+        if convention.ties == "input_reversed":  # the keys of the lines have ordered ties
+            convention = convention.replace(ties="input")
+        undefined = None if union.undefined is None else union.undefined[queries]
+        output = engine.run(rankings, (union.metric,), convention, undefined=undefined, threads=1, memory=self._memory)
+        return np.ascontiguousarray(output.values[:, 0])

@@ -1,0 +1,148 @@
+"""Fusion methods for the documents of a judged union, with the grids of their parameters."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.fusion.conventions import FusionConvention
+from fastndcg.fusion.fuse import count_majorities, find_number
+from fastndcg.fusion.method import FusionMethod
+from fastndcg.fusion.points import compute_points, has_weighted_points
+from fastndcg.fusion.union import Union
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.parsing import parse_call
+from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import Array
+
+MOST_STORED = 3  # methods whose points stay in memory: 16 bytes a document of the union for two runs
+# values of parameters that a method's text leaves out
+GRIDS: dict[tuple[str, str], tuple[float, ...]] = {
+    ("rrf", "k"): (0, 1, 2, 5, 10, 20, 40, 60, 80, 100, 200),
+    ("rbc", "phi"): (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98),
+    ("gmnz", "gamma"): (0, 0.25, 0.5, 1, 1.5, 2, 3),
+    ("logn_isr", "sigma"): (0.001, 0.01, 0.1, 0.5, 1),
+}
+
+
+class PointStore:
+    """The points of methods for the documents of a union. Only those of the last methods stay in memory."""
+
+    def __init__(self, union: Union, convention: FusionConvention, absent: str | None) -> None:
+        self.union = union
+        self.convention = convention
+        self.absent = absent
+        self._points: OrderedDict[FusionMethod, Array] = OrderedDict()
+
+    def get(self, method: FusionMethod) -> Array:
+        """Return the points of a method: (n_runs, n_documents) float64, NaN where a run does not count."""
+        if method not in self._points:
+            self._points[method] = read_only(compute_points(self.union, method, self.convention, absent=self.absent))
+        self._points.move_to_end(method)
+        while len(self._points) > MOST_STORED:
+            self._points.popitem(last=False)
+        return self._points[method]
+
+
+class MethodFusion:
+    """
+    A fusion method with its parameters, for some documents of a union. See `Fusion`.
+
+    Attributes
+    ----------
+    method : FusionMethod
+        The method with its parameters.
+    n_runs : int
+        The number of runs.
+    is_weighted : bool
+        Whether the method takes weights.
+    """
+
+    def __init__(self, method: FusionMethod, store: PointStore, rows: Array) -> None:
+        self.method = method
+        self.n_runs = len(store.union.names)
+        self.is_weighted = method.record.is_weighted
+        self._store = store
+        self._rows = rows
+
+    @property
+    def lines(self) -> Array | None:
+        """Points that each run adds per unit of its weight, None for a method that is not linear."""
+        convention = self._store.convention
+        if not self.is_weighted or has_weighted_points(self.method, convention):
+            return None
+        if not (self.method.record.is_linear or self.method.name == "mixed"):
+            return None
+        points = self._store.get(self.method)[:, self._rows]
+        if self.method.name == "mixed":
+            n_present = np.count_nonzero(~np.isnan(points), axis=0)
+            points = points * np.sqrt(n_present)
+        return np.nan_to_num(points)
+
+    def fuse(self, weights: Array | None) -> Array:
+        """
+        Return the fused score of each document, the same as `fuse` gives.
+
+        Parameters
+        ----------
+        weights : (n_runs,) array or None
+            The weight of each run. None: 1 each.
+        """
+        union = self._store.union
+        convention = self._store.convention
+        factors = np.ones(self.n_runs) if weights is None else np.ascontiguousarray(weights, "f8")
+        if self.method.record.points == "ranks":
+            return count_majorities(union, factors, convention)[self._rows]
+        if has_weighted_points(self.method, convention):
+            points = compute_points(union, self.method, convention, absent=self._store.absent, weights=factors)
+            factors = np.ones(self.n_runs)
+        else:
+            points = self._store.get(self.method)
+        file, _, name = self.method.record.kernel.partition(".")
+        fused = np.empty(len(self._rows))
+        kernel = getattr(load_kernels(f"fusion.{file}"), name)
+        selected = np.ascontiguousarray(points[:, self._rows])
+        kernel(selected, read_only(factors), find_number(self.method), 0, len(fused), fused)
+        return fused
+
+    def select(self, places: Array) -> MethodFusion:
+        """Return the fusion of some of these documents."""
+        return MethodFusion(self.method, self._store, self._rows[places])
+
+
+def read_methods(methods: Sequence[str] | str) -> list[tuple[str, list[FusionMethod]]]:
+    """Return the text of each method, and one method for each point of the grid of the parameters it leaves out."""
+    texts = [methods] if isinstance(methods, str | FusionMethod) else methods
+    try:
+        parsed = [(text, FusionMethod.parse(text)) for text in texts]
+    except TypeError as error:
+        if isinstance(error, InvalidTypeError):
+            raise
+        raise InvalidTypeError(
+            f"`methods` must be a list of methods such as ['rrf', 'wsum(norm=min_max)'], not {shorten(methods)}"
+        ) from None
+    if not parsed:
+        raise InvalidInputError("`methods` must have one method or more, but is empty. Pass ['rrf'].")
+    families: list[tuple[str, list[FusionMethod]]] = []
+    for text, method in parsed:
+        if method.record.needs_training:
+            raise InvalidInputError(
+                f"`methods` must be methods without training, but {method.name} learns from judgments. Take "
+                "fuse(train=...) for it."
+            )
+        if str(method) in dict(families):
+            raise InvalidInputError(f"`methods` must differ, but {method} occurs twice. Leave one out.")
+        families.append((str(method), _list_grid(text, method)))
+    return families
+
+
+def _list_grid(text: str | FusionMethod, method: FusionMethod) -> list[FusionMethod]:
+    """Return the method with each value of a parameter that its text leaves out, or the method alone."""
+    settings = dict(method.parameters) if isinstance(text, FusionMethod) else parse_call(text)[1]
+    for (name, parameter), values in GRIDS.items():
+        if name == method.name and parameter not in settings:
+            return [method.replace(**{parameter: value}) for value in values]
+    return [method]

@@ -1,0 +1,502 @@
+"""TunedFusion: the result of `tune_fusion`, with its held-out values, tables, curves and plot."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError, join_names, suggest_name
+from fastndcg.exports.exportable import Exportable, PrintedTable
+from fastndcg.fusion.conventions import FusionConvention
+from fastndcg.fusion.fuse import FusedRun, fuse
+from fastndcg.fusion.tuning.curve import FusionCurve
+from fastndcg.fusion.tuning.step_function import Interval
+from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.validation import Array
+from fastndcg.results.results import Results
+from fastndcg.runtime.atomic_write import write_whole
+from fastndcg.runtime.escapes import show_name
+from fastndcg.statistics.compare import compare
+from fastndcg.statistics.comparison import Comparison
+from fastndcg.statistics.result_rows import Row
+from fastndcg.statistics.table import Column, Table, format_interval, format_number, format_p_value
+
+WEIGHT_DIGITS = 4
+
+
+class BestFusion(NamedTuple):
+    """
+    The choice of all queries together.
+
+    Attributes
+    ----------
+    method : str
+        The text of the method with its parameters.
+    weights : dict of float or None
+        The weight of each run, with the sum 1. None for a method without weights.
+    interval : Interval or None
+        For two runs, the weights of the first one that share the mean.
+    mean : float
+        The mean of the metric over all queries. The same queries were used for tuning, so it is too optimistic.
+    """
+
+    method: str
+    weights: dict[str, float] | None
+    interval: Interval | None
+    mean: float
+
+
+class TuningRow(NamedTuple):
+    """
+    The mean of one system, and the gain of the tuned fusion over it with interval and test.
+
+    The row of the tuned fusion has its held-out mean and NaN for gains. `wins` counts queries that it wins.
+    """
+
+    system: str
+    n: int
+    mean: float
+    low: float
+    high: float
+    gain: float
+    gain_low: float
+    gain_high: float
+    p: float
+    p_corrected: float
+    significant: bool
+    wins: int
+    ties: int
+    losses: int
+
+
+class MethodRow(NamedTuple):
+    """The held-out mean of one method, tuned alone, and what all queries choose of it."""
+
+    method: str
+    held_out: float
+    best: str
+    weights: dict[str, float] | None
+
+
+class FoldRow(NamedTuple):
+    """The choice of the queries outside a fold, and the mean of the fold, which took no part in it."""
+
+    repeat: int
+    fold: int
+    n: int
+    method: str
+    weights: dict[str, float] | None
+    training: float
+    held_out: float
+
+
+class Origin(NamedTuple):
+    """Options of the fusion, which `apply` repeats, and the counts of what was left out."""
+
+    names: tuple[str, ...]
+    depth: int | None
+    absent: str | None
+    convention: FusionConvention
+    notes: tuple[str, ...]
+    seed: int
+    clusters: dict[Any, Any] | None
+    threads: int | None
+
+
+class TunedFusion(Exportable):
+    """
+    A fusion whose method, parameters and weights were tuned on judged queries. `tune_fusion` returns it.
+
+    It prints as the table of `table`. Frames, CSV and JSON have the rows of that table.
+
+    Parameters
+    ----------
+    best : BestFusion
+        What all queries choose.
+    held_out : Results
+        The metric of each query, fused with what other queries chose.
+    baselines : dict of Results
+        The values of each single run, of equal weights and of rrf(k=60).
+    method_rows : tuple of MethodRow
+        One for each method.
+    fold_rows : tuple of FoldRow
+        One for each fold of each repeat.
+    curves : tuple of FusionCurve
+        The metric against the weight of each run, for linear methods.
+    origin : Origin
+        How the runs were fused.
+
+    Attributes
+    ----------
+    best, held_out, baselines, curves
+        See above.
+
+    Examples
+    --------
+    >>> qrels = {f"q{i}": {"d1": 1} for i in range(6)}
+    >>> first = {q: {"d1": 0.9, "d2": 0.5, "d3": 0.1} for q in qrels}
+    >>> second = {q: {"d3": 0.9, "d2": 0.5, "d1": 0.1} for q in qrels}
+    >>> tuned = fn.tune_fusion(qrels, {"first": first, "second": second}, "rr", ["wsum"], folds=3)
+    >>> tuned.best.weights, tuned.held_out.mean()
+    ({'first': 0.75, 'second': 0.25}, {'RR': 1.0})
+    """
+
+    def __init__(
+        self,
+        best: BestFusion,
+        held_out: Results,
+        baselines: Mapping[str, Results],
+        *,
+        method_rows: tuple[MethodRow, ...],
+        fold_rows: tuple[FoldRow, ...],
+        curves: tuple[FusionCurve, ...],
+        origin: Origin,
+    ) -> None:
+        self.best = best
+        self.held_out = held_out
+        self.baselines = dict(baselines)
+        self.curves = curves
+        self._method_rows = method_rows
+        self._fold_rows = fold_rows
+        self._origin = origin
+
+    @property
+    def methods(self) -> Table[MethodRow]:
+        """The held-out mean of each method, tuned alone, and what all queries choose of it."""
+        return Table(self._method_rows, METHOD_COLUMNS, ("held-out means of each method tuned alone",))
+
+    @property
+    def folds(self) -> Table[FoldRow]:
+        """The choice of the queries outside each fold, with the mean of the fold."""
+        return Table(self._fold_rows, FOLD_COLUMNS)
+
+    @property
+    def metric(self) -> Metric:
+        """The metric that was tuned."""
+        return self.held_out.metrics[0]
+
+    @property
+    def curve(self) -> FusionCurve:
+        """The metric against the weight of the first run."""
+        if not self.curves:
+            raise InvalidInputError(
+                f"a curve needs a method that is linear in its weights, not {self.best.method}. Take wsum or rrf."
+            )
+        return self.curves[0]
+
+    @property
+    def name(self) -> str:
+        """The name of the tuned fusion in tables: 'tuned', unless a run has that name."""
+        return "tuned" if "tuned" not in self.baselines else "tuned fusion"
+
+    @functools.cached_property
+    def comparison(self) -> Comparison:
+        """The comparison of the held-out values with each run, equal weights and rrf(k=60): see `compare`."""
+        origin = self._origin
+        return compare(
+            {self.name: self.held_out} | self.baselines,
+            baseline=self.name,
+            clusters=origin.clusters,
+            seed=origin.seed,
+            threads=origin.threads,
+        )
+
+    @property
+    def rows(self) -> tuple[TuningRow, ...]:
+        """The rows of the table."""
+        return tuple(_make_row(row) for row in self.comparison.rows)
+
+    @property
+    def rival(self) -> TuningRow:
+        """The row of the best system besides the tuned fusion."""
+        sign = 1 if self.metric.record.higher_is_better else -1
+        return max(self.rows[1:], key=lambda row: sign * row.mean)
+
+    @property
+    def has_gain(self) -> bool:
+        """True if the tuned fusion is significantly better than the best single run, equal weights and rrf(k=60)."""
+        sign = 1 if self.metric.record.higher_is_better else -1
+        return self.rival.significant and sign * self.rival.gain > 0
+
+    def table(self) -> Table[TuningRow]:
+        """
+        Return the held-out mean next to the means of runs and simple fusions, with the gain over each.
+
+        Returns
+        -------
+        Table of TuningRow
+            The tuned fusion, then each single run, equal weights, and rrf(k=60).
+        """
+        return Table(self.rows, TUNING_COLUMNS, self.notes())
+
+    def notes(self) -> list[str]:
+        """
+        Return the notes below the table.
+
+        Returns
+        -------
+        list of str
+            What was chosen, how gains were tested, a warning if the gain is within the noise, and counts.
+        """
+        notes = [f"{self.metric}; best on all queries: {self.describe_best()}"]
+        if self.best.interval is not None and self.best.weights is not None:
+            first = next(iter(self.best.weights))
+            low, high, _ = self.best.interval
+            notes.append(
+                f"weight of {show_name(first)}: the mean of all queries is the same from {low:.6g} to {high:.6g}"
+            )
+        n_folds = len({row.fold for row in self.folds})
+        n_repeats = len({row.repeat for row in self.folds})
+        notes.append(
+            f"{self.name}: held-out values, {n_folds} folds, {n_repeats} repeat{'s' if n_repeats > 1 else ''}, seed "
+            f"{self._origin.seed}; gain: {self.name} minus the system"
+        )
+        if not self.has_gain:
+            rival = self.rival
+            notes.append(
+                f"the gain is within the noise: {format_number(rival.gain, signed=True)} over "
+                f"{show_name(rival.system)}, interval "
+                f"{format_interval(rival.gain_low, rival.gain_high, signed=True)}, corrected p "
+                f"{format_p_value(rival.p_corrected)}; prefer the simpler one, or judge more queries"
+            )
+        return [*notes, *self.comparison.notes()[1:], *self._origin.notes]
+
+    def describe_best(self) -> str:
+        """
+        Return the best method with its weights as text.
+
+        Returns
+        -------
+        str
+            Such as "rrf(k=60), weights bm25 0.25, dense 0.75".
+        """
+        return describe_fusion(self.best.method, self.best.weights)
+
+    def apply(self, runs: Any) -> FusedRun:
+        """
+        Fuse new runs with the best method and weights.
+
+        Parameters
+        ----------
+        runs : {name: run}, or in any other form of `fuse`
+            Runs of the same systems, by the same names. Without names they have the order of the tuned runs.
+
+        Returns
+        -------
+        FusedRun
+            The fused run.
+
+        Raises
+        ------
+        InvalidInputError
+            If the names are not those of the tuned runs, or `fuse` refuses the runs.
+        """
+        names = self._origin.names
+        if isinstance(runs, Mapping):
+            self._check_names(list(runs))
+            runs = {name: runs[name] for name in names}
+        weights = None if self.best.weights is None else [self.best.weights[name] for name in names]
+        return fuse(
+            runs,
+            self.best.method,
+            weights=weights,
+            depth=self._origin.depth,
+            absent=self._origin.absent,
+            fusion_convention=self._origin.convention,
+            threads=self._origin.threads,
+        )
+
+    def _check_names(self, given_names: list[Any]) -> None:
+        """Raise an error unless runs have the names of the tuned ones."""
+        names = self._origin.names
+        for name in given_names:
+            if name not in names:
+                hint = suggest_name(name, names) or f" They are {join_names(names)}."
+                raise InvalidInputError(f"`runs` must have the names of the tuned runs, but has {name!s:.100}.{hint}")
+        missing = [name for name in names if name not in given_names]
+        if missing:
+            raise InvalidInputError(f"`runs` must have all tuned runs, but lacks {join_names(missing)}. Add it.")
+
+    def plot(self, *, run: str | None = None, axes: Any = None) -> Any:
+        """
+        Draw the metric against the weight of a run: all queries with a band of one standard error, and each fold.
+
+        Parameters
+        ----------
+        run : str, optional
+            The run whose weight varies. By default the first.
+        axes : matplotlib Axes, optional
+            The axes to draw on. By default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInputError
+            If the best method is not linear in its weights, or no run has this name.
+        MissingPackageError
+            If matplotlib is not installed.
+        """
+        from fastndcg.reports.fusion_plot import draw_fusion_curve
+
+        return draw_fusion_curve(self, self.find_curve(run), axes)
+
+    def find_curve(self, run: str | None = None) -> FusionCurve:
+        """
+        Return the curve of the weight of a run.
+
+        Parameters
+        ----------
+        run : str, optional
+            The name of the run. By default the first.
+
+        Returns
+        -------
+        FusionCurve
+            The curve.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no such curve.
+        """
+        for curve in self.curves:
+            if run in (None, curve.run):
+                return curve
+        if self.curves:
+            hint = suggest_name(run, [curve.run for curve in self.curves])
+            raise InvalidInputError(
+                f"`run` must be the name of a tuned run.{hint} There are {join_names(self._origin.names)}."
+            )
+        return self.curve
+
+    def to_html(self, path: str | os.PathLike[str], *, title: str = "") -> None:
+        """
+        Write the report of the comparison with a section on the tuning, as one HTML file.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write. It is replaced when the page is complete.
+        title : str, optional
+            The title of the page.
+
+        Raises
+        ------
+        MissingPackageError
+            If matplotlib or Jinja is not installed.
+        OSError
+            If the file cannot be written.
+        """
+        from fastndcg.reports.html.page import page
+
+        write_whole(path, [page(self.comparison, title or f"Fusion tuned for {self.metric}", {}, self).encode()])
+
+    def _export_columns(self) -> Mapping[str, Any]:
+        return self.table()._export_columns()
+
+    def _print_table(self) -> PrintedTable:
+        return self.table()._print_table()
+
+    def _json_pieces(self) -> Iterator[str]:
+        yield from self.table()._json_pieces()
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def describe_fusion(method: str, weights: Mapping[str, float] | None) -> str:
+    """
+    Return a method with its weights as text.
+
+    >>> describe_fusion("rrf(k=60)", {"bm25": 0.25, "dense": 0.75})
+    'rrf(k=60), weights bm25 0.25, dense 0.75'
+    """
+    if weights is None:
+        return method
+    return f"{method}, weights {format_weights(weights)}"
+
+
+def format_weights(weights: Mapping[str, float] | None) -> str:
+    """Return the weights of runs as text, empty for None."""
+    if weights is None:
+        return ""
+    return ", ".join(f"{show_name(name)} {round(weight, WEIGHT_DIGITS):g}" for name, weight in weights.items())
+
+
+def _make_row(row: Row) -> TuningRow:
+    """Return the row of a comparison with the tuned fusion as baseline, with gains in place of differences."""
+    return TuningRow(
+        row.system,
+        row.n,
+        row.mean,
+        row.low,
+        row.high,
+        _negate(row.difference),
+        _negate(row.difference_high),
+        _negate(row.difference_low),
+        row.p,
+        row.p_corrected,
+        row.significant,
+        row.losses,
+        row.ties,
+        row.wins,
+    )
+
+
+def _negate(number: float) -> float:
+    """Return a number with the other sign, 0 without a sign."""
+    return 0.0 - number
+
+
+def _format_gain(row: TuningRow) -> str:
+    return "" if math.isnan(row.gain) else format_number(row.gain, signed=True)
+
+
+TUNING_COLUMNS = (
+    Column("system", lambda row: show_name(row.system), left=True),
+    Column("mean", lambda row: format_number(row.mean)),
+    Column("interval", lambda row: format_interval(row.low, row.high)),
+    Column("gain", _format_gain),
+    Column(
+        "interval",
+        lambda row: "" if math.isnan(row.gain) else format_interval(row.gain_low, row.gain_high, signed=True),
+    ),
+    Column("p", lambda row: "" if math.isnan(row.gain) else format_p_value(row.p)),
+    Column("corrected", lambda row: "" if math.isnan(row.gain) else format_p_value(row.p_corrected)),
+    Column("won/tied/lost", lambda row: "" if math.isnan(row.gain) else f"{row.wins}/{row.ties}/{row.losses}"),
+)
+METHOD_COLUMNS = (
+    Column("method", lambda row: show_name(row.method), left=True),
+    Column("held-out mean", lambda row: format_number(row.held_out)),
+    Column("best on all queries", lambda row: show_name(row.best), left=True),
+    Column("weights", lambda row: format_weights(row.weights), left=True),
+)
+FOLD_COLUMNS = (
+    Column("repeat", lambda row: str(row.repeat)),
+    Column("fold", lambda row: str(row.fold)),
+    Column("queries", lambda row: str(row.n)),
+    Column("method", lambda row: show_name(row.method), left=True),
+    Column("weights", lambda row: format_weights(row.weights), left=True),
+    Column("training", lambda row: format_number(row.training)),
+    Column("held out", lambda row: format_number(row.held_out)),
+)
+
+
+def name_weights(names: tuple[str, ...], weights: Array | None) -> dict[str, float] | None:
+    """Return the weight of each run by its name."""
+    return None if weights is None else dict(zip(names, np.asarray(weights).tolist(), strict=True))

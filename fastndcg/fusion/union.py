@@ -1,0 +1,381 @@
+"""The union of several runs: for each query, the documents that any run has, with the scores of each run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fastndcg.engine.spans import Span, cut_queries
+from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
+from fastndcg.inputs.group_by_query import Groups
+from fastndcg.inputs.id_column import IdColumn, concatenate_columns, make_comparable
+from fastndcg.inputs.id_table import Rows
+from fastndcg.inputs.qrels_run import Run
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.threads import check_stopped, run_all
+
+CHUNK_DOCUMENTS = 1 << 16
+QUERIES = ("raise", "union", "common")
+RUN_TIES = ("average", "input", "id_ascending", "id_descending")
+ABSENT = -1
+
+
+class RankedUnion(NamedTuple):
+    """Ranks from 1 and sizes of tie groups, both (n_runs, n_documents) int32. An absent document has rank 0."""
+
+    ranks: Array
+    ties: Array
+
+
+class UnionCounts(NamedTuple):
+    """Numbers of rows that `depth` cut, and of queries that some run lacks: those fused, and those left out."""
+
+    n_cut: int = 0
+    n_incomplete: int = 0
+    n_left_out: int = 0
+
+
+class Union:
+    """
+    The documents of several runs, query by query.
+
+    A document is in the order of its first appearance, run after run. `unite` makes it.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The names of the runs.
+    queries : IdColumn
+        Ids of the queries.
+    offsets : (n_queries + 1,) int64 array
+        Query q owns documents ``offsets[q]`` up to ``offsets[q + 1]``.
+    scores : (n_runs, n_documents) float64 array
+        The score of each document in each run, NaN where the run lacks it.
+    is_present : (n_runs, n_documents) bool array
+        True where the run has the document.
+    sizes : (n_runs, n_queries) int64 array
+        How many documents each run has for each query.
+    counts : UnionCounts
+    """
+
+    def __init__(
+        self, names: tuple[str, ...], queries: IdColumn, rows: UnionRows, counts: UnionCounts, threads: int
+    ) -> None:
+        self.names = names
+        self.queries = queries
+        self.counts = counts
+        self.threads = threads
+        self._rows = rows
+        self.sizes = rows.sizes
+        self.offsets = self._number_documents()
+        self.scores = self._spread(rows.scores, np.nan, np.empty((len(names), int(self.offsets[-1]))))
+        self._ranked: dict[str, RankedUnion] = {}
+
+    @property
+    def n_queries(self) -> int:
+        """The number of queries."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_documents(self) -> int:
+        """The number of documents of all queries together."""
+        return int(self.offsets[-1])
+
+    @property
+    def is_present(self) -> Array:
+        """True where a run has a document."""
+        present: Array = ~np.isnan(self.scores)
+        return present
+
+    @property
+    def document_rows(self) -> Array:
+        """The row of each document's id in the concatenated ids of all runs."""
+        return self._document_rows
+
+    @property
+    def row_documents(self) -> IdColumn:
+        """The ids of the documents of all rows, one run after the other."""
+        return self._rows.documents
+
+    @property
+    def documents(self) -> IdColumn:
+        """The ids of the union's documents."""
+        return self._rows.documents.take(self._document_rows)
+
+    def rank(self, ties: str = "average") -> RankedUnion:
+        """
+        Rank the documents of each run by falling score.
+
+        Parameters
+        ----------
+        ties : {'average', 'input', 'id_ascending', 'id_descending'}
+            The order of equal scores. With 'average' they share the first rank of their group.
+        """
+        if ties not in self._ranked:
+            row_ranks, row_ties = self._rows.rank(ties, self.threads)
+            shape = self.scores.shape
+            ranks = self._spread(row_ranks, 0, np.empty(shape, "i4"))
+            group_sizes = self._spread(row_ties, 1, np.empty(shape, "i4"))
+            self._ranked[ties] = RankedUnion(read_only(ranks), read_only(group_sizes))
+        return self._ranked[ties]
+
+    def describe(self, document: int) -> str:
+        """Return the name of a document and its query for error messages."""
+        query = int(np.searchsorted(self.offsets, document, side="right")) - 1
+        name = self._rows.documents.name(int(self._document_rows[document]))
+        return f"document {show_name(name)} of query {show_name(self.queries.name(query))}"
+
+    def run_on_queries(self, work: Callable[[Span], None]) -> None:
+        """Call a function with each span of queries, on several threads."""
+        run_on_queries(self.offsets, work, self.threads)
+
+    def _number_documents(self) -> Array:
+        """Number the documents of every query, and return the offsets of the union."""
+        rows = self._rows
+        kernels = load_kernels("fusion.union")
+        n_rows = len(rows.documents)
+        bounds = read_only(np.concatenate([[0], np.cumsum(rows.sizes.sum(axis=0))]))
+        numbers = np.empty(n_rows, "i4")
+        first_rows = np.empty(int(bounds[-1]), "i8")
+        counts = np.empty(len(bounds) - 1, "i8")
+
+        def number(span: Span) -> None:
+            kernels.number_documents(
+                rows.documents.ids, rows.starts, rows.sizes, bounds, *span, numbers, first_rows, counts
+            )
+
+        run_on_queries(bounds, number, self.threads)
+        offsets = read_only(np.concatenate([[0], np.cumsum(counts)]))
+        document_rows = np.empty(int(offsets[-1]), "i8")
+        sources = read_only(first_rows)
+
+        def gather(span: Span) -> None:
+            kernels.gather_rows(sources, bounds, offsets, *span, document_rows)
+
+        run_on_queries(offsets, gather, self.threads)
+        self._numbers = read_only(numbers)
+        self._document_rows = read_only(document_rows)
+        return offsets
+
+    def _spread(self, values: Array, absent: float, out: Array) -> Array:
+        """Write what each run has for each document of the union."""
+        kernels = load_kernels("fusion.union")
+        rows = self._rows
+        row_values = read_only(values)
+
+        def spread(span: Span) -> None:
+            kernels.spread(row_values, self._numbers, rows.starts, rows.sizes, self.offsets, *span, absent, out)
+
+        run_on_queries(self.offsets, spread, self.threads)
+        return out
+
+
+def unite(
+    runs: Sequence[Run],
+    names: Sequence[str],
+    *,
+    depth: int | None = None,
+    ties: str = "average",
+    queries: str = "raise",
+    threads: int = 1,
+) -> Union:
+    """
+    Make the union of runs.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Two or more, without NaN and infinite scores.
+    names : sequence of str
+        The name of each run, for error messages.
+    depth : int, optional
+        The number of documents of each run and query that count, the first in its order.
+    ties : {'average', 'input', 'id_ascending', 'id_descending'}
+        The order of equal scores at the cut of `depth`. 'average' means the order of the input.
+    queries : {'raise', 'union', 'common'}
+        What to do with queries that some run lacks: raise an error, fuse what there is, or leave them out.
+    threads : int
+        The number of threads.
+    """
+    for run, name in zip(runs, names, strict=True):
+        _refuse_odd_scores(run, name)
+    places, queries_column, counts = _join_queries(runs, names, queries)
+    starts = np.zeros(places.shape, "i8")
+    sizes = np.zeros(places.shape, "i8")
+    before = 0
+    n_cut = 0
+    tables = []
+    for r, run in enumerate(runs):
+        has_rows = places[r] >= 0
+        kept_run = run
+        if depth is not None:
+            kept_run = cut_run(run, depth, ties, threads)
+            n_cut += len(run) - len(kept_run)
+        starts[r, has_rows] = before + kept_run.offsets[places[r][has_rows]]
+        sizes[r, has_rows] = np.diff(kept_run.offsets)[places[r][has_rows]]
+        before += len(kept_run)
+        tables.append(kept_run)
+    documents = _concatenate_documents([table.documents for table in tables], names)
+    scores = read_only(np.concatenate([table.values.astype("f8", copy=False) for table in tables]))
+    rows = UnionRows(documents, scores, read_only(starts), read_only(sizes))
+    return Union(tuple(names), queries_column, rows, counts._replace(n_cut=n_cut), threads)
+
+
+def cut_run(run: Run, depth: int, ties: str, threads: int = 1) -> Run:
+    """Return the first `depth` documents of each query."""
+    if not len(run) or int(np.diff(run.offsets).max()) <= depth:
+        return run
+    order = "input" if ties == "average" else ties
+    rows = UnionRows(run.documents, run.values, run.offsets[None, :-1], np.diff(run.offsets)[None])
+    ranks, _ = rows.rank(order, threads)
+    is_kept = ranks <= depth
+    offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(run.offsets), depth))])
+    groups = Groups(offsets, None, offsets[:-1])
+    rows_kept = Rows(run.queries, groups, run.documents.take(np.flatnonzero(is_kept)), run.values[is_kept])
+    return Run.of(rows_kept, run.source, threads)
+
+
+def run_on_queries(offsets: Array, work: Callable[[Span], None], threads: int) -> None:
+    """Call a function with each span of queries, on several threads."""
+    spans = cut_queries(offsets, CHUNK_DOCUMENTS, threads)
+
+    def work_on_span(span: Span) -> None:
+        check_stopped()
+        work(span)
+
+    run_all(spans, lambda: work_on_span, max(1, min(threads, len(spans))))
+
+
+class UnionRows(NamedTuple):
+    """The rows of all runs, one run after the other, and where those of each run and query are."""
+
+    documents: IdColumn
+    scores: Array
+    starts: Array  # (n_runs, n_queries)
+    sizes: Array  # (n_runs, n_queries)
+
+    def rank(self, ties: str, threads: int) -> tuple[Array, Array]:
+        """Return the rank of each row in its run and query, and the size of its tie group."""
+        kernels = load_kernels("fusion.ranks")
+        keys = read_only(self._make_keys(ties))
+        ranks = np.zeros(len(self.scores), "i4")
+        group_sizes = np.ones(len(self.scores), "i4")
+        scores = read_only(self.scores)
+        for starts, sizes in zip(self.starts, self.sizes, strict=True):
+            run_starts = read_only(np.ascontiguousarray(starts))
+            run_sizes = read_only(np.ascontiguousarray(sizes))
+            offsets = np.concatenate([[0], np.cumsum(sizes)])
+
+            def rank(span: Span, run_starts: Array = run_starts, run_sizes: Array = run_sizes) -> None:
+                kernels.rank_rows(
+                    scores, keys, len(keys) > 0, run_starts, run_sizes, ties == "average", *span, ranks, group_sizes
+                )
+
+            run_on_queries(offsets, rank, threads)
+        return ranks, group_sizes
+
+    def _make_keys(self, ties: str) -> Array:
+        """Return numbers in the order of the documents' ids, or none if equal scores keep their order."""
+        if not ties.startswith("id_"):
+            return np.empty(0, "i8")
+        keys = order_ids(self.documents)
+        return ~keys if ties == "id_descending" else keys
+
+
+def order_ids(documents: IdColumn) -> Array:
+    """Return numbers in the order of ids, equal for equal ids."""
+    if not documents.are_texts:
+        return documents.order_numbers()
+    codes, firsts = documents.factorize()
+    order = np.argsort(_as_sortable(documents.take(firsts)), kind="stable")
+    places = np.empty(len(order), "i8")
+    places[order] = np.arange(len(order))
+    keys: Array = places[codes]
+    return keys
+
+
+def _as_sortable(texts: IdColumn) -> Array:
+    """Return texts as an array of bytes objects, whose order is that of their bytes."""
+    content, offsets = texts.text_bytes()
+    raw = content.tobytes()
+    values = np.empty(len(texts), dtype=object)
+    values[:] = [raw[start:stop] for start, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
+    return values
+
+
+def _refuse_odd_scores(run: Run, name: str) -> None:
+    """Raise for a score that is NaN or infinite."""
+    if np.isfinite(run.values).all():
+        return
+    row = int(np.argmax(~np.isfinite(run.values)))
+    raise InvalidInputError(
+        f"`runs` must have finite scores, but that of {run.describe(row)} in run {shorten(name)} is "
+        f"{run.values[row]!s}. Leave the document out, or correct its score"
+    )
+
+
+def _join_queries(runs: Sequence[Run], names: Sequence[str], policy: str) -> tuple[Array, IdColumn, UnionCounts]:
+    """Return the place of each query in each run, (n_runs, n_queries), and the ids of the queries."""
+    columns = [run.queries for run in runs]
+    ids = _concatenate_ids(columns, names, "queries")
+    codes, firsts = ids.factorize()
+    places = np.full((len(runs), len(firsts)), ABSENT, "i8")
+    before = 0
+    for r, column in enumerate(columns):
+        places[r, codes[before : before + len(column)]] = np.arange(len(column))
+        before += len(column)
+    is_complete = (places >= 0).all(axis=0)
+    n_incomplete = int(np.count_nonzero(~is_complete))
+    if n_incomplete and policy == "raise":
+        _refuse_different(places, ids.take(firsts), names, n_incomplete)
+    if policy == "common" and n_incomplete:
+        if not is_complete.any():
+            raise InvalidInputError(
+                f"`runs` must have a query in common, but {join_names(list(names))} have none. Check that the ids are "
+                "written alike"
+            )
+        return places[:, is_complete], ids.take(firsts[is_complete]), UnionCounts(0, 0, n_incomplete)
+    return places, ids.take(firsts), UnionCounts(0, n_incomplete, 0)
+
+
+def _refuse_different(places: Array, queries: IdColumn, names: Sequence[str], n_incomplete: int) -> None:
+    run, query = np.argwhere(places < 0)[0].tolist()
+    raise InvalidInputError(
+        f"`runs` must have the same queries, but {shorten(names[run])} lacks query {show_name(queries.name(query))}, "
+        f"and {n_incomplete} of {places.shape[1]} queries are missing in some run. Take "
+        "fusion_convention='default(queries=union)' to fuse what there is, or 'default(queries=common)' to leave them "
+        "out"
+    )
+
+
+def _concatenate_documents(columns: Sequence[IdColumn], names: Sequence[str]) -> IdColumn:
+    return _concatenate_ids(columns, names, "documents")
+
+
+def _concatenate_ids(columns: Sequence[IdColumn], names: Sequence[str], what: str) -> IdColumn:
+    """Return the ids of all runs, one run after the other, in a dtype that holds them all."""
+    with_ids = [(column, name) for column, name in zip(columns, names, strict=True) if len(column)]
+    if not with_ids:
+        return columns[0]
+    first, first_name = with_ids[0]
+    for column, name in with_ids[1:]:
+        if column.are_texts != first.are_texts:  # raises
+            make_comparable(first, column, what, (f"run {shorten(first_name)}", f"run {shorten(name)}"))
+    if len(with_ids) == 1 or first.are_texts:
+        return concatenate_columns([column for column, _ in with_ids])
+    is_wide = any(column.is_wide for column, _ in with_ids)
+    for column, name in with_ids:
+        if is_wide and not column.is_wide and int(column.numbers().min()) < 0:
+            raise InvalidTypeError(
+                f"ids of {what} must fit int64 or uint64, but run {shorten(name)} has negative ones, and another "
+                "run has some of 2**63 or more. Use texts"
+            )
+    dtype = np.result_type(*(column.dtype for column, _ in with_ids))
+    if dtype.kind not in "iu" or is_wide:
+        dtype = np.dtype("u8" if is_wide else "i8")
+    return IdColumn(concatenate_columns([column for column, _ in with_ids]).ids, dtype, is_wide)

@@ -1,0 +1,145 @@
+"""Read the truth and the predictions, in whatever form they are given, and bring them together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fastndcg.choices import MissingTruth
+from fastndcg.conventions import Convention
+from fastndcg.errors import InvalidInputError, InvalidTypeError
+from fastndcg.inputs.arrays import ArrayTruth, refuse_cuts
+from fastndcg.inputs.forms import find_form, is_number_list, is_path, read_run_form, refuse_unknown_form
+from fastndcg.inputs.frames import refuse_unknown
+from fastndcg.inputs.hints import refuse_several
+from fastndcg.inputs.id_table import Table
+from fastndcg.inputs.join import Joined, join
+from fastndcg.inputs.options import Options as Options
+from fastndcg.inputs.parquet.truth import StreamedTruth
+from fastndcg.inputs.qrels_run import Qrels
+from fastndcg.inputs.ragged import read_ragged
+from fastndcg.inputs.recommendations.interactions import Interactions, RankingPartitions, match_recommendations
+from fastndcg.inputs.recommendations.item_lists import Recommendations
+from fastndcg.inputs.recommendations.item_selection import ItemSelection, convert_to_interactions
+from fastndcg.inputs.recommendations.score_matrix import match_scores, read_score_matrix
+from fastndcg.inputs.scored_frames import ScoredRows
+from fastndcg.inputs.text.svmlight import LabelsInFile
+from fastndcg.rankings.rankings import Rankings
+
+TruthInput: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | Interactions | StreamedTruth
+PartitionedInput: TypeAlias = RankingPartitions | StreamedTruth
+
+
+def prepare_truth(truth: Any, options: Options) -> TruthInput:
+    """Read and check the truth once, for any number of predictions."""
+    form = find_form(truth, "truth")
+    if form is None:
+        refuse_unknown_form(truth, "truth", "truth")
+    prepared: TruthInput = form.read(truth, options)
+    if not isinstance(prepared, Interactions | Qrels):
+        remedy = "Give the truth as a sparse matrix, such as scipy.sparse.csr_array(labels)"
+        options.check_no_selection(f"`truth` is {form.name}", remedy)
+    if isinstance(prepared, ArrayTruth) and not isinstance(prepared, LabelsInFile):
+        return prepared
+    options.check_streaming(is_streamed=isinstance(prepared, StreamedTruth))
+    if isinstance(prepared, Rankings | LabelsInFile):
+        options.check_no_columns()
+    refuse_cuts(options.offsets, options.groups, options.query_ids)
+    return prepared
+
+
+def join_predictions(
+    truth: TruthInput, predictions: Any, convention: Convention, options: Options
+) -> Rankings | Joined | PartitionedInput:
+    """Combine predictions with the truth: return rankings, or an object that makes them part by part."""
+    if isinstance(truth, ArrayTruth):
+        return _score_labels(truth, predictions, options)
+    if isinstance(truth, Rankings | ScoredRows | StreamedTruth):
+        if predictions is not None:
+            kind = "Rankings, which holds scores" if isinstance(truth, Rankings) else "a frame that holds scores"
+            raise InvalidInputError(f"`predictions` must be left out when `truth` is {kind}")
+        if isinstance(truth, StreamedTruth):
+            return truth.under(convention)
+        return truth if isinstance(truth, Rankings) else truth.rankings(convention, options.threads)
+    run = None
+    scores = read_score_matrix(predictions)
+    if scores is not None:
+        refuse_unknown(options.columns, {"truth": _list_columns(truth)})
+        liked = truth if isinstance(truth, Interactions) else convert_to_interactions(truth, len(scores))
+        return match_scores(liked, scores, options.selection or ItemSelection())
+    if predictions is not None:
+        remedy = "Give one float score per item, or leave the argument out and recommend only items that count"
+        options.check_no_selection("`predictions` is no array of floats with a column per item", remedy)
+    if isinstance(truth, Qrels) and predictions is not None and not _is_item_lists(predictions):
+        has_number_ids = bool(len(truth)) and not truth.documents.are_texts
+        run = read_run_form(predictions, "predictions", replace(options, has_number_ids=has_number_ids))
+    columns = {"truth": _list_columns(truth)}
+    if predictions is not None:
+        columns["predictions"] = _list_columns(run)
+    refuse_unknown(options.columns, columns)
+    _check_given(predictions)
+    if isinstance(truth, Qrels) and run is not None:
+        return join(truth, run, convention, options.threads)
+    refuse_several(predictions, "predictions")
+    if isinstance(predictions, Mapping):
+        raise InvalidTypeError(
+            "`predictions` must be recommended items, one row per user in the order of `truth`, but is a dict. Give "
+            "rows of one length, padded by -1, or relevant items as a dict, too"
+        )
+    recommended = predictions if isinstance(predictions, Recommendations) else Recommendations(predictions)
+    liked = truth if isinstance(truth, Interactions) else convert_to_interactions(truth, recommended.n_users)
+    return match_recommendations(liked, recommended.items, once=recommended.repeated == "once")
+
+
+def join_all(truth: TruthInput, predictions: Any, convention: Convention, options: Options) -> Joined:
+    """Combine predictions with the truth as one set of rankings, whatever memory that takes."""
+    return make_whole(join_predictions(truth, predictions, convention, options))
+
+
+def make_whole(combined: Rankings | Joined | PartitionedInput) -> Joined:
+    """Make all rankings at once, with all their arrays."""
+    if isinstance(combined, Joined):
+        return combined
+    return Joined(combined if isinstance(combined, Rankings) else combined.whole())
+
+
+def _score_labels(truth: ArrayTruth, scores: Any, options: Options) -> Rankings:
+    """Make rankings of labels in arrays and their scores."""
+    if not hasattr(scores, "dtype") and not is_number_list(scores):
+        _check_given(scores)
+        if isinstance(truth, LabelsInFile) and is_path(scores):
+            return truth.read_rankings(scores, options.threads)
+        refuse_several(scores, "predictions")
+        if find_form(scores, "run") is not None:
+            kind = type(scores).__name__
+            several = ". For scores of several systems take fn.compare" * isinstance(scores, Mapping)
+            raise InvalidTypeError(
+                f"`predictions` must be an array of scores, as `truth` is of labels, not {kind}{several}"
+            )
+    return truth.rankings(scores)
+
+
+def _check_given(predictions: Any) -> None:
+    if predictions is None:
+        raise InvalidInputError("`predictions` is missing: give scores, a run, or its path")
+
+
+def _list_columns(table: Any) -> tuple[str, ...]:
+    """Return the names of a table's columns, none for other inputs."""
+    return table.source.columns if isinstance(table, Table) else ()
+
+
+def _is_item_lists(predictions: Any) -> bool:
+    """Return True if predictions are lists of recommended items, one row per user."""
+    is_array = isinstance(predictions, np.ndarray) and predictions.ndim == 2
+    return is_array or isinstance(predictions, Recommendations) or read_ragged(predictions, "predictions") is not None
+
+
+def make_selection(exclude: Any, candidates: Any, missing_truth: MissingTruth, threads: int | None = None) -> Any:
+    """Read the arguments that select items, and return None if none was given."""
+    if exclude is None and candidates is None and isinstance(missing_truth, str) and missing_truth == "raise":
+        return None
+    return ItemSelection(exclude, candidates, missing_truth, threads)

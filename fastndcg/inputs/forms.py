@@ -1,0 +1,273 @@
+"""
+The registry of input forms.
+
+A form is a record: its name, a function that recognises its values, and one that reads them. `find_form` asks the
+forms of a kind in the order of `FORMS`. To add a form, write its reader in a new file, add its record here, and add
+a row to tests/properties/test_all_input_forms.py.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Set
+from typing import Any, Literal, NamedTuple, NoReturn
+
+import numpy as np
+
+from fastndcg.errors import InvalidTypeError
+from fastndcg.inputs.arrays import ArrayTruth
+from fastndcg.inputs.arrow_files import is_arrow_file, open_arrow_truth
+from fastndcg.inputs.dict_reader import snapshot
+from fastndcg.inputs.diversity_qrels import DiversityQrels, is_nested, read_table
+from fastndcg.inputs.frames import Frame, is_frame
+from fastndcg.inputs.hints import (
+    MOST_COLUMNS,
+    are_columns,
+    check_path,
+    refuse_convertible,
+    refuse_records,
+    refuse_several,
+)
+from fastndcg.inputs.id_lists import holds_id_lists
+from fastndcg.inputs.item_collections import is_item_collection, read_recommended_items, read_relevant_items
+from fastndcg.inputs.options import Options
+from fastndcg.inputs.parquet.stream import is_parquet, open_parquet
+from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.inputs.recommendations.interactions import Interactions
+from fastndcg.inputs.records import is_records, read_records
+from fastndcg.inputs.scored_frames import ScoredRows
+from fastndcg.inputs.streamed_tables import StreamedTables
+from fastndcg.inputs.tables.registry import open_tables
+from fastndcg.inputs.tables.source import TableSource
+from fastndcg.inputs.text.formats import read_file
+from fastndcg.inputs.text.svmlight import is_svmlight, read_svmlight
+from fastndcg.rankings.pool_check import check_pool
+from fastndcg.rankings.rankings import Rankings
+
+Kind = Literal["truth", "run"]
+
+
+class InputForm(NamedTuple):
+    """A form of the truth, or of a run with ids."""
+
+    kind: Kind
+    name: str  # as error messages list it
+    matches: Callable[[Any], bool]
+    read: Callable[[Any, Options], Any]
+    is_object: bool = False  # True if no list, tuple, dict or text has the form: these types skip its function
+
+
+def is_path(value: Any) -> bool:
+    """Return True if a value may be the path of a file."""
+    return isinstance(value, str | os.PathLike)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.names is None
+
+
+def _is_prepared(value: Any) -> bool:
+    return isinstance(value, Rankings | Qrels | Interactions)
+
+
+def _is_sparse(value: Any) -> bool:
+    return hasattr(value, "tocsr")
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _is_column_dict(value: Any) -> bool:
+    """Return True for a dict of columns with usual names."""
+    if not isinstance(value, Mapping) or len(value) > MOST_COLUMNS:
+        return False
+    columns = snapshot(value, "the dict of columns")
+    for column in columns.values():
+        if isinstance(column, Mapping | Set | str) or hasattr(column, "columns") or not hasattr(column, "__len__"):
+            return False
+    return are_columns(columns)
+
+
+def _holds_relevant_ids(value: Any) -> bool:
+    return holds_id_lists(value, "qrels")
+
+
+def _holds_ranked_ids(value: Any) -> bool:
+    return holds_id_lists(value, "run")
+
+
+def _is_run(value: Any) -> bool:
+    return isinstance(value, Run)
+
+
+def _is_array_like(value: Any) -> bool:
+    attributes = ("__array__", "__array_interface__", "__dlpack__", "__len__", "__next__", "dtype", "type", "shape")
+    return isinstance(value, list | tuple) or any(hasattr(value, name) for name in attributes)
+
+
+def _read_labels(truth: Any, options: Options) -> ArrayTruth:
+    options.check_streaming(is_streamed=False)
+    options.check_no_columns()
+    return ArrayTruth(truth, options.offsets, options.groups, options.query_ids)
+
+
+def is_number_list(value: Any) -> bool:
+    """Return True for a list that begins with a number. One query feels the time of the other questions."""
+    return type(value) is list and len(value) > 0 and type(value[0]) in (int, float)
+
+
+def _read_array_like(truth: Any, options: Options) -> ArrayTruth:
+    refuse_several(truth, "truth")
+    refuse_records(truth, "truth", "label")
+    refuse_convertible(truth, "truth")
+    return _read_labels(truth, options)
+
+
+def _read_prepared(truth: Any, options: Options) -> Any:
+    del options
+    if isinstance(truth, Rankings):
+        check_pool(truth)
+    return truth
+
+
+def _read_sparse(truth: Any, options: Options) -> Interactions:
+    return Interactions.of_matrix(truth, options.threads)
+
+
+def _read_truth_file(path: Any, options: Options) -> Any:
+    check_path(path)
+    if is_parquet(path):
+        return open_parquet(path, options.columns, options.memory, options.threads, options.progress)
+    if is_arrow_file(path):
+        return open_arrow_truth(path, options)
+    if is_svmlight(path):
+        return read_svmlight(path, options.threads)
+    return read_file(Qrels, path, options.columns, options.threads)
+
+
+def _read_qrels_dict(truth: Any, options: Options) -> Qrels:
+    del options
+    return DiversityQrels.from_dict(truth) if is_nested(truth) else Qrels.from_dict(truth)
+
+
+def _read_relevant_ids(truth: Any, options: Options) -> Qrels:
+    del options
+    return Qrels.of_id_lists(truth)
+
+
+def _read_truth_frame(truth: Any, options: Options) -> ScoredRows | StreamedTables | Qrels:
+    opened = open_tables(truth, "truth")
+    if isinstance(opened, TableSource) and opened.is_streamed:
+        empty = Frame(opened.make_empty_table(opened.names), options.columns, "truth")
+        if empty.has_scores:
+            return StreamedTables(opened, options.columns, options.memory, options.progress)
+    frame = Frame(opened, options.columns, "truth")
+    return ScoredRows(frame, options.threads) if frame.has_scores else read_table(Qrels, frame, options.threads)
+
+
+def _read_truth_records(truth: Any, options: Options) -> ScoredRows | Qrels:
+    refuse_several(truth, "truth")
+    records = read_records(truth, options.columns, "truth", "label")
+    return ScoredRows(records) if records.has_scores else read_table(Qrels, records, options.threads, records.source)
+
+
+def _read_relevant_items(truth: Any, options: Options) -> Qrels:
+    return read_relevant_items(truth, options.columns)
+
+
+def _refuse_run(truth: Any, options: Options) -> Any:
+    del truth, options
+    raise InvalidTypeError("`truth` must not be a Run. Pass the judgments first, then the run")
+
+
+def _return_run(run: Run, options: Options) -> Run:
+    del options
+    return run
+
+
+def _read_run_file(path: Any, options: Options) -> Run:
+    return read_file(Run, path, options.columns, options.threads)
+
+
+def _read_run_dict(run: Any, options: Options) -> Run:
+    del options
+    return Run.from_dict(run)
+
+
+def _read_ranked_ids(run: Any, options: Options) -> Run:
+    return Run.of_id_lists(run, allows_numbers=options.has_number_ids)
+
+
+def _read_run_frame(run: Any, options: Options) -> Run:
+    return Run.from_frame(run, options.columns, threads=options.threads)
+
+
+def _read_run_records(run: Any, options: Options) -> Run:
+    refuse_several(run, "predictions")
+    records = read_records(run, options.columns, "predictions", "score")
+    records.list_names(*Run.roles)
+    return Run.of_frame(records, options.threads, records.source)
+
+
+def _read_recommended_items(run: Any, options: Options) -> Run:
+    del options
+    return read_recommended_items(run, "predictions")
+
+
+FORMS = (
+    InputForm("truth", "", is_number_list, _read_labels),
+    InputForm("truth", "an array of labels", _is_array, _read_labels),
+    InputForm("truth", "Rankings, Qrels or Interactions", _is_prepared, _read_prepared, is_object=True),
+    InputForm("truth", "a scipy.sparse matrix", _is_sparse, _read_sparse, is_object=True),
+    InputForm("truth", "the path of a file", is_path, _read_truth_file),
+    InputForm("truth", "a data frame", is_frame, _read_truth_frame, is_object=True),
+    InputForm("truth", "a dict of columns", _is_column_dict, _read_truth_frame),
+    InputForm("truth", "a dict of relevant ids", _holds_relevant_ids, _read_relevant_ids),
+    InputForm("truth", "a dict of dicts", _is_mapping, _read_qrels_dict),
+    InputForm("truth", "LensKit's lists of items", is_item_collection, _read_relevant_items, is_object=True),
+    InputForm("truth", "a list or iterator of records", is_records, _read_truth_records),
+    InputForm("truth", "", _is_run, _refuse_run, is_object=True),
+    InputForm("truth", "a list of labels or a ragged column", _is_array_like, _read_array_like),
+    InputForm("run", "a Run", _is_run, _return_run, is_object=True),
+    InputForm("run", "the path of a file", is_path, _read_run_file),
+    InputForm("run", "a data frame", is_frame, _read_run_frame, is_object=True),
+    InputForm("run", "a dict of columns", _is_column_dict, _read_run_frame),
+    InputForm("run", "a dict of ranked ids", _holds_ranked_ids, _read_ranked_ids),
+    InputForm("run", "a dict of dicts", _is_mapping, _read_run_dict),
+    InputForm("run", "LensKit's lists of items", is_item_collection, _read_recommended_items, is_object=True),
+    InputForm("run", "a list or iterator of records", is_records, _read_run_records),
+)
+FORMS_BY_KIND = {kind: tuple(form for form in FORMS if form.kind == kind) for kind in ("truth", "run")}
+_BUILT_IN_FORMS = {kind: tuple(form for form in FORMS_BY_KIND[kind] if not form.is_object) for kind in FORMS_BY_KIND}
+_BUILT_IN_TYPES = {list, tuple, dict, str}
+
+
+def find_form(value: Any, kind: Kind) -> InputForm | None:
+    """Return the first form of a kind that recognises a value, or None."""
+    forms = _BUILT_IN_FORMS[kind] if type(value) in _BUILT_IN_TYPES else FORMS_BY_KIND[kind]
+    for form in forms:
+        if form.matches(value):
+            return form
+    return None
+
+
+def refuse_unknown_form(value: Any, name: str, kind: Kind) -> NoReturn:
+    """Raise InvalidTypeError for a value of no form, with a list of the known forms."""
+    *names, last = (form.name for form in FORMS_BY_KIND[kind] if form.name)
+    raise InvalidTypeError(
+        f"`{name}` must be {', '.join(names)} or {last}, but is of type {type(value).__name__}. Convert it to one of "
+        "these"
+    )
+
+
+def read_run_form(predictions: Any, name: str, options: Options) -> Run:
+    """Read a run in any of its forms. Error messages call it `name`."""
+    form = find_form(predictions, "run")
+    if form is None:
+        refuse_several(predictions, name)
+        refuse_records(predictions, name, "score")
+        refuse_convertible(predictions, name)
+        refuse_unknown_form(predictions, name, "run")
+    run: Run = form.read(predictions, options)
+    return run

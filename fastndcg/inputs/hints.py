@@ -1,0 +1,163 @@
+"""Hints for users: what to pass in place of unknown forms, and a note on arguments that look swapped."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Set, Sized
+from typing import Any
+
+import numpy as np
+
+from fastndcg.errors import MOST_ITEMS, InvalidInputError, InvalidTypeError, join_names, shorten
+from fastndcg.inputs.frames import NAMES, find_usual_roles
+from fastndcg.rankings.rankings import Rankings
+
+COMPARE = "Evaluate them one by one, or give them to fn.compare(truth, systems, metrics)"
+MOST_COLUMNS = len(NAMES) + 5  # a dict of more items is no dict of columns
+SWAPPED = "no label is a whole number, and all scores are: were truth and predictions swapped?"
+_PAIRS = {
+    "qrels": (
+        "{document: label}, such as dict.fromkeys(ids, 1), or fn.Interactions where items are whole numbers",
+        "judgments",
+    ),
+    "run": (
+        "{document: score}, such as {document: -rank for rank, document in enumerate(ids)}, or fn.Recommendations "
+        "where items are whole numbers",
+        "ranked ids",
+    ),
+}
+
+
+def row_problem(what: str, rows: Mapping[Any, Any], query: Any) -> str:
+    """Return the message about a query that does not map to {document: number}."""
+    row = rows[query]
+    if are_columns(rows):
+        return f"`{what}` must map queries to dicts, but is a dict of columns. Give a frame: pandas.DataFrame(columns)"
+    if isinstance(row, Mapping) or _is_table(row):
+        one_id = " For one id per query give lists: {query: [id]}" * isinstance(row, str)
+        return (
+            f"`{what}` must be one {what}, {{query: {{document: number}}}}, but is a dict of several "
+            f"({join_names(rows)}). {COMPARE}{'.' * bool(one_id)}{one_id}"
+        )
+    problem = f"`{what}` must map queries to dicts, but {shorten(query)} maps to {shorten(row)}"
+    if hasattr(row, "__iter__") and not isinstance(row, Sized):
+        return f"{problem}. Give a list: list(…)"
+    if isinstance(row, Sized):
+        remedy, kind = _PAIRS.get(what, _PAIRS["qrels"])
+        return f"{problem}. Give each query's {kind} as {remedy}"
+    return problem
+
+
+def refuse_several(values: Any, name: str) -> None:
+    """Raise for a list or dict of several runs, files, frames or tables of items in place of one."""
+    if not isinstance(values, Mapping | list | tuple) or not values:
+        return
+    items = list(values.values()) if isinstance(values, Mapping) else values
+    if name == "truth" and not isinstance(values, Mapping) and all(isinstance(item, str) for item in items):
+        raise InvalidTypeError(
+            f"`truth` must be one input, but is a {type(values).__name__} of texts: {shorten(values)}. Give relevant "
+            "ids as {query: ids}, one path as a text, and several systems to fn.compare"
+        )
+    if all(_is_table(item) or _is_nested(item) for item in items[:MOST_ITEMS]):
+        count = join_names(values) if isinstance(values, Mapping) else f"{len(values)} in all"
+        kind = type(values).__name__
+        raise InvalidTypeError(f"`{name}` must be one input, but is a {kind} of several ({count}). {COMPARE}")
+
+
+def _is_table(value: Any) -> bool:
+    """Return True for a path, a `Run`, a frame, or another table with ids."""
+    return isinstance(value, str | os.PathLike) or hasattr(value, "source") or hasattr(value, "columns")
+
+
+def _is_nested(value: Any) -> bool:
+    """Return True for a dict of dicts or of lists, and for an array of two dimensions."""
+    if isinstance(value, Mapping):
+        return isinstance(next(iter(dict(value).values()), None), Mapping | list | tuple | Set)
+    return getattr(value, "ndim", 0) > 1
+
+
+def are_columns(rows: Mapping[Any, Any]) -> bool:
+    """Return True if keys are usual names of two columns or more."""
+    if len(rows) > MOST_COLUMNS:
+        return False
+    return _count_usual([name for name in list(rows) if isinstance(name, str)]) > 1
+
+
+def _count_usual(names: list[str]) -> int:
+    """Return the number of roles for which there is a usual name."""
+    return len(set(find_usual_roles(names).values()))
+
+
+def refuse_records(values: Any, name: str, number: str) -> None:
+    """Raise for an iterator, and for a list of rows: (query, document, number), or dicts with these."""
+    remedy = (
+        f"Give {{query: {{document: {number}}}}}, or a frame: "
+        f"pandas.DataFrame(rows, columns=['query', 'document', '{number}'])"
+    )
+    if hasattr(values, "__next__"):
+        kind = type(values).__name__
+        raise InvalidTypeError(f"`{name}` must not be an iterator, but is a {kind}. {remedy}, with rows = list(…)")
+    if not isinstance(values, list | tuple) or not values:
+        return
+    first = values[0]
+    if isinstance(first, list | tuple) and first and isinstance(first[0], Mapping):
+        raise InvalidTypeError(
+            f"`{name}` must be one input, but is a list of lists of dicts, such as {shorten(first[0])}. For hits of "
+            "each query, such as those of semantic_search, give {query: {hit[ID]: hit[SCORE] for hit in hits} for "
+            f"query, hits in zip(query_ids, {name})}}"
+        )
+    fields = first.values() if isinstance(first, Mapping) else first
+    if isinstance(first, list | tuple | Mapping) and any(isinstance(field, str) for field in fields):
+        raise InvalidTypeError(f"`{name}` must not be a list of rows, but {name}[0] is {shorten(first)}. {remedy}")
+
+
+def refuse_convertible(value: Any, name: str) -> None:
+    """Raise for an object that gives a dict, such as a `Run` of ranx, or a pandas Series of ids by query."""
+    if not hasattr(value, "to_dict"):
+        return
+    is_array = hasattr(value, "dtype") or hasattr(value, "__array__")
+    if not is_array or (hasattr(value, "iloc") and len(value) and _holds_ids(value.iloc[0])):
+        kind = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
+        raise InvalidTypeError(f"`{name}` must have a known form, but is a {kind}. Give its dict: {name}.to_dict()")
+
+
+def _holds_ids(row: Any) -> bool:
+    """Return True for a set, a dict, or a list that begins with a text."""
+    return isinstance(row, Set | Mapping) or (isinstance(row, list) and bool(row) and isinstance(row[0], str))
+
+
+def check_path(path: Any) -> None:
+    """Raise for a value that is no path."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else path
+    if not isinstance(text, str):
+        kind = type(path).__name__
+        raise InvalidTypeError(f"{shorten(path)} must be the path of a file, but its type is {kind}")
+
+
+def refuse_missing_header(names: list[str], place: str, value_name: str) -> None:
+    """Raise if names of columns look like a row: one is a number, and at most one is usual, such as q1."""
+    if _count_usual(names) < 2 and any(re.fullmatch(r"\s*[+-]?\d+(\.\d*)?\s*", name) for name in names):
+        raise InvalidInputError(
+            f"{place}: must be a header with the names of the columns, but is no header: {join_names(names)}. "
+            f"Write one above it, such as query,document,{value_name}"
+        )
+
+
+def note_swapped(rankings: Rankings) -> tuple[str, ...]:
+    """Return a note if all labels have fractions and all scores are whole, as if the two were swapped."""
+    if rankings.judged_hits is not None:  # it has ranks, no scores
+        return ()
+    labels = rankings.labels if rankings.pool is None else rankings.pool[0]
+    if labels.dtype.kind != "f":
+        return ()
+    scores = rankings.scores
+    if not len(scores) or scores.item(0) % 1 != 0 or scores.item(0) < 0:  # ranks are negative scores
+        return ()
+    if rankings.pool is None and rankings.judged is not None:
+        labels = labels[rankings.judged]
+    if not len(labels) or labels.item(0) % 1 == 0:  # as in most inputs, at no cost
+        return ()
+    with np.errstate(invalid="ignore"):
+        is_swapped = (labels % 1 != 0).all() and (scores % 1 == 0).all()
+    return (SWAPPED,) if is_swapped and np.isfinite(labels).all() else ()

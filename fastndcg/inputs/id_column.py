@@ -1,0 +1,273 @@
+"""Ids of rows as bytes, without a Python object for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.rankings.read_only import freeze, read_only
+from fastndcg.rankings.validation import Array
+
+TEXT = np.dtype(object)
+WORD = 8  # bytes that kernels read at once
+SURROGATES = "surrogatepass"  # Python's texts may hold surrogates, which UTF-8 lacks
+
+
+class IdBytes(NamedTuple):
+    """Ids as kernels read them: cut by `offsets`, or `width` bytes each. Only kernels and this file read the fields."""
+
+    data: Array
+    offsets: Array
+    width: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, tuple(self)
+
+
+def _restore(data: Array, offsets: Array, width: int) -> IdBytes:
+    return IdBytes(*freeze((data, offsets, width)))
+
+
+@dataclass(frozen=True, slots=True)
+class IdColumn:
+    """
+    One id per row: texts in UTF-8, or whole numbers of eight bytes.
+
+    `dtype` is the dtype that the user gave, object for texts. `is_wide` is True for numbers of which one exceeds int64.
+    """
+
+    ids: IdBytes
+    dtype: np.dtype[Any]
+    is_wide: bool = False
+
+    @classmethod
+    def of(cls, ids: Any, name: str) -> IdColumn:
+        """Build a column from an array or sequence that holds only texts, or only whole numbers."""
+        if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and ids.ndim == 1:
+            return cls.from_limbs(ids)
+        if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+            raise InvalidTypeError(f"{name} must be a sequence of texts or of whole numbers, not {type(ids).__name__}")
+        values = list(ids)
+        return cls.of_texts(values) if is_text_list(values, name) else cls.from_limbs(as_id_numbers(values, name))
+
+    @classmethod
+    def of_texts(cls, texts: Sequence[str]) -> IdColumn:
+        """Build a column of texts."""
+        joined = "".join(texts)
+        data = joined.encode(errors=SURROGATES)
+        is_ascii = len(data) == len(joined)
+        sizes = map(len, texts) if is_ascii else (len(text.encode(errors=SURROGATES)) for text in texts)
+        ends = np.cumsum(np.fromiter(sizes, "i8", len(texts)))
+        return cls.of_bytes(np.frombuffer(data, "u1"), np.concatenate([[0], ends]))
+
+    @classmethod
+    def of_bytes(cls, data: Array, offsets: Array) -> IdColumn:
+        """Build a column of texts in UTF-8: text i is ``data[offsets[i]:offsets[i + 1]]``."""
+        if len(data) < WORD:
+            data = np.concatenate([data, np.zeros(WORD, "u1")])
+        return cls(IdBytes(read_only(data), read_only(offsets.astype("i8", copy=False)), 0), TEXT)
+
+    @classmethod
+    def from_limbs(cls, numbers: Array) -> IdColumn:
+        """Build a column of whole numbers: int64, or uint64 if one exceeds int64."""
+        wide = numbers.dtype.kind == "u" and numbers.dtype.itemsize == 8 and int(numbers.max(initial=0)) >= 2**63
+        fixed = cls.of_fixed(numbers.astype("u8" if wide else "i8", copy=False))
+        return cls(fixed.ids, numbers.dtype, wide)
+
+    @classmethod
+    def of_fixed(cls, values: Array) -> IdColumn:
+        """Build a column of fixed-width values, which are compared bytewise."""
+        data = np.ascontiguousarray(values).view("u1").reshape(-1)
+        width = values.dtype.itemsize
+        if 0 < len(data) < WORD:
+            data = np.pad(data.reshape(-1, width), [(0, 0), (0, WORD - width)]).reshape(-1)
+            width = WORD
+        return cls(IdBytes(read_only(data), read_only(np.empty(0, "i8")), width), values.dtype)
+
+    @property
+    def are_texts(self) -> bool:
+        """True if the ids are texts."""
+        return self.dtype == TEXT
+
+    @property
+    def has_words(self) -> bool:
+        """True if each id is one word of eight bytes, which `numbers` returns."""
+        return self.ids.width == WORD
+
+    def __len__(self) -> int:
+        return len(self.ids.data) // self.ids.width if self.ids.width else len(self.ids.offsets) - 1
+
+    def numbers(self) -> Array:
+        """Return whole numbers as int64. Those beyond int64 wrap around to negative ones."""
+        return self.ids.data.view("i8")
+
+    def take(self, rows: Array) -> IdColumn:
+        """Return the ids of some rows."""
+        if self.has_words:  # several times as fast as rows of bytes
+            data = self.numbers()[rows].view("u1")
+            return IdColumn(self.ids._replace(data=read_only(data)), self.dtype, self.is_wide)
+        if self.ids.width:
+            data = self.ids.data.reshape(len(self), self.ids.width)[rows]
+            return IdColumn(self.ids._replace(data=read_only(data.reshape(-1))), self.dtype, self.is_wide)
+        sizes = self.ids.offsets[rows + 1] - self.ids.offsets[rows]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        data = np.empty(int(offsets[-1]), "u1")
+        load_kernels("inputs.id_hashing").take(self.ids, read_only(rows), offsets, data)
+        return IdColumn.of_bytes(data, offsets)
+
+    def factorize(self, rows: Array | None = None) -> tuple[Array, Array]:
+        """Number ids in order of appearance, by default of all rows, and return the codes, and each id's first row."""
+        if rows is None:
+            rows = np.arange(len(self))
+        codes = np.empty(len(rows), "i8")
+        firsts = np.empty(len(rows), "i8")
+        n_codes = load_kernels("inputs.id_hashing").factorize(self.ids, read_only(rows), codes, firsts)
+        return codes, firsts[:n_codes]
+
+    def find_runs(self, first: int, stop: int) -> Array:
+        """Return the rows from `first` up to `stop` whose id differs from the row before."""
+        kernels = load_kernels("inputs.id_hashing")
+        rows = np.empty(stop - first, "i8")
+        if self.has_words:
+            n_runs = kernels.find_word_runs(self.numbers(), first, stop, rows)
+        else:
+            n_runs = kernels.find_runs(self.ids, first, stop, rows)
+        return rows[:n_runs].copy()
+
+    def find_duplicate(self, offsets: Array, first: int, stop: int) -> list[int]:
+        """Return the rows of the first id that occurs twice in one of the queries `first` up to `stop`, or []."""
+        rows = np.empty(2, "i8")
+        load_kernels("inputs.id_hashing").find_duplicate(self.ids, offsets, first, stop, rows)
+        return rows.tolist() if rows[0] >= 0 else []
+
+    def rank_ties(self, scores: Array, offsets: Array, first: int, stop: int, out: Array) -> None:
+        """Write numbers in the order of the ids of documents with equal float32 scores, query by query."""
+        load_kernels("inputs.id_hashing").rank_ties(self.ids, scores, offsets, first, stop, out)
+
+    def order_numbers(self) -> Array:
+        """Return numbers in the order of ids that are whole numbers."""
+        return self.numbers() ^ np.int64(-(2**63)) if self.is_wide else self.numbers()
+
+    def partition(self, n_parts: int) -> Array:
+        """Return a part from 0 to n_parts - 1 for each id, the same for equal ids."""
+        parts = np.empty(len(self), "i8")
+        load_kernels("inputs.id_hashing").partition_by_hash(self.ids, n_parts, parts)
+        return parts
+
+    def text_bytes(self) -> tuple[Array, Array]:
+        """Return the UTF-8 bytes of texts, and their offsets."""
+        return self.ids.data[: self.ids.offsets[-1]], self.ids.offsets
+
+    def names(self) -> Array:
+        """Return the ids as the user knows them: an object array of texts, or whole numbers of their dtype."""
+        if not self.are_texts:
+            return self.ids.data.view("u8" if self.is_wide else "i8").astype(self.dtype, copy=False)
+        offsets = self.ids.offsets
+        content = self.ids.data[offsets[0] : offsets[-1]].tobytes()
+        bounds = (offsets - offsets[0]).tolist()
+        names = np.empty(len(self), dtype=object)
+        names[:] = [content[i:j].decode(errors=SURROGATES) for i, j in pairwise(bounds)]
+        return names
+
+    def name(self, row: int) -> Any:
+        """Return the id of one row."""
+        return self.take(np.array([row])).names().tolist()[0]
+
+
+def concatenate_columns(columns: Sequence[IdColumn]) -> IdColumn:
+    """Return the ids of several columns of the same kind, one column after the other."""
+    if columns[0].ids.width:
+        data = read_only(np.concatenate([column.ids.data for column in columns]))
+        is_wide = any(column.is_wide for column in columns)
+        return IdColumn(columns[0].ids._replace(data=data), columns[0].dtype, is_wide)
+    pieces = []
+    offsets = [np.zeros(1, "i8")]
+    end = 0
+    for column in columns:
+        first, last = column.ids.offsets[[0, -1]].tolist()
+        pieces.append(column.ids.data[first:last])
+        offsets.append(column.ids.offsets[1:] + (end - first))
+        end += last - first
+    return IdColumn.of_bytes(np.concatenate(pieces), np.concatenate(offsets))
+
+
+def split_at_blanks(column: IdColumn) -> tuple[IdColumn, IdColumn]:
+    """Split each text at its only run of blanks, which is not at an end, and return the texts before and after it."""
+    data = column.ids.data
+    offsets = column.ids.offsets
+    blank = np.flatnonzero((data == ord(" ")) | ((data >= ord("\t")) & (data <= ord("\r"))))
+    first = blank[np.searchsorted(blank, offsets[:-1])]
+    last = blank[np.searchsorted(blank, offsets[1:]) - 1]
+    return _take_pieces(data, offsets[:-1], first), _take_pieces(data, last + 1, offsets[1:])
+
+
+def _take_pieces(data: Array, starts: Array, stops: Array) -> IdColumn:
+    """Return pieces of a text as a column."""
+    offsets = np.concatenate([[0], np.cumsum(stops - starts)])
+    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], stops - starts)
+    return IdColumn.of_bytes(data[places], offsets)
+
+
+def make_comparable(
+    first: IdColumn, second: IdColumn, what: str, sides: tuple[str, str] = ("qrels", "run")
+) -> tuple[IdColumn, IdColumn]:
+    """
+    Return two columns whose ids are equal exactly if their bytes are.
+
+    Raise InvalidTypeError if one column has texts and the other has numbers.
+    """
+    if not len(first) or not len(second):
+        return (first, first.take(np.empty(0, "i8"))) if len(first) else (second.take(np.empty(0, "i8")), second)
+    if first.are_texts != second.are_texts:
+        _refuse_kinds(first, second, what, sides)
+    if first.is_wide == second.is_wide:
+        return first, second
+    return _widen(first), _widen(second)
+
+
+def is_text_list(ids: Iterable[Any], name: str) -> bool:
+    """Return True for texts, False for whole numbers. Raise InvalidTypeError for a mixture or other types."""
+    kinds = dict.fromkeys(map(type, ids))
+    has_texts = bool(kinds) and issubclass(next(iter(kinds)), str)
+    for kind in kinds:
+        if not (issubclass(kind, str) if has_texts else issubclass(kind, int | np.integer) and kind is not bool):
+            wrong = next(value for value in ids if type(value) is kind)
+            raise InvalidTypeError(
+                f"{name} must be all texts or all whole numbers, but one is {shorten(wrong)}. Use one type"
+            )
+    return has_texts
+
+
+def as_id_numbers(ids: list[Any], name: str) -> Array:
+    """Return whole numbers as int64, or as uint64 if that holds them all."""
+    if ids and min(ids) >= 0 and 2**63 <= max(ids) < 2**64:
+        return np.array(ids, dtype="u8")
+    try:
+        return np.array(ids, dtype="i8")
+    except OverflowError:
+        wrong = next(value for value in ids if not -(2**63) <= value < 2**63)
+        raise InvalidInputError(f"{name} must fit int64 or uint64, but one is {shorten(wrong)}. Use texts") from None
+
+
+def _widen(column: IdColumn) -> IdColumn:
+    """Convert whole numbers to 16 bytes, so that no negative one has the bytes of one beyond int64."""
+    numbers = column.numbers()
+    signs = np.zeros_like(numbers) if column.is_wide else numbers >> 63
+    return IdColumn.of_fixed(np.stack([numbers, signs], axis=1).view("V16"))
+
+
+def _refuse_kinds(first: IdColumn, second: IdColumn, what: str, sides: tuple[str, str]) -> None:
+    kinds = ["texts" if column.are_texts else "whole numbers" for column in (first, second)]
+    texts = [set(map(str, column.names().tolist())) for column in (first, second)]
+    n_common = len(texts[0] & texts[1])
+    remedy = f"As texts, {n_common} would be the same: make them texts" if n_common else "Use one type"
+    raise InvalidTypeError(
+        f"ids of {what} are {kinds[0]} in the {sides[0]}, such as {shorten(first.name(0))}, "
+        f"but {kinds[1]} in the {sides[1]}, such as {shorten(second.name(0))}. {remedy}"
+    )

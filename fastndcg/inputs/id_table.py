@@ -1,0 +1,412 @@
+"""Tables of queries, documents and values with ids: what `Qrels` and `Run` share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, pairwise
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from fastndcg.choices import WrittenFormat
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.exports.exportable import Exportable, PrintedTable
+from fastndcg.exports.files import FilePath
+from fastndcg.inputs.dict_reader import count_offsets, plain_rows, read_items, snapshot
+from fastndcg.inputs.frames import Frame
+from fastndcg.inputs.group_by_query import SPAN, Groups, group, split_spans
+from fastndcg.inputs.hints import row_problem
+from fastndcg.inputs.id_column import IdColumn, make_comparable
+from fastndcg.inputs.id_lists import IdLists, holds_id_lists, is_id_list, read_id_lists
+from fastndcg.inputs.ranks import convert_ranks
+from fastndcg.inputs.source import Source
+from fastndcg.inputs.writers import (
+    Settings,
+    list_csv,
+    list_json,
+    write_table,
+)
+from fastndcg.rankings.read_only import ReadOnly, put, read_only
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.threads import check_threads, run_all
+
+
+class Rows(NamedTuple):
+    """The content of a table: query ids with their rows, and documents and values in their input order."""
+
+    queries: IdColumn
+    groups: Groups
+    documents: IdColumn
+    values: Any
+
+
+class Table(ReadOnly, Exportable):
+    """
+    Rows of (query, document, value), query after query. No document occurs twice in a query.
+
+    Attributes
+    ----------
+    queries : IdColumn
+        Ids of the queries, in order of first appearance.
+    offsets : (n_queries + 1,) int64 array
+        Query q owns rows ``offsets[q]`` up to ``offsets[q + 1]``.
+    documents : IdColumn
+        Ids of the rows' documents.
+    values : (n_rows,) array
+    source : Source
+    """
+
+    __slots__ = ("_rows", "documents", "offsets", "queries", "source", "values")
+
+    queries: IdColumn
+    offsets: Array
+    documents: IdColumn
+    values: Array
+    source: Source
+    _rows: Array | None
+    what: ClassVar[str]
+    value_name: ClassVar[str]
+    roles: ClassVar[tuple[str, ...]]  # of the columns of a frame
+    by_subtopic: ClassVar[bool] = False
+
+    def __init__(self, query_ids: Any, document_ids: Any, values: Any, source: Source | None = None) -> None:
+        source = source or Source(f"the {self.what}")
+        queries = IdColumn.of(query_ids, f"ids of queries in {source.name}")
+        documents = IdColumn.of(document_ids, f"ids of documents in {source.name}")
+        if not len(queries) == len(documents) == len(values):
+            raise InvalidInputError(
+                f"`query_ids`, `document_ids` and `{self.value_name}s` of a {self.what} must have the same length, got "
+                f"{len(queries)}, {len(documents)} and {len(values)}"
+            )
+        groups = group(queries)
+        self._fill(Rows(queries.take(groups.firsts), groups, documents, values), source)
+        self._refuse_repeats(None)
+
+    @classmethod
+    def of(cls, rows: Rows, source: Source, threads: int | None = None) -> Self:
+        """Build a table from rows that were grouped by query."""
+        table = cls.__new__(cls)
+        table._fill(rows, source)
+        table._refuse_repeats(threads)
+        return table
+
+    @classmethod
+    def from_dict(cls, rows: Mapping[Any, Any]) -> Self:
+        """
+        Build a table from {query: {document: value}}, or from {query: ids}.
+
+        Ids without values are relevant documents with label 1, or ranked documents, the best first. A query with an
+        empty dict or list has no rows, so it counts as missing.
+        """
+        if not isinstance(rows, Mapping):
+            raise InvalidTypeError(f"`{cls.what}` must map queries to dicts, but is a {type(rows).__name__}")
+        copied_rows = snapshot(rows, cls.what)
+        if holds_id_lists(copied_rows, cls.what):
+            return cls.of_id_lists(copied_rows)
+        for query, row in copied_rows.items():
+            if type(row) is not dict and not isinstance(row, Mapping):
+                raise InvalidTypeError(row_problem(cls.what, copied_rows, query))
+        filled_rows = {query: row for query, row in plain_rows(copied_rows, cls.what).items() if row}
+        offsets = count_offsets(filled_rows.values())
+        items = read_items(filled_rows.values(), offsets)
+        if items is None:  # a row has other types, or another thread has changed it: read copies
+            filled_rows = {query: copied for query, row in filled_rows.items() if (copied := dict(row))}
+            offsets = count_offsets(filled_rows.values())
+            items = cls._read_plain_items(filled_rows)
+        values, documents = items
+        table = cls.__new__(cls)
+        source = Source(f"the {cls.what}")
+        queries = IdColumn.of(filled_rows, f"ids of queries in {source.name}")
+        table._fill(Rows(queries, Groups(offsets, None, offsets[:-1]), documents, values), source)
+        return table
+
+    @classmethod
+    def of_id_lists(cls, rows: Mapping[Any, Any], *, allows_numbers: bool = False) -> Self:
+        """Build a table from {query: ids}. See `read_id_lists` for `allows_numbers`."""
+        lists = read_id_lists(rows, cls.what, are_ranked=cls.value_name == "score", allows_numbers=allows_numbers)
+        return cls.of_lists(lists, cls._make_values(lists.offsets), Source(f"the {cls.what}"))
+
+    @classmethod
+    def of_lists(cls, lists: IdLists, values: Array, source: Source) -> Self:
+        """Build a table from lists of ids without repeated ids, and a value for each id."""
+        table = cls.__new__(cls)
+        groups = Groups(lists.offsets, None, lists.offsets[:-1])
+        table._fill(Rows(lists.queries, groups, lists.documents, values), source)
+        return table
+
+    @classmethod
+    def from_frame(cls, frame: Any, columns: Mapping[str, str] | None = None, *, threads: int | None = None) -> Self:
+        """
+        Build a table from a frame with a row for each document: pandas, Polars, pyarrow, DuckDB, or an Arrow stream.
+
+        Parameters
+        ----------
+        frame
+            Has a column of query ids, one of document ids, and one of labels or scores. Ranks 1, 2, 3 … in each query
+            may replace scores.
+        columns : dict, optional
+            Names of columns, such as ``{"query": "qid", "label": "grade"}``, if they are not usual ones. Names of
+            columns of the other table, labels or scores, are ignored, so that one dict serves both tables.
+        threads : int, optional
+            See `evaluate`.
+        """
+        prepared = Frame(frame, columns, cls.what)
+        prepared.list_names(*cls.roles)  # raises for each column that is named and absent
+        if "subtopic" in cls.roles and not cls.by_subtopic and prepared.has("subtopic"):
+            raise InvalidInputError(
+                f"`{cls.what}` must have no subtopics, but column {shorten(prepared.column_name('subtopic'))} has the "
+                "usual name of one. Use DiversityQrels.from_frame, or drop the column"
+            )
+        return cls.of_frame(prepared, threads)
+
+    @classmethod
+    def of_frame(cls, frame: Frame, threads: int | None = None, source: Source | None = None) -> Self:
+        """Build a table from the columns of a frame, or of a file."""
+        ids: dict[str, IdColumn] = {}
+        n_threads = min(2, check_threads(threads)) if len(frame) > SPAN else 1
+        run_all(("query", "document"), lambda: lambda role: ids.update({role: frame.read_ids(role)}), n_threads)
+        queries = ids["query"]
+        documents = ids["document"]
+        groups = group(queries, threads)
+        source = source or Source(f"the {cls.what}", "row", columns=frame.column_names)
+        if cls.value_name == "score" and frame.is_ranked:
+            describe = functools.partial(_describe_row, queries, documents, source)
+            values = convert_ranks(frame.read_numbers("rank"), groups, describe, source.name)
+        else:
+            values = frame.read_numbers(cls.value_name)
+        return cls.of(Rows(queries.take(groups.firsts), groups, documents, values), source, threads)
+
+    def write(self, path: FilePath, *, format: WrittenFormat | None = None) -> None:
+        """
+        Write the rows to a file, which `read_qrels` or `read_run` reads back with equal values.
+
+        Whole ids are read back as texts, but from Parquet as numbers.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write. It is replaced when it is complete. A suffix ``.gz``, ``.bz2`` or ``.zst`` compresses it.
+        format : {'trec', 'json', 'jsonl', 'csv', 'parquet'}, optional
+            The format. By default the suffix decides: ``.json``, ``.jsonl``, ``.csv``, ``.parquet``, and 'trec' for
+            every other suffix.
+
+        Raises
+        ------
+        InvalidInputError
+            If the format does not exist, or cannot hold an id, such as one with a blank in TREC's format.
+        MissingPackageError
+            If Parquet needs pyarrow, or ``.zst`` needs backports.zstd, and it is not installed.
+        OSError
+            If the file cannot be written. An old file stays as it is.
+        """
+        write_table(self, path, format, Settings())
+
+    def filter(self, query_ids: Iterable[str | int]) -> Self:
+        """
+        Return the rows of some queries, in their order here.
+
+        Parameters
+        ----------
+        query_ids : iterable of str or int
+            The queries to keep. Those without rows here are skipped.
+
+        Returns
+        -------
+        Qrels or Run
+            With the kept queries only.
+
+        Raises
+        ------
+        InvalidTypeError
+            If ids are texts on one side and whole numbers on the other.
+
+        Examples
+        --------
+        >>> fn.Run.from_dict({"q1": {"d1": 0.3}, "q2": {"d1": 0.5}}).filter(["q2"]).to_dict()
+        {'q2': {'d1': 0.5}}
+        """
+        column = IdColumn.of(query_ids, "`query_ids`")
+        make_comparable(self.queries, column, "queries", (self.what, "`query_ids`"))
+        names = set(column.names().tolist())
+        queries = np.flatnonzero([name in names for name in self.queries.names().tolist()])
+        sizes = np.diff(self.offsets)[queries]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        rows = np.arange(offsets[-1]) + np.repeat(self.offsets[queries] - offsets[:-1], sizes)
+        return self._take(queries, rows, offsets)
+
+    def to_dict(self) -> dict[Any, dict[Any, Any]]:
+        """
+        Return {query: {document: value}}, which `from_dict` takes back.
+
+        Returns
+        -------
+        dict
+            Of Python's ids and numbers, in the order of the rows.
+
+        Examples
+        --------
+        >>> fn.Run.from_dict({"q1": {"d1": 0.3, "d2": 1.5}}).to_dict()
+        {'q1': {'d1': 0.3, 'd2': 1.5}}
+        """
+        return dict(self.iterate_dicts())
+
+    def iterate_dicts(self) -> Iterator[tuple[Any, dict[Any, Any]]]:
+        """Yield each query with {document: value}."""
+        documents = self.documents.names().tolist()
+        values = self.values.tolist()
+        for query, (first, stop) in zip(self.queries.names().tolist(), pairwise(self.offsets.tolist()), strict=True):
+            yield query, dict(zip(documents[first:stop], values[first:stop], strict=True))
+
+    def order_by_score(self) -> Array:
+        """Return the rows of each query by falling value. Equal values keep their order, NaN is last."""
+        queries = np.repeat(np.arange(len(self.queries)), np.diff(self.offsets))
+        return np.lexsort((-self.values.astype("f8"), queries))
+
+    def _list_trec(self, settings: Settings) -> Iterator[str]:
+        """Yield lines in TREC's format."""
+        raise NotImplementedError
+
+    def _export_columns(self) -> dict[str, Array]:
+        queries = np.repeat(self.queries.names(), np.diff(self.offsets))
+        return {"query": queries, "document": self.documents.names(), self.value_name: self.values}
+
+    def _print_table(self) -> PrintedTable:
+        columns = self._export_columns()
+        rows = zip(*(values.tolist() for values in columns.values()), strict=True)
+        cells = [list(columns), *(list(map(str, row)) for row in rows)]
+        return PrintedTable(cells, [name != self.value_name for name in columns])
+
+    def _json_pieces(self) -> Iterator[str]:
+        return list_json(self, Settings())
+
+    def _csv_pieces(self) -> Iterator[str]:
+        return list_csv(self, Settings())
+
+    def _take(self, queries: Array, rows: Array, offsets: Array) -> Self:
+        """Return a table of some queries, and some rows of each."""
+        groups = Groups(offsets, None, offsets[:-1])
+        table = type(self).__new__(type(self))
+        table._fill(
+            Rows(self.queries.take(queries), groups, self.documents.take(rows), self.values[rows]),
+            Source(f"the {self.what}"),
+        )
+        return table
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} of {len(self.queries)} queries, {len(self)} documents"
+
+    def refuse(self, offenders: Array, rule: str, remedy: str) -> None:
+        """Raise for the first row that breaks a rule, if one does."""
+        if offenders.any():
+            rows = np.flatnonzero(offenders)
+            row = int(rows[0] if self._rows is None else rows[np.argmin(self._rows[rows])])
+            raise InvalidInputError(
+                f"{self.source.place(self._input_row(row))}: {self.value_name} of {self.describe(row)} must {rule}, "
+                f"but is {self.values[row]!s}. {remedy}"
+            )
+
+    def describe(self, row: int) -> str:
+        """Return the name of a row for error messages."""
+        query = int(np.searchsorted(self.offsets, row, side="right")) - 1
+        return f"document {show_name(self.documents.name(row))} of query {show_name(self.queries.name(query))}"
+
+    def _fill(self, rows: Rows, source: Source) -> None:
+        offsets = rows.groups.offsets
+        n_rows = len(rows.documents)
+        if not (offsets[-1] == n_rows == len(rows.values) and len(offsets) - 1 == len(rows.queries)):
+            raise InvalidInputError(
+                f"{source.name} must have a document for each {self.value_name}, but has {n_rows} documents and "
+                f"{len(rows.values)} {self.value_name}s. Give columns of one length"
+            )
+        order = rows.groups.rows
+        documents = rows.documents if order is None else rows.documents.take(order)
+        put(self, source=source, queries=rows.queries, offsets=read_only(offsets), documents=documents, _rows=order)
+        values = self._convert_values(rows.values)
+        put(self, values=values if order is None else read_only(values[order]))
+        self._check_values()
+
+    def placed_in(self, source: Source) -> Self:
+        """Set the source of the rows that error messages name."""
+        put(self, source=source)
+        return self
+
+    def _input_row(self, row: int) -> int:
+        """Return the index of a row in the input order."""
+        return row if self._rows is None else int(self._rows[row])
+
+    def _convert_values(self, values: Any) -> Array:
+        raise NotImplementedError
+
+    @classmethod
+    def _make_values(cls, offsets: Array) -> Array:
+        """Return the values of documents without any."""
+        raise NotImplementedError
+
+    def _check_values(self) -> None:
+        """Raise for invalid values."""
+
+    def _refuse_repeats(self, threads: int | None) -> None:
+        """Raise if a document occurs twice in a query."""
+        duplicates: dict[int, list[int]] = {}
+
+        def find(span: tuple[int, int]) -> None:
+            rows = self.documents.find_duplicate(self.offsets, *span)
+            if rows:
+                duplicates[span[0]] = rows
+
+        parts = split_spans(self.offsets)
+        run_all(parts, lambda: find, min(len(parts), check_threads(threads)) if len(parts) > 1 else 1)
+        if duplicates:
+            rows = duplicates[min(duplicates)]
+            raise InvalidInputError(
+                f"{self.source.name}: a document must stand once in a query, but {self.describe(rows[1])} "
+                f"is in {self.source.pair(*map(self._input_row, rows))}. {self.source.remedy}"
+            )
+
+    @classmethod
+    def _read_plain_items(cls, rows: dict[Any, dict[Any, Any]]) -> tuple[Any, IdColumn]:
+        """Read the values and documents of copied dicts, without kernels."""
+        values = list(chain.from_iterable(row.values() for row in rows.values()))
+        numbers = int | float | np.integer | np.floating | np.bool_
+        odd = next((kind for kind in dict.fromkeys(map(type, values)) if not issubclass(kind, numbers)), None)
+        if odd is not None:
+            cls._refuse_value(rows, lambda value: type(value) is odd, "; Use int or float")
+        if _exceeds_numpy(values):
+            beyond = f" that fit int64 or float64; Use float(), or rescale the {cls.value_name}s"
+            cls._refuse_value(rows, lambda value: isinstance(value, int) and not -(2**63) <= value < 2**63, beyond)
+        documents = IdColumn.of(chain.from_iterable(rows.values()), f"ids of documents in the {cls.what}")
+        return values, documents
+
+    @classmethod
+    def _refuse_value(cls, rows: Mapping[Any, Mapping[Any, Any]], is_wrong: Callable[[Any], bool], rule: str) -> None:
+        which, _, remedy = rule.partition("; ")
+        for query, row in rows.items():
+            for document, value in row.items():
+                if is_wrong(value) and (isinstance(value, Mapping) or is_id_list(value)):
+                    raise InvalidTypeError(row_problem(cls.what, rows, query))
+                if is_wrong(value):
+                    raise InvalidTypeError(
+                        f"`{cls.what}` must give numbers{which}, but {cls.value_name} of document {shorten(document)} "
+                        f"of query {shorten(query)} is {shorten(value)}" + (f". {remedy}" if remedy else "")
+                    )
+
+
+def _describe_row(queries: IdColumn, documents: IdColumn, source: Source, row: int) -> str:
+    """Return the document, the query and the place of a row, for error messages."""
+    return (
+        f"document {show_name(documents.name(row))} of query {show_name(queries.name(row))} "
+        f"({source.unit or 'row'} {source.number(row)})"
+    )
+
+
+def _exceeds_numpy(values: list[Any]) -> bool:
+    """Return True if some numbers are too large for NumPy."""
+    try:
+        return np.asarray(values).dtype == object
+    except OverflowError:
+        return True

@@ -1,0 +1,61 @@
+"""The options of an evaluation that say how its inputs are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.runtime.pickling import Picklable
+
+if TYPE_CHECKING:
+    from fastndcg.inputs.recommendations.item_selection import ItemSelection
+
+
+@dataclass(slots=True)
+class Options(Picklable):
+    """
+    Options for reading the truth and the predictions. See `evaluate` for most options.
+
+    `selection` has the arguments `exclude`, `candidates` and `missing_truth`, None if no argument was given.
+    `has_number_ids` is True if ids of documents in the truth are whole numbers, so that such numbers in a run are ids.
+    """
+
+    offsets: Any = None
+    groups: Any = None
+    query_ids: Any = None
+    columns: Any = None
+    memory: Any = None
+    threads: int | None = None
+    progress: Callable[[int, int], None] | None = None
+    selection: ItemSelection | None = None
+    has_number_ids: bool = False
+
+    def check_streaming(self, *, is_streamed: bool) -> None:
+        """Raise if `memory` or `progress` is given for a truth that is not streamed."""
+        if self.memory is None and self.progress is None:
+            return
+        if not is_streamed:
+            name = "memory" if self.memory is not None else "progress"
+            raise InvalidInputError(
+                f"`{name}` can only be used when `truth` is streamed: a Parquet or Arrow file, or a data set, with "
+                "scores and labels. Leave it out"
+            )
+        if self.progress is not None and not callable(self.progress):
+            raise InvalidTypeError(f"`progress` must be a function of two numbers, not {shorten(self.progress)}")
+
+    def check_no_columns(self) -> None:
+        """Raise if `columns` is given for a truth without columns."""
+        if self.columns is not None:
+            raise InvalidInputError(
+                "`columns` can only be used when `truth` is a data frame or a file with columns. Leave it out"
+            )
+
+    def check_no_selection(self, kind: str, remedy: str) -> None:
+        """Raise if `exclude`, `candidates` or `missing_truth` is given for inputs of another kind."""
+        if self.selection is not None:
+            raise InvalidInputError(
+                f"`{self.selection.name}` can only be used with a score matrix for the items of users, but {kind}. "
+                f"{remedy}"
+            )

@@ -1,0 +1,1 @@
+"""Parquet files: streams of tables in bounded memory."""

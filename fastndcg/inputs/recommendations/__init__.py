@@ -1,0 +1,1 @@
+"""Recommended items, interactions, and data about items."""

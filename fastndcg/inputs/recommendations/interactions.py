@@ -1,0 +1,380 @@
+"""Match recommended items, in rank order, with the items that each user likes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.group_by_query import split_spans
+from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.ragged import read_ragged
+from fastndcg.inputs.recommendations.item_lists import Recommended, as_items, describe_gap, read_item_rows
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.rankings.preranked import JudgedHits, Ranked
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.read_only import ReadOnly, put, read_only
+from fastndcg.rankings.validation import Array, as_labels, as_offsets
+from fastndcg.runtime.threads import check_threads, run_all
+
+PART = 1 << 20  # items: smaller parts spend more of the time on calls
+LEAST_PART = 3 << 17  # items that are worth a thread, and parts that these are made of before others
+FEW_PARTS = 16
+ANY_ITEM = 2**63  # an exclusive bound of all ids
+WORD = 64  # bits of a word
+MAX_MARKED_ROW = 256  # items: longer rows are looked up by a hash index
+
+
+class Interactions(ReadOnly):
+    """
+    The items that each user likes, as whole numbers from 0, with labels.
+
+    Parameters
+    ----------
+    items : (n_interactions,) int array, or ragged column
+        The items of all users, one user after the other.
+    labels : array of the same shape, optional
+        How much the user likes each item. By default 1.
+    offsets : (n_users + 1,) int array
+        User u owns items ``offsets[u]`` up to ``offsets[u + 1]``. Not for a ragged column.
+    n_items : int, optional
+        The size of the catalogue: items are below it. By default, any item can be recommended.
+    threads : int, optional
+        See `evaluate`.
+
+    Raises
+    ------
+    InvalidInputError
+        If offsets do not fit, an item is negative or occurs twice for a user, or a label is not finite.
+
+    Examples
+    --------
+    >>> liked = Interactions([4, 7, 2], offsets=[0, 2, 3])
+    >>> fn.evaluate(liked, [[7, 1, -1], [3, 2, 5]], "rr").mean()
+    {'RR': 0.75}
+    """
+
+    __slots__ = ("items", "labels", "n_items", "offsets")
+
+    items: Array
+    labels: Array
+    n_items: int | None
+    offsets: Array
+
+    def __init__(
+        self, items: Any, labels: Any = None, offsets: Any = None, *, n_items: int | None = None,
+        threads: int | None = None,
+    ) -> None:  # fmt: skip
+        lists = read_ragged(items, "items")
+        if (lists is None) == (offsets is None):
+            raise InvalidInputError("`items` must be cut into users by `offsets`, or be a ragged column, and not both")
+        values = lists.values if lists is not None else items
+        put(self, items=as_items(values, "items", 1), n_items=n_items)
+        put(self, offsets=as_offsets(offsets if lists is None else lists.offsets, "offsets", len(self.items)))
+        of_labels = None if labels is None else read_ragged(labels, "labels")
+        put(self, labels=_convert_labels(labels if of_labels is None else of_labels.values, len(self.items), threads))
+        self._check_labels()
+        self._check(of_labels.offsets if of_labels is not None else self.offsets, threads)
+
+    @classmethod
+    def of_matrix(cls, matrix: Any, threads: int | None = None) -> Interactions:
+        """
+        Build interactions from a scipy.sparse matrix of users by items.
+
+        Parameters
+        ----------
+        matrix : (n_users, n_items) sparse matrix or array
+            The values are labels. Labels that are stored several times for an item add up, as in SciPy.
+        threads : int, optional
+            See `evaluate`.
+
+        Returns
+        -------
+        Interactions
+            The stored entries of each row, also those with the label 0.
+
+        Raises
+        ------
+        InvalidInputError
+            If the index arrays do not fit the shape, or a label is not finite.
+        """
+        rows = checked_matrix(matrix).tocsr()
+        offsets = as_offsets(rows.indptr, "indptr", len(rows.indices))  # a copy: scipy does not check it
+        if not are_rising(as_items(rows.indices, "indices", 1), offsets, threads):
+            rows = type(rows)((rows.data, rows.indices, offsets), shape=rows.shape, copy=True)
+            rows.sum_duplicates()  # as in scipy, labels of equal items of a user add up
+            offsets = rows.indptr
+        return cls(rows.indices, rows.data, offsets, n_items=rows.shape[1], threads=threads)
+
+    @classmethod
+    def of_rows(cls, users: IdColumn, items: IdColumn, labels: Array, n_users: int) -> Interactions:
+        """
+        Build interactions from rows (user, item, label) in any order. User u is row u of the recommendations.
+
+        Parameters
+        ----------
+        users, items : IdColumn of n_rows ids
+            Whole numbers. Users are from 0 to ``n_users - 1``.
+        labels : (n_rows,) array
+            How much the user likes the item.
+        n_users : int
+            The number of users, 0 or more.
+
+        Returns
+        -------
+        Interactions
+            The items of all users, those without a row included.
+
+        Raises
+        ------
+        InvalidTypeError
+            If users or items are texts.
+        InvalidInputError
+            If a user is outside the range.
+        """
+        if len(users) and (users.are_texts or items.are_texts):
+            what = users if users.are_texts else items
+            raise InvalidTypeError(
+                f"`truth` must have whole numbers for users and items where `predictions` is an array, but has "
+                f"{shorten(what.name(0))}. Number them, or give recommendations as a frame with scores"
+            )
+        numbers = users.numbers()
+        wrong = np.flatnonzero((numbers < 0) | (numbers >= n_users))
+        if len(wrong):
+            raise InvalidInputError(
+                f"`truth` must have users from 0 to {n_users - 1}, as `predictions` has one row per user, "
+                f"but one is {users.name(int(wrong[0]))}"
+            )
+        order = np.argsort(numbers, kind="stable")
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=n_users))])
+        return cls(items.names()[order], labels[order], offsets)
+
+    @property
+    def n_users(self) -> int:
+        """The number of users."""
+        return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return f"Interactions of {self.n_users} users, {len(self.items)} items"
+
+    def _check_labels(self) -> None:
+        """Raise for labels that are not finite. Labels in int8 are always finite."""
+        if self.labels.dtype.kind == "f" and not np.isfinite(self.labels).all():
+            place = int(np.argmax(~np.isfinite(self.labels)))
+            user = int(np.searchsorted(self.offsets, place, side="right")) - 1
+            raise InvalidInputError(
+                f"`labels` must be finite, but that of item {self.items[place]} of user {user} is "
+                f"{self.labels[place]}. Leave the item out, or give it the label 0"
+            )
+
+    def _check(self, label_offsets: Array, threads: int | None) -> None:
+        if len(label_offsets) != len(self.offsets):
+            raise InvalidInputError(
+                f"`labels` must have one list per user, {self.n_users}, but has {len(label_offsets) - 1}"
+            )
+        n_items = np.diff(self.offsets)
+        n_labels = np.diff(label_offsets)
+        if (n_items != n_labels).any():
+            user = int(np.argmax(n_items != n_labels))
+            raise InvalidInputError(
+                f"`labels` and `items` must have lists of the same lengths, but user {user} has {n_items[user]} items "
+                f"and {n_labels[user]} labels"
+            )
+        if are_rising(self.items, self.offsets, threads):
+            return  # a matrix has rising items
+        if (self.items < 0).any():
+            place = int(np.argmax(self.items < 0))
+            raise InvalidInputError(f"`items` must be 0 or more, but items[{place}] is {self.items[place]}")
+        users = np.repeat(np.arange(self.n_users), np.diff(self.offsets))
+        items = self.items.copy()  # NumPy must not sort an array that another thread overwrites
+        order = np.lexsort((items, users))
+        again = (np.diff(users[order]) == 0) & (np.diff(items[order]) == 0)
+        if again.any():
+            place = int(order[np.argmax(again) + 1])
+            raise InvalidInputError(
+                f"`items` must have each item of a user once, but item {items[place]} of user {users[place]} "
+                "stands twice. Keep one of them"
+            )
+
+
+def checked_matrix(matrix: Any) -> Any:
+    """
+    Return a sparse matrix whose index arrays fit its shape, as a copy unless it is stored by rows.
+
+    The machine code of scipy follows index arrays unchecked, and another thread may overwrite those of the caller.
+    """
+    if getattr(matrix, "format", "") == "coo":
+        places = matrix.row.copy(), matrix.col.copy()
+        try:
+            return type(matrix)((matrix.data.copy(), places), shape=matrix.shape)
+        except ValueError as error:
+            raise InvalidInputError(f"indices of a sparse matrix must lie within its shape, but {error}") from None
+    if getattr(matrix, "format", "") not in ("csr", "csc", "bsr"):
+        return matrix
+    bounds = np.array(matrix.indptr)
+    indices = np.array(matrix.indices)
+    block = matrix.blocksize if matrix.format == "bsr" else (1, 1)
+    n_lines, n_places = (matrix.shape[0] // block[0], matrix.shape[1] // block[1])[
+        :: -1 if matrix.format == "csc" else 1
+    ]
+    n = int(bounds[-1]) if len(bounds) else -1
+    if len(bounds) != n_lines + 1 or bounds[0] != 0 or (bounds[1:] < bounds[:-1]).any():
+        problem = f"`indptr` must have {n_lines + 1} entries that start at 0 and do not decrease"
+    elif n > len(indices) or n > len(matrix.data):
+        problem = f"`indptr` must end at {min(len(indices), len(matrix.data))} or before, but ends at {n}"
+    elif n and not (indices[:n].min() >= 0 and indices[:n].max() < n_places):
+        problem = f"`indices` must be from 0 to {n_places - 1}, but go from {indices[:n].min()} to {indices[:n].max()}"
+    else:
+        is_by_row = matrix.format == "csr"
+        return matrix if is_by_row else type(matrix)((matrix.data.copy(), indices, bounds), shape=matrix.shape)
+    raise InvalidInputError(f"a sparse matrix must be valid, but this is not: {problem}. Build it from its entries")
+
+
+class RankingPartitions(NamedTuple):
+    """Rankings that are made in parts, as all of them would take more memory than their inputs."""
+
+    spans: list[tuple[int, int]]
+    n_queries: int
+    new_builder: Callable[[], Callable[[int, int], Rankings]]  # the inner function takes the first query and the stop
+    query_ids: Array | None
+    notes: Callable[[], list[str]]  # notes of the result, after all parts were made
+
+    def whole(self) -> Rankings:
+        """Make all rankings at once, with all their arrays."""
+        return self.select(0, self.n_queries)
+
+    def select(self, first: int, stop: int) -> Rankings:
+        """Make the rankings of users `first` to `stop` - 1, with all their arrays."""
+        ranked = self.new_builder()(first, stop)
+        return ranked.replace(tie_keys=np.arange(ranked.n_documents))  # lists have no ties: any keys do
+
+
+def match_recommendations(liked: Interactions, recommended: Any, *, once: bool = False) -> RankingPartitions:
+    """Make rankings of the recommended items, user by user, in parts."""
+    rows = read_item_rows(recommended)
+    if len(rows.offsets) != len(liked.offsets):
+        raise InvalidInputError(
+            f"`predictions` must have one row per user, {liked.n_users}, but has {len(rows.offsets) - 1}"
+        )
+    wide = rows.items.dtype.itemsize == 8 or liked.items.dtype.itemsize == 8
+    dtype = "i8" if wide else "i4"
+    items = read_only(rows.items.astype(dtype, copy=False))
+    liked_items = read_only(liked.items.astype(dtype, copy=False))
+    repeats: list[int] = []
+    lock = threading.Lock()
+
+    def new_builder() -> Callable[[int, int], Rankings]:
+        builder = _Builder(liked, rows._replace(items=items), liked_items, once)
+
+        def make(first: int, stop: int) -> Rankings:
+            rankings, n_repeats = builder.build(first, stop)
+            with lock:
+                repeats.append(n_repeats)
+            return rankings
+
+        return make
+
+    def notes() -> list[str]:
+        total = sum(repeats)
+        return [f"items that stood in their list before, counted once: {total}"] if total else []
+
+    size = min(max(len(items) // FEW_PARTS, LEAST_PART), PART)
+    return RankingPartitions(split_spans(rows.offsets, size), liked.n_users, new_builder, None, notes)
+
+
+class _Builder:
+    """Builds rankings of consecutive users, part after part in the same buffers."""
+
+    def __init__(self, liked: Interactions, recommended: Recommended, liked_items: Array, once: bool) -> None:
+        self._liked = liked
+        self._recommended = recommended
+        self._liked_items = liked_items
+        self._once = once
+        self._above = np.empty(0, "i4")
+        self._labels = np.empty(0, liked.labels.dtype)
+        self._scratch = np.zeros(-(-recommended.longest // WORD), "u8"), np.empty(recommended.longest, "i8")
+        self._marks = np.empty(0, "u1")
+
+    def build(self, first: int, stop: int) -> tuple[Rankings, int]:
+        """Return the rankings of some users, and the number of items that are in their row again."""
+        liked = self._liked
+        n_users = stop - first
+        bounds = liked.offsets[first : stop + 1]
+        pool = (liked.labels[bounds[0] : bounds[-1]], read_only(bounds - bounds[0]))
+        if len(self._above) < len(pool[0]):
+            self._above = np.empty(len(pool[0]), "i4")
+            self._labels = np.empty(len(pool[0]), liked.labels.dtype)
+        hit_offsets = np.empty(n_users + 1, "i8")
+        offsets = np.empty(n_users + 1, "i8")
+        problem = np.zeros(4, "i8")
+        self._find(first, stop, self._above, self._labels, hit_offsets, offsets, problem)
+        if problem[0]:
+            self._refuse(*problem[:3].tolist())
+        n = hit_offsets.item(-1)
+        judged_hits = JudgedHits(*map(read_only, (self._above[:n], self._labels[:n], hit_offsets)))
+        ranked = Ranked(judged_hits, read_only(offsets), pool, np.arange(first, stop))
+        rows = self._recommended
+        ranked.item_arrays = (rows.items, rows.offsets[first:stop], self._liked_items[bounds[0] : bounds[-1]])
+        return ranked, problem.item(3)
+
+    def _find(self, first: int, stop: int, *out: Array) -> None:
+        """Find the liked items in the rows of some users: by marks in short rows, else by a hash index."""
+        liked = self._liked
+        rows = self._recommended
+        arrays = (rows.items, rows.offsets), (self._liked_items, liked.labels, liked.offsets)
+        n_items = np.uint64(ANY_ITEM if liked.n_items is None else liked.n_items)
+        users = (self._once, first, stop)
+        if rows.longest > MAX_MARKED_ROW:
+            load_kernels("inputs.match_items").find_items(*arrays, n_items, *users, self._scratch, out)
+            return
+        kernels = load_kernels("inputs.match_by_mark")
+        if not len(self._marks):
+            self._marks = np.empty(kernels.N_MARKS, "u1")
+        kernels.find_items_by_mark(*arrays, n_items, *users, self._marks, self._scratch, out)
+
+    def _refuse(self, kind: int, user: int, place: int) -> NoReturn:
+        kernels = load_kernels("inputs.match_items")
+        item = self._recommended.items[self._recommended.offsets[user] + place]
+        rules = {
+            kernels.REPEATED: f"have each item once in a row, but item {item} stands again in place {place} of user "
+            f"{user}. Drop it, or take Recommendations(..., repeated='once')",
+            kernels.GAP: describe_gap(item, user, place),
+            kernels.UNKNOWN: f"hold items that the matrix has a column for, 0 to {(self._liked.n_items or 0) - 1}, "
+            f"but place {place} of user {user} is {item}",
+        }
+        raise InvalidInputError(f"`predictions` must {rules[kind]}")
+
+
+def are_rising(items: Array, offsets: Array, threads: int | None) -> bool:
+    """Return True if each user's items are 0 or more and rise."""
+    kernels = load_kernels("inputs.match_items")
+    checked = read_only(items)
+    parts = split_spans(offsets, PART)
+    return _check_parts(parts, lambda first, stop: kernels.are_rising(checked, offsets, first, stop), threads)
+
+
+def _convert_labels(labels: Any, n: int, threads: int | None) -> Array:
+    """Convert labels to int8 if it holds them all, else to float64."""
+    if labels is None:
+        return read_only(np.ones(n, "i1"))
+    numbers = as_labels(labels, "labels")
+    if len(numbers) != n:
+        raise InvalidInputError(f"`labels` must have length {n} (one per item), got {len(numbers)}")
+    kernels = load_kernels("inputs.match_items")
+    small = np.empty(n, "i1")
+    places = list(pairwise([*range(0, n, PART), n]))
+    if _check_parts(places, lambda first, stop: kernels.as_small(numbers[first:stop], small[first:stop]), threads):
+        return read_only(small)
+    return read_only(numbers.astype("f8"))
+
+
+def _check_parts(parts: list[tuple[int, int]], holds: Callable[[int, int], bool], threads: int | None) -> bool:
+    """Return True if a check holds for all parts, on several threads."""
+    results: list[bool] = []
+    n_threads = min(len(parts), check_threads(threads)) if len(parts) > 1 else 1
+    run_all(parts, lambda: lambda part: results.append(holds(*part)), n_threads)
+    return all(results)

@@ -1,0 +1,238 @@
+"""Recommended items, and what is known of items and users, for metrics that look beyond accuracy."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError, InvalidTypeError
+from fastndcg.inputs.group_by_query import split_spans
+from fastndcg.inputs.ragged import read_ragged
+from fastndcg.inputs.recommendations.interactions import Interactions, checked_matrix
+from fastndcg.inputs.recommendations.item_lists import Recommendations, describe_gap, read_item_rows
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import Array, as_array, as_numbers, check_whole_number
+from fastndcg.runtime.threads import run_all
+
+MOST_ITEMS = 1 << 28  # of a catalogue of unknown size: each number up to the highest item takes memory
+SPAN = 1 << 20  # items in the piece of work of a thread
+WORD = 64  # categories per 64-bit number
+
+
+class ItemData(NamedTuple):
+    """
+    Lists of recommended items, and data about the items. Data that are not given equal None.
+
+    User u has ``items[starts[u] : starts[u] + sizes[u]]``. `n_items` is the size of the catalogue, `sets` are the
+    categories of items as bits of 64-bit numbers, `vectors` are of length 1.
+    """
+
+    items: Array
+    starts: Array
+    sizes: Array
+    n_items: int
+    catalogue: int | None = None
+    popularity: Array | None = None
+    n_users: int | None = None
+    vectors: Array | None = None
+    sets: Array | None = None
+    liked: Interactions | None = None
+
+
+def read_item_data(
+    recommended: Any, metrics: tuple[Metric, ...], threads: int, *, catalogue: Any, interactions: Any, popularity: Any,
+    n_users: Any, vectors: Any, categories: Any, liked: Any,
+) -> ItemData:  # fmt: skip
+    """Read and check the lists and all item data."""
+    if interactions is not None and popularity is not None:
+        raise InvalidInputError("`popularity` must be left out where `interactions` are given, which have it")
+    counts, n_known_users = _read_popularity(interactions, popularity, n_users)
+    items, starts, sizes = _read_lists(recommended)
+    data = ItemData(
+        items,
+        starts,
+        sizes,
+        n_items=0,
+        catalogue=_read_catalogue_size(catalogue),
+        popularity=counts,
+        n_users=n_known_users,
+        vectors=_normalize_vectors(vectors),
+        sets=_encode_categories(categories),
+        liked=_read_interactions(liked),
+    )
+    source = "popularity" if interactions is None else "interactions"
+    item_arrays = {source: counts, "vectors": data.vectors, "categories": data.sets}
+    n_by_source = {name: len(values) for name, values in item_arrays.items() if values is not None}
+    if data.catalogue is not None:
+        n_by_source["catalogue"] = data.catalogue
+    elif len(set(n_by_source.values())) == 1:
+        data = data._replace(catalogue=next(iter(n_by_source.values())))
+    _refuse_missing(data, metrics)
+    if data.liked is not None and data.liked.n_users != len(data.starts):
+        raise InvalidInputError(f"`liked` must have one row per user, {len(data.starts)}, but has {data.liked.n_users}")
+    return _check_lists(data, n_by_source, threads)
+
+
+def _read_lists(recommended: Any) -> tuple[Array, Array, Array]:
+    if isinstance(recommended, Recommendations):
+        if recommended.repeated != "raise":
+            raise InvalidInputError("`recommended` must have each item once in a row: leave out repeated='once'")
+        recommended = recommended.items
+    items, offsets, _ = read_item_rows(recommended, "recommended")
+    items = read_only(items.copy())  # kernels use them as indices, so no other thread may change them
+    return items, read_only(np.asarray(offsets[:-1], "i8")), np.diff(offsets).astype("i4")
+
+
+def _read_catalogue_size(catalogue: Any) -> int | None:
+    if catalogue is None:
+        return None
+    return check_whole_number(catalogue, "catalogue", 1)
+
+
+def _read_popularity(interactions: Any, popularity: Any, n_users: Any) -> tuple[Array | None, int | None]:
+    """Return the number of users who interacted with each item, and the number of users."""
+    if interactions is not None:
+        checked = _read_interactions(interactions, "interactions")
+        if checked is not None:
+            items = checked.items[checked.labels != 0]
+            return np.bincount(items, minlength=checked.n_items or 0).astype("f8"), checked.n_users
+    if n_users is not None:
+        n_users = check_whole_number(n_users, "n_users", 1)
+    if popularity is None:
+        return None, None
+    counts = as_numbers(popularity, "popularity", ndim=1).astype("f8")
+    _refuse(~(np.isfinite(counts) & (counts >= 0)), counts, "popularity", "be finite and 0 or more")
+    if n_users is not None:
+        _refuse(counts > n_users, counts, "popularity", f"be at most `n_users`, {n_users}")
+    return counts, n_users
+
+
+def _normalize_vectors(vectors: Any) -> Array | None:
+    """Scale the items' vectors to length 1."""
+    if vectors is None:
+        return None
+    numbers = as_numbers(vectors, "vectors").astype("f8")
+    if numbers.ndim != 2:
+        raise InvalidInputError(f"`vectors` must have one row per item, but its shape is {numbers.shape}")
+    largest = np.abs(numbers).max(axis=1, initial=0.0)
+    wrong = ~(np.isfinite(largest) & (largest > 0))
+    if wrong.any():
+        item = int(np.argmax(wrong))
+        raise InvalidInputError(f"`vectors` must be finite and not all 0, but that of item {item} is not. Fill it in")
+    numbers /= largest[:, None]  # so that squares stay within float64
+    return read_only(np.ascontiguousarray(numbers / np.sqrt((numbers * numbers).sum(axis=1, keepdims=True))))
+
+
+def _encode_categories(categories: Any) -> Array | None:
+    """Encode the items' categories as bits: from a table of 0 and 1, a sparse table, or lists of numbers."""
+    if categories is None:
+        return None
+    lists = read_ragged(categories, "categories")
+    if lists is not None:
+        items = np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets))
+        numbers = lists.values.copy()
+        n_items = len(lists.offsets) - 1
+        if numbers.dtype.kind not in "iu" or (numbers < 0).any():
+            raise InvalidInputError("`categories` must be whole numbers of 0 or more, but some are not. Number them")
+    else:
+        is_sparse = hasattr(categories, "tocoo")
+        table = checked_matrix(categories).copy().tocoo() if is_sparse else as_numbers(categories, "categories").copy()
+        if table.ndim != 2:
+            raise InvalidInputError(f"`categories` must have one row per item, but its shape is {table.shape}")
+        values = table.data if is_sparse else table
+        if not np.isin(values, (0, 1)).all():
+            raise InvalidInputError("`categories` must be 0 or 1, whether an item has one, but some are neither")
+        items, numbers = table.nonzero()
+        n_items = table.shape[0]
+    sets = np.zeros((n_items, int(numbers.max(initial=0)) // WORD + 1), "u8")
+    np.bitwise_or.at(sets, (items, numbers // WORD), np.uint64(1) << (numbers % WORD).astype("u8"))
+    return read_only(sets)
+
+
+def _read_interactions(liked: Any, name: str = "liked") -> Interactions | None:
+    if liked is None or isinstance(liked, Interactions):
+        return liked
+    if hasattr(liked, "tocsr"):
+        return Interactions.of_matrix(liked)
+    raise InvalidTypeError(f"`{name}` must be a scipy.sparse matrix or Interactions, not {type(liked).__name__}")
+
+
+def _refuse(offenders: Array, values: Array, name: str, rule: str) -> None:
+    if offenders.any():
+        item = int(np.argmax(offenders))
+        raise InvalidInputError(f"`{name}` must {rule}, but {name}[{item}] is {values[item]}")
+
+
+def _refuse_missing(data: ItemData, metrics: tuple[Metric, ...]) -> None:
+    """Raise for metrics that need data that were not given."""
+    remedies = {
+        "popularity": "`popularity` or `interactions`", "liked": "`liked`", "vectors": "`vectors`",
+        "sets": "`categories`", "catalogue": "`catalogue`", "n_users": "`n_users` or `interactions`",
+    }  # fmt: skip
+    for metric in metrics:
+        needs = list(metric.record.needs)
+        if metric.name == "ILD":
+            needs.append("vectors" if metric.get("distance") == "cosine" else "sets")
+        if metric.name == "novelty" and metric.get("share_of") == "users":
+            needs.append("n_users")
+        for need in needs:
+            if getattr(data, need) is None:
+                raise InvalidInputError(f"{remedies[need]} must be given for {metric}, but is missing")
+
+
+def _check_lists(data: ItemData, sizes: dict[str, int], threads: int) -> ItemData:
+    """Remove padding from the lists. Raise for unknown items, and for items that occur twice in a list."""
+    kernels = load_kernels("beyond_accuracy.per_user")
+    smallest = min(sizes, key=lambda name: sizes[name]) if sizes else ""
+    n_items = sizes[smallest] if sizes else int(data.items.max(initial=-1)) + 1
+    if not sizes and n_items > MOST_ITEMS:
+        raise InvalidInputError(
+            f"`recommended` must number items from 0, but one is {n_items - 1}: number them anew, such as by "
+            "numpy.unique(items, return_inverse=True)"
+        )
+    problems: dict[int, Array] = {}
+
+    def make_checker() -> Any:
+        last_users = np.empty(n_items, "i4")
+
+        def check(span: tuple[int, int]) -> None:
+            problem = np.zeros(3, "i8")
+            last_users.fill(-1)
+            part = slice(*span)
+            kernels.check_lists(data.items, data.starts[part], n_items, last_users, data.sizes[part], problem)
+            if problem[0]:
+                problem[1] += span[0]
+                problems[span[0]] = problem
+
+        return check
+
+    parts = split_spans(np.append(data.starts, len(data.items)), max(SPAN, 4 * n_items))
+    run_all(parts, make_checker, min(threads, len(parts)))
+    if problems:
+        _refuse_item(data, smallest, n_items, *problems[min(problems)].tolist())
+    return data._replace(n_items=n_items, sizes=read_only(data.sizes))
+
+
+def _refuse_item(data: ItemData, lacking: str, n_items: int, kind: int, user: int, place: int) -> NoReturn:
+    kernels = load_kernels("beyond_accuracy.per_user")
+    item = data.items[data.starts[user] + place]
+    rules = {
+        kernels.REPEATED: f"have each item once in a row, but item {item} stands again in place {place} of user {user}",
+        kernels.GAP: describe_gap(item, user, place),
+        kernels.UNKNOWN: f"hold items that `{lacking}` has, 0 to {n_items - 1}, but place {place} of user {user} is "
+        f"{item}",
+    }
+    raise InvalidInputError(f"`recommended` must {rules[kind]}")
+
+
+def read_user_ids(user_ids: Any, n_users: int) -> Array | None:
+    """Read the users' ids, one per list."""
+    if user_ids is None:
+        return None
+    names = as_array(user_ids, "user_ids")
+    if names.shape != (n_users,):
+        raise InvalidInputError(f"`user_ids` must have length {n_users} (one per list), but its shape is {names.shape}")
+    return read_only(names)

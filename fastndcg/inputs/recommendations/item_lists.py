@@ -1,0 +1,110 @@
+"""Read recommended items: an array with a row per user, or a ragged column."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.choices import RepeatedItems
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.ragged import read_ragged
+from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import Array, as_array
+from fastndcg.runtime.pickling import Picklable
+
+PADDING = -1
+REPEATED = ("raise", "once")  # what to do with an item that occurs in its row again
+
+
+class Recommended(NamedTuple):
+    """Recommended items in rank order. Row u belongs to user u. `longest` is the largest row size."""
+
+    items: Array
+    offsets: Array
+    longest: int
+
+
+class Recommendations(Picklable):
+    """
+    Recommended items with options.
+
+    Parameters
+    ----------
+    items : (n_users, k) int array, or ragged column
+        Item ids in rank order. Rows of an array may be padded with -1, or masked.
+    repeated : {'raise', 'once'}
+        What to do with an item that occurs in its row again: raise an error, or keep its rank without a label. A
+        note of the result counts these items.
+
+    Examples
+    --------
+    >>> liked = fn.Interactions([4], offsets=[0, 1])
+    >>> result = fn.evaluate(liked, fn.Recommendations([[4, 4, 1]], repeated="once"), "p@2")
+    >>> result.mean()
+    {'P@2': 0.5}
+    """
+
+    __slots__ = ("items", "repeated")
+
+    def __init__(self, items: Any, *, repeated: RepeatedItems = "raise") -> None:
+        if not isinstance(repeated, str) or repeated not in REPEATED:
+            raise InvalidInputError(f"`repeated` must be {' or '.join(map(repr, REPEATED))}, not {shorten(repeated)}")
+        self.items = items
+        self.repeated = repeated
+
+    @property
+    def n_users(self) -> int:
+        """The number of rows."""
+        return len(read_item_rows(self.items).offsets) - 1
+
+
+def read_item_rows(items: Any, name: str = "predictions") -> Recommended:
+    """Read recommended items from an array with a row per user, or a ragged column."""
+    lists = read_ragged(items, name)
+    if lists is not None:
+        longest = int(np.diff(lists.offsets).max(initial=0))
+        return Recommended(as_items(lists.values, name, 1), lists.offsets, longest)
+    if isinstance(items, np.ma.MaskedArray):
+        items = items.filled(PADDING)
+    if isinstance(items, list | tuple):
+        _refuse_uneven(items, name)
+    array = as_items(items, name, 2)
+    n_users, n_columns = array.shape
+    return Recommended(array.reshape(-1), read_only(np.arange(n_users + 1, dtype="i8") * n_columns), n_columns)
+
+
+def _refuse_uneven(rows: Any, name: str) -> None:
+    """Raise for a list of rows of different lengths."""
+    sizes = [len(row) for row in rows if hasattr(row, "__len__")]
+    user = next((user for user, size in enumerate(sizes) if size != sizes[0]), None)
+    if user is not None:
+        raise InvalidInputError(
+            f"`{name}` must have rows of one length, but that of user {user} has {sizes[user]} items, and that of user "
+            f"0 has {sizes[0]}. Pad rows with {PADDING}, or give a column of lists, such as pyarrow.array(rows)"
+        )
+
+
+def describe_gap(item: int, user: int, place: int) -> str:
+    """Return the error message for a negative item that is no padding at the end of its row."""
+    remedy = "Move it to the end" if item == PADDING else f"Pad rows with {PADDING}"
+    return (
+        f"hold items of 0 or more, and {PADDING} behind them only, but place {place} of user {user} is {item}. {remedy}"
+    )
+
+
+def as_items(values: Any, name: str, ndim: int) -> Array:
+    """Convert item ids to a contiguous array of int32 or int64."""
+    array = as_array(values, name)
+    if array.dtype.kind not in "iu" and array.size:
+        raise InvalidTypeError(
+            f"`{name}` must hold item ids, whole numbers, but its dtype is {array.dtype}. Cast it to int, or number "
+            "the items, such as by numpy.unique(items, return_inverse=True)"
+        )
+    if array.ndim != ndim:
+        expected = "one row per user" if ndim == 2 else "one dimension"
+        raise InvalidInputError(f"`{name}` must have {expected}, but its shape is {array.shape}")
+    if array.dtype.kind == "u" and array.size and int(array.max()) >= 2**63:
+        raise InvalidInputError(f"`{name}` must fit int64, but one is {array.max()}")
+    small = array.dtype.itemsize < 4 or array.dtype == np.int32
+    return np.ascontiguousarray(array, "i4" if small else "i8")

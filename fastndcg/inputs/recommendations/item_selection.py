@@ -1,0 +1,418 @@
+"""The keywords `exclude`, `candidates` and `missing_truth`: the items that count for each user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from itertools import pairwise
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from fastndcg.choices import MissingTruth
+from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.forms import find_form
+from fastndcg.inputs.group_by_query import split_spans
+from fastndcg.inputs.options import Options
+from fastndcg.inputs.qrels_run import Qrels
+from fastndcg.inputs.ragged import read_ragged
+from fastndcg.inputs.recommendations.interactions import PART, Interactions, are_rising
+from fastndcg.inputs.recommendations.item_lists import PADDING, as_items
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.rankings.filters import count_before
+from fastndcg.rankings.rankings import refuse_changed
+from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import Array, as_array
+from fastndcg.runtime.pickling import Picklable
+from fastndcg.runtime.threads import check_threads, run_all
+
+MISSING_TRUTH = ("raise", "skip", "unretrieved")
+
+
+class ItemLists(NamedTuple):
+    """
+    Items in rising order: one list a user, or one list for all users.
+
+    `n_items` is the size of the catalogue, if the form has one. `is_shared` is True for one list for all users.
+    """
+
+    items: Array
+    offsets: Array
+    n_items: int | None
+    is_shared: bool
+
+    @property
+    def step(self) -> int:
+        """The number of lists from a user to the next one."""
+        return 0 if self.is_shared else 1
+
+
+class MatchedItems(NamedTuple):
+    """
+    The candidates of all users, and the places of the truth among them.
+
+    A place counts the candidates of a user before an item. User u has candidates in numbers of
+    ``document_offsets[u + 1] - document_offsets[u]``: the items of the user's list in `candidates`, or all items if it
+    has no list, without those in the places `gaps` of that list. `labels`, `places` and `offsets` describe the items of
+    the truth that are candidates, and `liked` all of them, with rising items.
+    """
+
+    liked: Interactions
+    labels: Array
+    places: Array
+    offsets: Array
+    document_offsets: Array
+    candidates: ItemLists
+    gaps: ItemLists
+    keeps_pool: bool
+    notes: tuple[str, ...]
+
+
+NO_LISTS = ItemLists(read_only(np.empty(0, "i4")), read_only(np.zeros(1, "i8")), None, False)
+
+
+class ItemSelection(Picklable):
+    """
+    The items that count for each user, in the forms that a user gives. See `evaluate` for the arguments.
+
+    Any number of threads may use a selection at once.
+    """
+
+    __slots__ = ("_candidates", "_exclude", "_last", "_missing_truth", "_threads")
+
+    def __init__(
+        self,
+        exclude: Any = None,
+        candidates: Any = None,
+        missing_truth: MissingTruth = "raise",
+        threads: int | None = None,
+    ) -> None:
+        if not isinstance(missing_truth, str) or missing_truth not in MISSING_TRUTH:
+            raise InvalidInputError(
+                f"`missing_truth` must be one of {', '.join(map(repr, MISSING_TRUTH))}, not {shorten(missing_truth)}"
+            )
+        self._missing_truth = missing_truth
+        self._threads = threads
+        self._exclude = None if exclude is None else read_items(exclude, "exclude", threads)
+        self._candidates = None if candidates is None else read_items(candidates, "candidates", threads)
+        if isinstance(self._candidates, ItemLists) and not len(self._candidates.items):
+            raise InvalidInputError("`candidates` must have an item, but is empty. Leave it out to rank all items")
+        self._last: tuple[Any, tuple[int, int], MatchedItems] | None = None
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        return None, {name: None if name == "_last" else getattr(self, name) for name in self.__slots__}
+
+    @property
+    def missing_truth(self) -> MissingTruth:
+        """The choice for items of the truth that are no candidates."""
+        return self._missing_truth
+
+    @property
+    def name(self) -> str:
+        """The name of the first argument that is not its default."""
+        if self._exclude is not None:
+            return "exclude"
+        return "candidates" if self._candidates is not None else "missing_truth"
+
+    @property
+    def is_empty(self) -> bool:
+        """True if no argument was given."""
+        return self._exclude is None and self._candidates is None and self._missing_truth == "raise"
+
+    def read_lists(self, shape: tuple[int, int]) -> tuple[ItemLists | None, ItemLists | None]:
+        """Return the lists of excluded items and of candidates for some users and items."""
+        exclude, candidates = (
+            None if items is None else fit_lists(items, name, shape, self._threads)
+            for items, name in ((self._exclude, "exclude"), (self._candidates, "candidates"))
+        )
+        return exclude, candidates
+
+    def match(self, liked: Interactions, shape: tuple[int, int]) -> MatchedItems:
+        """Find the truth among the candidates of users and items in numbers of `shape`, cached for the last truth."""
+        last = self._last
+        if last is None or last[0] is not liked or last[1] != shape:
+            last = self._last = liked, shape, self._match(liked, shape)
+        return last[2]
+
+    def _match(self, liked: Interactions, shape: tuple[int, int]) -> MatchedItems:
+        liked = sort_items(liked, self._threads)
+        own_items = liked.items.copy()  # kernels follow items, which another thread may overwrite
+        check_truth_shape(liked, own_items, shape)
+        liked_items = read_only(own_items.astype("i4", copy=False))
+        exclude, candidates = self.read_lists(shape)
+        is_excluded = np.zeros(len(liked_items), bool)
+        if exclude is not None and exclude.is_shared:
+            is_excluded = np.isin(liked_items, exclude.items)
+            candidates = leave_out(candidates, exclude, shape[1]) if len(exclude.items) else candidates
+            exclude = None
+        places = liked_items
+        sizes = np.full(shape[0], shape[1])
+        if candidates is not None:
+            places = find_places(liked_items, liked.offsets, candidates, self._threads)
+            sizes[:] = np.diff(candidates.offsets)
+        is_candidate = places >= 0
+        gaps = find_gaps(exclude, candidates, shape[0], self._threads)
+        if len(gaps.items):
+            codes = find_places(read_only(places), liked.offsets, gaps, self._threads)
+            is_excluded |= is_candidate & (codes >= 0)
+            is_candidate &= codes < 0
+            places = places + (codes + 1)  # a code is -1 less the number of gaps before the item
+            sizes -= np.diff(gaps.offsets)
+        notes: tuple[str, ...] = ()
+        labels = liked.labels
+        offsets = liked.offsets
+        if not is_candidate.all():
+            if self._missing_truth == "raise":
+                _refuse_missing(liked, is_candidate, is_excluded)
+            notes = (_note_missing(liked, ~is_candidate, self._missing_truth),)
+            labels = labels[is_candidate]
+            places = places[is_candidate]
+            offsets = count_before(is_candidate)[offsets]
+        return MatchedItems(
+            liked, read_only(labels), read_only(places), read_only(offsets), read_only(count_before(sizes)),
+            candidates or NO_LISTS, gaps, bool(notes) and self._missing_truth == "unretrieved", notes,
+        )  # fmt: skip
+
+
+def read_items(value: Any, name: str, threads: int | None) -> ItemLists | Qrels:
+    """Read items: one set for all users, one a user, a mask, or interactions. Users of qrels are read later."""
+    try:
+        if isinstance(value, Set | range):
+            return _share(np.fromiter(_check_numbers(value), "i8"))
+        if hasattr(value, "tocsr"):
+            return _read_matrix(value, threads)
+        if isinstance(value, np.ndarray | list | tuple) or read_ragged(value, name) is not None or _is_tensor(value):
+            return _read_arrays(value, name, threads)
+        form = find_form(value, "truth")
+        prepared = None if form is None else form.read(value, Options(threads=threads))
+    except FastndcgError as error:
+        raise type(error)(f"`{name}`: {error}") from None
+    if isinstance(prepared, Qrels):
+        return prepared
+    if isinstance(prepared, Interactions):
+        return _as_lists(prepared, threads)
+    raise InvalidTypeError(
+        f"`{name}` must be interactions (a scipy.sparse matrix, Interactions or a frame of users and items), items of "
+        f"all users (a set or an array), or one list a user, but is of type {type(value).__name__}. Convert it"
+    )
+
+
+def fit_lists(items: ItemLists | Qrels, name: str, shape: tuple[int, int], threads: int | None) -> ItemLists:
+    """Return the lists for users and items in numbers of `shape`. Raise if they do not fit."""
+    n_users, n_items = shape
+    if isinstance(items, Qrels):
+        try:
+            items = _as_lists(convert_to_interactions(items, n_users), threads)
+        except FastndcgError as error:
+            raise type(error)(f"`{name}`: {error}") from None
+    n_lists = len(items.offsets) - 1
+    if not items.is_shared and n_lists != n_users:
+        raise InvalidInputError(
+            f"`{name}` must have one row per user, {n_users}, but has {n_lists}. Give a row for each user of the truth"
+        )
+    if items.n_items is not None and items.n_items != n_items:
+        raise InvalidInputError(
+            f"`{name}` must have one column per item, {n_items}, but has {items.n_items}. Give all three matrices the "
+            "items of the scores"
+        )
+    own_items = read_only(items.items.copy())  # kernels follow items, which another thread may overwrite
+    if not are_rising(own_items, items.offsets, threads):
+        refuse_changed(name)
+    if len(own_items) and int(own_items.max()) >= n_items:
+        place = int(np.argmax(own_items >= n_items))
+        user = int(np.searchsorted(items.offsets, place, side="right")) - 1
+        where = "" if items.is_shared else f" of user {user}"
+        raise InvalidInputError(
+            f"`{name}` must hold items below {n_items}, the number of columns of the scores, but one{where} is "
+            f"{own_items[place]}. Number items as the columns"
+        )
+    return items._replace(items=read_only(own_items.astype("i4", copy=False)))
+
+
+def check_truth_shape(liked: Interactions, items: Array, shape: tuple[int, int]) -> None:
+    """Raise if the truth, with a copy of its items, is of other users or items than the scores."""
+    n_users, n_items = shape
+    remedy = "If these are item ids in rank order, cast them to int"
+    if liked.n_users != n_users or liked.n_items not in (None, n_items):
+        expected = f"({liked.n_users}, {'n_items' if liked.n_items is None else liked.n_items})"
+        raise InvalidInputError(
+            f"`predictions` must have a row per user and a column per item of the truth, {expected}, but its shape is "
+            f"{shape}. {remedy}"
+        )
+    if len(items) and int(items.min()) < 0:
+        refuse_changed("truth")
+    if len(items) and int(items.max()) >= n_items:
+        place = int(np.argmax(items >= n_items))
+        user = int(np.searchsorted(liked.offsets, place, side="right")) - 1
+        raise InvalidInputError(
+            f"`predictions` must have a column for each item of the truth, but user {user} likes item "
+            f"{items[place]} and there are {n_items} columns. Add its scores, or drop the item. {remedy}"
+        )
+
+
+def convert_to_interactions(qrels: Qrels, n_users: int) -> Interactions:
+    """Convert judgments to the items that users like."""
+    users = qrels.queries.take(np.repeat(np.arange(len(qrels.queries)), np.diff(qrels.offsets)))
+    return Interactions.of_rows(users, qrels.documents, qrels.values, n_users)
+
+
+def sort_items(liked: Interactions, threads: int | None) -> Interactions:
+    """Return interactions with the items of each user in rising order."""
+    if are_rising(liked.items, liked.offsets, threads):
+        return liked
+    users = np.repeat(np.arange(liked.n_users), np.diff(liked.offsets))
+    order = np.lexsort((liked.items, users))
+    return Interactions(liked.items[order], liked.labels[order], liked.offsets, n_items=liked.n_items, threads=threads)
+
+
+def find_places(items: Array, offsets: Array, lists: ItemLists, threads: int | None) -> Array:
+    """Return the place of each user's items in the user's list, as kernels/inputs/candidate_places.py describes it."""
+    places = np.empty(len(items), "i4")
+    kernel = load_kernels("inputs.candidate_places").find_places
+    parts = split_spans(offsets, PART)
+    n_threads = min(len(parts), check_threads(threads)) if len(parts) > 1 else 1
+
+    def find(span: tuple[int, int]) -> None:
+        kernel(items, offsets, lists.items, lists.offsets, lists.step, *span, places)
+
+    run_all(parts, lambda: find, n_threads)
+    return places
+
+
+def find_gaps(exclude: ItemLists | None, candidates: ItemLists | None, n_users: int, threads: int | None) -> ItemLists:
+    """Return the places of each user's excluded items among the candidates."""
+    if exclude is None:
+        nothing = np.empty(0, "i4")
+        return ItemLists(read_only(nothing), read_only(np.zeros(n_users + 1, "i8")), None, False)
+    if candidates is None:
+        return exclude
+    places = find_places(exclude.items, exclude.offsets, candidates, threads)
+    is_candidate = places >= 0
+    offsets = count_before(is_candidate)[exclude.offsets]
+    return ItemLists(read_only(places[is_candidate]), read_only(offsets), None, False)
+
+
+def leave_out(candidates: ItemLists | None, exclude: ItemLists, n_items: int) -> ItemLists:
+    """Return the candidates without items that are excluded for all users."""
+    if candidates is None:
+        candidates = ItemLists(np.arange(n_items, dtype="i4"), np.array([0, n_items]), n_items, True)
+    is_candidate = ~np.isin(candidates.items, exclude.items)
+    if not is_candidate.any():
+        raise InvalidInputError("`exclude` must leave a candidate, but has all of them. Exclude fewer items")
+    offsets = count_before(is_candidate)[candidates.offsets]
+    return candidates._replace(items=read_only(candidates.items[is_candidate]), offsets=read_only(offsets))
+
+
+def _refuse_missing(liked: Interactions, is_candidate: Array, is_excluded: Array) -> NoReturn:
+    """Raise for the first item of the truth that is no candidate."""
+    place = int(np.argmin(is_candidate))
+    user = int(np.searchsorted(liked.offsets, place, side="right")) - 1
+    item = liked.items[place]
+    if is_excluded[place]:
+        rule = f"be excluded, but item {item} of user {user} is in `exclude`"
+        remedy = "Take it out of one of the two, such as exclude = seen - seen.multiply(liked != 0)"
+    else:
+        rule = f"lie outside the candidates, but item {item} of user {user} is not in `candidates`"
+        remedy = "Add it there"
+    n_missing = len(is_candidate) - int(np.count_nonzero(is_candidate))
+    raise InvalidInputError(
+        f"items of `truth` must not {rule} (in all {n_missing}). {remedy}, or take missing_truth='skip' to leave such "
+        "items out of the truth, or 'unretrieved' to count them as not retrieved"
+    )
+
+
+def _note_missing(liked: Interactions, is_missing: Array, choice: str) -> str:
+    """Return the note on items of the truth that are no candidates."""
+    n_before = count_before(is_missing)
+    n_users = int(np.count_nonzero(np.diff(n_before[liked.offsets])))
+    action = "left out of the truth" if choice == "skip" else "counted as not retrieved"
+    return f"items of the truth that are no candidates, {action}: {int(n_before[-1])}, of {n_users} users"
+
+
+def _read_matrix(matrix: Any, threads: int | None) -> ItemLists:
+    """Read the stored entries of a scipy.sparse matrix."""
+    interactions = Interactions.of_matrix(matrix, threads)
+    if (interactions.labels == 0).any():
+        place = int(np.argmax(interactions.labels == 0))
+        user = int(np.searchsorted(interactions.offsets, place, side="right")) - 1
+        raise InvalidInputError(
+            f"a sparse matrix must store no 0, but that of item {interactions.items[place]} of user {user} is one. "
+            "Call eliminate_zeros() if the item does not belong to the set, or store 1"
+        )
+    return _as_lists(interactions, threads)
+
+
+def _as_lists(interactions: Interactions, threads: int | None) -> ItemLists:
+    ordered = sort_items(interactions, threads)
+    return ItemLists(ordered.items, ordered.offsets, ordered.n_items, False)
+
+
+def _read_arrays(value: Any, name: str, threads: int | None) -> ItemLists:
+    """Read an array of items or a mask, with one dimension for all users, or with a row for each user."""
+    lists = read_ragged(value, name)
+    if lists is not None:
+        return _as_lists(Interactions(as_items(lists.values, name, 1), None, lists.offsets, threads=threads), threads)
+    if isinstance(value, list | tuple) and any(isinstance(row, list | tuple | Set | np.ndarray) for row in value):
+        return _read_rows(value, name, threads)
+    array = as_array(value, name)
+    if array.dtype == bool and array.ndim in (1, 2):
+        return _read_mask(array)
+    if array.ndim == 1:
+        return _share(as_items(array, name, 1))
+    items = as_items(array, name, 2)
+    is_item = items != PADDING
+    offsets = np.concatenate([[0], np.cumsum(np.count_nonzero(is_item, axis=1))])
+    return _as_lists(Interactions(items[is_item], None, offsets, threads=threads), threads)
+
+
+def _read_rows(rows: Any, name: str, threads: int | None) -> ItemLists:
+    """Read a list with the items of each user as a list, set or array."""
+    wrong = next((row for row in rows if not isinstance(row, list | tuple | Set | np.ndarray)), None)
+    if wrong is None:
+        wrong = next((row for row in rows if isinstance(row, np.ndarray) and row.ndim == 0), None)
+    if wrong is not None:
+        raise InvalidTypeError(f"rows must be lists, sets or arrays of items, but one is {shorten(wrong)}. Convert it")
+    arrays = [as_items(list(row) if isinstance(row, Set) else row, name, 1) if len(row) else () for row in rows]
+    offsets = np.cumsum([0, *map(len, arrays)])
+    items = np.concatenate([np.empty(0, "i8"), *arrays]).astype("i8")
+    return _as_lists(Interactions(items, None, offsets, threads=threads), threads)
+
+
+def _read_mask(mask: Array) -> ItemLists:
+    """Read a mask of items, or of users by items."""
+    if mask.ndim == 1:
+        return _share(np.flatnonzero(mask))._replace(n_items=len(mask))
+    n_users, n_items = mask.shape
+    sizes = np.zeros(n_users, "i8")
+    parts = [np.empty(0, "i4")]
+    for first, stop in pairwise([*range(0, n_users, max(PART // max(n_items, 1), 1)), n_users]):
+        part = mask[first:stop].copy()  # its entries are counted and found, and must not change in between
+        sizes[first:stop] = np.count_nonzero(part, axis=1)
+        parts.append(np.nonzero(part)[1].astype("i4"))
+    items = np.concatenate(parts)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    return ItemLists(read_only(items), read_only(offsets), n_items, False)
+
+
+def _share(items: Array) -> ItemLists:
+    """Return one list of items for all users."""
+    interactions = sort_items(Interactions(items, None, [0, len(items)]), None)
+    return ItemLists(interactions.items, interactions.offsets, None, True)
+
+
+def _check_numbers(items: Set[Any] | range) -> list[int]:
+    """Return the items of a set. Raise for one that is no whole number."""
+    numbers = list(items)
+    wrong = next((item for item in numbers if isinstance(item, bool) or not isinstance(item, int | np.integer)), None)
+    if wrong is not None:
+        raise InvalidTypeError(f"items must be whole numbers, but one is {shorten(wrong)}. Number items as the columns")
+    return numbers
+
+
+def _is_tensor(value: Any) -> bool:
+    """Return True for arrays of other libraries."""
+    return (
+        not isinstance(value, Mapping)
+        and hasattr(value, "__array__")
+        and hasattr(value, "ndim")
+        and not hasattr(value, "columns")
+    )

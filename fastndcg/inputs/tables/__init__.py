@@ -1,0 +1,1 @@
+"""Rows in the objects of other libraries, brought to Arrow tables."""

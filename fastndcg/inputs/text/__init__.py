@@ -1,0 +1,1 @@
+"""Text files: TREC, svmlight, JSON and CSV."""

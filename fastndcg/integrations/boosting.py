@@ -1,0 +1,161 @@
+"""Evaluation of metrics after each boosting round, shared by the adapters to LightGBM, XGBoost and CatBoost."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.choices import ConventionName
+from fastndcg.conventions import Convention, parse_convention
+from fastndcg.errors import InvalidInputError, UndefinedMetricError
+from fastndcg.evaluate import Evaluator
+from fastndcg.metrics.metric import Metrics, parse_metrics
+from fastndcg.metrics.resolve import check_combinations
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.threads import check_threads
+
+
+class DataSet(NamedTuple):
+    """The labels of a library's data set, the number of documents of each query, and optional weights."""
+
+    labels: Array
+    groups: Array
+    weights: Array | None  # of documents or of queries, as the library has them
+
+
+class PreparedDataSet(NamedTuple):
+    """A data set's evaluator, with a copy of the data set that it was prepared from."""
+
+    owner: weakref.ref[Any]  # the library's object
+    copy: DataSet
+    evaluator: Evaluator
+    weights: Array | None  # of queries
+
+
+class RoundEvaluator:
+    """
+    Metrics that are evaluated after each boosting round.
+
+    A data set is prepared when it is first evaluated. It is prepared again if its content has changed, because its
+    ideal ranking may have changed, too. It is forgotten when the library's object is deleted.
+
+    Parameters
+    ----------
+    metrics : str, Metric, or iterable of them
+        The metrics to evaluate.
+    convention : str or Convention
+        The convention that the values follow.
+    threads : int or None
+        The number of threads, None for one per available CPU.
+    weigh_queries : callable
+        Computes the weights of queries from `DataSet.weights` and `DataSet.groups`.
+
+    Raises
+    ------
+    InvalidInputError
+        If a metric has no definition under the convention.
+    """
+
+    def __init__(
+        self,
+        metrics: Metrics,
+        convention: ConventionName | str | Convention,
+        threads: int | None,
+        weigh_queries: Callable[[Array, Array], Array],
+    ) -> None:
+        self.metrics = parse_metrics(metrics)
+        self.convention = parse_convention(convention)
+        check_combinations(self.metrics, self.convention)  # reports the error before the first round is trained
+        self.threads = None if threads is None else check_threads(threads)
+        self._weigh_queries = weigh_queries
+        self._prepared: dict[int, PreparedDataSet] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RoundEvaluator, (self.metrics, self.convention, self.threads, self._weigh_queries)
+
+    def means(self, owner: Any, data_set: DataSet, scores: Any) -> list[float]:
+        """
+        Return the mean of each metric over the queries of a data set.
+
+        Parameters
+        ----------
+        owner : object
+            The library's object, which identifies the data set.
+        data_set : DataSet
+            The current content of the data set.
+        scores : array
+            The scores of this round, one for each document.
+
+        Raises
+        ------
+        UndefinedMetricError
+            If a metric is undefined for every query.
+        InvalidInputError
+            If a score is NaN, or shapes disagree.
+        """
+        prepared = self._find(owner, data_set)
+        try:
+            results = prepared.evaluator.evaluate(scores)
+        except InvalidInputError as error:
+            explain_nan(scores, self.names(), error)
+            raise
+        means = results.means(prepared.weights)
+        for metric, mean in zip(self.metrics, means, strict=True):
+            if math.isnan(mean):
+                raise UndefinedMetricError(
+                    f"{metric} must have a value for some query of a data set, but has none "
+                    f"({metric.record.undefined}). Add queries with relevant documents, or take "
+                    "convention.replace(undefined=0)."
+                )
+        return means
+
+    def names(self) -> str:
+        """Return the names of the metrics for messages."""
+        return ", ".join(map(str, self.metrics))
+
+    def _find(self, owner: Any, data_set: DataSet) -> PreparedDataSet:
+        """Return the prepared data set. Prepare it if it is new or has changed."""
+        key = id(owner)
+        prepared = self._prepared.get(key)
+        if prepared is None or prepared.owner() is not owner or not is_unchanged(prepared.copy, data_set):
+            prepared = self._prepare(owner, data_set)
+            self._prepared[key] = prepared
+        return prepared
+
+    def _prepare(self, owner: Any, data_set: DataSet) -> PreparedDataSet:
+        weights = None if data_set.weights is None else np.array(data_set.weights)
+        copy = DataSet(np.array(data_set.labels), np.array(data_set.groups), weights)
+        evaluator = Evaluator(
+            copy.labels, self.metrics, groups=copy.groups, convention=self.convention, threads=self.threads
+        )
+        if weights is not None:
+            weights = self._weigh_queries(weights, copy.groups)
+        key = id(owner)
+        prepared = self._prepared  # the callback must not keep this evaluator alive
+        return PreparedDataSet(weakref.ref(owner, lambda _: prepared.pop(key, None)), copy, evaluator, weights)
+
+
+def is_unchanged(copy: DataSet, data_set: DataSet) -> bool:
+    """Return True if a data set still equals its copy."""
+    for ours, theirs in zip(copy, data_set, strict=True):
+        if ours is None or theirs is None:
+            if ours is not theirs:
+                return False
+        elif not np.array_equal(ours, theirs):
+            return False
+    return True
+
+
+def explain_nan(scores: Any, names: str, error: InvalidInputError) -> None:
+    """Raise an error that names the metrics and the usual causes, if `error` is about a score that is NaN."""
+    array = np.asarray(scores)
+    if array.dtype.kind == "f" and np.isnan(array).any() and "NaN" in str(error):
+        place = str(error).partition(", but ")[2].partition(";")[0].partition(". ")[0]
+        raise InvalidInputError(
+            f"`scores` must not be NaN for {names}, but {place}: the model diverged. Lower its learning rate, look for "
+            "NaN and infinity in its labels, weights and initial scores, or take convention.replace(nan_scores='last')."
+        ) from error

@@ -1,0 +1,184 @@
+"""
+Expressions of Polars: metrics over columns with one list of labels and one list of scores per query.
+
+>>> import polars as pl
+>>> from fastndcg.integrations.polars import metric
+>>> frame = pl.DataFrame({"label": [[0, 1], [2]], "score": [[0.3, 0.2], [0.1]]})
+>>> frame.select(metric("rr", "label", "score")).to_series().to_list()
+[0.5, 1.0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fastndcg.choices import ConventionName
+from fastndcg.conventions import Convention, parse_convention
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.integrations.list_columns import evaluate_lists, parse_query_metrics
+from fastndcg.metrics.metric import Metric, Metrics
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.threads import check_threads
+
+if TYPE_CHECKING:
+    from polars import Expr
+
+LABELS = "labels"
+SCORES = "scores"
+
+
+def metric(
+    metric: str | Metric, labels: str | Expr, scores: str | Expr, *,
+    convention: ConventionName | str | Convention = "default", threads: int | None = None,
+) -> Expr:  # fmt: skip
+    """
+    Create the expression of one metric.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        One metric that takes labels and scores, such as "ndcg@10".
+    labels, scores : str or polars.Expr
+        Columns of lists or arrays of numbers, one list per query. A text is the name of a column.
+    convention : str or Convention
+        The convention that the values follow.
+    threads : int, optional
+        The number of threads. By default one per available CPU.
+
+    Returns
+    -------
+    polars.Expr
+        A column of Float64 with the metric's name. A query in which the metric is undefined is null.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are several metrics. When the expression runs: if a list or a number is null, a score is NaN, or a
+        list of scores has another length than its list of labels.
+    MissingPackageError
+        If Polars or pyarrow is not installed.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from fastndcg.integrations.polars import metric
+    >>> rows = pl.LazyFrame({"q": ["a", "a", "b"], "label": [0, 1, 1], "score": [0.9, 0.4, 0.1]})
+    >>> lists = rows.group_by("q", maintain_order=True).agg("label", "score")
+    >>> lists.select("q", metric("rr", "label", "score")).collect().rows()
+    [('a', 0.5), ('b', 1.0)]
+    """
+    parsed = parse_query_metrics(metric, parse_convention(convention))
+    if len(parsed) != 1:
+        names = ", ".join(map(str, parsed))
+        raise InvalidInputError(
+            f"`metric` must be a single metric, but has {len(parsed)}: {names}. Take `metrics` for several."
+        )
+    polars = _import_polars()
+
+    def compute(values: Any) -> Any:
+        return polars.Series(str(parsed[0]), values[:, 0], polars.Float64, nan_to_null=True)
+
+    pairs = _pair_columns(polars, labels, scores)
+    run = _make_function(polars, parsed, convention, threads, compute)
+    expression: Expr = pairs.map_batches(run, return_dtype=polars.Float64, is_elementwise=True)
+    return expression.alias(str(parsed[0]))
+
+
+def metrics(
+    metrics: Metrics, labels: str | Expr, scores: str | Expr, *,
+    convention: ConventionName | str | Convention = "default", threads: int | None = None,
+) -> Expr:  # fmt: skip
+    """
+    Create the expression of several metrics, which are evaluated together.
+
+    Parameters
+    ----------
+    metrics : str, Metric, or iterable of them
+        Metrics that take labels and scores, such as "ndcg@10, map".
+    labels, scores, convention, threads
+        See `metric`.
+
+    Returns
+    -------
+    polars.Expr
+        A column `metrics` of structs, with one field a metric. ``.struct.unnest()`` makes columns of them.
+
+    Raises
+    ------
+    InvalidInputError, MissingPackageError
+        See `metric`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from fastndcg.integrations.polars import metrics
+    >>> frame = pl.DataFrame({"label": [[0, 1], [2]], "score": [[0.3, 0.2], [0.1]]})
+    >>> frame.select(metrics("rr, p@1", "label", "score").struct.unnest()).to_dict(as_series=False)
+    {'RR': [0.5, 1.0], 'P@1': [0.0, 1.0]}
+    """
+    parsed = parse_query_metrics(metrics, parse_convention(convention))
+    polars = _import_polars()
+    names = list(map(str, parsed))
+
+    def compute(values: Any) -> Any:
+        columns = {
+            name: polars.Series(name, np.ascontiguousarray(column), polars.Float64, nan_to_null=True)
+            for name, column in zip(names, values.T, strict=True)
+        }
+        return polars.DataFrame(columns).to_struct("metrics")
+
+    pairs = _pair_columns(polars, labels, scores)
+    run = _make_function(polars, parsed, convention, threads, compute)
+    dtype = polars.Struct(dict.fromkeys(names, polars.Float64))
+    expression: Expr = pairs.map_batches(run, return_dtype=dtype, is_elementwise=True)
+    return expression.alias("metrics")
+
+
+def _import_polars() -> Any:
+    optional_import("pyarrow", "reading columns of lists", "arrow")
+    return optional_import("polars", "an expression of Polars", "polars")
+
+
+def _pair_columns(polars: Any, labels: Any, scores: Any) -> Any:
+    """Return the expression of structs with the lists of both columns, which copies no list."""
+    columns = ((labels, LABELS), (scores, SCORES))
+    return polars.struct(*(_as_expression(polars, column, name).alias(name) for column, name in columns))
+
+
+def _make_function(
+    polars: Any, metrics: tuple[Metric, ...], convention: Any, threads: int | None, compute: Callable[[Array], Any]
+) -> Callable[[Any], Any]:
+    """Return the function that Polars calls with structs. `compute` makes a column of values."""
+    parsed_convention = parse_convention(convention)
+    check_threads(threads)
+
+    def run(pairs: Any) -> Any:
+        labels = _check_lists(polars, pairs.struct.field(LABELS), LABELS)
+        scores = _check_lists(polars, pairs.struct.field(SCORES), SCORES)
+        return compute(evaluate_lists(labels, scores, metrics, parsed_convention, threads))
+
+    return run
+
+
+def _as_expression(polars: Any, column: Any, name: str) -> Any:
+    if isinstance(column, str):
+        return polars.col(column)
+    if not isinstance(column, polars.Expr):
+        raise InvalidTypeError(
+            f"`{name}` must be the name of a column or an expression, not {shorten(column)}. For a Series take "
+            "fastndcg.evaluate."
+        )
+    return column
+
+
+def _check_lists(polars: Any, column: Any, name: str) -> Any:
+    if not isinstance(column.dtype, polars.List | polars.Array):
+        raise InvalidTypeError(
+            f"`{name}` must be a column of lists, one list per query, but its type is {column.dtype}. Take "
+            "group_by(query).agg(labels, scores) before."
+        )
+    return column

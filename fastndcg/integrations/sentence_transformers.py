@@ -1,0 +1,402 @@
+"""
+Evaluators for sentence-transformers that compute their metrics by fastndcg.
+
+They are subclasses of sentence-transformers' evaluators of the same names. So they take the same arguments, return and
+write the same keys and values, and can be given to a `SentenceTransformerTrainer`.
+
+>>> from fastndcg.integrations.sentence_transformers import InformationRetrievalEvaluator
+>>> evaluator = InformationRetrievalEvaluator(
+...     queries={"q1": "cheap flights"}, corpus={"d1": "low fares", "d2": "bus tours"}, relevant_docs={"q1": {"d1"}}
+... )
+>>> evaluator.compute_metrics([[{"corpus_id": "d2", "score": 0.9}, {"corpus_id": "d1", "score": 0.4}]])["mrr@k"]
+{10: 0.5}
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastndcg.compat.sklearn import label_ranking_average_precision_score
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.evaluate import evaluate
+from fastndcg.integrations.top_documents import CONVENTION, Cutoffs, TopDocuments, evaluate_hits
+from fastndcg.integrations.torch_tensors import to_arrays
+from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.optional_packages import optional_import
+
+LOGGER = logging.getLogger(__name__)
+
+
+def _import_evaluation() -> Any:
+    """Return sentence-transformers' module of evaluators, which has another name before version 6."""
+    package = optional_import("sentence_transformers", "this evaluator", "sentence_transformers").__name__
+    parent = f"{package}.sentence_transformer"
+    return importlib.import_module(f"{parent if find_spec(parent) else package}.evaluation")
+
+
+evaluation: Any = _import_evaluation()
+torch: Any = optional_import("torch", "this evaluator", "sentence_transformers")
+
+
+class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  # type: ignore[misc]
+    """
+    The metrics of a search for each query among all documents.
+
+    Each chunk of the corpus is encoded and scored once. Only the highest scores of each query are kept, up to the
+    deepest cutoff. Documents with equal scores are ordered by their ids. Accuracy@k is the hit rate, which fastndcg
+    calls ``Success @ k``.
+
+    Parameters
+    ----------
+    *arguments, **options
+        Those of sentence-transformers' `InformationRetrievalEvaluator`: queries, corpus, relevant_docs,
+        corpus_chunk_size, mrr_at_k, ndcg_at_k, accuracy_at_k, precision_recall_at_k, map_at_k, show_progress_bar,
+        batch_size, name, write_csv, truncate_dim, score_functions, main_score_function, query_prompt,
+        query_prompt_name, corpus_prompt, corpus_prompt_name, write_predictions. Queries without relevant documents are
+        left out.
+
+    Raises
+    ------
+    InvalidInputError
+        If no query has relevant documents, or a document is listed twice for a query.
+    InvalidTypeError
+        If the ids of `corpus` cannot be ordered.
+
+    Examples
+    --------
+    >>> evaluator = InformationRetrievalEvaluator({"q": "cheap"}, {"a": "low", "b": "bus"}, {"q": {"a"}}, ndcg_at_k=[3])
+    >>> evaluator.compute_metrics([[{"corpus_id": "a", "score": 0.9}]])["ndcg@k"]
+    {3: 1.0}
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        if not self.queries_ids:
+            raise InvalidInputError("`relevant_docs` must have documents for a query, but has none. Check the ids.")
+        for query in self.queries_ids:
+            documents = self.relevant_docs[query]
+            if len(set(documents)) < len(documents):
+                raise InvalidInputError(
+                    f"`relevant_docs` must list a document once, but query {shorten(query)} has one twice. Pass sets."
+                )
+        try:
+            order = sorted(range(len(self.corpus_ids)), key=self.corpus_ids.__getitem__)
+        except TypeError as error:
+            raise InvalidTypeError(f"ids of `corpus` must be of one type: {error}. Convert them by str().") from error
+        self._ids = [self.corpus_ids[place] for place in order]
+        self._numbers = np.empty(len(order), "i8")
+        self._numbers[order] = np.arange(len(order))
+
+    @property
+    def cutoffs(self) -> Cutoffs:
+        """The cutoffs of each metric."""
+        return Cutoffs(self.accuracy_at_k, self.precision_recall_at_k, self.mrr_at_k, self.ndcg_at_k, self.map_at_k)
+
+    def compute_all_metrics(
+        self, model: Any, corpus_model: Any = None, corpus_embeddings: Any = None, output_path: str | None = None
+    ) -> dict[str, dict[str, dict[int, float]]]:
+        """
+        Search the corpus for all queries, and compute the metrics for each score function.
+
+        Parameters
+        ----------
+        model : SentenceTransformer
+            Encodes the queries.
+        corpus_model : SentenceTransformer, optional
+            Encodes the documents. By default `model`.
+        corpus_embeddings : (n_documents, n_dimensions) tensor or array, optional
+            The documents' embeddings in the order of `corpus`, in place of encoding them.
+        output_path : str, optional
+            The folder of predictions, if `write_predictions` is set.
+
+        Returns
+        -------
+        dict
+            {name of the score function: {"ndcg@k": {k: value}, …}}.
+
+        Raises
+        ------
+        InvalidInputError
+            If a score is NaN.
+        """
+        searches = self._search(model, corpus_model or model, corpus_embeddings)
+        if output_path is not None and getattr(self, "write_predictions", False):
+            for name, documents in searches.items():
+                self._write_predictions(Path(output_path), name, documents)
+        LOGGER.info("Queries: %d", len(self.queries))
+        LOGGER.info("Corpus: %d\n", len(self.corpus))
+        scores = {name: self._evaluate(documents) for name, documents in searches.items()}
+        for name in self.score_function_names:
+            LOGGER.info("Score-Function: %s", name)
+            self.output_scores(scores[name])
+        return scores
+
+    compute_metrices = compute_all_metrics  # the name before version 6
+
+    def compute_metrics(self, queries_result_list: Sequence[Iterable[dict[str, Any]]]) -> dict[str, dict[int, float]]:
+        """
+        Compute the metrics of a search, such as the hits that `util.semantic_search` returns with ids in place.
+
+        Parameters
+        ----------
+        queries_result_list : list of list of dict
+            For each query, in the order of `queries_ids`, its hits as {"corpus_id": id, "score": score}.
+
+        Returns
+        -------
+        dict of dict of float
+            {"accuracy@k": {k: value}, …}.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is not one list for each query.
+        """
+        if len(queries_result_list) != len(self.queries_ids):
+            raise InvalidInputError(
+                f"`queries_result_list` must have length {len(self.queries_ids)} (one list per query), got "
+                f"{len(queries_result_list)}. Pass an empty list for a query without hits."
+            )
+        rows = []
+        for query, hits in zip(self.queries_ids, queries_result_list, strict=True):
+            ranked = sorted(hits, key=lambda hit: (-hit["score"], hit["corpus_id"]))
+            relevant = set(self.relevant_docs[query])
+            rows.append([hit["corpus_id"] in relevant for hit in ranked])
+        offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+        is_relevant = np.array([value for row in rows for value in row], bool)
+        return evaluate_hits(is_relevant, offsets, self._count_relevant(), self.cutoffs)
+
+    def _search(self, model: Any, corpus_model: Any, corpus_embeddings: Any) -> dict[str, TopDocuments]:
+        """Return the highest-scored documents for each score function."""
+        queries = self.embed_inputs(
+            model, self.queries, encode_fn_name="query", prompt_name=self.query_prompt_name, prompt=self.query_prompt
+        )
+        searches = {name: TopDocuments(len(self.queries), self.cutoffs.deepest) for name in self.score_functions}
+        for first in self._show_progress(range(0, len(self.corpus), self.corpus_chunk_size)):
+            stop = min(first + self.corpus_chunk_size, len(self.corpus))
+            if corpus_embeddings is None:
+                chunk = self.embed_inputs(
+                    corpus_model,
+                    self.corpus[first:stop],
+                    encode_fn_name="document",
+                    prompt_name=self.corpus_prompt_name,
+                    prompt=self.corpus_prompt,
+                )
+            elif getattr(corpus_embeddings, "is_sparse", False):
+                places = torch.arange(first, stop, device=corpus_embeddings.device)
+                chunk = corpus_embeddings.index_select(0, places)
+            else:
+                chunk = corpus_embeddings[first:stop]
+            for name, score_function in self.score_functions.items():
+                scores = torch.as_tensor(score_function(queries, chunk)).detach()
+                searches[name].add(*self._select(scores, self._numbers[first:stop], name))
+        return searches
+
+    def _select(self, scores: Any, numbers: Array, name: str) -> tuple[Array, Array]:
+        """Return the highest scores of each query in a chunk, and the numbers of their documents."""
+        values, places = select_top(scores, self.cutoffs.deepest, numbers)
+        top_scores, top_places = to_arrays([values, places])
+        if np.isnan(top_scores).any():
+            row, column = np.argwhere(np.isnan(top_scores))[0].tolist()
+            document = self._ids[int(numbers[top_places[row, column]])]
+            raise InvalidInputError(
+                f"scores must not be NaN, but score function {shorten(name)} gives it for query "
+                f"{shorten(self.queries_ids[row])} and document {shorten(document)}. Check the embeddings."
+            )
+        return top_scores, numbers[top_places]
+
+    def _evaluate(self, top: TopDocuments) -> dict[str, dict[int, float]]:
+        """Return the metrics of the documents that were found."""
+        numbers_by_id = dict(zip(self._ids, range(len(self._ids)), strict=True))
+        is_relevant: Array = np.zeros(top.documents.shape, bool)
+        for row, documents, query in zip(is_relevant, top.documents, self.queries_ids, strict=True):
+            numbers = [numbers_by_id.get(document, -1) for document in self.relevant_docs[query]]
+            row[:] = np.isin(documents, numbers)
+        offsets = np.arange(len(is_relevant) + 1) * is_relevant.shape[1]
+        return evaluate_hits(is_relevant.ravel(), offsets, self._count_relevant(), self.cutoffs)
+
+    def _count_relevant(self) -> Array:
+        """Return the number of relevant documents of each query, in the corpus or not."""
+        return np.array([len(self.relevant_docs[query]) for query in self.queries_ids], "i8")
+
+    def _show_progress(self, chunks: Iterable[int]) -> Iterable[int]:
+        """Return the chunks with a bar if `show_progress_bar` is set. sentence-transformers depends on tqdm."""
+        if not self.show_progress_bar:
+            return chunks
+        bar: Iterable[int] = optional_import("tqdm", "progress", "progress").tqdm(chunks, desc="Corpus Chunks")
+        return bar
+
+    def _write_predictions(self, folder: Path, name: str, top: TopDocuments) -> None:
+        """Write the hits of each query as a line of JSON."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / self.predictions_file.replace(".jsonl", f"_{name}.jsonl")
+        with path.open("w", encoding="utf-8") as file:
+            for query_id, query, scores, documents in zip(
+                self.queries_ids, self.queries, top.scores.tolist(), top.documents.tolist(), strict=True
+            ):
+                hits = [
+                    {"corpus_id": self._ids[document], "score": score}
+                    for score, document in zip(scores, documents, strict=True)
+                ]
+                file.write(json.dumps({"query_id": query_id, "query": query, "results": hits}) + "\n")
+
+
+class RerankingEvaluator(evaluation.RerankingEvaluator):  # type: ignore[misc]
+    """
+    The metrics of models that order positive and negative documents of each query.
+
+    nDCG is the mean over the orders of equal scores. AP counts all documents with an equal score as ranked above. Both
+    are so in scikit-learn, which sentence-transformers calls. RR takes equal scores as given.
+
+    Parameters
+    ----------
+    *arguments, **options
+        Those of sentence-transformers' `RerankingEvaluator`: samples, at_k, name, write_csv, similarity_fct,
+        batch_size, show_progress_bar, use_batched_encoding, truncate_dim. Samples without positive or without negative
+        documents are left out.
+
+    Raises
+    ------
+    InvalidInputError
+        If no sample has positive and negative documents.
+
+    Examples
+    --------
+    >>> samples = [{"query": "cheap flights", "positive": ["low fares"], "negative": ["bus tours", "hotels"]}]
+    >>> RerankingEvaluator(samples, at_k=5).primary_metric
+    'ndcg@5'
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        if not self.samples:
+            raise InvalidInputError(
+                "`samples` must have positive and negative documents, but no sample has both. Check the samples."
+            )
+
+    def compute_metrics_batched(self, model: Any) -> dict[str, float]:
+        """
+        Compute the metrics after encoding all queries at once, and all documents at once.
+
+        Parameters
+        ----------
+        model : SentenceTransformer
+            Encodes queries and documents.
+
+        Returns
+        -------
+        dict of float
+            The means "map", "mrr" and "ndcg".
+
+        Raises
+        ------
+        InvalidInputError
+            If a score is NaN.
+        """
+        queries = self._embed(model, [sample["query"] for sample in self.samples], "query")
+        documents = self._embed(model, [text for sample in self.samples for text in list_documents(sample)], "document")
+        scores = []
+        first = 0
+        for query, sample in zip(queries, self.samples, strict=True):
+            stop = first + len(list_documents(sample))
+            scores.append(self.similarity_fct(query, documents[first:stop]))
+            first = stop
+        return self._evaluate(scores)
+
+    def compute_metrics_individual(self, model: Any) -> dict[str, float]:
+        """
+        Compute the metrics after encoding each sample by itself, which takes less memory.
+
+        Parameters
+        ----------
+        model : SentenceTransformer
+            Encodes queries and documents.
+
+        Returns
+        -------
+        dict of float
+            The means "map", "mrr" and "ndcg".
+
+        Raises
+        ------
+        InvalidInputError
+            If a score is NaN.
+        """
+        return self._evaluate(
+            [
+                self.similarity_fct(
+                    self._embed(model, [sample["query"]], "query"),
+                    self._embed(model, list_documents(sample), "document"),
+                )
+                for sample in self.samples
+            ]
+        )
+
+    compute_metrices_batched = compute_metrics_batched  # the names before version 6
+    compute_metrices_individual = compute_metrics_individual
+
+    def _embed(self, model: Any, texts: list[Any], kind: str) -> Any:
+        """Return the embeddings of texts."""
+        return self.embed_inputs(model, texts, encode_fn_name=kind, show_progress_bar=self.show_progress_bar)
+
+    def _evaluate(self, scores: list[Any]) -> dict[str, float]:
+        """Return the means for the scores of each sample: those of positive documents, then of negative ones."""
+        rows = to_arrays([torch.as_tensor(row).flatten() for row in scores])
+        labels = [
+            np.repeat(np.array([1, 0], "u1"), [len(sample["positive"]), len(sample["negative"])])
+            for sample in self.samples
+        ]
+        groups = [len(row) for row in rows]
+        all_labels = np.concatenate(labels)
+        all_scores = np.concatenate(rows)
+        ndcg = evaluate(all_labels, all_scores, Metric("nDCG", self.at_k), groups=groups, convention="sklearn")
+        metrics = [Metric("RR", self.at_k), Metric("AP")]
+        ranked = evaluate(all_labels, all_scores, metrics, groups=groups, convention=CONVENTION)
+        precisions = ranked.values[:, 1].copy()
+        for place, (row, row_labels) in enumerate(zip(rows, labels, strict=True)):
+            if len(np.unique(row)) < len(row):
+                precisions[place] = label_ranking_average_precision_score(row_labels[None], row[None])
+        return {
+            "map": float(precisions.mean()),
+            "mrr": float(ranked.values[:, 0].mean()),
+            "ndcg": float(ndcg.values[:, 0].mean()),
+        }
+
+
+def select_top(scores: Any, k: int, numbers: Array) -> tuple[Any, Any]:
+    """
+    Return the k highest scores of each row, and their columns, in any order.
+
+    Parameters
+    ----------
+    scores : (n_queries, n_documents) tensor
+        The scores, on any device.
+    k : int
+        How many to select. Fewer columns are selected all.
+    numbers : (n_documents,) int array
+        Of equal scores, those with the lowest numbers are selected.
+    """
+    values, columns = scores.topk(min(k, scores.shape[1]), dim=1, sorted=False)
+    lowest = values.min(dim=1, keepdim=True).values
+    rows = ((scores >= lowest).sum(dim=1) > values.shape[1]).nonzero().flatten()
+    if len(rows):  # equal scores at the end: topk takes any of them
+        order = torch.as_tensor(numbers, device=scores.device)
+        beyond = int(numbers.max()) + 1
+        keys = order + beyond * (scores[rows] <= lowest[rows]) + beyond * (scores[rows] < lowest[rows])
+        columns[rows] = keys.topk(values.shape[1], dim=1, largest=False).indices
+        values[rows] = scores[rows].gather(1, columns[rows])
+    return values, columns
+
+
+def list_documents(sample: dict[str, Any]) -> list[Any]:
+    """Return the positive and then the negative documents of a sample."""
+    return [*sample["positive"], *sample["negative"]]

@@ -1,0 +1,96 @@
+"""The documents that a model ranks highest, collected chunk by chunk, and their metrics as in sentence-transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fastndcg.conventions import conventions
+from fastndcg.evaluate import evaluate
+from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.validation import Array
+
+CONVENTION = conventions["default"].replace(ties="input", undefined=0, ap_denominator="min(k, n_relevant)")
+
+
+class TopDocuments:
+    """
+    The k highest-scored documents of each query so far. Of equal scores, the lower number is first.
+
+    Attributes
+    ----------
+    scores : (n_queries, at most k) float array
+        The scores, from the highest.
+    documents : array of the same shape, int64
+        The numbers of the documents.
+    """
+
+    def __init__(self, n_queries: int, k: int) -> None:
+        self._k = k
+        self.scores: Array = np.empty((n_queries, 0), "f4")
+        self.documents: Array = np.empty((n_queries, 0), "i8")
+
+    def add(self, scores: Array, documents: Array) -> None:
+        """Add documents: (n_queries, n) scores and numbers in any order."""
+        all_scores = np.concatenate([self.scores, scores], axis=1)
+        all_documents = np.concatenate([self.documents, documents], axis=1)
+        order = np.lexsort((all_documents, -all_scores), axis=1)[:, : self._k]
+        self.scores = np.take_along_axis(all_scores, order, axis=1)
+        self.documents = np.take_along_axis(all_documents, order, axis=1)
+
+
+class Cutoffs(NamedTuple):
+    """The cutoffs of each metric."""
+
+    accuracy: Sequence[int]
+    precision_recall: Sequence[int]
+    mrr: Sequence[int]
+    ndcg: Sequence[int]
+    map: Sequence[int]
+
+    @property
+    def deepest(self) -> int:
+        """The largest cutoff."""
+        return max(max(cutoffs, default=1) for cutoffs in self)
+
+
+def evaluate_hits(
+    is_relevant: Array, offsets: Array, n_relevant: Array, cutoffs: Cutoffs
+) -> dict[str, dict[int, float]]:
+    """
+    Return the means of all metrics over the queries.
+
+    Parameters
+    ----------
+    is_relevant : (n_documents,) bool array
+        True for relevant documents. Documents are in rank order.
+    offsets : (n_queries + 1,) int array
+        Query q has the documents ``offsets[q]`` to ``offsets[q + 1]``.
+    n_relevant : (n_queries,) int array
+        The number of relevant documents of each query, found or not.
+    cutoffs : Cutoffs
+        The cutoffs.
+
+    Returns
+    -------
+    dict of dict of float
+        {"accuracy@k": {k: value}, …}, with the names and in the order of sentence-transformers.
+    """
+    pool = (np.ones(int(n_relevant.sum()), "u1"), np.concatenate([[0], np.cumsum(n_relevant)]))
+    scores = -np.arange(len(is_relevant), dtype="f8")
+    rankings = Rankings(is_relevant.astype("u1"), scores, offsets, pool=pool)
+    requests = {
+        "accuracy@k": [Metric("Success", k) for k in cutoffs.accuracy],
+        "precision@k": [Metric("P", k) for k in cutoffs.precision_recall],
+        "recall@k": [Metric("R", k) for k in cutoffs.precision_recall],
+        "ndcg@k": [Metric("nDCG", k) for k in cutoffs.ndcg],
+        "mrr@k": [Metric("RR", k) for k in cutoffs.mrr],
+        "map@k": [Metric("AP", k) for k in cutoffs.map],
+    }
+    metrics = list(dict.fromkeys(metric for group in requests.values() for metric in group))
+    means = evaluate(rankings, metrics=metrics, convention=CONVENTION).values.mean(axis=0)
+    values = dict(zip(metrics, means.tolist(), strict=True))
+    return {name: {int(metric.k or 0): values[metric] for metric in group} for name, group in requests.items()}

@@ -1,0 +1,131 @@
+"""
+Cache the machine code of kernels on disk.
+
+Compiling takes seconds, loading milliseconds. Without a home folder, on a full disk or with broken files, kernels are
+compiled in memory, and no error is raised. The module fastndcg/runtime/kernel_cache.py finds and checks the folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import pathlib
+import pickle
+import sysconfig
+from collections.abc import Callable, Iterator
+from importlib import resources
+from typing import Any
+
+import numba
+from numba.core import caching
+from numba.core.runtime import rtsys
+
+from fastndcg.runtime.kernel_cache import StateFolder
+
+
+def cache_folder() -> str | None:
+    """Return the folder of the machine code of these sources, None if none is used."""
+    return None if numba.config.DISABLE_JIT or FOLDER.problem else str(FOLDER.path)
+
+
+class _Locator:
+    """Give Numba the folder that `StateFolder` has found."""
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
+        return cls()
+
+    def ensure_cache_path(self) -> None:
+        pass
+
+    def get_cache_path(self) -> str:
+        return str(FOLDER.path)
+
+    def get_source_stamp(self) -> None:
+        pass
+
+    def get_disambiguator(self) -> str:
+        return ""
+
+
+class _CacheImpl(caching.CompileResultCacheImpl):
+    _locator_classes = (_Locator,)
+
+
+class KernelCache(caching.FunctionCache):
+    """Numba's cache on disk. Every error means "not cached"."""
+
+    _impl_class = _CacheImpl
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file = _KernelFiles(function)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """
+        Return the machine code for a signature, None if it is missing or broken.
+
+        Numba would first load its compiler and scipy.linalg, which takes 0.25 s and which machine code does not need.
+        """
+        with contextlib.suppress(Exception):
+            rtsys.initialize(target_context)  # machine code calls the functions that count references
+            return self._load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write the machine code for a signature, if that is possible."""
+        with contextlib.suppress(Exception):
+            super().save_overload(sig, data)
+
+
+class _KernelFiles:
+    """
+    The files of one kernel: one for each signature and processor, with a hash in the name and in the first bytes.
+
+    Numba's own files have three faults. Two processes can overwrite each other's index, so that one runs the machine
+    code of the other. No content is checked. An edit of a file that the kernel's file imports goes unnoticed.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._module = function.__module__
+        self._name = function.__qualname__
+
+    def load(self, key: Any) -> Any:
+        """Return the content for a signature, None if the file is missing, broken or of another kernel."""
+        name, state = self._name_and_state(key)
+        stored = FOLDER.read(name) or b""
+        digest = stored[:32]
+        content = stored[32:]
+        return pickle.loads(content) if hashlib.sha256(state + content).digest() == digest else None
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write the content for a signature."""
+        name, state = self._name_and_state(key)
+        content = caching.dumps(data)
+        FOLDER.write(name, hashlib.sha256(state + content).digest() + content)
+
+    def _name_and_state(self, key: Any) -> tuple[str, bytes]:
+        state = repr((FOLDER.path.name, numba.config.BOUNDSCHECK, self._module, self._name, key)).encode()
+        return f"{self._name}-{hashlib.sha256(state).hexdigest()[:32]}.nbc", state
+
+
+def _hash_sources() -> str | None:
+    """Return a hash of all kernels' sources, Numba's version and Python's, None without sources."""
+    digest = hashlib.sha256(repr((numba.__version__, sysconfig.get_config_var("SOABI"))).encode())
+    folder = pathlib.Path(__file__).parent
+    sources = list(_read_sources(folder if folder.is_dir() else resources.files(__package__), ""))  # or a zip file
+    for name, content in sorted(sources):
+        digest.update(f"{name} {len(content)} ".encode() + content)
+    return digest.hexdigest()[:16] if sources else None
+
+
+def _read_sources(folder: Any, place: str) -> Iterator[tuple[str, bytes]]:
+    """Return the name and the content of every source in a folder and below."""
+    for entry in folder.iterdir():
+        name = f"{place}/{entry.name}"
+        if entry.name.endswith(".py"):
+            yield name, entry.read_bytes()
+        elif entry.is_dir():
+            yield from _read_sources(entry, name)
+
+
+FOLDER = StateFolder(_hash_sources())

@@ -1,0 +1,160 @@
+"""
+Combine the points that runs give to a document to its fused score.
+
+points     (n_runs, n_documents) float64, NaN where a run does not count
+weights    (n_runs,) float64
+number     the parameter of the method, such as an exponent
+first, stop  the documents
+out        (n_documents,) float64
+"""
+
+import math
+
+import numpy as np
+
+from fastndcg.kernels.jit import inline, kernel
+
+
+@inline
+def count_runs(points, d):
+    """Return the number of runs that count for a document."""
+    n = 0
+    for r in range(points.shape[0]):
+        n += not math.isnan(points[r, d])
+    return n
+
+
+@inline
+def add_points(points, weights, d):
+    """Return the weighted sum over the runs that count, in their order."""
+    total = 0.0
+    for r in range(points.shape[0]):
+        if not math.isnan(points[r, d]):
+            total += weights[r] * points[r, d]
+    return total
+
+
+@kernel
+def comb_min(points, weights, number, first, stop, out):
+    """Write the lowest points of each document."""
+    for d in range(first, stop):
+        low = np.inf
+        for r in range(points.shape[0]):
+            if points[r, d] < low:
+                low = points[r, d]
+        out[d] = low
+
+
+@kernel
+def comb_max(points, weights, number, first, stop, out):
+    """Write the highest points of each document."""
+    for d in range(first, stop):
+        high = -np.inf
+        for r in range(points.shape[0]):
+            if points[r, d] > high:
+                high = points[r, d]
+        out[d] = high
+
+
+@kernel(allocates=True)
+def comb_med(points, weights, number, first, stop, out):
+    """Write the median of each document's points, the mean of the middle two of an even number."""
+    ordered = np.empty(points.shape[0])
+    for d in range(first, stop):
+        n = 0
+        for r in range(points.shape[0]):
+            if not math.isnan(points[r, d]):
+                i = n
+                while i > 0 and ordered[i - 1] > points[r, d]:
+                    ordered[i] = ordered[i - 1]
+                    i -= 1
+                ordered[i] = points[r, d]
+                n += 1
+        out[d] = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2.0
+
+
+@kernel
+def weighted_sum(points, weights, number, first, stop, out):
+    """Write the weighted sum of each document's points."""
+    for d in range(first, stop):
+        out[d] = add_points(points, weights, d)
+
+
+@kernel
+def comb_anz(points, weights, number, first, stop, out):
+    """Write the mean of each document's points."""
+    for d in range(first, stop):
+        out[d] = add_points(points, weights, d) / count_runs(points, d)
+
+
+@kernel
+def comb_mnz(points, weights, number, first, stop, out):
+    """Write the sum of each document's points times the number of runs."""
+    for d in range(first, stop):
+        out[d] = add_points(points, weights, d) * count_runs(points, d)
+
+
+@kernel
+def comb_gmnz(points, weights, number, first, stop, out):
+    """Write the weighted sum of each document's points times a power of the number of runs."""
+    for d in range(first, stop):
+        out[d] = add_points(points, weights, d) * count_runs(points, d) ** number
+
+
+@kernel
+def wmnz(points, weights, number, first, stop, out):
+    """Write the sum of each document's points times the sum of the weights of its runs."""
+    for d in range(first, stop):
+        total = 0.0
+        weight = 0.0
+        for r in range(points.shape[0]):
+            if not math.isnan(points[r, d]):
+                total += points[r, d]
+                weight += weights[r]
+        out[d] = total * weight
+
+
+@kernel
+def log_mnz(points, weights, number, first, stop, out):
+    """Write the sum of each document's points times the logarithm of the number of runs plus `number`."""
+    for d in range(first, stop):
+        out[d] = add_points(points, weights, d) * math.log(count_runs(points, d) + number)
+
+
+@kernel
+def arithmetic_mean(points, weights, number, first, stop, out):
+    """Write the weighted mean of each document's points."""
+    for d in range(first, stop):
+        total = 0.0
+        weight = 0.0
+        for r in range(points.shape[0]):
+            if not math.isnan(points[r, d]):
+                total += weights[r] * points[r, d]
+                weight += weights[r]
+        out[d] = total / weight if weight > 0.0 else 0.0
+
+
+@kernel
+def geometric_mean(points, weights, number, first, stop, out):
+    """Write the weighted geometric mean of each document's points above 0."""
+    for d in range(first, stop):
+        total = 0.0
+        weight = 0.0
+        for r in range(points.shape[0]):
+            if points[r, d] > 0.0:
+                total += weights[r] * math.log(points[r, d])
+                weight += weights[r]
+        out[d] = math.exp(total / weight) if weight > 0.0 else 0.0
+
+
+@kernel
+def harmonic_mean(points, weights, number, first, stop, out):
+    """Write the weighted harmonic mean of each document's points above 0."""
+    for d in range(first, stop):
+        total = 0.0
+        weight = 0.0
+        for r in range(points.shape[0]):
+            if points[r, d] > 0.0:
+                total += weights[r] / points[r, d]
+                weight += weights[r]
+        out[d] = weight / total if weight > 0.0 else 0.0

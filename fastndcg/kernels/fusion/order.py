@@ -1,0 +1,130 @@
+"""
+Order the documents of each query by falling fused score.
+
+fused    (n_documents,) float64, no NaN
+keys     (n_documents,) float64: of equal scores the higher key comes first
+offsets  (n_queries + 1,) int64, query q owns documents offsets[q] up to offsets[q + 1]
+ids      ids of rows: see inputs/id_hashing.py
+numbers  (n_rows,) int64, numbers in the order of the rows' ids
+rows     (n_documents,) int64, the row of each document's id
+out      (n_documents,) int64, the documents in their order
+"""
+
+import numpy as np
+
+from fastndcg.kernels.inputs.id_hashing import is_before
+from fastndcg.kernels.jit import inline, kernel
+from fastndcg.kernels.ranking.sorting import sort_descending
+
+
+@inline
+def count_longest(offsets, first, stop):
+    """Return the number of documents of the longest query."""
+    longest = 0
+    for q in range(first, stop):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    return longest
+
+
+@inline
+def find_group_end(fused, start, order, i, n):
+    """Return the place behind the last document whose score equals that at place i."""
+    end = i + 1
+    while end < n and fused[start + order[end]] == fused[start + order[i]]:
+        end += 1
+    return end
+
+
+@inline
+def sort_by_id(ids, rows, start, order, spare):
+    """Order documents by the bytes of their ids with a bottom-up merge sort."""
+    n = order.shape[0]
+    width = 1
+    while width < n:
+        for begin in range(0, n - width, 2 * width):
+            middle = begin + width
+            stop = min(middle + width, n)
+            for i in range(begin, middle):
+                spare[i] = order[i]
+            left = begin
+            right = middle
+            for i in range(begin, stop):
+                if left == middle:
+                    break
+                if right < stop and is_before(ids, rows[start + order[right]], rows[start + spare[left]]):
+                    order[i] = order[right]
+                    right += 1
+                else:
+                    order[i] = spare[left]
+                    left += 1
+        width *= 2
+
+
+@kernel(allocates=True)
+def order_by_keys(fused, keys, has_keys, offsets, first, stop, out):
+    """Order the queries `first` up to `stop`, equal scores by keys, or as they are."""
+    longest = count_longest(offsets, first, stop)
+    order = np.empty(longest, np.int32)
+    spare = np.empty(longest, np.int32)
+    for q in range(first, stop):
+        start = offsets[q]
+        n = offsets[q + 1] - start
+        for i in range(n):
+            order[i] = i
+        sort_descending(fused[start : start + n], n, spare, order)
+        i = 0
+        while has_keys and i < n:
+            end = find_group_end(fused, start, order, i, n)
+            if end - i > 1:
+                sort_descending(keys[start : start + n], end - i, spare, order[i:end])
+            i = end
+        for i in range(n):
+            out[start + i] = start + order[i]
+
+
+@kernel(allocates=True)
+def order_by_numbers(fused, numbers, rows, is_falling, offsets, first, stop, out):
+    """Order the queries `first` up to `stop`, equal scores by the number of each document's row, rising or falling."""
+    longest = count_longest(offsets, first, stop)
+    order = np.empty(longest, np.int32)
+    spare = np.empty(longest, np.int32)
+    keys = np.empty(longest, np.int64)
+    for q in range(first, stop):
+        start = offsets[q]
+        n = offsets[q + 1] - start
+        for i in range(n):
+            order[i] = i
+        sort_descending(fused[start : start + n], n, spare, order)
+        i = 0
+        while i < n:
+            end = find_group_end(fused, start, order, i, n)
+            if end - i > 1:  # few are read: a pass over all numbers takes as long as half of the sorting
+                for j in range(i, end):
+                    number = numbers[rows[start + order[j]]]
+                    keys[order[j]] = number if is_falling else ~number
+                sort_descending(keys, end - i, spare, order[i:end])
+            i = end
+        for i in range(n):
+            out[start + i] = start + order[i]
+
+
+@kernel(allocates=True)
+def order_by_ids(fused, ids, rows, is_falling, offsets, first, stop, out):
+    """Order the queries `first` up to `stop`, equal scores by the bytes of their ids, rising or falling."""
+    longest = count_longest(offsets, first, stop)
+    order = np.empty(longest, np.int32)
+    spare = np.empty(longest, np.int32)
+    for q in range(first, stop):
+        start = offsets[q]
+        n = offsets[q + 1] - start
+        for i in range(n):
+            order[i] = i
+        sort_descending(fused[start : start + n], n, spare, order)
+        i = 0
+        while i < n:
+            end = find_group_end(fused, start, order, i, n)
+            if end - i > 1:
+                sort_by_id(ids, rows, start, order[i:end], spare)
+            for j in range(i, end):
+                out[start + j] = start + order[i + end - 1 - j if is_falling else j]
+            i = end

@@ -1,0 +1,274 @@
+"""
+Kernels on ids as bytes: number them, gather their rows, find duplicates, order ids of tied documents.
+
+Ids are equal if all their bytes are. hash_index.py finds the rows to compare.
+
+ids      a NamedTuple: data uint8 (8 bytes or more), offsets (n_ids + 1,) int64, width. Id i is
+         data[offsets[i] : offsets[i + 1]], or the i-th `width` bytes if `width` is not 0
+offsets  (n_queries + 1,) int64, query q owns rows offsets[q] up to offsets[q + 1]
+"""
+
+import numpy as np
+
+from fastndcg.kernels.bytes import load_word, multiply_wide, swap_bytes
+from fastndcg.kernels.inputs.hash_index import (
+    count_slots,
+    first_slot,
+    get_number,
+    is_alive,
+    make_entry,
+    make_mask,
+    next_slot,
+)
+from fastndcg.kernels.jit import inline, kernel
+from fastndcg.kernels.simd import WIDE, lowest_bit, mask_changes, prefetch
+
+NO_BITS = np.uint64(0)
+ONE = np.uint64(1)
+ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
+FACTOR = np.uint64(0x9E3779B97F4A7C15)
+START = np.uint64(0xD6E8FEB86659FD93)
+FIRST_SLOTS = 1024
+NO_BASE = np.uint32(0)
+
+
+@kernel
+def find_word_runs(words, first, stop, out):
+    """Write the rows from `first` up to `stop` that differ from the row before, and return their number."""
+    n_runs = 0
+    if first == 0 and stop > 0:
+        out[0] = 0
+        n_runs = 1
+        first = 1
+    n_blocks = (stop - first) // WIDE
+    for block in range(n_blocks):
+        prefetch(words, first + block * WIDE)
+        marks = mask_changes(words, first + block * WIDE)
+        while marks != NO_BITS:
+            out[n_runs] = first + block * WIDE + lowest_bit(marks)
+            n_runs += 1
+            marks &= marks - ONE
+    for i in range(first + n_blocks * WIDE, stop):
+        if words[i] != words[i - 1]:
+            out[n_runs] = i
+            n_runs += 1
+    return n_runs
+
+
+@kernel
+def find_runs(ids, first, stop, out):
+    """Write the rows from `first` up to `stop` whose id differs from the row before, and return their number."""
+    n_runs = 0
+    last_size = -1
+    last_word = ONE
+    if 0 < first < stop:
+        begin, end = find_bounds(ids, first - 1)
+        last_size = end - begin
+        last_word = load_bytes(ids.data, begin, last_size)
+    for i in range(first, stop):
+        begin, end = find_bounds(ids, i)
+        size = end - begin
+        word = load_bytes(ids.data, begin, size)
+        out[n_runs] = i
+        n_runs += size != last_size or word != last_word or (size > 8 and not is_equal(ids, i, ids, i - 1))
+        last_size = size
+        last_word = word
+    return n_runs
+
+
+@kernel(allocates=True)
+def factorize(ids, rows, out_codes, out_firsts):
+    """Number the ids of some rows in order of appearance, write the first row of each, and return how many differ."""
+    slots = np.zeros(FIRST_SLOTS, np.uint32)
+    mask = make_mask(FIRST_SLOTS)
+    n_codes = 0
+    for i in range(rows.shape[0]):
+        slot = first_slot(hash_id(ids, rows[i]), mask)
+        code = -1
+        while code < 0 and is_alive(slots[slot], NO_BASE):
+            candidate = get_number(slots[slot], NO_BASE)
+            if is_equal(ids, rows[i], ids, out_firsts[candidate]):
+                code = candidate
+            else:
+                slot = next_slot(slot, mask)
+        if code < 0:
+            code = n_codes
+            slots[slot] = make_entry(code, NO_BASE)
+            out_firsts[code] = rows[i]
+            n_codes += 1
+            if 2 * n_codes > slots.shape[0]:
+                slots = np.zeros(4 * slots.shape[0], np.uint32)
+                mask = make_mask(slots.shape[0])
+                for old_code in range(n_codes):
+                    slot = first_slot(hash_id(ids, out_firsts[old_code]), mask)
+                    while is_alive(slots[slot], NO_BASE):
+                        slot = next_slot(slot, mask)
+                    slots[slot] = make_entry(old_code, NO_BASE)
+        out_codes[i] = code
+    return n_codes
+
+
+@kernel(allocates=True)
+def gather_runs(codes, firsts, n_rows, out_offsets, out_rows):
+    """Write the rows of each code, one code after the other. Run r has one code, from row firsts[r] on."""
+    out_offsets[:] = 0
+    for r in range(codes.shape[0]):
+        stop = firsts[r + 1] if r + 1 < codes.shape[0] else n_rows
+        out_offsets[codes[r] + 1] += stop - firsts[r]
+    for i in range(1, out_offsets.shape[0]):
+        out_offsets[i] += out_offsets[i - 1]
+    places = out_offsets[:-1].copy()
+    for r in range(codes.shape[0]):
+        stop = firsts[r + 1] if r + 1 < codes.shape[0] else n_rows
+        for row in range(firsts[r], stop):
+            out_rows[places[codes[r]]] = row
+            places[codes[r]] += 1
+
+
+@kernel(allocates=True)
+def find_duplicate(ids, offsets, first, stop, out):
+    """Write the rows of the first id that occurs twice in a query from `first` up to `stop`, -1 without one."""
+    longest = 0
+    for q in range(first, stop):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    slots = np.zeros(count_slots(longest), np.uint32)
+    out[:] = -1
+    for q in range(first, stop):
+        base = np.uint32(offsets[q] - offsets[first])
+        mask = make_mask(count_slots(offsets[q + 1] - offsets[q]))
+        for i in range(offsets[q], offsets[q + 1]):
+            slot = first_slot(hash_id(ids, i), mask)
+            while is_alive(slots[slot], base):
+                other = offsets[q] + get_number(slots[slot], base)
+                if is_equal(ids, i, ids, other):
+                    out[0] = other
+                    out[1] = i
+                    return
+                slot = next_slot(slot, mask)
+            slots[slot] = make_entry(i - offsets[q], base)
+
+
+@kernel
+def partition_by_hash(ids, n_parts, out):
+    """Write a part from 0 to n_parts - 1 for each id, the same for equal ids."""
+    for i in range(out.shape[0]):
+        out[i] = np.int64(hash_id(ids, i) % np.uint64(n_parts))
+
+
+@kernel
+def take(ids, rows, offsets, out_data):
+    """Copy the bytes of some rows. Row i fills out_data[offsets[i] : offsets[i + 1]]."""
+    for i in range(rows.shape[0]):
+        begin = find_bounds(ids, rows[i])[0]
+        for place in range(offsets[i + 1] - offsets[i]):
+            out_data[offsets[i] + place] = ids.data[begin + place]
+
+
+@kernel(allocates=True)
+def rank_ties(ids, scores, offsets, first, stop, out):
+    """Write the rank of each id's bytes among the documents with the same score in float32."""
+    longest = 0
+    for q in range(first, stop):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    order = np.empty(longest, np.int64)
+    spare = np.empty(longest, np.int64)
+    for q in range(first, stop):
+        begin = offsets[q]
+        is_sorted = True
+        for d in range(begin + 1, offsets[q + 1]):
+            if not np.float32(scores[d]) <= np.float32(scores[d - 1]):  # so that NaN counts as unsorted
+                is_sorted = False
+        while begin < offsets[q + 1]:
+            end = offsets[q + 1]
+            if is_sorted:
+                end = begin + 1
+                while end < offsets[q + 1] and np.float32(scores[end]) == np.float32(scores[begin]):
+                    end += 1
+            out[begin] = 0
+            if end - begin > 1:
+                for i in range(end - begin):
+                    order[i] = begin + i
+                sort_rows(ids, order[: end - begin], spare)
+                for i in range(end - begin):
+                    out[order[i]] = i
+            begin = end
+
+
+@inline
+def find_bounds(ids, row):
+    """Return the indices of the first byte of an id and of the byte after it."""
+    if ids.width > 0:
+        return row * ids.width, (row + 1) * ids.width
+    return ids.offsets[row], ids.offsets[row + 1]
+
+
+@inline
+def load_bytes(data, start, size):
+    """Return up to 8 bytes from `start` on as one number, the first byte lowest. Bytes beyond `size` count as 0."""
+    begin = min(start, data.shape[0] - 8)  # stays inside the array without a branch
+    word = load_word(data, begin) >> np.uint64(8 * (start - begin))
+    return word & (ALL_BITS >> np.uint64(8 * (8 - min(size, 8)))) if size > 0 else np.uint64(0)
+
+
+@inline
+def hash_id(ids, row):
+    """Return a hash of the bytes of an id."""
+    begin, end = find_bounds(ids, row)
+    hashed = START ^ np.uint64(end - begin)
+    while end - begin > 8:
+        high, low = multiply_wide(hashed ^ load_word(ids.data, begin), FACTOR)
+        hashed = high ^ low
+        begin += 8
+    high, low = multiply_wide(hashed ^ load_bytes(ids.data, begin, end - begin), FACTOR)
+    return high ^ low
+
+
+@inline
+def is_equal(left, i, right, j):
+    """Return True if two ids have the same bytes."""
+    begin, end = find_bounds(left, i)
+    other, other_end = find_bounds(right, j)
+    same = end - begin == other_end - other
+    while same and begin < end:
+        same = load_bytes(left.data, begin, end - begin) == load_bytes(right.data, other, end - begin)
+        begin += 8
+        other += 8
+    return same
+
+
+@inline
+def is_before(ids, i, j):
+    """Return True if the bytes of one id come before those of another, as in C's strcmp."""
+    begin, end = find_bounds(ids, i)
+    other, other_end = find_bounds(ids, j)
+    for place in range(0, min(end - begin, other_end - other), 8):
+        left = swap_bytes(load_bytes(ids.data, begin + place, end - begin - place))
+        right = swap_bytes(load_bytes(ids.data, other + place, other_end - other - place))
+        if left != right:
+            return left < right
+    return end - begin < other_end - other
+
+
+@inline
+def sort_rows(ids, order, spare):
+    """Order rows by their ids with a bottom-up merge sort."""
+    n = order.shape[0]
+    width = 1
+    while width < n:
+        for start in range(0, n - width, 2 * width):
+            middle = start + width
+            stop = min(middle + width, n)
+            for i in range(start, middle):
+                spare[i] = order[i]
+            left = start
+            right = middle
+            for i in range(start, stop):
+                if left == middle:
+                    break
+                if right < stop and is_before(ids, order[right], spare[left]):
+                    order[i] = order[right]
+                    right += 1
+                else:
+                    order[i] = spare[left]
+                    left += 1
+        width *= 2

@@ -1,0 +1,251 @@
+"""
+Compute metrics of pairs of documents: AUC, partial AUC, ranking loss and pairwise accuracy.
+
+A pair has two documents with different labels, at least one of them ranked. It is right if the document with the higher
+label is ranked higher. Documents that were not retrieved rank below all others. For AUC and ranking loss there are two
+labels: relevant and not relevant.
+
+Ties: a pair with equal scores counts 1/2. All sums are whole or half numbers and therefore exact in float64.
+
+judged_sizes     (n_queries,)      int64, number of judged documents
+falling_labels   (n_judged,)       float64, judged labels other than 0, falling within a query
+judged_offsets   (n_queries + 1,)  int64, query q owns falling_labels[judged_offsets[q]] up to judged_offsets[q + 1]
+constant_label       label that all of them have; NaN if they differ
+max_fpr          highest false positive rate of the partial AUC
+out_counted, out_whole, out_rest   (n_queries,)  float64, buffers: see `add_partial_area`
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from fastndcg.kernels.jit import inline, kernel
+from fastndcg.kernels.metrics.tie_groups import NO_QUERY, LabelHits, count_positive, count_tied_relevant
+from fastndcg.kernels.ranking.sorting import sort_descending
+
+
+class Counts(NamedTuple):
+    """Numbers of documents of each query: relevant, relevant and ranked, ranked."""
+
+    n_relevant: np.ndarray
+    n_relevant_ranked: np.ndarray
+    sizes: np.ndarray
+
+
+class AreaSums(NamedTuple):
+    """Partial sums of the area under the first part of a ROC curve: see `add_partial_area`."""
+
+    n_counted: np.ndarray
+    n_complete: np.ndarray
+    partial: np.ndarray
+
+
+@inline
+def count_wrong_pairs(hits, rel, counts, out):
+    """
+    Count the expected wrong pairs of a relevant document and another one.
+
+    These are all documents above each relevant document, less one for each pair of relevant documents. The loop adds up
+    twice the number of documents above, a whole number.
+    """
+    for q in range(out.shape[0]):
+        out[q] = 0.0
+    last_query = NO_QUERY
+    twice_above = 0
+    for h in range(hits.above.shape[0]):
+        query = np.uint32(hits.queries[h])
+        twice = 2 * np.int64(hits.above[h]) + (hits.tie_sizes[h] - 1)
+        twice_above = (twice_above if query == last_query else 0) + (twice if hits.labels[h] >= rel else 0)
+        last_query = query
+        out[query] = twice_above
+    for q in range(out.shape[0]):
+        n_ranked = counts.n_relevant_ranked[q]
+        n_unretrieved_pairs = (counts.n_relevant[q] - n_ranked) * (counts.sizes[q] - n_ranked)
+        out[q] = n_unretrieved_pairs - 0.5 * n_ranked * (n_ranked - 1.0) + 0.5 * out[q]
+
+
+@kernel
+def auc(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, out):
+    """Compute the area under the ROC curve: the share of right pairs."""
+    hits = LabelHits(hit_queries, hit_above, hit_ties, hit_labels)
+    count_wrong_pairs(hits, rel, Counts(n_relevant, n_relevant_ranked, sizes), out)
+    for q in range(out.shape[0]):
+        n_pairs = n_relevant[q] * (sizes[q] - n_relevant_ranked[q])
+        out[q] = (n_pairs - out[q]) / n_pairs if n_pairs > 0 else math.nan
+
+
+@kernel
+def ranking_loss(hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, out):
+    """Compute the share of wrong pairs of a relevant document and another one."""
+    hits = LabelHits(hit_queries, hit_above, hit_ties, hit_labels)
+    count_wrong_pairs(hits, rel, Counts(n_relevant, n_relevant_ranked, sizes), out)
+    for q in range(out.shape[0]):
+        n_pairs = n_relevant[q] * (sizes[q] - n_relevant_ranked[q])
+        out[q] = out[q] / n_pairs if n_pairs > 0 else math.nan
+
+
+@inline
+def average_remaining(limit, n):
+    """Return the mean of max(limit − x, 0) over x = 0, 1, …, n."""
+    whole = math.floor(max(limit, -1.0))
+    return ((whole + 1.0) * limit - 0.5 * whole * (whole + 1.0)) / (n + 1.0)
+
+
+@inline
+def add_partial_area(hits, rel, counts, max_fpr, sums, out):
+    """
+    Compute the share of right pairs of a relevant document and one of the first others.
+
+    The first max_fpr · N of the N documents that are not relevant count, the last of them in part: `sums.n_counted`. A
+    relevant document below x others is right n_counted − x times. A perfect order has area 1 to the bit, because the
+    numbers x are added up on their own, in `out`. `sums.n_complete` is the number of their relevant documents.
+    `sums.partial` holds the tie groups in which the limit n_counted falls.
+
+    Ties: of n others in a tie group, 0, 1, … or n are above a relevant document, each number with equal probability.
+    """
+    for q in range(out.shape[0]):
+        out[q] = 0.0
+        sums.n_complete[q] = 0.0
+        sums.partial[q] = 0.0
+        sums.n_counted[q] = max_fpr * (counts.sizes[q] - counts.n_relevant_ranked[q])
+    end = 0
+    last_query = NO_QUERY
+    n_before = 0
+    for h in range(hits.above.shape[0]):
+        query = np.uint32(hits.queries[h])
+        n_before = n_before if query == last_query else 0
+        last_query = query
+        limit = sums.n_counted[query]
+        n_others_above = hits.above[h] - n_before
+        if hits.tie_sizes[h] == 1:
+            is_relevant = hits.labels[h] >= rel
+            is_right = is_relevant & (n_others_above < limit)
+            sums.n_complete[query] += 1.0 if is_right else 0.0
+            out[query] += n_others_above if is_right else 0.0
+            n_before += is_relevant
+        elif h >= end:
+            end, n_tied_relevant = count_tied_relevant(hits.queries, hits.above, hits.labels, h, rel)
+            n_tied_others = hits.tie_sizes[h] - n_tied_relevant
+            if limit - n_others_above >= n_tied_others:
+                sums.n_complete[query] += n_tied_relevant
+                out[query] += n_tied_relevant * (n_others_above + 0.5 * n_tied_others)
+            else:
+                sums.partial[query] += n_tied_relevant * average_remaining(limit - n_others_above, n_tied_others)
+            n_before += n_tied_relevant
+    for q in range(out.shape[0]):
+        n_pairs = counts.n_relevant[q] * sums.n_counted[q]
+        n_right = sums.n_complete[q] * sums.n_counted[q] - out[q] + sums.partial[q]
+        out[q] = min(n_right / n_pairs, 1.0) if n_pairs > 0 else math.nan
+
+
+@kernel
+def partial_auc(
+    hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, max_fpr,
+    out_counted, out_whole, out_rest, out,
+):  # fmt: skip
+    """Compute the area under the ROC curve up to a false positive rate, as a share of that rate."""
+    hits = LabelHits(hit_queries, hit_above, hit_ties, hit_labels)
+    counts = Counts(n_relevant, n_relevant_ranked, sizes)
+    add_partial_area(hits, rel, counts, max_fpr, AreaSums(out_counted, out_whole, out_rest), out)
+
+
+@kernel
+def partial_auc_mcclish(
+    hit_queries, hit_above, hit_ties, hit_labels, rel, n_relevant, n_relevant_ranked, sizes, max_fpr,
+    out_counted, out_whole, out_rest, out,
+):  # fmt: skip
+    """Compute the partial AUC on McClish's scale, where a random order has 1/2 and a perfect one 1."""
+    hits = LabelHits(hit_queries, hit_above, hit_ties, hit_labels)
+    counts = Counts(n_relevant, n_relevant_ranked, sizes)
+    add_partial_area(hits, rel, counts, max_fpr, AreaSums(out_counted, out_whole, out_rest), out)
+    for q in range(out.shape[0]):
+        out[q] = 0.5 + 0.5 * (out[q] - 0.5 * max_fpr) / (1.0 - 0.5 * max_fpr)
+
+
+@kernel(allocates=True)
+def pairwise_accuracy(
+    hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, sizes, judged_sizes, falling_labels, judged_offsets,
+    constant_label, out,
+):  # fmt: skip
+    """Compute the share of right pairs of documents with different labels."""
+    if constant_label > 0.0:
+        compare_two_labels(
+            LabelHits(hit_queries, hit_above, hit_ties, hit_labels), hit_offsets, sizes, judged_offsets, out
+        )
+        return
+    longest = 0
+    for q in range(out.shape[0]):
+        longest = max(longest, hit_offsets[q + 1] - hit_offsets[q])
+    labels = np.empty(longest)
+    order = np.empty(longest, np.int32)
+    spare = np.empty(longest, np.int32)
+    for q in range(out.shape[0]):
+        start = hit_offsets[q]
+        stop = hit_offsets[q + 1]
+        n_wrong = count_wrong_with_zeros(hit_above, hit_ties, hit_labels, start, stop, sizes[q])
+        for i in range(stop - start):
+            order[i] = i
+        n_wrong += sort_descending(hit_labels[start:stop], stop - start, spare, order)
+        for i in range(stop - start):
+            labels[i] = hit_labels[start + order[i]]
+        judged = falling_labels[judged_offsets[q] : judged_offsets[q + 1]]
+        n_ranked_pairs, n_pairs = count_pairs(labels, stop - start, judged, sizes[q], judged_sizes[q])
+        out[q] = (n_ranked_pairs - n_wrong) / n_pairs if n_pairs > 0 else math.nan
+
+
+@inline
+def compare_two_labels(hits, hit_offsets, sizes, judged_offsets, out):
+    """Compute the share of right pairs where all hits have one label and all other documents label 0."""
+    for q in range(out.shape[0]):
+        n = hit_offsets[q + 1] - hit_offsets[q]
+        out[q] = -0.5 * n * (n - 1.0)
+    for h in range(hits.above.shape[0]):
+        out[np.uint32(hits.queries[h])] += hits.above[h] + 0.5 * (hits.tie_sizes[h] - 1)
+    for q in range(out.shape[0]):
+        n = hit_offsets[q + 1] - hit_offsets[q]
+        n_zeros = float(sizes[q] - n)
+        n_pairs = (judged_offsets[q + 1] - judged_offsets[q]) * n_zeros
+        out[q] = (n * n_zeros - out[q]) / n_pairs if n_pairs > 0 else math.nan
+
+
+@inline
+def count_wrong_with_zeros(hit_above, hit_ties, hit_labels, start, stop, size):
+    """Count the expected wrong pairs of a hit and a document with label 0, and half of the tied pairs of hits."""
+    n_zeros = size - (stop - start)
+    n_wrong = 0.0
+    h = start
+    while h < stop:
+        end = h
+        n_same_label = 0  # hits of the group just before this one with the same label
+        while end < stop and hit_above[end] == hit_above[h]:
+            n_same_label = n_same_label + 1 if end > h and hit_labels[end] == hit_labels[end - 1] else 0
+            n_wrong += 0.5 * (end - h - n_same_label)
+            end += 1
+        n_zeros_above = hit_above[h] - (h - start) + 0.5 * (hit_ties[h] - (end - h))
+        for i in range(h, end):
+            n_wrong += n_zeros_above if hit_labels[i] > 0.0 else n_zeros - n_zeros_above
+        h = end
+    return n_wrong
+
+
+@inline
+def count_pairs(labels, n, judged, size, judged_size):
+    """
+    Return two numbers of pairs with different labels: those with both documents ranked, and all.
+
+    `labels` holds the n ranked labels other than 0, and `judged` all judged ones. Both fall. The lower document of a
+    pair is always ranked.
+    """
+    n_zeros = float(size - n)
+    n_ranked_pairs = 0.5 * size * (size - 1.0) - 0.5 * n_zeros * (n_zeros - 1.0)
+    n_pairs = count_positive(judged, 0, judged.shape[0]) * n_zeros
+    n_higher = 0
+    n_same_label = 0
+    for i in range(n):
+        n_same_label = n_same_label + 1 if i > 0 and labels[i] == labels[i - 1] else 0
+        n_ranked_pairs -= n_same_label
+        while n_higher < judged.shape[0] and judged[n_higher] > labels[i]:
+            n_higher += 1
+        n_pairs += n_higher + (judged_size - judged.shape[0] if labels[i] < 0.0 else 0)
+    return n_ranked_pairs, n_pairs

@@ -1,0 +1,256 @@
+"""
+Compute the hits of users from rows of a score matrix, of which some columns are no candidates.
+
+Rows of which all columns are candidates are ranked in place. For other rows, the scores of the candidates are copied to
+a buffer of one row, which stays in the processor's cache. 20,000 rows of 10,000 float32 scores with 10 relevant columns
+take 0.12 s in place, and 0.17 s with 100 columns left out of each row (two threads). The strategies are those of
+rank.py, and each row is ranked completely before the next one is read.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fastndcg.kernels.jit import helper, inline, kernel
+from fastndcg.kernels.ranking.arrays import HAS_CHANGED, N_NAN, N_OPEN, N_TIED, Candidates, Hits, Query
+from fastndcg.kernels.ranking.count import gather_candidates, has_nan
+from fastndcg.kernels.ranking.many_candidates import (
+    RankBuffers,
+    bucket_by_rank,
+    compute_ranks,
+    make_buffers,
+    write_hits,
+)
+from fastndcg.kernels.ranking.rank import AUTO, COUNT, SELECT, Window, WindowBuffers, choose_strategy, rank_window
+from fastndcg.kernels.ranking.rank_checks import has_valid_ranks
+from fastndcg.kernels.ranking.tie_policies import KeyBuffers, order_query_by_key
+from fastndcg.kernels.ranking.top_k import MAX_SELECT_DEPTH, select_window
+from fastndcg.kernels.simd import NONE, ONE, WIDE, copy_wide, make_wide_like, prefetch
+
+AS_GROUPS, RISING, FALLING = range(3)  # tied documents stay groups, or are ordered by rising or falling column
+
+
+class Rows(NamedTuple):
+    """
+    The candidates among the columns of each row.
+
+    Row u has the columns list_columns[list_offsets[u] : list_offsets[u + 1]], less those in the places
+    gaps[gap_offsets[u] : gap_offsets[u + 1]] of that list.
+
+    places        (n_labels,)     int32, place of each labelled column among the candidates of its row, rising in a row
+    n_columns     number of columns of the matrix
+    list_columns  (n_listed,)     int32, rising in a row
+    list_offsets  (n_rows + 1,)   int64; [0, n_listed] if all rows share one list, [0] if all columns are listed
+    gaps          (n_gaps,)       int32, rising in a row
+    gap_offsets   (n_rows + 1,)   int64
+    """
+
+    places: np.ndarray
+    n_columns: int
+    list_columns: np.ndarray
+    list_offsets: np.ndarray
+    gaps: np.ndarray
+    gap_offsets: np.ndarray
+
+
+class RowBuffers(NamedTuple):
+    """Scratch arrays for one row: the candidates' bitmask, and arrays for many candidates and for ordering ties."""
+
+    bitmask: np.ndarray
+    n_before_block: np.ndarray
+    ranks: RankBuffers
+    keys: KeyBuffers
+    columns: np.ndarray  # (n_columns,) int64, rising numbers, or empty
+
+
+class Choices(NamedTuple):
+    """The choices of a call that hold for all rows: see `rank_rows`."""
+
+    depth: int
+    strategy: int
+    tie_order: int
+
+
+class RowOutcome(NamedTuple):
+    """Number of hits of a row, and three checks of its scores."""
+
+    n_hits: int
+    is_tied: bool
+    has_nan: bool
+    is_right: bool
+
+
+@kernel(allocates=True)
+def rank_rows(scores, rows, first, candidates, depth, strategy, tie_order, out_hits):
+    """
+    Write the hits of some rows of a score matrix.
+
+    scores      (n_rows * n_columns,) float32 or float64, row after row
+    rows        `Rows` as a tuple
+    first       first row
+    candidates  `Candidates` as a tuple, whose documents are places in `places`
+    depth       number of ranks that any metric reads, hits that begin below are skipped
+    strategy    AUTO, COUNT, SELECT or SORT
+    tie_order   AS_GROUPS, RISING or FALLING
+    out_hits    `Hits` as a tuple
+    """
+    rows = Rows(*rows)
+    candidates = Candidates(*candidates)
+    hits = Hits(*out_hits)
+    choices = Choices(depth, strategy, tie_order)
+    n_rows = hits.offsets.shape[0] - 1
+    places = np.empty(candidates.documents.shape[0], np.int32)
+    for c in range(places.shape[0]):
+        places[c] = rows.places[candidates.documents[c]]
+    buffers = make_row_buffers(rows.n_columns, candidates.offsets, strategy, tie_order)
+    row_candidates = Candidates(places, candidates.labels, candidates.offsets, buffers.bitmask, buffers.n_before_block)
+    row_scores = np.zeros(rows.n_columns + WIDE, scores.dtype)  # room for whole vectors
+    n_hits = 0
+    n_tied = 0
+    n_nan = 0
+    n_wrong = 0
+    hits.offsets[0] = 0
+    for q in range(n_rows):
+        u = first + q
+        start = u * rows.n_columns
+        n_candidates = candidates.offsets[q + 1] - candidates.offsets[q]
+        has_gaps = rows.gap_offsets[u + 1] > rows.gap_offsets[u]
+        is_in_place = rows.list_offsets.shape[0] == 1 and not has_gaps and scores.shape[0] >= WIDE
+        if is_in_place:
+            query = Query(q, start, start + rows.n_columns, 0, candidates.offsets[q], n_candidates)
+            outcome = rank_row(scores, query, row_candidates, choices, buffers, n_hits, hits)
+        else:
+            size = gather_row(scores, start, rows, u, row_scores)
+            query = Query(q, 0, size, 0, candidates.offsets[q], n_candidates)
+            outcome = rank_row(row_scores, query, row_candidates, choices, buffers, n_hits, hits)
+        if outcome.is_tied and tie_order != AS_GROUPS:
+            size = gather_row(scores, start, rows, u, row_scores)
+            order_query_by_key(row_scores[:size], buffers.columns, n_hits, n_hits + outcome.n_hits, buffers.keys, hits)
+        n_hits += outcome.n_hits
+        n_tied += outcome.is_tied
+        n_nan += outcome.has_nan
+        n_wrong += not outcome.is_right
+        hits.offsets[q + 1] = n_hits
+    hits.counts[N_TIED] = n_tied
+    hits.counts[N_NAN] = n_nan
+    hits.counts[N_OPEN] = 0
+    is_consistent = n_wrong == 0 and has_valid_ranks(hits.queries, hits.above, hits.ties, n_hits)
+    hits.counts[HAS_CHANGED] = 0 if is_consistent else 1
+
+
+@inline
+def make_row_buffers(n_columns, candidate_offsets, strategy, tie_order):
+    """Return scratch arrays for the largest row. Those that no row needs are empty."""
+    most = 0
+    for q in range(candidate_offsets.shape[0] - 1):
+        most = max(most, candidate_offsets[q + 1] - candidate_offsets[q])
+    n_blocks = n_columns // WIDE + 1
+    n_sorted = n_columns if most > WIDE or strategy != AUTO else 0
+    n_keys = n_columns if tie_order != AS_GROUPS else 0
+    keys = KeyBuffers(
+        np.empty(n_keys, np.int32), np.empty(n_keys, np.int32), np.empty(n_keys, np.int32),
+        np.full(n_keys, -1, np.int32), np.empty(n_keys, np.int32), np.empty(n_keys, np.int32),
+        np.empty(n_keys, np.float64),
+    )  # fmt: skip
+    columns = np.arange(n_columns if tie_order == FALLING else 0)
+    ranks = make_buffers(most if n_sorted > 0 else 0, n_sorted)
+    return RowBuffers(np.empty(n_blocks, np.uint64), np.empty(n_blocks, np.int64), ranks, keys, columns)
+
+
+@inline
+def gather_row(scores, start, rows, u, out):
+    """Copy the scores of a row's candidates, and return their number."""
+    has_list = rows.list_offsets.shape[0] > 1
+    begin = 0
+    end = rows.n_columns
+    if has_list:
+        is_shared = rows.list_offsets.shape[0] == 2
+        begin = rows.list_offsets[0 if is_shared else u]
+        end = rows.list_offsets[1 if is_shared else u + 1]
+    n = 0
+    place = 0
+    for g in range(rows.gap_offsets[u], rows.gap_offsets[u + 1] + 1):
+        stop = rows.gaps[g] if g < rows.gap_offsets[u + 1] else end - begin
+        if has_list:
+            columns = rows.list_columns[begin + place : begin + stop]
+            targets = out[n : n + stop - place]
+            for i in range(columns.shape[0]):
+                targets[i] = scores[np.uint64(start + columns[i])]
+        else:
+            copy_scores(scores, start + place, stop - place, out, n)
+        n += stop - place
+        place = stop + 1
+    return n
+
+
+@inline
+def copy_scores(scores, start, size, out, out_start):
+    """
+    Copy some scores, 64 at once. Up to 63 entries of `out` behind them are overwritten.
+
+    20,000 rows of 10,000 scores in 100 pieces each take 0.84 s with a loop over single scores, 0.23 s with vectors.
+    """
+    n_whole = size
+    if start + size + WIDE > scores.shape[0]:  # the last vector would read beyond the array
+        n_whole = size - size % WIDE
+    for i in range(0, n_whole, WIDE):
+        prefetch(scores, start + i)
+        copy_wide(scores, start + i, out, out_start + i)
+    for i in range(n_whole, size):
+        out[out_start + i] = scores[start + i]
+
+
+@helper
+def rank_row(scores, query, candidates, choices, buffers, n_hits, hits):
+    """Write the hits of a row, and return a `RowOutcome`."""
+    depth = choices.depth
+    window_buffers = WindowBuffers(
+        make_wide_like(scores), make_wide_like(candidates.labels), make_wide_like(candidates.documents),
+        make_wide_like(scores),
+    )  # fmt: skip
+    if has_nan(scores, query):
+        return RowOutcome(0, False, True, True)
+    if query.n_candidates == 0:
+        return RowOutcome(0, False, False, True)
+    method = choices.strategy
+    if choices.strategy == AUTO:
+        method = choose_strategy(query.stop - query.start, query.n_candidates, depth, scores.itemsize)
+    n_window = -1
+    candidate_mask = NONE
+    if method == SELECT and depth <= MAX_SELECT_DEPTH:
+        mark_candidates(query, candidates)
+        n_window, candidate_mask = select_window(scores, query, candidates, depth, window_buffers)
+        if n_window < 0 and query.n_candidates <= WIDE:  # more than 64 documents tie at the threshold
+            method = COUNT
+    if n_window < 0 and method == COUNT and query.n_candidates <= WIDE:
+        n_window, candidate_mask = gather_candidates(scores, query, candidates, window_buffers)
+    n_new = 0
+    is_tied = False
+    is_right = True
+    if n_window >= 0:
+        window = Window(
+            window_buffers.scores, window_buffers.labels, window_buffers.documents, n_window, candidate_mask
+        )
+        as_given = choices.tie_order == RISING and method == SELECT
+        n_new, is_tied, is_right = rank_window(scores, query, window, method, depth, as_given, n_hits, hits)
+    else:
+        compute_ranks(scores, query, candidates.documents, depth, choices.strategy, buffers.ranks)
+        bucket_by_rank(query, depth, buffers.ranks)
+        n_new, is_tied = write_hits(query, candidates.documents, candidates.labels, depth, buffers.ranks, n_hits, hits)
+    return RowOutcome(n_new, is_tied, False, is_right)
+
+
+@inline
+def mark_candidates(query, candidates):
+    """Fill in the bitmask of a row's candidates, and the number of candidates before each block."""
+    for block in range(candidates.bitmask.shape[0]):
+        candidates.bitmask[block] = NONE
+    for c in range(query.first_candidate, query.first_candidate + query.n_candidates):
+        place = candidates.documents[c]
+        candidates.bitmask[place // WIDE] |= ONE << np.uint64(place % WIDE)
+    c = query.first_candidate
+    stop = query.first_candidate + query.n_candidates
+    for block in range(candidates.n_before_block.shape[0]):
+        while c < stop and candidates.documents[c] < block * WIDE:
+            c += 1
+        candidates.n_before_block[block] = c

@@ -1,0 +1,1 @@
+"""Metrics: their names, parameters and records."""

@@ -1,0 +1,176 @@
+"""Resolve metrics under a convention: kernels, default cutoffs, denominators, and combinations without a definition."""
+
+from __future__ import annotations
+
+import functools
+from typing import NoReturn
+
+from fastndcg.conventions import Convention
+from fastndcg.errors import InvalidInputError
+from fastndcg.metrics.metric import UNLIMITED, Metric
+
+HIGHEST_K_OF_BEST = 1 << 24  # such an ideal sums up k discounts before any document is read
+FRACTIONS = ("P", "R", "Rprec")
+CHANCE = {"Rank": "chance_Rank", "RR": "chance_RR", "Success": "chance_Success"}  # metrics of the value in random order
+ADJUSTED = ("adjusted", "over_chance")  # aggregates that need it
+ALL_RANKS = frozenset({"BPM", "INST"})  # their values depend on k below the last document, too
+FULL_IDEALS = frozenset({"alpha_DCG", "ERR_IA"})  # the ideal has k documents that are relevant to all subtopics
+
+
+def check_combinations(metrics: tuple[Metric, ...], convention: Convention) -> None:
+    """
+    Check that metrics have a definition under the convention.
+
+    Raises
+    ------
+    InvalidInputError
+        With the choice that another metric or convention has to make.
+    """
+    for metric in metrics:
+        _check_aggregate(metric)
+        _check_ties(metric, convention)
+        _check_k(metric)
+        if metric.name == "P_IA" and convention.precision_denominator == "min(k, n_relevant)":
+            raise InvalidInputError(
+                f"{metric} must have precision_denominator 'k' or 'min(k, n_retrieved)', not 'min(k, n_relevant)': "
+                "subtopics have different numbers of relevant documents. Take convention.replace("
+                "precision_denominator='k')."
+            )
+    if convention.ideal == "judged" and convention.ap_denominator != "k":
+        return
+    for metric in add_default_cutoff(metrics, convention):
+        if metric.k is None and metric.name in ("AP", "Q") and convention.ap_denominator == "k":
+            remedy = f"Give it one, such as {metric @ 10}, or take ap_denominator='n_relevant'."
+            _refuse(metric, "a cutoff", "ap_denominator='k'", remedy)
+        if metric.name not in ("nDCG", "IDCG") or convention.ideal != "k best":
+            continue
+        if metric.k is None:
+            remedy = f"Give it one, such as {metric @ 10}, or take ideal='judged'."
+            _refuse(metric, "a cutoff", "ideal='k best'", remedy)
+        elif metric.k > HIGHEST_K_OF_BEST:
+            _refuse(metric, "a smaller cutoff", "ideal='k best'", f"It must be at most {HIGHEST_K_OF_BEST}.")
+
+
+def _check_aggregate(metric: Metric) -> None:
+    if metric.aggregate is not None and metric.aggregate.name == "micro" and metric.name not in FRACTIONS:
+        raise InvalidInputError(
+            f"{metric} must be of {', '.join(FRACTIONS)}, whose numerators and denominators add up, not of "
+            f"{metric.name}. Take {metric.bare}."
+        )
+    if metric.aggregate is not None and metric.aggregate.name in ADJUSTED and metric.name not in CHANCE:
+        raise InvalidInputError(
+            f"{metric} must be of {', '.join(CHANCE)}, whose value in random order is known, not of {metric.name}. "
+            f"Take {metric.bare}."
+        )
+
+
+def _check_ties(metric: Metric, convention: Convention) -> None:
+    if convention.ties != "average" and convention.ties not in metric.record.ties:
+        raise InvalidInputError(
+            f"{metric} must have a tie policy that it is defined for ({', '.join(metric.record.ties)}), not "
+            f"{convention.ties}. Take convention.replace(ties='{metric.record.ties[0]}')."
+        )
+
+
+def _check_k(metric: Metric) -> None:
+    if metric.name in FULL_IDEALS and metric.k is not None and metric.k > HIGHEST_K_OF_BEST:
+        raise InvalidInputError(f"`k` of {metric} must be at most {HIGHEST_K_OF_BEST}. Leave it out to count all.")
+    if metric.name in ALL_RANKS and metric.k is not None and metric.k >= UNLIMITED:
+        raise InvalidInputError(f"`k` of {metric} must be below {UNLIMITED}. Leave it out to count all.")
+
+
+def _refuse(metric: Metric, requirement: str, choice: str, remedy: str) -> NoReturn:
+    raise InvalidInputError(f"{metric} must have {requirement} under {choice}. {remedy}")
+
+
+def refuse_ties(metric: Metric) -> NoReturn:
+    """Raise the error for equal scores of different labels, over whose orders a metric has no exact mean."""
+    raise InvalidInputError(
+        f"`scores` must not tie between different labels for {metric}, which has no exact mean over the orders of a "
+        f"tie. Take convention.replace(ties=...) with one of {', '.join(metric.record.ties)}."
+    )
+
+
+def refuse_plain(metric: Metric) -> NoReturn:
+    """Raise the error for one label a document, where a metric needs one for each subtopic."""
+    raise InvalidInputError(
+        f"`truth` must have judgments by subtopic for {metric}. Give read_qrels(path, format='trec_diversity'), which "
+        "is --qrels-format trec_diversity on the command line, or "
+        "{query: {document: {subtopic: label}}}, a frame with a column of subtopics, or a label matrix of documents by "
+        "subtopics with `offsets`."
+    )
+
+
+def find_kernel_place(metric: Metric, convention: Convention | None = None) -> str:
+    """Return the place of a metric's kernel, which its twin in the reference has, too."""
+    place = metric.record.kernel
+    for field, choice, variant in metric.record.variants:
+        if choice == (metric.get(field) or getattr(convention, field, None)):
+            place = variant
+    return place
+
+
+def add_default_cutoff(metrics: tuple[Metric, ...], convention: Convention) -> tuple[Metric, ...]:
+    """Return the metrics with the convention's cutoff where they have none."""
+    default = convention.default_k
+    if not isinstance(default, int):
+        return metrics
+    return tuple(metric @ default if metric.k is None and metric.record.has_cutoff else metric for metric in metrics)
+
+
+def count_ideal_ranks(metrics: tuple[Metric, ...], convention: Convention) -> int:
+    """Return the largest number of ranks of an ideal ranking that does not depend on the data."""
+    full_ideals = FULL_IDEALS if convention.ideal == "judged" else FULL_IDEALS | {"nDCG", "IDCG"}
+    return max((metric.k or 0 for metric in metrics if metric.name in full_ideals), default=0)
+
+
+@functools.lru_cache(maxsize=256)
+def find_denominators(metrics: tuple[Metric, ...], convention: Convention) -> dict[int, Metric]:
+    """
+    Return the metrics whose values the aggregates of other metrics need: weights in a mean, or values by chance.
+
+    Keys are the indices of the other metrics. A metric whose aggregate needs no other values has none.
+    """
+    weights = {
+        place: find_chance_metric(metric) or find_weight_metric(metric, convention)
+        for place, metric in enumerate(add_default_cutoff(metrics, convention))
+    }
+    return {place: weight for place, weight in weights.items() if weight is not None}
+
+
+def find_chance_metric(metric: Metric) -> Metric | None:
+    """Return the metric whose values are those of `metric` in random order, None if its aggregate needs none."""
+    if metric.aggregate is None or metric.aggregate.name not in ADJUSTED:
+        return None
+    _check_aggregate(metric)
+    return Metric(CHANCE[metric.name], metric.k, **dict(metric.parameters))
+
+
+def find_weight_metric(metric: Metric, convention: Convention) -> Metric | None:
+    """Return the metric whose values weigh those of `metric` in the mean, None if all weights are equal."""
+    if metric.get("weight") == "positives":
+        return Metric("num_rel", rel=metric.get("rel"))
+    if metric.get("weight") == "impressions":
+        return Metric("num_ret")
+    return _find_denominator(metric, convention) if is_micro(metric, convention) else None
+
+
+def is_micro(metric: Metric, convention: Convention) -> bool:
+    """Return True if the mean of a metric is the quotient of two sums: it weighs values by their denominators."""
+    if metric.aggregate is not None:
+        return metric.aggregate.name == "micro"
+    return metric.name == "P" and convention.precision_mean == "micro"
+
+
+def _find_denominator(fraction: Metric, convention: Convention) -> Metric | None:
+    """Return the metric that counts the denominators of a fraction, None if they are the same in all queries."""
+    rel = fraction.get("rel")
+    if fraction.name == "Rprec":
+        return Metric("num_rel", fraction.k, rel=rel)
+    if fraction.name == "R":
+        return Metric("num_rel", None if convention.recall_denominator == "n_relevant" else fraction.k, rel=rel)
+    if convention.precision_denominator == "min(k, n_relevant)":
+        return Metric("num_rel", fraction.k, rel=rel)
+    if convention.precision_denominator == "k" and fraction.k is not None:
+        return None
+    return Metric("num_ret", fraction.k)

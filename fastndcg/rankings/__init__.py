@@ -1,0 +1,1 @@
+"""Rankings: the checked arrays that every input becomes."""

@@ -1,0 +1,389 @@
+"""Rankings: the form that every input becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from fastndcg.errors import InvalidInputError, InvalidTypeError
+from fastndcg.rankings.read_only import ReadOnly, put, read_only
+from fastndcg.rankings.subtopics import Patterns
+from fastndcg.rankings.validation import (
+    Array,
+    as_array,
+    as_labels,
+    as_offsets,
+    as_scores,
+    as_whole_numbers,
+    is_wide,
+)
+from fastndcg.runtime.escapes import show_name
+
+NO_ARGUMENTS = ("_find_name", "are_ordinals", "n_documents", "n_labels", "n_queries")
+
+
+class Rankings(ReadOnly):
+    """
+    Labels and scores of the documents of many queries, one query after the other.
+
+    Invariants: ``offsets[0] == 0``, offsets never decrease, ``offsets[-1] == len(labels) == len(scores)``. Query q
+    owns documents ``offsets[q]`` up to ``offsets[q + 1]``. Labels, scores and tie keys are
+    read-only views of the user's arrays if dtype and layout allow it. Offsets and masks are copies.
+
+    Parameters
+    ----------
+    labels : (n_documents,) array of bool, int or float
+        Graded judgments, 0 for not relevant.
+    scores : (n_documents,) array of bool, int or float
+        What the system predicts, higher is better.
+    offsets : (n_queries + 1,) int array
+        Query q owns documents ``offsets[q]`` up to ``offsets[q + 1]``.
+    judged : (n_documents,) bool array, optional
+        True for documents with a judgment. The others have label 0. By default all have one.
+    pool : ((n_judged,) array of labels, (n_queries + 1,) int array of offsets), optional
+        All judged labels of each query, retrieved or not. By default `labels`.
+    tie_keys : (n_documents,) int array, optional
+        Numbers in the order of the documents' ids, for tie policies that order by id.
+    query_ids : (n_queries,) array, optional
+        Names of the queries. By default their numbers from 0.
+    patterns : Patterns, optional
+        The judgments by subtopic that the labels number. By default labels are plain labels.
+
+    Attributes
+    ----------
+    n_queries, n_documents, n_labels : int
+        The number of queries, of all their documents, and of all labels, including those of the pool.
+    are_ordinals : bool
+        True if the scores are ordinals of whole numbers beyond 2**53.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes disagree, offsets decrease or do not fit, or kernels have no dtype for the exact values.
+
+    Examples
+    --------
+    >>> Rankings([3, 0, 1], [0.1, 0.9, 0.5], [0, 1, 3])
+    Rankings of 2 queries, 3 documents
+    """
+
+    __slots__ = (
+        "_find_name", "are_ordinals", "judged", "labels", "n_documents", "n_labels", "n_queries", "offsets", "patterns",
+        "pool", "query_ids", "scores", "tie_keys",
+    )  # fmt: skip
+    labels: Array
+    scores: Array
+    offsets: Array
+    judged: Array | None
+    pool: tuple[Array, Array] | None
+    tie_keys: Array | None
+    query_ids: Array | None
+    patterns: Patterns | None
+    are_ordinals: bool
+    n_documents: int
+    n_labels: int
+    n_queries: int
+    _find_name: Callable[[str, int], str] | None
+    judged_hits: Any = None  # the hits of rankings whose ranks are known: see preranked.py
+
+    def __init__(
+        self,
+        labels: npt.ArrayLike,
+        scores: npt.ArrayLike,
+        offsets: npt.ArrayLike,
+        *,
+        judged: npt.ArrayLike | None = None,
+        pool: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+        tie_keys: npt.ArrayLike | None = None,
+        query_ids: npt.ArrayLike | None = None,
+        patterns: Patterns | None = None,
+    ) -> None:
+        given_labels = as_labels(labels, "labels")
+        given_scores = as_scores(scores, "scores")
+        n_documents = len(given_labels)
+        _same_length(given_scores, "scores", n_documents, "labels")
+        put(
+            self, patterns=patterns, _find_name=None, labels=given_labels, scores=given_scores, n_documents=n_documents,
+            are_ordinals=is_wide(as_array(scores, "scores")), offsets=as_offsets(offsets, "offsets", n_documents),
+            tie_keys=None if tie_keys is None else as_whole_numbers(tie_keys, "tie_keys"),
+        )  # fmt: skip
+        put(self, n_queries=len(self.offsets) - 1)
+        if self.tie_keys is not None:
+            _same_length(self.tie_keys, "tie_keys", n_documents, "labels")
+        put(
+            self, pool=None if pool is None else _as_pool(pool, self.n_queries),
+            query_ids=None if query_ids is None else read_only(as_array(query_ids, "query_ids")),
+            judged=None if judged is None else _as_mask(judged, n_documents),
+        )  # fmt: skip
+        put(self, n_labels=n_documents + (0 if self.pool is None else len(self.pool[0])))
+        if self.query_ids is not None:
+            _same_length(self.query_ids, "query_ids", self.n_queries, "offsets,")
+        if self.judged is not None and ((self.labels != 0) & ~self.judged).any():
+            rule = "be 0 where `judged` is False: An unjudged document has no label"
+            self.refuse("labels", (self.labels != 0) & ~self.judged, rule)
+
+    @staticmethod
+    def from_checked(
+        labels: Array, scores: Array, offsets: Array, query_ids: Array | None, judged: Any = None,
+        pool: Any = None, find_name: Callable[[str, int], str] | None = None,
+    ) -> Rankings:  # fmt: skip
+        """
+        Make rankings of arrays that were checked.
+
+        Parameters
+        ----------
+        labels, scores, offsets, query_ids, judged, pool
+            See `Rankings`. `scores` come from `as_scores`, the others from functions like it.
+        find_name : callable, optional
+            See `set_locator`.
+
+        Returns
+        -------
+        Rankings
+            The rankings, which hold the arrays themselves.
+        """
+        rankings = object.__new__(CheckedRankings)
+        rankings.labels = labels
+        rankings.offsets = offsets
+        rankings.query_ids = query_ids
+        rankings.judged = judged
+        rankings.pool = pool
+        rankings._find_name = find_name
+        rankings.n_documents = rankings.n_labels = len(labels)
+        rankings.n_queries = len(offsets) - 1
+        if pool is not None:
+            rankings.n_labels += len(pool[0])
+        rankings.tie_keys = rankings.patterns = None
+        rankings.scores = read_only(scores)
+        rankings.are_ordinals = False
+        return rankings
+
+    def longest(self) -> int:
+        """
+        Return the number of documents of the longest query, retrieved or in the pool.
+
+        Returns
+        -------
+        int
+            The number, 0 without queries.
+        """
+        all_offsets = (self.offsets,) if self.pool is None else (self.offsets, self.pool[1])
+        return max(int((offsets[1:] - offsets[:-1]).max(initial=0)) for offsets in all_offsets)
+
+    def replace(self, **arrays: Any) -> Rankings:
+        """
+        Return these rankings with some arrays replaced.
+
+        Parameters
+        ----------
+        **arrays
+            New values of parameters of `Rankings`, by name.
+
+        Returns
+        -------
+        Rankings
+            The new rankings. The arrays that are not replaced are shared.
+
+        Raises
+        ------
+        InvalidInputError
+            If the arrays do not fit each other.
+        """
+        arguments = {name: getattr(self, name) for name in Rankings.__slots__ if name not in NO_ARGUMENTS}
+        rankings = Rankings(**(arguments | arrays))
+        if "scores" not in arrays:
+            put(rankings, are_ordinals=self.are_ordinals)
+        if rankings.n_documents == self.n_documents:
+            put(rankings, _find_name=self._find_name)
+        return rankings
+
+    def without_patterns(self) -> Rankings:
+        """
+        Return rankings with each document's highest label in place of its judgments by subtopic.
+
+        Returns
+        -------
+        Rankings
+            These rankings if their labels are plain, else new ones.
+        """
+        if self.patterns is None:
+            return self
+        plain = self.patterns.plain
+        pool = self.pool
+        plain_pool = None if pool is None else (plain(pool[0]), pool[1])
+        return self.replace(labels=plain(self.labels), pool=plain_pool, patterns=None)
+
+    def set_locator(self, find_name: Callable[[str, int], str]) -> Rankings:
+        """
+        Set the function that turns an array's name and an index into a place for error messages.
+
+        Parameters
+        ----------
+        find_name : callable
+            Takes 'labels', 'scores' or 'pool' and an index, and returns the document's name.
+
+        Returns
+        -------
+        Rankings
+            These rankings.
+        """
+        put(self, _find_name=find_name)
+        return self
+
+    def query_name(self, query: int) -> str:
+        """
+        Return the name of a query for error messages.
+
+        Parameters
+        ----------
+        query : int
+            The number of the query, from 0.
+
+        Returns
+        -------
+        str
+            "query" and its id or number.
+        """
+        return f"query {query}" if self.query_ids is None else f"query {show_name(self.query_ids[query])}"
+
+    def document_name(self, name: str, place: int) -> str:
+        """
+        Return the name of a document for error messages: its id, or its index in the user's array.
+
+        Parameters
+        ----------
+        name : {'labels', 'scores', 'pool'}
+            The array.
+        place : int
+            The index of the document in the array, from 0.
+
+        Returns
+        -------
+        str
+            The id or the index.
+        """
+        return str(place) if self._find_name is None else self._find_name(name, place)
+
+    def take_document_ids(self, name: str, places: Array) -> Array:
+        """
+        Return the ids of some documents, for results with a row for each document.
+
+        Parameters
+        ----------
+        name : {'labels', 'pool'}
+            The array.
+        places : (n,) int array
+            Indices of the array.
+
+        Returns
+        -------
+        (n,) array
+            Ids, or where documents have none, their places in their query from 0. -1 for a document without an id
+            that was not retrieved.
+        """
+        take = getattr(self._find_name, "take", None)  # of locators that know ids
+        if take is not None:
+            return take(name, places)  # type: ignore[no-any-return]
+        if name == "pool":
+            return np.full(len(places), -1)
+        queries = np.searchsorted(self.offsets, places, side="right") - 1
+        return np.asarray(places - self.offsets[queries])
+
+    def list_document_names(self, query: int) -> list[str]:
+        """
+        Return the names of the documents of one query.
+
+        Parameters
+        ----------
+        query : int
+            The index of the query.
+
+        Returns
+        -------
+        list of str
+            Ids, or indices in the user's arrays.
+        """
+        start, stop = (int(offset) for offset in self.offsets[query : query + 2])
+        list_names = getattr(self._find_name, "list_names", None)  # of locators that read all names at once
+        if list_names is not None:
+            return list(list_names(start, stop))
+        return [self.document_name("labels", place) for place in range(start, stop)]
+
+    def __repr__(self) -> str:
+        return f"Rankings of {self.n_queries} queries, {self.n_documents} documents"
+
+    def refuse(self, name: str, offenders: Array, rule: str) -> NoReturn:
+        """
+        Raise an error for the first offender in an array: "`scores` must …, but scores[17] (query 3) is …".
+
+        Parameters
+        ----------
+        name : {'labels', 'scores', 'pool'}
+            The array.
+        offenders : bool array of the same shape
+            True for each value that breaks the rule.
+        rule : str
+            What the array must do, a colon, and the remedy as a sentence without a point.
+
+        Raises
+        ------
+        InvalidInputError
+            In any case.
+        """
+        values, offsets = self.pool if name == "pool" and self.pool else (getattr(self, name), self.offsets)
+        places = np.flatnonzero(offenders)
+        if not len(places):  # a kernel found one, but another thread has overwritten it
+            refuse_changed(name)
+        place = int(places[0])
+        query = int(np.searchsorted(offsets, place, side="right")) - 1
+        needs, _, remedy = rule.partition(": ")
+        document = show_name(self.document_name(name, place))
+        where = f"{name}[{document}] ({self.query_name(query)}) is {values[place]!s}"
+        raise InvalidInputError(f"`{name}` must {needs}, but {where}. {remedy}")
+
+
+class CheckedRankings(Rankings):
+    """Rankings that users never see. Plain attributes save 1 µs per call."""
+
+    __slots__ = ()
+    __setattr__ = object.__setattr__  # type: ignore[assignment]
+
+
+def refuse_changed(name: str) -> NoReturn:
+    """Raise the error for an array that another thread overwrites."""
+    raise InvalidInputError(
+        f"`{name}` must not change during an evaluation, but another thread overwrote them: give a copy, or write "
+        "after the evaluation ends"
+    )
+
+
+def _same_length(array: Array, name: str, length: int, other: str) -> None:
+    if array.shape != (length,):
+        raise InvalidInputError(
+            f"`{name}` must be as long as `{other.rstrip(',')}`{' less one' if ',' in other else ''}"
+            f", {length}, but its shape is {array.shape}"
+        )
+
+
+def _as_mask(judged: npt.ArrayLike, n_documents: int) -> Array:
+    # a copy: if another thread changes a mask during indexing, NumPy writes beyond its buffer
+    mask = np.array(as_array(judged, "judged"), order="C")
+    mask = mask if mask.size else mask.astype(bool)
+    if mask.dtype != np.bool_:
+        raise InvalidTypeError(f"`judged` must hold bools, but its dtype is {mask.dtype}")
+    _same_length(mask, "judged", n_documents, "labels")
+    return read_only(mask)
+
+
+def _as_pool(pool: tuple[npt.ArrayLike, npt.ArrayLike], n_queries: int) -> tuple[Array, Array]:
+    if not isinstance(pool, tuple) or len(pool) != 2:
+        raise InvalidTypeError("`pool` must be a tuple of all judged labels and their offsets: (labels, offsets)")
+    labels = as_labels(pool[0], "pool")
+    offsets = as_offsets(pool[1], "pool offsets", len(labels))
+    if len(offsets) != n_queries + 1:
+        rule = f"`pool` must have as many queries as `offsets`, {n_queries}"
+        raise InvalidInputError(f"{rule}, but its offsets have {len(offsets) - 1}")
+    return labels, offsets

@@ -1,0 +1,373 @@
+"""Fuse runs query by query, with plain loops over dicts: the twin of `fastndcg.fusion`."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Scores = Mapping[Any, float]
+Points = list[float | None]  # of one document, one for each run, None where a run does not count
+
+SEGFUSE_ENDS = [10 * 2 ** (j - 1) - 5 for j in range(1, 11)]
+UNSEEN = math.log(0.001 / 0.999)
+
+
+def fuse(
+    runs: Sequence[Mapping[Any, Scores]],
+    method: Any,
+    convention: Any,
+    weights: Sequence[float] | None = None,
+    absent: str | None = None,
+    tables: Sequence[Sequence[float]] = (),
+) -> dict[Any, dict[Any, float]]:
+    """
+    Fuse runs that have the same queries.
+
+    Parameters
+    ----------
+    runs : sequence of {query: {document: score}}
+        The runs.
+    method : FusionMethod
+        Its name, parameters and record are read.
+    convention : FusionConvention
+        Its fields are read.
+    weights : sequence of float, optional
+        One for each run.
+    absent : str, optional
+        What a run gives to a document that it lacks.
+    tables : sequence of sequences of float
+        What a trained method has learned, for each run.
+
+    Returns
+    -------
+    dict
+        {query: {document: fused score}}, by falling score.
+    """
+    fused = {}
+    for query in runs[0]:
+        rows = [run[query] for run in runs]
+        documents = list(dict.fromkeys(document for row in rows for document in row))
+        scores = fuse_query(rows, documents, (method, convention), weights, absent, tables)
+        fused[query] = order_documents(scores, rows, convention.fused_ties)
+    return fused
+
+
+def fuse_query(
+    rows: Sequence[Scores],
+    documents: Sequence[Any],
+    settings: tuple[Any, Any],
+    weights: Sequence[float] | None,
+    absent: str | None,
+    tables: Sequence[Sequence[float]],
+) -> dict[Any, float]:
+    """Return the fused score of each document of one query."""
+    method, convention = settings
+    factors = [1.0] * len(rows) if weights is None else list(weights)
+    places = [find_places(row, convention.ties) for row in rows]
+    if method.record.points == "ranks":
+        return condorcet(places, documents, factors)
+    values = [
+        value_documents(row, place, documents, settings, (weights, tables), number)
+        for number, (row, place) in enumerate(zip(rows, places, strict=True))
+    ]
+    treatment = absent or (method.record.absent if convention.absent == "method" else convention.absent)
+    if method.norm == "borda" and absent is None and convention.absent == "method":
+        treatment = "own"
+    columns = [
+        fill_absent(row, value, documents, treatment, (method, len(documents)))
+        for row, value in zip(rows, values, strict=True)
+    ]
+    if method.name == "rrf" and convention.rrf_weights == "divisor":
+        factors = [1.0] * len(rows)
+    combine = COMBINATIONS[method.record.kernel.partition(".")[2]]
+    number = {"mixed": 0.5, "gmnz": method.get("gamma"), "logn_isr": method.get("sigma")}.get(method.name, 0.0)
+    return {document: combine([column[document] for column in columns], factors, number) for document in documents}
+
+
+def find_places(row: Scores, ties: str) -> dict[Any, list[int]]:
+    """Return the places from 0 that each document of a run may have: several if equal scores share them."""
+    documents = list(row)
+    if ties == "id_ascending":
+        documents.sort()
+    elif ties == "id_descending":
+        documents.sort(reverse=True)
+    documents.sort(key=lambda document: -row[document])
+    places = {document: [place] for place, document in enumerate(documents)}
+    if ties == "average":
+        for document in documents:
+            places[document] = [place for place, other in enumerate(documents) if row[other] == row[document]]
+    return places
+
+
+def value_documents(
+    row: Scores,
+    places: Mapping[Any, list[int]],
+    documents: Sequence[Any],
+    settings: tuple[Any, Any],
+    learned: tuple[Sequence[float] | None, Sequence[Sequence[float]]],
+    number: int,
+) -> dict[Any, float]:
+    """Return what one run gives to each document that it has."""
+    method, convention = settings
+    weights, tables = learned
+    name = method.record.points
+    if name == "scores" and method.norm not in ("rank", "borda"):
+        return normalize(row, method.norm, convention)
+    rule = make_rule(method, convention, len(row), len(documents), tables[number] if tables else ())
+    if name == "rrf" and convention.rrf_weights == "divisor" and weights is not None:
+        k = convention.rrf_k if method.get("k") is None else method.get("k")
+        weight = weights[number]
+        shift = k + convention.first_rank - 1
+        rule = (lambda place: 1 / ((place + 1) / weight + shift)) if weight else (lambda place: 0.0)
+    points = {document: statistics.fmean(map(rule, several)) for document, several in places.items()}
+    if name == "segfuse":
+        scores = normalize_any(row, places, documents, method.norm, convention)
+        return {document: points[document] * (scores[document] + 1) for document in row}
+    return points
+
+
+def normalize_any(
+    row: Scores, places: Mapping[Any, list[int]], documents: Sequence[Any], norm: str, convention: Any
+) -> dict[Any, float]:
+    """Return the normalised scores of a run, by any normalisation."""
+    if norm not in ("rank", "borda"):
+        return normalize(row, norm, convention)
+    n = len(row) if norm == "rank" else len(documents)
+    return {document: statistics.fmean(1 - place / n for place in places[document]) for document in row}
+
+
+def make_rule(method: Any, convention: Any, n: int, n_union: int, table: Sequence[float]) -> Callable[[int], float]:
+    """Return the function from a place, from 0, to its points."""
+    name = method.record.points if method.record.points != "scores" else method.norm
+    k = convention.rrf_k if method.get("k") is None else method.get("k")
+    segment = math.ceil(n / len(table)) if table and n else 1
+    rules: dict[str, Callable[[int], float]] = {
+        "rank": lambda place: 1 - place / n,
+        "borda": lambda place: 1 - place / n_union if method.norm == "borda" else float(n_union - place),
+        "rrf": lambda place: 1 / (k + convention.first_rank + place),
+        "isr": lambda place: 1 / (place + 1) ** 2,
+        "rbc": lambda place: (1 - method.get("phi")) * method.get("phi") ** place,
+        "bayesfuse": lambda place: table[place] if place < len(table) else UNSEEN,
+        "probfuse": lambda place: table[place // segment] / (place // segment + 1),
+        "segfuse": lambda place: next(
+            (value for value, end in zip(table, SEGFUSE_ENDS, strict=False) if place < end), 0.0
+        ),
+        "slidefuse": lambda place: average_window(
+            table, max(place - method.get("w"), 0), min(place + method.get("w"), n - 1)
+        ),
+        "posfuse": lambda place: table[place] if place < len(table) else 0.0,
+        "mapfuse": lambda place: table[0] / (place + 1),
+    }
+    return rules[name]
+
+
+def average_window(table: Sequence[float], begin: int, end: int) -> float:
+    """Return the mean of a window of a table, whose entries beyond its end are 0."""
+    return sum(table[begin : end + 1]) / (end - begin + 1)
+
+
+def normalize(row: Scores, norm: str, convention: Any) -> dict[Any, float]:
+    """Return the normalised scores of one run and query."""
+    if not row:
+        return {}
+    values = NORMALIZATIONS[norm](list(row.values()), convention)
+    if convention.lowest_score and norm in ("min_max", "min_max_inverted", "z_score"):
+        values = [value if value > 0 else convention.lowest_score for value in values]
+    return dict(zip(row, values, strict=True))
+
+
+def none(scores: list[float], convention: Any) -> list[float]:
+    """Return the scores."""
+    del convention
+    return scores
+
+
+def min_max(scores: list[float], convention: Any) -> list[float]:
+    """Return (x - min) / (max - min)."""
+    low = min(scores)
+    spread = max(scores) - low
+    if len(scores) == 1 and convention.single_document != "as equal_scores":
+        return [float(convention.single_document)]
+    if spread <= convention.equal_within or len(scores) == 1:
+        return [float(convention.equal_scores)] * len(scores)
+    return [(score - low) / max(spread, convention.smallest_divisor) for score in scores]
+
+
+def min_max_inverted(scores: list[float], convention: Any) -> list[float]:
+    """Return (max - x) / (max - min)."""
+    return min_max([-score for score in scores], convention)
+
+
+def max_norm(scores: list[float], convention: Any) -> list[float]:
+    """Return x / |max|."""
+    highest = max(scores)
+    divisor = max(highest, convention.smallest_divisor) if convention.smallest_divisor else abs(highest)
+    return [score / divisor if divisor else 0.0 for score in scores]
+
+
+def sum_norm(scores: list[float], convention: Any) -> list[float]:
+    """Return (x - min) / Σ (x - min)."""
+    low = min(scores)
+    divisor = max(sum(score - low for score in scores), convention.smallest_divisor)
+    return [(score - low) / divisor if divisor else 0.0 for score in scores]
+
+
+def z_score(scores: list[float], convention: Any) -> list[float]:
+    """Return (x - mean) / deviation."""
+    if max(scores) == min(scores):
+        return [0.0] * len(scores)
+    compute = statistics.stdev if convention.deviation == "sample" else statistics.pstdev
+    divisor = max(compute(scores), convention.smallest_divisor)
+    return [(score - statistics.fmean(scores)) / divisor for score in scores]
+
+
+def l2(scores: list[float], convention: Any) -> list[float]:
+    """Return x / √Σ x²."""
+    length = math.hypot(*scores)
+    return [score / length if length > convention.equal_within else score for score in scores]
+
+
+def dbsf(scores: list[float], convention: Any) -> list[float]:
+    """Return (x - (mean - 3 s)) / (6 s)."""
+    del convention
+    if max(scores) == min(scores):
+        return [0.5] * len(scores)
+    deviation = statistics.stdev(scores)
+    return [(score - statistics.fmean(scores) + 3 * deviation) / (6 * deviation) for score in scores]
+
+
+NORMALIZATIONS = {
+    "none": none, "min_max": min_max, "min_max_inverted": min_max_inverted, "max": max_norm, "sum": sum_norm,
+    "z_score": z_score, "l2": l2, "dbsf": dbsf,
+}  # fmt: skip
+
+
+def fill_absent(
+    row: Scores, values: Mapping[Any, float], documents: Sequence[Any], treatment: str, union: tuple[Any, int]
+) -> dict[Any, float | None]:
+    """Return what a run gives to each document of the union."""
+    method, n_union = union
+    share: float | None = 0.0
+    if treatment == "skip":
+        share = None
+    elif treatment == "own" and method.norm == "borda":
+        share = 0.5 - (len(row) - 1) / (2 * n_union)
+    elif treatment == "own":
+        share = UNSEEN if method.name == "bayesfuse" else (n_union - len(row) + 1) / 2
+    elif treatment == "minimum" and values:
+        share = min(values.values())
+    elif treatment == "mean" and values:
+        share = statistics.fmean(values.values())
+    return {document: values.get(document, share) for document in documents}
+
+
+def order_documents(scores: Mapping[Any, float], rows: Sequence[Scores], ties: str) -> dict[Any, float]:
+    """Return documents by falling fused score."""
+    documents = list(scores)
+    if ties == "id_ascending":
+        documents.sort()
+    elif ties == "id_descending":
+        documents.sort(reverse=True)
+    elif ties == "last_score":
+        documents.sort(key=lambda document: -[row[document] for row in rows if document in row][-1])
+    documents.sort(key=lambda document: -scores[document])
+    return {document: scores[document] for document in documents}
+
+
+def list_counted(points: Points) -> list[float]:
+    """Return the points of the runs that count."""
+    return [value for value in points if value is not None]
+
+
+def comb_min(points: Points, weights: Sequence[float], number: float) -> float:
+    """Return the lowest points."""
+    return min(list_counted(points))
+
+
+def comb_max(points: Points, weights: Sequence[float], number: float) -> float:
+    """Return the highest points."""
+    return max(list_counted(points))
+
+
+def comb_med(points: Points, weights: Sequence[float], number: float) -> float:
+    """Return the median of the points."""
+    return statistics.median(list_counted(points))
+
+
+def weighted_sum(points: Points, weights: Sequence[float], number: float) -> float:
+    """Return the weighted sum of the points."""
+    return sum(weight * value for weight, value in zip(weights, points, strict=True) if value is not None)
+
+
+def comb_anz(points: Points, weights: Sequence[float], number: float) -> float:
+    """Return the mean of the points."""
+    return sum(list_counted(points)) / len(list_counted(points))
+
+
+def comb_mnz(points: Points, weights: Sequence[float], number: float) -> float:
+    """Return the sum of the points times the number of runs."""
+    return sum(list_counted(points)) * len(list_counted(points))
+
+
+def comb_gmnz(points: Points, weights: Sequence[float], number: float) -> float:
+    """Return the weighted sum of the points times a power of the number of runs."""
+    return weighted_sum(points, weights, number) * float(len(list_counted(points)) ** number)
+
+
+def wmnz(points: Points, weights: Sequence[float], number: float) -> float:
+    """Return the sum of the points times the sum of the weights of their runs."""
+    weight = sum(weight for weight, value in zip(weights, points, strict=True) if value is not None)
+    return sum(list_counted(points)) * weight
+
+
+def log_mnz(points: Points, weights: Sequence[float], number: float) -> float:
+    """Return the sum of the points times the logarithm of the number of runs plus a number."""
+    return sum(list_counted(points)) * math.log(len(list_counted(points)) + number)
+
+
+def arithmetic_mean(points: Points, weights: Sequence[float], number: float) -> float:
+    """Return the weighted mean of the points."""
+    pairs = [(weight, value) for weight, value in zip(weights, points, strict=True) if value is not None]
+    total = sum(weight for weight, _ in pairs)
+    return sum(weight * value for weight, value in pairs) / total if total else 0.0
+
+
+def geometric_mean(points: Points, weights: Sequence[float], number: float) -> float:
+    """Return the weighted geometric mean of the points above 0."""
+    pairs = [(weight, value) for weight, value in zip(weights, points, strict=True) if value and value > 0]
+    total = sum(weight for weight, _ in pairs)
+    return math.exp(sum(weight * math.log(value) for weight, value in pairs) / total) if total else 0.0
+
+
+def harmonic_mean(points: Points, weights: Sequence[float], number: float) -> float:
+    """Return the weighted harmonic mean of the points above 0."""
+    pairs = [(weight, value) for weight, value in zip(weights, points, strict=True) if value and value > 0]
+    total = sum(weight for weight, _ in pairs)
+    return total / sum(weight / value for weight, value in pairs) if total else 0.0
+
+
+def condorcet(
+    places: Sequence[Mapping[Any, list[int]]], documents: Sequence[Any], weights: Sequence[float]
+) -> dict[Any, float]:
+    """Return 1 + the number of majorities + half the number of draws of each document."""
+    scores = dict.fromkeys(documents, 1.0)
+    for document in documents:
+        for other in documents:
+            if other == document:
+                continue
+            margin = 0.0
+            for place, weight in zip(places, weights, strict=True):
+                mine = place.get(document, [math.inf])[0]
+                rival = place.get(other, [math.inf])[0]
+                margin += weight * ((mine < rival) - (mine > rival))
+            scores[document] += 1.0 if margin > 0 else 0.5 if margin == 0 else 0.0
+    return scores
+
+
+COMBINATIONS: dict[str, Callable[[Points, Sequence[float], float], float]] = {
+    "comb_min": comb_min, "comb_max": comb_max, "comb_med": comb_med, "weighted_sum": weighted_sum,
+    "comb_anz": comb_anz, "comb_mnz": comb_mnz, "comb_gmnz": comb_gmnz, "wmnz": wmnz, "log_mnz": log_mnz,
+    "arithmetic_mean": arithmetic_mean, "geometric_mean": geometric_mean, "harmonic_mean": harmonic_mean,
+}  # fmt: skip

@@ -1,0 +1,207 @@
+"""The documents behind the listed queries: ranks, labels and contributions of a system and of the baseline."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from fastndcg.errors import FastndcgError
+from fastndcg.explain.query_case import join_system
+from fastndcg.explain.system_queries import (
+    DocumentPair,
+    PlacedDocument,
+    QueryRanking,
+    SystemQueries,
+    has_value,
+    pair_documents,
+)
+from fastndcg.inputs.dispatch import TruthInput, prepare_truth
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.reports.html.query_values import MetricValues
+from fastndcg.results.results import Results
+from fastndcg.runtime.escapes import show_name
+from fastndcg.statistics.compared_inputs import ComparedInputs
+from fastndcg.statistics.comparison import Comparison
+
+N_RANKS = 3  # the first ranks of both systems, which are listed even if they add nothing
+N_ROWS = 8  # documents of a query
+MAX_TABLES = 2000  # of queries with documents: some 800 kB
+MAX_DOCUMENTS_READ = 30_000_000  # by the contributions of a page: some 10 seconds
+MAX_OF_QUERY = 500_000  # documents read by the contributions of one query
+NO_RANK = "–"
+
+
+class DocumentRow(NamedTuple):
+    """A document as texts."""
+
+    name: str
+    label: str
+    own_rank: str
+    base_rank: str
+    own_adds: str
+    base_adds: str
+
+
+class DocumentTable(NamedTuple):
+    """The documents of a query that matter, and the number of other documents in the two rankings."""
+
+    rows: list[DocumentRow]
+    n_hidden: int
+
+
+Tables = dict[tuple[int, int, int], DocumentTable]  # by metric, system and query
+
+
+class Documents(NamedTuple):
+    """The tables of documents of a page, and notes on what it leaves out."""
+
+    tables: Tables
+    notes: list[str]
+
+
+def collect_documents(comparison: Comparison, metrics: list[MetricValues]) -> Documents:
+    """Return the documents behind the listed queries of every metric and system, as far as they can be read."""
+    inputs = comparison.inputs
+    if inputs is None or inputs.truth is None:
+        return Documents({}, ["Documents of queries are listed if compare gets a truth and predictions with ids"])
+    try:
+        prepared = prepare_truth(inputs.truth, inputs.options)
+    except (FastndcgError, OSError) as error:
+        return Documents({}, [f"Documents of queries are left out, since the truth cannot be read again: {error}"])
+    return _Collector(comparison, metrics, inputs, prepared).collect()
+
+
+class _Collector:
+    """Reads the rankings of each system once, and explains the listed queries until the limits of a page."""
+
+    def __init__(
+        self, comparison: Comparison, metrics: list[MetricValues], inputs: ComparedInputs, prepared: TruthInput
+    ) -> None:
+        self._comparison = comparison
+        self._metrics = metrics
+        self._inputs = inputs
+        self._prepared = prepared
+        self._baseline = comparison.systems.index(comparison.baseline)
+        self._notes: list[str] = []
+        self._n_documents_read = 0
+        self._n_unknown = 0
+        self._baseline_rankings: dict[tuple[int, int], QueryRanking | None] = {}  # of the last query, by metric
+
+    def collect(self) -> Documents:
+        """Return the tables. The first metric comes first, so that limits cut the others."""
+        systems = {
+            place: queries
+            for place, name in enumerate(self._comparison.systems)
+            if (queries := self._read_system(name)) is not None
+        }
+        tables: Tables = {}
+        n_cut = 0
+        if self._baseline in systems:
+            for key in self._list_keys(systems):
+                table = self._make_table(key, systems) if len(tables) < MAX_TABLES else None
+                if table is None:
+                    n_cut += 1
+                else:
+                    tables[key] = table
+        if n_cut:
+            self._notes.append(f"{n_cut} of the listed queries have no documents here: fastndcg explain shows them")
+        if self._n_unknown:
+            self._notes.append(
+                f"{self._n_unknown} rankings have ranks and labels only, with {NO_RANK} for what a document adds: ties "
+                "or long rankings take too long for a page. Run fastndcg explain for one of them"
+            )
+        return Documents(tables, self._notes)
+
+    def _list_keys(self, systems: dict[int, SystemQueries]) -> list[tuple[int, int, int]]:
+        """Return the metric, system and query of every listed query: those of the first metric, then by query."""
+        keys: list[tuple[int, int, int]] = []
+        for metric, values in enumerate(self._metrics):
+            if self._comparison.metrics[metric].record.by_subtopic:
+                self._notes.append(
+                    f"{self._comparison.metrics[metric]} has labels by subtopic: no documents are listed"
+                )
+                continue
+            for system in systems:
+                queries = (*values.find_most_won(system), *values.find_most_lost(system))
+                keys += [(metric, system, query) for query in queries]
+        return sorted(keys, key=lambda key: (key[0] > 0, key[2], key[1], key[0]))
+
+    def _read_system(self, name: str) -> SystemQueries | None:
+        """Join the predictions of a system with the truth. Return None if its documents cannot be read again."""
+        predictions = self._inputs.predictions[name]
+        if isinstance(predictions, Results | Rankings):
+            self._notes.append(
+                f"{show_name(name)} has no documents here, since compare got its {type(predictions).__name__}"
+            )
+            return None
+        try:
+            return SystemQueries(
+                join_system(self._prepared, predictions, self._inputs.options, self._inputs.convention)
+            )
+        except (FastndcgError, OSError) as error:
+            self._notes.append(f"{show_name(name)} has no documents here, since it cannot be read again: {error}")
+            return None
+
+    def _make_table(self, key: tuple[int, int, int], systems: dict[int, SystemQueries]) -> DocumentTable | None:
+        metric, system, query = key
+        own = self._rank_query(metric, system, query, systems[system])
+        if (metric, query) not in self._baseline_rankings:
+            ranking = self._rank_query(metric, self._baseline, query, systems[self._baseline])
+            self._baseline_rankings = {
+                (place, last): ranks for (place, last), ranks in self._baseline_rankings.items() if last == query
+            }
+            self._baseline_rankings[metric, query] = ranking
+        base = self._baseline_rankings[metric, query]
+        if own is None or base is None:
+            return None
+        pairs, n_hidden = pair_documents(own, base, N_RANKS, N_ROWS)
+        return DocumentTable([_make_row(pair) for pair in pairs], n_hidden)
+
+    def _rank_query(self, metric: int, system: int, query: int, queries: SystemQueries) -> QueryRanking | None:
+        """Return the ranking of a query. None if it does not give its value, so that the inputs have changed."""
+        (query_id,) = self._comparison.query_ids[query : query + 1].tolist()
+        if not queries.has_query(query_id):
+            return None
+        max_work = min(MAX_OF_QUERY, MAX_DOCUMENTS_READ - self._n_documents_read)
+        ranking, n_read = queries.rank_query(query_id, self._comparison.metrics[metric], max_work)
+        self._n_documents_read += n_read
+        self._n_unknown += ranking.contributions is None
+        value = float(self._comparison.columns[system][query, metric])
+        return ranking if has_value(ranking, value) else None
+
+
+def _make_row(pair: DocumentPair) -> DocumentRow:
+    return DocumentRow(
+        name=show_name(pair.name),
+        label=NO_RANK if pair.label is None else f"{pair.label:g}",
+        own_rank=pair.own.rank if pair.own else NO_RANK,
+        base_rank=pair.base.rank if pair.base else NO_RANK,
+        own_adds=_format_contribution(pair.own),
+        base_adds=_format_contribution(pair.base),
+    )
+
+
+def _format_contribution(document: PlacedDocument | None) -> str:
+    """Return a contribution with four decimals, 0 for none, and a dash if it is unknown."""
+    if document is None or document.contribution == 0:
+        return "0"
+    return NO_RANK if document.contribution is None else f"{document.contribution:.4f}"
+
+
+def pack_documents(documents: Documents, places: list[int]) -> dict[str, Any]:
+    """
+    Return the tables of documents for the script of the page.
+
+    `places` has the indices of the queries of the page. The names of a query's documents are written once. A table
+    stands under "metric,system,query", where the query is its index on the page.
+    """
+    page_queries = {query: place for place, query in enumerate(places)}
+    names: dict[int, dict[str, int]] = {}
+    tables: dict[str, list[Any]] = {}
+    for (metric, system, query), table in documents.tables.items():
+        if query not in page_queries:
+            continue
+        page_query = page_queries[query]
+        own_names = names.setdefault(page_query, {})
+        rows = [[own_names.setdefault(row.name, len(own_names)), *row[1:]] for row in table.rows]
+        tables[f"{metric},{system},{page_query}"] = [table.n_hidden, *rows]
+    return {"names": {query: list(own_names) for query, own_names in names.items()}, "tables": tables}

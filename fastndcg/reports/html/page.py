@@ -1,0 +1,198 @@
+"""The HTML report of a comparison: one page that needs no network and no other file."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import platform
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from fastndcg import __version__
+from fastndcg.reports import plots, text
+from fastndcg.reports.fusion_plot import SIZE, draw_fusion_curve
+from fastndcg.reports.html.assets import join_scripts, join_styles, render_page
+from fastndcg.reports.html.curve_figure import draw_curves, list_curve_numbers
+from fastndcg.reports.html.documents import N_ROWS, collect_documents, pack_documents
+from fastndcg.reports.html.figures import render_svg
+from fastndcg.reports.html.histogram_figure import draw_histograms
+from fastndcg.reports.html.pair_matrix import describe_matrices, make_matrices
+from fastndcg.reports.html.query_values import N_LISTED, MetricValues, list_queries, pack_queries
+from fastndcg.runtime.escapes import MOST_NOTED, show_name
+from fastndcg.statistics.comparison import CORRECTION_NAMES, FAMILY_NAMES, RANDOM_TESTS, TEST_NAMES, Comparison
+from fastndcg.statistics.one_system import INTERVAL_NAMES
+from fastndcg.statistics.result_rows import Row
+from fastndcg.statistics.table import format_number
+
+PACKAGES = ("numpy", "numba", "scipy", "matplotlib")
+CURVE_NUMBERS = (1, 3, 5, 10, 20, 100)
+
+
+def page(comparison: Comparison, title: str = "", queries: dict[Any, str] | None = None, tuned: Any = None) -> str:
+    """
+    Return the page as HTML.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The comparison to show.
+    title : str
+        The title. By default it has the number of systems and the name of the baseline.
+    queries : {query id: text}, optional
+        The texts of queries.
+    tuned : TunedFusion, optional
+        The tuned fusion that is the baseline, for a section on its tuning.
+    """
+    content = _collect_content(comparison, title)
+    content["tuning"] = None if tuned is None else _collect_tuning(tuned)
+    content |= _collect_queries(comparison, queries or {})
+    content |= {"style": join_styles(), "script": join_scripts()}
+    return render_page(content, ("data", "style", "script", "table_csv"))
+
+
+def _collect_content(comparison: Comparison, title: str) -> dict[str, Any]:
+    """Return the variables of the template, without those of queries."""
+    settings = comparison.settings
+    return {
+        "title": title or f"{len(comparison.systems)} systems compared with {show_name(comparison.baseline)}",
+        "comparison": comparison,
+        "settings": settings,
+        "blocks": [_summarize_metric(comparison, place) for place in range(len(comparison.metrics))],
+        "corrected": settings.is_corrected,
+        "level": f"{100 * settings.level:g} %",
+        "forests": _draw_forests(comparison),
+        "curves": draw_curves(comparison),
+        "curve_numbers": CURVE_NUMBERS,
+        "curve_rows": list_curve_numbers(comparison, CURVE_NUMBERS),
+        "histograms": [draw_histograms(comparison, place) for place in range(len(comparison.metrics))],
+        "matrices": make_matrices(comparison),
+        "matrix_note": describe_matrices(comparison),
+        "segments": None if comparison.segments is None else comparison.by(),
+        "facts": _collect_facts(comparison),
+        "interval": INTERVAL_NAMES[settings.interval],
+        "uses_replicates": settings.test in RANDOM_TESTS,
+        "test": TEST_NAMES[settings.test],
+        "correction": CORRECTION_NAMES.get(settings.correction, "none"),
+        "family": FAMILY_NAMES[settings.family],
+        "bounds": comparison.smallest_p_values(),
+        "table_csv": base64.b64encode(text.as_csv(comparison, MOST_NOTED).encode()).decode(),
+    }
+
+
+def _collect_tuning(tuned: Any) -> dict[str, Any]:
+    """Return the template's variables for the section on a tuned fusion."""
+    figures = [
+        (
+            show_name(curve.run),
+            render_svg(
+                partial(draw_fusion_curve, tuned, curve),
+                SIZE,
+                f"tuning{place}",
+                f"{tuned.metric} against the weight of {show_name(curve.run)}",
+            ),
+        )
+        for place, curve in enumerate(tuned.curves)
+    ]
+    tables = (("Methods, each tuned alone", tuned.methods), ("What the queries outside each fold chose", tuned.folds))
+    return {
+        "best": tuned.describe_best(),
+        "metric": str(tuned.metric),
+        "has_gain": tuned.has_gain,
+        "figures": figures,
+        "tables": [(name, table.cells()) for name, table in tables],
+        "notes": tuned.notes(),
+    }
+
+
+def _collect_queries(comparison: Comparison, texts: dict[Any, str]) -> dict[str, Any]:
+    """Return the variables of the template for the queries won and lost most, and the data of the script."""
+    metrics = [MetricValues(comparison, place) for place in range(len(comparison.metrics))]
+    documents = collect_documents(comparison, metrics)
+    rows = {row.system: row for row in comparison.rows if row.metric == str(comparison.metrics[0])}
+    lists = []
+    for row in sorted(rows.values(), key=lambda row: math.inf if math.isnan(row.mean) else -row.mean):
+        if row.system != comparison.baseline:
+            place = comparison.systems.index(row.system)
+            won, lost = list_queries(comparison, metrics[0], place, texts)
+            lists.append({"system": row.system, "place": place, "row": row, "sides": (("won", won), ("lost", lost))})
+    data = pack_queries(comparison, metrics, texts)
+    data["documents"] = pack_documents(documents, data["places"])
+    n_query_rows = len(data.pop("places"))
+    return {
+        "lists": lists,
+        "n_listed": N_LISTED,
+        "n_documents": N_ROWS,
+        "documents": documents.tables,
+        "document_notes": documents.notes,
+        "has_texts": bool(texts),
+        "n_query_rows": n_query_rows,
+        "data": json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
+    }
+
+
+def _summarize_metric(comparison: Comparison, place: int) -> dict[str, Any]:
+    """Return the template's variables for one metric, with systems in descending order of the mean."""
+    rows = sorted(_select_rows(comparison, place), key=lambda row: math.inf if math.isnan(row.mean) else -row.mean)
+    return {
+        "metric": str(comparison.metrics[place]),
+        "rows": rows,
+        "sentence": _describe_result(comparison, rows),
+        "scale": _find_scale(rows),
+    }
+
+
+def _select_rows(comparison: Comparison, place: int) -> list[Row]:
+    return [row for row in comparison.rows if row.metric == str(comparison.metrics[place])]
+
+
+def _describe_result(comparison: Comparison, rows: list[Row]) -> str:
+    """Return the result for one metric in words. `rows` are in descending order of the mean."""
+    tested = [row for row in rows if row.system != comparison.baseline]
+    better = sum(row.significant and row.difference > 0 for row in tested)
+    worse = sum(row.significant and row.difference < 0 for row in tested)
+    best = rows[0]
+    baseline = show_name(comparison.baseline)
+    return (
+        f"Best system: {show_name(best.system)}, {format_number(best.mean)}. "
+        f"{better} of {len(tested)} significantly better than {baseline}, {worse} significantly worse."
+    )
+
+
+def _find_scale(rows: list[Row]) -> tuple[float, float]:
+    """Return the start and the length of the axis of the small interval plots in the table."""
+    ends = [end for row in rows for end in (row.low, row.high, row.mean) if not math.isnan(end)]
+    lowest = min(ends)
+    highest = max(ends)
+    margin = (highest - lowest or 1.0) * 0.04
+    return lowest - margin, highest - lowest + 2 * margin
+
+
+def _draw_forests(comparison: Comparison) -> list[str]:
+    """Return the forest plot of each metric as SVG."""
+    size = (6.2, 1.0 + 0.27 * (len(comparison.systems) - 1))
+    return [
+        render_svg(
+            partial(plots.draw_forest, comparison, metric),
+            size,
+            f"forest{place}",
+            f"Differences of {metric} from {show_name(comparison.baseline)} with intervals, as in the summary table",
+        )
+        for place, metric in enumerate(comparison.metrics)
+    ]
+
+
+def _collect_facts(comparison: Comparison) -> dict[str, Any]:
+    """Return the convention, the versions of packages, and the number of undefined queries per system."""
+    convention = comparison.results[comparison.baseline].convention
+    installed = {"fastndcg": __version__, "Python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            installed[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    undefined = {row.system: 0 for row in comparison.rows}
+    for row in comparison.rows:
+        undefined[row.system] = max(undefined[row.system], row.n_undefined)
+    return {"convention": convention, "choices": convention.choices(), "versions": installed, "undefined": undefined}

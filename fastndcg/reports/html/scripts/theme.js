@@ -1,0 +1,10 @@
+  const byId = (id) => document.getElementById(id);
+
+  // --- theme -------------------------------------------------------------------------------------------------------
+  const theme = byId("theme");
+  theme.hidden = false;
+  theme.addEventListener("click", () => {
+    const root = document.documentElement;
+    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+  });

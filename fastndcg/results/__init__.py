@@ -1,0 +1,1 @@
+"""Results: values by query, their aggregates and tables."""

@@ -1,0 +1,78 @@
+"""Notes on results: where a named convention does not give the number of its program."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+
+from fastndcg.conventions import Convention
+from fastndcg.conventions.peer_metrics import PeerMetric
+from fastndcg.metrics.metric import Metric
+from fastndcg.parsing import format_value, parse_call
+from fastndcg.runtime.escapes import show_name
+
+
+def notes_on_systems(notes: Mapping[str, Sequence[str]]) -> list[str]:
+    """
+    Return the notes on several systems: a note on all of them once, others behind the name of their system.
+
+    >>> notes_on_systems({"old": ["AUC differs"], "new": ["AUC differs", "swapped?"]})
+    ['AUC differs', 'new: swapped?']
+    """
+    shared = [note for note in dict.fromkeys(note for own in notes.values() for note in own)
+              if all(note in own for own in notes.values())]  # fmt: skip
+    return [
+        *shared,
+        *(f"{show_name(name)}: {note}" for name, own in notes.items() for note in own if note not in shared),
+    ]
+
+
+@functools.lru_cache(maxsize=256)
+def notes_on(metrics: tuple[Metric, ...], convention: Convention, has_ties: bool) -> tuple[str, ...]:
+    """
+    Return a note on each metric that the convention's program has, and that gives another number there.
+
+    `has_ties` says that scores tie between different labels.
+    """
+    notes = (note_on(metric, convention, has_ties) for metric in metrics)
+    return tuple(note for note in dict.fromkeys(notes) if note)
+
+
+def note_on(metric: Metric, convention: Convention, has_ties: bool) -> str:
+    """Return the note on one metric, or an empty text."""
+    peers = [peer for peer in convention.metrics if peer.name == metric.name]
+    if not peers:
+        return ""
+    fitting = [peer for peer in peers if _fits(metric, peer, convention)]
+    first = (fitting or peers)[0]
+    theirs = first.theirs if "'" in first.theirs else f"{convention.peer}'s {first.theirs}"
+    if first.differs:
+        return f"{metric} is not {theirs}, which {first.differs}"
+    if not fitting:
+        name = first.by or find_base_name(convention)
+        return f"{metric} is not {theirs}: that is {first.ours} under the convention {name}"
+    return (
+        f"{metric} is not {theirs} where scores tie: it {first.tie_difference}"
+        if first.tie_difference and has_ties
+        else ""
+    )
+
+
+def _fits(metric: Metric, peer: PeerMetric, convention: Convention) -> bool:
+    """Return True if metric and convention are those of the program's number."""
+    same_metric = Metric.parse(peer.ours)
+    if same_metric.k not in (None, metric.k):
+        return False
+    if any(metric.get(name) != value for name, value in same_metric.parameters):
+        return False
+    if not peer.by:
+        return True
+    name, choices, _ = parse_call(peer.by)
+    ours = {field: format_value(getattr(convention, field)) for field in choices}
+    theirs = {field: format_value(value) for field, value in choices.items()}
+    return name == find_base_name(convention) and ours == theirs
+
+
+def find_base_name(convention: Convention) -> str:
+    """Return the name of the named convention that a convention was made from."""
+    return convention.name.partition("(")[0]

@@ -1,0 +1,111 @@
+"""Values of users for each query: weights, clusters, strata, segments, texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.escapes import show_name
+
+
+def read_per_query_array(values: Any, name: str, query_ids: Array) -> Array:
+    """Return one value a query from an array or a mapping, or raise an error that names the first query without one."""
+    if isinstance(values, Mapping):
+        ids = [find_key(query, values) for query in query_ids.tolist()]
+        missing = [query for query in ids if query not in values]
+        if missing:
+            raise InvalidInputError(
+                f"`{name}` must have a value for every query, but query {shorten(missing[0])} has none "
+                f"({len(missing)} in all). Add it."
+            )
+        values = [values[query] for query in ids]
+    elif isinstance(values, str | bytes):
+        raise InvalidTypeError(f"`{name}` must be an array with one value a query, or a dict, not {shorten(values)}")
+    array = _as_array(values, name)
+    if array.ndim != 1 or len(array) != len(query_ids):
+        raise InvalidInputError(
+            f"`{name}` must have one value for each of the {len(query_ids)} queries, but its shape is {array.shape}. "
+            "Pass them in the order of the results."
+        )
+    if array.dtype == object:
+        array = _of_one_kind(array, name)
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        query = query_ids[int(np.argmax(np.isnan(array)))]
+        raise InvalidInputError(
+            f"`{name}` must not be NaN, but that of query {show_name(query)} is. Give every query a value."
+        )
+    return array
+
+
+def find_key(row_id: Any, values: Mapping[Any, Any]) -> Any:
+    """Return the key of a row: its id, or the query of a pair of a query and a document."""
+    return row_id[0] if isinstance(row_id, tuple) and row_id not in values else row_id
+
+
+def _as_array(values: Any, name: str) -> Array:
+    try:
+        return np.asarray(values)
+    except Exception as error:  # whatever the object's own conversion raises
+        raise InvalidTypeError(
+            f"`{name}` must be an array with one value a query, or a dict, but NumPy cannot convert {shorten(values)}: "
+            f"{show_name(error)}"
+        ) from None
+
+
+def _of_one_kind(array: Array, name: str) -> Array:
+    """Return an array of objects as texts or numbers, or raise an error for a mixture, which cannot be sorted."""
+    kinds = {type(value) for value in array.tolist()}
+    if kinds <= {str}:
+        return array.astype(str)
+    if kinds <= {int, float, bool} or kinds <= {int}:
+        try:
+            return array.astype("f8") if float in kinds else array.astype("i8")
+        except OverflowError:
+            odd = max(array.tolist(), key=abs)
+            raise InvalidInputError(
+                f"`{name}` must fit int64 or float64, but one is {shorten(odd)}. Rescale it."
+            ) from None
+    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise InvalidTypeError(f"`{name}` must be all texts or all numbers, but has {names}")
+
+
+def check_weights(values: Any, query_ids: Array) -> Array:
+    """Return the weights of queries as float64, or raise an error for a weight that is negative or not finite."""
+    weights = read_per_query_array(values, "weights", query_ids)
+    if weights.dtype.kind not in "biuf":
+        raise InvalidTypeError(f"`weights` must be numbers, not {weights.dtype}")
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        raise InvalidInputError(
+            f"`weights` must be finite and not negative, but that of query {show_name(query_ids[place])} is "
+            f"{weights[place]!s}"
+        )
+    if not weights.any():
+        raise InvalidInputError("`weights` must not all be 0. Leave them out for equal weights.")
+    return np.asarray(weights, "f8")
+
+
+def read_query_texts(texts: Any, query_ids: Array) -> dict[Any, str]:
+    """Return the texts of those queries that have one, or raise an error if none has."""
+    if texts is None:
+        return {}
+    if not isinstance(texts, Mapping):
+        raise InvalidTypeError(f"`queries` must be {{query id: text}}, but is {shorten(texts)}. Pass a dict.")
+    ids = query_ids.tolist()
+    own_texts = {query: texts[find_key(query, texts)] for query in ids if find_key(query, texts) in texts}
+    for query, text in own_texts.items():
+        if not isinstance(text, str):
+            raise InvalidTypeError(
+                f"`queries` must have texts, but that of query {shorten(query)} is {shorten(text)}. Pass a str."
+            )
+    if texts and ids and not own_texts:
+        raise InvalidInputError(
+            f"`queries` must have the ids of the compared queries, such as {shorten(ids[0])}, but has none of them. "
+            f"Its first id is {shorten(next(iter(texts)))}: write the ids alike, of one type."
+        )
+    return own_texts

@@ -1,0 +1,511 @@
+"""Results: the values of metrics for every query, with means, a table, and conversions to frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from fastndcg import __version__
+from fastndcg.choices import IntervalMethod
+from fastndcg.conventions import Convention
+from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten, suggest_name
+from fastndcg.exports.exportable import Exportable, PrintedTable, dump_json
+from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.validation import Array, check_whole_number
+from fastndcg.results.aggregates import aggregate, standard_deviation
+from fastndcg.results.notes import notes_on
+from fastndcg.results.per_query import check_weights
+from fastndcg.results.text_table import html_table, text_table
+from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.pickling import Picklable
+
+if TYPE_CHECKING:
+    from fastndcg.statistics.intervals import Interval
+    from fastndcg.statistics.one_system import Segment
+    from fastndcg.statistics.table import Table
+
+
+class Results(Picklable, Exportable):
+    """
+    The values of metrics for every query.
+
+    `evaluate` makes them. Parameters are attributes, too. Results are equal only to themselves: compare `values`,
+    `metrics` and `query_ids`.
+
+    Parameters
+    ----------
+    values : (n_queries, n_metrics) float64 array
+        NaN where a metric is undefined.
+    metrics : tuple of Metric
+        One a column.
+    query_ids : (n_queries,) array or None
+        One a row. By default their numbers from 0.
+    convention : Convention
+        The meaning of the numbers.
+    n_tied : int, default 0
+        The number of queries in which equal scores with different labels begin within the deepest cutoff. There the
+        tie policy matters.
+    value_weights : (n_queries, n_metrics) float64 array, optional
+        The weight of each value in its metric's mean, multiplied by the weight of its query. None: all weights are 1.
+    n_missing_in_run, n_missing_in_qrels : int, default 0
+        The number of queries that only the qrels, or only the run, have.
+    notes : tuple of str, optional
+        Remarks on changes of the input. The attribute has others on metrics with another value in the convention's
+        program.
+    chance_values : (n_queries, n_metrics) float64 array, optional
+        What a random order gives, for aggregates that are adjusted for chance. None: no metric needs it.
+    document_ids : (n_rows,) array, optional
+        The relevant document of each row, where a row is a pair of a query and a document. Then `query_ids` repeat.
+
+    Examples
+    --------
+    >>> result = fn.evaluate([1, 0, 0, 2], [0.1, 0.9, 0.8, 0.3], "ndcg@10,rr", offsets=[0, 2, 4])
+    >>> result["rr"]
+    array([0.5, 0.5])
+    >>> print(result)
+    metric     mean  queries  undefined
+    nDCG@10  0.6309        2          0
+    RR       0.5000        2          0
+    convention default; ties average, in 0 of 2 queries between different labels
+    """
+
+    _index: ClassVar[str | None] = "query"
+    __slots__ = (
+        "_notes",
+        "_query_ids",
+        "chance_values",
+        "convention",
+        "document_ids",
+        "metrics",
+        "n_missing_in_qrels",
+        "n_missing_in_run",
+        "n_tied",
+        "value_weights",
+        "values",
+    )
+
+    def __init__(
+        self,
+        values: Array,
+        metrics: tuple[Metric, ...],
+        query_ids: Array | None,
+        convention: Convention,
+        *,
+        n_tied: int = 0,
+        value_weights: Array | None = None,
+        n_missing_in_run: int = 0,
+        n_missing_in_qrels: int = 0,
+        notes: tuple[str, ...] = (),
+        chance_values: Array | None = None,
+        document_ids: Array | None = None,
+    ) -> None:
+        self.values = values
+        self.metrics = metrics
+        self._query_ids = query_ids
+        self.convention = convention
+        self.value_weights = value_weights
+        self.n_tied = n_tied
+        self.n_missing_in_run = n_missing_in_run
+        self.n_missing_in_qrels = n_missing_in_qrels
+        self._notes = notes
+        self.chance_values = chance_values
+        self.document_ids = document_ids
+
+    @property
+    def query_ids(self) -> Array:
+        """The queries' ids, or their numbers from 0."""
+        return np.arange(len(self.values)) if self._query_ids is None else self._query_ids
+
+    @property
+    def row_ids(self) -> Array:
+        """The ids of the queries, or pairs of a query id and a document id where rows are pairs."""
+        if self.document_ids is None:
+            return self.query_ids
+        pairs = np.empty(len(self), object)
+        pairs[:] = list(zip(self.query_ids.tolist(), self.document_ids.tolist(), strict=True))
+        return pairs
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on the input and on metrics (see the class)."""
+        return (*self._notes, *notes_on(self.metrics, self.convention, self.n_tied > 0))
+
+    @property
+    def has_query_ids(self) -> bool:
+        """True if queries have ids, not only numbers."""
+        return self._query_ids is not None
+
+    def __getitem__(self, metric: str | Metric) -> Array:
+        """Return every query's value of one metric."""
+        return self.values[:, self._column(metric)]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    __iter__ = None  # queries or metrics? `query_ids` and `metrics` are unambiguous
+
+    def mean(self, weights: Any = None) -> dict[str, float]:
+        """
+        Return each metric's mean over the queries in which it is defined.
+
+        A metric such as ``gm(AP)`` or ``quantile(nDCG@10, q=0.9)`` has its aggregate in place of the mean.
+
+        Parameters
+        ----------
+        weights : (n_queries,) array or {query id: weight}, optional
+            The weight of each query, such as its traffic: finite, 0 or more. By default all weights are 1.
+
+        Returns
+        -------
+        dict of str to float
+            By metric. NaN if the metric is undefined in all queries.
+
+        Raises
+        ------
+        InvalidInputError
+            If a weight is missing, negative or not finite, or if an aggregate has no weighted form.
+
+        Examples
+        --------
+        >>> fn.evaluate([[0, 1], [1, 0]], [[2, 1], [2, 1]], "rr").mean(weights=[3, 1])
+        {'RR': 0.625}
+        """
+        return dict(zip(map(str, self.metrics), self.means(weights), strict=True))
+
+    def means(self, weights: Any = None) -> list[float]:
+        """
+        Return each metric's mean, in the order of the metrics.
+
+        Parameters
+        ----------
+        weights : (n_queries,) array or {query id: weight}, optional
+            See `mean`.
+
+        Returns
+        -------
+        list of float
+            One a metric.
+        """
+        all_weights = self._weigh(weights)
+        return [
+            aggregate(
+                metric,
+                self.values[:, column],
+                None if all_weights is None else all_weights[:, column],
+                None if self.chance_values is None else self.chance_values[:, column],
+            )
+            for column, metric in enumerate(self.metrics)
+        ]
+
+    def std(self, weights: Any = None, *, ddof: int = 1) -> dict[str, float]:
+        """
+        Return each metric's standard deviation over the queries in which it is defined.
+
+        The variance is n / (n - ddof) times the weighted mean of squared deviations from the weighted mean. The number
+        n counts the queries with a value and a weight above 0. An aggregate such as ``gm(AP)`` has the standard
+        deviation of its metric's values.
+
+        Parameters
+        ----------
+        weights : (n_queries,) array or {query id: weight}, optional
+            The weight of each query, as in `mean`.
+        ddof : int
+            The number to subtract from n: 1 for the standard deviation of a sample, 0 for that of a population.
+
+        Returns
+        -------
+        dict of str to float
+            By metric, 0 or more. NaN if no more than `ddof` queries have a value.
+
+        Raises
+        ------
+        InvalidInputError
+            If a weight is missing, negative or not finite, or `ddof` is negative.
+
+        Examples
+        --------
+        >>> fn.evaluate([[0, 1], [1, 0]], [[2, 1], [2, 1]], "rr").std(ddof=0)  # of 1/2 and 1
+        {'RR': 0.25}
+        """
+        check_whole_number(ddof, "ddof", 0)
+        all_weights = self._weigh(weights)
+        deviations = [
+            standard_deviation(self.values[:, column], None if all_weights is None else all_weights[:, column], ddof)
+            for column in range(len(self.metrics))
+        ]
+        return dict(zip(map(str, self.metrics), deviations, strict=True))
+
+    def _weigh(self, weights: Any) -> Array | None:
+        """Return the weight of each value, None if all are equal."""
+        if weights is None:
+            return self.value_weights
+        self._refuse_name(weights)
+        query_weights = check_weights(weights, self.query_ids)[:, None]
+        return (
+            np.broadcast_to(query_weights, self.values.shape)
+            if self.value_weights is None
+            else (self.value_weights * query_weights)
+        )
+
+    def _refuse_name(self, weights: Any) -> None:
+        """Raise an error for the name of a metric in the place of weights."""
+        if isinstance(weights, str | Metric):
+            name = next((str(metric) for metric in self.metrics if str(metric).lower() == str(weights).lower()), None)
+            if name is None:
+                try:
+                    name = str(Metric.parse(str(weights)))
+                except FastndcgError:
+                    name = "nDCG@10"
+            raise InvalidTypeError(
+                f"`weights` must be one number a query, not the text {shorten(weights)}. For the mean of one metric "
+                f"take mean()[{shorten(name)}]."
+            )
+
+    def n_undefined(self) -> Array:
+        """
+        Count the queries in which each metric is undefined.
+
+        Returns
+        -------
+        (n_metrics,) int array
+            One count a metric.
+        """
+        return np.asarray(np.count_nonzero(np.isnan(self.values), axis=0))
+
+    def confidence_interval(
+        self,
+        metric: str | Metric,
+        *,
+        method: IntervalMethod = "percentile",
+        level: float = 0.95,
+        replicates: int = 10_000,
+        seed: int = 0,
+        weights: Any = None,
+        clusters: Any = None,
+        strata: Any = None,
+        threads: int | None = None,
+    ) -> Interval:
+        """
+        Compute a confidence interval of a metric's mean.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            One of the metrics.
+        method : {'percentile', 'bca', 't', 'poisson'}, default 'percentile'
+            The kind of interval. See `compare`.
+        level, replicates, seed, weights, clusters, strata, threads
+            See `compare`.
+
+        Returns
+        -------
+        Interval
+            The bounds are NaN, with a reason, if fewer than two queries have a value.
+
+        Raises
+        ------
+        MissingPackageError
+            If Student's distribution is needed and SciPy is not installed.
+
+        Examples
+        --------
+        >>> result = fn.evaluate([[1, 0], [0, 1], [1, 0], [0, 1]], [[2, 1]] * 4, "rr")
+        >>> interval = result.confidence_interval("rr")
+        >>> interval.mean, interval.low, interval.high
+        (0.75, 0.5, 1.0)
+        """
+        from fastndcg.statistics.one_system import compute_interval
+        from fastndcg.statistics.settings import Settings
+
+        settings = Settings(interval=method, level=level, replicates=replicates, seed=seed, threads=threads)
+        return compute_interval(self, metric, settings, weights=weights, clusters=clusters, strata=strata)
+
+    def by(
+        self,
+        segments: Any,
+        *,
+        method: IntervalMethod = "percentile",
+        level: float = 0.95,
+        replicates: int = 10_000,
+        seed: int = 0,
+        weights: Any = None,
+        clusters: Any = None,
+        strata: Any = None,
+        threads: int | None = None,
+    ) -> Table[Segment]:
+        """
+        Compute each segment's means with their confidence intervals.
+
+        Parameters
+        ----------
+        segments : (n_queries,) array or {query id: segment}
+            The segment of each query, such as its length or its source.
+        method, level, replicates, seed, weights, clusters, strata, threads
+            See `confidence_interval`.
+
+        Returns
+        -------
+        Table of Segment
+            One row a segment and metric.
+
+        Examples
+        --------
+        >>> result = fn.evaluate([[1, 0], [0, 1], [1, 0], [0, 1]], [[2, 1]] * 4, "rr")
+        >>> print(result.by(["long", "long", "short", "short"], replicates=1000))
+        segment  metric  queries    mean     95 % interval
+        long     RR            2  0.7500  [0.5000, 1.0000]
+        short    RR            2  0.7500  [0.5000, 1.0000]
+        95 % intervals: percentile bootstrap, 1000 replicates, seed 0
+        """
+        from fastndcg.statistics.one_system import summarize_segments
+        from fastndcg.statistics.settings import Settings
+
+        settings = Settings(interval=method, level=level, replicates=replicates, seed=seed, threads=threads)
+        return summarize_segments(self, segments, settings, weights=weights, clusters=clusters, strata=strata)
+
+    def plot(self, metric: str | Metric | None = None, *, axes: Any = None) -> Any:
+        """
+        Draw the distribution of a metric's values and the mean with its interval, with matplotlib.
+
+        Parameters
+        ----------
+        metric : str or Metric, optional
+            By default the first one.
+        axes : matplotlib Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+            With the plot.
+
+        Raises
+        ------
+        MissingPackageError
+            If matplotlib is not installed.
+        """
+        from fastndcg.reports.plots import draw_distribution
+
+        return draw_distribution(self, self.metrics[0 if metric is None else self._column(metric)], axes)
+
+    def to_dict(self) -> dict[Any, dict[str, float]]:
+        """
+        Return one dict a query id, with one value a metric.
+
+        Returns
+        -------
+        dict
+            Of Python's ids and floats: ``{query id: {metric: value}}``. Where rows are pairs, keys are
+            ``(query id, document id)``.
+
+        Raises
+        ------
+        InvalidInputError
+            If two queries have the same id.
+        """
+        names = [str(metric) for metric in self.metrics]
+        rows = zip(self.row_ids.tolist(), self.values.tolist(), strict=True)
+        by_query = {query: dict(zip(names, row, strict=True)) for query, row in rows}
+        if len(by_query) < len(self):
+            raise InvalidInputError("`query_ids` must differ to be keys of a dict, but some are equal. Use `values`.")
+        return by_query
+
+    def __str__(self) -> str:
+        return text_table(self._table(), 1, self._footer())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return html_table(self._table(), 1, self._footer())
+
+    def _table(self) -> list[tuple[str, str, str, str]]:
+        body = [
+            (str(metric), f"{mean:.4f}", str(len(self)), str(undefined))
+            for metric, mean, undefined in zip(self.metrics, self.means(), self.n_undefined(), strict=True)
+        ]
+        are_means = all(metric.aggregate is None for metric in self.metrics)
+        rows = "queries" if self.document_ids is None else "pairs"
+        return [("metric", "mean" if are_means else "overall", rows, "undefined"), *body]
+
+    def _footer(self) -> list[str]:
+        rows = "queries" if self.document_ids is None else "pairs"
+        policy = f"ties {self.convention.ties}, in {self.n_tied} of {len(self)} {rows} between different labels"
+        lines = [f"convention {self.convention}; {policy}"]
+        if self.n_missing_in_run:
+            lines.append(
+                f"judged queries missing in the run: {self.n_missing_in_run} ({self.convention.missing_in_run})"
+            )
+        if self.n_missing_in_qrels:
+            choice = self.convention.missing_in_qrels
+            lines.append(f"queries of the run missing in the qrels: {self.n_missing_in_qrels} ({choice})")
+        return [*lines, *self.notes]
+
+    def _export_columns(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {"query": self.query_ids}
+        if self.document_ids is not None:
+            columns["document"] = self.document_ids
+        return columns | {str(metric): self.values[:, column] for column, metric in enumerate(self.metrics)}
+
+    def _print_table(self) -> PrintedTable:
+        rows = self._table()
+        return PrintedTable(rows, [True] + [False] * (len(rows[0]) - 1), self._footer())
+
+    def _json_pieces(self) -> Iterator[str]:
+        names = [str(metric) for metric in self.metrics]
+        rows = [dict(zip(names, row, strict=True)) for row in self.values.tolist()]
+        ids = [{"query": query} for query in self.query_ids.tolist()]
+        if self.document_ids is not None:
+            ids = [own | {"document": document} for own, document in zip(ids, self.document_ids.tolist(), strict=True)]
+        facts = {
+            **self._head_facts(),
+            **self.summary_facts(),
+            "std": dict(zip(names, self.std().values(), strict=True)),
+            "per_query": [own | row for own, row in zip(ids, rows, strict=True)],
+        }
+        yield dump_json(facts)
+
+    def _head_facts(self) -> dict[str, Any]:
+        return {
+            "version": __version__,
+            "convention": {"name": self.convention.name, **self.convention.choices()},
+            "metrics": [str(metric) for metric in self.metrics],
+        }
+
+    def summary_facts(self) -> dict[str, Any]:
+        """
+        Return means and counts by name, for JSON.
+
+        Returns
+        -------
+        dict
+            Means and numbers of undefined queries by metric, numbers of queries, and notes.
+        """
+        n_rows = {"n_queries": len(self)}
+        if self.document_ids is not None:
+            n_rows = {"n_queries": len(set(self.query_ids.tolist())), "n_pairs": len(self)}
+        return {
+            "mean": self.mean(),
+            **n_rows,
+            "n_undefined": dict(zip(map(str, self.metrics), self.n_undefined().tolist(), strict=True)),
+            "n_tied": self.n_tied,
+            "n_missing_in_run": self.n_missing_in_run,
+            "n_missing_in_qrels": self.n_missing_in_qrels,
+            "notes": list(self.notes),
+        }
+
+    def _column(self, metric: str | Metric) -> int:
+        """Return the column of a metric."""
+        parsed = Metric.parse(metric) if isinstance(metric, str) else metric
+        if not isinstance(parsed, Metric):
+            raise InvalidTypeError(f"a column of results is named by a text or a Metric, not {type(metric).__name__}")
+        try:
+            return self.metrics.index(parsed)
+        except ValueError:
+            names = list(map(str, self.metrics))
+            hint = suggest_name(str(parsed), names)
+            raise InvalidInputError(
+                f"these results have no {parsed}.{hint} They have {show_name(', '.join(names))}"
+            ) from None

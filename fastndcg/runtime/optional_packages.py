@@ -1,0 +1,89 @@
+"""Imports of optional packages, with errors that name the package to install."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from importlib.util import find_spec
+from types import ModuleType
+
+from fastndcg.errors import MissingPackageError
+from fastndcg.runtime.lazy_import import load_package
+
+# optional features, each with all packages that it imports: an error names every absent one
+NEEDED_TOGETHER = {"plots": ("scipy", "matplotlib"), "report": ("scipy", "matplotlib", "jinja2")}
+# modules whose package has another name on the package index
+INDEX_NAMES = {
+    "backports": "backports.zstd",
+    "sentence_transformers": "sentence-transformers",
+    "sklearn": "scikit-learn",
+}
+
+
+def optional_import(module: str, purpose: str, extra: str) -> ModuleType:
+    """
+    Import an optional package in the function that uses it.
+
+    Parameters
+    ----------
+    module : str
+        The module to import.
+    purpose : str
+        The feature that uses the module, for the message.
+    extra : str
+        The extra of the feature, as in ``pip install fastndcg[extra]``. The message also names its other packages.
+
+    Returns
+    -------
+    module
+        The imported module.
+
+    Raises
+    ------
+    MissingPackageError
+        If the package is absent, or if its import raises an error. The message shows that error.
+
+    Examples
+    --------
+    >>> optional_import("no_such_module", "drawing", "plots")
+    Traceback (most recent call last):
+    ...
+    fastndcg.errors.MissingPackageError: drawing needs no_such_module. Install it: pip install no_such_module
+    """
+    package = module.partition(".")[0]
+    try:
+        return load_package(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise _broken_package(package, purpose, error) from error
+        cause = error
+    except Exception as error:
+        raise _broken_package(package, purpose, error) from error
+    raise _missing_packages([package, *_find_absent(extra)], purpose) from cause
+
+
+def check_packages(purpose: str, extra: str) -> None:
+    """Raise MissingPackageError if a package of an extra is absent. Import none of them."""
+    absent = _find_absent(extra)
+    if absent:
+        raise _missing_packages(absent, purpose)
+
+
+def _find_absent(extra: str) -> list[str]:
+    return [
+        name for name in NEEDED_TOGETHER.get(extra, ()) if sys.modules.get(name) is None and find_spec(name) is None
+    ]
+
+
+def _missing_packages(packages: Iterable[str], purpose: str) -> MissingPackageError:
+    names = [INDEX_NAMES.get(package, package) for package in dict.fromkeys(packages)]
+    enumeration = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    pronoun = "them" if len(names) > 1 else "it"
+    return MissingPackageError(f"{purpose} needs {enumeration}. Install {pronoun}: pip install {' '.join(names)}")
+
+
+def _broken_package(package: str, purpose: str, error: Exception) -> MissingPackageError:
+    name = INDEX_NAMES.get(package, package)
+    return MissingPackageError(
+        f"{purpose} needs {name}, which is installed but cannot be imported: {type(error).__name__}: {error}"
+    )
