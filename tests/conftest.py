@@ -1,13 +1,40 @@
-"""Fixtures of the command line's tests and of ranx's; and of all: what one registers is unknown to the next."""
+"""Shared fixtures: files and runs of the command line, ranx, and a catalogue that is restored after every test."""
+
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from fastndcg import cli, metric
-from fastndcg.catalog import CATALOG
+import fastndcg as fn
+from fastndcg import cli
+from fastndcg.metrics import metric
+from fastndcg.metrics.catalog import CATALOG
+
+# at the end, so that tests import the benchmarks of this folder but an installed fastndcg comes first
+sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 QRELS = "q2 0 a 1\nq2 0 b 0\nq1 0 a 2\nq1 0 c 1\nq3 0 a 1\n"
 GOOD = "q1 Q0 a 1 0.9 good\nq1 Q0 c 2 0.8 good\nq2 Q0 a 1 0.7 good\nq2 Q0 b 2 0.6 good\nq3 Q0 a 1 1 good\n"
 TIED = "q1 Q0 b 1 0.5 tied\nq1 Q0 a 2 0.5 tied\nq2 Q0 b 1 0.7 tied\nq2 Q0 a 2 0.6 tied\nq9 Q0 a 1 1 tied\n"
+
+PEERS = {"ranx", "lightgbm", "xgboost", "catboost", "rax", "jax", "torch", "torchmetrics", "pytorch_lightning"}
+PEERS |= {"pyNTCIREVAL", "selenium"}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Fail a test that skips for lack of a peer but lacks the mark `peers`, which `scripts/test --all` selects."""
+    report = yield
+    if report.skipped and isinstance(report.longrepr, tuple) and item.get_closest_marker("peers") is None:
+        missing = PEERS.intersection(re.findall(r"\w+", report.longrepr[2]))
+        if missing:
+            report.outcome = "failed"
+            report.longrepr = f"{item.nodeid} needs {', '.join(missing)}: mark it with pytest.mark.peers"
+    return report
 
 
 @pytest.fixture(autouse=True)
@@ -21,9 +48,16 @@ def _unregistered():
             known.update(before)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _numba_cache(tmp_path_factory):
+    """Keep machine code of other packages in a folder of this process: numba mixes up files of parallel processes."""
+    numba = pytest.importorskip("numba")
+    numba.config.CACHE_DIR = str(tmp_path_factory.mktemp("numba"))
+
+
 @pytest.fixture(scope="module")
 def ranx_library():
-    """The library ranx, with numba's threads as they were before it."""
+    """Import ranx, and set numba's threads back to what they were before it."""
     numba = pytest.importorskip("numba")
     before = numba.config.THREADING_LAYER, numba.get_num_threads()
     library = pytest.importorskip("ranx", reason="ranx is absent: pip install ranx")
@@ -34,7 +68,7 @@ def ranx_library():
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """A folder to work in, with judgments and two runs."""
+    """Write judgments and two runs to a temporary folder, and make the folder the working folder."""
     for name, text in {"qrels.txt": QRELS, "good.run": GOOD, "tied.run": TIED}.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -43,7 +77,7 @@ def files(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(capsys):
-    """Run the command in this process: give its exit code, output and errors."""
+    """Return a function that runs the command in this process and returns the exit code, output and errors."""
 
     def run(*arguments):
         code = cli.main([str(argument) for argument in arguments])
@@ -51,3 +85,15 @@ def run(capsys):
         return code, out, err
 
     return run
+
+
+@pytest.fixture
+def package_copy():
+    """Return a copy of the package that has never run, in a folder that every user can reach."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    shutil.copytree(Path(fn.__file__).parent, folder / "fastndcg", ignore=shutil.ignore_patterns("__pycache__"))
+    yield folder
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(stat.S_IRWXU)
+    shutil.rmtree(folder)

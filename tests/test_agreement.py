@@ -5,12 +5,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 import fastndcg as fn
-from fastndcg.agreement import spans
+from fastndcg.engine import agreement
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -20,7 +20,7 @@ SCORES = st.integers(0, 3).map(float) | st.floats(-1e3, 1e3)
 
 @st.composite
 def two_arrays(draw):
-    """Scores of as many documents by two systems, few enough for the reference to go through all orders."""
+    """Draw scores of the same documents by two systems, few enough for the reference to list all orders."""
     sizes = draw(st.lists(st.integers(0, 5), min_size=1, max_size=4))
     n = sum(sizes)
     first, second = (draw(st.lists(SCORES, min_size=n, max_size=n)) for _ in range(2))
@@ -35,13 +35,13 @@ RUNS = st.dictionaries(
 @examples(150)
 @given(case=two_arrays())
 def test_arrays_equal_reference(case):
-    """Every metric equals the plain Python twin; the same bits in spans of any size, on any threads."""
+    """Every metric equals the reference. Small chunks and several threads give the same bytes."""
     first, second, offsets = case
     result = fn.agreement(first, second, ALL, offsets=offsets)
     expected = fn.reference.agreement(first, second, ALL, offsets=offsets)
     np.testing.assert_allclose(result.values, expected, rtol=1e-12, atol=1e-14)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spans, "SPAN", 3)
+        patch.setattr(agreement, "CHUNK_DOCUMENTS", 3)
         again = fn.agreement(first, second, ALL, offsets=offsets, threads=2)
     assert again.values.tobytes() == result.values.tobytes()
     assert again.n_tied == result.n_tied
@@ -75,7 +75,7 @@ def test_order_of_documents_does_not_matter(case, data):
 @examples(100)
 @given(case=two_arrays())
 def test_exchange_and_bounds(case):
-    """All but tau_ap are the same with the rankings exchanged; values keep to their ranges; a ranking equals itself."""
+    """Metrics except tau_ap are symmetric, and values keep to their ranges. A strict ranking agrees with itself."""
     first, second, offsets = case
     symmetric = ALL.replace("tau_ap,", "")
     forth, back = (fn.agreement(*pair, symmetric, offsets=offsets) for pair in ((first, second), (second, first)))
@@ -129,7 +129,7 @@ def test_equals_ircor():
 
 
 def test_equals_rbo():
-    """The package rbo extrapolates lists of any lengths as RBO_EXT does; it has no ties."""
+    """RBO equals `rbo_ext` of the package rbo for lists of any length without ties."""
     rbo = pytest.importorskip("rbo", reason="rbo is absent (it wants NumPy before 2): pip install .[recommenders]")
     generator = np.random.default_rng(3)
     for _ in range(50):
@@ -141,7 +141,7 @@ def test_equals_rbo():
 
 
 def test_large_groups_of_ties():
-    """Ties of a hundred thousand documents take no more than as many steps, and do not lose digits."""
+    """Metrics of 100,000 tied documents equal their exact values within rounding."""
     n = 100_000
     tied, ranked = np.zeros(n), -np.arange(n, dtype="f8")
     values = fn.agreement([tied, tied, ranked], [ranked, tied, ranked], ALL).values
@@ -159,7 +159,7 @@ TIES = "RBO: means over all orders of equal scores, which 0 of 1 queries have"
 
 
 def test_results_print_and_compare():
-    """The footer says how ties were taken and what was left out; results go into frames and comparisons."""
+    """Results print the handling of ties and the queries that are left out. `compare` takes them."""
     old, new = {"q": {"a": 2, "b": 1}, "r": {"a": 1}}, {"q": {"a": 1, "b": 2}, "s": {"a": 1}}
     result = fn.agreement(old, new, "tau_b, rbo")
     assert str(result).splitlines()[-3:] == [
@@ -175,7 +175,7 @@ def test_results_print_and_compare():
     assert fn.compare(systems, replicates=100).rows[1].difference > 0
 
 
-def test_every_form(tmp_path):
+def test_agreement_accepts_every_input_form(tmp_path):
     """Arrays cut in every way, ragged columns, files, frames and runs give the same."""
     first, second, offsets = drawn(5, 9, 4)
     expected = fn.agreement(first, second, ALL, offsets=offsets).values
@@ -214,12 +214,12 @@ RUN = {"q": {"a": 1}}
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: fn.agreement(A, B), "`metrics` is missing: name at least one, such as 'tau_b'"),
-        (lambda: fn.agreement(A, B, "ndcg"), "`metrics` must be such as fastndcg.agreement takes, but nDCG ("),
-        (lambda: fn.evaluate(A, B, "tau_b"), "`metrics` must be such as fastndcg.evaluate takes, but tau_b (Kendall's"),
-        (lambda: fn.agreement(A, B, "coverage"), "`metrics` must be such as fastndcg.agreement takes, but coverage ("),
+        (lambda: fn.agreement(A, B), "`metrics` is missing. Name at least one, such as 'tau_b'"),
+        (lambda: fn.agreement(A, B, "ndcg"), "`metrics` must be metrics of fastndcg.agreement, but nDCG ("),
+        (lambda: fn.evaluate(A, B, "tau_b"), "`metrics` must be metrics of fastndcg.evaluate, but tau_b (Kendall's"),
+        (lambda: fn.agreement(A, B, "coverage"), "`metrics` must be metrics of fastndcg.agreement, but coverage ("),
         (lambda: fn.agreement(A, [[1.0]], "tau_b"), "`second` must have the shape of `first`, (1, 2), but has (1, 1)"),
-        (lambda: fn.agreement(A, [[1.0, np.nan]], "tau_b"), "`second` must not be NaN, but second[0, 1] is; leave out"),
+        (lambda: fn.agreement(A, [[1.0, np.nan]], "tau_b"), "`second` must not be NaN, but second[0, 1] is. Leave out"),
         (lambda: fn.agreement([1.0], [1.0], "tau_b"), "queries must be cut by exactly one of `offsets`"),
         (lambda: fn.agreement(A, RUN, "tau_b"), "`first` and `second` must be alike, but are an array and a run with"),
         (lambda: fn.agreement(RUN, {"r": {"a": 1}}, "tau_b"), "first run and second run must have a query in common"),
@@ -229,20 +229,20 @@ RUN = {"q": {"a": 1}}
         (lambda: fn.agreement(A, B, "rbo(p=1)"), "`p` of RBO must be between 0 and 1, not 1"),
         (lambda: fn.agreement(A, B, "rbo(p=0)"), "`p` of RBO must be between 0 and 1, not 0"),
         (lambda: fn.agreement(A, B, "rbo(form=max)"), "`form` of RBO must be one of ext, min, not 'max'"),
-        (lambda: fn.agreement(A, B, "tau_b@5"), "tau_b must have no cutoff, it looks at all ranks: leave out @5"),
+        (lambda: fn.agreement(A, B, "tau_b@5"), "tau_b must have no cutoff, because it reads all ranks. Leave out @5"),
         (lambda: fn.agreement(A, B, "rbo", threads=0), "`threads` must be 1 or more, not 0"),
-        (lambda: fn.agreement(A, B, "rbo", columns={}), "`columns` names columns of frames, but `first` is no frame"),
+        (lambda: fn.agreement(A, B, "rbo", columns={}), "`columns` can only be used when `first` is a data frame"),
         (lambda: fn.agreement([["a"]], [["b"]], "rbo"), "`first` must hold numbers, but its dtype is <U1"),
     ],
 )  # fmt: skip
-def test_what_is_refused(call, message):
+def test_agreement_raises_on_wrong_input(call, message):
     """Metrics of other functions, shapes, scores and ids that cannot be."""
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
         call()
 
 
-def test_nothing_to_compare():
-    """No query gives no value; a query without documents is undefined."""
+def test_agreement_of_empty_input_is_undefined():
+    """Input without queries gives no values. A query without documents has undefined values."""
     assert fn.agreement([], [], ALL, offsets=[0]).values.shape == (0, 8)
     assert np.isnan(fn.agreement([], [], ALL, offsets=[0, 0]).values).all()
     alone = fn.agreement({"q": {"a": 1}}, {"q": {"b": 1}}, ALL).values[0]

@@ -2,33 +2,33 @@
 
 import multiprocessing
 import pickle
-import sys
 import tracemalloc
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
-import cases
 import numba
 import numpy as np
 import pytest
-from cases import compilations
+import strategies
+from strategies import compilations
 
 import fastndcg as fn
-from fastndcg import arguments, discounts, engine
+from fastndcg.engine import discounts, spans
+from fastndcg.engine import run as engine
 
-METRICS = [*cases.names(), "nDCG@10", "nDCG(gain=exp2)@5", "P@10", "R(rel=2)@20", "Rprec@5", "AP@10"]
+METRICS = [*strategies.names(), "nDCG@10", "nDCG(gain=exp2)@5", "P@10", "R(rel=2)@20", "Rprec@5", "AP@10"]
 
 
 def drawn(n_documents, highest_label, seed=0):
-    """Labels, offsets, and the scores of several systems; queries of up to forty documents, with ties."""
+    """Draw labels, offsets, and the scores of several systems, with ties, for queries of up to 40 documents."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, highest_label + 1, n_documents) * (rng.random(n_documents) < 0.3)
     offsets = np.unique(np.append(np.arange(0, n_documents, 40), [7, n_documents]))
     return labels.astype("u1"), offsets, [rng.integers(0, 50, n_documents).astype("f4") for _ in range(6)]
 
 
-@pytest.mark.parametrize("n_documents", [300, 3 * engine.SMALL])
+@pytest.mark.parametrize("n_documents", [300, 3 * spans.MIN_DOCUMENTS_FOR_THREADS])
 @pytest.mark.parametrize("highest_label", [1, 3])
-def test_every_use_gives_what_evaluate_gives(n_documents, highest_label):
+def test_evaluator_equals_evaluate_on_repeated_use(n_documents, highest_label):
     """Systems in turn, each of them twice: the first fills what is kept, all others read it."""
     labels, offsets, systems = drawn(n_documents, highest_label)
     evaluator = fn.Evaluator(labels, METRICS, offsets=offsets)
@@ -39,8 +39,8 @@ def test_every_use_gives_what_evaluate_gives(n_documents, highest_label):
         assert result.n_tied == expected.n_tied
 
 
-@pytest.mark.parametrize("n_documents", [300, 3 * engine.SMALL])
-def test_many_threads_share_one(n_documents):
+@pytest.mark.parametrize("n_documents", [300, 3 * spans.MIN_DOCUMENTS_FOR_THREADS])
+def test_evaluator_is_shared_by_threads(n_documents):
     """Threads that use an evaluator for the first time at once get what each would get alone."""
     labels, offsets, systems = drawn(n_documents, 3)
     expected = [fn.evaluate(labels, scores, METRICS, offsets=offsets).values.tobytes() for scores in systems]
@@ -51,7 +51,7 @@ def test_many_threads_share_one(n_documents):
             assert list(found) == expected
 
 
-def test_a_refused_system_leaves_it_usable():
+def test_evaluator_works_after_an_error():
     """An error in the scores of one system says nothing of the next."""
     labels, offsets, systems = drawn(300, 3)
     evaluator = fn.Evaluator(labels, METRICS, offsets=offsets)
@@ -65,12 +65,12 @@ def test_a_refused_system_leaves_it_usable():
 @pytest.mark.parametrize("label", [1, 2])
 @pytest.mark.parametrize("rel", [None, 1, 2])
 def test_ideal_of_equal_labels(gain, label, rel):
-    """Where all relevant documents have one label, the ideal comes from a table, or it does not: the same number."""
+    """The ideal of equal labels is the same from a table and from the sorted labels."""
     rng = np.random.default_rng(1)
     labels = label * (rng.random(400) < 0.4)
     labels[0] = 0
     graded = labels.copy()
-    graded[-1] = 2 if label == 1 else 1  # in a query of its own
+    graded[-1] = 2 if label == 1 else 1  # the only document of its query
     scores, offsets = rng.random(400), np.append(np.arange(0, 400, 57), [399, 400])
     metrics = [fn.Metric(name, k, gain=gain, rel=rel) for name in ("nDCG", "IDCG") for k in (None, 1, 10)]
     one, other = (fn.evaluate(each, scores, metrics, offsets=offsets).values for each in (labels, graded))
@@ -89,8 +89,8 @@ TRUTHS = {
 
 
 @pytest.mark.parametrize("name", TRUTHS)
-def test_pickles(name):
-    """What comes back gives the same bytes, and kernels see the types that they were compiled for."""
+def test_evaluator_pickles(name):
+    """An unpickled Evaluator gives the same bytes without another compilation."""
     truth, predictions, cuts = TRUTHS[name]
     evaluator = fn.Evaluator(truth, METRICS, convention="lightgbm(ap_denominator=n_relevant)", **cuts)
     expected = evaluator.evaluate(predictions).values.tobytes()
@@ -119,8 +119,8 @@ def test_workers_have_the_same_evaluator():
         assert result.values.tobytes() == evaluator.evaluate(scores).values.tobytes()
 
 
-@pytest.mark.parametrize("n_documents", [30, 300, 3 * engine.SMALL])
-def test_out(n_documents):
+@pytest.mark.parametrize("n_documents", [30, 300, 3 * spans.MIN_DOCUMENTS_FOR_THREADS])
+def test_evaluator_writes_to_out(n_documents):
     """Values go to the buffer, one metric a row, and are those without it."""
     labels, offsets, systems = drawn(n_documents, 3)
     evaluator, out = fn.Evaluator(labels, METRICS, offsets=offsets), np.empty((len(METRICS), len(offsets) - 1))
@@ -133,14 +133,14 @@ def test_out(n_documents):
 
 
 def test_out_of_other_truths():
-    """Judgments and rankings take it; parts, which do not come all at once, refuse it."""
+    """Evaluators of Rankings and Qrels accept `out`. Evaluators of Interactions refuse it."""
     for name in ("Rankings", "Qrels"):
         truth, predictions, _ = TRUTHS[name]
         out = np.empty((2, 2))
         result = fn.Evaluator(truth, "ndcg,rr").evaluate(predictions, out=out)
         assert out.T.tolist() == result.values.tolist() == fn.evaluate(truth, predictions, "ndcg,rr").values.tolist()
     truth, predictions, _ = TRUTHS["Interactions"]
-    with pytest.raises(fn.InvalidInputError, match="`out` is for labels in arrays and judgments"):
+    with pytest.raises(fn.InvalidInputError, match="`out` must be left out for truth that is neither"):
         fn.Evaluator(truth, "ndcg,rr").evaluate(predictions, out=np.empty((2, 2)))
 
 
@@ -149,8 +149,8 @@ WRONG_BUFFERS = {
     "a list": ([[0.0] * 3] * 2, "`out` must be a NumPy array, not list"),
     "float32": (np.empty((2, 3), "f4"), "`out` must be of dtype float64, not float32"),
     "another byte order": (np.empty((2, 3), ">f8"), "`out` must be of dtype float64, not >f8"),
-    "one dimension": (np.empty(6), r"`out` must have a row for each metric, \(2, 3\), but its shape is \(6,\)"),
-    "transposed": (np.empty((3, 2)), r"`out` must have a row for each metric, \(2, 3\), but its shape is \(3, 2\)"),
+    "one dimension": (np.empty(6), r"`out` must have the shape \(n_metrics, n_queries\), \(2, 3\), not \(6,\)"),
+    "transposed": (np.empty((3, 2)), r"`out` must have the shape \(n_metrics, n_queries\), \(2, 3\), not \(3, 2\)"),
     "by columns": (np.empty((3, 2)).T, "`out` .* is not contiguous, row after row"),
     "strided": (np.empty((2, 6))[:, ::2], "`out` .* is not contiguous"),
     "read-only": (np.broadcast_to(np.zeros(3), (2, 3)), "`out` .* is read-only"),
@@ -160,7 +160,7 @@ WRONG_BUFFERS = {
 
 
 @pytest.mark.parametrize("name", WRONG_BUFFERS)
-def test_wrong_buffers(name):
+def test_evaluator_raises_on_wrong_out(name):
     """Each is refused with what it is and what it must be, and the evaluator stays usable."""
     out, message = WRONG_BUFFERS[name]
     evaluator = fn.Evaluator(np.ones(6, "u1"), "ndcg,rr", offsets=[0, 2, 4, 6])
@@ -184,15 +184,15 @@ def taken(call):
 
 
 def numpy_bytes():
-    """How much memory of arrays is traced."""
+    """Return the traced memory of NumPy arrays in bytes."""
     domain = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
     return sum(trace.size for trace in tracemalloc.take_snapshot().filter_traces([domain]).traces)
 
 
-@pytest.mark.skipif(not cases.JIT, reason="without the JIT, kernels make Python objects")
+@pytest.mark.skipif(not strategies.JIT, reason="without the JIT, kernels make Python objects")
 @pytest.mark.parametrize("convention", ["default", "lightgbm", "sklearn", "xgboost_minus", "torchmetrics"])
-@pytest.mark.parametrize("n_documents", [300, 20_000, 3 * engine.SMALL])
-def test_nothing_is_allocated(n_documents, convention):
+@pytest.mark.parametrize("n_documents", [300, 20_000, 3 * spans.MIN_DOCUMENTS_FOR_THREADS])
+def test_evaluator_allocates_nothing_on_second_call(n_documents, convention):
     """From the second call on: no array is kept, and none that grows with the data is made, on threads neither."""
     labels, offsets, systems = drawn(n_documents, 3)
     metrics = "ndcg@10,map,rr,p@5,recall@10,nDCG(gain=exp2)@7,P,f@3,success@1,rprec"
@@ -205,10 +205,10 @@ def test_nothing_is_allocated(n_documents, convention):
     assert peak < 30_000
 
 
-@pytest.mark.skipif(not cases.JIT, reason="without the JIT, kernels make Python objects")
-def test_a_thread_that_begins_late(monkeypatch):
-    """One thread did all the work of the first call; in the second, another finds memory of the same size."""
-    labels, offsets, systems = drawn(3 * engine.SMALL, 3)
+@pytest.mark.skipif(not strategies.JIT, reason="without the JIT, kernels make Python objects")
+def test_evaluator_buffers_of_late_thread(monkeypatch):
+    """A thread that first works in the second call finds its memory allocated."""
+    labels, offsets, systems = drawn(3 * spans.MIN_DOCUMENTS_FOR_THREADS, 3)
     evaluator = fn.Evaluator(labels, "ndcg@10,map,nDCG(gain=exp2)@7", offsets=offsets, threads=2)
     out = np.empty((3, len(offsets) - 1))
     with monkeypatch.context() as patched:
@@ -221,8 +221,8 @@ def test_a_thread_that_begins_late(monkeypatch):
 
 
 def test_threads_borrow_memory():
-    """Sixteen callers at once, of one or several chunks each, with buffers of their own: the bytes of one alone."""
-    for n_documents in (300, 2 * engine.SMALL):
+    """16 concurrent callers with a buffer each get the same bytes as one alone."""
+    for n_documents in (300, 2 * spans.MIN_DOCUMENTS_FOR_THREADS):
         labels, offsets, systems = drawn(n_documents, 3)
         evaluator = fn.Evaluator(labels, METRICS, offsets=offsets, threads=2)
         expected = [fn.evaluate(labels, scores, METRICS, offsets=offsets).values.T.tobytes() for scores in systems]
@@ -233,16 +233,13 @@ def test_threads_borrow_memory():
             for _ in range(3):
                 list(pool.map(lambda scores, out, one=evaluator: one.evaluate(scores, out=out), each, buffers))
                 assert [out.tobytes() for out in buffers] == [expected[place % len(systems)] for place in range(16)]
-        assert len(evaluator._kept.idle) <= 16 * 3
-        assert len({id(scratch) for scratch in evaluator._kept.idle}) == len(evaluator._kept.idle)
 
 
 def test_small_calls_take_turns_with_their_memory():
-    """Several at once, also after an error, get what each would get alone; large ones leave none behind."""
+    """Calls at the same time, also after an error, return what each returns alone."""
     labels, offsets, systems = drawn(300, 3)
     cases_ = [(labels, scores, offsets) for scores in systems] + [(labels[:7], systems[0][:7], [0, 7])]
     expected = [fn.reference.evaluate(*one[:2], "ndcg@10,map", offsets=one[2]).values.tolist() for one in cases_]
-    engine._spare.clear()
 
     def call(place):
         with pytest.raises(fn.InvalidInputError, match="NaN"):
@@ -253,39 +250,13 @@ def test_small_calls_take_turns_with_their_memory():
         results = list(pool.map(call, [*range(7)] * 30))
     for place, result in enumerate(results):
         assert result.values.tolist() == [pytest.approx(row, nan_ok=True) for row in expected[place % 7]]
-    assert 1 <= len(engine._spare) <= 4
-    engine._spare.clear()
-    fn.evaluate([[1] * engine.FEW], [[1] * engine.FEW], "ndcg")
-    assert engine._spare == []
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="kernels are functions of Python then")
-def test_one_query_takes_few_calls_in_python():
-    """What a service's call costs is their number, which unlike a time is the same everywhere."""
-    arguments._plan_of.cache_clear()  # with metrics of other tests, which would be compared with ours
-    labels, scores, offsets = np.array([1, 0, 2], "u1"), np.array([3, 2, 1], "f4"), np.array([0, 3])
-    evaluator = fn.Evaluator(labels, "ndcg@10", offsets=offsets)
-
-    assert n_calls(lambda: fn.ndcg(labels, scores, offsets, k=10)) <= 60
-    assert n_calls(lambda: evaluator.evaluate(scores)) <= 32
-
-
-def n_calls(call):
-    """How many functions of Python are called, the second time: the first may compile and settle things."""
-    called = []
-    call()
-    sys.setprofile(lambda frame, event, _: called.append(frame) if event == "call" else None)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return len(called)
-
-
 def test_discounts_of_metrics_and_conventions_in_turns_do_not_grow(monkeypatch):
-    """Each asks for as many ranks as the other has: that must not be more each time."""
-    monkeypatch.setattr(discounts, "_kept", {})  # other tests may have asked for more
+    """Tables of discounts do not grow if metrics and conventions use two discounts in turn."""
+    monkeypatch.setattr(discounts, "_cache", {})  # other tests may have requested more
     asked = ["dcg(discount=1/r)", "dcg(discount=log2)"]
     for discount in ("log2", "1/r") * 30:
         fn.evaluate([[1, 0]], [[2, 1]], asked, convention=fn.conventions["default"].replace(discount=discount))
-    assert max(len(discounts.discounts_of(one, 2).values) for one in ("log2", "1/r")) < 1 << 20
+    assert max(len(cached.values) for cached in discounts._cache.values()) < 1 << 20

@@ -1,19 +1,23 @@
-"""Batches and merged parts: the same means to the bit as all at once; and sums without rounding."""
+"""Batches and merged parts have the same means to the bit as one evaluation, with sums without rounding."""
 
+import copy
+import json
 import math
 import pickle
+import zlib
 from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
 import pytest
-from cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 import fastndcg as fn
-from fastndcg import sums
-from fastndcg.sums import ExactSum
+from fastndcg.results import exact_sum
+from fastndcg.results.exact_sum import ExactSum
+from fastndcg.results.partial import PartialSums
 
 METRICS = "ndcg@10,map,rr"
 RANDOM = np.random.default_rng(11)
@@ -27,7 +31,7 @@ WITH_IDS = fn.evaluate(LABELS, SCORES, METRICS, query_ids=IDS)
 
 
 def stream_of(first, stop, **options):
-    """What evaluates some of the queries, those without documents aside, in two batches."""
+    """Return a StreamingEvaluator of some queries in two batches, without queries that have no documents."""
     stream = fn.StreamingEvaluator(METRICS, **options)
     middle = (first + stop) // 2
     for one, other in ((first, middle), (middle, stop)):
@@ -47,7 +51,7 @@ def test_sums_are_exact(values, cut):
     total = ExactSum.of(array[cut:]) + ExactSum.of(array[:cut])
     exact = sum(Fraction(value) for value in values if not math.isnan(value))
     assert (total.n, total.n_nan) == (np.count_nonzero(~np.isnan(array)), np.count_nonzero(np.isnan(array)))
-    assert Fraction(total.units, sums.UNIT) == exact
+    assert Fraction(total.units, exact_sum.UNIT) == exact
     try:
         wanted = exact.numerator / exact.denominator
     except OverflowError:
@@ -56,21 +60,21 @@ def test_sums_are_exact(values, cut):
 
 
 def test_infinite_values():
-    """Infinity stays; of both signs it has no sum; a sum beyond float64 is infinite."""
+    """A sum with infinity is infinite, or NaN with both signs. A sum beyond float64 is infinite."""
     for values, wanted in (([math.inf, 1], math.inf), ([-math.inf, 1], -math.inf), ([1e308] * 20, math.inf)):
         assert ExactSum.of(np.array(values)).value() == wanted
-        assert sums.mean(np.array(values)) == wanted
+        assert exact_sum.mean(np.array(values)) == wanted
     assert math.isnan(ExactSum.of(np.array([math.inf, -math.inf])).value())
-    assert math.isnan(sums.mean(np.array([math.inf, -math.inf])))
-    assert math.isnan(sums.mean(np.array([math.nan])))
+    assert math.isnan(exact_sum.mean(np.array([math.inf, -math.inf])))
+    assert math.isnan(exact_sum.mean(np.array([math.nan])))
 
 
 def test_short_and_long_columns_have_the_same_mean(monkeypatch):
-    """Whether Python or the kernel adds up, the bits are the same."""
+    """Python and the kernel compute the same mean to the bit."""
     values = np.where(RANDOM.random(5000) < 0.1, np.nan, RANDOM.random(5000) ** 9)
-    short = sums.mean(values)
-    monkeypatch.setattr(sums, "SMALL", 0)
-    assert sums.mean(values) == short
+    short = exact_sum.mean(values)
+    monkeypatch.setattr(exact_sum, "SMALL", 0)
+    assert exact_sum.mean(values) == short
 
 
 @pytest.mark.parametrize("n_batches", [1, 2, 7, 200])
@@ -111,7 +115,7 @@ def test_values_of_single_queries_on_request():
     assert len(fn.StreamingEvaluator("rr", per_query=True).result()) == 0
 
 
-def test_every_kind_of_batch():
+def test_streaming_accepts_every_kind_of_batch():
     """Dicts, frames and recommendations, one after the other."""
     pl = pytest.importorskip("polars")
     stream = fn.StreamingEvaluator("rr")
@@ -123,11 +127,11 @@ def test_every_kind_of_batch():
     assert (result.n_missing_in_run, result.n_missing_in_qrels) == (1, 1)
 
 
-def test_a_query_in_two_batches():
-    """It is named, whether in a second batch, in a merged part or twice in one; nothing of that batch counts."""
+def test_streaming_raises_on_query_in_two_batches():
+    """A query that comes again is refused by name. The refused batch does not change the mean."""
     stream = stream_of(0, 100)
     before = stream.result().mean()
-    with pytest.raises(fn.InvalidInputError, match=f"whole, but query {WITH_IDS.query_ids[3]} comes again; bring its"):
+    with pytest.raises(fn.InvalidInputError, match=f"whole, but query {WITH_IDS.query_ids[3]} comes again. Bring its"):
         stream.update([1, 0, 1], [1, 2, 3], query_ids=[1000, 1000, WITH_IDS.query_ids[3]])
     with pytest.raises(fn.InvalidInputError, match="comes again"):
         stream.merge(stream_of(90, 120))
@@ -138,7 +142,7 @@ def test_a_query_in_two_batches():
     assert repr(stream.update([1], [1], query_ids=[1000])).endswith(f"of {len(stream.result())} queries")
 
 
-def test_what_cannot_be_merged():
+def test_streaming_merge_raises_on_other_settings():
     """Other metrics, other conventions, other objects, and values kept by one side only."""
     stream = fn.StreamingEvaluator("rr")
     for other, message in (
@@ -151,11 +155,172 @@ def test_what_cannot_be_merged():
             stream.merge(other)
 
 
-def test_values_that_were_not_kept():
-    """Asking for them is an error that says how to keep them; nothing makes them up."""
+def test_streaming_values_need_keep_values():
+    """Values of queries that are not kept raise an error that names `per_query=True`."""
     result = stream_of(0, 10).result()
     for ask in (
         lambda: result["rr"], lambda: result.query_ids, result.to_dict, result.to_pandas, result.to_arrow,
     ):  # fmt: skip
-        with pytest.raises(fn.InvalidInputError, match=r"not kept; take StreamingEvaluator\(..., per_query=True\)"):
+        with pytest.raises(fn.InvalidInputError, match=r"not kept. Take StreamingEvaluator\(..., per_query=True\)"):
             ask()
+
+
+PARTIAL = PartialSums.from_values((fn.RR,), fn.conventions["default"], np.array([[1.0], [np.nan]]), {"n_queries": 2})
+BYTES = PARTIAL.to_bytes()
+
+
+@examples(100)
+@given(values=st.lists(st.floats(), max_size=20))
+def test_partial_sums_survive_bytes(values):
+    """Sums of any floats, infinite and NaN among them, read back as they were written."""
+    array = np.array(values, "f8").reshape(-1, 1)
+    partial = PartialSums.from_values((fn.RR,), fn.conventions["default"], array)
+
+    read = PartialSums.from_bytes(partial.to_bytes())
+
+    assert repr(read) == repr(partial)
+    assert repr(read + partial) == repr(partial + partial)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "must begin with fastndcg"),
+        (b"\x80\x04" + BYTES, "must begin with fastndcg"),
+        (BYTES[:8] + b"\x03\x00" + BYTES[10:], "must be of version 1 or 2, but these are of version 3"),
+        (BYTES[:-1], "checksum is wrong"),
+        (BYTES[:60] + b"?" + BYTES[61:], "checksum is wrong"),
+        (BYTES[:20], "checksum is wrong"),
+    ],
+)
+def test_partial_sums_refuse_other_bytes(content, message):
+    """Bytes of another origin, another version, or a damaged copy are an error that says so."""
+    with pytest.raises(fn.InvalidInputError, match=message):
+        PartialSums.from_bytes(content)
+    with pytest.raises(fn.InvalidTypeError, match="must be bytes, not str"):
+        PartialSums.from_bytes("text")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"metrics": "RR"}, "their header has no metrics"),
+        ({"counts": {"n_queries": -1}}, "their header has other metrics or counts"),
+        ({"count_limbs": 73}, "bytes are not 1 sums of 73 numbers"),
+        ({"count_limbs": 0}, "their sums have 0 numbers"),
+    ],
+)
+def test_partial_sums_refuse_other_headers(fields, message):
+    """A header with a correct checksum is checked, too."""
+    size = int.from_bytes(BYTES[10:14], "little")
+    header = json.dumps(json.loads(BYTES[14 : 14 + size]) | fields).encode()
+    content = BYTES[:10] + len(header).to_bytes(4, "little") + header + BYTES[14 + size : -4]
+    with pytest.raises(fn.InvalidInputError, match=message):
+        PartialSums.from_bytes(content + zlib.crc32(content).to_bytes(4, "little"))
+
+
+def test_partial_sums_of_other_conventions_do_not_add_up():
+    """The error names the first choice that differs."""
+    other = PartialSums.from_values((fn.RR,), fn.conventions["default"].replace(ties="input"), np.ones((1, 1)))
+    with pytest.raises(fn.InvalidInputError, match="same convention, but its ties is 'input', not 'average'"):
+        PARTIAL + other
+    other = PartialSums.from_values((fn.AP,), fn.conventions["default"], np.ones((1, 1)))
+    with pytest.raises(fn.InvalidInputError, match="same metrics, RR, not AP"):
+        PARTIAL + other
+
+
+POISSON = {"method": "poisson", "replicates": 300}
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_intervals_of_merged_parts_equal_those_of_all_values(order):
+    """Parts that were sent as bytes and merged in any order have the intervals of one evaluation, to the bit."""
+    parts = [stream_of(first, stop, replicates=300) for first, stop in ((0, 60), (60, 61), (61, 200))]
+    whole = fn.StreamingEvaluator(METRICS, replicates=300)
+    for place in order:
+        whole.merge(pickle.loads(pickle.dumps(parts[place])))
+    result = whole.result()
+    for metric in result.metrics:
+        assert result.confidence_interval(metric, method="poisson") == WITH_IDS.confidence_interval(metric, **POISSON)
+
+
+def test_batches_beyond_the_kept_ones_are_added(monkeypatch):
+    """Values of small batches are kept until there are enough of them. Their number changes nothing."""
+    from fastndcg import streaming
+
+    monkeypatch.setattr(streaming._Replicates, "ENOUGH", 3)
+    result = stream_of(0, 200, replicates=300, per_query=True).result()
+    assert result.confidence_interval("rr", **POISSON) == WITH_IDS.confidence_interval("rr", **POISSON)
+    result = stream_of(0, 200, replicates=300).result()
+    assert result.confidence_interval("rr", method="poisson") == WITH_IDS.confidence_interval("rr", **POISSON)
+
+
+def test_copies_of_streams_with_replicates_are_independent():
+    """A batch of one does not count in the other."""
+    first = stream_of(0, 100, replicates=300)
+    second = copy.copy(first)
+    second.merge(stream_of(100, 200, replicates=300))
+    expected = WITH_IDS.confidence_interval("rr", **POISSON)
+    assert second.result().confidence_interval("rr", **POISSON) == expected
+    assert first.result().confidence_interval("rr", **POISSON) != expected
+
+
+def test_partial_sums_with_replicates_survive_bytes():
+    """Bytes with replicates have version 2. Those without are as before."""
+    partial = stream_of(0, 100, replicates=30).partial_sums()
+    content = partial.to_bytes()
+    assert (content[8], stream_of(0, 100).partial_sums().to_bytes()[8]) == (2, 1)
+    restored = PartialSums.from_bytes(content)
+    assert restored == partial
+    assert (restored + restored).replicates == partial.replicates + partial.replicates
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": -1}, {"seed": None}, {"first_limb": 99}, {"limbs": [0, 3, 30]}, {"limbs": [1, 2, 30]},
+        {"weights": [3]}, {"weights": [3, 31]}, {"limbs": "xyz"}, {"weights": None},
+    ],
+)  # fmt: skip
+def test_damaged_replicates_are_errors(change):
+    """A header whose shapes do not fit the bytes is refused."""
+    partial = stream_of(0, 100, replicates=30).partial_sums()
+    content = partial.to_bytes()
+    size = int.from_bytes(content[10:14], "little")
+    fields = json.loads(content[14 : 14 + size])
+    fields["replicates"] |= change
+    header = json.dumps(fields).encode()
+    damaged = content[:10] + len(header).to_bytes(4, "little") + header + content[14 + size : -4]
+    with pytest.raises(fn.InvalidInputError, match="their replicates have another shape"):
+        PartialSums.from_bytes(damaged + zlib.crc32(damaged).to_bytes(4, "little"))
+
+
+def test_streams_refuse_other_replicates():
+    """Parts must have the same replicates and seed, and queries must have ids."""
+    with pytest.raises(fn.InvalidInputError, match="the same replicates and seed"):
+        stream_of(0, 9, replicates=30).merge(stream_of(9, 20))
+    with pytest.raises(fn.InvalidInputError, match="the same replicates and seed"):
+        stream_of(0, 9, replicates=30).merge(stream_of(9, 20, replicates=30, seed=1))
+    with pytest.raises(fn.InvalidInputError, match="only one of them has"):
+        stream_of(0, 9, replicates=30).partial_sums() + stream_of(9, 20).partial_sums()
+    with pytest.raises(fn.InvalidInputError, match="must have ids with replicates="):
+        fn.StreamingEvaluator("rr", replicates=30).update([[0, 1]], [[1, 2]])
+    with pytest.raises(fn.InvalidInputError, match="`replicates` must be from 1"):
+        fn.StreamingEvaluator("rr", replicates=0)
+    with pytest.raises(fn.InvalidInputError, match="`seed` must be from 0"):
+        fn.StreamingEvaluator("rr", replicates=1, seed=-1)
+
+
+def test_intervals_of_streams_need_replicates():
+    """Other intervals, weights and other choices of replicates need the values of single queries."""
+    result = stream_of(0, 30, replicates=30).result()
+    with pytest.raises(fn.InvalidInputError, match="by method='poisson' alone"):
+        result.confidence_interval("rr")
+    with pytest.raises(fn.InvalidInputError, match="by method='poisson' alone"):
+        stream_of(0, 30).result().confidence_interval("rr", method="poisson")
+    with pytest.raises(fn.InvalidInputError, match="`clusters` must be left out"):
+        result.confidence_interval("rr", method="poisson", clusters=[1])
+    with pytest.raises(fn.InvalidInputError, match="`replicates` must be that of the stream, 30, got 31"):
+        result.confidence_interval("rr", method="poisson", replicates=31)
+    with pytest.raises(fn.InvalidInputError, match="`seed` must be that of the stream, 0, got 1"):
+        result.confidence_interval("rr", method="poisson", seed=1)

@@ -1,0 +1,234 @@
+"""Outputs, files and errors of the commands compare and plot."""
+
+import csv
+import errno
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+import fastndcg as fn
+from fastndcg.cli import compare
+
+pytest.importorskip("scipy", reason="comparing runs needs SciPy")
+
+
+@pytest.fixture
+def runs(files):
+    """Write judgments of 12 queries, three runs and segments. Return the names of the judgments and of two runs."""
+    queries = [f"q{place}" for place in range(12)]
+    qrels = "".join(f"{q} 0 d{i} {(place + i) % 3}\n" for place, q in enumerate(queries) for i in range(5))
+    (files / "qrels.txt").write_text(qrels)
+    for shift, name in ((2, "base"), (3, "other"), (4, "third")):
+        lines = (
+            f"{q} Q0 d{i} 1 {(place * 3 + i * shift) % 7} {name}\n" for place, q in enumerate(queries) for i in range(5)
+        )
+        (files / f"{name}.run").write_text("".join(lines))
+    (files / "segments.txt").write_text("".join(f"{q}\t{'short ones' if q < 'q5' else 'long'}\n" for q in queries))
+    return ("qrels.txt", "base.run", "other.run")
+
+
+BAD = {
+    "one run": (["qrels.txt", "base.run"], "two systems or more, got 1"),
+    "the same run twice": (["qrels.txt", "base.run", "base.run"], "names, but 'base.run' occurs twice"),
+    "no such baseline": (
+        ["qrels.txt", "base.run", "other.run", "--baseline", "bse"], "got 'bse'. Did you mean 'base'",
+    ),
+    "no such test": (["qrels.txt", "base.run", "other.run", "--test", "z"], "`test` has no choice 'z'"),
+    "no such file": (["qrels.txt", "base.run", "nothing.run"], "nothing.run"),
+    "a report in a folder that is not there": (
+        ["qrels.txt", "base.run", "other.run", "--html", "no/report.html"], "does not exist",
+    ),
+    "the report over an input": (
+        ["qrels.txt", "base.run", "other.run", "--html", "base.run"], "must not name an input file",
+    ),
+    "both into one": (
+        ["qrels.txt", "base.run", "other.run", "--html", "x", "-o", "x"], "-o and --html must name two files",
+    ),
+    "segments of half a line": (
+        ["qrels.txt", "base.run", "other.run", "--segments", "half.txt"], "half.txt: line 2 must have a query id",
+    ),
+    "segments that disagree": (
+        ["qrels.txt", "base.run", "other.run", "--segments", "two.txt"], "query q1 must have one segment",
+    ),
+    "too few names": (
+        ["qrels.txt", "base.run", "other.run", "--names", "a"], "a name for each of the 2 runs, got 1: 'a'",
+    ),
+    "texts without a report": (
+        ["qrels.txt", "base.run", "other.run", "--queries", "half.txt"], "--queries is for the report",
+    ),
+    "segments that are missing": (
+        ["qrels.txt", "base.run", "other.run", "--segments", "few.txt"], "`segments` must have a value for every",
+    ),
+}  # fmt: skip
+
+
+def compared(runs, *more, **options):
+    """Return the comparison of the same runs by `fastndcg.compare`."""
+    systems = {name.removesuffix(".run"): name for name in (*runs[1:], *more)}
+    return fn.compare(runs[0], systems, "ndcg@10,map", **options)
+
+
+class TestCompare:
+    """`fastndcg compare`."""
+
+    def test_prints_a_block_for_each_metric(self, runs, run):
+        """Each metric has a block of means, differences and counts without colours. Notes follow the blocks."""
+        code, out, err = run("compare", *runs, "-m", "ndcg@10,map")
+        row = compared(runs).rows[1]
+        assert (code, err) == (0, "")
+        lines = out.splitlines()
+        assert (lines[0], lines[5]) == ("nDCG@10", "AP")
+        assert lines[2].split() == ["base", f"{compared(runs).rows[0].mean:.4f}", "baseline"]
+        assert f"{row.difference:+.4f}" in lines[3]
+        assert f"{row.wins}/{row.ties}/{row.losses}" in lines[3]
+        assert lines[-3:] == compared(runs).notes()
+        assert "\x1b" not in out
+
+    @pytest.mark.parametrize("interval", ["bca", "poisson"])
+    def test_choices_are_those_of_python(self, runs, run, interval):
+        """The options have the same effect as the parameters of `fastndcg.compare`."""
+        given = {"baseline": "other", "test": "t", "correction": "bh", "alternative": "less", "interval": interval,
+                 "level": 0.9, "replicates": 300, "seed": 4, "convention": "trec_eval"}  # fmt: skip
+        arguments = [part for name, value in given.items() for part in (f"--{name}", str(value))]
+        _, out, _ = run("compare", *runs, "third.run", "-m", "ndcg@10,map", "--format", "csv", *arguments)
+        rows = list(csv.DictReader(io.StringIO(out)))
+        expected = compared(runs, "third.run", **given).rows
+        assert [row["p_corrected"] for row in rows] == [str(row.p_corrected) for row in expected]
+        assert [row["difference_low"] for row in rows] == [str(row.difference_low) for row in expected]
+
+    @pytest.mark.parametrize("name", ["markdown", "latex", "json"])
+    def test_formats(self, runs, run, name):
+        """Each format prints the output of the comparison's method of that name."""
+        _, out, _ = run("compare", *runs, "-m", "ndcg@10,map", "--format", name)
+        assert out == getattr(compared(runs), f"to_{name}")()
+
+    def test_segments(self, runs, run):
+        """--segments adds a table of segments. JSON has rows for the segments too."""
+        _, out, _ = run("compare", *runs, "-m", "map", "--segments", "segments.txt")
+        assert out.count("short ones  ") == 2
+        _, out, _ = run("compare", *runs, "-m", "map", "--segments", "segments.txt", "--format", "json")
+        assert {row["segment"] for row in json.loads(out)["segments"]} == {"short ones", "long"}
+
+    def test_report(self, runs, run, files):
+        """--html writes a page with curves, and the comparison is still printed."""
+        pytest.importorskip("jinja2", reason="the report needs it")
+        pytest.importorskip("matplotlib", reason="the report needs it")
+        (files / "topics.tsv").write_text("".join(f"q{place}\tabout {place}\n" for place in range(12)))
+        code, out, _ = run("compare", *runs, "-m", "map", "--html", "report.html", "--title", "Ours",
+            "--queries", "topics.tsv")  # fmt: skip
+        page = (files / "report.html").read_text(encoding="utf-8")
+        assert code == 0
+        assert out.startswith("AP\n")
+        assert "<title>Ours</title>" in page
+        assert '<span class="query-text">about 1</span>' in page
+        assert 'id="cutoffs"' in page
+
+    def test_names(self, runs, run):
+        """--names names the runs. --baseline takes a name or a file."""
+        for baseline in ("B", "other.run", "other"):
+            arguments = ("--names", "A,B", "--baseline", baseline, "--family", "metric", "--format", "csv")
+            _, out, _ = run("compare", *runs, "-m", "map", *arguments)
+            rows = list(csv.DictReader(io.StringIO(out)))
+            assert [row["system"] for row in rows] == ["A", "B"]
+            assert {(row["baseline"], row["family"]) for row in rows} == {("B", "metric")}
+
+    def test_output_file(self, runs, run, files):
+        """-o writes the table to a file without colours and prints nothing."""
+        code, out, _ = run("compare", *runs, "-o", "table.txt")
+        assert (code, out) == (0, "")
+        assert (files / "table.txt").read_text(encoding="utf-8").startswith("nDCG@10\n")
+
+    @pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal is Unix's")
+    @pytest.mark.parametrize("no_color", ["", "1"])
+    def test_colours_on_a_terminal(self, runs, no_color):
+        """Colours appear on a terminal unless NO_COLOR is set."""
+        ours, theirs = pty.openpty()
+        environment = os.environ | {"TERM": "xterm", "NO_COLOR": no_color, "PYTHONIOENCODING": "utf-8"}
+        command = [sys.executable, "-m", "fastndcg", "compare", *runs, "-m", "map"]
+        with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment):
+            os.close(theirs)
+            shown = b""
+            while True:
+                try:
+                    part = os.read(ours, 4096)
+                except OSError:  # Linux raises an error once the other side is closed
+                    break
+                if not part:
+                    break
+                shown += part
+        os.close(ours)
+        assert (b"\x1b[1mAP" in shown) == (not no_color)
+        assert b"won/tied/lost" in shown
+
+    def test_terminals_without_unicode(self, runs):
+        """Bars consist of plus signs if the encoding is ASCII."""
+        environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+        command = [sys.executable, "-m", "fastndcg", "compare", *runs, "-m", "map"]
+        shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+        row = compared(runs).rows[3]
+        assert "+" * max(1, round(16 * row.wins / row.n_pairs)) in shown
+        assert "█" not in shown
+
+    @pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD)
+    def test_bad_input(self, runs, run, files, arguments, message):
+        """Wrong input prints one line on stderr, prints nothing on stdout and exits with code 2."""
+        (files / "half.txt").write_text("q1 a\nq2\n")
+        (files / "two.txt").write_text("q1 a\n\nq1 b\n")
+        (files / "few.txt").write_text("q1 a\n")
+        code, out, err = run("compare", *arguments)
+        assert (code, out) == (2, "")
+        assert message in err
+        assert err.count("\n") == 1
+
+    def test_segments_may_repeat(self, files):
+        """A repeated line of the segments file is accepted."""
+        (files / "s.txt").write_text("q1  a b \nq1 a b\n")
+        assert compare.read_segments("s.txt") == {"q1": "a b"}
+
+
+class TestPlot:
+    """`fastndcg plot`."""
+
+    @pytest.mark.parametrize("kind", ["forest", "curve", "histogram"])
+    def test_draws(self, runs, run, files, kind):
+        """Each kind of plot is written as PNG or SVG, according to the file name."""
+        pytest.importorskip("matplotlib", reason="plots are matplotlib's")
+        assert run("plot", *runs, "third.run", "-m", "map", "--kind", kind, "-o", f"{kind}.png") == (0, "", "")
+        assert (files / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
+        assert run("plot", *runs, "-m", "map", "--kind", kind, "-o", f"{kind}.svg")[0] == 0
+        assert b"<svg" in (files / f"{kind}.svg").read_bytes()
+
+    def test_is_written_whole_or_not_at_all(self, runs, run, files, monkeypatch):
+        """A full disk leaves the earlier picture unchanged and leaves no other file behind."""
+        pytest.importorskip("matplotlib", reason="plots are matplotlib's")
+        (files / "x.png").write_text("of before")
+        known = sorted(files.iterdir())
+
+        def refuse(*given):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "replace", refuse)
+        code, out, err = run("plot", *runs, "-o", "x.png")
+        assert (code, out, err) == (
+            2,
+            "",
+            "fastndcg: error: -o x.png cannot be written: No space left on device. Name another file.\n",
+        )
+        assert (files / "x.png").read_text() == "of before"
+        assert sorted(files.iterdir()) == known
+
+    def test_bad_input(self, runs, run):
+        """An unknown format, an unknown system and a missing output name are errors."""
+        pytest.importorskip("matplotlib", reason="plots are matplotlib's")
+        code, _, err = run("plot", *runs, "-o", "x.docx")
+        assert code == 2
+        assert "-o must end in one of ." in err
+        code, _, err = run("plot", *runs, "-o", "x.png", "--kind", "histogram", "--system", "othr")
+        assert code == 2
+        assert "no system 'othr'. Did you mean 'other'" in err
+        assert run("plot", *runs)[0] == 2

@@ -1,0 +1,90 @@
+"""``fastndcg fuse``: its output, its options, and its errors."""
+
+import pytest
+
+import fastndcg as fn
+from fastndcg.cli.fuse import read_weights
+
+
+def test_cli_fuse_prints_lines_of_trec(files, run):
+    """Without -o the fused run goes to standard output, and remarks to standard error."""
+    union = "default(queries=union)"
+    fused = fn.fuse(["good.run", "tied.run"], "rrf(k=60)", fusion_convention=union)
+
+    code, out, err = run("fuse", "good.run", "tied.run", "--method", "rrf(k=60)", "--fusion-convention", union)
+
+    assert (code, out) == (0, fused.to_trec(tag="fastndcg"))
+    assert err == "queries that some run lacks, fused from the others: 2\n"
+
+
+def test_cli_fuse_writes_a_file_with_weights_depth_and_tag(files, run):
+    """Weights by name, the cut of the runs and of the result, and the tag."""
+    options = [
+        "--fusion-convention",
+        "default(queries=common)",
+        "--weights",
+        "good=2,tied=1",
+        "--depth",
+        "1",
+        "--top",
+        "1",
+    ]
+    assert run("fuse", "good.run", "tied.run", *options, "--tag", "both", "-o", "fused.run")[:2] == (0, "")
+
+    assert (files / "fused.run").read_text(encoding="utf-8").splitlines()[0].split() == [
+        "q1", "Q0", "a", "1", str(2 / 61), "both",
+    ]  # fmt: skip
+
+
+def test_cli_fuse_learns_from_judgments(files, run):
+    """--train names the judgments and a run for each system."""
+    code, out, _ = run(
+        "fuse", "good.run", "good2.run", "--method", "mapfuse", "--train", "qrels.txt", "good.run", "good2.run"
+    )
+    assert code == 2  # good2.run is not there
+    (files / "good2.run").write_text((files / "good.run").read_text().replace(" good", " other"))
+    code, out, _ = run(
+        "fuse", "good.run", "good2.run", "--method", "mapfuse", "--train", "qrels.txt", "good.run", "good2.run"
+    )
+    assert code == 0
+    assert out.split()[4] == str(2 * fn.evaluate("qrels.txt", "good.run", "map").mean()["AP"])
+
+
+def test_cli_fuse_lists_the_catalogue(run):
+    """--list names all methods, normalisations, conventions and fields."""
+    from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
+    from fastndcg.fusion.conventions import FIELDS
+
+    code, out, err = run("fuse", "--list")
+
+    first_words = {line.split()[0] for line in out.splitlines() if line.strip()}
+    assert (code, err) == (0, "")
+    assert {*FUSION_METHODS, *NORMALIZATIONS, *fn.fusion_conventions, *FIELDS} <= first_words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["good.run"], "two or more RUNs"),
+        (["good.run", "tied.run"], "'good' lacks query q9"),
+        (["good.run", "tied.run", "--method", "rff"], "Did you mean 'rrf'"),
+        (["good.run", "tied.run", "--weights", "a,b"], "--weights must be numbers"),
+        (["good.run", "tied.run", "--weights", "good=1,2"], "--weights must name each run once"),
+        (["good.run", "tied.run", "--train", "qrels.txt", "good.run"], "--train must name"),
+        (["good.run", "tied.run", "--format", "json"], "--format can only be used with -o"),
+        (["good.run", "tied.run", "-o", "tied.run"], "must not name an input file"),
+        (["-", "-"], "standard input can be read once"),
+        (["good.run", "tied.run", "--absent", "nul"], "invalid choice"),
+    ],
+)
+def test_cli_fuse_errors(arguments, message, files, run):
+    """Wrong use exits with code 2 and one line."""
+    code, out, err = run("fuse", *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_weights_are_read_by_place_or_by_name():
+    """A name may hold an equals sign."""
+    assert read_weights(None) is None
+    assert read_weights("a=b=2, c=1") == {"a=b": 2.0, "c": 1.0}

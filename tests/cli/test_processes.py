@@ -1,0 +1,173 @@
+"""The command line in a separate process: imports, pipes, signals and terminals."""
+
+import contextlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import fastndcg as fn
+
+
+def command(*arguments, **options):
+    """Run the command in a separate process."""
+    line = [sys.executable, "-m", "fastndcg", *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, check=False, **options)
+
+
+def test_package_is_run_as_a_module(files):
+    """`python -m fastndcg` runs the command and prints nothing on stderr."""
+    done = command("evaluate", "qrels.txt", "good.run", "-m", "rr", "--format", "trec")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "recip_rank            \tall\t1.0000\n", "")
+
+
+def test_command_is_installed():
+    """The environment has the command `fastndcg`."""
+    script = Path(sys.executable).with_name("fastndcg")
+    if not script.exists():
+        pytest.skip("the package is not installed: run scripts/test")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"fastndcg {fn.__version__}\n")
+
+
+def test_help_and_errors_do_without_numpy_and_numba(files):
+    """The help, the list of metrics and an error message do not import numpy, numba, tqdm or pandas."""
+    code = (
+        "import sys; from fastndcg.cli import main\n"
+        "for line in (['--help'], ['metrics'], ['metrics', 'ndcg'], ['evaluate', '-m', 'x']): main(line)\n"
+        "sys.exit(bool({'numpy', 'numba', 'tqdm', 'pandas'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def test_broken_pipe_ends_quietly(tmp_path):
+    """A reader that closes the pipe early, such as head, causes no error."""
+    queries = range(3000)
+    (tmp_path / "qrels").write_text("".join(f"query{q} 0 a 1\n" for q in queries), encoding="utf-8")
+    (tmp_path / "run").write_text("".join(f"query{q} Q0 a 1 0.5 x\n" for q in queries), encoding="utf-8")
+    line = [sys.executable, "-m", "fastndcg", "evaluate", tmp_path / "qrels", tmp_path / "run"]
+    options = ["--format", "trec", "--per-query", "-m", "rr,ap,p@1,p@2,p@3,p@4"]  # more than a pipe holds
+    with subprocess.Popen([*line, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full: run on Linux")
+def test_full_standard_output_is_an_error():
+    """An error while writing standard output prints one line and exits with code 2."""
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        line = [sys.executable, "-m", "fastndcg", "metrics"]
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "fastndcg: error: [Errno 28] No space left on device\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes: run on POSIX")
+def test_interrupt_ends_without_a_traceback(files):
+    """Ctrl-C gives exit code 130 and no traceback."""
+    os.mkfifo("pipe.run")  # reading the pipe blocks, so that the signal comes during the work
+    line = [sys.executable, "-m", "fastndcg", "evaluate", "qrels.txt", "pipe.run"]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with process:
+        writing_end = open_when_read("pipe.run", process)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+        os.close(writing_end)
+    assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def open_when_read(pipe, process):
+    """Return the writing end of a named pipe once the process reads the pipe. Fail if the process has ended."""
+    while process.poll() is None:
+        with contextlib.suppress(OSError):  # ENXIO: no process reads the pipe yet
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        time.sleep(0.01)
+    pytest.fail(f"ended before it read the pipe: {process.communicate()}")
+
+
+def test_terminal_without_unicode_gets_the_rest(files):
+    """Standard output escapes a character that its encoding lacks."""
+    done = command("metrics", "nDCG", env=os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+    assert done.returncode == 0
+    assert r"J\xe4rvelin" in done.stdout
+
+
+def on_a_terminal(*arguments):
+    """Run the command with stderr on a terminal and stdout in a pipe, and return both texts."""
+    import pty
+
+    master, slave = pty.openpty()
+    line = [sys.executable, "-m", "fastndcg", *map(str, arguments)]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=slave) as process:
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(master, 4096)
+            except OSError:  # Linux raises an error once the other side is closed
+                break
+            if not piece:
+                break
+            shown += piece
+        out = process.stdout.read()
+    os.close(master)
+    assert process.returncode == 0
+    return shown.decode(), out.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals: run on POSIX")
+def test_progress_shows_on_a_terminal(files):
+    """A terminal shows each step on one line and clears the line at the end. Standard output has only the result."""
+    shown, out = on_a_terminal("evaluate", "qrels.txt", "good.run", "-m", "rr", "--format", "trec")
+    for step in ("reading qrels.txt", "reading good.run", "evaluating good.run"):
+        assert step in shown
+    assert "\n" not in shown.strip()
+    assert shown.rstrip("\r").rpartition("\r")[2].strip() == ""
+    assert out == "recip_rank            \tall\t1.0000\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals: run on POSIX")
+def test_parquet_that_stands_alone(tmp_path):
+    """A Parquet file with queries, labels and scores needs no run. A terminal shows the progress."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"qid": [1, 1, 2], "label": [0, 1, 1], "score": [0.2, 0.1, 0.3]}), path)
+    shown, out = on_a_terminal("evaluate", path, "-m", "rr", "--memory", "1MB", "--format", "trec")
+    assert "evaluating rows.parquet" in shown
+    assert out == "recip_rank            \tall\t0.7500\n"
+
+
+def test_parquet_of_judgments_alone(tmp_path, run):
+    """A Parquet file of judgments without scores is an error that requests a run, or columns of usual names."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "qrels.parquet"
+    pq.write_table(pa.table({"qid": [1], "docno": ["a"], "label": [1]}), path)
+    code, out, err = run("evaluate", path, "-m", "rr")
+    assert (code, out) == (2, "")
+    assert "RUN is missing, and" in err
+    assert "qrels.parquet does not have labels and scores in columns of usual names. Give one or more runs, or" in err
+
+
+def test_progress_needs_tqdm(monkeypatch):
+    """Without tqdm no progress is shown and no error is raised."""
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    from fastndcg.cli.progress import show_progress
+
+    with show_progress(1) as step:
+        step("work")
+    assert sys.stderr.getvalue() == ""
+
+
+def test_closed_standard_output_is_an_error():
+    """A closed standard output is an error of one line that suggests -o."""
+    code = "import sys; sys.stdout = None; from fastndcg.cli import main; sys.exit(main(['metrics']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "fastndcg: error: standard output is closed. Name a file with -o.\n")

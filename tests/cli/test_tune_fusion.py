@@ -1,0 +1,75 @@
+"""``fastndcg tune-fusion``: its table, its files and its errors."""
+
+import json
+
+import pytest
+from fusion_cases import draw_runs
+
+import fastndcg as fn
+from fastndcg.cli import main
+
+pytest.importorskip("scipy", reason="comparing systems needs SciPy")
+METHOD = "wsum(norm=min_max)"
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Write judgments and two runs, and return their paths."""
+    qrels, runs = draw_runs(0)
+    tables = {"qrels.txt": fn.Qrels.from_dict(qrels).to_trec()}
+    tables |= {f"{name}.run": fn.Run.from_dict(run).to_trec(tag=name) for name, run in runs.items()}
+    for name, text in tables.items():
+        (tmp_path / name).write_text(text)
+    return [str(tmp_path / name) for name in tables]
+
+
+def test_prints_the_table_of_tune_fusion(files, capsys):
+    """The table, the methods and the folds are those of the function."""
+    assert main(["tune-fusion", *files, "-m", "ndcg@5", "--method", METHOD, "--folds", "3"]) == 0
+    tuned = fn.tune_fusion(files[0], files[1:], "ndcg@5", [METHOD], folds=3)
+    assert capsys.readouterr().out == f"{tuned}\n\n{tuned.methods}\n\n{tuned.folds}\n"
+
+
+def test_writes_the_fused_run_and_other_formats(files, tmp_path, capsys):
+    """``--run`` has the scores of `apply`, and JSON has the rows."""
+    fused = tmp_path / "fused.run"
+    clusters = tmp_path / "clusters.txt"
+    clusters.write_text("".join(f"q{q} user{q % 10}\n" for q in range(30)))
+    arguments = ["-m", "ndcg@5", "--method", METHOD, "--run", str(fused), "--format", "json"]
+    assert main(["tune-fusion", *files, *arguments, "--clusters", str(clusters), "--plateau", "widest"]) == 0
+    groups = {f"q{q}": f"user{q % 10}" for q in range(30)}
+    tuned = fn.tune_fusion(files[0], files[1:], "ndcg@5", [METHOD], clusters=groups, plateau="widest")
+    assert json.loads(capsys.readouterr().out)[1]["gain"] == tuned.rows[1].gain
+    assert fn.read_run(fused).to_dict() == tuned.apply(files[1:]).to_dict()
+
+
+def test_report_and_picture_show_the_curve(files, tmp_path, capsys):
+    """The report has the section on tuning with a figure, and the picture is a PNG file."""
+    pytest.importorskip("matplotlib", reason="drawing needs matplotlib")
+    pytest.importorskip("jinja2", reason="a report needs Jinja")
+    report = tmp_path / "report.html"
+    picture = tmp_path / "curve.png"
+    arguments = ["-m", "ndcg@5", "--method", METHOD, "--html", str(report), "--plot", str(picture)]
+    assert main(["tune-fusion", *files, *arguments]) == 0
+    page = report.read_text(encoding="utf-8")
+    assert '<section id="tuning">' in page
+    assert "nDCG@5 against the weight of run0" in page
+    assert page.count("weights run0") >= 1
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--folds", "40"], "`folds` must be at most the number of queries with a value, 30, got 40"),
+        (["--method", "wsun"], "Did you mean 'wsum'"),
+        (["-m", "alpha_nDCG@5"], "`metric` must read one label a document"),
+        (["--html", "same", "--run", "same"], "must name different files"),
+        (["--names", "a,b,c"], "--names must have a name for each of the 2 runs, got 3"),
+    ],
+)
+def test_wrong_use_is_one_line(files, arguments, message, capsys):
+    """Errors go to standard error, and the exit code is 2."""
+    assert main(["tune-fusion", *files, *arguments]) == 2
+    assert message in capsys.readouterr().err

@@ -1,0 +1,263 @@
+"""The drop-in for pytrec_eval: cases of pytrec_eval's tests, recorded outputs of trec_eval, and random runs."""
+
+import math
+
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given
+from hypothesis import strategies as st
+from shared_data import shared, trec_output
+from trec_dicts import dicts
+
+import fastndcg as fn
+from fastndcg.compat import pytrec_eval as ours
+from fastndcg.metrics.trec_eval import CUTOFFS
+
+theirs = pytest.importorskip("pytrec_eval", reason="pytrec_eval is absent: pip install pytrec_eval-terrier")
+
+QRELS = {"q1": {"d1": 0, "d2": 1, "d3": 0}, "q2": {"d2": 1, "d3": 1}}
+RUN = {"q1": {"d1": 1.0, "d2": 0.0, "d3": 1.5}, "q2": {}}
+MEASURES = [
+    "map", "map_cut", "map_cut_3", "ndcg", "ndcg_cut", "ndcg_cut.1,2,7", "P", "P_1", "recall", "recall_2", "recip_rank",
+    "Rprec", "success", "success_2", "all_trec", "iprec_at_recall_0.25", "Rprec_mult.0.5",
+]  # fmt: skip
+
+
+# the library's bpref reads beyond the end of an array if all labels of a query are below level - 1
+WITHOUT_BPREF = [name for name in MEASURES if name != "all_trec"]
+WITHOUT_BPREF += sorted(ours.supported_measures - {"bpref", "gm_bpref"} - set(MEASURES))
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "query", "expected"),
+    [
+        (QRELS, RUN, "q1", 1 / math.log2(4)),
+        (QRELS, {"q1": {"d1": 1.0, "d2": 2.0, "d3": 1.5}, "q2": {}}, "q1", 1),
+        (QRELS, {"q1": {"d1": 4.0, "d2": 2.0, "d3": 1.5}, "q2": {}}, "q1", 1 / math.log2(3)),
+        (QRELS, {"q1": {"d1": 1.0, "d2": 2.0, "d3": 1.5}}, "q1", 1),
+        (
+            QRELS, {"q1": {}, "q2": {"d1": 1.0, "d2": 0.0, "d3": 1.5}}, "q2",
+            (1 / math.log2(2) + 1 / math.log2(4)) / (1 / math.log2(2) + 1 / math.log2(3)),
+        ),
+    ],
+)  # fmt: skip
+def test_pytrec_eval_ndcg_of_its_own_tests(qrels, run, query, expected):
+    """Values of nDCG equal the values in pytrec_eval's tests, also on a second call of the evaluator."""
+    evaluator = ours.RelevanceEvaluator(qrels | {"q10": {}}, {"map", "ndcg"})
+    for _ in range(2):
+        assert evaluator.evaluate(run)[query]["ndcg"] == pytest.approx(expected, rel=1e-15)
+
+
+def test_judged_documents_only():
+    """Unjudged documents are removed, and a query without judgments is not evaluated."""
+    evaluator = ours.RelevanceEvaluator(QRELS | {"q10": {}}, {"map", "ndcg"}, judged_docs_only_flag=True)
+    ranked = {"d1": 1.0, "d2": 0.0, "d3": 1.5}
+    result = evaluator.evaluate({"q1": {}, "q2": ranked, "q10": {"d1": 1.0}})
+    assert result["q2"]["ndcg"] == 1
+    assert list(result) == ["q1", "q2"]
+
+
+def test_pytrec_eval_cutoffs():
+    """Each cutoff of a measure has a value, also on a second call of the evaluator."""
+    evaluator = ours.RelevanceEvaluator(QRELS, {"ndcg_cut.1,2,3,1000"})
+    for _ in range(2):
+        assert evaluator.evaluate(RUN)["q1"] == {
+            "ndcg_cut_1": 0, "ndcg_cut_2": 0, "ndcg_cut_3": 0.5, "ndcg_cut_1000": 0.5,
+        }  # fmt: skip
+
+
+def test_pytrec_eval_empty_inputs():
+    """Empty runs, measures and judgments give the library's result in every combination."""
+    for qrels in (QRELS, {}):
+        for measures in ({"map", "ndcg"}, set(), {}):
+            for run in (RUN, {}):
+                expected = theirs.RelevanceEvaluator(qrels, measures).evaluate(run)
+                assert ours.RelevanceEvaluator(qrels, measures).evaluate(run) == expected
+
+
+def test_measures_with_arguments():
+    """Measures accept dots or underlines before cutoffs, merge repeated cutoffs and have default cutoffs."""
+    asked = ["ndcg_cut", "ndcg_cut.1,4", "ndcg_cut_20,4", "ndcg_cut_15", "recall.1000", "P"]
+    expected = {f"P_{k}" for k in CUTOFFS} | {f"ndcg_cut_{k}" for k in (1, 4, 15, 20)} | {"recall_1000"}
+    assert set(ours.RelevanceEvaluator(QRELS, asked).evaluate(RUN)["q1"]) == expected
+    names = theirs.RelevanceEvaluator(QRELS, asked).evaluate(RUN)["q1"]
+    assert set(names) == expected
+
+
+@pytest.mark.parametrize("nickname", ["official", "set", "all_trec"])
+def test_pytrec_eval_measure_nicknames(nickname):
+    """A nickname gives the same measures, output names and values as in the library."""
+    assert ours.supported_nicknames[nickname] == theirs.supported_nicknames[nickname]
+    expected = theirs.RelevanceEvaluator(QRELS, {nickname}).evaluate(RUN)
+    result = ours.RelevanceEvaluator(QRELS, {nickname}).evaluate(RUN)
+    assert result.keys() == expected.keys()
+    for query, row in expected.items():
+        assert result[query] == pytest.approx(without_nan(row))
+
+
+def test_pytrec_eval_has_the_same_measures():
+    """The drop-in supports the same measures as the library."""
+    assert ours.supported_measures == theirs.supported_measures
+
+
+@given(data=dicts(), level=st.integers(1, 3), judged_only=st.booleans())
+@strategies.examples(300)
+def test_pytrec_eval_dropin_equals_library(data, level, judged_only):
+    """Every measure has the library's value at every relevance level, with and without unjudged documents."""
+    qrels, run = data
+    options = {"relevance_level": level, "judged_docs_only_flag": judged_only}
+    reads_beyond = any(max(row.values(), default=0) < level - 1 for row in qrels.values())
+    measures = WITHOUT_BPREF if reads_beyond else MEASURES
+    expected = theirs.RelevanceEvaluator(qrels, measures, **options).evaluate(run)
+    result = ours.RelevanceEvaluator(qrels, measures, **options).evaluate(run)
+    assert list(result) == list(expected)
+    for query, row in expected.items():
+        expected_row = without_nan(row)
+        if not row["num_rel"]:  # a bug that is not copied: Rndcg needs relevant documents, unlike other gains
+            expected_row["Rndcg"] = result[query]["Rndcg"]
+        assert result[query] == pytest.approx(expected_row, rel=1e-12, abs=1e-15)
+
+
+def without_nan(row):
+    """Return the library's values, with 0 for NaN in interpolated precision, which is a bug that is not copied."""
+    interpolated = ("iprec_at_recall", "11pt_avg")
+    return {name: 0 if value != value and name.startswith(interpolated) else value for name, value in row.items()}
+
+
+@given(data=dicts())
+@strategies.examples(60)
+def test_pytrec_eval_dropin_equals_evaluate(data):
+    """The drop-in's values of dicts equal the values of `fastndcg.evaluate`."""
+    qrels, run = data
+    run = {query: row for query, row in run.items() if row and qrels.get(query)}
+    if run:
+        result = ours.RelevanceEvaluator(qrels, ["map", "ndcg_cut_2"]).evaluate(run)
+        joined = fn.evaluate(qrels, run, "map,ndcg@2", convention="trec_eval_9")
+        for query, row in zip(joined.query_ids, joined.values, strict=True):
+            assert list(result[query].values()) == row.tolist()
+
+
+@pytest.mark.parametrize(("beta", "name"), [(2, "set_F_2"), (0.25, "set_F.0.25")])
+def test_set_f_takes_beta_squared(beta, name):
+    """The parameter of set_F is beta squared, as in trec_eval."""
+    run = {"q1": {"d2": 2.0, "d1": 1.0, "d3": 0.5}}
+    value = ours.RelevanceEvaluator(QRELS, [name]).evaluate(run)["q1"]["set_F"]
+    assert value == pytest.approx((1 + beta) * (1 / 3) * 1 / (beta * (1 / 3) + 1), rel=1e-15)
+    assert value == pytest.approx(theirs.RelevanceEvaluator(QRELS, [name]).evaluate(run)["q1"]["set_F"])
+
+
+@pytest.mark.parametrize(
+    ("qrels_name", "output", "level"), [("qrels.test", "out.test", 1), ("qrels.rel_level", "out.test.aql", 2)]
+)
+def test_trec_eval_own_test(qrels_name, output, level):
+    """Aggregates of parsed judgments and runs equal trec_eval's recorded output."""
+    folder = shared("data", "trec_eval-test", "v9.0.8")
+    with (folder / qrels_name).open(encoding="utf-8") as lines:
+        qrels = ours.parse_qrel(lines)
+    with (folder / "results.test").open(encoding="utf-8") as lines:
+        run = ours.parse_run(lines)
+    printed = trec_output(folder / output)["all"]
+    names = [name for name in printed if fits(name) and name != "runid"]
+    assert len(names) > 10
+    evaluator = ours.RelevanceEvaluator(qrels, names, relevance_level=level)
+    result = evaluator.evaluate(run)
+    for name in names:
+        value = ours.compute_aggregated_measure(name, [row[name] for row in result.values()])
+        assert value == pytest.approx(float(printed[name]), abs=5e-5)
+        assert evaluator.aggregate(run)[name] == value
+
+
+def fits(name):
+    """Return true if the drop-in has a measure."""
+    try:
+        ours.RelevanceEvaluator({}, [name])
+    except ValueError:
+        return False
+    return True
+
+
+def test_pytrec_eval_aggregates():
+    """Counts are summed, logarithms give a geometric mean, and other measures are averaged, as in the library."""
+    for measure, values in (("num_ret", [1, 2]), ("gm_map", [-1.0, -2.0]), ("map", [0.2, 0.4])):
+        assert ours.compute_aggregated_measure(measure, values) == theirs.compute_aggregated_measure(measure, values)
+
+
+def test_pytrec_eval_parsing():
+    """Lines are parsed to dicts. A repeated document raises an AssertionError, and a wrong line raises a ValueError."""
+    run, qrels = ["q Q0 d 1 0.5 x", "q Q0 e 2 -1e3 x\n"], ["q 0 d 1", "r 0 d -1"]
+    assert ours.parse_run(run) == theirs.parse_run(run) == {"q": {"d": 0.5, "e": -1000.0}}
+    assert ours.parse_qrel(qrels) == theirs.parse_qrel(qrels) == {"q": {"d": 1}, "r": {"d": -1}}
+    for place in (ours, theirs):
+        with pytest.raises(AssertionError):
+            place.parse_run([run[0], run[0]])
+        with pytest.raises(AssertionError):
+            place.parse_qrel([qrels[0], qrels[0]])
+        with pytest.raises(ValueError, match=r"unpack|line 1 must be"):
+            place.parse_run(["q Q0 d 1 0.5"])
+        with pytest.raises(ValueError, match=r"invalid literal|line 1 must be"):
+            place.parse_qrel(["q 0 d 1.5"])
+    with pytest.raises(fn.InvalidInputError, match="document must occur once in a query, but 'd' of 'q' is repeated"):
+        ours.parse_run([run[0], run[0]])
+
+
+MISUSES = {
+    "an unknown measure": ((QRELS, {"nope"}), {}, RUN, ValueError),
+    "a measure that is no text": ((QRELS, [5]), {}, RUN, TypeError),
+    "a level of 0": ((QRELS, {"map"}), {"relevance_level": 0}, RUN, TypeError),
+    "a level that is a text": ((QRELS, {"map"}), {"relevance_level": "2"}, RUN, TypeError),
+    "a flag that is a text": ((QRELS, {"map"}), {"judged_docs_only_flag": "x"}, RUN, TypeError),
+    "judgments that are no dict of dicts": (({"q": [1]}, {"map"}), {}, RUN, TypeError),
+    "labels that are floats": (({"q": {"a": 1.0}}, {"map"}), {}, RUN, TypeError),
+    "labels of NumPy": (({"q": {"a": np.int64(1)}}, {"map"}), {}, RUN, TypeError),
+    "query ids that are numbers": (({1: {"a": 1}}, {"map"}), {}, RUN, TypeError),
+    "document ids that are numbers": (({"q": {1: 1}}, {"map"}), {}, RUN, TypeError),
+    "a run that is a list": ((QRELS, {"map"}), {}, [1], TypeError),
+    "scores that are texts": ((QRELS, {"map"}), {}, {"q1": {"d1": "x"}}, TypeError),
+    "scores that are None": ((QRELS, {"map"}), {}, {"q1": {"d1": None}}, TypeError),
+    "scores of NumPy's float32": ((QRELS, {"map"}), {}, {"q1": {"d1": np.float32(1)}}, TypeError),
+    "a run's document ids that are numbers": ((QRELS, {"map"}), {}, {"q1": {1: 0.5}}, TypeError),
+    "a run's query ids that are numbers": ((QRELS, {"map"}), {}, {1: {"d1": 0.5}}, TypeError),
+    "rows that are numbers": ((QRELS, {"map"}), {}, {"q1": 5}, TypeError),
+}
+
+
+@pytest.mark.parametrize("case", MISUSES)
+def test_pytrec_eval_dropin_raises_like_library(case):
+    """Wrong input raises the same type of exception as in the library."""
+    arguments, options, run, kind = MISUSES[case]
+    for place in (theirs, ours):
+        with pytest.raises(kind):
+            place.RelevanceEvaluator(*arguments, **options).evaluate(run)
+
+
+def test_pytrec_eval_dropin_survives_input_that_breaks_library():
+    """A cutoff of 0, a huge score and a NaN score raise errors that name the problem."""
+    with pytest.raises(fn.InvalidInputError, match="`k` of P must be 1 or more"):
+        ours.RelevanceEvaluator(QRELS, {"P_0"})
+    with pytest.raises(fn.InvalidTypeError, match="scores must be Python's floats or whole numbers within float64"):
+        ours.RelevanceEvaluator(QRELS, {"map"}).evaluate({"q1": {"d1": 10**400}})
+    with pytest.raises(fn.InvalidInputError, match=r"`scores` must not be NaN, but scores\[d2\] \(query q1\) is nan"):
+        ours.RelevanceEvaluator(QRELS, {"map"}).evaluate({"q1": {"d1": 1.0, "d2": math.nan}})
+
+
+@pytest.mark.parametrize("run", [{"q2": {}}, {"q1": RUN["q1"], "q2": {}}])
+def test_pytrec_eval_query_without_documents(run):
+    """A query without documents keeps its number of relevant documents and has 0 for other measures."""
+    row = ours.RelevanceEvaluator(QRELS, {"num_rel", "num_ret", "map", "ndcg", "P_5", "bpref"}).evaluate(run)["q2"]
+    assert row == {"num_rel": 2, "num_ret": 0, "map": 0, "ndcg": 0, "P_5": 0, "bpref": 0}
+
+
+def test_scores_that_the_original_takes():
+    """NumPy's float64, whole numbers and bools are accepted as scores, as in the library."""
+    evaluators = [place.RelevanceEvaluator(QRELS, {"ndcg"}) for place in (ours, theirs)]
+    for run in ({"d1": np.float64(1), "d2": 2}, {"d1": True, "d2": 0.5}, {"d1": -math.inf, "d2": 1 << 70}):
+        assert evaluators[0].evaluate({"q1": run}) == evaluators[1].evaluate({"q1": run})
+
+
+def test_judgments_are_copied():
+    """A later change of the dict does not change the evaluator."""
+    qrels = {"q1": {"d1": 1}}
+    evaluator = ours.RelevanceEvaluator(qrels, {"ndcg"})
+    qrels["q1"]["d2"] = 1
+    assert evaluator.evaluate({"q1": {"d1": 0.5, "d2": 0.6}})["q1"]["ndcg"] == 1 / math.log2(3)

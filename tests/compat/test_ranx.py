@@ -1,0 +1,366 @@
+"""The drop-in for ranx: values of random runs, containers, and differences from the library."""
+
+import gzip
+import json
+import math
+
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastndcg as fn
+from fastndcg.compat import ranx as ours
+from fastndcg.compat.evaluate_dicts import distinguish_unjudged
+from fastndcg.compat.ranx.table import order_by_number
+from fastndcg.inputs.dict_qrels import DictQrels
+
+pytestmark = pytest.mark.peers
+
+QRELS = {"q2": {"a": 1, "b": 2}, "q1": {"c": 3, "d": 0}}
+RUN = {"q1": {"c": 0.5, "x": 0.7}, "q2": {"b": 0.1, "a": 0.3}}
+METRICS = [
+    f"{name}{cutoff}{level}"
+    for name in ours.METRICS
+    if name != "bpref"  # ranx divides by 0 for it
+    for cutoff in ("", "@1", "@3", "@0")
+    for level in ("", "-l2")
+]
+
+
+@st.composite
+def dicts(draw):
+    """Draw judgments and a run of the same queries. Scores of a query are distinct, so that ranx has one order."""
+    ids = st.sampled_from(["d1", "d10", "d9", "D", "é", "z"])
+    qrels, run = {}, {}
+    for query in draw(st.lists(st.sampled_from(["q1", "q2", "q10"]), min_size=1, unique=True)):
+        qrels[query] = draw(st.dictionaries(ids, st.integers(0, 4), min_size=1, max_size=6))
+        documents = draw(st.lists(ids, min_size=1, max_size=6, unique=True))
+        scores = draw(st.permutations(range(len(documents))))
+        run[query] = {document: score / 4 for document, score in zip(documents, scores, strict=True)}
+    return qrels, run
+
+
+@pytest.mark.filterwarnings("ignore")
+@given(data=dicts())
+@strategies.examples(30)
+def test_ranx_dropin_equals_library(ranx_library, data):
+    """Every metric, cutoff and level has the library's value for each query. Means and deviations agree too."""
+    qrels, run = data
+    expected = ranx_library.evaluate(ranx_library.Qrels(qrels), ranx_library.Run(run), METRICS, return_mean=False)
+    result = ours.evaluate(ours.Qrels(qrels), ours.Run(run), METRICS, return_mean=False)
+    for metric in METRICS:
+        np.testing.assert_allclose(result[metric], expected[metric], rtol=1e-12, err_msg=metric)
+    options = {"return_std": True}
+    expected = ranx_library.evaluate(ranx_library.Qrels(qrels), ranx_library.Run(run), "ndcg@3", **options)
+    assert ours.evaluate(qrels, run, "ndcg@3", **options) == pytest.approx(expected, rel=1e-12)
+
+
+def test_ranx_evaluate_return_types():
+    """One metric gives a number, and several give a dict. `return_mean=False` gives a value per query in id order."""
+    qrels, run = ours.Qrels(QRELS), ours.Run(RUN)
+    first = 1 / math.log2(3)
+    second = (1 / math.log2(2) + 2 / math.log2(3)) / (2 / math.log2(2) + 1 / math.log2(3))
+    assert ours.evaluate(qrels, run, "ndcg@10") == pytest.approx((first + second) / 2, rel=1e-15)
+    both = ours.evaluate(qrels, run, ["ndcg@10", "mrr-l2"])
+    assert both == {"ndcg@10": pytest.approx((first + second) / 2, rel=1e-15), "mrr-l2": 0.5}
+    values = ours.evaluate(qrels, run, "ndcg@10", return_mean=False)
+    assert values == pytest.approx([first, second], rel=1e-15)
+    assert ours.evaluate(qrels, run, ["map"], return_std=True) == {"mean": 0.75, "std": 0.25}
+    assert (run.mean_scores["mrr-l2"], run.std_scores) == (0.5, {"map": 0.25})
+    assert run.scores["ndcg@10"] == pytest.approx({"q1": first, "q2": second}, rel=1e-15)
+    ours.evaluate(qrels, run, "hits", save_results_in_run=False)
+    assert "hits" not in run.scores
+    assert ours.evaluate(qrels, run, "map", threads=1) == 0.75
+
+
+def test_queries_are_paired_by_id():
+    """Queries of dicts are paired by id, in any order."""
+    perfect = {"q1": {"c": 1.0}, "q2": {"b": 2.0, "a": 1.0}}
+    for run in (perfect, dict(reversed(perfect.items()))):
+        assert ours.evaluate(QRELS, run, "ndcg") == 1
+
+
+def test_ties_rank_as_given():
+    """Tied documents keep the given order in a dict and in a Run."""
+    qrels, run = {"q": {"d0": 1}}, {"q": {f"d{number}": 0.5 for number in range(40)}}
+    assert ours.evaluate(qrels, run, "mrr") == ours.evaluate(ours.Qrels(qrels), ours.Run(run), "mrr") == 1
+
+
+def test_make_comparable():
+    """Unmatched query ids raise an AssertionError unless `make_comparable` is set, which leaves the run unchanged."""
+    qrels, run = ours.Qrels(QRELS), ours.Run({"q1": {"c": 0.5}, "z": {"c": 1.0}})
+    with pytest.raises(AssertionError, match="query ids do not match: 'q2' is on one side only, one of 2"):
+        ours.evaluate(qrels, run, "map")
+    assert ours.evaluate(qrels, run, "map", make_comparable=True) == 0.5
+    assert run.scores["map"] == {"q1": 1, "q2": 0}
+    assert list(run.keys()) == ["q1", "z"]
+    assert ours.evaluate(qrels, run.make_comparable(qrels), "map") == 0.5
+    assert list(run.keys()) == ["q1", "q2"]
+
+
+def test_ranx_qrels_and_run():
+    """Qrels and Run sort query ids, order documents by score and accept added rows."""
+    qrels, run = ours.Qrels(), ours.Run(name="mine")
+    qrels.add_multi(["q2", "q1"], [["a", "b"], ["c"]], [[1, 2], [3]])
+    qrels.add_score("q1", "d", 0)
+    for query, row in RUN.items():
+        run.add(query, list(row), list(row.values()))
+    assert (qrels.to_dict(), run.to_dict()) == (QRELS, RUN)
+    assert (list(qrels.keys()), qrels.get_query_ids(), qrels.size, len(run), run.name) == (
+        ["q1", "q2"], ["q1", "q2"], 2, 2, "mine",
+    )  # fmt: skip
+    assert (list(run["q1"]), list(run["q2"])) == (["x", "c"], ["a", "b"])
+    assert qrels.get_doc_ids_and_scores() == [{"c": 3, "d": 0}, {"b": 2, "a": 1}]
+    assert repr(run) == "{'q1': {'x': 0.7, 'c': 0.5}, 'q2': {'a': 0.3, 'b': 0.1}}"
+    assert ours.evaluate(qrels, run, "map") == 0.75
+    qrels.set_relevance_level(3)
+    assert qrels.to_dict() == {"q1": {"c": 1, "d": -2}, "q2": {"b": 0, "a": -1}}
+    assert ours.evaluate(qrels, run, "map") == 0.25
+    run.add_score("q1", "c", 9)
+    assert ours.evaluate(qrels, run, "map") == 0.5
+
+
+def test_frames_and_parquet(tmp_path):
+    """Frames and Parquet files may have any column names. Wrong column types raise an AssertionError."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    qrels, run = ours.Qrels(QRELS), ours.Run(RUN)
+    for table, numbers in ((qrels, "i8"), (run, "f8")):
+        frame = table.to_dataframe()
+        assert list(frame.columns) == ["q_id", "doc_id", "score"]
+        assert frame["score"].dtype == numbers
+        assert type(table).from_df(frame).to_dict() == table.to_dict()
+        renamed = frame.rename(columns={"q_id": "qid", "doc_id": "docno", "score": "value"})
+        renamed.to_parquet(tmp_path / "table.parquet")
+        columns = {"q_id_col": "qid", "doc_id_col": "docno", "score_col": "value"}
+        read = type(table).from_parquet(tmp_path / "table.parquet", **columns, pd_kwargs={"engine": "pyarrow"})
+        assert read.to_dict() == table.to_dict()
+        with pytest.raises(KeyError):
+            type(table).from_df(renamed)
+    with pytest.raises(AssertionError, match="scores column dtype must be `float`"):
+        ours.Run.from_df(qrels.to_dataframe())
+    with pytest.raises(AssertionError, match="scores column dtype must be `int`"):
+        ours.Qrels.from_df(run.to_dataframe())
+    with pytest.raises(AssertionError, match="Document IDs column must hold strings, but 'doc_id' holds 7"):
+        ours.Run.from_df(pandas.DataFrame({"q_id": ["q"], "doc_id": [7], "score": [0.5]}))
+
+
+def test_ranx_files(tmp_path):
+    """Files in JSON or TREC format, also gzipped, are read. A run's name is given or read from the lines."""
+    (tmp_path / "qrels.json").write_text(json.dumps(QRELS), encoding="utf-8")
+    lines = "".join(
+        f"{query} 0 {document} {label}\n" for query, row in QRELS.items() for document, label in row.items()
+    )
+    (tmp_path / "qrels.txt").write_text(lines, encoding="utf-8")
+    (tmp_path / "qrels.gz").write_bytes(gzip.compress(lines.encode()))
+    for name in ("qrels.json", "qrels.txt", "qrels.gz"):
+        assert ours.Qrels.from_file(tmp_path / name).to_dict() == QRELS
+    lines = "".join(
+        f"{query} Q0 {document} 1 {score} bm25\n" for query, row in RUN.items() for document, score in row.items()
+    )
+    (tmp_path / "run.trec").write_text(lines, encoding="utf-8")
+    (tmp_path / "run").write_text(json.dumps(RUN), encoding="utf-8")
+    run = ours.Run.from_file(tmp_path / "run.trec")
+    assert (run.to_dict(), run.name) == (RUN, "bm25")
+    assert ours.Run.from_file(tmp_path / "run.trec", name="mine").name == "mine"
+    assert ours.Run.from_file(tmp_path / "run", kind="json").to_dict() == RUN
+    for kind in (None, "lz5"):
+        with pytest.raises(AssertionError, match="must be one of 'json', 'trec', 'lz4', 'gz', 'parquet', but is"):
+            ours.Run.from_file(tmp_path / "run", kind=kind)
+    (tmp_path / "twice.trec").write_text("q Q0 d 1 0.5 x\nq Q0 d 2 0.4 x\n", encoding="utf-8")
+    with pytest.raises(fn.InvalidInputError, match="document must occur once in a query, but 'd' of 'q' is repeated"):
+        ours.Run.from_file(tmp_path / "twice.trec")
+
+
+def test_ranx_reads_lz4(tmp_path):
+    """JSON files that are compressed by LZ4 are read."""
+    lz4 = pytest.importorskip("lz4.frame")
+    (tmp_path / "run.lz4").write_bytes(lz4.compress(json.dumps(RUN).encode()))
+    assert ours.Run.from_file(tmp_path / "run.lz4").to_dict() == RUN
+
+
+@pytest.mark.parametrize(
+    ("metric", "kind", "message"),
+    [
+        ("nope@3", ValueError, "Metric nope not supported. Supported metrics are hits, hit_rate"),
+        ("nsdcg", ValueError, "Metric nsdcg not supported. Did you mean 'ndcg'"),
+        ("rbp.x", ValueError, "Metric rbp.x not supported"),
+        ("rbp", ValueError, "rbp needs a persistence. Write 'rbp.95' for 0.95"),
+        ("rbp.95@10", ValueError, "rbp needs a persistence"),
+        ("rbp.95-l0", AssertionError, "the level 1 or more"),
+        ("r_precision", ValueError, "Did you mean 'r-precision'"),
+        ("ndcg@x", ValueError, "cutoff and level must be whole numbers, but the metric is 'ndcg@x'"),
+        ("ndcg@-1", AssertionError, "the cutoff must be 0 or more"),
+        ("map-l0", ValueError, "the level 1 or more"),
+        (5, AssertionError, "`metrics` must be texts, but one is 5"),
+    ],
+)
+def test_refuses_metrics(metric, kind, message):
+    """Unsupported metrics, cutoffs and levels raise an error that names the problem."""
+    with pytest.raises(kind, match=message):
+        ours.evaluate(QRELS, RUN, [metric])
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "kind"),
+    [
+        ([1], RUN, TypeError),
+        (QRELS, [1], TypeError),
+        (QRELS, {"q1": {"c": "x"}, "q2": {"a": 1.0}}, ValueError),
+        (QRELS, {"q1": {1: 0.5}, "q2": {"a": 1.0}}, TypeError),
+        ({"q": {"a": "x"}}, {"q": {"a": 1.0}}, ValueError),
+    ],
+)
+def test_ranx_dropin_raises_on_wrong_input(qrels, run, kind):
+    """Input other than a dict of dicts of numbers raises an error."""
+    with pytest.raises(kind):
+        ours.evaluate(qrels, run, "map")
+
+
+def test_numba_stays_as_it_is():
+    """A few queries leave numba's number of threads unchanged."""
+    numba = pytest.importorskip("numba")
+    before = numba.get_num_threads()
+    ours.evaluate(QRELS, RUN, "ndcg")
+    assert numba.get_num_threads() == before
+
+
+def test_ranx_metrics_do_not_need_judged():
+    """Of ranx's metrics only bpref needs to distinguish unjudged documents from judged documents."""
+    for name, metric in ours.METRICS.items():
+        for one in (metric, metric(rel=2)):
+            assert distinguish_unjudged([one], ours.CONVENTION) == (name == "bpref")
+    assert distinguish_unjudged([fn.Metric("bpref")], ours.CONVENTION)
+    assert distinguish_unjudged([fn.Metric("P", 5)], ours.CONVENTION.replace(unjudged="removed"))
+    assert not distinguish_unjudged([], ours.CONVENTION)
+
+
+@pytest.mark.parametrize("kind", [ours.Qrels, ours.Run])
+def test_ranx_dicts_of_tables_are_live(kind):
+    """`.qrels` and `.run` are the sorted dicts themselves. The next evaluation sees a change of them."""
+    name = "qrels" if kind is ours.Qrels else "run"
+    tables = {"qrels": ours.Qrels(QRELS), "run": ours.Run(RUN)}
+    ours.evaluate(tables["qrels"], tables["run"], "map")
+    rows = getattr(tables[name], name)
+    assert rows == (QRELS if kind is ours.Qrels else RUN)
+    assert list(rows) == ["q1", "q2"]
+    assert [list(row.values()) for row in rows.values()] == [
+        sorted(row.values(), reverse=True) for row in rows.values()
+    ]
+    assert ours.evaluate(tables["qrels"], tables["run"], "map") == 0.75
+    rows["q1"]["c"] = 0 if kind is ours.Qrels else 9
+    changed = 0.5 if kind is ours.Qrels else 1
+    assert ours.evaluate(tables["qrels"], tables["run"], "map") == changed
+    setattr(tables[name], name, {"q2": {"b": 1, "a": 1}, "q1": {"c": 1}})
+    assert tables[name].get_query_ids() == ["q1", "q2"]
+    rows = getattr(tables[name], name)
+    rows["q1"] = 5
+    with pytest.raises(AssertionError, match="but 'q1' maps to 5"):
+        ours.evaluate(tables["qrels"], tables["run"], "map")
+    with pytest.raises(TypeError, match=f"{kind.__name__} takes a dict of dicts, not list"):
+        setattr(tables[name], name, [1])
+
+
+def test_ranx_sorted_follows_the_library(ranx_library):
+    """`sorted`, the order of queries and the order of documents are ranx's after each kind of change."""
+    for kind in ("Qrels", "Run"):
+        tables = [getattr(module, kind)() for module in (ours, ranx_library)]
+        steps = [
+            lambda one: None, lambda one: one.add_score("q2", "a", 1), lambda one: one.add_score("q2", "b", 2),
+            lambda one: one.add_score("q1", "a", 1), lambda one: one.sort(), lambda one: one.add_score("q0", "a", 1),
+            lambda one: one.add("q00", ["x", "y"], [1, 2]), lambda one: one.add_score("q2", "c", 3),
+            lambda one: one.to_typed_list(),
+        ]  # fmt: skip
+        for step in steps:
+            for table in tables:
+                step(table)
+            one, other = tables
+            assert (one.sorted, one.size, list(one.keys())) == (other.sorted, other.size, list(other.keys()))
+            assert [list(row) for row in one.to_dict().values()] == [list(row) for row in other.to_dict().values()]
+
+
+def test_ranx_typed_lists_hold_hashes_and_numbers(ranx_library):
+    """The arrays of `to_typed_list` equal those of ranx, and evaluate to the same values as the tables."""
+    qrels, run = ours.Qrels(QRELS), ours.Run(RUN)
+    for table, theirs in ((qrels, ranx_library.Qrels(QRELS)), (run, ranx_library.Run(RUN))):
+        for pairs, expected in zip(table.to_typed_list(), theirs.to_typed_list(), strict=True):
+            np.testing.assert_array_equal(pairs, expected)
+    for metric in ("ndcg", "map", "bpref"):
+        expected = ours.evaluate(qrels, run, metric)
+        assert ours.evaluate(qrels.to_typed_list(), run.to_typed_list(), metric) == expected
+
+
+def test_ranx_bpref_equals_library(ranx_library):
+    """Values of bpref are ranx's where judged documents of both kinds exist, beside other metrics and alone."""
+    qrels = {"q1": {"a": 1, "b": 0, "c": 2, "e": 0}, "q2": {"a": 1, "b": 1, "c": 0, "d": 0}}
+    run = {"q1": {"x": 5, "b": 4, "a": 3, "y": 2, "c": 1}, "q2": {"c": 3, "d": 2, "a": 1, "z": 0}}
+    names = ["bpref", "map", "bpref-l2", "bpref@1"]
+    expected = ranx_library.evaluate(ranx_library.Qrels(qrels), ranx_library.Run(run), [*names[:2], names[3]])
+    tables = ours.Qrels(qrels), ours.Run(run)
+    assert ours.evaluate(*tables, "map") == expected["map"]
+    result = ours.evaluate(*tables, names)
+    assert {name: result[name] for name in expected} == pytest.approx(expected)
+    assert result["bpref-l2"] == 0.5 * (1 - 1 / 1)
+    assert ours.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "bpref") == 1
+
+
+def count_sorts(monkeypatch):
+    """Count the rows that are put in order, in the list that is returned."""
+    counts = []
+    name = "fastndcg.compat.ranx.table.order_by_number"
+    monkeypatch.setattr(name, lambda row: counts.append(len(row)) or order_by_number(row))
+    return counts
+
+
+def test_ranx_tables_are_built_without_sorting(monkeypatch):
+    """Adding 1,000 documents or queries one by one, and evaluating them, orders no documents."""
+    counts = count_sorts(monkeypatch)
+    run, qrels = ours.Run(), ours.Qrels()
+    for number in range(1000):
+        run.add_score(f"q{number % 7}", f"d{number}", number)
+        qrels.add(f"q{number % 7}", ["d1", "d2"], [1, 0])
+    ours.evaluate(qrels, run, "ndcg")
+    assert counts == []
+    run.sort()
+    assert sum(counts) == 1000
+
+
+def test_ranx_further_metrics_do_not_join_again(monkeypatch):
+    """A second evaluation of the same tables joins nothing, also after bpref, which marks unjudged documents."""
+    joins = []
+    join = DictQrels.judged
+    monkeypatch.setattr(
+        DictQrels, "judged", lambda self, *rows, **options: joins.append(1) or join(self, *rows, **options)
+    )
+    qrels, run = ours.Qrels(QRELS), ours.Run(RUN)
+    for metric, n_joins in (("map", 1), ("ndcg", 1), ("bpref", 2), ("mrr", 2), ("bpref", 2)):
+        ours.evaluate(qrels, run, metric)
+        assert len(joins) == n_joins
+
+
+def test_ranx_frames_have_one_type_of_numbers():
+    """Whole scores of a run are float64 in a frame, which `from_df` takes back."""
+    pytest.importorskip("pandas")
+    run = ours.Run({"q": {"a": 1, "b": np.float32(0.5)}})
+    frame = run.to_dataframe()
+    assert frame["score"].dtype == "f8"
+    assert ours.Run.from_df(frame).to_dict() == run.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda run: run.add_score("q", "d", "x"), "scores must be numbers that float.. takes, but one is 'x'"),
+        (lambda run: run.add("q", ["a", "b"], [1]), "`q_ids`, `doc_ids` and `scores` must have equal lengths"),
+        (lambda run: run.add_multi(["q"], [["a"]], [[None]]), "but one is None"),
+        (lambda run: ours.Run({"q": {"a": 1, "b": None}}).sort(), "numbers of the documents of a query must be comp"),
+    ],
+)
+def test_ranx_tables_raise_on_wrong_numbers(call, message):
+    """Scores that are no numbers, and lists of unequal lengths, raise an error and change nothing."""
+    run = ours.Run(RUN)
+    with pytest.raises(fn.InvalidInputError, match=message):
+        call(run)
+    assert run.to_dict() == RUN

@@ -1,0 +1,252 @@
+"""The drop-ins for scikit-learn pass scikit-learn's tests and give the same values on random input."""
+
+import contextlib
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastndcg as fn
+from fastndcg.compat import sklearn as ours
+
+theirs = pytest.importorskip("sklearn.metrics", reason="scikit-learn is absent: pip install scikit-learn")
+
+NAMES = ("dcg_score", "ndcg_score", "label_ranking_average_precision_score", "top_k_accuracy_score")
+PRIVATE = ("_dcg_sample_scores", "_ndcg_sample_scores")
+ABOUT_THEM = re.compile("dcg|lrap|label_ranking_av|top_k_accuracy")
+
+
+def with_ours(name):
+    """Return a module of scikit-learn's tests, imported while the drop-ins replace the original functions."""
+    spec = importlib.util.find_spec(f"sklearn.metrics.tests.{name}")
+    if spec is None:
+        pytest.skip(f"this scikit-learn carries no tests: {name} is absent", allow_module_level=True)
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for function in NAMES:
+            patch.setattr(theirs, function, getattr(ours, function))
+        for function in PRIVATE:
+            patch.setattr(theirs._ranking, function, getattr(ours, function))
+        spec.loader.exec_module(module)
+    return module
+
+
+THEIR_TESTS = with_ours("test_ranking")
+THEIRS = {name: test for name, test in vars(THEIR_TESTS).items() if name.startswith("test") and ABOUT_THEM.search(name)}
+for _name, _test in THEIRS.items():
+    globals()[f"{_name}_of_scikit_learn"] = pytest.mark.filterwarnings("ignore")(_test)
+
+
+def test_ours_are_bound():
+    """At least 20 of scikit-learn's tests run with the drop-ins in place of the originals."""
+    assert len(THEIRS) >= 20
+    for name in (*NAMES, *PRIVATE):
+        assert getattr(THEIR_TESTS, name) is getattr(ours, name)
+        assert getattr(theirs, name, None) is not getattr(ours, name)
+
+
+PLUGIN = f"""
+from sklearn import metrics
+from fastndcg.compat import sklearn as ours
+
+for name in {NAMES}:
+    setattr(metrics, name, getattr(ours, name))
+"""
+
+
+def test_sklearn_common_checks_pass(tmp_path):
+    """scikit-learn's common tests of these metrics pass with the drop-ins in place of the originals."""
+    (tmp_path / "ours_in_place.py").write_text(PLUGIN, encoding="utf-8")
+    module = importlib.util.find_spec("sklearn.metrics.tests.test_common")
+    if module is None:
+        pytest.skip("this scikit-learn carries no tests: test_common is absent")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "ours_in_place", "-p", "no:cacheprovider", "-c", os.devnull]
+    command += [module.origin, "-k", "dcg or label_ranking_average or top_k_accuracy"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 30
+
+
+LABELS = {
+    "binary": st.integers(0, 1),
+    "graded": st.integers(0, 4),
+    "float": st.sampled_from([0.0, 0.25, 1.0, 1.5, 9.5]),
+    "negative": st.integers(-3, 3),
+}
+SCORES = st.sampled_from([-1.5, 0.0, -0.0, 0.1, 0.25, 1.0, 7.0])
+
+
+@st.composite
+def tables(draw, labels=LABELS, ties=True):
+    """Draw labels, scores and weights."""
+    shape = draw(st.integers(1, 4)), draw(st.integers(2, 7))
+    kind = draw(st.sampled_from(list(labels)))
+    values = draw(st.lists(labels[kind], min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
+    rows = np.array(values).reshape(shape)
+    if ties:
+        scores = draw(st.lists(SCORES, min_size=rows.size, max_size=rows.size))
+        scores = np.array(scores).reshape(shape)
+    else:
+        scores = np.array([draw(st.permutations(range(shape[1]))) for _ in range(shape[0])])
+    scores = scores.astype(draw(st.sampled_from(["f4", "f8", "i8"])))
+    weights = draw(st.none() | st.just(np.arange(1.0, shape[0] + 1)))
+    return rows, scores, weights
+
+
+@given(data=st.data())
+@strategies.examples(150)
+def test_dcg_and_ndcg(data):
+    """DCG and nDCG equal the library's values, with averaged ties, or with `ignore_ties` on distinct scores."""
+    ignore = data.draw(st.booleans())
+    labels, scores, weights = data.draw(tables(ties=not ignore))
+    options = {"k": data.draw(st.none() | st.integers(1, 9)), "sample_weight": weights, "ignore_ties": ignore}
+    base = data.draw(st.sampled_from([2, 10, np.e, 0.5]))
+    expected = theirs.dcg_score(labels, scores, log_base=base, **options)
+    assert ours.dcg_score(labels, scores, log_base=base, **options) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    if labels.min() >= 0:
+        expected = theirs.ndcg_score(labels, scores, **options)
+        assert ours.ndcg_score(labels, scores, **options) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@given(data=st.data())
+@strategies.examples(100)
+def test_ties_that_are_ignored(data):
+    """The last of equal scores comes first if ties are ignored."""
+    labels, scores, _ = data.draw(tables())
+    ranked = np.take_along_axis(labels, np.argsort(scores, axis=1, kind="stable")[:, ::-1], axis=1)
+    expected = (ranked / np.log2(np.arange(2, labels.shape[1] + 2))).sum(axis=1).mean()
+    assert ours.dcg_score(labels, scores, ignore_ties=True) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@given(data=st.data())
+@strategies.examples(150)
+def test_label_ranking(data):
+    """LRAP equals the library's value with ties, weights and sparse labels."""
+    sparse = pytest.importorskip("scipy.sparse")
+    labels, scores, weights = data.draw(tables({"binary": LABELS["binary"]}))
+    function = ours.label_ranking_average_precision_score
+    expected = theirs.label_ranking_average_precision_score(labels, scores, sample_weight=weights)
+    assert function(labels, scores, sample_weight=weights) == pytest.approx(expected, rel=1e-12)
+    assert function(sparse.csr_array(labels), scores, sample_weight=weights) == pytest.approx(expected, rel=1e-12)
+
+
+@given(data=st.data())
+@strategies.examples(150)
+def test_top_k_accuracy(data):
+    """Top-k accuracy equals the library's value with ties, weights, counts and text classes."""
+    _, scores, weights = data.draw(tables())
+    right = np.array(
+        data.draw(st.lists(st.integers(0, scores.shape[1] - 1), min_size=len(scores), max_size=len(scores)))
+    )
+    classes = np.arange(scores.shape[1])
+    if data.draw(st.booleans()):
+        classes = np.array([f"class {number}" for number in classes])
+    if len(classes) == 2:
+        scores = scores[:, 0]
+    options = {"k": data.draw(st.integers(1, 8)), "normalize": data.draw(st.booleans()), "sample_weight": weights}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", theirs._ranking.UndefinedMetricWarning)
+        expected = theirs.top_k_accuracy_score(classes[right], scores, labels=classes, **options)
+        given = ours.top_k_accuracy_score(classes[right], scores, labels=classes, **options)
+    assert given == pytest.approx(expected, rel=1e-12)
+
+
+def test_long_rows():
+    """Rows of 1000 labels have the library's values."""
+    random = np.random.default_rng(3)
+    labels, scores = random.random((5, 1000)) < 0.3, random.integers(0, 300, (5, 1000)) / 4
+    for name in NAMES[:3]:
+        expected = getattr(theirs, name)(labels, scores)
+        assert getattr(ours, name)(labels, scores) == pytest.approx(expected, rel=1e-12)
+    right = random.integers(0, 1000, 5)
+    options = {"k": 500, "labels": np.arange(1000)}
+    assert ours.top_k_accuracy_score(right, scores, **options) == theirs.top_k_accuracy_score(right, scores, **options)
+
+
+TABLE = [[1, 0, 2], [0, 0, 1]]
+FEW = [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]
+MISUSES = {
+    "NaN in scores": (TABLE, [[0.1, np.nan, 0.3], [0.3, 0.2, 0.1]], {}),
+    "infinity in scores": (TABLE, [[0.1, np.inf, 0.3], [0.3, 0.2, 0.1]], {}),
+    "NaN in labels": ([[0.1, np.nan, 0.3], [0.3, 0.2, 0.1]], FEW, {}),
+    "one dimension": ([1, 0, 1], [0.1, 0.2, 0.3], {}),
+    "no dimension": (1, 2, {}),
+    "three dimensions": ([TABLE], [FEW], {}),
+    "nothing": ([], [], {}),
+    "empty rows": ([[], []], [[], []], {}),
+    "texts": ([["a", "b"]], [[1, 2]], {}),
+    "objects": ([[object(), 1]], [[1, 2]], {}),
+    "complex numbers": ([[1j, 1]], [[1, 2]], {}),
+    "fewer rows": (TABLE, FEW[:1], {}),
+    "other weights": (TABLE, FEW, {"sample_weight": [1]}),
+    "weights of zero": (TABLE, FEW, {"sample_weight": [0, 0]}),
+}
+OF_GAINS = {
+    "k of 0": (TABLE, FEW, {"k": 0}),
+    "k of half": (TABLE, FEW, {"k": 0.5}),
+    "k as a text": (TABLE, FEW, {"k": "3"}),
+    "a flag that is none": (TABLE, FEW, {"ignore_ties": "yes"}),
+    "one document": ([[1], [1]], [[1], [2]], {}),
+}
+
+
+def raised(function, *arguments, **options):
+    """Return the exception that a call raises, or None."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            function(*arguments, **options)
+        except Exception as error:
+            return error
+    return None
+
+
+@pytest.mark.parametrize("name", NAMES[:3])
+@pytest.mark.parametrize("case", [*MISUSES, *OF_GAINS])
+def test_sklearn_dropin_raises_like_library(name, case):
+    """Input that the library refuses raises an error that code for the library catches."""
+    if name.startswith("label") and case in OF_GAINS:
+        return
+    labels, scores, options = (MISUSES | OF_GAINS)[case]
+    error, expected = (raised(getattr(place, name), labels, scores, **options) for place in (ours, theirs))
+    assert (error is None) == (expected is None)
+    wanted = next(
+        (kind for kind in (ValueError, TypeError, ZeroDivisionError) if isinstance(expected, kind)), type(None)
+    )
+    assert isinstance(error, wanted), (error, expected)
+
+
+@pytest.mark.parametrize("base", [0, -1, "2", None])
+def test_base_of_the_logarithm(base):
+    """A base that is not a number above 0 raises a ValueError, as in the library."""
+    assert isinstance(raised(theirs.dcg_score, TABLE, FEW, log_base=base), ValueError)
+    assert isinstance(raised(ours.dcg_score, TABLE, FEW, log_base=base), ValueError)
+
+
+def test_sparse_labels_are_for_label_ranking():
+    """A sparse matrix raises a TypeError in functions other than label ranking."""
+    sparse = pytest.importorskip("scipy.sparse")
+    for place in (ours, theirs):
+        for name in NAMES[:2]:
+            assert isinstance(raised(getattr(place, name), sparse.csr_array(TABLE), FEW), TypeError)
+        assert isinstance(raised(place.top_k_accuracy_score, sparse.csr_array([[1, 0]]), FEW), TypeError)
+
+
+def test_errors_are_ours_too():
+    """Errors of the drop-ins are instances of fastndcg's error classes."""
+    with pytest.raises(fn.InvalidInputError, match="negative y_true"):
+        ours.ndcg_score([[-1, 0]], [[1, 2]])
+    with pytest.raises(fn.InvalidTypeError, match="'k' parameter must be an int"):
+        ours.top_k_accuracy_score([0, 1], [0.2, 0.7], k=None)
+    with contextlib.suppress(ValueError):
+        ours.top_k_accuracy_score([0, 1], [0.2, 0.7], k=None)

@@ -1,0 +1,267 @@
+"""The drop-in for torchmetrics: values of its functions and classes, and differences from the library."""
+
+import inspect
+import math
+import sys
+
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastndcg as fn
+from fastndcg.compat import torchmetrics as ours
+
+torch = pytest.importorskip("torch", reason="torch is absent: pip install torch")
+theirs = pytest.importorskip(
+    "torchmetrics.functional.retrieval", reason="torchmetrics is absent: pip install torchmetrics"
+)
+classes = pytest.importorskip("torchmetrics.retrieval")
+
+pytestmark = pytest.mark.peers
+
+CLASSES = {
+    "normalized_dcg": "RetrievalNormalizedDCG", "average_precision": "RetrievalMAP", "reciprocal_rank": "RetrievalMRR",
+    "precision": "RetrievalPrecision", "recall": "RetrievalRecall", "hit_rate": "RetrievalHitRate",
+    "r_precision": "RetrievalRPrecision", "fall_out": "RetrievalFallOut", "auroc": "RetrievalAUROC",
+}  # fmt: skip
+
+
+@st.composite
+def tensors(draw, graded, ties=False):
+    """Draw scores above 0, with or without ties, and labels."""
+    n = draw(st.integers(1, 9))
+    scores = (
+        draw(st.lists(st.integers(1, 4), min_size=n, max_size=n)) if ties else draw(st.permutations(range(1, n + 1)))
+    )
+    labels = draw(st.lists(st.integers(0, 4 if graded else 1), min_size=n, max_size=n))
+    kinds = [torch.long, torch.int, torch.float32] if graded else [torch.bool, torch.long, torch.int, torch.float32]
+    preds = torch.tensor(scores, dtype=draw(st.sampled_from([torch.float32, torch.float64, torch.float16]))) / 8
+    return preds, torch.tensor(labels).to(draw(st.sampled_from(kinds)))
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@given(data=st.data())
+@strategies.examples(60)
+def test_torchmetrics_dropin_equals_library(name, data):
+    """Each function gives a scalar of the library's type and value at every cutoff."""
+    preds, target = data.draw(tensors(name == "normalized_dcg", ties=name == "normalized_dcg"))
+    if name in ("fall_out", "r_precision"):
+        target = target.long()  # theirs cannot subtract bools, or cut at floats
+    options = {} if name == "r_precision" else {"top_k": data.draw(st.none() | st.integers(1, 12))}
+    if name == "auroc":
+        options["max_fpr"] = data.draw(st.sampled_from([None, 0.3, 0.5, 1.0]))
+    if name == "precision":
+        options["adaptive_k"] = data.draw(st.booleans())
+    expected = getattr(theirs, f"retrieval_{name}")(preds, target, **options)
+    value = getattr(ours, f"retrieval_{name}")(preds, target, **options)
+    assert (value.shape, value.dtype, value.device) == (expected.shape, torch.float32, preds.device)
+    assert float(value) == pytest.approx(float(expected), abs=2e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CLASSES)
+@given(data=st.data())
+@strategies.examples(20)
+def test_torchmetrics_indexes(name, data):
+    """`indexes` gives one value per query by first appearance. The mean equals that of the torchmetrics class."""
+    cuts = data.draw(st.lists(tensors(name == "normalized_dcg"), min_size=1, max_size=4))
+    ids = data.draw(st.permutations(range(len(cuts))))
+    preds = torch.cat([scores.float() for scores, _ in cuts])
+    target = torch.cat([labels.long() for _, labels in cuts])
+    indexes = torch.cat([torch.full((len(scores),), number) for number, (scores, _) in zip(ids, cuts, strict=True)])
+    options = {} if name == "r_precision" else {"top_k": data.draw(st.none() | st.integers(1, 12))}
+    values = getattr(ours, f"retrieval_{name}")(preds, target, **options, indexes=indexes)
+    single = [getattr(ours, f"retrieval_{name}")(scores.float(), labels.long(), **options) for scores, labels in cuts]
+    assert torch.equal(values, torch.stack(single))
+    options |= {"empty_target_action": "pos" if name == "fall_out" else "neg"}
+    expected = getattr(classes, CLASSES[name])(**options)(preds, target, indexes=indexes)
+    if name == "fall_out":  # the class gives 1 if all documents are relevant
+        without = [bool(labels.bool().all()) for _, labels in cuts]
+        values = torch.where(torch.tensor(without), torch.ones(()), values)
+    assert float(values.mean()) == pytest.approx(float(expected), abs=2e-6)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@given(data=st.data())
+@strategies.examples(60)
+def test_torchmetrics_single_queries_equal_indexes(name, data):
+    """A query has the same bits with and without `indexes`, including ties, cutoffs and scores below 0."""
+    preds, target = data.draw(tensors(name == "normalized_dcg", ties=True))
+    preds = preds - 0.25
+    without = ("r_precision", "auroc")  # AUROC refuses ties at its cutoff
+    options = {} if name in without else {"top_k": data.draw(st.none() | st.integers(1, 12))}
+    if name == "precision":
+        options["adaptive_k"] = data.draw(st.booleans())
+    function = getattr(ours, f"retrieval_{name}")
+    several = function(preds, target, **options, indexes=torch.zeros(len(preds), dtype=torch.long))
+    assert torch.equal(several[0], function(preds, target, **options))
+
+
+def test_negative_labels_keep_their_gain():
+    """A label below 0 keeps its gain with and without `indexes`."""
+    preds, target = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([2, -1, 1])
+    several = ours.retrieval_normalized_dcg(preds, target, indexes=torch.zeros(3, dtype=torch.long))
+    assert torch.equal(several[0], ours.retrieval_normalized_dcg(preds, target))
+    assert float(several[0]) == pytest.approx(float(theirs.retrieval_normalized_dcg(preds, target)), abs=2e-6)
+
+
+@given(data=tensors(False), max_k=st.none() | st.integers(1, 12), adaptive=st.booleans())
+@strategies.examples(60)
+def test_precision_recall_curve(data, max_k, adaptive):
+    """The curve has the library's three tensors at every cutoff."""
+    expected = theirs.retrieval_precision_recall_curve(*data, max_k, adaptive)
+    result = ours.retrieval_precision_recall_curve(*data, max_k, adaptive)
+    for ours_, theirs_ in zip(result, expected, strict=True):
+        np.testing.assert_allclose(ours_, theirs_, atol=2e-6)
+
+
+def test_torchmetrics_known_bugs_are_not_copied():
+    """Scores below 0 are ranked, and a tie has the mean value of its orders in every metric."""
+    preds, target = torch.tensor([-1.0, -2.0, -3.0]), torch.tensor([1, 0, 1])
+    assert float(theirs.retrieval_average_precision(preds, target)) == 0
+    assert float(ours.retrieval_average_precision(preds, target)) == pytest.approx((1 + 2 / 3) / 2)
+    assert float(ours.retrieval_hit_rate(torch.ones(20), torch.eye(20)[0].long(), top_k=1)) == pytest.approx(1 / 20)
+    expected = sum(1 / rank for rank in range(1, 21)) / 20
+    assert float(ours.retrieval_reciprocal_rank(torch.ones(20), torch.eye(20)[0].long())) == pytest.approx(expected)
+
+
+def test_takes_tensors_as_they_are():
+    """Tensors with gradients, two dimensions, half precision or transposed memory have the library's value."""
+    preds = torch.tensor([[0.9, 0.1], [0.2, 0.3]], requires_grad=True)
+    target = torch.tensor([[0, 1], [1, 0]])
+    expected = float(theirs.retrieval_recall(preds, target, top_k=2))
+    for scores, labels in ((preds, target), (preds.half(), target), (preds.bfloat16(), target), (preds.T, target.T)):
+        assert float(ours.retrieval_recall(scores, labels, top_k=2)) == expected
+
+
+def test_tensors_that_lie_otherwise():
+    """Negated views, strides, odd addresses, two dimensions and subclasses of tensors leave the value unchanged."""
+    preds, target = torch.tensor([0.9, 0.8, 0.7, 0.6]), torch.tensor([0, 1, 0, 2])
+    expected = ours.retrieval_normalized_dcg(preds, target, top_k=3)
+    odd = torch.frombuffer(bytearray(17), dtype=torch.float32, offset=1).copy_(preds)
+    assert odd.data_ptr() % 4 == 1
+    for scores, labels in (
+        (torch._neg_view(-preds), target), (preds, torch._neg_view(-target.float())), (odd, target),
+        (preds, torch.frombuffer(bytearray(36), dtype=torch.long, offset=4)[:4].copy_(target)),
+        (torch.stack([preds, -preds], 1)[:, 0], target), (preds, torch.stack([target, target], 1)[:, 1]),
+        (preds.reshape(2, 2), target.reshape(2, 2)), (torch.nn.Parameter(preds), target), (preds, target.int()),
+    ):  # fmt: skip
+        value = ours.retrieval_normalized_dcg(scores, labels, top_k=3)
+        assert torch.equal(value, expected)
+        assert not value.requires_grad
+    one = torch.tensor([1 - 2j]).conj().imag
+    assert one.is_contiguous()
+    assert one.is_neg()
+    assert ours.retrieval_normalized_dcg(torch.ones(1), one) == 1
+
+
+def test_long_queries():
+    """Queries of 999 documents have the same value with and without `indexes`."""
+    random = np.random.default_rng(4)
+    preds = torch.from_numpy(random.integers(0, 150, 999) / 8).float()
+    target = torch.from_numpy(random.integers(0, 4, 999))
+    indexes = torch.zeros(999, dtype=torch.long)
+    for k in (None, 5, 200):
+        several = ours.retrieval_normalized_dcg(preds, target, k, indexes=indexes)
+        assert torch.equal(several[0], ours.retrieval_normalized_dcg(preds, target, k))
+
+
+def test_cutoff_of_zero():
+    """A cutoff of 0 means no cutoff for AP and RR. Recall raises a ValueError, as in the library."""
+    preds, target = torch.tensor([0.9, 0.8]), torch.tensor([0, 1])
+    for name in ("average_precision", "reciprocal_rank"):
+        assert getattr(ours, f"retrieval_{name}")(preds, target, top_k=0) == 0.5
+    for place in (ours, theirs):
+        with pytest.raises(ValueError, match="top_k"):
+            place.retrieval_recall(preds, target, top_k=0)
+
+
+SCORES, LABELS = torch.tensor([0.9, 0.8]), torch.tensor([0, 1])
+MISUSES = {
+    "another shape": (SCORES, LABELS[:1], {}),
+    "nothing": (SCORES[:0], LABELS[:0], {}),
+    "a scalar": (SCORES[0], LABELS[0], {}),
+    "whole scores": (SCORES.long(), LABELS, {}),
+    "complex labels": (SCORES, LABELS * 1j, {}),
+    "graded labels": (SCORES, LABELS * 2, {}),
+    "negative labels": (SCORES, -LABELS, {}),
+    "a cutoff below 0": (SCORES, LABELS, {"top_k": -1}),
+    "half a cutoff": (SCORES, LABELS, {"top_k": 1.5}),
+    "a cutoff as a text": (SCORES, LABELS, {"top_k": "1"}),
+    "other shapes of one size": (SCORES[None], LABELS[:, None], {}),
+}
+
+
+@pytest.mark.parametrize("case", MISUSES)
+def test_torchmetrics_dropin_raises_like_library(case):
+    """Wrong input raises a ValueError, as in the library."""
+    preds, target, options = MISUSES[case]
+    for place in (ours, theirs):
+        with pytest.raises(ValueError):  # noqa: PT011
+            place.retrieval_recall(preds, target, **options)
+
+
+def test_further_misuse():
+    """Lists, fractional labels, wrong `indexes`, NaN and an `adaptive_k` that is no bool raise errors."""
+    with pytest.raises(fn.InvalidTypeError, match="`preds` must be a tensor, not list"):
+        ours.retrieval_recall([0.9], LABELS[:1])
+    with pytest.raises(fn.InvalidInputError, match="`target` must contain `binary` values, only 0 and 1"):
+        ours.retrieval_recall(SCORES, torch.tensor([0.5, 1.0]))
+    with pytest.raises(fn.InvalidTypeError, match="`indexes` must be a tensor of long integers"):
+        ours.retrieval_recall(SCORES, LABELS, indexes=[0, 0])
+    with pytest.raises(fn.InvalidInputError, match="`indexes` must be of the shape of `preds`"):
+        ours.retrieval_recall(SCORES, LABELS, indexes=LABELS[:1])
+    with pytest.raises(fn.InvalidInputError, match="`scores` must not be NaN"):
+        ours.retrieval_recall(SCORES * math.nan, LABELS)
+    for place in (ours, theirs):
+        with pytest.raises(ValueError, match="`adaptive_k` has to be a boolean"):
+            place.retrieval_precision(SCORES, LABELS, adaptive_k=1)
+
+
+def test_torchmetrics_dropin_has_every_function():
+    """Every function of torchmetrics exists in the drop-in, with the same parameters and `indexes`."""
+    for name in theirs.__all__:
+        parameters = inspect.signature(getattr(ours, name)).parameters
+        assert [one for one in parameters if one != "indexes"] == list(
+            inspect.signature(getattr(theirs, name)).parameters
+        )
+
+
+@pytest.mark.parametrize("top_k", [None, 2])
+def test_auroc_of_tied_scores(top_k):
+    """A tied pair counts 0.5 in AUROC. A tie of different labels at the cutoff raises an error."""
+    preds, target = torch.tensor([0.9, 0.5, 0.5, 0.5]), torch.tensor([0, 1, 0, 1])
+    if top_k is None:
+        assert float(ours.retrieval_auroc(preds, target)) == pytest.approx((0 + 1 / 2) / 2)
+        assert float(theirs.retrieval_auroc(preds, target)) == pytest.approx((0 + 1 / 2) / 2)
+        return
+    with pytest.raises(fn.InvalidInputError, match=r"at rank top_k = 2, but 3 documents have the score 0.5. Remove"):
+        ours.retrieval_auroc(preds, target, top_k)
+    assert float(ours.retrieval_auroc(preds, torch.tensor([0, 1, 1, 1]), top_k)) == 0
+    with pytest.raises(fn.InvalidInputError, match="`scores` must not be NaN"):
+        ours.retrieval_auroc(preds * math.nan, target, top_k)
+
+
+@pytest.mark.parametrize("max_fpr", [0.0, 1.5, -0.5, "0.5", 1])
+def test_shares_that_are_none(max_fpr):
+    """A `max_fpr` that is not a float above 0 and at most 1 raises an error."""
+    with pytest.raises(fn.InvalidInputError, match="`max_fpr` has to be a float above 0 and at most 1, or None"):
+        ours.retrieval_auroc(SCORES, LABELS, max_fpr=max_fpr)
+
+
+def test_torchmetrics_missing_metrics_are_named():
+    """A request for a missing function raises an error that names the function."""
+    with pytest.raises(AttributeError, match="the catalogue lacks other: use torchmetrics for retrieval_other"):
+        _ = ours.retrieval_other
+    with pytest.raises(AttributeError, match="has no attribute 'other'"):
+        _ = ours.other
+
+
+def test_torchmetrics_missing_torch_error(monkeypatch):
+    """A missing torch raises an error that gives the installation command."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    ours._get_tensor_evaluator.cache_clear()
+    with pytest.raises(fn.MissingPackageError, match=r"this drop-in needs torch\. Install it: pip install torch$"):
+        ours.retrieval_recall(SCORES, LABELS)

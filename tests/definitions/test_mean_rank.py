@@ -1,0 +1,191 @@
+"""Rank and its values by chance: their definitions, ties, and aggregates that are adjusted for chance."""
+
+from math import comb, exp, fsum, isnan, log
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+
+TIED = ([0, 1, 0, 1, 0], [3.0, 2.0, 2.0, 2.0, 1.0])  # one document, then a group of three with two relevant ones
+
+
+def evaluate(metric, labels, scores, ties="average"):
+    """Return the value of one metric for one query."""
+    convention = fn.conventions["default"].replace(ties=ties)
+    return fn.evaluate(labels, scores, metric, groups=[len(labels)], convention=convention).values.item()
+
+
+def test_rank_is_that_of_the_first_relevant_document():
+    """Of labels 0, 1, 1 the first relevant document has rank 2."""
+    assert evaluate("Rank", [0, 1, 1], [3.0, 2.0, 1.0]) == 2
+    assert evaluate("Rank(rel=2)", [0, 1, 2], [3.0, 2.0, 1.0]) == 3
+    assert isnan(evaluate("Rank", [0, 0], [2.0, 1.0]))
+    assert isnan(evaluate("Rank", [], []))
+
+
+def test_rank_at_ties_is_the_mean_over_all_orders():
+    """Two of three tied documents are relevant: the first one has rank 2 in two of three orders, and rank 3 in one."""
+    assert evaluate("Rank", *TIED) == pytest.approx((2 + 2 + 3) / 3, rel=1e-15)
+    assert evaluate("Rank", *TIED, ties="best") == 2
+    assert evaluate("Rank", *TIED, ties="worst") == 3
+
+
+def test_mean_rank_policy_takes_metrics_at_the_mean_rank():
+    """The tied documents have the ranks 2, 3 and 4, and so the mean rank 3."""
+    assert evaluate("Rank", *TIED, ties="mean_rank") == (2 + 3 + 4) / 3
+    assert evaluate("RR", *TIED, ties="mean_rank") == 1 / 3
+    assert evaluate("RR@2", *TIED, ties="mean_rank") == 0
+    assert [evaluate(f"Success@{k}", *TIED, ties="mean_rank") for k in (2, 3)] == [0, 1]
+    assert [evaluate(f"num_rel_ret@{k}", *TIED, ties="mean_rank") for k in (2, 3)] == [0, 2]
+
+
+def test_mean_rank_policy_counts_documents_of_one_label():
+    """Two relevant documents that tie with nothing else have the mean rank 1.5, not the ranks 1 and 2."""
+    assert evaluate("Rank", [1, 1, 0], [2.0, 2.0, 1.0], ties="mean_rank") == 1.5
+    assert evaluate("RR", [1, 1, 0], [2.0, 2.0, 1.0], ties="mean_rank") == 1 / 1.5
+    assert evaluate("Success@1", [1, 1, 0], [2.0, 2.0, 1.0], ties="mean_rank") == 0
+
+
+@pytest.mark.parametrize("metric", ["nDCG@5", "AP", "P@2", "AUC", "Rprec"])
+def test_mean_rank_policy_is_refused_where_a_metric_has_no_value(metric):
+    """A metric without a value between two ranks is an error that lists its policies."""
+    with pytest.raises(fn.InvalidInputError, match=r"must have a tie policy that it is defined for \(average, input"):
+        evaluate(metric, *TIED, ties="mean_rank")
+
+
+def find_first_places(n, n_relevant):
+    """Return each rank of the first relevant document with its share of all orders."""
+    return [(r, comb(n - r, n_relevant - 1) / comb(n, n_relevant)) for r in range(1, n - n_relevant + 2)]
+
+
+@pytest.mark.parametrize(
+    ("n", "n_relevant"), [(1, 1), (2, 1), (7, 1), (7, 3), (7, 7), (90, 1), (300, 2), (300, 70), (300, 299)]
+)
+@pytest.mark.parametrize("k", [None, 1, 3, 80, 1000])
+def test_values_by_chance_are_means_over_all_orders(n, n_relevant, k):
+    """chance_Rank, chance_RR and chance_Success, from the shares of orders with each rank of the first one."""
+    labels = [1] * n_relevant + [0] * (n - n_relevant)
+    places = find_first_places(n, n_relevant)
+    cutoff = "" if k is None else f"@{k}"
+    deepest = n if k is None else k
+
+    values = fn.evaluate([labels], [list(range(n))], f"chance_Rank, chance_RR{cutoff}, chance_Success{cutoff}").values[
+        0
+    ]
+
+    expected = [
+        fsum(r * share for r, share in places),
+        fsum(share / r for r, share in places if r <= deepest),
+        fsum(share for r, share in places if r <= deepest),
+    ]
+    assert values == pytest.approx(expected, rel=1e-13)
+
+
+def test_values_by_chance_of_one_document_have_closed_forms():
+    """(n + 1) / 2, (1 + 1/2 + … + 1/n) / n and k / n, for a million documents as for three."""
+    n = 1_000_000
+    labels = np.zeros(n)
+    labels[17] = 1
+    harmonic = fsum(1 / r for r in range(1, n + 1))
+    to_1000 = fsum(1 / r for r in range(1, 1001))
+
+    values = fn.evaluate(labels, labels, "chance_Rank, chance_RR, chance_RR@1000, chance_Success@10", groups=[n]).values
+
+    assert values[0] == pytest.approx([(n + 1) / 2, harmonic / n, to_1000 / n, 10 / n], rel=1e-15)
+
+
+def test_a_random_order_has_the_values_by_chance():
+    """If all scores are equal, Rank, RR and Success are their values by chance."""
+    labels = [1, 0, 0, 1, 0, 0, 0]
+    for metric in ("Rank", "RR", "RR@2", "Success@2"):
+        by_chance = evaluate(f"chance_{metric}", labels, [1.0] * 7)
+        assert evaluate(metric, labels, [1.0] * 7) == pytest.approx(by_chance, rel=1e-14)
+
+
+def test_chance_is_undefined_or_0_without_relevant_documents():
+    """No rank is expected of nothing."""
+    assert isnan(evaluate("chance_Rank", [0, 0], [2.0, 1.0]))
+    assert evaluate("chance_RR", [0, 0], [2.0, 1.0]) == 0
+    assert evaluate("chance_Success@1", [], []) == 0
+
+
+LABELS = [[1, 0, 0, 0], [0, 0, 1, 0]]
+SCORES = [[4.0, 3.0, 2.0, 1.0]] * 2
+
+
+def test_aggregates_are_adjusted_for_chance():
+    """Ranks 1 and 3 of 4 documents: (mean − chance) / (1 − chance), with the mean over both in each place."""
+    values = fn.evaluate(LABELS, SCORES, "AMR, AMRI, adjusted_mrr, adjusted_hits@2, over_chance(RR)").means()
+
+    chance_rank = 5 / 2
+    chance_rr = (1 + 1 / 2 + 1 / 3 + 1 / 4) / 4
+    rr = (1 + 1 / 3) / 2
+    assert values == pytest.approx(
+        [
+            2 / chance_rank,
+            1 - (2 - 1) / (chance_rank - 1),
+            (rr - chance_rr) / (1 - chance_rr),
+            (1 / 2 - 2 / 4) / (1 - 2 / 4),
+            rr / chance_rr,
+        ],
+        rel=1e-14,
+    )  # fmt: skip
+
+
+def test_weights_count_in_both_places_of_an_adjusted_mean():
+    """A query of weight 3 counts three times in the mean and in the mean by chance."""
+    ranks = [1, 3, 2]
+    sizes = [4, 4, 9]
+    labels = [[int(r == rank) for r in range(1, size + 1)] for rank, size in zip(ranks, sizes, strict=True)]
+    flat = [label for row in labels for label in row]
+    scores = [-float(place) for row in labels for place in range(len(row))]
+
+    result = fn.evaluate(flat, scores, "AMRI", groups=sizes)
+
+    mean = (1 + 3 + 3 * 2) / 5
+    by_chance = (2.5 + 2.5 + 3 * 5) / 5
+    assert result.means(weights=[1, 1, 3]) == pytest.approx([(mean - by_chance) / (1 - by_chance)], rel=1e-14)
+    assert result.n_undefined().tolist() == [0]
+
+
+def test_harmonic_and_geometric_mean_ranks():
+    """Of the ranks 1 and 3: 2 / (1 + 1/3) and the root of 3."""
+    values = fn.evaluate(LABELS, SCORES, "harmonic_mean_rank, geometric_mean_rank, mean_rank, median_rank").means()
+
+    assert values == pytest.approx([2 / (1 + 1 / 3), exp(log(3) / 2), 2, 2], rel=1e-15)
+    assert fn.evaluate([[0, 0]], [[1.0, 0.0]], "hm(rr)").means() == [0]
+
+
+@pytest.mark.parametrize("text", ["adjusted(nDCG@10)", "over_chance(AP)"])
+def test_adjusting_other_metrics_is_refused(text):
+    """Only metrics whose value by chance is known can be adjusted."""
+    with pytest.raises(
+        fn.InvalidInputError, match=r"must be of Rank, RR, Success, whose value in random order is known"
+    ):
+        fn.evaluate(LABELS, SCORES, text)
+
+
+def test_adjusted_means_are_refused_where_values_by_chance_are_not_kept():
+    """Streams keep sums of values, not of values by chance."""
+    with pytest.raises(fn.InvalidInputError, match="needs the values by chance"):
+        fn.StreamingEvaluator("amri", per_query=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("AMR", "over_chance(Rank)"),
+        ("amri", "adjusted(Rank)"),
+        ("adjusted_mrr", "adjusted(RR)"),
+        ("adjusted_hits@10", "adjusted(Success@10)"),
+        ("adjusted_hits_at@10", "adjusted(Success@10)"),
+        ("hits_at@10", "Success@10"),
+        ("mean_rank(rel=2)", "Rank(rel=2)"),
+        ("harmonic_mean_rank", "hm(Rank)"),
+    ],
+)
+def test_names_of_link_prediction_parse(text, canonical):
+    """Each is a metric with its aggregate, and the canonical text parses back."""
+    assert str(fn.Metric.parse(text)) == canonical
+    assert fn.Metric.parse(canonical) == fn.Metric.parse(text)

@@ -1,0 +1,200 @@
+"""Values from textbooks, and each choice of a convention, with the arithmetic written out."""
+
+from math import inf, log2, nan
+
+import numpy as np
+import pytest
+from evaluators import EVALUATE, exactly
+
+import fastndcg as fn
+from fastndcg.rankings.rankings import Rankings
+
+TEXTBOOK = [
+    (
+        [3, 2, 3, 0, 1], "nDCG", 0.97236,
+        (3 / log2(2) + 2 / log2(3) + 3 / log2(4) + 0 / log2(5) + 1 / log2(6))
+        / (3 / log2(2) + 3 / log2(3) + 2 / log2(4) + 1 / log2(5) + 0 / log2(6)),
+    ),
+    (
+        [3, 2, 1, 0, 2], "nDCG@5", 0.97243,
+        (3 / log2(2) + 2 / log2(3) + 1 / log2(4) + 0 / log2(5) + 2 / log2(6))
+        / (3 / log2(2) + 2 / log2(3) + 2 / log2(4) + 1 / log2(5) + 0 / log2(6)),
+    ),
+    (
+        [3, 2, 1, 0, 2], "nDCG@3", 0.90498,
+        (3 / log2(2) + 2 / log2(3) + 1 / log2(4)) / (3 / log2(2) + 2 / log2(3) + 2 / log2(4)),
+    ),
+    (
+        [4, 2, 0, 1, 3], "nDCG", 0.93577,
+        (4 / log2(2) + 2 / log2(3) + 0 / log2(4) + 1 / log2(5) + 3 / log2(6))
+        / (4 / log2(2) + 3 / log2(3) + 2 / log2(4) + 1 / log2(5) + 0 / log2(6)),
+    ),
+    (
+        [4, 1, 3, 4, 0], "nDCG", 0.92894,
+        (4 / log2(2) + 1 / log2(3) + 3 / log2(4) + 4 / log2(5) + 0 / log2(6))
+        / (4 / log2(2) + 4 / log2(3) + 3 / log2(4) + 1 / log2(5) + 0 / log2(6)),
+    ),
+    (
+        [5, 3, 2, 1, 4], "nDCG", 0.96096,
+        (5 / log2(2) + 3 / log2(3) + 2 / log2(4) + 1 / log2(5) + 4 / log2(6))
+        / (5 / log2(2) + 4 / log2(3) + 3 / log2(4) + 2 / log2(5) + 1 / log2(6)),
+    ),
+    (
+        [5, 1, 3, 2, 4], "DCG(gain=exp2)", 42.225751536309765,
+        (2**5 - 1) / log2(2) + (2**1 - 1) / log2(3) + (2**3 - 1) / log2(4) + (2**2 - 1) / log2(5)
+        + (2**4 - 1) / log2(6),
+    ),
+    (
+        [5, 1, 3, 2, 4], "nDCG(gain=exp2)", 0.92513,
+        (31 / log2(2) + 1 / log2(3) + 7 / log2(4) + 3 / log2(5) + 15 / log2(6))
+        / (31 / log2(2) + 15 / log2(3) + 7 / log2(4) + 3 / log2(5) + 1 / log2(6)),
+    ),
+    (
+        [5, 3, 4, 2, 1], "DCG(gain=exp2)", 44.595390756454925,
+        (2**5 - 1) / log2(2) + (2**3 - 1) / log2(3) + (2**4 - 1) / log2(4) + (2**2 - 1) / log2(5)
+        + (2**1 - 1) / log2(6),
+    ),
+    (
+        [5, 3, 4, 2, 1], "nDCG(gain=exp2)", 0.97705,
+        (31 / log2(2) + 7 / log2(3) + 15 / log2(4) + 3 / log2(5) + 1 / log2(6))
+        / (31 / log2(2) + 15 / log2(3) + 7 / log2(4) + 3 / log2(5) + 1 / log2(6)),
+    ),
+    (
+        [0.8, 0.9, 0.7], "nDCG", 0.97897,
+        (0.8 / log2(2) + 0.9 / log2(3) + 0.7 / log2(4)) / (0.9 / log2(2) + 0.8 / log2(3) + 0.7 / log2(4)),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("labels", "metric", "printed", "expected"), TEXTBOOK)
+@EVALUATE
+def test_textbook_values(evaluate, labels, metric, printed, expected):
+    """Labels in rank order give the printed figure, and to full precision what its arithmetic gives."""
+    value = evaluate([labels], [[5, 4, 3, 2, 1][: len(labels)]], metric)[metric]
+
+    assert value == exactly(expected)
+    assert value == pytest.approx([printed], abs=5.1e-6)
+
+
+@EVALUATE
+def test_ideal_order_of_textbook_is_exactly_one(evaluate):
+    """Labels 4, 2, 2, 2, 1 in rank order are their own ideal, also where the equal ones tie."""
+    assert evaluate([[4, 2, 2, 2, 1]], [[5, 4, 3, 2, 1]], "nDCG")["nDCG"] == [1.0]
+    assert evaluate([[4, 2, 2, 2, 1]], [[5, 4, 4, 4, 1]], "nDCG")["nDCG"] == [1.0]
+
+
+@EVALUATE
+def test_ndcg_ideal_uses_whole_pool(evaluate):
+    """Labels 4, 0, 0, 0, 0 retrieved of a pool 4, 2, 2, 2, 1: 0.53262 in print."""
+    rankings = Rankings([4, 0, 0, 0, 0], [5, 4, 3, 2, 1], [0, 5], pool=([4, 2, 2, 2, 1], [0, 5]))
+    expected = (4 / log2(2)) / (4 / log2(2) + 2 / log2(3) + 2 / log2(4) + 2 / log2(5) + 1 / log2(6))
+
+    assert evaluate(rankings, metrics="nDCG")["nDCG"] == exactly(expected)
+    assert expected == pytest.approx(0.53262, abs=5e-6)
+
+
+# convention, metric, labels, scores, value
+CHOSEN = [
+    ("gain=exp2", "DCG", [2, 0], [2, 1], (2**2 - 1) / log2(2)),
+    ("gain=[0,1,9]", "DCG", [2, 1], [2, 1], 9 / log2(2) + 1 / log2(3)),
+    ("gain=exp2", "DCG(gain=linear)", [2, 0], [2, 1], 2 / log2(2)),
+    ("discount=[1,0.5]", "DCG", [3, 2, 1], [3, 2, 1], 3 * 1 + 2 * 0.5 + 1 * 0),
+    ("discount=[1,0.5]", "nDCG", [1, 2, 3], [3, 2, 1], (1 * 1 + 2 * 0.5) / (3 * 1 + 2 * 0.5)),
+    ("discount=[1,0.5]", "DCG", [0, 2, 2, 0], [2, 1, 1, 1], (2 + 2) * 0.5 / 3),
+    ("undefined=nan", "AP", [0, 0], [2, 1], nan),
+    ("undefined=0", "AP", [0, 0], [2, 1], 0),
+    ("undefined=1", "AP", [0, 0], [2, 1], 1),
+    ("undefined=1", "RR", [0, 0], [2, 1], 0),
+    ("negative_labels=zero", "nDCG", [-1, 2], [2, 1], (2 / log2(3)) / (2 / log2(2))),
+    ("negative_labels=keep", "nDCG", [-1, 2], [2, 1], (-1 / log2(2) + 2 / log2(3)) / (2 / log2(2) - 1 / log2(3))),
+    ("negative_labels=keep", "IDCG", [-1, 0, 2], [3, 2, 1], 2 / log2(2) + 0 / log2(3) - 1 / log2(4)),
+    ("negative_labels=keep", "DCG(gain=exp2)", [-1, 0], [2, 1], (2**-1 - 1) / log2(2)),
+    ("negative_labels=keep", "P@2", [-1, 1], [2, 1], 1 / 2),
+    ("negative_labels=keep,ties=best", "DCG", [0, -1, 2], [1, 1, 1], 2 / log2(2) + 0 / log2(3) - 1 / log2(4)),
+    ("negative_labels=keep,ties=worst", "DCG", [0, -1, 2], [1, 1, 1], -1 / log2(2) + 0 / log2(3) + 2 / log2(4)),
+    ("negative_labels=keep,ties=average", "DCG@1", [0, -1, 2], [1, 1, 1], (-1 + 0 + 2) / 3 / log2(2)),
+    ("nan_scores=last", "RR", [1, 0], [nan, -inf], 1 / 2),
+    ("nan_scores=last", "RR", [1, 0, 0], [nan, nan, 1], (1 / 2 + 1 / 3) / 2),
+    ("score_dtype=as given", "RR", [1, 0], [1.0, 1.0 + 1e-9], 1 / 2),
+    ("score_dtype=float32", "RR", [1, 0], [1.0, 1.0 + 1e-9], (1 / 1 + 1 / 2) / 2),
+    ("score_dtype=float32", "RR", [1, 0], [1e39, 1e300], (1 / 1 + 1 / 2) / 2),
+    ("ap_denominator=n_relevant", "AP@2", [1, 0, 1, 1], [4, 3, 2, 1], (1 / 1) / 3),
+    ("ap_denominator=min(k, n_relevant)", "AP@2", [1, 0, 1, 1], [4, 3, 2, 1], (1 / 1) / min(2, 3)),
+    ("ap_denominator=min(k, n_relevant)", "AP", [1, 0, 1, 1], [4, 3, 2, 1], (1 / 1 + 2 / 3 + 3 / 4) / 3),
+    ("ap_denominator=n_hits", "AP@2", [1, 0, 1, 1], [4, 3, 2, 1], (1 / 1) / 1),
+    ("ap_denominator=n_hits", "AP@1", [0, 1], [2, 1], 0),
+    ("ap_denominator=n_hits", "AP@1", [0, 0], [2, 1], nan),
+    ("precision_denominator=k", "P@5", [1, 0], [2, 1], 1 / 5),
+    ("precision_denominator=min(k, n_retrieved)", "P@5", [1, 0], [2, 1], 1 / 2),
+    ("precision_denominator=min(k, n_retrieved)", "P@1", [1, 0], [2, 1], 1 / 1),
+]
+
+
+@pytest.mark.parametrize(("choice", "metric", "labels", "scores", "expected"), CHOSEN)
+@EVALUATE
+def test_convention_choices_change_values_as_defined(evaluate, choice, metric, labels, scores, expected):
+    """Every field of a convention does what it says."""
+    result = evaluate(labels, np.array(scores, "f8"), metric, groups=[len(labels)], convention=f"default({choice})")
+
+    assert result[metric] == exactly(expected)
+
+
+@pytest.mark.parametrize(("unjudged", "expected"), [("nonrelevant", 1 / 3), ("removed", 1 / 2)])
+@EVALUATE
+def test_unjudged_documents_keep_their_rank_or_lose_it(evaluate, unjudged, expected):
+    """An unjudged document above the relevant one counts as not relevant, or as not there."""
+    rankings = Rankings([0, 0, 1], [3, 2, 1], [0, 3], judged=[False, True, True])
+
+    result = evaluate(rankings, metrics="RR,num_ret", convention=f"default(unjudged={unjudged})")
+
+    assert result["RR"] == exactly(expected)
+    assert result["num_ret"] == [{"nonrelevant": 3, "removed": 2}[unjudged]]
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        ("missing_in_run=zero", {"a": 1 / 2, "b": 0}),
+        ("missing_in_run=skip", {"a": 1 / 2}),
+        ("missing_in_qrels=skip", {"a": 1 / 2, "b": 0}),
+        ("missing_in_qrels=undefined", {"a": 1 / 2, "b": 0, "c": nan}),
+        ("missing_in_qrels=undefined,undefined=1", {"a": 1 / 2, "b": 0, "c": 1}),
+    ],
+)
+@EVALUATE
+def test_queries_on_one_side_only(evaluate, choice, expected):
+    """Query b is judged and not retrieved, query c retrieved and not judged."""
+    qrels = {"a": {"x": 1, "y": 1}, "b": {"x": 1}}
+    run = {"c": {"x": 1.0}, "a": {"x": 1.0, "z": 0.5}}
+
+    result = evaluate(qrels, run, "R", convention=f"default({choice})")
+
+    assert {query: row["R"] for query, row in result.to_dict().items()} == pytest.approx(expected, nan_ok=True)
+    assert (result.n_missing_in_run, result.n_missing_in_qrels) == (1, 1)
+
+
+@pytest.mark.parametrize("choice", ["missing_in_run=raise", "missing_in_qrels=raise"])
+@EVALUATE
+def test_queries_on_one_side_only_can_be_refused(evaluate, choice):
+    """The error says which side lacks which query."""
+    with pytest.raises(fn.InvalidInputError, match=r"query . .*is missing in the (run|qrels)"):
+        evaluate({"a": {"x": 1}, "b": {"x": 1}}, {"a": {"x": 1}, "c": {"x": 1}}, "R", convention=f"default({choice})")
+
+
+@EVALUATE
+def test_negative_labels_are_an_error_in_arrays_and_zero_in_qrels(evaluate):
+    """By default, negative labels are refused in arrays, and count as 0 in qrels."""
+    with pytest.raises(fn.InvalidInputError, match=r"labels\[1\] \(query 0\) is -1"):
+        evaluate([1, -1], [1, 2], "RR", groups=[2])
+
+    assert evaluate({"a": {"x": 1, "y": -1}}, {"a": {"x": 1, "y": 2}}, "RR")["RR"] == [1 / 2]
+
+
+@EVALUATE
+def test_numbers_at_the_edge_of_float64(evaluate):
+    """Labels near 0 keep their exp2 gain, and F its limits, recall and precision, where beta² leaves float64."""
+    tiny = evaluate([1e-20, 0.0], [1, 2], "ndcg(gain=exp2)", offsets=[0, 2])
+    assert tiny.values == pytest.approx((1 / log2(3)) / (1 / log2(2)), rel=1e-15)
+    ranked = [1, 0, 1, 1], [4, 3, 2, 1]
+    assert evaluate(*ranked, fn.F(beta=1e200) @ 2, offsets=[0, 4]).values == pytest.approx(1 / 3, rel=1e-15)
+    assert evaluate(*ranked, fn.F(beta=1e-200) @ 2, offsets=[0, 4]).values == pytest.approx(1 / 2, rel=1e-15)

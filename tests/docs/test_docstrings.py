@@ -1,0 +1,51 @@
+"""The examples in the package's docstrings run, and public functions have examples."""
+
+import doctest
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+
+import pytest
+
+import fastndcg as fn
+
+MODULES = ["fastndcg", *(module.name for module in pkgutil.walk_packages(fn.__path__, "fastndcg."))]
+MODULES.remove("fastndcg.__main__")
+NEEDS = {  # what is about another package's objects
+    "fastndcg.compat.ir_measures": "ir_measures",
+    "fastndcg.compat.torchmetrics": "torch",
+    "fastndcg.integrations.sentence_transformers": "sentence_transformers",
+    "fastndcg.integrations.torch": "torchmetrics",
+}
+
+
+def examples(name):
+    """Return the doctests of a module, with the package as `fn`."""
+    module = importlib.import_module(name)
+    return doctest.DocTestFinder(exclude_empty=True).find(module, name, extraglobs={"fn": fn})
+
+
+@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.peers
+def test_docstring_examples(name):
+    """Every example of the module prints what its docstring says."""
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name], reason=f"{NEEDS[name]} is absent: pip install {NEEDS[name]}")
+    runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    for test in examples(name):
+        assert runner.run(test).failed == 0, test.name
+
+
+def test_modules_are_documented():
+    """Each module has a docstring."""
+    for name in MODULES:
+        if name not in NEEDS or importlib.util.find_spec(NEEDS[name]):
+            assert importlib.import_module(name).__doc__, name
+
+
+@pytest.mark.parametrize("name", [name for name in fn.__all__ if inspect.isfunction(getattr(fn, name))])
+def test_public_functions_have_examples(name):
+    """Each public function has an example or a section of raised errors."""
+    documentation = inspect.getdoc(getattr(fn, name))
+    assert ">>> " in documentation or "Raises" in documentation

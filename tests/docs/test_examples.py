@@ -1,0 +1,126 @@
+"""The examples run from start to end in separate processes, and the service answers requests."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from importlib.util import find_spec
+from pathlib import Path
+
+import numba
+import pytest
+
+import fastndcg as fn
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+NEEDS = {"lightning_epochs": "pytorch_lightning"}
+SAYS = {"own_loops": "of nDCG@10; the first relevant document is at rank", "lightning_epochs": "'val_ndcg': 0.9"}
+SERVICE = "service"
+
+pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="the examples are about compiled code")
+
+
+def run(*command):
+    """Run a fresh Python that imports the same package, and return the printed text."""
+    paths = [str(Path(fn.__file__).parents[1]), str(EXAMPLES), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    done = subprocess.run(
+        [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_example_is_tested():
+    """Every example has a test."""
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*SAYS, SERVICE}
+
+
+@pytest.mark.parametrize("name", SAYS)
+@pytest.mark.peers
+def test_runs(name):
+    """Each example exits without an error and prints its expected text."""
+    if name in NEEDS and find_spec(NEEDS[name]) is None:
+        pytest.skip(f"{NEEDS[name]} is absent: pip install {NEEDS[name]}")
+    assert SAYS[name] in run(EXAMPLES / f"{name}.py")
+
+
+FIRST_REQUEST = """
+    import json
+    from numba.core import event
+    from numba.core.registry import CPUDispatcher
+    import service
+
+    judge = service.Judge({"q": [0, 2, 1] * 30})
+    request = {"query": "q", "scores": [0.1, 0.2, 0.2] * 30}
+
+    class Watch(event.Listener):
+        def on_start(self, compiling):
+            compiled.append(compiling.data["dispatcher"].py_func.__name__)
+
+        def on_end(self, compiling):
+            pass
+
+    def loads():
+        import sys
+        modules = [module for name, module in sys.modules.items() if name.startswith("fastndcg.kernels.")]
+        found = [one for module in modules for one in vars(module).values() if isinstance(one, CPUDispatcher)]
+        looked = [kernel.stats for kernel in set(found)]
+        return [len(modules), sum(sum([*one.cache_hits.values(), *one.cache_misses.values()]) for one in looked)]
+
+    compiled = []
+    event.register("numba:compile", Watch())
+    seen = [loads()]
+    for _ in range(1000):
+        judge.answer(request)
+        seen.append(loads())
+    print(json.dumps([compiled, seen[0], seen[1], seen[-1]]))
+"""
+
+
+def test_the_first_request_is_as_quick_as_the_thousandth():
+    """A request after warmup compiles no code, loads no machine code and imports no kernel."""
+    compiled, before, first, thousandth = json.loads(run("-c", textwrap.dedent(FIRST_REQUEST)))
+    assert compiled == []
+    assert before == first == thousandth
+    assert before[0] > 5
+
+
+MANY_REQUESTS = """
+    import json, threading, urllib.error, urllib.request
+    from concurrent.futures import ThreadPoolExecutor
+    import service
+
+    labels = {f"q{i}": [i % 3, 1, 0, 2] for i in range(5)}
+    server = service.serve(labels)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def ask(request):
+        address = f"http://127.0.0.1:{server.server_port}"
+        try:
+            with urllib.request.urlopen(address, json.dumps(request).encode(), timeout=60) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
+
+    requests = [{"query": f"q{i % 5}", "scores": [0.1 * (i % 7), 0.2, 0.3, 0.25]} for i in range(200)]
+    requests += [{"query": "none", "scores": []}, {"query": "q1", "scores": [1]}, {"query": "q1", "scores": [None] * 4}]
+    with ThreadPoolExecutor(8) as pool:
+        print(json.dumps([requests, list(pool.map(ask, requests)), labels]))
+    server.shutdown()
+"""
+
+
+def test_requests_from_many_threads():
+    """Each request gets the values of its query. A wrong request gets an error that names the problem."""
+    requests, answers, labels = json.loads(run("-c", textwrap.dedent(MANY_REQUESTS)))
+    for request, (status, values) in zip(requests[:200], answers, strict=False):
+        wanted = fn.evaluate([labels[request["query"]]], [request["scores"]], "ndcg@10, rr")
+        assert status == 200
+        assert values == pytest.approx(wanted.mean(), rel=1e-12)
+    (unknown, why), (short, how_short), (broken, how_broken) = answers[200:]
+    assert (unknown, short, broken) == (404, 400, 400)
+    assert why == {"error": "unknown query or missing field: 'none'"}
+    assert "`scores` must have the shape of `labels`, (1, 4), but has (1, 1)" in how_short["error"]
+    assert "must not be NaN" in how_broken["error"]

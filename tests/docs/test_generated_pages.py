@@ -1,0 +1,144 @@
+"""The generated pages of the documentation have everything that the records have."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+import fastndcg as fn
+from fastndcg import errors
+from fastndcg.conventions import FIELDS
+from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
+from fastndcg.fusion.conventions import FIELDS as FUSION_FIELDS
+from fastndcg.metrics.catalog import CATALOG, OTHER_RECORDS, RECORDS
+from scripts import site
+from scripts.site import error_page, fusion_pages, numbers_pages
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def public_names():
+    """Return the public names of other modules than the package, from the check of docstrings."""
+    place = ROOT / "scripts" / "check_docstrings.py"
+    specification = importlib.util.spec_from_file_location("check_docstrings", place)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module.NAMES
+
+
+def listed_names():
+    """Return the names in the tables of the API's pages, each with its module."""
+    names = set()
+    for page in (ROOT / "docs" / "reference").glob("*.md"):
+        module = ""
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if line.startswith(".. currentmodule:: "):
+                module = line.split()[-1]
+            elif re.fullmatch(r"   \w+", line):
+                names.add(f"{module}.{line.strip()}")
+    return names
+
+
+def test_api_pages_list_every_public_name():
+    """Every public name but the metrics is on a page of the API, and no private one."""
+    names = {f"fastndcg.{name}" for name in fn.__all__ if name not in CATALOG and name != "reference"}
+    names |= {f"fastndcg.{module}.{name}" for module, found in public_names().items() for name in found}
+    listed = listed_names()
+
+    assert names - listed == set()
+    assert [name for name in listed if name.rpartition(".")[2].startswith("_")] == []
+
+
+@pytest.fixture(scope="module")
+def pages():
+    """Return the pages about programs by their paths."""
+    return numbers_pages.make_pages()
+
+
+def test_every_program_has_a_page_with_its_bugs(pages):
+    """Each convention that follows a program is on one page, with the place of each of its bugs."""
+    for name, convention in fn.conventions.items():
+        if convention.peer:
+            (page,) = [
+                text for path, text in pages.items() if f"What `{name}` does differently" in text and "numbers/" in path
+            ]
+            assert all(f"`{bug.source}`" in page for bug in convention.bugs)
+            assert all(f"`{option}`" in page for option, _ in convention.options)
+
+
+def test_values_of_minimal_cases_are_those_of_the_records(pages):
+    """Every example of a bug prints our value of the record."""
+    values = {bug.ours for convention in fn.conventions.values() for bug in convention.bugs}
+    numbers = [value for value in values if not isinstance(value, str)]
+    printed = [
+        value
+        for text in pages.values()
+        for value in re.findall(r"\.means\(\)\n *\[(.*)\]\n", str(text))
+        if value != "nan"
+    ]
+
+    assert len(printed) > 10
+    assert [value for value in printed if not any(float(value) == pytest.approx(n, abs=1e-4) for n in numbers)] == []
+
+
+def test_every_choice_has_words():
+    """Each choice of each field is described in words."""
+    choices = {(name, str(choice)) for name, field in FIELDS.items() for choice in field.choices}
+
+    assert choices == set(numbers_pages.WORDS)
+
+
+def test_every_error_has_a_message_and_a_remedy():
+    """Each class of errors has a section, and each except the base class has a message that was raised."""
+    page = "".join(error_page.write_errors())
+    classes = [fn.FastndcgError, *fn.FastndcgError.__subclasses__(), *fn.InvalidInputError.__subclasses__()]
+    names = [kind.__name__ for kind in classes if kind.__module__ == errors.__name__]
+
+    assert re.findall(r"^## (\w+)$", page, re.MULTILINE) == sorted(names, key=page.index)
+    assert all(f"\n{name}: " in page for name in names if name != "FastndcgError")
+    assert page.count("**Remedy**") == page.count("{code-block} text")
+
+
+def test_landing_page_counts():
+    """The landing page has the numbers of metrics and of programs."""
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    programs = {name for convention in fn.conventions.values() for name in convention.peer.split(", ") if name}
+
+    assert f"nDCG, MAP, MRR and {len(RECORDS) + len(OTHER_RECORDS) - 3} more" in page
+    assert f"numbers of {len(programs)} other programs" in page.replace("\n", " ")
+
+
+def test_pages_that_are_gone_are_removed(tmp_path, monkeypatch):
+    """Writing pages removes generated ones that are gone, leaves others, and does not touch what did not change."""
+    monkeypatch.setattr(site, "GENERATORS", ("error_page",))
+    gone, own, part = tmp_path / "gone.md", tmp_path / "own.md", tmp_path / "_generated" / "pictures" / "gone.svg"
+    part.parent.mkdir(parents=True)
+    part.touch()
+    gone.write_text(f"{site.MARK}# Gone\n", encoding="utf-8")
+    own.write_text("# Own\n", encoding="utf-8")
+
+    site.write_pages(tmp_path)
+    page = tmp_path / "reference" / "errors.md"
+    written = page.stat().st_mtime_ns
+    site.write_pages(tmp_path)
+
+    assert not gone.exists()
+    assert not part.exists()
+    assert own.read_text(encoding="utf-8") == "# Own\n"
+    assert site.is_generated(page)
+    assert page.stat().st_mtime_ns == written
+
+
+def test_page_of_fusion_has_every_record_and_choice():
+    """Each method, normalisation, convention and field is on the page, with its formula."""
+    page = fusion_pages.make_pages()["reference/fusion.md"]
+
+    for record in FUSION_METHODS.values():
+        assert f"| `{record.name}` |" in page
+        assert record.latex in page
+    for name in (*NORMALIZATIONS, *FUSION_FIELDS):
+        assert f"| `{name}` |" in page
+    for name, convention in fn.fusion_conventions.items():
+        assert f"\n### {name}\n" in page
+        assert all(bug.what.split(",")[0] in page.replace("\\", "") for bug in convention.bugs)

@@ -1,0 +1,33 @@
+"""The pictures of the guides show the library's values."""
+
+import re
+from typing import get_args
+
+import pytest
+
+from fastndcg.choices import TiePolicy
+from scripts.site import guide_pictures
+
+
+def test_tie_picture_has_the_value_of_each_policy():
+    """Each policy of `Convention` has a row with its nDCG@3, in light and in dark."""
+    for theme in guide_pictures.TEXT:
+        texts = re.findall(r">([^<>]+)</text>", "".join(guide_pictures.draw_ties(theme)))
+        for policy in ("average", *guide_pictures.POLICIES):
+            assert policy in texts
+            assert f"{guide_pictures.compute_ndcg(policy):.4f}" in texts
+    assert {"average", "mean_rank", *guide_pictures.POLICIES} == set(get_args(TiePolicy))  # nDCG has no mean_rank
+
+
+def test_a_wrong_order_in_the_tie_picture_is_refused(monkeypatch):
+    """An order that does not give the value of its policy raises an error."""
+    monkeypatch.setitem(guide_pictures.POLICIES, "best", lambda document: guide_pictures.LABELS[document])
+    with pytest.raises(ValueError, match="the picture's order of best"):
+        guide_pictures.sort_documents("best")
+
+
+def test_cutoff_picture_has_three_metrics():
+    """The lines are nDCG, R and P at each cutoff, and R never falls."""
+    lines = {line.name: line.y for line in guide_pictures.list_cutoff_lines()}
+    assert set(lines) == {"nDCG", "R", "P"}
+    assert lines["R"] == sorted(lines["R"])

@@ -1,0 +1,97 @@
+"""Chunks of queries, and the running sums of discounts that chunks share."""
+
+import math
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import fastndcg as fn
+from fastndcg.engine import discounts, spans
+from fastndcg.engine.run import make_chunks
+
+
+def rankings_of(sizes, pool_sizes=None):
+    """Rankings of queries of these sizes, and of pools of those."""
+    offsets = np.append(0, np.cumsum(sizes, dtype="i8"))
+    labels = np.zeros(offsets[-1], "u1")
+    pool = None if pool_sizes is None else np.append(0, np.cumsum(pool_sizes, dtype="i8"))
+    of_pool = None if pool is None else (np.zeros(pool[-1], "u1"), pool)
+    return fn.Rankings(labels, labels, offsets, pool=of_pool)
+
+
+@given(
+    sizes=st.lists(st.integers(0, 30), max_size=60),
+    pooled=st.booleans(),
+    chunk_documents=st.integers(1, 100),
+    threads=st.integers(1, 4),
+)
+@example(sizes=[0] * 7 + [5], pooled=False, chunk_documents=2, threads=1)
+@example(sizes=[0] * 7 + [1], pooled=False, chunk_documents=2, threads=1)
+def test_chunks_contain_each_query_once(sizes, pooled, chunk_documents, threads):
+    """Chunks are consecutive and not empty. Chunks with most documents come first."""
+    rankings = rankings_of(sizes, [size // 2 for size in sizes] if pooled else None)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(spans, "MIN_DOCUMENTS_FOR_THREADS", 1)
+        chunks = make_chunks(rankings, chunk_documents, threads)
+
+    in_order = sorted(chunks)
+    assert [first for first, _ in in_order] == [0, *(stop for _, stop in in_order[:-1])][: len(chunks)]
+    assert (in_order[-1][1] if chunks else 0) == len(sizes)
+    work = rankings.offsets if rankings.pool is None else rankings.offsets + rankings.pool[1]
+    documents = [int(work[stop] - work[first]) for first, stop in chunks]
+    assert documents == sorted(documents, reverse=True)
+    assert all(0 < stop - first <= chunk_documents for first, stop in chunks)
+    assert all(n <= chunk_documents + 45 for n in documents)
+
+
+@pytest.mark.parametrize(
+    ("n_documents", "threads", "expected"),
+    [
+        (2, 2, [2]),
+        (3, 2, [3]),
+        (4, 2, [2, 2]),
+        (9, 2, [4, 2, 3]),
+        (20, 2, [8, 6, 3, 3]),
+        (20, 4, [5, 3, 3, 2, 2, 2, 3]),
+        (20, 1, [6, 7, 7]),
+    ],
+)
+def test_threads_share_what_is_left(monkeypatch, n_documents, threads, expected):
+    """Each chunk takes a share of the remaining documents, within the limits of a chunk."""
+    monkeypatch.setattr(spans, "MIN_DOCUMENTS_FOR_THREADS", 2)
+    places = spans.find_cuts(n_documents, 8, threads)
+    assert np.diff([0, *places, n_documents]).tolist() == expected
+
+
+def test_discounts_of_few_ranks_are_few_after_a_query_of_many():
+    """One query of a million documents makes no later evaluation compute discounts of a million ranks."""
+    many = discounts.make_discounts("log2", 10**6)
+
+    few = discounts.make_discounts("log2", 10)
+
+    assert len(many.values) > 10**6
+    assert len(few.values) == 1025
+    assert few.sums.tobytes() == many.sums[:1025].tobytes()
+
+
+@pytest.mark.parametrize("discount", ["log2", "1/r", 0.8, (5.0, 3.0, 0.1)])
+def test_running_sums_are_exact(discount):
+    """Two numbers give the sum of the first ranks, or RBP's of the ranks behind them, to twice the digits of one."""
+    values, sums, rests, _ = discounts.make_discounts(discount, 3000)
+    for r in (0, 1, 2, 10, 999, len(values) - 1):
+        behind = isinstance(discount, float)
+        exact = -math.fsum(values[r + 1 :]) if behind else math.fsum(values[: r + 1])
+        assert math.fsum([sums[r], rests[r], -exact]) == pytest.approx(0, abs=1e-16 * abs(exact))
+    assert all(low <= high for low, high in pairwise(sums.tolist()))
+
+
+def test_discounts_beyond_float64_do_not_warn():
+    """Sums of discounts that overflow float64 are infinite, without a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sums, _ = discounts.add_up(np.array([0.0, 1e308, 1e308]))
+    assert sums.tolist() == [0.0, 1e308, math.inf]

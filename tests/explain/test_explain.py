@@ -1,0 +1,306 @@
+"""explain: its numbers are those of evaluate, its sums add up, and it names what makes a difference."""
+
+from itertools import pairwise
+from math import fsum, isnan, log2, nan
+
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given
+from hypothesis import strategies as st
+from shared_data import shared
+
+import fastndcg as fn
+from fastndcg.metrics.catalog import CATALOG
+
+WITHOUT_CONTRIBUTIONS = {"IDCG", "num_ret", "num_rel"}  # the documents' order does not count
+QRELS = {"q1": {"a": 3, "b": 0, "c": 1}, "q2": {"a": 1}}
+RUN = {"q1": {"b": 0.9, "a": 0.5, "x": 0.5, "c": 0.1}, "q2": {"a": 1.0}}
+
+
+@pytest.mark.parametrize(("name", "ties"), [(name, ties) for name in strategies.PLAIN for ties in CATALOG[name].ties])
+@strategies.examples(8)
+@given(data=st.data())
+def test_numbers_are_those_of_evaluate(name, ties, data):
+    """Under every convention: the value to the bit, and a base and contributions that add up to it."""
+    case = data.draw(strategies.cases(strategies.kinds_for(name)))
+    convention = data.draw(strategies.conventions(case, ties))
+    metric = data.draw(strategies.metrics(name, case.kind, convention))
+    result = fn.evaluate(case.rankings, metrics=metric, convention=convention)
+    for query, expected in enumerate(result[metric].tolist()):
+        explained = fn.explain(case.rankings, metric=metric, query=query, convention=convention)
+        assert explained.value == expected or (isnan(explained.value) and isnan(expected))
+        added = [one.contribution for one in explained.ranking]
+        if ties == "mean_rank" and None in added:  # tied documents are between two ranks
+            assert any(one.tie_group for one in explained.ranking)
+            continue
+        if name in WITHOUT_CONTRIBUTIONS:
+            assert not any(added)
+        if not any("is undefined where" in line for line in explained.arithmetic):
+            assert fsum([explained.base, *added]) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+            if name in ("CG", "DCG"):
+                discounted = fsum(one.gain * one.discount for one in explained.ranking)
+                assert discounted == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("ties", strategies.TIES)
+@given(case=strategies.long_cases())
+@strategies.examples(5)
+def test_longer_rankings(ties, case):
+    """Ranks follow each other, scores never rise, tie groups share their ranks under average, and sums add up."""
+    for query in range(case.rankings.n_queries):
+        convention = f"default(ties={ties},nan_scores=last)"
+        explained = fn.explain(case.rankings, metric="ndcg@20", query=query, convention=convention)
+        value = fn.evaluate(case.rankings, metrics="ndcg@20", convention=convention)["ndcg@20"][query]
+        assert fsum(one.contribution for one in explained.ranking) == pytest.approx(0 if isnan(value) else value)
+        for rank, (one, below) in enumerate(pairwise(explained.ranking), 1):
+            assert not one.score < below.score
+            assert one.first <= rank <= one.last
+            assert (one.tie_group is not None and one.tie_group == below.tie_group) == (
+                one.score == below.score or (isnan(one.score) and isnan(below.score))
+            )
+            assert ties == "average" or one.first == one.last
+
+
+def test_is_the_arithmetic_by_hand():
+    """The explained arithmetic equals the arithmetic by hand, with a tie group and an unjudged document."""
+    explained = fn.explain(QRELS, RUN, "ndcg", query="q1")
+    best = 3 / log2(2) + 1 / log2(3)
+    tied = (1 / log2(3) + 1 / log2(4)) / 2
+    assert explained.value == pytest.approx((3 * tied + 1 / log2(5)) / best, rel=1e-15)
+    assert [(one.document, one.rank, one.tie_group, one.label) for one in explained.ranking] == [
+        ("b", "1", None, 0), ("a", "2–3", 1, 3), ("x", "2–3", 1, None), ("c", "4", None, 1),
+    ]  # fmt: skip
+    assert [one.discount for one in explained.ranking] == pytest.approx([1, tied, tied, 1 / log2(5)], rel=1e-15)
+    assert [one.contribution for one in explained.ranking] == pytest.approx([0, 3 * tied / best, 0, 1 / log2(5) / best])
+    assert [(one.document, one.gain) for one in explained.ideal] == [("a", 3), ("c", 1), ("b", 0)]
+    assert fsum(one.contribution for one in explained.ideal) == pytest.approx(1, rel=1e-15)
+    assert explained.arithmetic == (
+        "DCG = 3·0.5655 + 1·0.4307 = 2.1271",
+        "IDCG = 3·1 + 1·0.6309 = 3.6309",
+        "nDCG = DCG / IDCG = 2.1271 / 3.6309 = 0.5858",
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        ("ap", [0, 1 / 2 / 2, 2 / 3 / 2, 0]),
+        ("p@3", [0, 1 / 3, 1 / 3, 0]),
+        ("r@2", [0, 1 / 2, 0, 0]),
+        ("rr", [0, 1 / 2, 0, 0]),
+        ("success@5", [0, 1, 0, 0]),
+        ("cg@2", [0, 1, 0, 0]),
+        ("num_rel_ret", [0, 1, 1, 0]),
+    ],
+)
+def test_contributions_by_hand(metric, expected):
+    """Each document of the ranking 0, 1, 1, 0 contributes the number computed by hand."""
+    explained = fn.explain([[0, 1, 1, 0]], [[4, 3, 2, 1]], metric)
+    assert [one.contribution for one in explained.ranking] == pytest.approx(expected)
+    assert explained.value == pytest.approx(sum(expected))
+
+
+@pytest.mark.parametrize(
+    ("metric", "base", "added", "line"),
+    [  # of a ranking 0, 1, 1, 0, and one relevant document that is not found
+        ("ClassificationAccuracy@2", 2 / 7, [0, 3 / 6 - 2 / 7, 2 / 5 - 3 / 6, 0], None),
+        (
+            "fallout@3",
+            3 / 4,
+            [0, 2 / 3 - 3 / 4, 1 / 2 - 2 / 3, 0],
+            "FallOut@3 = base 0.7500 - 0.0833 - 0.1667 = 0.5000",
+        ),
+        ("coverage_error", 7, [0, -1, -1, 0], None),
+        ("ranking_loss", 1, [0, -2 / 9, -1 / 9, 0], None),
+        ("rbp_resid(p=0.5)", 0.5**4, [0, 0, 0, 0], None),
+        ("utility", -4, [0, 2, 2, 0], "Utility = base -4 + 2 + 2 = 0"),
+        ("num_nonrel_judged_ret", 4, [0, -1, -1, 0], "num_nonrel_judged_ret = base 4 - 1 - 1 = 2"),
+        ("judged@2", 1, [0, 0, 0, 0], "Judged@2 = base 1 = 1"),
+        ("num_ret", 4, [0, 0, 0, 0], "num_ret = base 4 = 4"),
+        ("ap", 0, [0, 1 / 2 / 3, 2 / 3 / 3, 0], "AP = 0.1667 + 0.2222 = 0.3889"),
+    ],
+)
+def test_base_by_hand(metric, base, added, line):
+    """Contributions of documents add to the base, the value of a ranking in which every document has label 0."""
+    pool = ([0, 1, 1, 0, 1], [0, 5])
+    explained = fn.explain(fn.Rankings([0, 1, 1, 0], [4, 3, 2, 1], [0, 4], pool=pool), metric=metric)
+    assert explained.base == pytest.approx(base, rel=1e-15)
+    assert [one.contribution for one in explained.ranking] == pytest.approx(added, rel=1e-12, abs=1e-15)
+    assert explained.value == pytest.approx(fsum([base, *added]), rel=1e-12)
+    assert line is None or line in explained.arithmetic
+    assert any("if every document ranked had label 0" in line for line in explained.arithmetic) == (base != 0)
+
+
+def test_gains_that_are_not_added_up():
+    """Q-measure looks at gains, but is no sum of gain · discount: its arithmetic is that of contributions."""
+    explained = fn.explain([[0, 2, 1]], [[3, 2, 1]], "q")
+    first, second = (1 + 2) / (2 + 3) / 2, (2 + 3) / (3 + 3) / 2
+    assert [one.contribution for one in explained.ranking] == pytest.approx([0, first, second])
+    assert explained.arithmetic[0] == f"Q = {first:.4f} + {second:.4f} = {first + second:.4f}"
+    assert {one.discount for one in explained.ranking} == {None}
+    assert "Q: sum over ranks" in str(explained)
+
+
+def test_names_the_fields_that_make_the_difference():
+    """The explanation replaces one field after another and names only the fields that change the value."""
+    other = "default(gain=exp2,ties=worst,undefined=0)"
+    explained = fn.explain([[0, 3, 1]], [[0.5, 0.5, 0.1]], "ndcg", against=other)
+    assert explained.why() == ("gain", "ties")
+    assert [step.field for step in explained.steps] == ["gain", "ties", "undefined"]
+    gain_alone = fn.ndcg([[0, 3, 1]], [[0.5, 0.5, 0.1]], gain="exp2")[0]
+    assert [step.value for step in explained.steps] == [gain_alone, *[explained.against.value] * 2]
+    assert explained.against.value == fn.ndcg([[0, 3, 1]], [[0.5, 0.5, 0.1]], convention=other)[0]
+    assert str(explained).endswith("fields that change the value: gain, ties")
+
+
+def test_nothing_makes_a_difference():
+    """Without ties their policy is not named, and equal conventions have no steps."""
+    explained = fn.explain([[0, 3, 1]], [[3, 2, 1]], "ndcg", against="default(ties=worst)")
+    assert explained.why() == ()
+    assert fn.explain([[0, 3, 1]], [[3, 2, 1]], "ndcg", against="default").steps == ()
+    assert "none, the values are equal" in str(explained)
+
+
+def test_undefined():
+    """The arithmetic of an undefined metric gives the reason and the choice of the convention."""
+    for choice, value in (("nan", nan), ("0", 0), ("1", 1), ("raise", nan)):
+        explained = fn.explain([[0, 0]], [[2, 1]], "ndcg@5", convention=f"default(undefined={choice})")
+        assert explained.value == pytest.approx(value, nan_ok=True)
+        assert explained.arithmetic[-1] == (
+            f"nDCG@5 is undefined where nothing has a gain; the convention says undefined={choice}"
+        )
+    explained = fn.explain([[0, 0]], [[2, 1]], "ap", convention="catboost")
+    assert (explained.value, explained.arithmetic[-1]) == (
+        0,
+        "AP is undefined where nothing is relevant; the convention says undefined_ap=0",
+    )
+
+
+def test_queries_on_one_side_only():
+    """A query missing from the run has an empty ranking. A query without judgments is undefined if it is kept."""
+    missing = fn.explain(QRELS, {"q1": {"a": 1}}, "ndcg", query="q2")
+    assert (missing.value, missing.ranking, [one.document for one in missing.ideal]) == (0, (), ["a"])
+    extra = fn.explain(
+        QRELS, RUN | {"q3": {"a": 1}}, "p@5", query="q3", convention="default(missing_in_qrels=undefined)"
+    )
+    assert isnan(extra.value)
+
+
+def test_many_orders_of_ties():
+    """A hundred tied documents: sums where each rank counts by itself, and no contributions where it does not."""
+    labels, scores = [[1] * 10 + [0] * 90], [[0.5] * 100]
+    for metric in ("ndcg@10", "p@10", "r@20"):
+        explained = fn.explain(labels, scores, metric)
+        assert fsum(one.contribution for one in explained.ranking) == pytest.approx(explained.value, rel=1e-12)
+    explained = fn.explain(labels, scores, "ap")
+    assert explained.value == fn.average_precision(labels, scores)[0]
+    assert {one.contribution for one in explained.ranking} == {None}
+
+
+def test_named_conventions():
+    """A convention's cutoff is the metric's, its ideal is the sum's, and long tables of gains are shortened."""
+    explained = fn.explain([[0, 1, 0]], [[3, 2, 1]], "ndcg@5", against="rectools")
+    ideal = sum(1 / log2(rank + 1) for rank in range(1, 6))
+    assert explained.against.value == pytest.approx(1 / log2(3) / ideal, rel=1e-12)
+    assert f" = {ideal:.4f}" in explained.against.arithmetic[1]
+    assert "ideal" in explained.why()
+    assert fn.explain([[0, 1, 0]], [[3, 2, 1]], "ndcg", convention="xgboost").metric == fn.nDCG @ 32
+    assert "[0,1,3,…,1073741823] of 31" in str(fn.explain([[0, 1, 0]], [[3, 2, 1]], "ndcg", against="lightgbm"))
+
+
+def test_places_in_arrays():
+    """Documents of arrays are named by where they stand, whatever order the queries come in."""
+    explained = fn.explain([1, 0, 2, 0], [1, 2, 3, 4], "ndcg", query="b", query_ids=["a", "b", "a", "b"])
+    assert [one.document for one in explained.ranking] == ["3", "1"]
+    assert explained.query == "query b"
+    assert [one.document for one in fn.explain([[0, 1], [1, 0]], [[1, 2], [1, 2]], "rr", query=1).ranking] == [
+        "1, 1", "1, 0",
+    ]  # fmt: skip
+
+
+def test_in_a_notebook():
+    """A notebook shows an explanation as HTML with escaped names."""
+    explained = fn.explain({"q": {"<a>": 1}}, {"q": {"<a>": 1.0}}, "rr")
+    assert "<td style='text-align:left'>&lt;a&gt;</td>" in explained._repr_html_()
+    assert (
+        "fields that change the value"
+        in fn.explain([[1, 0]], [[1, 2]], "rr", against="default(ties=best)")._repr_html_()
+    )
+    assert repr(explained) == str(explained)
+
+
+def test_cannot_change():
+    """An explanation is a value."""
+    with pytest.raises(AttributeError):
+        fn.explain([[1, 0]], [[1, 2]], "rr").value = 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"query": None}, r"`query` is missing\. Pass the id of one of the 2 queries: 'q1', 'q2'"),
+        ({"query": "q11"}, "`query` must be the id of one query, but none is called 'q11'. Did you mean 'q1'"),
+        ({"query": "zzzzz"}, "none is called 'zzzzz'. There are 2: 'q1', 'q2'"),
+        ({"metric": None}, "`metrics` is missing"),
+        ({"metric": "ndcg,map"}, "`metric` must be one metric, got 2: nDCG, AP"),
+        ({"convention": "defautl"}, "no convention is called 'defautl'. Did you mean 'default'"),
+        ({"against": "trec_evil"}, "no convention is called 'trec_evil'. Did you mean 'trec_eval'"),
+    ],
+)
+def test_refuses(arguments, message):
+    """Arguments that cannot be explained raise an error that describes the problem."""
+    given = {"truth": QRELS, "predictions": RUN, "metric": "ndcg", "query": "q1"} | arguments
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.explain(**given)
+
+
+def test_half_way_there_may_be_no_value():
+    """A step that lacks what another one brings is shown without a value."""
+    rankings = fn.Rankings([1, -1], [1.0, 2.0], [0, 2])
+    kept, zero = "default(negative_labels=keep)", "default(gain=[0,1],negative_labels=zero)"
+    explained = fn.explain(rankings, metric="cg", convention=kept, against=zero)
+    assert (explained.value, explained.against.value) == (0, 1)
+    assert [(step.field, step.value) for step in explained.steps] == [("gain", None), ("negative_labels", 1)]
+    assert explained.why() == ("gain", "negative_labels")
+
+
+def test_real_runs():
+    """Queries of a TREC run with many tied scores, each metric: evaluate's value, to the bit."""
+    qrels = fn.read_qrels(shared("data", "trec-dl19", "qrels.txt"))
+    folder = shared("data", "trec-dl19", "runs")
+    run = fn.read_run(sorted(folder.iterdir())[0])
+    for metric in ("ndcg@10", "map", "mrr", "p@10"):
+        result = fn.evaluate(qrels, run, metric, convention="trec_eval_9")
+        for row in (0, 7, 20):
+            query = result.query_ids[row]
+            explained = fn.explain(qrels, run, metric, query=query, convention="trec_eval_9", against="default")
+            assert explained.value == result[metric][row]
+            assert fsum(one.contribution or 0 for one in explained.ranking) == pytest.approx(explained.value, rel=1e-9)
+
+
+def test_command(files, run):
+    """The command prints what the function shows, and says in one line what is wrong."""
+    code, out, err = run("explain", "qrels.txt", "good.run", "q1", "-m", "ndcg@1", "--against", "trec_eval")
+    expected = fn.explain("qrels.txt", "good.run", "ndcg@1", query="q1", against="trec_eval")
+    assert (code, out, err) == (0, f"{expected}\n", "")
+    assert run("explain", "qrels.txt", "good.run", "q1", "-o", "out.txt")[:2] == (0, "")
+    assert (files / "out.txt").read_text(encoding="utf-8").startswith("nDCG@10 of query q1: 1;")
+    code, out, err = run("explain", "qrels.txt", "good.run", "q99")
+    assert (code, out) == (2, "")
+    assert err.startswith("fastndcg: error: `query` must be the id of one query, but none is called 'q99'.")
+    assert run("explain", "qrels.txt", "good.run", "q1", "-m", "ndgc")[2].startswith("fastndcg: error: no metric")
+    assert run("explain", "qrels.txt", "good.run")[0] == 2
+
+
+@pytest.mark.parametrize("metric", ["ndcg@10", "AP", "RR", "R@100", "P@10", "ndcg"])
+def test_contributions_of_long_rankings_add_up(metric):
+    """Rankings of 1,000 documents with 400 relevant ones have contributions, and these add up to the value."""
+    draws = np.random.default_rng(8)
+    labels = draws.integers(1, 4, 1000) * (draws.random(1000) < 0.4)
+    qrels = {"q": {f"d{place}": int(label) for place, label in enumerate(labels)}}
+    run = {"q": {f"d{place}": float(-place) for place in range(1000)}}
+    explained = fn.explain(qrels, run, metric, query="q")
+    assert fsum(one.contribution for one in explained.ranking) == pytest.approx(explained.value, rel=1e-12)
+    reference = fn.reference.evaluate(qrels, run, metric).mean()
+    assert explained.value == pytest.approx(next(iter(reference.values())), rel=1e-12)

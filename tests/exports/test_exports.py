@@ -1,0 +1,240 @@
+"""Exports of results, comparisons, runs and judgments: frames and texts with all digits and escaped names."""
+
+import csv
+import io
+import json
+import math
+import sys
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+
+LABELS = [[1, 0, 2], [0, 0, 0], [0, 1, 0], [1, 1, 0]]
+SCORES = [[3, 2, 1], [1, 2, 3], [5, 5, 5], [1, 3, 2]]
+RESULT = fn.evaluate(LABELS, SCORES, "ndcg@2,rr")
+WITH_IDS = fn.evaluate({"a_b": {"x": 1}, "c&d": {"x": 0}}, {"a_b": {"y": 2, "x": 1}, "c&d": {"x": 1}}, "map,rr")
+RUN = fn.Run.from_dict({"q_1": {"d|1": 0.1, "d2": 1.5}, "q2": {"d1": -2.0}})
+QRELS = fn.Qrels.from_dict({1: {5: 1, 6: 0}, 2: {7: 2}})
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    """Return a comparison of two systems whose names need escapes."""
+    pytest.importorskip("scipy", reason="comparing systems needs SciPy")
+    other = fn.evaluate(LABELS, [row[::-1] for row in SCORES], "ndcg@2,rr")
+    return fn.compare({"old_1": RESULT, "new|2": other}, replicates=100)
+
+
+def test_results_frames_have_all_values():
+    """Every frame has the ids and the bits of the values."""
+    pytest.importorskip("pandas")
+    pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    frame = WITH_IDS.to_pandas()
+    assert frame.index.name == "query"
+    assert frame.index.tolist() == WITH_IDS.to_polars()["query"].to_list() == ["a_b", "c&d"]
+    for column in (frame["RR"].to_numpy(), WITH_IDS.to_polars()["RR"].to_numpy(), WITH_IDS.to_arrow()["RR"].to_numpy()):
+        assert column.tobytes() == np.ascontiguousarray(WITH_IDS["rr"]).tobytes()
+
+
+def test_results_json_has_all_digits_and_null_for_nan():
+    """JSON has the means, the counts and every value, and parsers read the same bits."""
+    facts = json.loads(RESULT.to_json())
+    assert facts["mean"] == RESULT.mean()
+    assert facts["n_undefined"] == {"nDCG@2": 1, "RR": 0}
+    assert [row["query"] for row in facts["per_query"]] == [0, 1, 2, 3]
+    expected = [None if math.isnan(value) else value for value in RESULT["ndcg@2"].tolist()]
+    assert [row["nDCG@2"] for row in facts["per_query"]] == expected
+    assert facts["convention"]["ties"] == "average"
+    assert facts["std"] == RESULT.std()
+
+
+def test_results_json_keeps_types_of_ids():
+    """Numbers stay numbers and texts stay texts."""
+    assert [row["query"] for row in json.loads(WITH_IDS.to_json())["per_query"]] == ["a_b", "c&d"]
+
+
+def test_results_csv_has_all_digits():
+    """CSV has a header and one line a query."""
+    head, *rows = csv.reader(io.StringIO(RESULT.to_csv()))
+    assert head == ["query", "nDCG@2", "RR"]
+    assert np.array(rows, "f8")[:, 1:].tobytes() == RESULT.values.tobytes()
+
+
+def test_results_markdown_is_the_printed_table():
+    """Markdown has the cells of the printed table, and the notes below."""
+    lines = RESULT.to_markdown().splitlines()
+    assert lines[:2] == ["| metric | mean | queries | undefined |", "| :-- | --: | --: | --: |"]
+    assert lines[3] == f"| RR | {RESULT.mean()['RR']:.4f} | 4 | 0 |"
+    assert lines[-1].startswith("convention default; ties average")
+
+
+def test_results_latex_is_the_printed_table():
+    """LaTeX is a tabular for booktabs, with the notes as comments and names escaped."""
+    lines = fn.evaluate(LABELS, SCORES, "num_rel").to_latex().splitlines()
+    assert lines[0].startswith("% convention default")
+    assert lines[1:5] == [
+        r"\begin{tabular}{lrrr}", r"\toprule", r"metric & mean & queries & undefined \\", r"\midrule",
+    ]  # fmt: skip
+    assert lines[5] == r"num\_rel & 1.2500 & 4 & 0 \\"
+    assert lines[6:] == [r"\bottomrule", r"\end{tabular}"]
+
+
+def test_results_std_is_numpys():
+    """The standard deviation covers the queries with a value. `ddof` is that of NumPy."""
+    values = RESULT["ndcg@2"]
+    for ddof in (0, 1, 2):
+        assert RESULT.std(ddof=ddof)["nDCG@2"] == pytest.approx(np.nanstd(values, ddof=ddof), rel=1e-14)
+    assert RESULT.std() == RESULT.std(ddof=1)
+    assert math.isnan(RESULT.std(ddof=3)["nDCG@2"])  # of three values
+    assert math.isnan(fn.evaluate([[1, 0]], [[2, 1]], "rr").std()["RR"])
+
+
+def test_results_std_is_weighted_like_the_mean():
+    """Weights count in mean and deviations. Their scale does not matter, and a weight of 0 leaves a query out."""
+    values = RESULT["rr"]
+    weights = np.array([1.0, 2.0, 3.0, 0.0])
+    mean = np.average(values, weights=weights)
+    expected = math.sqrt(np.average((values - mean) ** 2, weights=weights) * 3 / 2)
+    assert RESULT.std(weights)["RR"] == pytest.approx(expected, rel=1e-14)
+    assert RESULT.std(10 * weights)["RR"] == pytest.approx(expected, rel=1e-14)
+    assert RESULT.std([2.0] * 4)["RR"] == pytest.approx(RESULT.std()["RR"], rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"ddof": -1}, "`ddof` must be a whole number of 0 or more, not -1"),
+        ({"ddof": 0.5}, "`ddof` must be a whole number of 0 or more, not 0.5"),
+        ({"weights": "rr"}, "`weights` must be one number a query"),
+    ],
+)
+def test_results_std_refuses_wrong_arguments(arguments, message):
+    """The errors are those of `mean`."""
+    with pytest.raises(fn.InvalidInputError, match=message):
+        RESULT.std(**arguments)
+
+
+def test_comparison_exports_have_every_row(comparison):
+    """Each export has the fields of the rows, to the last digit."""
+    for package in ("pandas", "polars", "pyarrow"):
+        pytest.importorskip(package)
+    differences = [row.difference for row in comparison.rows]
+    polars = comparison.to_polars()
+    assert polars["system"].to_list() == [row.system for row in comparison.rows]
+    assert np.array_equal(polars["difference"].to_numpy(), differences, equal_nan=True)
+    assert np.array_equal(comparison.to_arrow()["difference"].to_numpy(), differences, equal_nan=True)
+    assert np.array_equal(comparison.to_pandas()["difference"], differences, equal_nan=True)
+    read = csv.DictReader(io.StringIO(comparison.to_csv()))
+    assert np.array_equal([float(row["difference"]) for row in read], differences, equal_nan=True)
+    rows = json.loads(comparison.to_json())["rows"]
+    assert [row["difference"] for row in rows] == [None if math.isnan(value) else value for value in differences]
+    row = next(row for row in comparison.rows if row.system == "new|2" and row.metric == "RR")
+    assert comparison.to_dict()["new|2"]["RR"]["difference"] == row.difference
+
+
+def test_comparison_texts_escape_names(comparison):
+    """Markup in names shows as it is. LaTeX has a rule between metrics."""
+    assert "| old\\_1 |" in comparison.to_markdown()
+    assert "| new\\|2 |" in comparison.to_markdown()
+    latex = comparison.to_latex()
+    assert r"old\_1 & nDCG@2" in latex
+    assert r"new\textbar{}2 & RR" in latex
+    assert latex.count(r"\midrule") == 2
+
+
+def test_tables_of_statistics_export_like_comparisons(comparison):
+    """Segments and pairs have the same exports."""
+    pytest.importorskip("polars")
+    pairs = comparison.all_pairs("rr")
+    assert pairs.to_polars()["system"].to_list() == [pair.system for pair in pairs]
+    assert json.loads(pairs.to_json())[0]["difference"] == pairs[0].difference
+    assert pairs.to_csv().splitlines()[0] == "system,against,difference,p,significant,p_corrected"
+    assert pairs.to_markdown().startswith("| system | against |")
+    segments = RESULT.by(["s", "s", "t", "t"], replicates=100)
+    assert segments.to_latex().count("\\\\\n") == 1 + len(segments)
+
+
+def test_runs_and_qrels_convert_to_frames():
+    """A row for each document, with ids of their type."""
+    for package in ("pandas", "polars", "pyarrow"):
+        pytest.importorskip(package)
+    frame = RUN.to_pandas()
+    assert frame.columns.tolist() == ["query", "document", "score"]
+    assert frame["score"].tolist() == [0.1, 1.5, -2.0]
+    assert RUN.to_polars().rows() == [("q_1", "d|1", 0.1), ("q_1", "d2", 1.5), ("q2", "d1", -2.0)]
+    assert QRELS.to_polars().rows() == [(1, 5, 1), (1, 6, 0), (2, 7, 2)]
+    assert QRELS.to_arrow().to_pydict() == {"query": [1, 1, 2], "document": [5, 6, 7], "label": [1, 0, 2]}
+    for exported in (RUN.to_pandas(), RUN.to_polars(), RUN.to_arrow()):
+        assert fn.Run.from_frame(exported).to_dict() == RUN.to_dict()
+
+
+def test_runs_and_qrels_convert_to_texts():
+    """Markdown and LaTeX escape ids. JSON and CSV are those that are read."""
+    assert r"| q\_1 | d\|1 | 0.1 |" in RUN.to_markdown()
+    assert r"q\_1 & d\textbar{}1 & 0.1 \\" in RUN.to_latex()
+    assert json.loads(RUN.to_json()) == RUN.to_dict()
+    assert RUN.to_csv().splitlines()[1] == "q_1,d|1,0.1"
+    assert fn.Run.from_dict({"=1+1": {"@x": 1.0}}).to_csv().splitlines()[1] == "=1+1,@x,1.0"
+
+
+def test_explanations_export_the_ranking():
+    """Frames have a row for each document, JSON has everything."""
+    pytest.importorskip("polars")
+    explained = fn.explain([0, 2, 1], [0.3, 0.2, 0.1], "dcg@2", offsets=[0, 3], against="default(gain=exp2)")
+    assert explained.to_polars()["score"].to_list() == [0.3, 0.2, 0.1]
+    facts = json.loads(explained.to_json())
+    assert facts["value"] == explained.value
+    assert facts["against"]["value"] == explained.against.value
+    assert [step["field"] for step in facts["steps"]] == [step.field for step in explained.steps]
+    assert explained.to_csv().startswith("first,last,document,score")
+    assert explained.to_markdown().startswith("| document | score |")
+
+
+def test_agreement_and_beyond_accuracy_export_like_results():
+    """The results of the other functions have the same exports, with the name of their rows in print."""
+    agreement = fn.agreement([[3, 2, 1], [1, 2, 3]], [[3, 1, 2], [1, 2, 3]], "tau_b")
+    assert [row["tau_b"] for row in json.loads(agreement.to_json())["per_query"]] == agreement["tau_b"].tolist()
+    beyond = fn.beyond_accuracy([[0, 1], [0, 2]], "coverage, popularity", popularity=[3, 2, 1, 0])
+    assert beyond.to_markdown().startswith("| metric | mean | users | undefined |")
+    assert json.loads(beyond.to_json())["mean"] == {"coverage": 0.75, "popularity": 2.25}
+
+
+@pytest.mark.parametrize("kind", ["json", "csv", "markdown", "latex"])
+@pytest.mark.parametrize("value", [RESULT, RUN, QRELS], ids=["results", "run", "qrels"])
+def test_texts_are_written_to_a_path(value, kind, tmp_path):
+    """With a path nothing is returned and the file holds the text. A missing folder is an error."""
+    path = tmp_path / f"x.{kind}"
+    path.write_text("old")
+    export = getattr(value, f"to_{kind}")
+    assert export(path) is None
+    assert path.read_text(encoding="utf-8") == export()
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+    with pytest.raises(FileNotFoundError):
+        export(tmp_path / "absent" / "x")
+
+
+def test_a_failing_export_keeps_the_old_file(tmp_path, monkeypatch):
+    """The file is replaced when it is complete."""
+    path = tmp_path / "x.csv"
+    path.write_text("old")
+
+    def fail(self):
+        yield "query\n"
+        raise RuntimeError
+
+    monkeypatch.setattr(type(RESULT), "_csv_pieces", fail)
+    with pytest.raises(RuntimeError):
+        RESULT.to_csv(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.csv"]
+    assert path.read_text() == "old"
+
+
+def test_frames_name_the_missing_package(monkeypatch):
+    """Without the package an error says what to install."""
+    monkeypatch.setitem(sys.modules, "polars", None)
+    for value in (RESULT, RUN):
+        with pytest.raises(fn.MissingPackageError, match="a Polars frame needs polars"):
+            value.to_polars()

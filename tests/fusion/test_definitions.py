@@ -1,0 +1,183 @@
+"""Every fusion method and normalisation by hand: expected values are written as arithmetic."""
+
+from math import exp, log, sqrt
+
+import pytest
+
+import fastndcg as fn
+from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
+from fastndcg.fusion.method import FusionMethod
+
+A = {"x": 4.0, "y": 3.0, "z": 1.0}  # places 1, 2, 3
+B = {"y": 10.0, "w": 2.0}  # places 1, 2
+RUNS = {"a": {"q": A}, "b": {"q": B}}
+QRELS = {"q": {"y": 1, "z": 1}}
+WEIGHTS = {"a": 0.25, "b": 2.0}
+
+METHODS = {
+    "min": {"x": 4, "y": 3, "z": 1, "w": 2},
+    "max": {"x": 4, "y": 10, "z": 1, "w": 2},
+    "med": {"x": 4, "y": (3 + 10) / 2, "z": 1, "w": 2},
+    "sum": {"x": 4, "y": 13, "z": 1, "w": 2},
+    "anz": {"x": 4, "y": 13 / 2, "z": 1, "w": 2},
+    "mnz": {"x": 4, "y": 13 * 2, "z": 1, "w": 2},
+    "gmnz(gamma=3)": {"x": 4, "y": 13 * 2**3, "z": 1, "w": 2},
+    "wsum": {"x": 4 / 4, "y": 3 / 4 + 20, "z": 1 / 4, "w": 4},
+    "mixed": {"x": 4 / 4, "y": sqrt(2) * (3 / 4 + 20), "z": 1 / 4, "w": 4},
+    "wmnz": {"x": 4 / 4, "y": 13 * 2.25, "z": 1 / 4, "w": 4},
+    "arithmetic_mean": {"x": 1 / 2.25, "y": (3 / 4 + 20) / 2.25, "z": 0.25 / 2.25, "w": 4 / 2.25},
+    "geometric_mean": {"x": 4, "y": exp((0.25 * log(3) + 2 * log(10)) / 2.25), "z": 1, "w": 2},
+    "harmonic_mean": {"x": 4, "y": 2.25 / (0.25 / 3 + 2 / 10), "z": 1, "w": 2},
+    "rrf(k=10)": {"x": 0.25 / 11, "y": 0.25 / 12 + 2 / 11, "z": 0.25 / 13, "w": 2 / 12},
+    "isr": {"x": 1, "y": 2 * (1 / 4 + 1), "z": 1 / 9, "w": 1 / 4},
+    "log_isr": {"x": 0, "y": log(2) * (1 / 4 + 1), "z": 0, "w": 0},
+    "logn_isr(sigma=1)": {"x": log(2), "y": log(3) * (1 / 4 + 1), "z": log(2) / 9, "w": log(2) / 4},
+    "rbc(phi=0.5)": {"x": 0.25 / 2, "y": 0.25 / 4 + 2 / 2, "z": 0.25 / 8, "w": 2 / 4},
+    "borda": {"x": 4 + 3 / 2, "y": 3 + 4, "z": 2 + 3 / 2, "w": (4 - 3 + 1) / 2 + 3},
+    "wborda": {"x": 0.25 * 4 + 2 * 1.5, "y": 0.25 * 3 + 2 * 4, "z": 0.25 * 2 + 2 * 1.5, "w": 0.25 * 1 + 2 * 3},
+    # x : y is 1 : 1, x : z 1 : 0, x : w 1 : 1, y : z 2 : 0, y : w 2 : 0, z : w 1 : 1
+    "condorcet": {"x": 1 + 1 / 2 + 1 + 1 / 2, "y": 1 + 1 / 2 + 1 + 1, "z": 1 + 0 + 0 + 1 / 2, "w": 1 + 1 / 2 + 1 / 2},
+    "wcondorcet": {"x": 1 + 0 + 1 + 0, "y": 1 + 3, "z": 1 + 0 + 0 + 0, "w": 1 + 1 + 0 + 1},
+    # precision of a in the first segment 2 / 5, of b 1 / 5
+    "bayesfuse": {
+        "x": log(2 / 3) + log(0.001 / 0.999), "y": log(2 / 3) + log(1 / 4), "z": log(2 / 3) + log(0.001 / 0.999),
+        "w": log(0.001 / 0.999) + log(1 / 4),
+    },
+    # two segments: of a (x, y) 1 / 2 and (z) 1, of b (y) 1 and (w) 0
+    "probfuse(n_segments=2)": {"x": 1 / 2, "y": 1 / 2 + 1, "z": 1 / 2, "w": 0},
+    "segfuse": {"x": 2 / 5 * 2, "y": 2 / 5 * (2 / 3 + 1) + 1 / 5 * 2, "z": 2 / 5, "w": 1 / 5},
+    # shares by rank: of a 0, 1, 1, of b 1, 0
+    "slidefuse(w=1)": {"x": 1 / 2, "y": 2 / 3 + 1 / 2, "z": 2 / 2, "w": 1 / 2},
+    "posfuse": {"x": 0, "y": 1 + 1, "z": 1, "w": 0},
+    # AP of a (1 / 2 + 2 / 3) / 2, of b (1 / 1) / 2
+    "mapfuse": {"x": 7 / 12, "y": 7 / 24 + 1 / 2, "z": 7 / 36, "w": 1 / 4},
+}  # fmt: skip
+NORMS = {
+    "none": {"x": 4, "y": 3, "z": 1},
+    "min_max": {"x": 1, "y": 2 / 3, "z": 0},
+    "min_max_inverted": {"x": 0, "y": 1 / 3, "z": 1},
+    "max": {"x": 1, "y": 3 / 4, "z": 1 / 4},
+    "sum": {"x": 3 / 5, "y": 2 / 5, "z": 0},
+    "z_score": {x: (s - 8 / 3) / sqrt((16 + 1 + 25) / 27) for x, s in A.items()},
+    "rank": {"x": 1, "y": 2 / 3, "z": 1 / 3},
+    "borda": {"x": 1, "y": 2 / 3, "z": 1 / 3},
+    "l2": {x: s / sqrt(16 + 9 + 1) for x, s in A.items()},
+    "dbsf": {x: (s - 8 / 3 + 3 * sqrt(42 / 18)) / (6 * sqrt(42 / 18)) for x, s in A.items()},
+}
+
+
+@pytest.mark.parametrize("text", METHODS)
+def test_method_gives_the_score_of_its_definition(text):
+    """The scores of two runs with one document in common."""
+    record = FusionMethod.parse(text).record
+    train = (QRELS, RUNS) if record.needs_training else None
+
+    fused = fn.fuse(RUNS, text, weights=WEIGHTS if record.is_weighted else None, train=train)
+
+    assert fused.to_dict()["q"] == pytest.approx(METHODS[text], rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_normalisation_gives_the_score_of_its_definition(norm):
+    """CombMAX of a run and the run again is the run's normalised scores."""
+    fused = fn.fuse([{"q": A}, {"q": A}], f"max(norm={norm})")
+
+    assert fused.to_dict()["q"] == pytest.approx(NORMS[norm], rel=1e-12, abs=1e-15)
+
+
+def test_every_record_of_the_catalogue_has_a_definition_test():
+    """A new method or normalisation needs an entry in the tables above."""
+    assert {FusionMethod.parse(text).name for text in METHODS} == set(FUSION_METHODS)
+    assert set(NORMS) == set(NORMALIZATIONS)
+
+
+@pytest.mark.parametrize("record", FUSION_METHODS.values(), ids=lambda record: record.name)
+def test_record_is_complete_and_its_names_parse(record):
+    """A record has a formula, LaTeX, a source, a kernel and a twin. All its names parse to it, and its text back."""
+    from fastndcg.kernels.lookup import load_kernels
+    from fastndcg.reference import fusion as reference
+
+    file, _, name = record.kernel.partition(".")
+    assert hasattr(load_kernels(f"fusion.{file}"), name)
+    assert hasattr(reference, name)
+    assert record.formula
+    assert record.latex
+    assert record.source
+    for text in (record.name, *record.aliases, *record.names_elsewhere):
+        method = FusionMethod.parse(text)
+        assert method.name == record.name
+        assert FusionMethod.parse(str(method)) == method
+
+
+@pytest.mark.parametrize(
+    ("absent", "expected"),
+    [("zero", 4 + 0), ("minimum", 4 + 2), ("mean", 4 + 6), ("skip", 4)],
+)
+def test_absent_documents_get_what_the_argument_says(absent, expected):
+    """`x` is not in the second run, whose lowest score is 2 and whose mean is 6."""
+    assert fn.fuse(RUNS, "sum", absent=absent).to_dict()["q"]["x"] == expected
+
+
+def test_absent_counts_in_methods_that_count_runs():
+    """With zero for absent documents every run counts: the minimum is 0, and the median a half."""
+    assert fn.fuse(RUNS, "min", absent="zero").to_dict()["q"] == {"y": 3, "w": 0, "x": 0, "z": 0}
+    assert fn.fuse(RUNS, "med", absent="zero").to_dict()["q"]["x"] == 4 / 2
+
+
+def test_tied_documents_share_the_mean_of_their_points():
+    """By default equal scores do not depend on the order of the input. Other policies give each its own rank."""
+    tied = [{"q": {"b": 1.0, "a": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}]
+
+    average = fn.fuse(tied, "rrf(k=0)").to_dict()["q"]
+    by_id = fn.fuse(tied, "rrf(k=0)", fusion_convention="default(ties=id_ascending)").to_dict()["q"]
+    by_input = fn.fuse(tied, "rrf(k=0)", fusion_convention="default(ties=input)").to_dict()["q"]
+
+    assert average == {"b": (1 + 1 / 2) / 2 + 1, "a": (1 + 1 / 2) / 2 + 1 / 2}
+    assert by_id == {"a": 1 + 1 / 2, "b": 1 / 2 + 1}
+    assert by_input == {"b": 1 + 1, "a": 1 / 2 + 1 / 2}
+
+
+@pytest.mark.parametrize(
+    ("policy", "order"),
+    [("id_ascending", "a b c"), ("id_descending", "c b a"), ("input", "c a b"), ("last_score", "a b c")],
+)
+@pytest.mark.parametrize("as_id", [str, {"a": 1, "b": 2, "c": 3}.get])
+def test_equal_fused_scores_are_in_the_order_of_the_policy(policy, order, as_id):
+    """All documents have the fused score 3, with ids of either kind."""
+    first = {as_id("c"): 3.0, as_id("a"): 1.0}
+    second = {as_id("a"): 2.0, as_id("b"): 3.0}
+    if policy == "last_score":
+        second = {as_id("a"): 2.0, as_id("b"): 3.0, as_id("c"): 0.0}
+
+    fused = fn.fuse([{"q": first}, {"q": second}], "sum", fusion_convention=f"default(fused_ties={policy})")
+
+    expected = "b a c" if policy == "last_score" else order
+    assert list(fused.to_dict()["q"]) == [as_id(name) for name in expected.split()]
+
+
+def test_a_function_of_scores_and_ranks_is_a_method():
+    """The function gets NaN and rank 0 for absent documents. It may be compiled already."""
+    import numba
+    import numpy as np
+
+    def best_rank(scores, ranks):
+        best = 0.0
+        for run in range(len(ranks)):
+            if ranks[run] > 0 and not np.isnan(scores[run]):
+                best = max(best, 1 / ranks[run])
+        return best
+
+    expected = {"x": 1, "y": 1, "w": 1 / 2, "z": 1 / 3}
+    assert fn.fuse(RUNS, best_rank).to_dict()["q"] == expected
+    assert fn.fuse(RUNS, numba.njit(best_rank)).to_dict()["q"] == expected
+    assert fn.fuse(RUNS, best_rank).method == "best_rank"
+
+
+def test_a_failing_function_is_named_with_its_document():
+    """The message has the function, the document and the query."""
+
+    def fail(scores, ranks):
+        return scores[7]
+
+    with pytest.raises(fn.RegisteredMetricError, match=r"'fail' failed at document x of query q: IndexError"):
+        fn.fuse(RUNS, fail)

@@ -1,0 +1,82 @@
+"""Fused runs equal the slow reference, for every method, normalisation and choice of a convention."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastndcg as fn
+from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
+from fastndcg.fusion.conventions import CHOICES
+from fastndcg.fusion.fuse import fuse_union, unite_runs
+from fastndcg.fusion.method import FusionMethod
+from fastndcg.fusion.training import TrainedTables
+from fastndcg.reference import fusion as reference
+
+DOCUMENTS = [f"d{number}" for number in range(9)]
+SCORES = st.sampled_from([-2.0, -0.5, 0.0, 0.25, 1.0, 3.0, 7.5])
+ROWS = st.dictionaries(st.sampled_from(DOCUMENTS), SCORES, max_size=8)
+
+
+@st.composite
+def fusions(draw):
+    """Draw runs of the same queries, a method, a convention, weights and what absent documents get."""
+    n_runs = draw(st.integers(2, 4))
+    queries = draw(st.lists(st.sampled_from(["q1", "q2", "q3"]), min_size=1, max_size=3, unique=True))
+    runs = [{query: draw(ROWS) for query in queries} for _ in range(n_runs)]
+    record = draw(st.sampled_from(list(FUSION_METHODS.values())))
+    norm = {"norm": draw(st.sampled_from(list(NORMALIZATIONS)))} if record.reads_scores else {}
+    method = FusionMethod.make(record.name, **norm)
+    choices = {field: draw(st.sampled_from(values)) for field, values in CHOICES.items() if field != "queries"}
+    weights = None
+    if record.is_weighted:
+        weights = draw(st.lists(st.sampled_from([0.0, 0.3, 1.0, 2.5]), min_size=n_runs, max_size=n_runs).filter(any))
+    absent = draw(st.sampled_from([None, "zero", "minimum", "mean", "skip"])) if record.points != "ranks" else None
+    size = draw(st.integers(1, 12)) if record.name != "segfuse" else 10
+    table = st.lists(st.sampled_from([0.1, 0.25, 0.5]), min_size=size, max_size=size)
+    tables = [draw(table) for _ in range(n_runs)] if record.needs_training else []
+    return runs, method, fn.fusion_conventions["default"].replace(**choices), weights, absent, tables
+
+
+@settings(max_examples=400, deadline=None)
+@given(fusions())
+def test_fused_scores_equal_the_reference(case):
+    """Scores are equal to 1e-12, and so is the order, wherever scores differ by more."""
+    runs, method, convention, weights, absent, tables = case
+    tables_of_runs = [Tables(row, method) for row in tables]
+    expected = reference.fuse(runs, method, convention, weights, absent, [t.values for t in tables_of_runs])
+
+    fused = fuse_dicts(runs, method, convention, weights, absent, tables)
+
+    for query, row in expected.items():
+        own = fused.get(query, {})
+        assert own == pytest.approx(row, rel=1e-11, abs=1e-12)
+        assert [own[document] for document in own] == sorted(own.values(), reverse=True)
+        if list(own.values()) == list(row.values()):
+            assert list(own) == list(row)
+
+
+class Tables:
+    """A learned table: MAPFuse has one number, other methods have the whole table."""
+
+    def __init__(self, row, method):
+        self.values = row[:1] if method.name == "mapfuse" else row
+
+
+def fuse_dicts(runs, method, convention, weights, absent, tables):
+    """Fuse dicts by the kernels. A query without documents in a run counts as one that the run has."""
+    import numpy as np
+
+    queries = list(runs[0])
+    tables_of_runs = [
+        fn.Run(
+            [q for q in queries for _ in run[q]],
+            [d for q in queries for d in run[q]],
+            [s for q in queries for s in run[q].values()],
+        )
+        for run in runs
+    ]
+    names = [str(number) for number in range(len(runs))]
+    union = unite_runs(tables_of_runs, names, convention.replace(queries="union"), None, 2)
+    learned = TrainedTables(np.array(tables)) if tables else None
+    numbers = None if weights is None else np.array(weights)
+    return fuse_union(union, method, convention, weights=numbers, absent=absent, trained=learned).to_dict()

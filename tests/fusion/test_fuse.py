@@ -1,0 +1,202 @@
+"""Inputs, counts and errors of `fuse`."""
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+from fastndcg.fusion.normalization import normalize
+from fastndcg.fusion.union import unite
+
+A = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}, "q2": {"d9": 1.0}}
+B = {"q1": {"d2": 9.0, "d4": 8.0}, "q2": {"d9": 2.0, "d8": 1.0}}
+RUNS = {"a": A, "b": B}
+
+
+def test_fused_run_is_evaluated_compared_and_written(tmp_path):
+    """A fused run is a run: it has falling scores, is evaluated, and is read back from a file."""
+    fused = fn.fuse(RUNS, "rrf")
+    qrels = {"q1": {"d2": 1}, "q2": {"d9": 1}}
+
+    fused.write(tmp_path / "fused.run")
+
+    assert isinstance(fused, fn.Run)
+    assert fn.evaluate(qrels, fused, "rr").mean() == {"RR": 1.0}
+    assert fn.compare(qrels, {"a": A, "fused": fused}, "rr").table()
+    assert fn.read_run(tmp_path / "fused.run").to_dict() == fused.to_dict()
+    assert repr(fused) == "FusedRun of 2 queries, 6 documents by rrf"
+    assert fused.filter(["q1"]).method == ""
+
+
+def test_all_forms_of_runs_give_the_same_fused_run(tmp_path):
+    """Files, frames, records, arrays of ids, dicts of ranked ids and pairs of names."""
+    import pandas as pd
+
+    rows = [(query, document, score) for query, row in A.items() for document, score in row.items()]
+    frame = pd.DataFrame(rows, columns=["query", "document", "score"])
+    path = tmp_path / "a.run"
+    fn.Run.from_dict(A).write(path, tag="a")
+    records = [{"query": q, "document": d, "score": s} for q, d, s in rows]
+    forms = [fn.Run.from_dict(A), frame, str(path), records, fn.Run(*zip(*rows, strict=True))]
+    expected = fn.fuse(RUNS, "mnz").to_dict()
+
+    for form in forms:
+        assert fn.fuse([("a", form), ("b", B)], "mnz").to_dict() == expected
+        assert fn.fuse({"a": form, "b": B}, "mnz").to_dict() == expected
+    assert fn.fuse([{"q": ["d1", "d2"]}, {"q": ["d2"]}], "rrf(k=0)").to_dict() == {"q": {"d2": 1 / 2 + 1, "d1": 1}}
+
+
+def test_lists_of_recommended_items_have_the_numbers_of_users_as_queries():
+    """Arrays of items may be padded, lists may have several lengths, and items keep their type."""
+    array = np.array([[5, 7, -1], [7, 5, 3]], "i4")
+    lists = fn.Recommendations(np.array([[7], [3]]))
+
+    fused = fn.fuse({"array": array, "lists": lists}, "rrf(k=0)")
+
+    assert fused.to_dict() == {0: {7: 1 / 2 + 1, 5: 1}, 1: {3: 1 / 3 + 1, 7: 1, 5: 1 / 2}}
+    with pytest.raises(fn.InvalidInputError, match="-1 behind them only"):
+        fn.fuse([np.array([[-1, 5]]), array[:1]])
+    with pytest.raises(fn.InvalidInputError, match="stand once"):
+        fn.fuse([np.array([[5, 5]]), array[:1]])
+
+
+def test_recommendations_with_ids_and_scores_are_read_as_the_run_that_they_become():
+    """Recommendations with a method `to_run`, such as the top items of embeddings, give their ids and scores."""
+
+    class Top(fn.Recommendations):
+        def to_run(self):
+            return fn.Run(["u"], ["item"], [4.0])
+
+    fused = fn.fuse({"top": Top([[0]]), "run": {"u": {"item": 2.0, "other": 1.0}}}, "sum")
+
+    assert fused.to_dict() == {"u": {"item": 6.0, "other": 1.0}}
+
+
+def test_ids_keep_their_type():
+    """Whole numbers of several dtypes become one that holds them all. Texts stay texts."""
+    small = fn.Run(np.array([1], "i4"), np.array([7], "i2"), [1.0])
+    wide = fn.Run(np.array([1], "i8"), np.array([2**40], "i8"), [1.0])
+    huge = fn.Run(np.array([1], "u8"), np.array([2**64 - 1], "u8"), [1.0])
+
+    assert fn.fuse([small, small]).documents.names().dtype == np.int16
+    assert fn.fuse([small, wide]).to_dict() == {1: {7: 1 / 61, 2**40: 1 / 61}}
+    assert fn.fuse([small, huge]).to_dict() == {1: {7: 1 / 61, 2**64 - 1: 1 / 61}}
+    assert fn.fuse([{"é": {"ü": 1}}, {"é": {"日本": 1}}]).to_dict() == {"é": {"ü": 1 / 61, "日本": 1 / 61}}
+    negative = fn.Run(np.array([1]), np.array([-5]), [1.0])
+    with pytest.raises(fn.InvalidTypeError, match="negative ones"):
+        fn.fuse([negative, huge])
+    with pytest.raises(fn.InvalidTypeError, match="texts in the run 'run 1'"):
+        fn.fuse([A, {"q1": {1: 1.0}, "q2": {2: 1.0}}])
+
+
+def test_many_queries_on_threads_give_the_same_bytes():
+    """Neither threads nor the order of rows change a bit of the fused scores."""
+    rng = np.random.default_rng(5)
+    queries = np.repeat(np.arange(3000), 40)
+    runs = [
+        fn.Run(queries, np.concatenate([rng.permutation(90)[:40] for _ in range(3000)]), rng.random(len(queries)))
+        for _ in range(3)
+    ]
+
+    one, several = (fn.fuse(runs, "wmnz(norm=z_score)", weights=[1, 2, 3], threads=n) for n in (1, 3))
+
+    assert one.values.tobytes() == several.values.tobytes()
+    assert one.documents.names().tobytes() == several.documents.names().tobytes()
+    assert (np.diff(one.values) <= 0)[np.diff(np.repeat(np.arange(3000), np.diff(one.offsets))) == 0].all()
+
+
+def test_depth_cuts_each_run_and_the_result_counts_it():
+    """The first documents by score count, equal scores as the convention's ties say."""
+    fused = fn.fuse(RUNS, "sum", depth=1)
+    assert fused.to_dict() == {"q1": {"d2": 9, "d1": 3}, "q2": {"d9": 3}}
+    assert (fused.counts.n_cut, fused.notes) == (4, ("documents below depth, cut: 4",))
+    tied = [{"q": {"b": 1.0, "a": 1.0}}] * 2
+    assert fn.fuse(tied, "sum", depth=1).to_dict() == {"q": {"b": 2}}
+    assert fn.fuse(tied, "sum", depth=1, fusion_convention="default(ties=id_ascending)").to_dict() == {"q": {"a": 2}}
+
+
+def test_queries_of_some_runs_are_refused_fused_or_left_out_and_counted():
+    """The message names a run and a query, and the policies that take them."""
+    runs = {"a": A, "b": {"q1": B["q1"], "q7": {"d1": 1.0}}}
+    with pytest.raises(fn.InvalidInputError, match=r"'a' lacks query q7, and 2 of 3 .*queries=union.*queries=common"):
+        fn.fuse(runs)
+    union = fn.fuse(runs, fusion_convention="default(queries=union)")
+    assert (set(union.to_dict()), union.counts.n_incomplete) == ({"q1", "q2", "q7"}, 2)
+    assert union.notes == ("queries that some run lacks, fused from the others: 2",)
+    common = fn.fuse(runs, fusion_convention="default(queries=common)")
+    assert (set(common.to_dict()), common.counts.n_left_out) == ({"q1"}, 2)
+    with pytest.raises(fn.InvalidInputError, match="must have a query in common"):
+        fn.fuse([{"x": {"d": 1}}, {"y": {"d": 1}}], fusion_convention="default(queries=common)")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"runs": {"a": A}}, "two or more runs, but has 1"),
+        ({"runs": []}, "two or more runs, but has 0"),
+        ({"runs": fn.Run.from_dict(A)}, "not Run"),
+        ({"runs": [("a", A), ("a", B)]}, "'a' occurs 2 times"),
+        ({"runs": {1: A, 2: B}}, "texts as names"),
+        ({"runs": {"a": A, "b": {"q1": {"d1": float("nan")}, "q2": {"d": 1.0}}}}, "d1 of query q1 in run 'b' is nan"),
+        ({"runs": {"a": A, "b": {"q1": {"d1": float("inf")}, "q2": {"d": 1.0}}}}, "is inf"),
+        ({"weights": [1, -1]}, "of 'b' is -1"),
+        ({"weights": [0, 0]}, "must not all be 0"),
+        ({"weights": [1, float("nan")]}, "of 'b' is nan"),
+        ({"weights": [1]}, "one weight for each of 2 runs, but has 1"),
+        ({"weights": {"a": 1, "c": 1}}, "there is no run 'c'"),
+        ({"weights": {"a": 1}}, "of 'b' is missing"),
+        ({"method": "sum", "weights": [1, 1]}, "Take 'wsum'"),
+        ({"method": "isr", "weights": [1, 1]}, "takes no weights. Leave them out"),
+        ({"method": "rff"}, "Did you mean 'rrf'"),
+        ({"method": "wsum(norm=minmx)"}, "Did you mean 'minmax'"),
+        ({"method": "rrf(kk=6)"}, "Did you mean 'k'"),
+        ({"method": "rrf(k=-6)"}, "`k` of rrf must be"),
+        ({"method": "rrf@10"}, "must have no cutoff"),
+        ({"method": 7}, "must be a text"),
+        ({"method": "rrf(k=0)", "fusion_convention": "weaviate"}, "must give finite scores"),
+        ({"depth": 0}, "`depth` must be a whole number of 1 or more"),
+        ({"absent": "none"}, "`absent` must be one of"),
+        ({"method": "condorcet", "absent": "zero"}, "compares ranks"),
+        ({"method": "mapfuse"}, "`train` is missing"),
+        ({"method": "rrf", "train": ({}, {})}, "does not. Leave it out"),
+        ({"method": "mapfuse", "train": 3}, r"must be \(qrels, runs\)"),
+        ({"method": "mapfuse", "train": ({"q1": {"d1": 1}}, {"a": A, "c": B})}, "same runs as `runs`"),
+        ({"method": "mapfuse", "train": ({"q8": {"d1": 1}}, {"a": A, "b": B})}, "judged queries in its runs"),
+        ({"method": max, "weights": [1, 1]}, "cannot be used with a function"),
+    ],
+)  # fmt: skip
+def test_wrong_input_is_refused(arguments, message):
+    """The message names the argument, the offender and the remedy."""
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.fuse(**({"runs": RUNS, "method": "rrf"} | arguments))
+
+
+def test_repeated_documents_are_refused(tmp_path):
+    """The reader of the run names the document and its places."""
+    path = tmp_path / "twice.run"
+    path.write_text("q1 Q0 d1 1 2 x\nq1 Q0 d1 2 1 x\n")
+    with pytest.raises(fn.InvalidInputError, match="d1 of query q1 is in lines 1 and 2"):
+        fn.fuse({"a": path, "b": path})
+
+
+def test_linear_fusion_is_the_weighted_sum_of_normalised_scores():
+    """`unite` and `normalize` give what a search for weights needs: no NaN, and the fused score is a sum."""
+    union = unite([fn.Run.from_dict(A), fn.Run.from_dict(B)], ["a", "b"], threads=1)
+    points = normalize(union, "min_max", fn.fusion_conventions["default"], "zero")
+
+    fused = fn.fuse(RUNS, "wsum(norm=min_max)", weights=[0.3, 0.7]).to_dict()
+
+    assert union.scores.shape == points.shape == (2, 6)
+    assert union.is_present.sum() == 8
+    sums = 0.3 * points[0] + 0.7 * points[1]
+    names = union.documents.names().tolist()
+    assert dict(zip(names[:4], sums[:4].tolist(), strict=True)) == fused["q1"]
+
+
+def test_method_learns_from_other_queries():
+    """Training runs may have other queries. A judged query that a run lacks has no hits."""
+    train = ({"t1": {"x": 1}, "t2": {"y": 1}}, {"a": {"t1": {"x": 2.0, "z": 1.0}}, "b": {"t2": {"z": 2.0, "y": 1.0}}})
+
+    fused = fn.fuse(RUNS, "mapfuse", train=train).to_dict()
+
+    assert fused["q1"]["d1"] == (1 + 0) / 2  # MAP of a over both judged queries
+    assert fused["q1"]["d4"] == (0 + 1 / 2) / 2 / 2

@@ -1,0 +1,322 @@
+"""tune_fusion: what it chooses, what it reports, what it refuses."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from fusion_cases import draw_runs
+from shared_data import shared
+
+import fastndcg as fn
+from fastndcg.errors import InvalidInputError, UnknownFusionError
+from fastndcg.fusion.tuning.weight_search import list_grid
+
+pytest.importorskip("scipy", reason="comparing systems needs SciPy")
+WSUM = ["wsum(norm=min_max)"]
+
+
+def tune(case=0, methods=WSUM, metric="ndcg@5", n_runs=2, **options):
+    """Return qrels, runs and their tuned fusion."""
+    qrels, runs = draw_runs(case, n_runs=n_runs)
+    return qrels, runs, fn.tune_fusion(qrels, runs, metric, methods, **options)
+
+
+@pytest.mark.parametrize("metric", ["ndcg@5", "ap", "rr", "p@3", "r@4"])
+@pytest.mark.parametrize("method", ["wsum(norm=min_max)", "rrf", "mixed(norm=z_score)", "wborda", "wmnz", "mnz"])
+def test_evaluating_the_applied_fusion_gives_its_mean_to_the_bit(method, metric):
+    """`best.mean` is the mean that `evaluate` gives for `apply`, for linear and other methods."""
+    qrels, runs, tuned = tune(3, [method], metric)
+    assert fn.evaluate(qrels, tuned.apply(runs), metric).means()[0] == tuned.best.mean
+    if tuned.curves and tuned.best.interval.low < tuned.best.interval.high:
+        weight = tuned.best.weights["run0"]
+        assert tuned.curve.find_mean(weight) == tuned.best.mean
+
+
+def test_no_weight_of_a_grid_is_better():
+    """The mean of the best weight is at least that of 201 weights, of each run, and of equal weights."""
+    for method in ("wsum(norm=min_max)", "rrf(k=60)"):
+        qrels, runs, tuned = tune(1, [method])
+        for weight in np.linspace(0, 1, 201):
+            fused = fn.fuse(runs, method, weights=[weight, 1 - weight])
+            assert fn.evaluate(qrels, fused, "ndcg@5").means()[0] <= tuned.best.mean + 1e-15
+
+
+def test_three_runs_are_tuned_line_by_line():
+    """The weights add up to 1, `apply` has the mean, and the grid of a simplex is no better."""
+    qrels, runs, tuned = tune(2, WSUM, n_runs=3, folds=3)
+    assert sum(tuned.best.weights.values()) == pytest.approx(1.0)
+    assert fn.evaluate(qrels, tuned.apply(runs), "ndcg@5").means()[0] == tuned.best.mean
+    assert [curve.run for curve in tuned.curves] == ["run0", "run1", "run2"]
+    for weights in list_grid(3):
+        fused = fn.fuse(runs, WSUM[0], weights=weights.tolist())
+        assert fn.evaluate(qrels, fused, "ndcg@5").means()[0] <= tuned.best.mean
+
+
+def test_k_of_rrf_is_tuned_unless_the_text_has_it():
+    """`rrf` takes k from a grid, `rrf(k=60)` does not."""
+    qrels, runs, tuned = tune(4, ["rrf"])
+    _, _, fixed = tune(4, ["rrf(k=60)"])
+    assert fixed.best.method == "rrf(k=60)"
+    assert tuned.best.mean >= fixed.best.mean
+    for k in (1, 10, 60):
+        alone = fn.tune_fusion(qrels, runs, "ndcg@5", [f"rrf(k={k})"])
+        assert alone.best.mean <= tuned.best.mean
+
+
+def test_held_out_values_come_from_the_other_folds():
+    """Judgments of a fold change nothing of what is chosen for that fold."""
+    qrels, runs, _ = tune(5)
+    folds = {query: place % 3 for place, query in enumerate(qrels)}
+    tuned = fn.tune_fusion(qrels, runs, "ndcg@5", ["rrf", *WSUM], folds=folds)
+    changed = {
+        query: {doc: int(label == 0) for doc, label in labels.items()} if folds[query] == 1 else labels
+        for query, labels in qrels.items()
+    }
+    other = fn.tune_fusion(changed, runs, "ndcg@5", ["rrf", *WSUM], folds=folds)
+    assert tuned.folds[1]._replace(held_out=0) == other.folds[1]._replace(held_out=0)
+    assert tuned.folds[1].held_out != other.folds[1].held_out
+    row = tuned.folds[1]
+    fused = fn.fuse(runs, row.method, weights=row.weights)
+    values = dict(zip(qrels, fn.evaluate(qrels, fused, "ndcg@5")["ndcg@5"], strict=True))
+    held_out = dict(zip(tuned.held_out.query_ids.tolist(), tuned.held_out["ndcg@5"], strict=True))
+    assert all(held_out[query] == values[query] for query in qrels if folds[query] == 1)
+
+
+def test_methods_are_compared_within_the_training_folds():
+    """A fold's method is the one with the best mean of folds held out within the others."""
+    qrels, runs, _ = tune(6)
+    folds = {query: place % 4 for place, query in enumerate(qrels)}
+    methods = ["rrf(k=60)", "wsum(norm=z_score)"]
+    tuned = fn.tune_fusion(qrels, runs, "ndcg@5", methods, folds=folds)
+    for fold in range(4):
+        inner = {query: labels for query, labels in qrels.items() if folds[query] != fold}
+        inner_runs = {name: {query: run[query] for query in inner} for name, run in runs.items()}
+        inner_folds = {query: folds[query] for query in inner}
+        means = [
+            fn.tune_fusion(inner, inner_runs, "ndcg@5", [method], folds=inner_folds).held_out.means()[0]
+            for method in methods
+        ]
+        assert tuned.folds[fold].method == methods[int(np.argmax(means))]
+
+
+def test_repeats_average_held_out_values():
+    """Three repeats have three times the folds, and a held-out value is the mean over the repeats."""
+    _, _, tuned = tune(7, repeats=3, folds=4)
+    assert [(row.repeat, row.fold) for row in tuned.folds] == list(itertools.product(range(3), range(4)))
+    means = [np.average([row.held_out for row in tuned.folds[4 * r : 4 * r + 4]],
+                        weights=[row.n for row in tuned.folds[4 * r : 4 * r + 4]]) for r in range(3)]  # fmt: skip
+    assert tuned.held_out.means()[0] == pytest.approx(np.mean(means))
+
+
+def test_clusters_stay_in_one_fold():
+    """Queries of a user are trained on or held out together, and resampled together."""
+    qrels, runs, _ = tune(8)
+    clusters = {query: f"user{place // 3}" for place, query in enumerate(qrels)}
+    tuned = fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, folds=5, clusters=clusters)
+    assert [row.n for row in tuned.folds] == [6] * 5
+    assert "clusters" in str(tuned.table()) or tuned.rows[1].p > 0
+    with pytest.raises(InvalidInputError, match="number of clusters with a value, 2, got 5"):
+        fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, clusters={q: q[-1] > "4" for q in qrels})
+
+
+def test_the_table_compares_with_runs_equal_weights_and_rrf():
+    """The rows are those of `compare` on the held-out values, with the sign of a gain."""
+    qrels, runs, tuned = tune(9)
+    assert [row.system for row in tuned.rows] == ["tuned", "run0", "run1", "equal weights", "rrf(k=60)"]
+    single = fn.evaluate(qrels, runs["run0"], "ndcg@5")
+    expected = fn.compare({"tuned": tuned.held_out, "run0": single}, baseline="run0").rows[0]
+    assert tuned.rows[1].gain == expected.difference
+    assert tuned.rows[1].wins == expected.wins
+    for name, fused in (("equal weights", fn.fuse(runs, WSUM[0])), ("rrf(k=60)", fn.fuse(runs, "rrf(k=60)"))):
+        expected = fn.evaluate(qrels, fused, "ndcg@5")
+        np.testing.assert_array_equal(tuned.baselines[name].values, expected.values)
+    assert "won/tied/lost" in str(tuned)
+
+
+def test_noise_is_called_noise():
+    """Runs that know nothing of the labels have no gain, and a note says so."""
+    qrels, runs = draw_runs(10, signal=0.0)
+    tuned = fn.tune_fusion(qrels, runs, "ndcg@5", WSUM)
+    assert not tuned.has_gain
+    assert "the gain is within the noise" in str(tuned)
+
+
+def test_a_gain_is_called_a_gain():
+    """Two runs that know different halves of the relevant documents are better together."""
+    rng = np.random.default_rng(0)
+    qrels = {f"q{q}": {f"d{d}": int(d < 8) for d in range(20)} for q in range(60)}
+    runs = {
+        name: {q: {f"d{d}": float(rng.normal() + scale * (d < 8)) for d in range(20)} for q in qrels}
+        for name, scale in (("weak", 1.0), ("strong", 2.0))
+    }
+    tuned = fn.tune_fusion(qrels, runs, "ap", ["wsum"])
+    assert tuned.rival.gain > 0
+    assert ("within the noise" in str(tuned)) == (not tuned.has_gain)
+
+
+def test_widest_plateau_is_within_one_standard_error():
+    """The interval is at least as wide as the best one, and its mean at most one standard error lower."""
+    _, _, best = tune(11)
+    qrels, runs, widest = tune(11, plateau="widest")
+    assert widest.best.interval.high - widest.best.interval.low > best.best.interval.high - best.best.interval.low
+    assert fn.evaluate(qrels, widest.apply(runs), "ndcg@5").means()[0] == widest.best.mean
+    values = fn.evaluate(qrels, best.apply(runs), "ndcg@5")["ndcg@5"]
+    assert widest.best.mean >= best.best.mean - values.std(ddof=1) / np.sqrt(len(values))
+
+
+def test_lower_is_better_for_some_metrics():
+    """A metric that falls with quality is made small."""
+    qrels, runs, tuned = tune(12, metric="FallOut@5")
+    for weight in np.linspace(0, 1, 51):
+        fused = fn.fuse(runs, WSUM[0], weights=[weight, 1 - weight])
+        assert fn.evaluate(qrels, fused, "FallOut@5").means()[0] >= tuned.best.mean - 1e-15
+
+
+def test_rounding_close_to_a_crossing_is_repaired():
+    """Scores that differ by a few roundings: the reported mean is the one that `evaluate` gives."""
+    rng = np.random.default_rng(1)
+    for seed in range(20):
+        qrels = {f"q{q}": {f"d{d}": int(rng.integers(0, 2)) for d in range(8)} for q in range(6)}
+        runs = {
+            name: {q: {f"d{d}": 1.0 + float(rng.integers(-3, 4)) * 2.0**-52 for d in range(8)} for q in qrels}
+            for name in ("a", "b")
+        }
+        tuned = fn.tune_fusion(qrels, runs, "ndcg@3", ["wsum"], folds=2, seed=seed)
+        assert fn.evaluate(qrels, tuned.apply(runs), "ndcg@3").means()[0] == tuned.best.mean
+
+
+def test_seed_and_threads():
+    """A seed gives the same result for any number of threads, another seed other folds."""
+    _, _, one = tune(13, methods=["rrf", *WSUM], threads=1)
+    _, _, two = tune(13, methods=["rrf", *WSUM], threads=3)
+    _, _, other = tune(13, methods=["rrf", *WSUM], seed=5)
+    assert str(one) == str(two)
+    assert list(one.folds) == list(two.folds)
+    assert [row.held_out for row in one.folds] != [row.held_out for row in other.folds]
+
+
+def test_result_exports_and_pickles():
+    """Frames, JSON and CSV have the rows, and a pickle prints the same."""
+    _, _, tuned = tune(14)
+    assert tuned.to_json() == tuned.table().to_json()
+    assert tuned.to_csv().splitlines()[0].startswith("system,n,mean")
+    assert str(pickle.loads(pickle.dumps(tuned))) == str(tuned)
+    assert tuned._repr_html_().startswith("<")
+    assert tuned.methods[0].held_out == tuned.held_out.means()[0]
+
+
+def test_counts_are_in_the_notes():
+    """Documents below `depth` and queries that one run lacks are counted."""
+    qrels, runs, _ = tune(15)
+    del runs["run1"]["q3"]
+    tuned = fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, depth=5, fusion_convention="default(queries=union)")
+    assert "documents below depth, cut: " in str(tuned)
+    assert "queries that some run lacks, fused from the others: 1" in str(tuned)
+    assert fn.evaluate(qrels, tuned.apply(runs), "ndcg@5").means()[0] == tuned.best.mean
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"folds": 31}, r"`folds` must be at most the number of queries with a value, 30, got 31"),
+        ({"folds": 1}, "`folds` must be"),
+        ({"folds": {f"q{q}": q % 2 for q in range(29)}}, "query 'q29' has none"),
+        ({"folds": [0] * 30}, "must name 2 folds or more, got 1"),
+        ({"folds": [0, 1] * 15, "repeats": 2}, "`repeats` must be 1 where `folds` names the fold"),
+        ({"folds": [0, 1] * 15, "clusters": [0] * 30}, "that of query q1 is in two folds"),
+        ({"folds": 2, "methods": ["rrf", "mnz"]}, "`folds` must be 3 or more to compare methods"),
+        ({"repeats": 0}, "`repeats` must be"),
+        ({"methods": []}, "`methods` must have one method or more"),
+        ({"methods": ["rrf", "rrf"]}, "rrf occurs twice"),
+        ({"methods": ["bayesfuse"]}, "bayesfuse learns from judgments"),
+        ({"methods": 3}, "`methods` must be a list of methods"),
+        ({"plateau": "wide"}, "`plateau` has no choice 'wide'. Did you mean 'widest'"),
+        ({"metric": "ndcg@5,ap"}, "`metric` must be one metric, got 2"),
+        ({"metric": "alpha_nDCG@5"}, "`metric` must read one label a document"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    """Each error names the argument, the rule and the remedy."""
+    with pytest.raises(InvalidInputError, match=message):
+        tune(16, **options)
+
+
+def test_unknown_methods_and_wrong_runs_are_refused():
+    """The nearest method is named, a single run is no fusion, and judgments need ids."""
+    qrels, runs, tuned = tune(17)
+    with pytest.raises(UnknownFusionError, match="Did you mean 'wsum'"):
+        fn.tune_fusion(qrels, runs, "ndcg@5", ["wsun"])
+    with pytest.raises(InvalidInputError, match="two or more runs"):
+        fn.tune_fusion(qrels, {"a": runs["run0"]}, "ndcg@5")
+    with pytest.raises(InvalidInputError, match="`qrels` must be judgments with ids"):
+        fn.tune_fusion([[1, 0]], runs, "ndcg@5")
+    with pytest.raises(InvalidInputError, match=r"lacks 'run1'"):
+        tuned.apply({"run0": runs["run0"]})
+    with pytest.raises(InvalidInputError, match="Did you mean 'run1'"):
+        tuned.apply({"run0": runs["run0"], "run11": runs["run1"]})
+
+
+def test_a_fold_without_judged_queries_is_refused():
+    """Queries whose metric has no value do not fill a fold."""
+    qrels, runs = draw_runs(18)
+    for query in ("q28", "q29"):
+        qrels[query] = dict.fromkeys(qrels[query], 0)
+    folds = {query: int(query in ("q28", "q29")) for query in qrels}
+    with pytest.raises(InvalidInputError, match="fold 1 has none with a value of the metric"):
+        fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, folds=folds)
+
+
+@pytest.mark.parametrize("pair", [("BM25", "ANCE"), ("BM25RM3", "prf_rank_beta05"), ("BM25_deepct", "BM25")])
+def test_exact_weights_are_not_below_a_grid_on_real_runs(pair):
+    """Runs of TREC DL 2019: no weight of 101 is better, and `evaluate` gives the mean to the bit."""
+    check_real_pair(pair)
+
+
+def check_real_pair(pair, metric="ndcg@10", method="wsum(norm=min_max)"):
+    """Compare the tuned mean of two real runs with a grid, and with the public functions."""
+    qrels = fn.read_qrels(shared("data", "trec-dl19", "qrels.txt"))
+    folder = shared("data", "trec-dl19", "runs")
+    runs = {name: fn.read_run(find_run(folder, name)) for name in pair}
+    union = "default(queries=union)"
+    tuned = fn.tune_fusion(qrels, runs, metric, [method], fusion_convention=union)
+    assert fn.evaluate(qrels, tuned.apply(runs), metric).means()[0] == tuned.best.mean
+    for weight in np.linspace(0, 1, 21):
+        fused = fn.fuse(runs, method, weights=[weight, 1 - weight], fusion_convention=union)
+        assert fn.evaluate(qrels, fused, metric).means()[0] <= tuned.best.mean + 1e-15
+
+
+def find_run(folder, name):
+    """Return the file of a run."""
+    return next(path for path in sorted(folder.iterdir()) if path.name in (f"{name}.2019.res.gz", f"{name}.gz"))
+
+
+@pytest.mark.stress
+def test_exact_weights_are_not_below_a_grid_on_all_real_pairs():
+    """All pairs of the 17 runs of TREC DL 2019, by scores and by ranks."""
+    names = [
+        path.name.removesuffix(".gz").removesuffix(".2019.res")
+        for path in sorted(shared("data", "trec-dl19", "runs").iterdir())
+    ]
+    for pair in itertools.combinations(names, 2):
+        for method in ("wsum(norm=min_max)", "rrf(k=60)"):
+            check_real_pair(pair, method=method)
+
+
+@pytest.mark.stress
+def test_shuffled_judgments_report_a_gain_in_5_percent():
+    """In 2,000 simulations with shuffled judgments, 4 to 6 % report a significant gain over equal weights at 5 %."""
+    n_simulations = 2000
+    rng = np.random.default_rng(7)
+    n_gains = 0
+    for case in range(n_simulations):
+        qrels, runs = draw_runs(case + 1000)
+        shuffled = {}
+        for query, labels in qrels.items():
+            values = list(labels.values())
+            rng.shuffle(values)
+            shuffled[query] = dict(zip(labels, values, strict=True))
+        row = fn.tune_fusion(shuffled, runs, "ndcg@5", WSUM, seed=case, threads=1).rows[3]
+        assert row.system == "equal weights"
+        n_gains += row.p < 0.05 and row.gain > 0
+    assert 0.04 <= n_gains / n_simulations <= 0.06

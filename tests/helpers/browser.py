@@ -1,0 +1,37 @@
+"""A headless Chromium for the tests of pages."""
+
+import contextlib
+import shutil
+
+import pytest
+
+OPTIONS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+    "--host-resolver-rules=MAP * ~NOTFOUND",  # no host name resolves, so the network is off
+)  # fmt: skip
+
+
+@contextlib.contextmanager
+def chromium(folder, dark=False, width=1280, height=900):
+    """Yield a driver of Chromium with its profile in this folder, and skip the test if Chromium is missing."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="pages are tried in a browser by selenium")
+    programs = [shutil.which("chromium"), shutil.which("chromedriver")]
+    if None in programs:
+        pytest.skip("chromium or chromedriver is absent: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs[0]
+    for option in (*OPTIONS, f"--user-data-dir={folder}", f"--window-size={width},{height}"):
+        options.add_argument(option)
+    if dark:
+        options.add_argument("--blink-settings=preferredColorScheme=0")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(programs[1]))
+    try:
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})
+        yield driver
+    finally:
+        driver.quit()

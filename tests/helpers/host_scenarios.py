@@ -1,0 +1,366 @@
+"""
+Programs that use fastndcg as hosts do. test_processes.py runs them: `python host_scenarios.py NAME ARGUMENTS`.
+
+Most programs print a digest of each evaluation on a line. Every program fails if a thread of fastndcg is left.
+"""
+
+import atexit
+import hashlib
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+
+import fastndcg as fn
+
+METRICS = "ndcg@10,ndcg,map,rr,p@5,f1@5,success@3,rprec"
+RANDOM = np.random.default_rng(7)
+
+
+def inputs(n_queries):
+    """Return labels, scores with ties, and offsets."""
+    offsets = np.concatenate([[0], np.cumsum(RANDOM.integers(0, 40, n_queries))])
+    labels = RANDOM.integers(0, 3, offsets[-1], dtype="i1")
+    return labels, RANDOM.integers(0, 50, offsets[-1]).astype("f4"), offsets
+
+
+INPUTS = [inputs(50), inputs(20_000)]  # the calling thread evaluates the first alone, and threads share the second
+
+
+def evaluated(threads=4):
+    """Return a digest of the values of both inputs, to the bit."""
+    digest = hashlib.sha256()
+    for labels, scores, offsets in INPUTS:
+        result = fn.evaluate(labels, scores, METRICS, offsets=offsets, threads=threads)
+        digest.update(result.values.tobytes() + result.n_tied.to_bytes(8, "little"))
+    return digest.hexdigest()
+
+
+def say(threads=4):
+    """Evaluate both inputs and print the digest."""
+    print(evaluated(threads), flush=True)
+
+
+def our_threads():
+    """Return the live threads that fastndcg started."""
+    return [thread for thread in threading.enumerate() if thread.name == "fastndcg"]
+
+
+def callers():
+    """Evaluate in eight threads at once, for the first time and again."""
+    barrier = threading.Barrier(8)
+
+    def call(threads):
+        barrier.wait()
+        return evaluated(threads)
+
+    with ThreadPoolExecutor(8) as pool:
+        print(*pool.map(call, [1, 2, 3, 4] * 4), sep="\n")
+
+
+def fork(when):
+    """Fork before the first use, after it, or while another thread evaluates."""
+    ended = threading.Event()
+    other = threading.Thread(target=lambda: [evaluated() for _ in iter(ended.is_set, True)])
+    if when != "before":
+        say()
+    if when == "during":
+        other.start()
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python's warning about forks with threads
+    child = os.fork()
+    if child == 0:
+        say()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    ended.set()
+    if when == "during":
+        other.join()
+    say()
+
+
+def fork_first():
+    """Fork eight times while another thread imports and compiles for its first call."""
+    warnings.simplefilter("ignore", DeprecationWarning)
+    labels, scores, offsets = INPUTS[0]
+    other = threading.Thread(target=say)
+    other.start()
+    children = []
+    while len(children) < 8:
+        time.sleep(0.03)
+        child = os.fork()
+        if child == 0:
+            assert fn.evaluate(labels, scores, "rr", offsets=offsets).values.shape == (50, 1)
+            os._exit(0)
+        children.append(child)
+    for child in children:
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    other.join()
+
+
+def interrupted_import():
+    """Send a signal at the imports of the first call, and evaluate in the handler of the signal."""
+    labels, scores, offsets = INPUTS[0]
+    seen = []
+
+    def handle(*_):
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        try:
+            fn.evaluate(labels, scores, "rr", offsets=offsets)
+            seen.append("")
+        except Exception as error:
+            seen.append(f"{type(error).__name__}: {error}")
+        signal.signal(signal.SIGUSR1, handle)
+
+    class Strike:
+        """Finder that sends a signal before modules of fastndcg and numba are imported."""
+
+        def find_spec(self, name, path, target=None):
+            # at the import of these modules the handler would import everything itself
+            begins = name in ("fastndcg.evaluate", "fastndcg.engine", "fastndcg.engine.run")
+            if name.partition(".")[0] in ("fastndcg", "numba") and not begins:
+                signal.raise_signal(signal.SIGUSR1)
+
+    signal.signal(signal.SIGUSR1, handle)
+    sys.meta_path.insert(0, Strike())
+    say()
+    sys.meta_path.pop(0)
+    assert len(seen) > 100, seen
+    wrong = {text for text in seen if text and "must be imported before it is used by a signal handler" not in text}
+    assert not wrong, wrong
+    handle()
+    assert seen[-1] == "", seen[-1]
+
+
+def import_everything():
+    """Use all public names in sixteen threads, each in another order."""
+    sys.setswitchinterval(1e-6)
+    barrier = threading.Barrier(16)
+
+    def use(seed):
+        barrier.wait()
+        return [type(getattr(fn, name)).__name__ for name in np.random.default_rng(seed).permutation(fn.__all__)]
+
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(use, range(16)))
+    assert all(names.count("module") == 1 for names in found)  # fn.reference
+
+
+def processes(method):
+    """Evaluate in a pool of multiprocessing, and then in the process itself."""
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        print(*pool.map(evaluated, [2, 4]), sep="\n", flush=True)
+        pool.close()
+        pool.join()
+    say()
+
+
+def executor(method):
+    """Evaluate in a ProcessPoolExecutor, in a process that has used the package."""
+    say()
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:
+        print(*pool.map(evaluated, [2, 4]), sep="\n")
+
+
+def loop(backend):
+    """Evaluate in a loop of joblib."""
+    import joblib
+
+    say()
+    call = joblib.delayed(evaluated)
+    print(*joblib.Parallel(n_jobs=2, backend=backend)(call(threads) for threads in (1, 2, 4)), sep="\n")
+
+
+def exit_handler(use):
+    """Evaluate in a handler at the interpreter's end, as the first or the second use."""
+    if use == "again":
+        say()
+    atexit.register(say)
+
+
+def threads_end():
+    """Evaluate in a thread after the main thread has ended, and in a handler of the shutdown of threads."""
+    threading.Thread(target=lambda: (threading.main_thread().join(), say())).start()
+    threading._register_atexit(say)
+
+
+def deleted():
+    """Evaluate in a `__del__` at the very end of the interpreter, when a started thread never runs."""
+
+    class Deleted:
+        def __del__(self, say=say):
+            say()
+
+    say()
+    globals()["last"] = Deleted()
+
+
+def daemon():
+    """Leave a daemon thread that still evaluates when the main thread ends."""
+    say()
+
+    def forever():
+        while True:
+            evaluated()
+
+    threading.Thread(target=forever, daemon=True).start()
+    while not our_threads():
+        time.sleep(0.001)
+    sys.exit(0)  # the daemon thread may have helpers
+
+
+def no_thread():
+    """Evaluate when no thread can start, because the stack of a thread exceeds the address space."""
+    threading.stack_size(1 << 47)
+    try:
+        threading.Thread(target=print, args=["a thread has started"]).start()
+    except RuntimeError:
+        say()
+
+
+def long_input(n_queries):
+    """Return queries of a thousand documents, most of them relevant, which take microseconds each."""
+    return RANDOM.integers(0, 3, (n_queries, 1000), dtype="i1"), RANDOM.random((n_queries, 1000), "f4")
+
+
+def strike(ready, struck):
+    """Press Ctrl-C as soon as `ready` returns True, and note the process time in `struck`."""
+    while not ready():
+        time.sleep(0.001)
+    struck.append(time.process_time())
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def interrupted():
+    """
+    Press Ctrl-C in a long evaluation.
+
+    After the signal, the main thread begins no chunk, and the helper begins at most one.
+    """
+    from fastndcg.engine import run as engine
+
+    say()
+    labels, scores = long_input(16_000)
+    events, evaluate_chunk = [], engine.evaluate_chunk
+
+    def noted(*arguments):
+        events.append((threading.current_thread(), "begins"))
+        n_tied = evaluate_chunk(*arguments)
+        events.append((threading.current_thread(), "ends"))
+        return n_tied
+
+    def press():
+        while len(events) < 3:
+            time.sleep(0)
+        events.append((threading.current_thread(), "presses"))
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def hear(*arguments):
+        events.append((threading.current_thread(), "hears"))
+        signal.default_int_handler(*arguments)
+
+    fn.evaluate(labels, scores, "ndcg@10", threads=2)
+    engine.evaluate_chunk = noted
+    fn.evaluate(labels, scores, "ndcg@10", threads=2)
+    n_chunks = len(events) // 2
+    assert n_chunks > 12, n_chunks  # so that most of them are left
+    events.clear()
+    signal.signal(signal.SIGINT, hear)
+    watcher = threading.Thread(target=press)
+    watcher.start()
+    try:
+        fn.evaluate(labels, scores, "ndcg@10", threads=2)
+    except KeyboardInterrupt:
+        assert our_threads() == []
+        watcher.join()
+        main, pressed, heard = threading.main_thread(), (watcher, "presses"), (threading.main_thread(), "hears")
+        assert events[events.index(pressed) : events.index(heard)].count((main, "begins")) <= 1, events
+        begun = [thread for thread, what in events[events.index(heard) :] if what == "begins"]
+        assert main not in begun, events
+        assert len(begun) <= 1, events  # the chunk that the helper was about to begin
+        engine.evaluate_chunk = evaluate_chunk
+        say()
+
+
+def interrupted_giant():
+    """Press Ctrl-C while a query of five million documents is ranked, and check that the work soon ends."""
+    say()
+    labels, scores = RANDOM.integers(0, 2, 5_000_000, dtype="i1"), RANDOM.random(5_000_000, "f4")
+    for n in (100_000, len(labels)):  # so that the discounts of all ranks exist
+        fn.evaluate(np.where(np.arange(n) < 100_000, labels[:n], 0), scores[:n], METRICS, offsets=[0, n])
+    until, struck = time.process_time() + 0.15, []
+    watcher = threading.Thread(target=strike, args=[lambda: time.process_time() > until, struck])
+    watcher.start()
+    try:
+        while True:
+            fn.evaluate(labels, scores, METRICS, offsets=[0, len(labels)])
+    except KeyboardInterrupt:
+        worked = time.process_time() - struck[0]
+        watcher.join()
+        assert worked < 1, worked
+        say()
+
+
+def interrupted_often():
+    """Press Ctrl-C at many moments."""
+    say()
+    for moment in np.linspace(0, 0.02, 60):
+        until = time.monotonic() + moment
+        watcher = threading.Thread(target=strike, args=[lambda until=until: time.monotonic() > until, []])
+        try:
+            watcher.start()
+            while True:
+                evaluated()
+        except KeyboardInterrupt:
+            assert our_threads() == []
+        watcher.join()
+    say()
+
+
+def counting():
+    """Count in another thread during an evaluation, which works only if the kernels release the GIL."""
+    labels, scores = long_input(2000)
+    fn.evaluate(labels, scores, METRICS, threads=1)  # compiling releases the GIL, too
+    count, ended = [0], threading.Event()
+
+    def go_on():
+        while not ended.is_set():
+            count[0] += 1
+            time.sleep(0)  # releases the GIL
+
+    other = threading.Thread(target=go_on)
+    other.start()
+    sys.setswitchinterval(1000)  # so that no thread has to give up the GIL
+    before = count[0]
+    fn.evaluate(labels, scores, METRICS, threads=1)
+    counted = count[0] - before
+    ended.set()
+    other.join()
+    assert counted > 100, counted
+    sys.setswitchinterval(0.005)
+    say()
+
+
+def affinity():
+    """Check that threads start only if several CPUs are available, and not after the affinity is set to one CPU."""
+    started, start = [], threading.Thread.start
+    threading.Thread.start = lambda thread: (started.append(thread.name), start(thread))[1]
+    say(threads=None)
+    assert set(started) <= {"fastndcg"}
+    assert bool(started) == (fn.runtime.cpus.available_cpus() > 1)
+    started.clear()
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    say(threads=None)
+    assert started == []
+
+
+if __name__ == "__main__":
+    _, name, *arguments = sys.argv
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have switched it off
+    globals()[name](*arguments)
+    assert our_threads() == []

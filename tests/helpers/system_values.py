@@ -1,0 +1,44 @@
+"""Values of systems for the tests of statistics: seeded, skewed, some undefined."""
+
+import numpy as np
+
+import fastndcg as fn
+from fastndcg.results.results import Results
+from fastndcg.statistics.sampling_design import make_design
+from fastndcg.statistics.settings import Settings
+
+METRICS = (fn.nDCG @ 10, fn.AP, fn.RR)
+
+
+def drawn(seed, n, n_metrics=3, n_systems=2, lift=0.05, missing=0.0):
+    """Return the (n, n_metrics) values of each system, from 0 to 1, with slightly better values for later systems."""
+    generator = np.random.default_rng(seed)
+    ease = generator.beta(0.7, 0.7, (n, n_metrics))
+    columns = []
+    for system in range(n_systems):
+        noise = generator.normal(system * lift, 0.2, (n, n_metrics))
+        values = np.clip(ease + noise, 0, 1)
+        values[generator.random((n, n_metrics)) < missing] = np.nan
+        columns.append(values)
+    return columns
+
+
+def results_of(values, ids=None, convention="default", metrics=METRICS):
+    """Return finished results with these values."""
+    ids = np.array([f"q{place}" for place in range(len(values))], object) if ids is None else np.array(ids)
+    return Results(np.asarray(values, "f8"), metrics[: np.shape(values)[1]], ids, fn.conventions[convention])
+
+
+def results_by_name(columns, **given):
+    """Return finished results of systems a, b, c, …."""
+    return {name: results_of(values, **given) for name, values in zip("abcdefghij", columns, strict=False)}
+
+
+def simple_design(n, **given):
+    """Return the design of n queries with their numbers as names."""
+    return make_design(np.arange(n), **given)
+
+
+def settings(**given):
+    """Return the given settings, with fewer replicates unless a test sets their number."""
+    return Settings(**({"replicates": 1000} | given))

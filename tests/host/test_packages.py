@@ -1,0 +1,131 @@
+"""Packages that fastndcg needs or can use: their declarations, and the errors if a package is missing or broken."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import fastndcg as fn
+from fastndcg.runtime.optional_packages import NEEDED_TOGETHER, check_packages, optional_import
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def required(extra):
+    """Return the names of the packages that an extra installs."""
+    found = set()
+    for requirement in PROJECT["optional-dependencies"][extra]:
+        parts = re.fullmatch(r"fastndcg\[(.+)\]", requirement)
+        if parts:
+            found |= {name for part in parts[1].split(",") for name in required(part)}
+        else:
+            found.add(re.match(r"[\w.-]+", requirement)[0].lower())
+    return found
+
+
+def test_frames_can_be_read_with_their_extras():
+    """`fastndcg[pandas]` and `fastndcg[polars]` install pyarrow, which reads both kinds of frames."""
+    assert {"pandas", "pyarrow"} <= required("pandas")
+    assert {"polars", "pyarrow"} <= required("polars")
+
+
+def test_packages_named_together_are_those_of_the_extra():
+    """The packages that an error names for plots and reports are the packages that their extras install."""
+    for extra, packages in NEEDED_TOGETHER.items():
+        assert set(packages) == required(extra)
+
+
+def test_numba_has_an_upper_bound():
+    """The kernels use inner interfaces of numba, which the next minor version may change."""
+    (numba,) = (one for one in PROJECT["dependencies"] if one.startswith("numba"))
+    assert re.fullmatch(r"numba>=\d+\.\d+,<\d+\.\d+", numba)
+
+
+def test_citation_agrees_with_the_project():
+    """CITATION.cff names the project's version and licence."""
+    lines = (ROOT / "CITATION.cff").read_text(encoding="utf-8").splitlines()
+    for line in ("cff-version: 1.2.0", f"version: {fn.__version__}", f"license: {PROJECT['license']}"):
+        assert line in lines
+
+
+@pytest.mark.parametrize("extra", ["pandas", "sklearn"])
+def test_absent_package_is_named_as_the_index_calls_it(monkeypatch, extra):
+    """The error for a missing package gives the name that pip uses."""
+    name = {"sklearn": "scikit-learn"}.get(extra, extra)
+    monkeypatch.setitem(sys.modules, extra, None)
+    with pytest.raises(fn.MissingPackageError, match=rf"^this needs {name}\. Install it: pip install {name}$"):
+        optional_import(extra, "this", extra)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (
+            "raise ImportError('pyarrow requires NumPy 2.0 or newer')",
+            "ImportError: pyarrow requires NumPy 2.0 or newer",
+        ),
+        ("import no_such_part", "ModuleNotFoundError: No module named 'no_such_part'"),
+        ("import broken_package.no_such_part", "ModuleNotFoundError: No module named 'broken_package.no_such_part'"),
+        ("raise AttributeError('_ARRAY_API not found')", "AttributeError: _ARRAY_API not found"),
+    ],
+)
+def test_broken_package_is_reported_with_its_own_error(monkeypatch, tmp_path, source, message):
+    """A package that is installed but cannot be imported raises an error that shows the cause."""
+    (tmp_path / "broken_package").mkdir()
+    (tmp_path / "broken_package" / "__init__.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(fn.MissingPackageError) as caught:
+        optional_import("broken_package", "reading frames", "arrow")
+    assert str(caught.value) == (
+        f"reading frames needs broken_package, which is installed but cannot be imported: {message}"
+    )
+    assert str(caught.value.__cause__) in message
+
+
+def test_report_error_names_all_missing_packages(monkeypatch, files, run):
+    """`compare --html` names scipy, matplotlib and jinja2 before it reads a file."""
+    for name in ("scipy", "matplotlib", "jinja2"):
+        monkeypatch.setitem(sys.modules, name, None)
+    code, out, err = run("compare", "qrels.txt", "good.run", "tied.run", "--html", "report.html")
+    assert (code, out) == (2, "")
+    assert err == (
+        "fastndcg: error: a report needs scipy, matplotlib and jinja2. "
+        "Install them: pip install scipy matplotlib jinja2\n"
+    )
+    with pytest.raises(fn.MissingPackageError, match=r"pip install scipy matplotlib$"):
+        check_packages("plotting", "plots")
+
+
+@pytest.mark.newest
+def test_newest_numba_and_uninstalling(tmp_path):
+    """The wheel evaluates the demo with the newest allowed numba and numpy, and uninstalling removes all its files."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PIP_NO_INDEX")}
+    environment |= {"FASTNDCG_CACHE_DIR": str(tmp_path / "cache"), "PYTHONSAFEPATH": "1"}
+    home = tmp_path / "venv"
+    python = home / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+
+    def ran(*line, check=True):
+        return subprocess.run(
+            [str(part) for part in line], env=environment, cwd=tmp_path, capture_output=True, text=True, check=check
+        )
+
+    ran(sys.executable, "-m", "venv", home)
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "--retries", "1"]
+    (numba,) = (one for one in PROJECT["dependencies"] if one.startswith("numba"))
+    if ran(*pip, "download", "--quiet", "--no-deps", "--dest", tmp_path / "seen", numba, check=False).returncode:
+        pytest.skip("no package index can be reached, from which numba would be installed")
+    ran(*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path / "wheel", ROOT)
+    (wheel,) = (tmp_path / "wheel").glob("fastndcg-*.whl")
+    ran(*pip, "install", "--quiet", "--upgrade", "--upgrade-strategy", "eager", wheel)
+    shown = ran(python, "-W", "error", "-m", "fastndcg", "evaluate")
+    assert "lambdarank   0.7901  0.8400  0.8883  0.7880  0.7585" in shown.stdout
+    assert shown.stderr == ""
+    assert list((tmp_path / "cache").rglob("*.nbc"))
+    packages = ran(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").stdout.strip()
+    ran(*pip, "uninstall", "--quiet", "--yes", "fastndcg")
+    assert not list(Path(packages).glob("fastndcg*"))

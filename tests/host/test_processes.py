@@ -1,0 +1,135 @@
+"""Threads, forks, pools, Ctrl-C and shutdowns of a host, each in a separate process that the test watches."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import host_scenarios
+import pytest
+
+import fastndcg as fn
+
+PACKAGE = Path(fn.__file__).parent
+PATIENCE = 300  # seconds until a process counts as hung: machines may be busy, and caches cold
+NEEDS_FORK = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+NEEDS_SIGNALS = pytest.mark.skipif(sys.platform == "win32", reason="this system has no Ctrl-C for one process")
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """Return the digest of the plain call in this process."""
+    return host_scenarios.evaluated(threads=1)
+
+
+def run(scenario):
+    """Run a scenario in a fresh process, check that it ends well and without messages, and return its lines."""
+    path = os.pathsep.join(filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH")]))
+    environment = os.environ | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}  # NumPy's threads are not tested
+    command = [sys.executable, "-P", "-W", "error", "-X", "faulthandler", host_scenarios.__file__, *scenario.split()]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, text=True, start_new_session=True, **pipes) as process:
+        try:
+            out, errors = process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            kill(process)
+            pytest.fail(f"{scenario} does not end; it said: {process.communicate()}")
+    assert (process.returncode, errors) == (0, "")
+    return out.splitlines()
+
+
+def kill(process):
+    """End a process and the processes that it started."""
+    if hasattr(os, "killpg"):
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+
+
+def test_eight_callers_at_once(expected):
+    """Eight threads that evaluate at once get the same values on the first calls of the process and on later calls."""
+    assert run("callers") == [expected] * 16
+
+
+@NEEDS_FORK
+@pytest.mark.parametrize(("when", "uses"), [("after", 3), ("before", 2), ("during", 3)])
+def test_host_forks(expected, when, uses):
+    """A fork after use, before use or during an evaluation leaves parent and child able to evaluate."""
+    assert run(f"fork {when}") == [expected] * uses
+
+
+@NEEDS_FORK
+def test_fork_during_the_first_call(expected):
+    """A child process can evaluate if the fork happens while another thread imports and compiles."""
+    assert run("fork_first") == [expected]
+
+
+@NEEDS_SIGNALS
+def test_signal_handler_during_the_first_call(expected):
+    """A signal handler that interrupts an import gets values or an error that names the remedy."""
+    assert run("interrupted_import") == [expected]
+
+
+def test_import_from_many_threads():
+    """Sixteen threads get all public names if all threads use the names first at the same time."""
+    assert run("import_everything") == []
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_host_starts_processes(expected, method):
+    """Processes that start by spawn or forkserver give the same values."""
+    if method not in host_scenarios.multiprocessing.get_all_start_methods():
+        pytest.skip(f"this system cannot start processes by {method}")
+    assert run(f"processes {method}") == [expected] * 3
+
+
+@pytest.mark.parametrize("method", [pytest.param("fork", marks=NEEDS_FORK), "spawn"])
+def test_process_pool_executor(expected, method):
+    """A ProcessPoolExecutor gives the same values in a process that has used the package."""
+    assert run(f"executor {method}") == [expected] * 3
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_host_uses_joblib(expected, backend):
+    """Loops of joblib in processes and in threads give the same values."""
+    pytest.importorskip("joblib", reason="needs joblib: pip install 'fastndcg[test]'")
+    assert run(f"loop {backend}") == [expected] * 4
+
+
+@pytest.mark.parametrize(
+    ("scenario", "uses"),
+    [("exit_handler first", 1), ("exit_handler again", 2), ("threads_end", 2), ("deleted", 2)],
+)
+def test_interpreter_ends(expected, scenario, uses):
+    """Calls during the shutdown of the interpreter give the same values, even if no thread can start."""
+    assert run(scenario) == [expected] * uses
+
+
+def test_interpreter_ends_while_another_thread_evaluates(expected):
+    """A daemon thread that evaluates at the end of the program neither blocks nor crashes the process."""
+    assert run("daemon") == [expected]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where stacks too large are refused otherwise")
+def test_host_without_free_threads(expected):
+    """The calling thread does the work if the system can start no thread."""
+    assert run("no_thread") == [expected]
+
+
+@NEEDS_SIGNALS
+@pytest.mark.parametrize("scenario", ["interrupted", "interrupted_giant", "interrupted_often"])
+def test_control_c(expected, scenario):
+    """Ctrl-C raises KeyboardInterrupt and leaves no thread, and the next call gives the same values."""
+    assert run(scenario) == [expected] * 2
+
+
+def test_gil_is_released(expected):
+    """Another thread goes on counting during an evaluation."""
+    assert run("counting") == [expected]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity")
+def test_host_with_one_cpu_starts_no_thread(expected):
+    """A process that may use one CPU starts no thread."""
+    assert run("affinity") == [expected] * 2

@@ -1,0 +1,184 @@
+"""Invalid Arrow data raise an error that names the column, before a kernel follows an offset."""
+
+import io
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+
+pa = pytest.importorskip("pyarrow")
+ipc = pytest.importorskip("pyarrow.ipc")
+
+FAR = 200_000
+TEXTS = ["aaaa", "bbbb", "cccc"]
+LISTS = [[1.0, 2.0], [3.0], [4.0, 5.0, 6.0]]
+WORDS = {"string": "i4", "large_string": "i8"}
+
+
+def damaged(table, old, new):
+    """Return a table as read from a file in which some bytes were overwritten."""
+    file = io.BytesIO()
+    with ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    content = file.getvalue()
+    assert content.count(old) == 1
+    return ipc.open_file(pa.py_buffer(content.replace(old, new))).read_all()
+
+
+def damaged_column(array, old, new):
+    """Return a column of a damaged table."""
+    return damaged(pa.table({"column": array}), old, new)["column"]
+
+
+def rows(**columns):
+    """Return three rows with a query each, with the given columns in place of valid ones."""
+    return pa.table(
+        {"query": TEXTS, "document": ["x", "y", "z"], "label": [1, 0, 1], "score": [0.5, 1.0, 2.0]} | columns
+    )
+
+
+def refused(call, message):
+    """Assert that the call raises an error about Arrow data that contains this message."""
+    with pytest.raises(fn.InvalidInputError, match=f"must hold valid Arrow data, but does not: .*{message}.*. Write"):
+        call()
+
+
+@pytest.mark.parametrize("kind", WORDS)
+@pytest.mark.parametrize("role", ["query", "document"])
+@pytest.mark.parametrize(
+    "offsets",
+    [
+        [0, FAR, 8, 12],
+        [0, 100, 8, 12],
+        [0, -(10**8), 8, 12],
+        [0, -5, 8, 12],
+        [0, 7, 4, 12],
+        [4, 2, 8, 12],
+        [5, 4, 8, 12],
+    ],
+    ids=str,
+)
+def test_offsets_of_texts(kind, role, offsets):
+    """Text offsets that decrease, are below 0 or exceed the data raise an error that names the row."""
+    good, bad = (np.array(places, WORDS[kind]).tobytes() for places in ([0, 4, 8, 12], offsets))
+    column = damaged_column(pa.array(TEXTS, getattr(pa, kind)()), good, bad)
+    row = next(place for place in range(3) if offsets[place + 1] < offsets[place])
+    message = f"offsets must not decrease, but row {row} is from {offsets[row]} to {offsets[row + 1]}"
+    refused(lambda: fn.evaluate(rows(**{role: column}), metrics="rr"), message)
+    refused(lambda: fn.Run.from_frame(rows(**{role: column})), message)
+
+
+@pytest.mark.parametrize("offsets", [[0, 4, 8, 130], [0, FAR, FAR + 4, FAR + 8], [-4, 0, 4, 8]], ids=str)
+def test_offsets_beyond_the_data(offsets):
+    """Text offsets outside the data raise an error even if pyarrow reads them."""
+    good, bad = (np.array(places, "i4").tobytes() for places in ([0, 4, 8, 12], offsets))
+    table = damaged(rows(), good, bad)
+    refused(lambda: fn.evaluate(table, metrics="rr"), "")
+    refused(lambda: fn.evaluate(table.to_batches()[0], metrics="rr"), "")
+
+
+def test_texts_that_are_not_utf8():
+    """A text that is not UTF-8 raises an error that names the row and the bytes. Slices of valid texts are read."""
+    column = damaged_column(pa.array(TEXTS), b"aaaabbbbcccc", b"aaaabb\xff\xfecccc")
+    with pytest.raises(
+        fn.InvalidInputError, match=r"UTF-8 texts, but that of row 1 is b'bb\\xff\\xfe'. Write the data"
+    ):
+        fn.evaluate(rows(query=column), metrics="rr")
+    sliced = pa.table({"query": pa.array(["é", "ü", "a"]).slice(1), "label": [1, 0], "score": [0.5, 0.25]})
+    assert fn.evaluate(sliced, metrics="rr").query_ids.tolist() == ["ü", "a"]
+
+
+def test_views_of_texts():
+    """Valid views of texts are read. A view beyond its buffer raises an error."""
+    texts = ["a text that is longer", "another that is too", "short"]
+    column = pa.array(texts, pa.string_view())
+    assert fn.evaluate(rows(query=column), metrics="rr").query_ids.tolist() == texts
+    views = np.frombuffer(column.buffers()[1], "i4", 12).copy()
+    bad = views.copy()
+    bad[7] = 10**8
+    refused(lambda: fn.evaluate(rows(query=damaged_column(column, views.tobytes(), bad.tobytes())), metrics="rr"), "")
+
+
+@pytest.mark.parametrize("index", [9, -7, 127])
+def test_indices_of_categories(index):
+    """A category index that the dictionary lacks raises an error."""
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, index], pa.int8()), pa.array(["a", "b"]), safe=False)
+    refused(lambda: fn.evaluate(rows(query=column), metrics="rr"), "out of bounds")
+
+
+def test_offsets_of_categories():
+    """Invalid offsets of the texts in a dictionary raise an error."""
+    good, bad = (np.array(places, "i4").tobytes() for places in ([0, 4, 8, 12], [0, FAR, 8, 12]))
+    column = damaged_column(pa.array(TEXTS).dictionary_encode(), good, bad)
+    refused(lambda: fn.evaluate(rows(query=column), metrics="rr"), "")
+
+
+@pytest.mark.parametrize("kind", [pa.list_, pa.large_list])
+@pytest.mark.parametrize("offsets", [[0, 5, 3, 6], [0, -1, 3, 6], [0, FAR, 3, 6], [4, 2, 3, 6]], ids=str)
+def test_offsets_of_lists(kind, offsets):
+    """Invalid offsets of lists raise an error in frames and in lists of labels, scores and items."""
+    word = "i4" if kind is pa.list_ else "i8"
+    good, bad = (np.array(places, word).tobytes() for places in ([0, 2, 3, 6], offsets))
+    labels, scores = pa.array([[1, 0], [1], [0, 1, 1]], kind(pa.int64())), pa.array(LISTS, kind(pa.float64()))
+    bad_labels, bad_scores = damaged_column(labels, good, bad), damaged_column(scores, good, bad)
+    message = "offsets must not decrease"
+    refused(lambda: fn.evaluate(pa.table({"label": labels, "score": bad_scores}), metrics="rr"), message)
+    refused(lambda: fn.evaluate(labels, bad_scores, "rr"), message)
+    refused(lambda: fn.evaluate(bad_labels, scores, "rr"), message)
+    items = pa.array([[1, 0], [1], [0, 1, 2]], kind(pa.int64()))
+    bad_items = damaged_column(items, good, bad)
+    refused(lambda: fn.Interactions(bad_items), message)
+    refused(lambda: fn.evaluate(fn.Interactions(items), bad_items, "rr"), message)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "sizes"), [([0, 2, 3], [2, 1, 4]), ([0, -2, 3], [2, 1, 3]), ([0, 2, 3], [2, -1, 3])]
+)
+def test_views_of_lists(offsets, sizes):
+    """A list view beyond its numbers raises an error."""
+    buffers = [None, *(pa.py_buffer(np.array(places, "i4").tobytes()) for places in (offsets, sizes))]
+    numbers = pa.array([number for one in LISTS for number in one])
+    try:
+        column = pa.Array.from_buffers(pa.list_view(pa.float64()), 3, buffers, children=[numbers])
+    except pa.ArrowInvalid:
+        return
+    labels = pa.array([[1, 0], [1], [0, 1, 1]])
+    refused(lambda: fn.evaluate(pa.table({"label": labels, "score": column}), metrics="rr"), "")
+    refused(lambda: fn.evaluate(labels, column, "rr"), "")
+
+
+def test_offsets_of_texts_in_lists():
+    """Invalid offsets of document ids in lists raise an error that names the row."""
+    good, bad = (
+        np.array(places, "i4").tobytes() for places in ([0, 4, 8, 12, 16, 20, 24], [0, FAR, 8, 12, 16, 20, 24])
+    )
+    ids = pa.array([["aaaa", "bbbb"], ["cccc"], ["dddd", "eeee", "ffff"]])
+    table = pa.table({"label": [[1, 0], [1], [0, 1, 1]], "score": LISTS, "document": damaged_column(ids, good, bad)})
+    refused(lambda: fn.evaluate(table, metrics="rr"), "offsets must not decrease, but row 1 is from 200000 to 8")
+
+
+@pytest.mark.parametrize("kind", ["i4", "i8", "f4"])
+def test_numbers_that_lack_bytes(kind):
+    """A buffer that is shorter than its column raises an error."""
+    numbers = pa.array(np.arange(300, dtype=kind))
+    size = 300 * numbers.type.bit_width // 8
+    table = pa.table({"label": numbers})
+    lengths = [np.array([place, size], "i8").tobytes() for place in range(0, 4096, 8)]
+    file = io.BytesIO()
+    with ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    old = next(length for length in lengths if file.getvalue().count(length) == 1)
+    cut = damaged(table, old, old[:8] + np.array([64], "i8").tobytes())
+    frame = cut.append_column("score", numbers).append_column("query", pa.array(np.arange(300)))
+    refused(lambda: fn.evaluate(frame, metrics="rr"), "too small")
+
+
+def test_arrow_data_of_every_valid_kind():
+    """Slices, chunks, unused nulls and every Arrow type of texts give equal values."""
+    expected = fn.evaluate(rows(), metrics="rr,num_ret").to_dict()
+    for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())):
+        padded = pa.array(["é", *TEXTS, "z"]).cast(kind).slice(1, 3)
+        chunked = pa.chunked_array([padded.slice(0, 1), padded.slice(1, 0), padded.slice(1)])
+        for column in (padded, chunked):
+            assert fn.evaluate(rows(query=column, other=[None, 1, 2]), metrics="rr,num_ret").to_dict() == expected

@@ -1,0 +1,198 @@
+"""Feather and Arrow IPC files: both formats of files, lists, judgments and runs, standard input, and damage."""
+
+import gzip
+import io
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+from fastndcg.cli import main
+
+pa = pytest.importorskip("pyarrow")
+feather = pytest.importorskip("pyarrow.feather")
+pl = pytest.importorskip("polars")
+
+N = 600
+ROWS = np.arange(N)
+GOOD = pa.table(
+    {
+        "query": [f"q{row // 6:03d}" for row in ROWS],
+        "document": [f"d{row}" for row in ROWS],
+        "label": ROWS % 3,
+        "score": ROWS * 7 % 11 / 2,
+    }
+)
+EXPECTED = {"RR": 0.5}
+
+
+def write_stream(table, path):
+    """Write a file in the stream format."""
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table, 100)
+
+
+WRITERS = {
+    "feather": lambda table, path: feather.write_feather(table, path),
+    "uncompressed": lambda table, path: feather.write_feather(table, path, compression="uncompressed", chunksize=50),
+    "zstd": lambda table, path: feather.write_feather(table, path, compression="zstd"),
+    "polars": lambda table, path: pl.from_arrow(table).write_ipc(path),
+    "pandas": lambda table, path: table.to_pandas().to_feather(path),
+    "stream": write_stream,
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_files_of_every_writer(tmp_path, writer):
+    """Files of pyarrow, Polars and pandas give the bytes of the table, whatever their names are."""
+    path = tmp_path / "rows"
+    WRITERS[writer](GOOD, path)
+    expected = fn.evaluate(GOOD, metrics="ndcg,map").values.tobytes()
+    for memory in (None, "20kB"):
+        for threads in (1, 2):
+            result = fn.evaluate(path, metrics="ndcg,map", memory=memory, threads=threads)
+            assert result.values.tobytes() == expected
+    WRITERS[writer](GOOD.select(["query", "document", "label"]), tmp_path / "qrels")
+    WRITERS[writer](GOOD.select(["query", "document", "score"]), tmp_path / "run")
+    assert fn.evaluate(tmp_path / "qrels", tmp_path / "run", "ndcg,map").values.tobytes() == expected
+    assert len(fn.read_qrels(tmp_path / "qrels", format="arrow")) == N
+    assert len(fn.read_run(tmp_path / "run", columns={"score": "score"})) == N
+
+
+def test_categories_with_several_dictionaries(tmp_path):
+    """Categories whose dictionary differs between batches are read as their texts."""
+    table = GOOD.set_column(0, "query", pa.chunked_array([GOOD["query"].chunk(0).dictionary_encode()]))
+    batches = [table.slice(first, 100).unify_dictionaries() for first in range(0, N, 100)]
+    path = tmp_path / "rows.arrows"
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        for batch in batches:
+            writer.write_table(pa.table({**_columns(batch), "query": _encode_anew(batch["query"])}))
+    for order in ("sorted", "mixed"):
+        expected = fn.evaluate(GOOD, metrics="rr").to_dict()
+        assert fn.evaluate(path, metrics="rr", memory="20kB").to_dict() == expected, order
+
+
+def _columns(table):
+    return {name: table[name] for name in table.column_names}
+
+
+def _encode_anew(column):
+    """Return categories that list only the texts of a column."""
+    return pa.chunked_array([pa.array(column.to_pylist()).dictionary_encode()])
+
+
+def test_arrow_files_on_the_command_line(tmp_path, capsys):
+    """``evaluate`` streams a Feather file with scores, and it and ``compare`` read judgments and runs."""
+    paths = [str(tmp_path / name) for name in ("rows.feather", "qrels.feather", "a.feather", "b.arrows")]
+    feather.write_feather(GOOD, paths[0])
+    feather.write_feather(GOOD.select(["query", "document", "label"]), paths[1])
+    feather.write_feather(GOOD.select(["query", "document", "score"]), paths[2])
+    write_stream(GOOD.select(["query", "document", "score"]), paths[3])
+    mean = f"{fn.evaluate(GOOD, metrics='rr').mean()['RR']:.4f}"
+    for arguments in (paths[:1], [paths[0], "--memory", "1MB"], paths[1:3], [paths[1], paths[3]]):
+        assert main(["evaluate", *arguments, "-m", "rr"]) == 0
+        assert mean in capsys.readouterr().out
+    assert main(["compare", *paths[1:], "-m", "rr", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.count("\nb,RR,") == 1
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_arrow_from_standard_input(tmp_path, pack):
+    """A run in Arrow's formats is read from standard input, packed or not."""
+    qrels = tmp_path / "qrels.feather"
+    feather.write_feather(GOOD.select(["query", "document", "label"]), qrels)
+    file = io.BytesIO()
+    feather.write_feather(GOOD.select(["query", "document", "score"]), file)
+    command = [sys.executable, "-m", "fastndcg", "evaluate", str(qrels), "-", "-m", "rr", "--format", "csv"]
+    done = subprocess.run(command, input=pack(file.getvalue()), capture_output=True, check=True)
+    assert repr(fn.evaluate(GOOD, metrics="rr").mean()["RR"]).encode() in done.stdout
+
+
+def test_offsets_of_texts_in_files(tmp_path):
+    """A file with string offsets beyond the data raises an error that names the column and the file."""
+    path = tmp_path / "rows.feather"
+    table = pa.table({"query": ["aaaa", "bbbb", "cccc"], "label": [1, 0, 1], "score": [0.5, 1.0, 2.0]})
+    feather.write_feather(table, path, compression="uncompressed")
+    content = path.read_bytes()
+    good = np.array([0, 4, 8, 12], "i4").tobytes()
+    assert content.count(good) == 1
+    for offsets in ([0, 200_000, 8, 12], [0, -5, 8, 12], [0, 4, 8, 4000], [0, 4, 3, 12]):
+        path.write_bytes(content.replace(good, np.array(offsets, "i4").tobytes()))
+        for call in (lambda: fn.evaluate(path, metrics="rr"), lambda: fn.evaluate(path, metrics="rr", memory="1kB")):
+            with pytest.raises(
+                fn.InvalidInputError, match=r"column 'query' of `.*rows.feather` must hold valid Arrow data"
+            ):
+                call()
+
+
+@pytest.mark.parametrize("writer", ["feather", "uncompressed", "stream"])
+def test_arrow_files_that_are_cut(tmp_path, writer):
+    """A file that ends early raises an error that names it, and no file stays open."""
+    path = tmp_path / "rows"
+    WRITERS[writer](GOOD, path)
+    content = path.read_bytes()
+    for size in range(8, len(content), len(content) // 40):
+        path.write_bytes(content[:size])
+        with pytest.raises(fn.InvalidInputError) as error:
+            fn.evaluate(path, metrics="rr")
+        assert str(path) in str(error.value)
+        with pytest.raises(fn.InvalidInputError) as error:
+            fn.read_run(path)
+        assert str(path) in str(error.value)
+
+
+def test_feather_before_arrow(tmp_path):
+    """A Feather file of version 1, which current pyarrow does not read, raises an error with the remedy."""
+    path = tmp_path / "old.feather"
+    path.write_bytes(b"FEA1" + bytes(64) + b"FEA1")
+    with pytest.raises(
+        fn.InvalidInputError, match=r"old.feather must be a whole Arrow or Feather file, .* Write it anew"
+    ):
+        fn.read_run(path)
+
+
+def test_arrow_file_that_is_absent(tmp_path):
+    """A path without a file raises the system's error, also where the format is named."""
+    with pytest.raises(FileNotFoundError):
+        fn.read_run(tmp_path / "absent.feather", format="arrow")
+
+
+PEAK = """
+import sys
+import fastndcg as fn, fastndcg.engine.partitions, pyarrow as pa, pyarrow.dataset, pyarrow.ipc
+def held(field):
+    return next(int(line.split()[1]) / 1000 for line in open("/proc/self/status") if line.startswith(field))
+def opened(path):
+    if sys.argv[1] == "dataset":
+        return pyarrow.dataset.dataset(path, format="feather")
+    return pa.ipc.open_file(pa.OSFile(path)) if sys.argv[1] == "reader" else path
+def batches(file):
+    return pa.RecordBatchReader.from_batches(file.schema, map(file.get_batch, range(file.num_record_batches)))
+def evaluated(path):
+    truth = opened(path)
+    fn.evaluate(batches(truth) if sys.argv[1] == "reader" else truth, metrics="ndcg@10", memory="20MB")
+evaluated(sys.argv[2])
+before = held("VmHWM")
+evaluated(sys.argv[3])
+print(held("VmHWM") - before)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads Linux's account of memory")
+@pytest.mark.parametrize("order", ["sorted", "mixed"])
+@pytest.mark.parametrize("kind", ["file", "dataset", "reader"])
+@pytest.mark.stress
+def test_memory_is_bounded(tmp_path, kind, order):
+    """With `memory` of 20 MB, 8 million rows of 17 bytes take less than 100 MB more than 200,000 rows."""
+    paths = tmp_path / "few.feather", tmp_path / "many.feather"
+    for path, n in zip(paths, (200_000, 8_000_000), strict=True):
+        queries = np.arange(n) // 100 if order == "sorted" else np.arange(n) % (n // 100)
+        random = np.random.default_rng(n)
+        columns = {"query": queries, "score": random.random(n), "label": (random.random(n) < 0.1).astype("i1")}
+        feather.write_feather(pa.table(columns), path, compression="uncompressed")
+    command = [sys.executable, "-c", PEAK, kind, *map(str, paths)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 100

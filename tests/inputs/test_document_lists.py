@@ -1,0 +1,203 @@
+"""Rows of lists with document ids: a repeated document raises an error, and ties are ordered by id as in flat rows."""
+
+import re
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+from fastndcg.inputs.parquet import truth
+
+pa = pytest.importorskip("pyarrow")
+pl = pytest.importorskip("polars")
+pq = pytest.importorskip("pyarrow.parquet")
+
+SIZES = np.array([3, 0, 10, 1, 7, 7, 2, 9, 0, 5, 8, 4])
+OFFSETS = np.append(0, np.cumsum(SIZES))
+N, RANGE = OFFSETS[-1], range(len(SIZES))
+QUERIES = [f"q{number}" for number in RANGE]
+RANDOM = np.random.default_rng(7)
+DOCUMENTS = np.concatenate([RANDOM.permutation(50)[:size] for size in SIZES])
+ROWS = np.arange(N)
+KINDS = {
+    "numbers": lambda ids: pa.array(ids),
+    "beyond int64": lambda ids: pa.array(ids.astype("u8") + np.where(ids > 25, np.uint64(2**63), np.uint64(0))),
+    "texts": lambda ids: pa.array([f"d{one:02}" for one in ids]),
+    "categories": lambda ids: pa.array([f"d{one:02}" for one in ids]).dictionary_encode(),
+}
+
+
+def views_of(table):
+    """Return the table with its lists as list views."""
+    columns = [column.combine_chunks() for column in table.columns]
+    views = [
+        pa.ListViewArray.from_arrays(one.offsets[:-1], pa.array(SIZES, "i4"), one.values)
+        if pa.types.is_list(one.type)
+        else one
+        for one in columns
+    ]
+    return pa.table(views, table.column_names)
+
+
+def parquet_of(table, path):
+    """Write a file with several row groups and return its path."""
+    pq.write_table(table, path, row_group_size=5)
+    return path
+
+
+FORMS = {
+    "pyarrow": lambda table, _: table,
+    "pyarrow in chunks": lambda table, _: pa.concat_tables([table[:4], table[4:]]),
+    "polars": lambda table, _: pl.from_arrow(table),
+    "views": lambda table, _: views_of(table),
+    "parquet": parquet_of,
+}
+
+
+def lists_of(documents, **others):
+    """Return a table with one row per query and many tied scores."""
+    columns = {"docno": documents, "score": pa.array(ROWS % 3 / 2), "label": pa.array(ROWS % 4 % 3), "row": ROWS}
+    offsets = pa.array(OFFSETS, "i4")
+    lists = {name: pa.ListArray.from_arrays(offsets, pa.array(values)) for name, values in columns.items()}
+    return pa.table(lists | others)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("ties", ["id_ascending", "id_descending"])
+def test_ties_by_id(tmp_path, kind, form, ties, monkeypatch):
+    """Lists give the values of flat rows in every form and memory limit. The reference gives equal values."""
+    monkeypatch.setattr(truth, "MOST_ROWS", 3)
+    documents, convention = KINDS[kind](DOCUMENTS), f"default(ties={ties})"
+    flat = {"docno": documents, "qid": np.repeat(RANGE, SIZES), "score": ROWS % 3 / 2, "label": ROWS % 4 % 3}
+    expected = fn.evaluate(pa.table(flat), metrics="ndcg@3,rr", convention=convention).values
+    assert not np.array_equal(expected, fn.evaluate(pa.table(flat), metrics="ndcg@3,rr").values, equal_nan=True)
+    given = FORMS[form](lists_of(documents), tmp_path / "lists.parquet")
+    for memory in (None, "9kB") if form == "parquet" else (None,):
+        result = fn.evaluate(given, metrics="ndcg@3,rr", convention=convention, memory=memory)
+        np.testing.assert_array_equal(result.values[SIZES > 0], expected)
+    reference = fn.reference.evaluate(given, metrics="ndcg@3,rr", convention=convention)
+    np.testing.assert_allclose(reference.values[SIZES > 0], expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("row", "places"), [(0, (0, 2)), (2, (8, 9)), (11, (1, 3))])
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_document_lists_raise_on_repeated_document(tmp_path, kind, form, row, places, has_ids):
+    """A repeated document raises an error that names document, query, row and places unless another column is used."""
+    documents = DOCUMENTS.copy()
+    first, second = (OFFSETS[row] + place for place in places)
+    documents[second] = documents[first]
+    ids = KINDS[kind](documents)
+    others = {"qid": QUERIES} if has_ids and form != "views" else {}
+    given = FORMS[form](lists_of(ids, **others), tmp_path / "lists.parquet")
+    message = (
+        f"{given if form == 'parquet' else '`truth`'}: a document must stand once in a query, but document "
+        f"{ids[second]} of query {QUERIES[row] if others else row} is in places {places[0]} and {places[1]} of "
+        f"row {row}. Keep one of them, or name a column that tells them apart: columns={{'document': NAME}}"
+    )
+    for evaluate in (fn.evaluate, fn.reference.evaluate):
+        with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
+            evaluate(given, metrics="rr")
+    assert len(fn.evaluate(given, metrics="rr", columns={"document": "row"})) == len(SIZES)
+
+
+@pytest.mark.parametrize("form", ["pyarrow", "polars", "parquet"])
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (
+            {"docno": [["a", "x"], ["b"], ["c", "d"]]},
+            "NAME must have the same number of documents as scores in each row, but row 2 has 2 and 1. "
+            "Give each score its document",
+        ),
+        (
+            {"label": [[1, 0], [1], [0, 1]]},
+            "NAME must have the same number of labels as scores in each row, but row 2 has 2 and 1. "
+            "Give each score its label",
+        ),
+        (
+            {"docno": [["a", "x"], ["b"], [None]]},
+            "`NAME` must have no null, but column 'docno' has one in row 2. Drop or fill it",
+        ),
+        (
+            {"docno": [["a", "x"], ["b"], None]},
+            "`NAME` must have no null, but column 'docno' has one in row 2. Drop or ",
+        ),
+        (
+            {"score": [[0.5, 1.0], [0.5], [None]]},
+            "`NAME` must have no null, but column 'score' has one in row 2. Drop or ",
+        ),
+        (
+            {"docno": [[0.5]] * 3},
+            "column 'docno' of `NAME` must hold texts or whole numbers, but the type in its lists ",
+        ),
+        (
+            {"docno": [1, 2, 3]},
+            "`NAME` must have lists of scores and of documents, or neither, but column 'score' has the type ",
+        ),
+        (
+            {"label": [1, 2, 3]},
+            "`NAME` must have lists of scores and of labels, or neither, but column 'score' has the type ",
+        ),
+        (
+            {"score": [1, 2, 3], "label": [1, 2, 3]},
+            "`NAME` must have lists of scores and of documents, or neither, but column 'score' has the type ",
+        ),
+    ],
+)
+def test_lists_that_do_not_fit(tmp_path, form, wrong, message):
+    """Unequal sizes, nulls and columns without lists raise an error that names the row or the column."""
+    columns = {
+        "qid": [7, 8, 9],
+        "docno": [["a", "x"], ["b"], ["c"]],
+        "label": [[1, 0], [1], [1]],
+        "score": [[0.5, 1.0], [0.5], [0.5]],
+    } | wrong
+    given = FORMS[form](pa.table(columns), tmp_path / "lists.parquet")
+    if form == "parquet":
+        pq.write_table(pa.table(columns), given, row_group_size=2)
+    name = str(given) if form == "parquet" else "truth" if message.startswith(("`", "column")) else "`truth`"
+    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message.replace('NAME', name))}"):
+        fn.evaluate(given, metrics="rr")
+
+
+def test_document_lists_raise_on_null_category():
+    """A null category raises an error that names the row of its list."""
+    ids = pa.DictionaryArray.from_arrays(pa.array([0, 0, 1]), pa.array(["a", None]))
+    lists = {"label": [[1], [1, 1]], "score": [[0.5], [1.0, 2.0]], "docno": pa.ListArray.from_arrays([0, 1, 3], ids)}
+    with pytest.raises(
+        fn.InvalidInputError, match=r"^`truth` must have no null, but column 'docno' has one in row 1\. "
+    ):
+        fn.evaluate(pa.table(lists), metrics="rr")
+
+
+def test_memory_counts_documents(tmp_path):
+    """Reading documents halves the number of rows that are read at once."""
+    path, table = tmp_path / "lists.parquet", lists_of(DOCUMENTS)
+    n_read = {}
+    for has_documents in (False, True):
+        pq.write_table(table if has_documents else table.drop_columns("docno"), path)
+        calls = n_read[has_documents] = []
+        memory = 4 * 4 * truth.ROW_BYTES * truth.LIST_ROWS
+        fn.evaluate(path, metrics="rr", memory=memory, progress=lambda done, _, calls=calls: calls.append(done))
+    assert n_read == {False: [4, 8, 12], True: [2, 4, 6, 8, 10, 12]}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", ["texts", "numbers"])
+@pytest.mark.parametrize("rows", [(2, 3), (0, 11), (4, 5)])
+def test_document_lists_raise_on_repeated_query(form, kind, rows, tmp_path):
+    """A repeated query raises an error that names the query and both rows. Without ids, each row is a query."""
+    ids = np.array(RANGE) * 7 + 3
+    ids[rows[1]] = ids[rows[0]]
+    ids[7] = ids[8] if rows != (4, 5) else ids[7]  # later, and not the first that is named
+    names = pa.array(ids if kind == "numbers" else [f"q{number}" for number in ids])
+    truth = FORMS[form](lists_of(DOCUMENTS, qid=names), tmp_path / "lists.parquet")
+    first = (7, 8) if rows == (0, 11) else rows
+    message = f"query {names[first[0]]} has rows {first[0]} and {first[1]}. Join their lists, or name a column"
+    with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
+        fn.evaluate(truth, metrics="rr")
+    without = FORMS[form](lists_of(DOCUMENTS), tmp_path / "without.parquet")
+    assert len(fn.evaluate(without, metrics="rr")) == len(SIZES)

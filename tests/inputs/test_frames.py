@@ -1,0 +1,330 @@
+"""Frames of every library, ids of every type and ragged columns give the values of arrays and dicts."""
+
+import re
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+
+pa = pytest.importorskip("pyarrow")
+pl = pytest.importorskip("polars")
+pd = pytest.importorskip("pandas")
+duckdb = pytest.importorskip("duckdb")
+ak = pytest.importorskip("awkward")
+
+METRICS = "ndcg,map,rr,p@2,num_ret"
+QUERIES = ["q7", "q3", "q7", "007", "q3", "q7", "007", "q7"]
+DOCUMENTS = ["a", "é", "b", "a", "long document id", "c", "", "d"]
+LABELS = [1, 0, 2, 0, 1, 0, 3, 1]
+SCORES = [0.5, 0.25, 0.5, 0.125, 0.75, 0.25, 2.0, 0.0]
+COLUMNS = {"query_id": QUERIES, "docno": DOCUMENTS, "relevance": LABELS, "score": SCORES}
+QRELS, RUN = {}, {}
+for query, document, label, score in zip(QUERIES, DOCUMENTS, LABELS, SCORES, strict=True):
+    QRELS.setdefault(query, {})[document] = label
+    RUN.setdefault(query, {})[document] = score
+EXPECTED = {
+    convention: fn.evaluate(QRELS, RUN, METRICS, convention=convention).to_dict()
+    for convention in ("default", "default(ties=id_descending)")
+}
+
+
+def duck(columns):
+    """Return a DuckDB relation of the columns."""
+    table = pa.table(columns)
+    return duckdb.connect().from_arrow(table)
+
+
+def categories(columns):
+    """Return a Polars frame with categories in place of texts."""
+    frame = pl.DataFrame(columns)
+    return frame.with_columns(pl.col(pl.String).cast(pl.Categorical))
+
+
+MAKERS = {
+    "pandas": pd.DataFrame,
+    "pandas objects": lambda columns: pd.DataFrame(columns).astype(dict.fromkeys(list(columns)[:1], object)),
+    "pandas categories": lambda columns: pd.DataFrame(columns).astype(dict.fromkeys(list(columns)[:1], "category")),
+    "pandas arrow": lambda columns: pa.table(columns).to_pandas(types_mapper=pd.ArrowDtype),
+    "pandas index": lambda columns: pd.DataFrame(columns).set_index(next(iter(columns))),
+    "pandas shuffled index": lambda columns: pd.DataFrame(columns, index=range(len(QUERIES), 0, -1)),
+    "polars": pl.DataFrame,
+    "polars categories": categories,
+    "polars in chunks": lambda columns: pl.concat(
+        [pl.DataFrame(columns)[:3], pl.DataFrame(columns)[3:]], rechunk=False
+    ),
+    "pyarrow": pa.table,
+    "pyarrow sliced": lambda columns: pa.concat_tables([pa.table(columns)] * 2).combine_chunks()[len(QUERIES) :],
+    "pyarrow in chunks": lambda columns: pa.concat_tables([pa.table(columns)[:5], pa.table(columns)[5:]]),
+    "pyarrow dictionaries": lambda columns: pa.concat_tables(
+        [
+            pa.table({n: pa.array(v).dictionary_encode() if isinstance(v[0], str) else v for n, v in part.items()})
+            for part in ({n: v[:2] for n, v in columns.items()}, {n: v[2:] for n, v in columns.items()})
+        ]
+    ),
+    "pyarrow stream": lambda columns: pa.table(columns).to_reader(),
+    "duckdb": duck,
+}
+
+
+def without(*names):
+    """Return the columns except the named ones."""
+    return {name: values for name, values in COLUMNS.items() if name not in names}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("convention", EXPECTED)
+def test_frame_of_query_document_label_score(maker, convention):
+    """A frame of query, document, label and score in any order of rows gives the values of dicts."""
+    frame = MAKERS[maker](COLUMNS)
+    assert fn.evaluate(frame, metrics=METRICS, convention=convention).to_dict() == EXPECTED[convention]
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("convention", EXPECTED)
+def test_frames_of_judgments_and_run(maker, convention):
+    """Frames of judgments and of runs, also next to a dict, give the values of dicts."""
+    for truth, predictions in (("frame", "frame"), ("frame", "dict"), ("dict", "frame")):
+        truth = MAKERS[maker](without("score")) if truth == "frame" else QRELS
+        predictions = MAKERS[maker](without("relevance")) if predictions == "frame" else RUN
+        result = fn.evaluate(truth, predictions, METRICS, convention=convention)
+        assert result.to_dict() == EXPECTED[convention]
+
+
+def test_frame_without_documents():
+    """A frame of query, score and label gives the values of a frame with documents."""
+    result = fn.evaluate(pl.DataFrame(without("docno")), None, METRICS)
+    assert result.to_dict() == EXPECTED["default"]
+    reference = fn.reference.evaluate(pl.DataFrame(without("docno")), None, METRICS)
+    np.testing.assert_allclose(reference.values, result.values, rtol=1e-15)
+
+
+def test_named_columns():
+    """`columns` names the columns of a frame in `evaluate`, `Qrels.from_frame` and `Run.from_frame`."""
+    renamed = pd.DataFrame(COLUMNS).set_axis(["A", "B", "C", "D"], axis=1)
+    columns = {"query": "A", "document": "B", "label": "C", "score": "D"}
+    assert fn.evaluate(renamed, metrics=METRICS, columns=columns).to_dict() == EXPECTED["default"]
+    del columns["score"]
+    qrels = fn.Qrels.from_frame(renamed, columns)
+    run = fn.Run.from_frame(renamed, {"query": "A", "document": "B", "score": "D"})
+    assert fn.evaluate(qrels, run, METRICS).to_dict() == EXPECTED["default"]
+
+
+INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("maker", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frame_integer_ids(dtype, maker):
+    """Integer ids keep their values and their dtype, up to the limits of the dtype."""
+    info = np.iinfo(dtype)
+    queries = np.array([info.max, info.min, info.max, 5, info.min], dtype)
+    documents = np.array([info.max, info.min, 0, info.max, info.max], dtype)
+    labels, scores = [1, 0, 2, 3, 1], [0.5, 0.25, 0.75, 1.0, 0.125]
+    qrels = maker({"qid": queries, "pid": documents, "label": labels})
+    run = maker({"qid": queries[::-1].copy(), "pid": documents[::-1].copy(), "score": scores[::-1]})
+    result = fn.evaluate(qrels, run, "ndcg,num_rel_ret")
+    assert result.query_ids.tolist() == [info.max, info.min, 5]
+    assert result.query_ids.dtype == dtype
+    assert result["num_rel_ret"].tolist() == [2, 1, 1]
+    one = maker({"qid": queries, "label": labels, "score": scores})
+    np.testing.assert_array_equal(fn.evaluate(one, metrics="ndcg")["ndcg"], result["ndcg"])
+
+
+def test_unsigned_and_signed_ids_meet_by_value():
+    """Unsigned and signed ids match by value: 2**64 - 1 is not -1, and 7 is 7 in every dtype."""
+    qrels = pl.DataFrame({"qid": pl.Series([2**64 - 1, 7], dtype=pl.UInt64), "pid": [1, 1], "label": [1, 1]})
+    run = pl.DataFrame({"qid": [-1, 7], "pid": pl.Series([1, 1], dtype=pl.UInt8), "score": [0.5, 0.5]})
+    result = fn.evaluate(qrels, run, "rr", convention="default(missing_in_qrels=undefined)")
+    assert result.n_missing_in_run == result.n_missing_in_qrels == 1
+    assert result["rr"].tolist()[:2] == [0, 1]
+    wide = pl.DataFrame({"qid": [7, 7], "pid": pl.Series([2**64 - 1, 2**63], dtype=pl.UInt64), "label": [1, 0]})
+    run = wide.rename({"label": "score"}).with_columns(score=0.5)
+    assert fn.evaluate(wide, run, "rr", convention="default(ties=id_descending)")["rr"].tolist() == [1]
+
+
+LISTS = {"labels": [[1, 0, 2], [], [0, 1]], "scores": [[0.5, 0.25, 0.125], [], [0.5, 0.75]]}
+RAGGED = {
+    "pyarrow": pa.array,
+    "large lists": lambda lists: pa.array(lists).cast(pa.large_list(pa.array(lists).type.value_type)),
+    "sliced": lambda lists: pa.array([[9, 9], *lists, [9]])[1:-1],
+    "chunks": lambda lists: pa.chunked_array([pa.array(lists[:1]), pa.array([[3], *lists[1:]])[1:]]),
+    "views": lambda lists: pa.array(lists, pa.list_view(pa.array(lists).type.value_type)),
+    "views in any order": lambda lists: pa.ListViewArray.from_arrays(
+        [2, 0, 0], [3, 0, 2], pa.array([*lists[2], *lists[0]])
+    ),
+    "views sliced": lambda lists: pa.array([[9], *lists], pa.large_list_view(pa.array(lists).type.value_type))[1:],
+    "polars": pl.Series,
+    "polars sliced": lambda lists: pl.Series([lists[0], *lists])[1:],
+    "pandas": lambda lists: pd.Series(pd.arrays.ArrowExtensionArray(pa.array(lists))),
+    "awkward": ak.Array,
+    "awkward sliced": lambda lists: ak.Array([[9, 9], *lists])[1:],
+}
+
+
+@pytest.mark.parametrize("kind", RAGGED)
+def test_ragged_columns(kind):
+    """Ragged columns with one list per query give the values of arrays with offsets."""
+    expected = fn.evaluate([1, 0, 2, 0, 1], [0.5, 0.25, 0.125, 0.5, 0.75], METRICS, offsets=[0, 3, 3, 5]).values
+    labels, scores = (RAGGED[kind](lists) for lists in LISTS.values())
+    np.testing.assert_array_equal(fn.evaluate(labels, scores, METRICS).values, expected)
+    np.testing.assert_array_equal(fn.Evaluator(labels, METRICS).evaluate(scores).values, expected)
+
+
+def test_fixed_lists_and_frames_of_lists():
+    """Each list of fixed length is one query, and so is each row of a frame of lists."""
+    expected = fn.evaluate([[1, 0], [0, 1]], [[0.5, 0.75], [0.5, 0.75]], METRICS).values
+    lists = [
+        pa.array(rows, pa.list_(kind, 2))
+        for rows, kind in (([[1, 0], [0, 1]], pa.int32()), ([[0.5, 0.75]] * 2, pa.float32()))
+    ]
+    np.testing.assert_array_equal(fn.evaluate(*lists, METRICS).values, expected)
+    frame = pl.DataFrame({"user": [5, 3, 4], **LISTS})
+    result = fn.evaluate(frame, metrics="rr")
+    assert result.to_dict() == {5: {"RR": 1.0}, 3: {"RR": 0.0}, 4: {"RR": 1.0}}
+    views = pa.table({"user": [5, 3, 4]} | {name: RAGGED["views"](lists) for name, lists in LISTS.items()})
+    assert fn.evaluate(views, metrics="rr").to_dict() == result.to_dict()
+
+
+ITS = "its columns are"
+BAD_FRAMES = {
+    "two queries": (
+        {"q": [1], "qid": [1], "label": [1], "score": [1]},
+        f"`truth` must have one column of query ids or values, but has more than one of its usual names: {ITS} 'q', "
+        "'qid', 'label', 'score'. Give columns={'query': NAME}",
+    ),
+    "no label": (
+        {"q": [1], "x": [1], "score": [1]},
+        f"`truth` must have one column of label ids or values, but has none of its usual names: {ITS} 'q', 'x', "
+        "'score'. Give columns={'label': NAME}",
+    ),
+    "null label": (
+        {"q": [1, 1], "label": [1, None], "score": [1, 2]},
+        "`truth` must have no null, but column 'label' has one in row 1. Drop or fill it",
+    ),
+    "null query": (
+        {"q": ["a", None], "label": [1, 1], "score": [1, 2]},
+        "`truth` must have no null, but column 'q' has one in row 1. Drop or fill it",
+    ),
+    "floats as queries": (
+        {"q": [1.5], "label": [1], "score": [1]},
+        "column 'q' of `truth` must hold texts or whole numbers, but its type is double. Cast it to one of them",
+    ),
+    "texts as scores": (
+        {"q": [1], "label": [1], "score": ["high"]},
+        "column 'score' of `truth` must hold numbers, but its type is string_view, such as 'high' in row 0. "
+        "Cast it to int or float",
+    ),
+    "twice": (
+        {"q": ["a", "b", "a"], "doc": ["x", "x", "x"], "label": [1, 1, 0], "score": [1, 2, 3]},
+        "`truth`: a document must stand once in a query, but document x of query a is in rows 0 and 2. "
+        "Keep one of them, or name a column that tells them apart: columns={'document': NAME}",
+    ),
+    "lists of other lengths": (
+        {"labels": [[1], [1, 0]], "scores": [[0.5], [0.5]]},
+        "`truth` must have the same number of labels as scores in each row, but row 1 has 2 and 1. "
+        "Give each score its label",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FRAMES)
+def test_bad_frames(case):
+    """An invalid frame raises an error that names the column or the row, and the remedy."""
+    columns, message = BAD_FRAMES[case]
+    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
+        fn.evaluate(pl.DataFrame(columns), metrics="rr")
+
+
+def test_frame_null_category():
+    """A null category raises an error that names the column and the row."""
+    ids = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", None]))
+    with pytest.raises(fn.InvalidInputError, match=r"`truth` must have no null, but column 'q' has one in row 1. Drop"):
+        fn.evaluate(pa.table({"q": ids, "label": [1, 1], "score": [1.0, 2.0]}), metrics="rr")
+
+
+def test_bad_frames_of_runs():
+    """A bad value in a run's frame raises an error that names the row. NaN in pandas is NaN and no null."""
+    run = pd.DataFrame({"qid": ["a", "a"], "docid": ["x", "y"], "score": [0.5, np.nan]})
+    with pytest.raises(fn.InvalidInputError, match=r"^the run, row 1: score of document y of query a must not be NaN"):
+        fn.evaluate({"a": {"x": 1}}, run, "rr")
+    last = fn.evaluate({"a": {"y": 1}}, run, "rr", convention="default(nan_scores=last)")
+    assert last["rr"].tolist() == [1 / 2]
+    with pytest.raises(fn.InvalidInputError, match=r"rows 0 and 1\. Keep one of them"):
+        fn.Run.from_frame(run.assign(docid="x", score=1))
+    with pytest.raises(fn.InvalidInputError, match=r"`truth` must convert to Arrow columns, but does.*. Cast them to"):
+        fn.evaluate(pd.DataFrame({"q": np.array(["a", 1], object), "label": 1, "score": 1}), metrics="rr")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            {"labels": "label"},
+            "`columns` must have keys among query, document, label, score, subtopic, rank, not 'labels'",
+        ),
+        (
+            ["label"],
+            "`columns` must map query, document, label, score, subtopic, rank to names of columns, not ['label']",
+        ),
+        (
+            {"label": 3},
+            "`columns` must map query, document, label, score, subtopic, rank to names of columns, not {'label': 3}",
+        ),
+        ({"label": "x"}, "`truth` must have one column 'x', but has 0: its columns are 'q', 'label', 'score'"),
+    ],
+)
+def test_bad_names_of_columns(columns, message):
+    """Unknown roles, names that are no texts and missing columns raise an error."""
+    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
+        fn.evaluate(pl.DataFrame({"q": [1], "label": [1], "score": [1]}), metrics="rr", columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores", "message"),
+    [
+        (LISTS["labels"], [[0.5], [0.5], [0.5]],
+         "`scores` must have the same number of numbers as `labels` in each list, but"),
+        (LISTS["labels"], [[0.5]], "`scores` must have the same number of lists as `labels`, 3, but has 1"),
+        ([[1], None], [[1], [2]], "`labels` must have no null, but list 1 is null. Drop its query"),
+        ([[1], [2, None]], [[1], [2]], "`labels` must have no null, but a number of list 1 is null. Drop or fill it"),
+    ],
+)  # fmt: skip
+def test_bad_lists(labels, scores, message):
+    """Lists of unequal sizes and nulls in lists raise an error."""
+    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
+        fn.evaluate(pl.Series(labels), pl.Series(scores), "rr")
+
+
+def test_inputs_that_do_not_go_together():
+    """Arguments that contradict one another raise an error that names the wrong argument."""
+    ragged, frame = pl.Series(LISTS["labels"]), pl.DataFrame(COLUMNS)
+    for message, arguments, ways in (
+        ("`labels` and `scores` must be alike, but `scores` are not ragged. Convert them", (ragged, [1.0] * 5), {}),
+        ("`labels` and `scores` must be alike, but `scores` are not ragged. Convert them", (ragged, np.ones(5)), {}),
+        ("`labels` and `scores` must be alike, but `scores` are ragged. Convert them", ([[1, 2]], ragged), {}),
+        (
+            "`offsets` cuts arrays into queries, but `truth` has its own. Leave it out",
+            (ragged, ragged),
+            {"offsets": [0]},
+        ),
+        ("`predictions` must be left out when `truth` is a frame that holds scores", (frame, frame), {}),
+        (
+            "`columns` can only be used when `truth` is a data frame or a file with columns. Leave it out",
+            ([[1]], [[1]]),
+            {"columns": {}},
+        ),
+    ):
+        with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
+            fn.evaluate(*arguments, metrics="rr", **ways)
+
+
+def test_disjoint_ids_say_what_would_help():
+    """The error for disjoint ids states the change that makes the ids equal: no blanks, or texts on both sides."""
+    qrels = {"q1 ": {"a": 1}}
+    with pytest.raises(
+        fn.InvalidInputError, match=r"the run has 'q1'\. Without blanks around them 1 would be the same"
+    ):
+        fn.evaluate(qrels, {"q1": {"a": 1.0}}, "rr")
+    with pytest.raises(fn.InvalidInputError, match=r"As texts, 1 would be the same: make them texts"):
+        fn.evaluate({1: {"a": 1}}, {"1": {"a": 1.0}}, "rr")

@@ -1,0 +1,227 @@
+"""All forms of one data set give the same values to the bit."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+
+METRICS = "ndcg,ndcg@2,map,rr,p@2,recall@2,f1@2,success@1,rprec,num_ret"
+LABELS = np.array([1, 0, 2, 0, 0, 1, 3, 0, 1, 1])
+SCORES = np.array([5, 7, 6, 1, 2, 9, 9, 8, 8, 1])
+OFFSETS = np.array([0, 3, 5, 10])
+SIZES = np.diff(OFFSETS)
+EXPECTED = fn.evaluate(LABELS, SCORES, METRICS, offsets=OFFSETS).values
+
+
+def evaluate_arrays(*arguments, **ways):
+    """Return the values of all metrics."""
+    return fn.evaluate(*arguments, METRICS, **ways).values
+
+
+def assert_expected(values):
+    """Assert that the values equal the expected values, with NaN in the same places."""
+    np.testing.assert_array_equal(values, EXPECTED)
+
+
+IDS = {
+    "numbers": np.repeat([7, 3, 5], SIZES),
+    "negative": np.repeat([-1, -(2**63), 2**63 - 1], SIZES),
+    "uint64": np.repeat(np.array([2**64 - 1, 0, 2**63], np.uint64), SIZES),
+    "big-endian": np.repeat([7, 3, 5], SIZES).astype(">i4"),
+    "texts": np.repeat(["q7", "é", ""], SIZES),
+    "bytes": np.repeat([b"q7", b"q3", b"q5"], SIZES),
+    "objects": np.repeat(np.array(["q7", "q3", "a much longer id"], object), SIZES),
+    "whole objects": np.repeat(np.array([7, -3, 5], object), SIZES),
+    "list of texts": np.repeat(["q7", "q3", "q5"], SIZES).tolist(),
+    "list of numbers": np.repeat([7, -3, 5], SIZES).tolist(),
+}
+
+
+@pytest.mark.parametrize("ids", IDS)
+def test_query_ids(ids):
+    """Adjacent query ids cut queries as offsets do, and keep their order and type."""
+    result = fn.evaluate(LABELS, SCORES, METRICS, query_ids=IDS[ids])
+    assert_expected(result.values)
+    given = np.asarray(IDS[ids])
+    assert result.query_ids.tolist() == given[OFFSETS[:-1]].tolist()
+    kinds = {"whole objects": "i", "list of texts": "O"}
+    assert result.query_ids.dtype.kind == kinds.get(ids, given.dtype.kind)
+
+
+@pytest.mark.parametrize("ids", IDS)
+def test_interleaved_query_ids(ids):
+    """Interleaved queries are grouped by id in order of first appearance, with documents in the given order."""
+    order = np.array([0, 3, 5, 1, 6, 4, 7, 2, 8, 9])  # every query's documents keep their order
+    given = np.asarray(IDS[ids])
+    result = fn.evaluate(LABELS[order], SCORES[order], METRICS, query_ids=given[order])
+    assert_expected(result.values)
+    assert result.query_ids.tolist() == given[OFFSETS[:-1]].tolist()
+
+
+def test_sizes_and_lists():
+    """Group sizes, lists and tuples give the values of arrays with offsets."""
+    assert_expected(evaluate_arrays(LABELS, SCORES, groups=SIZES))
+    assert_expected(evaluate_arrays(LABELS.tolist(), SCORES.tolist(), groups=SIZES.tolist()))
+    assert_expected(evaluate_arrays(tuple(LABELS), tuple(SCORES), offsets=tuple(OFFSETS)))
+    assert_expected(evaluate_arrays(LABELS, SCORES, offsets=OFFSETS.astype("u1")))
+    assert_expected(evaluate_arrays(LABELS, SCORES, offsets=OFFSETS.astype(">i4")[::-1][::-1]))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_matrix_rows_are_queries(order):
+    """Each row of a matrix is one query, in either memory order and in views."""
+    labels, scores = LABELS.reshape(2, 5), SCORES.reshape(2, 5)
+    expected = evaluate_arrays(LABELS, SCORES, offsets=[0, 5, 10])
+    np.testing.assert_array_equal(
+        evaluate_arrays(np.array(labels, order=order), np.array(scores, order=order)), expected
+    )
+    np.testing.assert_array_equal(evaluate_arrays(labels.tolist(), scores.T.copy().T), expected)
+    wide = np.repeat(labels, 2, axis=1)[:, ::2]
+    np.testing.assert_array_equal(evaluate_arrays(wide, scores), expected)
+
+
+DTYPES = [
+    "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "g", ">i2", ">i4", ">i8", ">u4", ">f4", ">f8",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_of_every_dtype(dtype):
+    """Labels and scores of every dtype and stride give equal values, also in read-only arrays."""
+    labels, scores = LABELS.astype(dtype), SCORES.astype(dtype)
+    assert_expected(evaluate_arrays(labels, SCORES, offsets=OFFSETS))
+    assert_expected(evaluate_arrays(LABELS, scores, offsets=OFFSETS))
+    for array in (labels, scores):
+        array.flags.writeable = False
+    assert_expected(evaluate_arrays(labels, scores, offsets=OFFSETS))
+    assert_expected(evaluate_arrays(np.repeat(labels, 3)[::3], np.repeat(scores, 2)[::2], offsets=OFFSETS))
+    assert_expected(evaluate_arrays(labels[::-1][::-1], scores[::-1].copy()[::-1], offsets=OFFSETS))
+
+
+def test_arrays_of_bools():
+    """Bools are read as 1 and 0, as labels and as scores."""
+    labels, scores = LABELS > 0, SCORES > 5
+    expected = evaluate_arrays(labels.astype("f8"), scores.astype("i8"), offsets=OFFSETS)
+    np.testing.assert_array_equal(evaluate_arrays(labels, scores, offsets=OFFSETS), expected)
+    np.testing.assert_array_equal(evaluate_arrays(labels.tolist(), scores.tolist(), offsets=OFFSETS), expected)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u8"])
+def test_wide_scores(dtype):
+    """Whole scores beyond 2**53 that differ by 1 stay different."""
+    scores = np.array([2**53, 2**53 + 1, 2**62, 2**62 + 1], dtype)
+    assert fn.reciprocal_rank([1, 0, 1, 0], scores, [0, 2, 4]).tolist() == [1 / 2, 1 / 2]
+    assert fn.reciprocal_rank([0, 1, 0, 1], scores, [0, 2, 4]).tolist() == [1, 1]
+    assert fn.reciprocal_rank([1, 0], scores[[0, 0]], [0, 2]).tolist() == [(1 + 1 / 2) / 2]
+
+
+def test_infinite_scores_and_zeros():
+    """Infinity ranks first, minus infinity ranks last, and the two zeros are tied."""
+    scores = [-np.inf, np.inf, 1.0, 0.0, -0.0]
+    assert fn.reciprocal_rank([1, 0, 0, 0, 0], scores, [0, 5]).tolist() == [1 / 5]
+    assert fn.reciprocal_rank([0, 1, 0, 0, 0], scores, [0, 5]).tolist() == [1]
+    assert fn.reciprocal_rank([0, 0, 0, 0, 1], scores, [0, 5]).tolist() == [(1 / 3 + 1 / 4) / 2]
+
+
+def test_empty_inputs_are_valid():
+    """Empty inputs give values of 0 or NaN and raise no error."""
+    for labels, ways, n_queries in (
+        ([], {"offsets": [0]}, 0),
+        ([], {"offsets": [0, 0, 0]}, 2),
+        ([], {"groups": []}, 0),
+        ([], {"groups": [0, 0]}, 2),
+        ([], {"query_ids": []}, 0),
+        (np.zeros((0, 3)), {}, 0),
+        (np.zeros((3, 0)), {}, 3),
+    ):
+        result = fn.evaluate(labels, labels, "ndcg,dcg,map,rr,p,p@3,recall,num_ret", **ways)
+        assert result.values.shape == (n_queries, 8)
+        undefined = {"nDCG", "AP", "R"}
+        for metric in result.metrics:
+            expected = np.full(n_queries, np.nan if str(metric) in undefined else 0.0)
+            np.testing.assert_array_equal(result[metric], expected)
+
+
+@pytest.fixture
+def forms(tmp_path):
+    """Return one data set as dicts and as files in many spellings."""
+    queries, documents = np.repeat(["q7", "q3", "q5"], SIZES), [f"d{place}" for place in range(10)]
+    qrels, run = {}, {}
+    for query, document, label, score in zip(queries, documents, LABELS.tolist(), SCORES.tolist(), strict=True):
+        qrels.setdefault(str(query), {})[document] = label
+        run.setdefault(str(query), {})[document] = score
+    qrels_lines = [f"{q} 0 {d} {label}" for q, row in qrels.items() for d, label in row.items()]
+    run_lines = [f"{q} Q0 {d} 0 {score} name" for q, row in run.items() for d, score in row.items()]
+    spellings = {
+        "plain": lambda lines: "\n".join([*lines, ""]),
+        "tabs": lambda lines: "\n".join(line.replace(" ", "\t") for line in lines) + "\n",
+        "windows": lambda lines: "\r\n".join([*lines, ""]),
+        "old mac": lambda lines: "\r".join([*lines, ""]),
+        "no last newline": "\n".join,
+        "blank lines": lambda lines: "\n\n  \n" + "\n\t\n".join(lines),
+        "blanks around": lambda lines: "".join(f"  {line.replace(' ', '   ')} \n" for line in lines),
+        "byte-order mark": lambda lines: "\ufeff" + "\n".join(lines),
+    }
+    paths = {}
+    for name, spell in spellings.items():
+        for suffix, pack in (("", bytes), (".gz", gzip.compress)):
+            files = [tmp_path / f"{name} {kind}{suffix}" for kind in ("qrels", "run")]
+            for path, lines in zip(files, (qrels_lines, run_lines), strict=True):
+                path.write_bytes(pack(spell(lines).encode()))
+            paths[name + suffix] = files
+    return qrels, run, paths
+
+
+def test_dicts_tables_and_files(forms):
+    """Every mixture of dicts, tables and files gives the values of arrays, with queries in the order of the qrels."""
+    qrels, run, paths = forms
+    truths = [qrels, fn.Qrels.from_dict(qrels), paths["plain"][0], str(paths["plain.gz"][0])]
+    predictions = [run, fn.Run.from_dict(run), fn.read_run(paths["plain"][1]), str(paths["plain"][1])]
+    for truth in truths:
+        for prediction in predictions:
+            result = fn.evaluate(truth, prediction, METRICS)
+            assert_expected(result.values)
+            assert result.query_ids.tolist() == ["q7", "q3", "q5"]
+
+
+def test_spellings_of_files(forms):
+    """Files with tabs, other line ends, extra blanks, a byte-order mark or gzip give equal values."""
+    for truth, prediction in forms[2].values():
+        assert_expected(evaluate_arrays(truth, prediction))
+
+
+def test_run_names_with_blanks(tmp_path):
+    """A run file with blanks in the run's name is read."""
+    path = tmp_path / "run"
+    path.write_text("q1 Q0 d1 1 0.5 my name with 7 blanks\nq1 Q0 d2 2 0.6 x\n")
+    assert fn.evaluate({"q1": {"d1": 1}}, path, "rr").to_dict() == {"q1": {"RR": 0.5}}
+
+
+def test_ids_of_any_letters(tmp_path):
+    """Ids may contain no-break spaces, separator characters and letters of any alphabet."""
+    ids = ["é", "文書", "a\u00a0b", "c\u3000d", "e\x1cf", "\u2028", "🎓"]
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text("".join(f"q 0 {one} 1\n" for one in ids), encoding="utf-8", newline="\n")
+    run.write_text("".join(f"q Q0 {one} 1 1.5 n\n" for one in ids), encoding="utf-8", newline="\n")
+    assert set(fn.read_qrels(qrels).documents.names()) == set(ids)
+    assert fn.evaluate(qrels, run, "recall").to_dict() == {"q": {"R": 1.0}}
+
+
+def test_numbers_in_files(tmp_path):
+    """Labels may have signs and fractions. Scores may have exponents and be infinite."""
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text("q 0 a +2\nq 0 b -1\nq 0 c 007\n")
+    assert fn.read_qrels(qrels).values.tolist() == [2, -1, 7]
+    assert fn.read_qrels(qrels).values.dtype == np.int8
+    qrels.write_text("q 0 a 0.5\nq 0 b 1\n")
+    assert fn.read_qrels(qrels).values.tolist() == [0.5, 1.0]
+    run.write_text("q Q0 a 1 -1e-3 n\nq Q0 b 2 inf n\nq Q0 c 3 1E5 n\nq Q0 d 4 -Infinity n\n")
+    assert fn.read_run(run).values.tolist() == [-1e-3, np.inf, 1e5, -np.inf]
+
+
+def test_query_ids_keep_every_character():
+    """Query ids that differ only in a final NUL are different ids."""
+    result = fn.evaluate([1, 0], [1.0, 2.0], "rr", query_ids=["a", "a\0"])
+    assert result.to_dict() == {"a": {"RR": 1.0}, "a\0": {"RR": 0.0}}

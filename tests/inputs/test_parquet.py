@@ -1,0 +1,516 @@
+"""Parquet files, folders and patterns give the values of arrays within a memory limit. Invalid files raise errors."""
+
+import errno
+import gc
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+from fastndcg.inputs.parquet import dataset, spill, truth
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+METRICS = "ndcg@10,map,rr,num_ret"
+RANDOM = np.random.default_rng(4)
+SIZES = RANDOM.integers(1, 40, 300)
+N = int(SIZES.sum())
+QUERIES = np.repeat(np.sort(RANDOM.choice(10**6, 300, replace=False)), SIZES)
+LABELS = RANDOM.integers(0, 4, N).astype("i1")
+SCORES = RANDOM.random(N).astype("f4")
+EXPECTED = fn.evaluate(LABELS, SCORES, METRICS, query_ids=QUERIES)
+SHUFFLED = RANDOM.permutation(N)
+UNSORTED = fn.evaluate(LABELS[SHUFFLED], SCORES[SHUFFLED], METRICS, query_ids=QUERIES[SHUFFLED])
+KINDS = {
+    "numbers": lambda ids: ids,
+    "falling numbers": lambda ids: -ids.astype("i4"),
+    "unsigned": lambda ids: ids.astype("u8") + np.uint64(2**63),
+    "texts": lambda ids: np.char.zfill(ids.astype("U"), 8),
+    "texts that rise and fall": lambda ids: ids.astype("U"),
+}
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path, monkeypatch):
+    """Create a folder for temporary files and check that the test leaves the folder empty."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+def table_of(ids, rows=slice(None)):
+    """Return rows with an unneeded column of features."""
+    return pa.table({"qid": ids, "score": SCORES[rows], "label": LABELS[rows], "features": [["x"]] * len(ids)})
+
+
+def assert_equal(result, expected, ids):
+    """Assert that values, ids and the number of ties equal the expected ones."""
+    np.testing.assert_array_equal(result.values, expected.values)
+    assert result.query_ids.tolist() == ids.tolist()
+    assert result.n_tied == expected.n_tied
+
+
+def firsts(ids):
+    """Return the distinct ids in order of first appearance."""
+    _, places = np.unique(ids, return_index=True)
+    return ids[np.sort(places)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("group", "memory"), [(10**6, None), (100, "64kB"), (7, 9000)])
+def test_rows_in_order(tmp_path, kind, group, memory, monkeypatch):
+    """Queries that span row groups and batches stay whole under every memory limit."""
+    monkeypatch.setattr(truth, "MOST_ROWS", 500)
+    ids = KINDS[kind](QUERIES)
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(ids), path, row_group_size=group)
+    assert_equal(fn.evaluate(path, None, METRICS, memory=memory), EXPECTED, firsts(ids))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("memory", [None, "100kB"])
+def test_rows_in_any_order(tmp_path, kind, memory):
+    """Unsorted rows give the values of arrays, with queries in order of first appearance."""
+    ids = KINDS[kind](QUERIES[SHUFFLED])
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(ids, SHUFFLED), path, row_group_size=333)
+    assert_equal(fn.evaluate(path, metrics=METRICS, memory=memory), UNSORTED, firsts(ids))
+
+
+def test_order_that_breaks_late(tmp_path):
+    """Rows in which a query repeats only at the end give the values of arrays."""
+    rows = np.append(np.arange(1, N), 0)
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES[rows], rows), path, row_group_size=50)
+    expected = fn.evaluate(LABELS[rows], SCORES[rows], METRICS, query_ids=QUERIES[rows])
+    assert_equal(fn.evaluate(path, metrics=METRICS, memory="64kB"), expected, firsts(QUERIES[rows]))
+
+
+def test_folders_patterns_and_partitions(tmp_path):
+    """Several files are read in the order of their names. Names of Hive folders give a column."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(N), 4)):
+        pq.write_table(table_of(QUERIES[rows], rows), folder / f"part-{number}.parquet")
+    for path in (folder, str(folder), folder / "*.parquet", str(tmp_path / "**" / "part-?.parquet")):
+        assert_equal(fn.evaluate(path, metrics=METRICS), EXPECTED, firsts(QUERIES))
+    hive = tmp_path / "hive"
+    for query in (7, 3):
+        (hive / f"user={query}").mkdir(parents=True)
+        pq.write_table(pa.table({"score": [0.5, 0.25], "label": [0, query]}), hive / f"user={query}" / "rows.parquet")
+    for path in (hive, str(hive / "user=*" / "*.parquet")):
+        assert fn.evaluate(path, metrics="rr").to_dict() == {3: {"RR": 0.5}, 7: {"RR": 0.5}}
+
+
+def test_folders_named_by_padded_numbers(tmp_path):
+    """Names of Hive folders are read as numbers only if no digit is lost."""
+    for query in ("007", "8", "__HIVE_DEFAULT_PARTITION__"):
+        (tmp_path / f"user={query}").mkdir()
+        pq.write_table(pa.table({"score": [0.5], "label": [1]}), tmp_path / f"user={query}" / "rows.parquet")
+    pattern = tmp_path / "user=[08]*" / "*.parquet"
+    assert fn.evaluate(pattern, metrics="rr").to_dict() == {"007": {"RR": 1.0}, "8": {"RR": 1.0}}
+    pattern = tmp_path / "user=[8_]*" / "*.parquet"
+    refused(f"`{pattern}` must have no null, but column 'user' has one in row 1. Drop or fill it", pattern)
+
+
+def test_parquet_folder_with_other_files(tmp_path):
+    """A file of another kind in a folder raises an error that names the file."""
+    pq.write_table(pa.table({"user": [1], "score": [0.5], "label": [1]}), tmp_path / "b.parquet")
+    (tmp_path / "c.txt").write_text("x")
+    with pytest.raises(fn.InvalidInputError, match=r"^.* must be whole Parquet files, but is not: .*c\.txt.*Write it"):
+        fn.evaluate(tmp_path, metrics="rr")
+
+
+def test_names_with_points(tmp_path):
+    """The column `score` is read alone if another column is `score.other`."""
+    path = tmp_path / "rows.parquet"
+    table = table_of(QUERIES)
+    pq.write_table(table.append_column("score.other", table.column("label")), path, row_group_size=100)
+    assert_equal(fn.evaluate(path, metrics=METRICS), EXPECTED, firsts(QUERIES))
+
+
+@pytest.mark.parametrize("memory", [None, 40_000])
+def test_columns_of_lists(tmp_path, memory):
+    """Each row of lists is one query, with or without query ids."""
+    offsets = pa.array(np.cumsum([0, *SIZES]), pa.int32())
+    lists = {n: pa.ListArray.from_arrays(offsets, pa.array(v)) for n, v in (("labels", LABELS), ("scores", SCORES))}
+    path = tmp_path / "lists.parquet"
+    pq.write_table(pa.table(lists), path, row_group_size=17)
+    assert_equal(fn.evaluate(path, metrics=METRICS, memory=memory), EXPECTED, np.arange(300))
+    pq.write_table(pa.table({"user": [f"u{n}" for n in range(300)], **lists}), path, row_group_size=17)
+    result = fn.evaluate(path, metrics=METRICS, memory=memory)
+    assert_equal(result, EXPECTED, np.array([f"u{n}" for n in range(300)]))
+
+
+def test_judgments_and_runs(tmp_path):
+    """Parquet judgments and runs are joined on ids, with named columns. The reference reads Parquet, too."""
+    qrels, run = {"a": {"x": 1, "y": 2}, "b": {"x": 1}}, {"a": {"y": 0.5, "z": 0.75}, "b": {"x": 0.25}}
+    for name, rows, column in (("qrels", qrels, "grade"), ("run", run, "bm25")):
+        flat = [(q, d, v) for q, row in rows.items() for d, v in row.items()]
+        q, d, v = zip(*flat, strict=True)
+        pq.write_table(pa.table({"qid": q, "docno": d, column: v}), tmp_path / name)
+    expected = fn.evaluate(qrels, run, METRICS).to_dict()
+    columns = {"label": "grade", "score": "bm25"}
+    assert fn.evaluate(tmp_path / "qrels", tmp_path / "run", METRICS, columns=columns).to_dict() == expected
+    read = fn.read_qrels(tmp_path / "qrels", columns=columns), fn.read_run(tmp_path / "run", columns=columns)
+    assert fn.evaluate(*read, METRICS).to_dict() == expected
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES), path)
+    reference = fn.reference.evaluate(path, metrics="ndcg@10,rr")
+    np.testing.assert_allclose(reference.values, EXPECTED.values[:, [0, 2]], rtol=1e-14)
+
+
+def test_streams_are_gone_through_again(tmp_path):
+    """An Evaluator reads the files again at each call. A StreamingEvaluator accepts a file as a batch."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES), path)
+    evaluator = fn.Evaluator(path, METRICS)
+    for _ in range(2):
+        assert_equal(evaluator.evaluate(), EXPECTED, firsts(QUERIES))
+    assert fn.StreamingEvaluator(METRICS).update(path).result().mean() == EXPECTED.mean()
+    with pytest.raises(fn.InvalidInputError, match="`predictions` must be left out when `truth` is a frame that holds"):
+        evaluator.evaluate([1])
+
+
+def test_progress_counts_rows(tmp_path):
+    """`progress` gets a rising number of rows, up to all rows."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES), path, row_group_size=100)
+    calls = []
+    fn.evaluate(path, metrics="rr", memory="64kB", progress=lambda *rows: calls.append(rows))
+    assert calls == sorted(calls)
+    assert len(calls) > 10
+    assert calls[-1] == (N, N)
+
+
+PEAK = """
+import sys
+import fastndcg as fn, fastndcg.engine.partitions, pyarrow.dataset, pyarrow.ipc
+def held(field):
+    return next(int(line.split()[1]) / 1000 for line in open("/proc/self/status") if line.startswith(field))
+fn.evaluate(sys.argv[1], metrics="ndcg@10", memory="20MB")
+before = held("VmHWM")
+fn.evaluate(sys.argv[2], metrics="ndcg@10", memory="20MB")
+print(held("VmHWM") - before)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads Linux's account of memory")
+@pytest.mark.parametrize("order", ["sorted", "mixed"])
+def test_memory_is_bounded(tmp_path, order):
+    """With `memory` of 20 MB, 4 million rows take less than 40 MB more than 200,000 rows."""
+    paths = tmp_path / "few.parquet", tmp_path / "many.parquet"
+    for path, n in zip(paths, (200_000, 4_000_000), strict=True):
+        queries = np.arange(n) // 100 if order == "sorted" else np.arange(n) % (n // 100)
+        random = np.random.default_rng(n)
+        columns = {"query": queries, "score": random.random(n), "label": (random.random(n) < 0.1).astype("i1")}
+        pq.write_table(pa.table(columns), path, row_group_size=100_000)
+    done = subprocess.run([sys.executable, "-c", PEAK, *map(str, paths)], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 40
+
+
+STOPPED = """
+import sys, time
+import fastndcg as fn
+from fastndcg.inputs.parquet import spill
+add = spill.Spill.add
+def slow(self, rows, row_numbers):
+    add(self, rows, row_numbers)
+    print("writing", flush=True)
+    time.sleep(0.05)
+spill.Spill.add = slow
+fn.evaluate(sys.argv[1], metrics="rr", memory="64kB")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal: run on POSIX")
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGKILL"])
+def test_signals_leave_no_temporary_files(tmp_path, temporary, number):
+    """Signals during spilling, SIGKILL included, leave no temporary files."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path, row_group_size=20)
+    environment = os.environ | {"TMPDIR": str(temporary)}
+    with subprocess.Popen(
+        [sys.executable, "-c", STOPPED, str(path)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"writing\n"
+        process.send_signal(getattr(signal, number))
+        errors = process.communicate()[1]
+        assert (b"KeyboardInterrupt" in errors) == (number == "SIGINT")
+    assert os.listdir(temporary) == []
+
+
+def limited(tmp_path, temporary, limit):
+    """Return the output and the errors of a process that evaluates unsorted rows under a limit."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path, row_group_size=1000)
+    code = (
+        "import os, resource, sys, fastndcg as fn\n"
+        "fn.evaluate(sys.argv[1], metrics='rr', memory='1GB')\n"
+        f"{limit}\n"
+        "print(fn.evaluate(sys.argv[1], metrics='rr', memory='9kB').mean()['RR'])"
+    )
+    environment = os.environ | {"TMPDIR": str(temporary)}
+    done = subprocess.run([sys.executable, "-c", code, str(path)], env=environment, capture_output=True, check=False)
+    assert os.listdir(temporary) == []
+    return done.stdout.decode(), done.stderr.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files: run on POSIX")
+def test_files_that_cannot_grow(tmp_path, temporary):
+    """A limit on the size of files raises OSError with the remedy, and no temporary files are left."""
+    _, errors = limited(tmp_path, temporary, "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))")
+    assert "OSError: [Errno 27] files must not become large enough for the rows; raise their size (ulimit -f)" in errors
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="counts open files: run on Linux")
+def test_parquet_opens_few_files(tmp_path, temporary):
+    """Unsorted rows need at most six more open files. A lower limit raises OSError with the remedy."""
+    limit = "n = max(map(int, os.listdir('/proc/self/fd'))) + {}\nresource.setrlimit(resource.RLIMIT_NOFILE, (n, n))"
+    out, _ = limited(tmp_path, temporary, limit.format(6))
+    assert float(out) == UNSORTED.mean()["RR"]
+    errors = [limited(tmp_path, temporary, limit.format(more))[1] for more in range(4)]
+    assert all(error == "" or "\nOSError: [Errno 24] " in error for error in errors)
+    assert any("too many open files; close some, or raise their number (ulimit -n): " in error for error in errors)
+
+
+def test_folders_of_earlier_versions_are_removed(tmp_path, temporary):
+    """Temporary folders older than a day are removed. Newer folders and folders with other files are kept."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path)
+    for name, file in (("old", "0.arrow"), ("new", "0.arrow"), ("other", "0.txt")):
+        (temporary / f"fastndcg-{name}").mkdir()
+        (temporary / f"fastndcg-{name}" / file).touch()
+        if name != "new":
+            for place in (temporary / f"fastndcg-{name}" / file, temporary / f"fastndcg-{name}"):
+                os.utime(place, (time.time() - 25 * 3600,) * 2)
+    fn.evaluate(path, metrics="rr")
+    assert sorted(os.listdir(temporary)) == ["fastndcg-new", "fastndcg-other"]
+    shutil.rmtree(temporary / "fastndcg-new")
+    shutil.rmtree(temporary / "fastndcg-other")
+
+
+TEXTS = np.char.add("u", QUERIES[SHUFFLED].astype("U"))
+IDS = {
+    "string_view": lambda ids: pa.array(ids).cast(pa.string_view()),
+    "large_string": lambda ids: pa.array(ids, pa.large_string()),
+    "categories": lambda ids: pa.array(ids).dictionary_encode(),
+    "categories of large_string": lambda ids: pa.array(ids, pa.large_string()).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("kind", IDS)
+@pytest.mark.parametrize("memory", [None, "20kB"])
+@pytest.mark.parametrize("role", ["query", "document"])
+def test_ids_of_every_type_in_any_order(tmp_path, kind, memory, role):
+    """Text ids of every Arrow type give equal values, also if files and row groups have different categories."""
+    for number, rows in enumerate(np.array_split(np.arange(N), 3)):
+        table = table_of(TEXTS[rows], SHUFFLED[rows])
+        if role == "query":
+            table = table.set_column(0, "qid", IDS[kind](TEXTS[rows]))
+        else:
+            table = table.append_column("doc", IDS[kind]([f"d{row % 7}é{row}" for row in rows]))
+        pq.write_table(table, tmp_path / f"{number}.parquet", row_group_size=333)
+    assert_equal(fn.evaluate(tmp_path, metrics=METRICS, memory=memory), UNSORTED, firsts(TEXTS))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("memory", [None, "20kB"])
+def test_categories_of_frames_in_any_order(tmp_path, library, memory):
+    """Categories that differ between files of pandas or row groups of Polars give equal values."""
+    module = pytest.importorskip(library)
+    columns = {"score": SCORES[SHUFFLED], "label": LABELS[SHUFFLED]}
+    if library == "polars":
+        frame = module.DataFrame({"qid": TEXTS.tolist(), **columns})
+        frame = frame.with_columns(module.col("qid").cast(module.Categorical))
+        frame.write_parquet(tmp_path / "rows.parquet", row_group_size=200)
+    else:
+        for number, rows in enumerate(np.array_split(np.arange(N), 3)):
+            part = {name: values[rows] for name, values in columns.items()}
+            frame = module.DataFrame({"qid": module.Categorical(TEXTS[rows]), **part})
+            frame.to_parquet(tmp_path / f"{number}.parquet")
+    assert_equal(fn.evaluate(tmp_path, metrics=METRICS, memory=memory), UNSORTED, firsts(TEXTS))
+
+
+def test_parts_are_read_in_few_calls(tmp_path, monkeypatch):
+    """Spilled rows are read in at most one call for each part of each batch."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path)
+    calls, read = [], spill.Spill._read
+
+    def counted(self, spans):
+        calls.append(sum(int(stop) > int(start) for start, stop in spans))
+        return read(self, spans)
+
+    monkeypatch.setattr(spill.Spill, "_read", counted)
+    fn.evaluate(path, metrics="rr", memory="64kB")
+    n_batches, n_parts = -(-N * 64 // 64_000), N * 64 // 16_000 + 1
+    assert sum(calls) <= n_batches * n_parts
+    assert len(calls) == n_parts
+
+
+@pytest.mark.parametrize("order", ["sorted", "mixed", "broken at the end"])
+def test_parquet_frees_tables_after_evaluation(tmp_path, order):
+    """Tables are freed without Python's collector after sorted, mixed and late unsorted rows."""
+    rows = {"sorted": np.arange(N), "mixed": SHUFFLED, "broken at the end": np.append(np.arange(1, N), 0)}[order]
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES[rows], rows), path, row_group_size=500)
+    gc.freeze()  # what other tests made is not searched for garbage, which takes a second
+    fn.evaluate(path, metrics="rr")
+    gc.collect()
+    before = pa.total_allocated_bytes()
+    gc.disable()
+    try:
+        fn.evaluate(path, metrics="rr")
+        assert pa.total_allocated_bytes() == before
+    finally:
+        gc.enable()
+        gc.unfreeze()
+
+
+def test_columns_with_fewer_values_than_promised(tmp_path, monkeypatch):
+    """A file with fewer rows than its footer states raises an error, for sorted and unsorted rows."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path, row_group_size=100)
+    iter_batches = pq.ParquetFile.iter_batches
+
+    def shorter(self, *arguments, **options):
+        for number, batch in enumerate(iter_batches(self, *arguments, **options)):
+            yield batch[:-1] if number == 0 and arguments[1] == [1] else batch
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", shorter)
+    refused(f"{path} must be whole Parquet files, but 99 of 100 rows can be read. Write it anew", path)
+    pq.write_table(table_of(QUERIES), path, row_group_size=100)
+    refused(f"{path} must be whole Parquet files, but 99 of 100 rows can be read. Write it anew", path)
+
+
+def refused(message, path, **options):
+    """Assert that evaluating the path raises an error that contains this message."""
+    with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
+        fn.evaluate(path, metrics="rr", **options)
+
+
+def test_files_that_do_not_fit(tmp_path):
+    """A column of the second file that is missing or has another type raises an error that names the column."""
+    for number, table in enumerate((
+        {"qid": [1], "label": [1], "score": [1.0]},
+        {"qid": ["1"], "label": [1], "score": [1.0]},
+    )):  # fmt: skip
+        pq.write_table(pa.table(table), tmp_path / f"{number}.parquet")
+    refused("1.parquet column 'qid' is string, and int64 in the first", tmp_path / "*.parquet")
+    pq.write_table(pa.table({"qid": [1], "score": [1.0]}), tmp_path / "1.parquet")
+    refused("1.parquet column 'label' is not there, and int64 in the first", tmp_path / "*.parquet")
+
+
+def test_parquet_raises_on_wrong_input(tmp_path, monkeypatch):
+    """Missing files, broken files, nulls, wrong columns and invalid `memory` raise an error."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    refused(f"{empty} must hold Parquet files, but the folder has none", empty)
+    refused("must name Parquet files, but no file is called so", tmp_path / "*.none")
+    (empty / "x.parquet").write_text("no Parquet")
+    refused(f"{empty} must hold Parquet files, but does not: ", empty)
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES), path, row_group_size=100)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9])
+    refused(f"{path} must hold Parquet files, but does not: ", path)
+    for memory in ("lots", 0, "-1GB", True):
+        path.write_bytes(whole)
+        refused(f"`memory` must be bytes or a text such as '2GB', not {memory!r}", path, memory=memory)
+    pq.write_table(pa.table({"qid": [1, 1, 2], "label": [1, 0, None], "score": [1.0] * 3}), path, row_group_size=1)
+    refused(f"`{path}` must have no null, but column 'label' has one in row 2. Drop or fill it", path)
+    pq.write_table(pa.table({"qid": [1], "score": [1.0]}), path)
+    refused(f"`{path}` must have one column of label ids or values, but has none of its usual names", path)
+    pq.write_table(pa.table({"qid": [1.5], "label": [1], "score": [1.0]}), path)
+    refused(
+        f"column 'qid' of `{path}` must hold texts or whole numbers, but its type is double. Cast it to one of them",
+        path,
+    )
+
+
+def test_parquet_without_rows(tmp_path):
+    """Files, row groups and lists without rows have no queries and raise no error."""
+    path = tmp_path / "rows.parquet"
+    table = table_of(QUERIES)
+    empty = pa.table({"labels": pa.array([], pa.list_(pa.int8())), "scores": pa.array([], pa.list_(pa.float32()))})
+    for nothing in (table[:0], empty):
+        pq.write_table(nothing, path)
+        assert fn.evaluate(path, metrics=METRICS).values.shape == (0, 4)
+    with pq.ParquetWriter(path, table.schema) as writer:
+        for piece in (table[:0], table[:100], table[:0], table[100:], table[:0]):
+            writer.write_table(piece)
+    assert_equal(fn.evaluate(path, metrics=METRICS), EXPECTED, firsts(QUERIES))
+
+
+@pytest.mark.parametrize("row", [0, 41, 65, 99])
+@pytest.mark.parametrize("kind", ["sorted", "mixed", "lists"])
+def test_rows_of_bad_numbers_are_named(tmp_path, kind, row):
+    """NaN in any row group or temporary file raises an error that names the row and the query."""
+    path, rows = tmp_path / "rows.parquet", np.arange(100)
+    ids = rows // 10 if kind == "sorted" else rows % 10
+    scores, labels = np.where(rows == row, np.nan, 0.5), rows % 2
+    columns = {"qid": ids, "label": labels, "score": scores}
+    if kind == "lists":
+        ids, columns = rows, {"labels": [[0, one] for one in labels], "scores": [[1.0, one] for one in scores]}
+    pq.write_table(pa.table(columns), path, row_group_size=25)
+    refused(f"`scores` must not be NaN, but scores[row {row}] (query {ids[row]}) is nan. Find", path)
+    pq.write_table(pa.table(columns), path, row_group_size=7)
+    refused(f"`scores` must not be NaN, but scores[row {row}] (query {ids[row]}) is nan. Find", path)
+
+
+@pytest.mark.parametrize("place", [4, 60])
+def test_broken_pages(tmp_path, place):
+    """Bytes that pyarrow cannot decode raise an error that names the file. Errors of the system stay unchanged."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES), path, compression="snappy")
+    content = bytearray(path.read_bytes())
+    content[place : place + 30] = b"\xff" * 30
+    path.write_bytes(content)
+    refused(f"{path} must be whole Parquet files, but is not: ", path)
+    with pytest.raises(fn.InvalidInputError, match="must be whole Parquet files, but is not: "):
+        fn.reference.evaluate(path, metrics="rr")
+    with pytest.raises(fn.InvalidInputError, match="must be whole Parquet files, but is not: "):
+        fn.read_run(path, columns={"document": "label"})
+    with pytest.raises(PermissionError), dataset.whole_files("x"):
+        raise PermissionError(errno.EACCES, "no")
+
+
+def test_temporary_files_are_removed(tmp_path, monkeypatch):
+    """Temporary files are removed after Ctrl-C and system errors. The error for a full disk states the remedy."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path, row_group_size=100)
+    for error, message in ((OSError(errno.ENOSPC, "full"), "no space left for temporary files; set TMPDIR"),
+                           (KeyboardInterrupt("stop"), "stop"), (OSError(errno.EIO, "broken"), "broken")):  # fmt: skip
+        calls = []
+
+        def fail(self, data, bounds, error=error, calls=calls):
+            calls.append(self._file)
+            if len(calls) > 3:
+                raise error
+            return bounds
+
+        monkeypatch.setattr(spill.Spill, "_write", fail)
+        with pytest.raises(type(error), match=message):
+            fn.evaluate(path, metrics="rr", memory="64kB")
+        assert calls[-1].closed
+        assert os.listdir(tempfile.tempdir) == []
+
+
+def test_progress_that_cannot_be_called(tmp_path):
+    """A `progress` that cannot be called raises an error."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(QUERIES, np.arange(len(QUERIES))), path)
+    with pytest.raises(fn.InvalidTypeError, match="`progress` must be True, False or a function of two numbers, not 5"):
+        fn.evaluate(path, metrics="rr", progress=5)

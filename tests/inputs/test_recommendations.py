@@ -1,0 +1,388 @@
+"""Recommended items against liked items: every form gives the values of dicts, and invalid input raises an error."""
+
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import examples
+
+import fastndcg as fn
+from fastndcg.conventions import parse_convention
+from fastndcg.engine import partitions
+from fastndcg.engine import run as engine
+from fastndcg.inputs.recommendations import interactions as items
+from fastndcg.kernels.inputs.match_items import are_rising
+from fastndcg.metrics.catalog import RECORDS
+from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.preranked import Ranked
+from fastndcg.rankings.read_only import read_only
+
+sparse = pytest.importorskip("scipy.sparse")
+METRICS = "ndcg,ndcg@2,recall@2,p@3,map,rr,num_ret"
+LIKED = [{3: 1, 0: 4}, {}, {5: 2, 1: 1, 2: 0}, {4: 3}]
+RECOMMENDED = [[0, 5, 3], [1, 2], [2, 4, 5, 1], []]
+
+
+def expected(liked=LIKED, recommended=RECOMMENDED, convention="default"):
+    """Return each user's values from dicts, or None for a user that the dicts lack."""
+    qrels = {user: row for user, row in enumerate(liked) if row}
+    run = {user: {item: -place for place, item in enumerate(row)} for user, row in enumerate(recommended) if row}
+    rows = fn.evaluate(qrels, run, METRICS, convention=convention).to_dict() if qrels.keys() & run.keys() else {}
+    return [list(rows[user].values()) if user in rows else None for user in range(len(liked))]
+
+
+def padded(recommended, dtype="i8", width=None):
+    """Return rows of one width, padded with -1."""
+    array = np.full((len(recommended), width or max(map(len, recommended))), -1, dtype)
+    for row, found in zip(array, recommended, strict=True):
+        row[: len(found)] = found
+    return array
+
+
+def flat(liked):
+    """Return items, labels and offsets."""
+    offsets = np.cumsum([0, *map(len, liked)])
+    return [item for row in liked for item in row], [label for row in liked for label in row.values()], offsets
+
+
+def frame(users, items):
+    """Return a table of interactions with label 1."""
+    return pytest.importorskip("pyarrow").table({"user": users, "item": items, "label": [1] * len(users)})
+
+
+def matrix(liked, n_items=9):
+    """Return the liked items as a sparse matrix."""
+    users = np.repeat(np.arange(len(liked)), list(map(len, liked)))
+    found, labels, _ = flat(liked)
+    return sparse.csr_matrix((labels, (users, found)), shape=(len(liked), n_items))
+
+
+def truths():
+    """Yield every form of the truth with its name."""
+    found, labels, offsets = flat(LIKED)
+    yield "csr", matrix(LIKED)
+    yield "csc", matrix(LIKED).tocsc()
+    yield "coo array", sparse.coo_array(matrix(LIKED))
+    yield "offsets", fn.Interactions(found, labels, offsets)
+    pa = pytest.importorskip("pyarrow")
+    lists = [list(row) for row in LIKED], [list(row.values()) for row in LIKED]
+    found = [(user, item, label) for user, row in enumerate(LIKED) for item, label in row.items()][::-1]
+    yield "frame", pa.table(dict(zip(("user", "item", "rating"), map(list, zip(*found, strict=True)), strict=True)))
+    yield "ragged", fn.Interactions(pa.array(lists[0], pa.list_(pa.int64())), pa.array(lists[1], pa.list_(pa.int64())))
+
+
+def recommendations():
+    """Yield every form of the predictions with its name."""
+    yield "padded", padded(RECOMMENDED)
+    yield "int32", padded(RECOMMENDED, "i4", 7)
+    yield "int8 in Fortran's order", np.asfortranarray(padded(RECOMMENDED, "i1"))
+    yield "masked", np.ma.masked_less(padded(RECOMMENDED), 0)
+    yield "lists", padded(RECOMMENDED).tolist()
+    pa = pytest.importorskip("pyarrow")
+    yield "ragged", pa.array(RECOMMENDED, pa.list_(pa.int32()))
+    yield "wrapped", fn.Recommendations(padded(RECOMMENDED))
+
+
+@pytest.mark.parametrize("name", [name for name, _ in truths()])
+@pytest.mark.parametrize("form", [form for form, _ in recommendations()])
+def test_recommendations_in_every_form(name, form):
+    """Every form gives the values of dicts. Users without likes or without recommendations have values, too."""
+    truth, recommended = dict(truths())[name], dict(recommendations())[form]
+    if name == "frame" and form == "lists":  # lists next to a frame must be wrapped
+        recommended = fn.Recommendations(recommended)
+    for call in (fn.evaluate, fn.reference.evaluate):
+        result = call(truth, recommended, METRICS)
+        for row, wanted in zip(result.values, expected(), strict=True):
+            assert wanted is None or row.tolist() == pytest.approx(wanted, nan_ok=True, rel=1e-15)
+        assert np.isnan(result["ndcg"][1])
+        assert result["num_ret"].tolist() == [3, 2, 4, 0]
+        assert result["recall@2"][3] == 0
+
+
+POWER_OF_TWO = 1 << 14
+LIKES = st.lists(st.dictionaries(st.integers(0, 30), st.integers(0, 3), max_size=9), min_size=1, max_size=6)
+
+
+@examples(60)
+@given(liked=LIKES, data=st.data())
+def test_equals_dicts(liked, data):
+    """Random users, items and labels give the values of dicts. The size of parts does not change the values."""
+    rows = st.lists(st.integers(0, 30), unique=True, max_size=12)
+    recommended = data.draw(st.lists(rows, min_size=len(liked), max_size=len(liked)))
+    values = fn.evaluate(matrix(liked, 31), padded(recommended, width=12), METRICS).values
+    for row, wanted in zip(values, expected(liked, recommended), strict=True):
+        assert wanted is None or row.tolist() == pytest.approx(wanted, nan_ok=True, rel=1e-15)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(items, "PART", 3)
+        again = fn.evaluate(matrix(liked, 31), padded(recommended, width=12), METRICS, threads=2).values
+    np.testing.assert_array_equal(again, values)
+
+
+def test_ids_of_any_magnitude():
+    """Items with ids up to 2**63 - 1 are matched."""
+    liked = fn.Interactions([10**12, 2**62], [1, 1], [0, 1, 2])
+    assert fn.evaluate(liked, [[7, 10**12], [2**62, 2**63 - 1]], "rr")["rr"].tolist() == [1 / 2, 1]
+
+
+def test_unjudged_items_can_be_removed():
+    """With `unjudged=removed`, items without interaction are removed and items with label 0 are kept."""
+    removed = "default(unjudged=removed)"
+    result = fn.evaluate(matrix(LIKED), padded(RECOMMENDED), METRICS, convention=removed)
+    assert result.values[0].tolist() == pytest.approx(expected(convention=removed)[0])
+    kept = fn.evaluate(fn.Interactions([7, 5], [0, 1], [0, 2]), [[7, 3, 5]], "rr", convention=removed)
+    assert kept["rr"].tolist() == [1 / 2]
+
+
+@pytest.mark.parametrize("convention", ["replay", "trec_eval_c", "default(ties=id_ascending)"])
+def test_lists_take_conventions_that_order_ties_by_id(convention):
+    """Lists have no ties, so a convention that orders ties by id gives the values of ids in rank order."""
+    liked = fn.Interactions([1, 3, 0], [1, 4, 2], [0, 2, 3], n_items=4)
+    lists = [[3, 2, 1], [1, 0, -1]]
+    by_id = {"q0": ["3", "2", "1"], "q1": ["1", "0"]}
+    qrels = {"q0": {"1": 1, "3": 4}, "q1": {"0": 2}}
+
+    means = fn.evaluate(liked, lists, "ndcg@2, map", convention=convention).means()
+
+    assert means == fn.evaluate(qrels, by_id, "ndcg@2, map", convention=convention).means()
+    slow = fn.reference.evaluate(liked, lists, "ndcg@2, map", convention=convention)
+    assert slow.means() == pytest.approx(means, rel=1e-14)
+    explanation = fn.explain(liked, lists, "ndcg@2", query=0, convention=convention)
+    assert explanation.value == pytest.approx(fn.evaluate(liked, lists, "ndcg@2", convention=convention)["ndcg@2"][0])
+
+
+def test_repeated_items():
+    """A repeated item raises an error. With `repeated="once"`, only the first counts, and a note states the number."""
+    liked = fn.Interactions([4, 2], [1, 1], [0, 1, 2])
+    with pytest.raises(fn.InvalidInputError, match=r"item 4 stands again in place 2 of user 0\. Drop it, or take"):
+        fn.evaluate(liked, [[4, 1, 4], [2, 2, 2]], "rr")
+    result = fn.evaluate(liked, fn.Recommendations([[1, 4, 4], [2, 2, 2]], repeated="once"), "rr,p@3,recall")
+    assert result.values.tolist() == [[1 / 2, 1 / 3, 1], [1, 1 / 3, 1]]
+    assert result.notes == ("items that stood in their list before, counted once: 3",)
+    assert str(result).endswith("\nitems that stood in their list before, counted once: 3")
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8"])
+def test_recommendations_of_many_users(dtype):
+    """Recommendations of one user do not change the values of others. The error names the first wrong item."""
+    n, wide = 1100, 40
+    ranks = np.arange(n) % wide
+    rows = np.array([np.roll(np.arange(wide), user) for user in range(n)], dtype)
+    rows[::3] += wide  # only lists of other users hold the liked items
+    liked = sparse.csr_matrix((np.ones(n, "f4"), (np.arange(n), np.zeros(n, int))), shape=(n, 2 * wide))
+    wanted = np.where(np.arange(n) % 3 == 0, 0, 1 / (ranks + 1))
+    np.testing.assert_array_equal(fn.evaluate(liked, rows, "rr")["rr"], wanted)
+    for place, item, message in (
+        (7, -1, "-1 behind them only, but place 7 of user 700 is -1"),
+        (7, 80, "a column for, 0 to 79, but place 7 of user 700 is 80"),
+        (38, int(rows[700, 9]), f"once in a row, but item {rows[700, 9]} stands again in place 38 of user 700"),
+        (8, int(rows[700, 9]), f"once in a row, but item {rows[700, 9]} stands again in place 9 of user 700"),
+    ):
+        wrong = rows.copy()
+        wrong[700, place] = item
+        wrong[700, 39] = 99  # a later wrong item
+        with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
+            fn.evaluate(liked, wrong, "rr", threads=1)
+
+
+@pytest.mark.parametrize("n_items", [None, 50 * POWER_OF_TWO])
+def test_items_with_equal_low_bits(n_items):
+    """Items with equal low bits are different items, for hits and for repeats."""
+    rows = np.arange(40) * POWER_OF_TWO + np.arange(3)[:, None]
+    liked = fn.Interactions([*rows[:, 7], 45 * POWER_OF_TWO + 2], offsets=[0, 1, 2, 4], n_items=n_items)
+
+    assert fn.evaluate(liked, rows, "rr,R@40").values.tolist() == [[1 / 8, 1], [1 / 8, 1], [1 / 8, 1 / 2]]
+
+    rows[1, 30] = rows[1, 20]
+    with pytest.raises(fn.InvalidInputError, match=f"item {rows[1, 20]} stands again in place 30 of user 1"):
+        fn.evaluate(liked, rows, "rr")
+    repeated = fn.evaluate(liked, fn.Recommendations(rows, repeated="once"), "rr")
+    assert repeated["rr"].tolist() == [1 / 8] * 3
+    assert str(repeated).endswith("counted once: 1")
+
+
+def test_items_twice_in_a_matrix_add_up():
+    """Repeated entries of a matrix are added up, and the matrix stays unchanged."""
+    given_matrix = sparse.csr_matrix(([1, 2, 1], [4, 4, 1], [0, 3]), shape=(1, 6))
+    assert fn.evaluate(given_matrix, [[4, 1]], "dcg@1")["dcg@1"].tolist() == [3]
+    assert given_matrix.nnz == 3
+
+
+CSR = matrix(LIKED)
+ROWS = padded(RECOMMENDED)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: fn.evaluate(CSR, ROWS[:3], "rr"), "`predictions` must have one row per user, 4, but has 3"),
+        (
+            lambda: fn.evaluate(CSR, ROWS * 1.0, "rr"),
+            "`predictions` must have a row per user and a column per item of the truth, (4, 9), but its shape is "
+            "(4, 4). If these are item ids in rank order, cast them to int",
+        ),
+        (
+            lambda: fn.evaluate(CSR, np.array([[1, 2], [1, -2], [1, 2], [1, 2]]), "rr"),
+            "`predictions` must hold items of 0 or more, and -1 behind them only, but place 1 of user 1 is -2. "
+            "Pad rows with -1",
+        ),
+        (
+            lambda: fn.evaluate(CSR, fn.Recommendations([[1, 2], [1], [1, 2], [1, 2]]), "rr"),
+            "`predictions` must have rows of one length, but that of user 1 has 1 items, and that of user 0 has 2. Pad",
+        ),
+        (
+            lambda: fn.evaluate(matrix([{7: 1}, {3: 1, 5: np.inf}], 8), ROWS[:2], "rr"),
+            "`labels` must be finite, but that of item 5 of user 1 is inf. Leave the item out, or give it the label 0",
+        ),
+        (
+            lambda: fn.evaluate(CSR, [1, 2, 3, 4], "rr"),
+            "`predictions` must have one row per user, but its shape is (4,)",
+        ),
+        (
+            lambda: fn.evaluate(CSR, [[1, 9]] * 4, "rr"),
+            "`predictions` must hold items that the matrix has a column for, 0 to 8, but place 1 of user 0 is 9",
+        ),
+        (
+            lambda: fn.evaluate(CSR, [[1, 2], [-1, 2], [1, 2], [1, 2]], "rr"),
+            "`predictions` must hold items of 0 or more, and -1 behind them only, but place 0 of user 1 is -1. Move",
+        ),
+        (
+            lambda: fn.evaluate(frame([0, 4], [1, 2]), ROWS, "rr"),
+            "`truth` must have users from 0 to 3, as `predictions` has one row per user, but one is 4",
+        ),
+        (
+            lambda: fn.evaluate(frame([0, 1], ["a", "b"]), ROWS, "rr"),
+            "`truth` must have whole numbers for users and items where `predictions` is an array, but has 'a'. Number",
+        ),
+        (lambda: fn.evaluate(CSR, ROWS, "rr", offsets=[0]), "`offsets` cuts arrays into queries, but `truth` has"),
+        (lambda: fn.Interactions([1, 2]), "`items` must be cut into users by `offsets`, or be a ragged"),
+        (lambda: fn.Interactions([1, -2], offsets=[0, 2]), "`items` must be 0 or more, but items[1] is -2"),
+        (
+            lambda: fn.Interactions([1, 2, 1], offsets=[0, 3]),
+            "`items` must have each item of a user once, but item 1 of user 0 stands twice. Keep one of them",
+        ),
+        (lambda: fn.Interactions([1], [1, 2], [0, 1]), "`labels` must have length 1 (one per item), got 2"),
+        (lambda: fn.Interactions([1], [np.nan], [0, 1]), "`labels` must be finite, but that of item 1 of user 0 is"),
+        (lambda: fn.Recommendations([[1]], repeated="twice"), "`repeated` must be 'raise' or 'once', not 'twice'"),
+    ],
+)  # fmt: skip
+def test_recommendations_raise_on_wrong_input(call, message):
+    """Invalid shapes, ids and labels raise an error."""
+    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
+        call()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("label", [127, 128, 256, 300, -129, 0.5, 1e6])
+def test_labels_of_any_size(label, dtype):
+    """Labels that int8 cannot hold are kept, even after thousands of labels that it can hold."""
+    labels = np.ones(9000, dtype)
+    labels[-1] = label
+    liked = fn.Interactions(np.arange(9000), labels, [0, 8999, 9000])
+    result = fn.evaluate(liked, [[1], [8999]], "dcg@1", convention="default(negative_labels=zero)")
+    assert result["dcg@1"].tolist() == [1, max(float(labels[-1]), 0)]
+
+
+@examples(200)
+@given(lists=st.lists(st.lists(st.integers(-1, 4), max_size=4), max_size=6), part=st.integers(1, 5))
+def test_recommendations_accept_unsorted_relevant_items(lists, part):
+    """Items of a user may be in any order. A repeated or negative item raises an error in parts of every size."""
+    offsets = np.cumsum([0, *map(len, lists)])
+    liked = read_only(np.array([item for one in lists for item in one], "i4"))
+    labels = np.arange(len(liked))
+    assert are_rising(liked, read_only(offsets), 0, len(lists)) == all(
+        low < high for one in lists for low, high in pairwise([-1, *one])
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(items, "PART", part)
+        if (liked < 0).any() or any(len(set(one)) < len(one) for one in lists):
+            with pytest.raises(fn.InvalidInputError, match="`items` must "):
+                fn.Interactions(liked, labels, offsets, threads=2)
+        else:
+            assert fn.Interactions(liked, labels, offsets, threads=2).labels.tolist() == labels.tolist()
+
+
+def plain(liked, row, k):
+    """Return reciprocal rank, and recall and DCG at k, computed with sets. A repeated item counts once."""
+    seen, hits = set(), []
+    for rank, item in enumerate(row, 1):
+        if item in liked and item not in seen:
+            hits.append((rank, liked[item]))
+        seen.add(item)
+    relevant = [rank for rank, label in hits if label >= 1]
+    n_relevant = sum(label >= 1 for label in liked.values())
+    recall = sum(rank <= k for rank in relevant) / n_relevant if n_relevant else np.nan
+    rr = 1 / relevant[0] if relevant else 0
+    return [rr, recall, sum(label / np.log2(rank + 1) for rank, label in hits if rank <= k)]
+
+
+IDS = {
+    "few": lambda rng, n: rng.permutation(n + 40)[:n],
+    "any": lambda rng, n: rng.permutation(50_000)[:n],
+    "low bits alike": lambda rng, n: rng.permutation(n + 40)[:n] * POWER_OF_TWO,
+    "low bits mostly alike": lambda rng, n: rng.permutation(n + 40)[:n] * (POWER_OF_TWO // 2),
+    "large": lambda rng, n: rng.permutation(n + 40)[:n] * 2**40 + 2**62,
+}
+
+
+@pytest.mark.parametrize("once", [False, True])
+@pytest.mark.parametrize("ids", IDS)
+@pytest.mark.parametrize("width", [1, 63, 64, 65, 255, 256, 257, 300])
+def test_rows_of_any_length_and_items_of_any_bits(width, ids, once):
+    """Rows and ids of any size give the values of plain sets. A repeated item is counted or raises an error."""
+    rng = np.random.default_rng(width)
+    sizes = [0, 1, width, width // 2, width, *rng.integers(0, width + 1, 7).tolist()]
+    rows, liked = [], []
+    for size in sizes:
+        known = IDS[ids](rng, size + 30)
+        row, others = known[:size].tolist(), known[size:].tolist()
+        again = rng.integers(0, max(size, 1), (2, size // 4 if once else 0)).tolist()
+        for place, source in zip(*again, strict=True):
+            row[place] = row[source]
+        some = set(rng.permutation(row)[: max(size // 5, 1)].tolist() + others[:9]) if size else set(others[:3])
+        rows.append(row)
+        liked.append({item: int(rng.integers(0, 4)) for item in sorted(some)})
+    truth = fn.Interactions(*flat(liked))
+    given_rows = padded(rows, "i8", width)
+
+    result = fn.evaluate(truth, fn.Recommendations(given_rows, repeated="once" if once else "raise"), "rr,R@20,dcg@20")
+
+    for values, own, row in zip(result.values.tolist(), liked, rows, strict=True):
+        assert values == pytest.approx(plain(own, row, 20), rel=1e-14, nan_ok=True)
+    n_again = sum(len(row) - len(set(row)) for row in rows)
+    assert bool(result.notes) == (n_again > 0)
+    assert all(f"counted once: {n_again}" in note for note in result.notes)
+    if width > 1 and not once:
+        given_rows[4] = IDS[ids](rng, width)
+        given_rows[4, -1] = given_rows[4, 0]
+        with pytest.raises(fn.InvalidInputError, match=f"item {given_rows[4, 0]} stands again in place {width - 1} of"):
+            fn.evaluate(truth, given_rows, "rr")
+
+
+@pytest.mark.parametrize("name", ["default", "default(unjudged=removed)", "default(pool=retrieved)", "recommenders"])
+def test_recommendation_metrics_equal_metrics_of_full_labels(name):
+    """Matched items give the values of full labels and scores to the bit, or the same error."""
+    liked = [{3: 1, 0: 4}, {}, {5: 2, 1: 1, 2: 0}, {4: 3}, {1: 1, 2: 1}]
+    given = items.match_recommendations(fn.Interactions(*flat(liked)), padded([*RECOMMENDED, [2, 0, 1]]))
+    made, convention = given.new_builder()(0, 5), parse_convention(name)
+    dense = given.whole()
+    assert isinstance(made, Ranked)
+    assert not isinstance(dense, Ranked)
+    assert dense.labels.tolist() == [4, 0, 1, 0, 0, 0, 0, 2, 1, 1, 0, 1]
+    assert dense.judged.tolist() == [True, False, True, False, False, True, False, True, True, True, False, True]
+    assert dense.scores.tolist() == [0, -1, -2, 0, -1, 0, -1, -2, -3, 0, -1, -2]
+    for record in RECORDS:
+        for k in (None, 2) if record.has_cutoff else (None,):
+            metric = Metric(record.name, k)
+            try:
+                wanted = engine.run(dense, (metric,), convention).values
+            except fn.FastndcgError as error:
+                with pytest.raises(type(error), match=re.escape(str(error))):
+                    engine.run(made, (metric,), convention)
+                continue
+            for options in ({}, {"chunk_documents": 2}):
+                found = engine.run(made, (metric,), convention, **options).values
+                np.testing.assert_array_equal(found, wanted, str(metric))
+            np.testing.assert_array_equal(partitions.run(given, (metric,), convention).values, wanted, str(metric))

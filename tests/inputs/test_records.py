@@ -1,0 +1,262 @@
+"""Lists and iterators of records, in Python and in JSON files, with and without orjson."""
+
+import collections
+import gzip
+import json
+import re
+import sys
+
+import pytest
+
+import fastndcg as fn
+from fastndcg.inputs import dict_reader
+
+METRICS = "ndcg,map,rr,p@2"
+QRELS = {"q1": {"d1": 1, "é": 2}, "q2": {"d1": 1}}
+RUN = {"q1": {"d1": 3.5, "d2": 2, "é": 1}, "q2": {"d9": 2.5, "d1": 1.0}}
+EXPECTED = fn.evaluate(QRELS, RUN, METRICS).to_dict()
+TrecQrel = collections.namedtuple("TrecQrel", "query_id doc_id relevance iteration")
+ScoredDoc = collections.namedtuple("ScoredDoc", "query_id doc_id score")
+
+
+Rating = collections.namedtuple("Rating", "user_id item_id score")
+
+
+def rows(table):
+    """Return (query, document, value) for every entry."""
+    return [(query, document, value) for query, row in table.items() for document, value in row.items()]
+
+
+FORMS = {
+    "tuples": lambda: (rows(QRELS), rows(RUN)),
+    "lists": lambda: (list(map(list, rows(QRELS))), tuple(map(list, rows(RUN)))),
+    "named tuples": lambda: ([TrecQrel(*row, "0") for row in rows(QRELS)], [ScoredDoc(*row) for row in rows(RUN)]),
+    "generators": lambda: ((TrecQrel(*row, "0") for row in rows(QRELS)), (ScoredDoc(*row) for row in rows(RUN))),
+    "dicts": lambda: (
+        [{"qid": q, "docno": d, "label": v, "note": [1]} for q, d, v in rows(QRELS)],
+        [{"score": v, "query": q, "document": d} for q, d, v in rows(RUN)],
+    ),
+    "other mappings": lambda: (
+        [collections.ChainMap({"qid": q, "docno": d, "label": v}) for q, d, v in rows(QRELS)],
+        iter([collections.OrderedDict(score=v, query=q, document=d) for q, d, v in rows(RUN)]),
+    ),
+    "records and dicts": lambda: (rows(QRELS), RUN),
+    "dicts and records": lambda: (QRELS, rows(RUN)),
+}
+
+
+@pytest.mark.parametrize("has_kernels", [True, False])
+@pytest.mark.parametrize("form", FORMS)
+def test_records_give_the_values_of_dicts(form, has_kernels, monkeypatch):
+    """Every kind of record gives the values of dicts of dicts. Iterators are read once."""
+    monkeypatch.setattr(dict_reader, "CAN_READ_OBJECTS", has_kernels)
+    assert fn.evaluate(*FORMS[form](), METRICS).to_dict() == EXPECTED
+    truth, run = FORMS[form]()
+    assert fn.Evaluator(truth, METRICS).evaluate(run).to_dict() == EXPECTED
+
+
+def test_records_in_other_functions():
+    """`compare`, `explain` and `agreement` read records. `explain` reads an iterator once for two conventions."""
+    pairs = fn.compare(
+        iter(rows(QRELS)), {"a": iter(rows(RUN)), "b": rows({"q1": {"é": 1}, "q2": {"x": 1}})}, "rr"
+    ).rows
+    assert [row.mean for row in pairs] == [(1 + 1 / 2) / 2, 1 / 2]
+    explained = fn.explain(iter(rows(QRELS)), iter(rows(RUN)), "rr", query="q2", against="trec_eval")
+    assert (explained.value, explained.against.value) == (1 / 2, 1 / 2)
+    assert fn.agreement(rows(RUN), rows(RUN), "tau_b").mean() == {"tau_b": 1.0}
+
+
+def test_records_with_whole_numbers_as_ids():
+    """Named tuples and dicts may have whole numbers as ids."""
+    truth, run = [TrecQrel(1, 5, 1, "0")], [{"user": 1, "item": 5, "score": 0.5}, {"user": 1, "item": 6, "score": 1}]
+    assert fn.evaluate(truth, run, "rr").to_dict() == {1: {"RR": 1 / 2}}
+
+
+def test_pairs_are_relevant_documents():
+    """Records of a query and a document alone have the label 1."""
+    assert fn.evaluate([("q", "a"), ("q", "b")], [("q", "c", 2), ("q", "a", 1)], "rr,recall").to_dict() == {
+        "q": {"RR": 1 / 2, "R": 1 / 2}
+    }
+
+
+def test_records_with_labels_and_scores():
+    """Records that have both need no predictions."""
+    scored = [{"query": q, "doc": d, "label": QRELS[q].get(d, 0), "score": v} for q, d, v in rows(RUN)]
+    assert fn.evaluate(scored, metrics="rr,p@2").to_dict() == fn.evaluate(QRELS, RUN, "rr,p@2").to_dict()
+
+
+def test_records_by_subtopic():
+    """ir_datasets' judgments by subtopic are read as such."""
+    kind = collections.namedtuple("TrecSubtopicQrel", "query_id doc_id relevance subtopic_id")
+    truth = (kind("q", document, 1, subtopic) for document, subtopic in (("a", "s"), ("a", "t"), ("b", "s")))
+    assert fn.evaluate(truth, {"q": {"b": 2, "a": 1}}, "S_recall@1").to_dict() == {"q": {"S_recall@1": 1 / 2}}
+
+
+def test_named_fields():
+    """`columns` names fields, and a name that is absent raises an error."""
+    run = [{"topic": "q1", "key": "d1", "bm25": 1.5}]
+    names = {"document": "key", "score": "bm25", "label": "grade"}
+    truth = [{"query": "q1", "key": "d1", "grade": 1}]
+    assert fn.evaluate(truth, run, "rr", columns=names).to_dict() == {"q1": {"RR": 1.0}}
+    with pytest.raises(fn.InvalidInputError, match=r"must have one column 'bm26', but has 0: its columns are 'topic'"):
+        fn.evaluate(truth, run, "rr", columns=names | {"score": "bm26"})
+
+
+BAD = {
+    "a text as score": ([("q", "d", "x")], "`predictions`, row 0: score must be a number, but is 'x'. Correct it"),
+    "None as score": ([("q", "d", 1), ("q", "e", None)], "row 1: score must be a number, but is None"),
+    "a large score": ([("q", "d", 2**70)], "row 0: score must fit int64 or float64, but is 11805"),
+    "NaN": ([("q", "d", float("nan"))], "`predictions`, row 0: score of document d of query q must not be NaN"),
+    "mixed ids": ([("q", "d", 1), ("q", 7, 1)], "row 1: document must be a text in each record, or a whole"),
+    "a fraction as id": ([{"query": "q", "doc": 0.5, "score": 1}], "row 0: doc must be a text in each record, or a"),
+    "repeated ids": ([("q", "d", 1), ("q", "d", 2)], "document d of query q is in rows 0 and 1. Keep one of them"),
+    "a short tuple": ([("q", "d", 1), ("q", "e")], "row 1: a record must be (query, document, score), but is ('q',"),
+    "a long tuple": ([("q", "0", "d", 1)], "row 0: a record must be (query, document, score), but is ('q', '0'"),
+    "mixed records": ([("q", "d", 1), {"query": "q"}], "row 1: a record must be a tuple, as the first is, but is {'q"),
+    "a record without a field": (
+        [{"query": "q", "doc": "d", "score": 1}, {"query": "q", "doc": "e", "x": 1}],
+        "row 1: a record must have the field 'score', as others have, but is {'query': 'q', 'doc': 'e', 'x': 1}",
+    ),
+    "no usual names": ([{"query": "q", "key": "d", "score": 1}], "must have one column of document ids or values, but"),
+    "numbers of an iterator": (iter([1, 2]), "an iterator of records, but its first item is 1. Give dicts"),
+    "an empty generator": ((row for row in ()), "is a generator without any. An iterator gives its records once"),
+    "long values": ([("q", "d", "x" * 100_000)], "score must be a number, but is 'xxx"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_wrong_records_raise_an_error(case):
+    """The error names the row, the field and the rule."""
+    run, message = BAD[case]
+    with pytest.raises(fn.InvalidInputError, match=re.escape(message)) as error:
+        fn.evaluate({"q": {"d": 1}}, run, "rr")
+    assert len(str(error.value)) < 900
+
+
+def test_an_open_file_is_no_iterator_of_records(tmp_path):
+    """An open file raises an error that says to give its path."""
+    path = tmp_path / "qrels"
+    path.write_text("q 0 d 1\n")
+    with path.open() as file, pytest.raises(fn.InvalidTypeError, match=r"must not be an open file\. Give its path: "):
+        fn.evaluate(file, RUN, "rr")
+
+
+JSON = {
+    "lines of records": '{"query": "q1", "doc": "d1", "score": 1}\n{"query": "q1", "doc": "d2", "score": 2.5}\n',
+    "windows": '{"query": "q1", "doc": "d1", "score": 1}\r\n\r\n{"query": "q1", "doc": "d2", "score": 2.5}\r\n',
+    "inner objects": '{"query": "q1", "doc": "d1", "score": 1, "more": {"a": [{"b": 1}]}}\n',
+    "ids with colons": '{"query":"http://q:1","doc":"a\\":b","score":1}\n{"query":"x : y","doc":"\\u00e9","score":2}',
+    "one list": '[{"query": "q1", "doc": "d1", "score": 1},\n {"query": "q1", "doc": "d2", "score": 2}]',
+    "lists of fields": '["q1", "d1", 3]\n["q1", "d2", 2.5]\n',
+    "ranked ids": '{"q1": ["d1", "d2"], "q2": ["d1"]}',
+    "lines of ranked ids": '{"q1": ["d1", "d2"]}\n{"q2": ["d1"]}\n',
+    "dicts": '{"q1": {"d1": 0.5, "http://d": 1}}',
+    "whole numbers as ids": '{"query": 7, "doc": 18446744073709551615, "score": 1}',
+    "NaN": '{"query": "q1", "doc": "d1", "score": NaN}',
+    "lone surrogates": '{"query": "q1", "doc": "\\ud800", "score": 1}',
+    "a byte-order mark": '\ufeff{"query": "q1", "doc": "d1", "score": 1}',
+    "whole numbers beyond 2**53": '{"q1": {"d1": 9007199254740993, "d2": 9007199254740992}}',
+}
+BAD_JSON = {
+    "a missing field": ('{"query": "q", "doc": "d", "score": 1}\n{"query": "q", "doc": "e"}', "line 2: a record must"),
+    "repeated ids": ('{"query":"q","doc":"d","score":1}\n\n{"query":"q","doc":"d","score":2}', "in lines 1 and 3"),
+    "repeated records": ('[["q", "d", 1], ["q", "d", 2]]', "is in records 0 and 1. Keep one of them"),
+    "a text as score": ('\n{"query": "q", "doc": "d", "score": "x"}', "line 2: score must be a number, but is 'x'."),
+    "a number as line": ('{"query": "q", "doc": "d", "score": 1}\n5', "line 2: a record must be a dict, as the first"),
+    "a repeated key": ('{"query":"q","doc":"d","doc":"e","score":1}', "line 1: an object must have each key once, but"),
+    "a repeated key that blanks hide": (
+        '{"query":"q","doc":"a:b","doc" :"e","score":1}', "line 1: an object must have each key once, but 'doc' stands",
+    ),
+    "a repeated inner key": ('{"q": {"a": 1, "a": 2}}', "an object must have each key once, but 'a' stands twice"),
+    "a cut line": ('{"query": "q", "doc": "d", "score": 1}\n{"query":', "line 2: must be JSON, but is not: "),
+    "two values in a line": ('{"query":"q","doc":"d","score":1} {"query":"q"}', "line 1: must be JSON, but is not: "),
+    "a value on two lines": ('{"query":"q","doc":"d","score":1}\n{"query":\n"q"}', "line 2: must be JSON, but is not"),
+    "a score beyond 64 bits": ('{"query":"q","doc":"d","score":18446744073709551616}', "score must fit int64 or"),
+    "a score beyond 64 bits, dicts": ('{"q": {"d": 18446744073709551616}}', "that fit int64 or float64, but score of"),
+    "an id beyond 64 bits": ('{"query":"q","doc":18446744073709551616,"score":1}', "must fit int64 or uint64"),
+    "a digit too many": (f'{{"query":"q","doc":"d","score":{"1" * 5000}}}', "has more than 4300 digits. Write fewer"),
+    "unknown fields": ('{"query": "q", "key": "d", "score": 1}', "must have one column of document ids or values"),
+    "one number per query": ('{"q1": 5}', "must have one column of document ids or values, but has none"),
+    "a list of numbers": ("[1, 2]", "line 1: must be an object {query: {document: value}}, but is [1, 2]"),
+    "an empty list": ("[]", "line 1: must be an object {query: {document: value}}, but is []"),
+    "whole numbers": ('{"q1": [1, 2]}', "which could be ids or scores"),
+    "mixed forms": (
+        '{"q": {"d": 1}}\n{"query": "q", "doc": "d", "score": 1}', "must map queries to dicts, but is a dict of",
+    ),
+}  # fmt: skip
+
+
+def read(path):
+    """Return the ids and scores of a run."""
+    run = fn.read_run(path)
+    return run.queries.names().tolist(), run.documents.names().tolist(), list(map(repr, run.values.tolist()))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize("case", JSON)
+def test_json_is_the_same_without_orjson(case, pack, tmp_path, monkeypatch):
+    """Orjson and the standard library give the same run, to the last digit."""
+    path = tmp_path / "run.ndjson"
+    path.write_bytes(pack(JSON[case].encode()))
+    expected = read(path)
+    assert expected[0]
+    assert len(expected[1]) == len(expected[2]) > 0
+    monkeypatch.setitem(sys.modules, "orjson", None)
+    assert read(path) == expected
+
+
+@pytest.mark.parametrize("case", BAD_JSON)
+def test_errors_of_json_are_the_same_without_orjson(case, tmp_path, monkeypatch):
+    """Wrong JSON raises an error that names the file and the line, and the same one without orjson."""
+    path = tmp_path / "run.jsonl"
+    text, message = BAD_JSON[case]
+    path.write_text(text)
+    with pytest.raises(fn.InvalidInputError, match=re.escape(message)) as error:
+        read(path)
+    assert str(path) in str(error.value)
+    monkeypatch.setitem(sys.modules, "orjson", None)
+    with pytest.raises(fn.InvalidInputError) as again:
+        read(path)
+    assert str(again.value) == str(error.value)
+
+
+def test_orjson_reads_json_where_it_is_installed(tmp_path, monkeypatch):
+    """The standard library does not parse a file that orjson has read exactly."""
+    pytest.importorskip("orjson")
+    path = tmp_path / "run.json"
+    path.write_text('{"q1":\n {"http://d": 0.5, "e": 1}}')
+    monkeypatch.setattr("fastndcg.inputs.text.json_files._parse_exactly", None)
+    assert fn.read_run(path).values.tolist() == [0.5, 1.0]
+    path.write_text('{"query":"http://q","doc":"d","score":1}\n{"query":"http://q","doc":"e:f","score":2}')
+    assert fn.read_run(path).values.tolist() == [1, 2]
+
+
+def test_columns_name_fields_of_json(tmp_path):
+    """`columns` names fields of records in JSON."""
+    path = tmp_path / "run.jsonl"
+    path.write_text('{"a": "q", "b": "d", "c": 0.5}\n')
+    names = {"query": "a", "document": "b", "score": "c"}
+    assert len(fn.read_run(path, columns=names)) == 1
+    assert fn.evaluate({"q": {"d": 1}}, path, "rr", columns=names).to_dict() == {"q": {"RR": 1.0}}
+
+
+def test_a_long_first_line_is_parsed_once(tmp_path):
+    """A JSON file on one long line is recognised as JSON, and one with a line for each record as JSON Lines."""
+    table = {f"q{number}": {"d}": 1, "e": 2} for number in range(5000)}
+    for text in (json.dumps(table), json.dumps(rows(table)), "\n".join(map(json.dumps, rows(table)))):
+        path = tmp_path / "run"
+        path.write_text(text)
+        assert len(fn.read_run(path)) == 10_000
+
+
+def test_named_tuples_of_numbers_are_no_score_matrix():
+    """Named tuples with numbers only are records, also where their shape is that of users by items."""
+    run = [Rating(0, 1, 0.5), Rating(1, 1, 0.4)]
+    result = fn.evaluate({0: {0, 1}, 1: {2}}, run, "rr")
+    assert result.to_dict() == {0: {"RR": 1.0}, 1: {"RR": 0.0}}
+
+
+def test_tuples_of_numbers_are_unclear():
+    """Rows of two whole numbers and a score could be records or scores of three items."""
+    with pytest.raises(fn.InvalidInputError, match=r"such as \(0, 1, 0.5\), could be either. Give np.array\(rows\)"):
+        fn.evaluate({0: {0, 1}, 1: {2}}, [(0, 1, 0.5), (1, 1, 0.4)], "rr")

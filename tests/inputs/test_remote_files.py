@@ -1,0 +1,209 @@
+"""Files at addresses, by fsspec: every format, patterns and folders, the web, and errors that name the address."""
+
+import functools
+import gzip
+import http.server
+import json
+import pathlib
+import sys
+import threading
+
+import pytest
+
+import fastndcg as fn
+from fastndcg.cli import main
+
+fsspec = pytest.importorskip("fsspec")
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+feather = pytest.importorskip("pyarrow.feather")
+
+QRELS = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 0, "d3": 2}}
+RUN = {"q1": {"d1": 0.5, "d2": 0.7}, "q2": {"d1": 0.1, "d3": 0.9}}
+ROOT = "memory://fastndcg-remote"
+
+
+def flatten(table, name):
+    """Return a dict of dicts as a pyarrow table."""
+    rows = [(query, document, value) for query, row in table.items() for document, value in row.items()]
+    queries, documents, values = zip(*rows, strict=True)
+    return pa.table({"query": queries, "document": documents, name: values})
+
+
+def pack_table(write, table):
+    """Return the bytes that a writer of tables writes."""
+    sink = pa.BufferOutputStream()
+    write(table, sink)
+    return sink.getvalue().to_pybytes()
+
+
+def contents(table, name):
+    """Return the content of a file of each format."""
+    rows = flatten(table, name)
+    lines = [list(map(str, row)) for row in zip(*rows.to_pydict().values(), strict=True)]
+    trec = "".join(f"{q} 0 {d} {v}\n" if name == "label" else f"{q} Q0 {d} 1 {v} tag\n" for q, d, v in lines).encode()
+    return {
+        "trec": trec,
+        "trec.gz": gzip.compress(trec),
+        "csv": f"query,document,{name}\n".encode() + "".join(",".join(line) + "\n" for line in lines).encode(),
+        "json": json.dumps(table).encode(),
+        "jsonl": "".join(json.dumps({query: row}) + "\n" for query, row in table.items()).encode(),
+        "parquet": pack_table(pq.write_table, rows),
+        "feather": pack_table(feather.write_feather, rows),
+    }
+
+
+FORMATS = {format: (contents(QRELS, "label")[format], contents(RUN, "score")[format]) for format in contents(RUN, "x")}
+EXPECTED = fn.evaluate(QRELS, RUN, "ndcg,rr").to_dict()
+SCORED = flatten(QRELS, "label").append_column("score", flatten(RUN, "score")["score"])
+
+
+@pytest.fixture
+def store():
+    """Return a function that stores bytes at an address."""
+    system = fsspec.filesystem("memory")
+
+    def put(name, content):
+        system.pipe(f"{ROOT}/{name}", content)
+        return f"{ROOT}/{name}"
+
+    yield put
+    system.rm(ROOT, recursive=True)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format(store, capsys, format):
+    """Judgments and runs of each format are read, in Python, by pathlib and on the command line."""
+    qrels, run = (store(f"{name}.{format}", content) for name, content in zip(("q", "r"), FORMATS[format], strict=True))
+    assert fn.evaluate(qrels, run, "ndcg,rr").to_dict() == EXPECTED
+    assert fn.evaluate(pathlib.PurePosixPath(qrels), pathlib.PurePosixPath(run), "ndcg,rr").to_dict() == EXPECTED
+    assert len(fn.read_qrels(qrels)) == len(fn.read_run(run)) == 4
+    assert fn.compare(qrels, {"a": run, "b": RUN}, "rr").rows[1].difference == 0
+    assert main(["evaluate", qrels, run, "-m", "rr", "--format", "csv"]) == 0
+    assert ",0.75," in capsys.readouterr().out
+    other = store(f"other.{format}", FORMATS[format][1])
+    assert main(["compare", qrels, run, other, "-m", "rr", "--format", "csv"]) == 0
+    assert "0.75" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("memory", [None, "1kB"])
+def test_rows_with_scores(store, capsys, memory):
+    """Parquet and Feather files with scores are streamed, and so are a pattern and a folder of Parquet files."""
+    halves = (SCORED.slice(0, 2), SCORED.slice(2))
+    for place, half in enumerate(halves):
+        store(f"parts/{place}.parquet", pack_table(pq.write_table, half))
+    addresses = [store("rows.feather", pack_table(feather.write_feather, SCORED)), f"{ROOT}/parts/*.parquet"]
+    for address in (*addresses, f"{ROOT}/parts", pathlib.PurePosixPath(f"{ROOT}/parts")):
+        assert fn.evaluate(address, metrics="ndcg,rr", memory=memory).to_dict() == EXPECTED
+    for address in addresses:
+        assert main(["evaluate", address, "-m", "rr", "--format", "csv"]) == 0
+        assert ",0.75," in capsys.readouterr().out
+
+
+def test_addresses_keep_their_slashes(store):
+    """Messages name an address with both slashes, also if pathlib has taken one."""
+    bad = store("bad.run", b"q1 Q0\n")
+    cut = store("cut.parquet", pack_table(pq.write_table, SCORED)[:-20])
+    for address, message in (
+        (f"{ROOT}/absent.run", f"No such file or directory: '{ROOT}/absent.run'"),
+        (bad, f"{ROOT}/bad.run, line 1: must have"),
+        (cut, f"{ROOT}/cut.parquet must "),
+        (f"{ROOT}/*.nothing", f"{ROOT}/\\*.nothing must name Parquet files, but no file"),
+    ):
+        for path in (address, pathlib.PurePosixPath(address)):
+            with pytest.raises((fn.InvalidInputError, FileNotFoundError), match=message):
+                fn.read_run(path)
+
+
+def test_local_files_by_address(tmp_path):
+    """``file://`` names a local file. A local path with a colon stays one."""
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(RUN))
+    assert fn.evaluate(QRELS, f"file://{path}", "ndcg,rr").to_dict() == EXPECTED
+    assert fn.evaluate(QRELS, pathlib.PurePosixPath(f"file://{path}"), "ndcg,rr").to_dict() == EXPECTED
+    if sys.platform != "win32":
+        odd = tmp_path / "ab:" / "run.json"
+        odd.parent.mkdir()
+        odd.write_text(json.dumps(RUN))
+        assert fn.evaluate(QRELS, odd, "ndcg,rr").to_dict() == EXPECTED
+
+
+def test_files_of_the_web(tmp_path):
+    """Files of the web are read, also with a query in the address. An absent one raises the system's error."""
+    pytest.importorskip("aiohttp")
+    for format in ("trec.gz", "feather", "parquet"):
+        (tmp_path / f"r.{format}").write_bytes(FORMATS[format][1])
+    handler = functools.partial(QuietHandler, directory=str(tmp_path))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            root = f"http://127.0.0.1:{server.server_port}"
+            for name in ("r.trec.gz", "r.feather", "r.parquet", "r.trec.gz?token=1"):
+                assert fn.evaluate(QRELS, f"{root}/{name}", "ndcg,rr").to_dict() == EXPECTED
+            with pytest.raises(OSError, match=f"{root}/absent.run"):
+                fn.read_run(f"{root}/absent.run")
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    """Serve files without a log."""
+
+    def log_message(self, *_):
+        """Write nothing."""
+
+
+def test_unknown_protocols():
+    """An address of no known protocol, and one whose package is absent, raise an error with the remedy."""
+    with pytest.raises(fn.InvalidInputError, match=r"'foo://x/y.run' must be the address of .* not known: foo"):
+        fn.read_run("foo://x/y.run")
+    if "s3fs" not in sys.modules:
+        with pytest.raises(fn.MissingPackageError, match=r"reading s3://b/y.run needs s3fs, .* pip install s3fs"):
+            fn.evaluate(QRELS, pathlib.PurePosixPath("s3://b/y.run"), "rr")
+
+
+def test_addresses_without_fsspec(monkeypatch, capsys):
+    """Without fsspec, each argument that names a file raises an error that names the address and the extra."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "fsspec"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    message = r"reading s3://b/y.parquet \(extra `remote`\) needs fsspec. Install it: pip install fsspec"
+    for call in (
+        lambda: fn.evaluate("s3://b/y.parquet", RUN, "rr"),
+        lambda: fn.evaluate(QRELS, "s3://b/y.parquet", "rr"),
+        lambda: fn.read_run(pathlib.PurePosixPath("s3://b/y.parquet")),
+    ):
+        with pytest.raises(fn.MissingPackageError, match=message):
+            call()
+    for arguments in (["s3://b/y.parquet"], ["s3://b/y.parquet", "a.run"]):
+        assert main(["evaluate", *arguments]) == 2
+        assert "needs fsspec" in capsys.readouterr().err
+
+
+class BrokenFile:
+    """A file of a library whose errors share no class with Python's."""
+
+    def seekable(self):
+        """Return False."""
+        return False
+
+    def read(self, n):
+        """Raise an error as of a credential that is missing."""
+        raise LibraryError(f"no credentials for {n} bytes")
+
+    def close(self):
+        """Do nothing."""
+
+
+class LibraryError(Exception):
+    """An error of a library."""
+
+
+def test_errors_of_libraries_name_the_address(monkeypatch):
+    """Any error while a file is opened or read is an OSError that names the address."""
+    system = type(fsspec.filesystem("memory"))
+    monkeypatch.setattr(system, "open", lambda *_, **__: BrokenFile())
+    with pytest.raises(OSError, match=f"LibraryError: no credentials for .*: '{ROOT}/r.run'"):
+        fn.read_run(f"{ROOT}/r.run")

@@ -1,0 +1,504 @@
+"""Score matrices against the items of users: the bits of explicit candidate lists, in every form of the arguments."""
+
+import re
+
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastndcg as fn
+from fastndcg.engine import run as engine
+from fastndcg.inputs.recommendations import item_selection, score_matrix
+from fastndcg.inputs.recommendations.interactions import Interactions
+from fastndcg.inputs.recommendations.item_selection import ItemSelection
+from fastndcg.kernels.ranking.rank import AUTO, COUNT, SELECT, SORT
+from fastndcg.metrics.metric import parse_metrics
+from fastndcg.rankings.score_rows import ScoreRowRankings
+
+sparse = pytest.importorskip("scipy.sparse")
+METRICS = "ndcg@3,ndcg,ap,rr,p@2,recall@4,auc,bpref,num_ret,judged@3"
+SHALLOW = "ndcg@10,recall@5"
+LIKED = [{3: 1, 0: 4}, {}, {5: 2, 1: 1, 2: 0}, {4: 3}]
+SEEN = [{1, 6}, {0, 1, 2, 3, 4, 5, 6}, set(), {0, 6}]
+SCORES = np.random.default_rng(5).integers(0, 4, (4, 7)).astype("f4")
+
+
+def flat(liked):
+    """Return items, labels and offsets."""
+    offsets = np.cumsum([0, *map(len, liked)])
+    return [item for row in liked for item in row], [label for row in liked for label in row.values()], offsets
+
+
+def matrix(liked, n_items=7):
+    """Return the items of users as a sparse matrix, whose values are labels."""
+    users = np.repeat(np.arange(len(liked)), list(map(len, liked)))
+    items, labels, _ = flat(liked)
+    return sparse.csr_array((labels, (users, items)), shape=(len(liked), n_items))
+
+
+def mask(rows, n_items=7):
+    """Return the items of users as a sparse matrix of ones."""
+    return matrix([dict.fromkeys(sorted(row), 1) for row in rows], n_items)
+
+
+def list_by_hand(liked, scores, excluded=None, candidates=None, missing_truth="raise"):
+    """Return rankings of the candidates of each user, written one by one."""
+    documents = []
+    offsets = [0]
+    pool = []
+    pool_offsets = [0]
+    for user, own in enumerate(liked):
+        items = [
+            item
+            for item in range(scores.shape[1])
+            if (excluded is None or item not in excluded[user]) and (candidates is None or item in candidates[user])
+        ]
+        documents += [(own.get(item, 0), scores[user, item], item in own, item) for item in items]
+        offsets.append(len(documents))
+        pool += [own[item] for item in sorted(own) if item in items or missing_truth == "unretrieved"]
+        pool_offsets.append(len(pool))
+    labels, values, judged, items = (
+        np.array([document[field] for document in documents], dtype)
+        for field, dtype in enumerate(("f8", scores.dtype, bool, "i8"))
+    )
+    all_labels = np.array([label for own in liked for label in own.values()])
+    dtype = "i1" if (all_labels % 1 == 0).all() and (abs(all_labels) < 100).all() else "f8"
+    return fn.Rankings(
+        labels.astype(dtype),
+        values,
+        offsets,
+        judged=judged,
+        tie_keys=items,
+        pool=(np.array(pool, dtype), pool_offsets) if missing_truth == "unretrieved" else None,
+    )
+
+
+def assert_same_bits(result, expected):
+    """Check that two results have the same bytes and the same number of tied queries."""
+    np.testing.assert_array_equal(result.values, expected.values)
+    assert result.values.tobytes() == expected.values.tobytes()
+    assert result.n_tied == expected.n_tied
+
+
+@st.composite
+def score_cases(draw, labels, n_items):
+    """Draw liked items of some users, scores, excluded items and candidates, the last two perhaps None."""
+    n_users = draw(st.integers(1, 4))
+    items = st.integers(0, n_items - 1)
+    liked = draw(st.lists(st.dictionaries(items, labels, max_size=6), min_size=n_users, max_size=n_users))
+    sets = st.lists(st.sets(items, max_size=n_items), min_size=n_users, max_size=n_users)
+    levels = draw(st.sampled_from([2, 5, 1000]))
+    scores = np.random.default_rng(draw(st.integers(0, 99))).integers(0, levels, (n_users, n_items)) - 1
+    return liked, scores, draw(st.none() | sets), draw(st.none() | sets)
+
+
+@pytest.mark.parametrize("ties", strategies.TIES)
+@strategies.examples(60)
+@given(data=st.data())
+def test_values_are_those_of_explicit_candidates(ties, data):
+    """Any exclusion, candidates, labels, dtype, tie policy and convention give the bits of lists written by hand."""
+    kind = data.draw(st.sampled_from(["binary", "graded", "float", "negative"]))
+    n_items = data.draw(st.sampled_from([1, 5, 20, 64, 130]))
+    liked, scores, excluded, candidates = data.draw(score_cases(strategies.LABELS[kind], n_items))
+    scores = scores.astype(data.draw(st.sampled_from(["f2", "f4", "f8"])))
+    if data.draw(st.booleans()):
+        scores = np.asfortranarray(scores)
+    missing_truth = data.draw(st.sampled_from(["skip", "unretrieved"]))
+    shallow = data.draw(st.booleans())
+    by_hand = list_by_hand(liked, scores, excluded, candidates, missing_truth)
+    convention = data.draw(strategies.conventions(strategies.Case(by_hand, kind), ties))
+    metrics = SHALLOW if shallow else METRICS
+    if ties in ("best", "worst"):
+        metrics = "ndcg@3,rr,auc" if not shallow else SHALLOW
+    truth = fn.Interactions(*flat(liked), n_items=n_items)
+    selection = {
+        "exclude": None if excluded is None else list(map(sorted, excluded)),
+        "candidates": None if candidates is None or not any(candidates) else list(map(sorted, candidates)),
+        "missing_truth": missing_truth,
+    }
+    if candidates is not None and not any(candidates):
+        by_hand = list_by_hand(liked, scores, excluded, None, missing_truth)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(score_matrix, "MOST_SCORES", data.draw(st.sampled_from([1, 50, 10**6])))
+        patch.setattr(score_matrix, "LEAST_PART", 1)
+        try:
+            expected = fn.evaluate(by_hand, metrics=metrics, convention=convention)
+        except fn.InvalidInputError:  # such as a metric that needs a cutoff under the convention
+            with pytest.raises(fn.InvalidInputError):
+                fn.evaluate(truth, scores, metrics, convention=convention, **selection)
+            return
+        result = fn.evaluate(truth, scores, metrics, convention=convention, threads=2, **selection)
+
+    assert_same_bits(result, expected)
+
+
+@pytest.mark.parametrize("ties", strategies.TIES)
+@strategies.examples(8)
+@given(seed=st.integers(0, 99), missing_truth=st.sampled_from(["skip", "unretrieved"]))
+def test_values_are_those_of_the_reference(ties, seed, missing_truth):
+    """The slow twin, which lists candidates in plain Python, gives the same values."""
+    rng = np.random.default_rng(seed)
+    liked, excluded = ([dict.fromkeys(rng.permutation(9)[:3].tolist(), 1) for _ in range(3)] for _ in range(2))
+    scores = rng.integers(0, 6, (3, 9)) / 2
+    arguments = (matrix(liked, 9), scores, "ndcg@3,recall@3,auc,rr")
+    options = {"exclude": mask(excluded, 9), "candidates": range(1, 9), "missing_truth": missing_truth}
+    options["convention"] = fn.conventions["default"].replace(ties=ties)
+
+    result = fn.evaluate(*arguments, **options)
+
+    slow = fn.reference.evaluate(*arguments, **options)
+    np.testing.assert_allclose(result.values, slow.values, rtol=1e-12)
+    assert result.n_tied == slow.n_tied
+
+
+@pytest.mark.parametrize("strategy", [AUTO, COUNT, SELECT, SORT])
+@pytest.mark.parametrize("metrics", ["ndcg@5,recall@10", "ndcg,auc,recall@100"])
+@pytest.mark.parametrize("ties", ["average", "input", "id_descending", "worst"])
+@pytest.mark.parametrize("n_relevant", [3, 64, 65, 150])
+def test_strategies_give_the_same_bits(n_relevant, ties, metrics, strategy):
+    """Few and many relevant items, at few ranks and at all, give the bits of explicit lists by every strategy."""
+    rng = np.random.default_rng(n_relevant)
+    liked = [dict.fromkeys(np.sort(rng.permutation(300)[:n_relevant]).tolist(), 1 + user % 2) for user in range(5)]
+    excluded = [
+        set(rng.permutation(300)[:n].tolist()) - liked[user].keys() for user, n in enumerate((0, 30, 100, 0, 1))
+    ]
+    scores = rng.integers(0, 60, (5, 300)).astype("f4")
+    convention = fn.conventions["default"].replace(ties=ties)
+    selection = ItemSelection(list(excluded))
+    rankings = score_matrix.match_scores(Interactions(*flat(liked)), scores, selection).new_builder()(0, 5)
+
+    output = engine.run(rankings, parse_metrics(metrics), convention, strategy=strategy)
+
+    by_hand = list_by_hand(liked, scores, excluded)
+    expected = engine.run(by_hand, parse_metrics(metrics), convention)
+    assert strategies.bits(output) == strategies.bits(expected)
+
+
+@pytest.mark.parametrize("name", strategies.PLAIN)
+def test_all_metrics_have_the_bits_of_explicit_candidates(name):
+    """Each metric of the catalogue reads labels, judgments and sizes of candidates alone."""
+    liked = [{3: 1, 0: 1}, {}, {5: 0, 1: 1, 2: 0}, {4: 1}]
+    scores = np.random.default_rng(6).permutation(28).reshape(4, 7).astype("f8")
+    result = fn.evaluate(matrix(liked), scores, [name], exclude=SEEN, missing_truth="skip")
+    assert_same_bits(result, fn.evaluate(list_by_hand(liked, scores, SEEN), metrics=[name]))
+
+
+def test_dense_labels_give_the_same_values():
+    """Without exclusions, sparse truth gives the values of dense labels on the same scores."""
+    result = fn.evaluate(matrix(LIKED), SCORES, "ndcg@3,ap,auc,recall@2")
+    dense = fn.evaluate(matrix(LIKED).toarray(), SCORES, "ndcg@3,ap,auc,recall@2")
+    assert_same_bits(result, dense)
+    assert np.isnan(result["ap"][1])
+
+
+def score_forms():
+    """Yield score matrices of every form with a name."""
+    yield "float32", SCORES
+    yield "float64", SCORES.astype("f8")
+    yield "float16", SCORES.astype("f2")
+    yield "longdouble", SCORES.astype("longdouble")
+    yield "big-endian", SCORES.astype(">f4")
+    yield "Fortran's order", np.asfortranarray(SCORES)
+    yield "every second column", np.repeat(SCORES, 2, axis=1)[:, ::2]
+    yield "rows backwards", SCORES[::-1].copy()[::-1]
+    yield "list", SCORES.tolist()
+    unwritable = SCORES.copy()
+    unwritable.flags.writeable = False
+    yield "read-only", unwritable
+    yield "unaligned", np.frombuffer(b"x" + SCORES.tobytes(), "f4", offset=1).reshape(SCORES.shape)
+
+
+@pytest.mark.parametrize("name", [name for name, _ in score_forms()])
+def test_score_matrices_of_every_form(name):
+    """Every dtype and layout gives the same bits."""
+    scores = dict(score_forms())[name]
+    result = fn.evaluate(matrix(LIKED), scores, METRICS, exclude=SEEN, missing_truth="skip")
+    assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES, SEEN), metrics=METRICS))
+
+
+def test_memory_mapped_scores(tmp_path):
+    """A memory-mapped file of scores is read in place."""
+    np.save(tmp_path / "scores.npy", SCORES)
+    mapped = np.load(tmp_path / "scores.npy", mmap_mode="r")
+    result = fn.evaluate(matrix(LIKED), mapped, METRICS)
+    assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES), metrics=METRICS))
+
+
+@pytest.mark.peers
+def test_torch_scores():
+    """A tensor of floats on the CPU is a score matrix, one of whole numbers is recommended items."""
+    torch = pytest.importorskip("torch")
+    result = fn.evaluate(matrix(LIKED), torch.from_numpy(SCORES), METRICS)
+    assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES), metrics=METRICS))
+    assert fn.evaluate(matrix(LIKED), torch.tensor([[0, 3]] * 4), "rr")["rr"][0] == 1
+
+
+def item_forms():
+    """Yield the seen items in every form with a name."""
+    yield "csr", mask(SEEN)
+    yield "csc", mask(SEEN).tocsc()
+    yield "coo", mask(SEEN).tocoo()
+    yield "csr matrix of bool", sparse.csr_matrix(mask(SEEN)).astype(bool)
+    yield "lists", list(map(sorted, SEEN))
+    yield "unsorted lists", [sorted(row)[::-1] for row in SEEN]
+    yield "sets", SEEN
+    yield "arrays", [np.array(sorted(row), "i4") for row in SEEN]
+    padded = np.full((4, 7), -1)
+    for row, seen in zip(padded, SEEN, strict=True):
+        row[: len(seen)] = sorted(seen)
+    yield "padded array", padded
+    yield "mask", mask(SEEN).toarray() > 0
+    yield "Interactions", fn.Interactions(*flat([dict.fromkeys(sorted(row), 0) for row in SEEN]))
+    pa = pytest.importorskip("pyarrow")
+    yield "ragged", pa.array(list(map(sorted, SEEN)), pa.list_(pa.int64()))
+    users, items = zip(*((user, item) for user, row in enumerate(SEEN) for item in row), strict=True)
+    yield "frame", pa.table({"user": users, "item": items, "label": [1] * len(users)})
+
+
+@pytest.mark.parametrize("name", [name for name, _ in item_forms()])
+def test_exclude_and_candidates_of_every_form(name):
+    """Interactions, lists and masks of users mean the same items, in both keywords."""
+    items = dict(item_forms())[name]
+    excluded = fn.evaluate(matrix(LIKED), SCORES, METRICS, exclude=items, missing_truth="skip")
+    assert_same_bits(excluded, fn.evaluate(list_by_hand(LIKED, SCORES, SEEN), metrics=METRICS))
+    others = [set(range(7)) - row for row in SEEN]
+    candidates = fn.evaluate(matrix(LIKED), SCORES, METRICS, candidates=items, missing_truth="skip")
+    assert_same_bits(candidates, fn.evaluate(list_by_hand(LIKED, SCORES, others), metrics=METRICS))
+
+
+@pytest.mark.parametrize(
+    "items", [[4, 1, 0], {0, 1, 4}, np.array([0, 1, 4], "i1"), np.isin(range(7), [0, 1, 4]), frozenset({0, 1, 4})]
+)
+def test_items_of_all_users_in_every_form(items):
+    """One set of items holds for all users, alone and next to items of users."""
+    shared = [{0, 1, 4}] * 4
+    result = fn.evaluate(matrix(LIKED), SCORES, METRICS, exclude=items, missing_truth="unretrieved")
+    by_hand = list_by_hand(LIKED, SCORES, shared, missing_truth="unretrieved")
+    assert_same_bits(result, fn.evaluate(by_hand, metrics=METRICS))
+    result = fn.evaluate(matrix(LIKED), SCORES, METRICS, candidates=items, exclude=SEEN, missing_truth="skip")
+    assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES, SEEN, shared), metrics=METRICS))
+    result = fn.evaluate(matrix(LIKED), SCORES, METRICS, exclude=items, candidates=SEEN, missing_truth="skip")
+    assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES, shared, SEEN), metrics=METRICS))
+
+
+def test_truths_of_every_form():
+    """A frame of users and items, unsorted Interactions and sparse formats give the values of the CSR matrix."""
+    pa = pytest.importorskip("pyarrow")
+    rows = [(user, item, label) for user, row in enumerate(LIKED) for item, label in row.items()][::-1]
+    frame = pa.table(dict(zip(("user", "item", "rating"), map(list, zip(*rows, strict=True)), strict=True)))
+    expected = fn.evaluate(matrix(LIKED), SCORES, METRICS)
+    for truth in (frame, matrix(LIKED).tocsc(), matrix(LIKED).tocoo(), fn.Interactions(*flat(LIKED))):
+        assert_same_bits(fn.evaluate(truth, SCORES, METRICS), expected)
+    slow = fn.reference.evaluate(frame, SCORES, METRICS)
+    np.testing.assert_allclose(slow.values, expected.values, rtol=1e-12)
+
+
+def test_scores_are_read_in_place():
+    """Scores in C's order are not copied, and metrics of labels make no array of all candidates."""
+    liked = Interactions(*flat(LIKED))
+    build = score_matrix.match_scores(liked, SCORES, ItemSelection(SEEN, missing_truth="skip")).new_builder()
+    assert np.shares_memory(build(0, 4).rows.scores, SCORES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delattr(ScoreRowRankings, "__getattr__")
+        fn.evaluate(matrix(LIKED), SCORES, "ndcg@3,ap,auc,recall@2", exclude=SEEN, missing_truth="skip")
+        with pytest.raises(AttributeError):
+            fn.evaluate(matrix(LIKED), SCORES, "bpref")
+
+
+def test_converted_scores_take_the_memory_of_a_part(monkeypatch):
+    """Scores in another order are converted in parts, and each thread reuses its buffer."""
+    monkeypatch.setattr(score_matrix, "MOST_SCORES", 100)
+    monkeypatch.setattr(score_matrix, "LEAST_PART", 1)
+    scores = np.asfortranarray(np.random.default_rng(0).random((500, 10)))
+    liked = Interactions(np.zeros(500, "i8"), offsets=np.arange(501))
+    partitions = score_matrix.match_scores(liked, scores, ItemSelection())
+    assert max(stop - first for first, stop in partitions.spans) <= 11
+    build = partitions.new_builder()
+    first = build(*partitions.spans[0]).rows.scores
+    assert first.size <= 110
+    assert np.shares_memory(first, build(*partitions.spans[-1]).rows.scores)
+
+
+def test_nan_is_refused_at_candidates_alone():
+    """A NaN score of an excluded item is not read. One of a candidate is an error that names user and item."""
+    scores = SCORES.copy()
+    scores[0, 6] = scores[3, 0] = np.nan
+    result = fn.evaluate(matrix(LIKED), scores, METRICS, exclude=SEEN)
+    assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES, SEEN), metrics=METRICS))
+    scores[2, 5] = np.nan
+    with pytest.raises(fn.InvalidInputError, match=re.escape("`scores` must not be NaN, but scores[5] (query 2) is")):
+        fn.evaluate(matrix(LIKED), scores, METRICS, exclude=SEEN)
+    last = "default(nan_scores=last)"
+    result = fn.evaluate(matrix(LIKED), scores, METRICS, exclude=SEEN, convention=last)
+    by_hand = list_by_hand(LIKED, scores, SEEN)
+    assert_same_bits(result, fn.evaluate(by_hand, metrics=METRICS, convention=last))
+
+
+def test_missing_truth_is_counted():
+    """Items of the truth that are no candidates are skipped, or lower the recall, and a note counts them."""
+    seen = [{3}, {0}, {1, 5}, {0}]
+    skipped = fn.evaluate(matrix(LIKED), SCORES, "recall@7", exclude=seen, missing_truth="skip")
+    assert skipped["recall@7"].tolist()[::3] == [1, 1]
+    assert skipped.notes == ("items of the truth that are no candidates, left out of the truth: 3, of 2 users",)
+    pooled = fn.evaluate(matrix(LIKED), SCORES, "recall@7", exclude=seen, missing_truth="unretrieved")
+    assert pooled["recall@7"].tolist()[::3] == [1 / 2, 1]
+    assert pooled["recall@7"][2] == 0
+    assert pooled.notes == ("items of the truth that are no candidates, counted as not retrieved: 3, of 2 users",)
+
+
+def test_evaluator_and_compare_take_the_keywords():
+    """Many score matrices share one truth, whose candidates are found once."""
+    systems = {"a": SCORES, "b": np.asfortranarray(-SCORES)}
+    options = {"exclude": SEEN, "candidates": range(7), "missing_truth": "skip"}
+    results = {name: fn.evaluate(matrix(LIKED), scores, METRICS, **options) for name, scores in systems.items()}
+    calls = []
+    match = ItemSelection._match
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ItemSelection, "_match", lambda *arguments: calls.append(1) or match(*arguments))
+        evaluator = fn.Evaluator(matrix(LIKED), METRICS, **options)
+        for name, scores in systems.items():
+            assert_same_bits(evaluator.evaluate(scores), results[name])
+    assert len(calls) == 1
+    compared = fn.compare(matrix(LIKED), systems, "ndcg@3", **options, replicates=10)
+    for row in compared.rows:
+        assert row.mean == results[row.system].mean()["nDCG@3"]
+
+
+def test_pickled_evaluator_keeps_its_exclusions():
+    """A pickled evaluator gives the same values."""
+    import pickle
+
+    evaluator = fn.Evaluator(matrix(LIKED), METRICS, exclude=SEEN, missing_truth="skip")
+    expected = evaluator.evaluate(SCORES)
+    assert_same_bits(pickle.loads(pickle.dumps(evaluator)).evaluate(SCORES), expected)
+
+
+def test_explain_shows_the_candidates_of_one_user():
+    """The explanation of a user ranks that user's candidates, named by item number."""
+    explanation = fn.explain(matrix(LIKED), SCORES, "ndcg@3", query=2, exclude=[{1}, {1}, {4}, {5}])
+    expected = fn.evaluate(matrix(LIKED), SCORES, "ndcg@3", exclude=[{1}, {1}, {4}, {5}])["ndcg@3"][2]
+    assert explanation.value == expected
+    assert sorted(row.document for row in explanation.ranking) == ["0", "1", "2", "3", "5", "6"]
+
+
+CSR = matrix(LIKED)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: fn.evaluate(CSR, SCORES[:3], "rr"),
+            "`predictions` must have a row per user and a column per item of the truth, (4, 7), but its shape is",
+        ),
+        (
+            lambda: fn.evaluate(CSR, SCORES[:, :5], "rr"),
+            "`predictions` must have a row per user and a column per item of the truth, (4, 7), but its shape is",
+        ),
+        (
+            lambda: fn.evaluate(fn.Interactions([9], offsets=[0, 1]), SCORES[:1], "rr"),
+            "`predictions` must have a column for each item of the truth, but user 0 likes item 9 and there are 7",
+        ),
+        (
+            lambda: fn.evaluate(CSR, SCORES, "rr", exclude=mask(SEEN)[:3]),
+            "`exclude` must have one row per user, 4, but has 3",
+        ),
+        (
+            lambda: fn.evaluate(CSR, SCORES, "rr", exclude=mask(SEEN, 8)),
+            "`exclude` must have one column per item, 7, but has 8",
+        ),
+        (
+            lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[[1], [2], [7], [3]]),
+            "`exclude` must hold items below 7, the number of columns of the scores, but one of user 2 is 7",
+        ),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[1, -2]), "`candidates`: `items` must be 0 or more, but"),
+        (
+            lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[1, 2, 1]),
+            "`candidates`: `items` must have each item of a user once, but item 1 of user 0 stands twice",
+        ),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[]), "`candidates` must have an item, but is empty"),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[[], [], [], []]), "`candidates` must have an item, but"),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=range(7)), "`exclude` must leave a candidate, but has all"),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=["a"]), "`exclude`: `exclude` must hold item ids, whole"),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude={"a"}), "`exclude`: items must be whole numbers, but one is"),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[[1], 2]), "`exclude`: rows must be lists, sets or arrays of"),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=3), "`exclude` must be interactions (a scipy.sparse matrix, "),
+        (
+            lambda: fn.evaluate(CSR, SCORES, "rr", exclude=sparse.csr_array(([0, 1], ([0, 1], [1, 2])), shape=(4, 7))),
+            "`exclude`: a sparse matrix must store no 0, but that of item 1 of user 0 is one. Call eliminate_zeros()",
+        ),
+        (
+            lambda: fn.evaluate(CSR, SCORES, "rr", exclude=mask([{1}, {2}, {1, 5}, {0}])),
+            "items of `truth` must not be excluded, but item 1 of user 2 is in `exclude` (in all 2). Take it out",
+        ),
+        (
+            lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[3, 6]),
+            "items of `truth` must not be excluded, but item 3 of user 0 is in `exclude` (in all 1). Take it out",
+        ),
+        (
+            lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[0, 1, 2, 3, 5]),
+            "items of `truth` must not lie outside the candidates, but item 4 of user 3 is not in `candidates` (in all",
+        ),
+        (
+            lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[np.array(0)] * 4),
+            "`exclude`: rows must be lists, sets or arrays of items, but one is array(0)",
+        ),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", missing_truth="last"), "`missing_truth` must be one of 'raise', 's"),
+        (
+            lambda: fn.evaluate(CSR.toarray(), SCORES, "rr", exclude=[0]),
+            "`exclude` can only be used with a score matrix for the items of users, but `truth` is an array of labels",
+        ),
+        (
+            lambda: fn.evaluate(CSR, np.array([[0, 3]] * 4), "rr", candidates=[0]),
+            "`candidates` can only be used with a score matrix for the items of users, but `predictions` is no",
+        ),
+        (
+            lambda: fn.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, "rr", missing_truth="skip"),
+            "`missing_truth` can only be used with a score matrix for the items of users, but `predictions` is no",
+        ),
+        (
+            lambda: fn.compare(dict.fromkeys("ab", fn.evaluate([[1]], [[2]], "rr")), metrics="rr", exclude=[0]),
+            "`exclude` must be left out if all systems are Results or Rankings",
+        ),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", offsets=[0]), "`offsets` cuts arrays into queries, but `truth` has"),
+        (
+            lambda: fn.evaluate(CSR, SCORES.astype("longdouble") + np.longdouble(2) ** -60, "rr"),
+            "`predictions` must fit float64 exactly, but predictions[0, ",
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_input_raises(call, message):
+    """Wrong shapes, items, overlaps, and keywords for other forms raise an error with the first offender."""
+    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
+        call()
+
+
+def test_no_users_and_no_items():
+    """Empty matrices have no values, and users without items are undefined."""
+    empty = fn.Interactions(np.empty(0, "i4"), offsets=[0])
+    assert fn.evaluate(empty, np.empty((0, 5)), "rr").values.shape == (0, 1)
+    result = fn.evaluate(sparse.csr_array((2, 0)), np.empty((2, 0)), "rr,ndcg")
+    assert np.isnan(result["ndcg"]).all()
+
+
+def test_large_exclusions_are_matched_in_parts(monkeypatch):
+    """The size of parts does not change the places of items."""
+    rng = np.random.default_rng(0)
+    liked = [{int(item): 1} for item in rng.integers(0, 7, 4)]
+    expected = fn.evaluate(matrix(liked), SCORES, METRICS, exclude=SEEN, candidates=[[*range(7)]] * 4,
+                           missing_truth="skip")  # fmt: skip
+    monkeypatch.setattr(item_selection, "PART", 1)
+    result = fn.evaluate(matrix(liked), SCORES, METRICS, exclude=SEEN, candidates=[[*range(7)]] * 4,
+                         missing_truth="skip", threads=2)  # fmt: skip
+    assert_same_bits(result, expected)
+
+
+def test_a_dict_without_relevant_items():
+    """A dict without any items counts as a sparse matrix without any."""
+    scores = np.array([[0.2, 0.1], [0.3, 0.4]])
+    expected = fn.evaluate(fn.Interactions([], offsets=[0, 0, 0]), scores, "rr,ndcg").to_dict()
+    for truth in ({}, {0: set()}, {"q": {}}):
+        np.testing.assert_equal(fn.evaluate(truth, scores, "rr,ndcg").to_dict(), expected)

@@ -1,0 +1,319 @@
+"""TREC text against a plain Python reader: bytes, blanks, numbers, blocks and packings of every kind."""
+
+import bz2
+import gzip
+import io
+import os
+import re
+import subprocess
+import sys
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import examples
+
+import fastndcg as fn
+from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.text import blocks, formats, reader
+from fastndcg.kernels.inputs.text_lines import PADDING, read_lines
+from fastndcg.rankings.read_only import read_only
+
+LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+def plain_rows(content, layout):
+    """Return rows as (line, query, document, value) by plain Python, or the error text of the first bad line."""
+    found = []
+    for number, line in enumerate(LINE_END.split(content.removeprefix(b"\xef\xbb\xbf")), 1):
+        fields = line.split()
+        if not fields:
+            continue
+        if not layout.least <= len(fields) <= layout.most:
+            return f"line {number}: must have"
+        value = fields[layout.fields[3]]
+        try:
+            number_there = float("no" if b"_" in value else value)
+        except ValueError:
+            return f"line {number}: {layout.value_name} must be a number"
+        found.append((number, fields[0].decode(), fields[2].decode(), number_there))
+    return found
+
+
+def read(path, layout, monkeypatch, block_size):
+    """Return the rows of the compiled reader with blocks of the given size."""
+    monkeypatch.setattr(reader, "Blocks", lambda path, padding: blocks.Blocks(path, padding, block_size))
+    monkeypatch.setattr(reader, "most_readers", lambda path: 2)
+    rows, source = reader.read_rows(path, layout, threads=2)
+    order = np.arange(len(rows.values)) if rows.groups.rows is None else rows.groups.rows
+    queries = np.repeat(rows.queries.names(), np.diff(rows.groups.offsets))
+    documents = rows.documents.names()
+    found = [
+        (source.number(row), query, documents[row], rows.values[row]) for row, query in zip(order, queries, strict=True)
+    ]
+    return sorted(found)
+
+
+BLANKS = st.sampled_from([" ", "\t", "  ", " \t ", "\x0b", "\x0c "])
+IDS = st.text("abé文\u00a0\u2028\x01\x1f0", min_size=1, max_size=40)
+NUMBERS = st.one_of(
+    st.integers(-(10**22), 10**22).map(str),
+    st.floats(allow_nan=False).map(repr),
+    st.from_regex(r"[+-]?[0-9]{0,25}\.?[0-9]{0,25}([eE][+-]?[0-9]{1,4})?", fullmatch=True),
+    st.sampled_from(["inf", "-Infinity", "1_0", "0x1", "--1", ".", "e5", "1e", "+", "١", ".5", "5.", "1e-3"]),
+)
+LINES = st.one_of(
+    st.builds(
+        lambda fields, blanks, ends: ends[0] + "".join(map("".join, zip(fields, blanks, strict=True))) + ends[1],
+        st.tuples(st.sampled_from(["q1", "q2", "é"]), st.just("Q0"), IDS, st.just("1"), NUMBERS.filter(bool), IDS),
+        st.lists(BLANKS, min_size=6, max_size=6),
+        st.tuples(st.sampled_from(["", " ", "\t"]), st.sampled_from(["\n", "\r\n", "\r", " \n", "\n\n"])),
+    ),
+    st.sampled_from(["\n", " \n", "q1 Q0 d\n"]),
+)  # fmt: skip
+
+
+@examples(150)
+@given(content=st.lists(LINES, max_size=12).map("".join), size=st.sampled_from([1, 7, 40, 1000]), last=st.booleans())
+def test_text_lines_random_lines(tmp_path_factory, content, size, last):
+    """Random lines give the rows, line numbers and errors of plain Python for every block size."""
+    path = tmp_path_factory.mktemp("lines") / "run"
+    path.write_bytes((content if last else content.rstrip("\r\n")).encode())
+    expected = plain_rows(path.read_bytes(), formats.TREC[fn.Run])
+    with pytest.MonkeyPatch.context() as patch:
+        if isinstance(expected, str) or not expected:
+            with pytest.raises(fn.InvalidInputError, match=f"{re.escape(str(path))}.*{expected or 'is empty'}"):
+                read(path, formats.TREC[fn.Run], patch, size)
+        else:
+            assert read(path, formats.TREC[fn.Run], patch, size) == expected
+
+
+@examples(150)
+@given(content=st.binary(max_size=300), size=st.sampled_from([1, 9, 100]))
+def test_text_lines_random_bytes(tmp_path_factory, content, size):
+    """Random bytes give the rows of plain Python or raise an error that names the file."""
+    path = tmp_path_factory.mktemp("bytes") / "run"
+    path.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch:
+        try:
+            found = read(path, formats.TREC[fn.Qrels], patch, size)
+        except fn.InvalidInputError as error:
+            found = str(error)
+    assert (
+        found.startswith(str(path)) if isinstance(found, str) else found == plain_rows(content, formats.TREC[fn.Qrels])
+    )
+
+
+def parsed(text):
+    """Return the number that the kernel parses, or None if the number is left to Python."""
+    line = f"q 0 d {text}\n".encode()
+    padded = read_only(np.frombuffer(line + b"\n" * PADDING, "u1"))
+    out = reader._allocate_output(len(padded), 4)
+    read_lines(padded, len(line), formats.TREC[fn.Qrels].fields, 4, 4, *reader.make_power_tables(), out)
+    return None if out.counts[2] else float(out.values[0])
+
+
+@examples(2000)
+@given(text=NUMBERS.filter(bool))
+def test_numbers_are_rounded_as_python_does(text):
+    """A number that the kernel parses equals float() of its text to the bit."""
+    value = parsed(text)
+    if value is not None:
+        assert "_" not in text
+        assert np.float64(value).tobytes() == np.float64(float(text)).tobytes()
+
+
+def test_text_lines_kernel_parses_most_numbers():
+    """The kernel parses most numbers. Infinity, NaN, subnormal, halfway and long numbers are left to Python."""
+    random = np.random.default_rng(3)
+    bits = random.integers(0, 2**64, 20_000, dtype="u8").view("f8")
+    usual = [value for value in bits.tolist() if np.isfinite(value) and abs(value) > 1e-300]
+    values = [parsed(repr(value)) for value in usual]
+    assert all(value in (known, None) for value, known in zip(values, usual, strict=True))
+    assert values.count(None) < len(values) / 500  # such as whole numbers of more than 53 bits
+    assert [parsed(text) for text in ("0", "-0.0", "0e500", "000123", "0.1", "5e-1", ".5", "5.")] == [
+        0, 0, None, 123, 0.1, 0.5, 0.5, 5,
+    ]  # fmt: skip
+    assert np.signbit(parsed("-0"))
+    halfway = [9007199254740993, 2**54 + 2, (2**53 - 1) * 2**970 + 2**969]
+    for text in ("inf", "nan", "4.9e-324", "1e400", "1" * 30, "+", "-", ".", "e1", "1e", "1e+", *map(str, halfway)):
+        assert parsed(text) is None
+
+
+RUN_TEXT = "".join(f"q{q} Q0 d{d} 0 {(7 * d + q) % 11} name\n" for q in range(4) for d in range(9))
+QRELS_TEXT = "".join(f"q{q} 0 d{d} {d % 3}\n" for q in range(4) for d in range(0, 12, 2))
+
+
+def packings():
+    """Yield every packing of a file with its name."""
+    yield "plain", bytes
+    yield "gzip", gzip.compress
+    yield "bzip2", bz2.compress
+    yield "two gzip files in one", lambda content: gzip.compress(content[:20]) + gzip.compress(content[20:])
+
+
+@pytest.mark.parametrize("packing", [name for name, _ in packings()])
+def test_packed_files(tmp_path, packing):
+    """The first bytes of a file determine its packing for any file name."""
+    pack = dict(packings())[packing]
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
+    qrels.write_text(QRELS_TEXT)
+    run.write_text(RUN_TEXT)
+    expected = fn.evaluate(qrels, run, "ndcg,map,rr").values
+    qrels.write_bytes(pack(QRELS_TEXT.encode()))
+    run.write_bytes(pack(RUN_TEXT.encode()))
+    np.testing.assert_array_equal(fn.evaluate(qrels, run, "ndcg,map,rr").values, expected)
+
+
+def test_text_lines_zstandard(tmp_path):
+    """A zstd file is read. A truncated zstd file raises an error."""
+    zstd = pytest.importorskip("backports.zstd")
+    path = tmp_path / "run.zst"
+    path.write_bytes(zstd.compress(RUN_TEXT.encode()))
+    assert repr(fn.read_run(path)) == "Run of 4 queries, 36 documents"
+    path.write_bytes(zstd.compress(RUN_TEXT.encode())[:-7])
+    with pytest.raises(fn.InvalidInputError, match="must be a whole zstd file, but is not: "):
+        fn.read_run(path)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress], ids=["gzip", "bzip2"])
+@pytest.mark.parametrize("damage", [lambda content: content[:-6], lambda content: content[:30] + b"junk" * 9])
+def test_broken_packings(tmp_path, pack, damage):
+    """A packed file that ends early or holds junk raises an error that names the file."""
+    path = tmp_path / "run"
+    path.write_bytes(damage(pack(RUN_TEXT.encode())))
+    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(str(path))} must be a whole (gzip|bzip2) file, but"):
+        fn.read_run(path)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_standard_input(monkeypatch, pack):
+    """A dash means standard input, plain or packed. An error names `standard input`."""
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(pack(RUN_TEXT.encode())))))
+    assert repr(fn.read_run("-")) == "Run of 4 queries, 36 documents"
+    with pytest.raises(fn.InvalidInputError, match=r"^standard input must hold lines of query"):
+        fn.read_run("-")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress], ids=["plain", "gzip", "bzip2"])
+@pytest.mark.parametrize("text", ['{"q": {"d": 1, "e": 2}}', "query,doc,score\nq,d,1\nq,e,2\n", "q\td\t1\nq\te\t2\n"])
+def test_formats_of_standard_input(monkeypatch, pack, text):
+    """The first unpacked line of standard input determines the format."""
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(pack(text.encode())))))
+    assert repr(fn.read_run("-")) == "Run of 1 queries, 2 documents"
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_named_pipes(tmp_path, pack):
+    """A named pipe is read to its end, plain or packed."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(pack(RUN_TEXT.encode()),))
+    writer.start()
+    run = fn.evaluate({"q1": {"d1": 1}}, path, "num_ret")
+    writer.join()
+    assert run["num_ret"].tolist() == [9]
+
+
+def test_text_file_raises_when_it_shrinks(tmp_path, monkeypatch):
+    """A file that becomes shorter while it is read raises an error."""
+    path = tmp_path / "run"
+    path.write_text(RUN_TEXT)
+    monkeypatch.setattr(blocks, "_length", lambda file: path.stat().st_size + 1)
+    with pytest.raises(fn.InvalidInputError, match="must not change while it is read, but became shorter"):
+        fn.read_run(path)
+
+
+SHRINKING = """
+import os, sys
+import fastndcg as fn
+from fastndcg.inputs.text.blocks import Blocks
+path, text, fill, calls = sys.argv[1], open(sys.argv[1], "rb").read(), Blocks._fill, []
+def shrink(*arguments):
+    calls.append(0)
+    if len(calls) == moment:
+        os.truncate(path, length)
+    return fill(*arguments)
+Blocks._fill = shrink
+for moment in (1, 2, 3):
+    for length in (0, 1000, 3_000_001, 4_400_000):
+        open(path, "wb").write(text)
+        calls.clear()
+        try:
+            fn.evaluate(path, {"q": {"d": 1}}, "rr") if sys.argv[2] == "qrels" else fn.read_run(path)
+        except fn.InvalidInputError as error:
+            print(error)
+"""
+
+
+@pytest.mark.parametrize("kind", ["qrels", "run"])
+def test_text_file_cut_while_reading_never_crashes(tmp_path, kind):
+    """A file that is cut at any moment, to any length, raises an error and does not end the process."""
+    path = tmp_path / "file"
+    line = "q 0 d{:08} 1\n" if kind == "qrels" else "q Q0 d{:08} 1 0.5 n\n"
+    path.write_text("".join(map(line.format, range(300_000)))[:4_500_000])
+    done = subprocess.run(
+        [sys.executable, "-c", SHRINKING, str(path), kind], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{path} must not change while it is read, but became shorter. Try again\n" * 12
+
+
+def test_text_lines_error_names_first_bad_line(tmp_path, monkeypatch):
+    """The error names the first bad line of the file in every order of the threads."""
+    path = tmp_path / "run"
+    good = "q Q0 d{} 1 0.5 n\n"
+    text = [good.format(place) for place in range(2000)]
+    text[700], text[701], text[1999] = "q Q0 d 1 bad n\n", "q Q0\n", "short\n"
+    path.write_text("".join(text))
+    monkeypatch.setattr(reader, "Blocks", lambda path, padding: blocks.Blocks(path, padding, 64))
+    monkeypatch.setattr(reader, "most_readers", lambda path: 2)
+    n_threads = threading.active_count()
+    for _ in range(20):
+        with pytest.raises(fn.InvalidInputError, match="line 701: score must be a number, but is 'bad'"):
+            fn.read_run(path)
+    assert threading.active_count() == n_threads
+
+
+def test_text_lines_repeated_document_names_both_lines(tmp_path):
+    """A repeated document raises an error that names both lines. A document may be in several topics."""
+    path = tmp_path / "run"
+    path.write_text("a Q0 d 1 3 n\nb Q0 d 1 2 n\n\na Q0 e 2 1 n\nb Q0 d 1 1 n\n")
+    message = "document d of query b is in lines 2 and 5. Keep one of them"
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.read_run(path)
+
+
+def test_interleaved_topics(tmp_path):
+    """Topics with interleaved lines give the values of topics with adjacent lines."""
+    random = np.random.default_rng(2)
+    shuffled = "".join(random.permutation(RUN_TEXT.splitlines(keepends=True)).tolist())
+    paths = [tmp_path / name for name in ("qrels", "run", "shuffled")]
+    for path, text in zip(paths, (QRELS_TEXT, RUN_TEXT, shuffled), strict=True):
+        path.write_text(text)
+    for convention in ("default", "trec_eval"):
+        first, second = (fn.evaluate(paths[0], path, "ndcg,map,rr", convention=convention) for path in paths[1:])
+        assert first.to_dict() == second.to_dict()
+
+
+def test_text_lines_hash_collisions():
+    """Different ids in neighbouring slots of the hash table get different codes."""
+    random = np.random.default_rng(1)
+    texts = [f"d{number}" for number in random.permutation(300_000)]
+    column = IdColumn.of_texts(texts)
+    codes, firsts = column.factorize()
+    assert len(firsts) == len(texts)
+    assert (codes == np.arange(len(texts))).all()
+
+
+def test_long_lines_and_ids(tmp_path):
+    """An id of a million characters and a line longer than a block are read."""
+    path = tmp_path / "run"
+    long_id = "x" * 1_000_000
+    path.write_text(f"q Q0 {long_id} 1 2.5 n\nq Q0 {long_id}y 2 1.5 {'name ' * 700_000}\n")
+    run = fn.read_run(path)
+    assert run.documents.names().tolist() == [long_id, long_id + "y"]
+    assert run.values.tolist() == [2.5, 1.5]

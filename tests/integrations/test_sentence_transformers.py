@@ -1,0 +1,163 @@
+"""The evaluators for sentence-transformers: values, keys and files of the library's own, and their errors."""
+
+import json
+import math
+
+import dense_cases
+import peer_libraries
+import pytest
+
+import fastndcg as fn
+
+pytestmark = pytest.mark.peers
+torch = peer_libraries.library("torch")
+peer_libraries.library("sentence_transformers", "dense")
+theirs = pytest.importorskip("sentence_transformers.sentence_transformer.evaluation", reason="needs version 6")
+ours = pytest.importorskip("fastndcg.integrations.sentence_transformers")
+
+PLACES = [theirs, ours]
+OPTIONS = [
+    {},
+    {"corpus_chunk_size": 7, "write_csv": False},
+    dense_cases.OPTIONS | {"write_predictions": True},
+    {
+        "score_functions": {"cos": dense_cases.StandInModel(torch.as_tensor).similarity, "dot": lambda a, b: a @ b.T},
+        "main_score_function": "dot",
+        "truncate_dim": 3,
+    },
+]
+
+
+def make_model():
+    """Return a model that embeds texts of numbers."""
+    return dense_cases.StandInModel(torch.as_tensor)
+
+
+def read_files(folder):
+    """Return the texts of the files in a folder."""
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())}
+
+
+def assert_same_files(found, expected):
+    """Assert that files have the same names and lines, with numbers equal to 1e-12."""
+    assert list(found) == list(expected)
+    for name in expected:
+        lines = [text.split("\n") for text in (found[name], expected[name])]
+        for one, other in zip(*lines, strict=True):
+            assert one == other or [float(part) for part in one.split(",")] == pytest.approx(
+                [float(part) for part in other.split(",")], rel=1e-12
+            )
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=range(len(OPTIONS)))
+def test_sentence_transformers_search_equals_library(options, tmp_path):
+    """Keys, values, the primary metric, files, and what the model card gets equal the library's."""
+    results = []
+    for number, place in enumerate(PLACES):
+        evaluator = place.InformationRetrievalEvaluator(*dense_cases.draw_texts(), **options)
+        model = make_model()
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        values = [evaluator(model, output_path=str(folder), epoch=1, steps=2), evaluator(model, str(folder))]
+        names = evaluator.primary_metric, evaluator.description, evaluator.get_config_dict(), evaluator.csv_headers
+        results.append((values, names, read_files(folder), [stored[2:] for stored in model.stored], model.n_encoded))
+    expected, computed = results
+    for one, other in zip(computed[0], expected[0], strict=True):
+        assert list(one) == list(other)
+        assert one == pytest.approx(other, rel=1e-12)
+    assert_same_files(computed[2], expected[2])
+    assert computed[1::2] == expected[1::2]
+    assert computed[4] == expected[4]
+
+
+@pytest.mark.parametrize("chunk_size", [1, 9, 1000])
+def test_sentence_transformers_ties_are_ordered_by_id(chunk_size):
+    """A model that scores all alike ranks documents by id, whatever the chunks."""
+    _, corpus, _ = dense_cases.draw_texts()
+    first = sorted(corpus)[:3]
+    evaluator = ours.InformationRetrievalEvaluator(
+        {"q": "1"}, corpus, {"q": {first[2]}}, chunk_size, score_functions={"none": lambda a, b: torch.zeros(1, len(b))}
+    )
+    assert evaluator(make_model())["none_mrr@10"] == 1 / 3
+
+
+def test_sentence_transformers_precomputed_embeddings():
+    """Embeddings of the corpus replace encoding it, as a dense or a sparse tensor."""
+    queries, corpus, relevant = dense_cases.draw_texts()
+    model = make_model()
+    score_functions = {"dot": lambda a, b: (b @ a.T).T}
+    evaluator = ours.InformationRetrievalEvaluator(queries, corpus, relevant, score_functions=score_functions)
+    expected = evaluator.compute_all_metrics(model)
+    embeddings = model.encode(list(corpus.values()))
+    n_encoded = model.n_encoded
+    assert evaluator.compute_all_metrics(model, corpus_embeddings=embeddings) == expected
+    assert evaluator.compute_all_metrics(model, corpus_embeddings=embeddings.to_sparse()) == expected
+    assert model.n_encoded == n_encoded + 2 * len(evaluator.queries)
+
+
+def test_sentence_transformers_accuracy_is_the_hit_rate():
+    """Accuracy@2 of one hit at rank 2 and none is 1/2. Other values follow from their definitions."""
+    evaluator = ours.InformationRetrievalEvaluator(
+        {"a": "1", "b": "1"}, {"x": "1", "y": "1"}, {"a": {"y", "z"}, "b": ["z"]}, accuracy_at_k=[1, 2],
+        precision_recall_at_k=[2], mrr_at_k=[2], ndcg_at_k=[2], map_at_k=[2],
+    )  # fmt: skip
+    hits = [{"corpus_id": "y", "score": 0.5}, {"corpus_id": "x", "score": 0.9}]
+    ideal = 1 + 1 / math.log2(3)
+    assert evaluator.compute_metrics([hits, []]) == {
+        "accuracy@k": {1: 0, 2: 1 / 2},
+        "precision@k": {2: 1 / 4},
+        "recall@k": {2: 1 / 4},
+        "ndcg@k": {2: pytest.approx(1 / math.log2(3) / ideal / 2)},
+        "mrr@k": {2: 1 / 4},
+        "map@k": {2: pytest.approx(1 / 2 / 2 / 2)},
+    }
+
+
+def test_sentence_transformers_predictions(tmp_path):
+    """Predictions are lines of JSON with the hits in rank order."""
+    evaluator = ours.InformationRetrievalEvaluator(
+        {"q": "1 0"}, {"a": "0 1", "b": "1 0"}, {"q": {"a"}}, write_predictions=True
+    )
+    evaluator(make_model(), output_path=str(tmp_path))
+    text = (tmp_path / "Information-Retrieval_evaluation_predictions_cosine.jsonl").read_text(encoding="utf-8")
+    assert json.loads(text) == {
+        "query_id": "q",
+        "query": "1 0",
+        "results": [{"corpus_id": "b", "score": 1.0}, {"corpus_id": "a", "score": 0.0}],
+    }
+
+
+@pytest.mark.parametrize("options", [{}, {"use_batched_encoding": False, "at_k": 3, "name": "n"}])
+def test_sentence_transformers_reranking_equals_library(options, tmp_path):
+    """Values, keys and files of reranking equal the library's, with equal scores among the documents."""
+    results = []
+    for number, place in enumerate(PLACES):
+        evaluator = place.RerankingEvaluator(
+            dense_cases.draw_samples(), similarity_fct=make_model().similarity, **options
+        )
+        folder = tmp_path / str(number)
+        values = evaluator(make_model(), output_path=str(folder))
+        results.append((values, evaluator.primary_metric, list(read_files(folder))))
+    assert results[1][0] == pytest.approx(results[0][0], rel=1e-12)
+    assert list(results[1][0]) == list(results[0][0])
+    assert results[1][1:] == results[0][1:]
+
+
+def test_sentence_transformers_errors():
+    """Wrong input raises errors that name the argument and the query."""
+    queries, corpus = {"q": "1 0"}, {"a": "0 1", "b": "1 0"}
+    make = ours.InformationRetrievalEvaluator
+    with pytest.raises(fn.InvalidInputError, match="`relevant_docs` must have documents for a query, but has none"):
+        make(queries, corpus, {"other": {"a"}})
+    with pytest.raises(fn.InvalidInputError, match="must list a document once, but query 'q' has one twice"):
+        make(queries, corpus, {"q": ["a", "a"]})
+    with pytest.raises(fn.InvalidTypeError, match="ids of `corpus` must be of one type"):
+        make(queries, corpus | {3: "1 1"}, {"q": {"a"}})
+    evaluator = make(queries, corpus, {"q": {"a"}})
+    with pytest.raises(fn.InvalidInputError, match=r"must have length 1 \(one list per query\), got 0"):
+        evaluator.compute_metrics([])
+    nan = make(queries, corpus, {"q": {"a"}}, score_functions={"nan": lambda a, b: torch.tensor([[1.0, math.nan]])})
+    with pytest.raises(fn.InvalidInputError, match="'nan' gives it for query 'q' and document 'b'"):
+        nan(make_model())
+    with pytest.raises(fn.InvalidInputError, match="`samples` must have positive and negative documents"):
+        ours.RerankingEvaluator([{"query": "1", "positive": ["1"], "negative": []}])

@@ -1,0 +1,206 @@
+"""scikit-learn's cross-validation: scorers that know the queries of the documents held out, in any order."""
+
+import pickle
+
+import numpy as np
+import pytest
+from peer_libraries import library
+
+import fastndcg as fn
+from fastndcg.integrations.sklearn import mean_over_queries, scorer
+
+sklearn = library("sklearn", "sklearn")
+pandas = library("pandas", "pandas")
+linear = library("sklearn.linear_model", "sklearn")
+selection = library("sklearn.model_selection", "sklearn")
+
+FOLDS = selection.GroupKFold(4)
+METRIC = "ndcg@5"
+
+
+class Data:
+    """Documents of 40 interleaved queries, in a frame with a shuffled index."""
+
+    def __init__(self, seed=0, n=500):
+        random = np.random.default_rng(seed)
+        self.frame = pandas.DataFrame(random.random((n, 3)), columns=list("abc"), index=random.permutation(n) + 1000)
+        self.labels = np.clip((self.frame["a"] * 4 + random.normal(size=n)).round(), 0, 4).to_numpy().astype(int)
+        self.groups = random.integers(0, 40, n) * 1_000_003
+        self.series = pandas.Series(self.groups, index=self.frame.index).sample(frac=1, random_state=seed)
+
+    def expected(self, model, frame=None, metric=METRIC):
+        """The mean of each fold, by `evaluate` on its documents."""
+        frame = self.frame if frame is None else frame
+        values = []
+        for train, test in FOLDS.split(frame, self.labels, self.groups):
+            scores = model.fit(frame.iloc[train], self.labels[train]).predict(frame.iloc[test])
+            result = fn.evaluate(self.labels[test], scores, metric, query_ids=self.groups[test])
+            values.append(result.means()[0])
+        return values
+
+
+@pytest.fixture
+def data():
+    """Documents of 40 queries."""
+    return Data()
+
+
+@pytest.fixture
+def routing():
+    """scikit-learn hands metadata over."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+def scores(data, scoring, frame=None, **options):
+    """Return the scores of `cross_val_score`."""
+    frame = data.frame if frame is None else frame
+    return selection.cross_val_score(
+        linear.Ridge(), frame, data.labels, scoring=scoring, cv=FOLDS, error_score="raise", **options
+    )
+
+
+def test_groups_by_the_index(data):
+    """A Series is looked up by the rows of each fold, whatever their order and its own."""
+    found = scores(data, scorer(METRIC, groups=data.series), groups=data.groups)
+    np.testing.assert_array_equal(found, data.expected(linear.Ridge()))
+
+
+def test_groups_in_a_column(data):
+    """A column of a frame by name or number, and of an array by number."""
+    frame = data.frame.assign(qid=data.groups)
+    expected = data.expected(linear.Ridge(), frame)
+    for given, groups in ((frame, "qid"), (frame, 3), (frame.to_numpy(), 3), (frame, -1)):
+        found = scores(data, scorer(METRIC, groups=groups), given, groups=data.groups)
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_groups_by_metadata_routing(data, routing):
+    """With routing, the groups that the folds are made of come to the scorer, too."""
+    scoring = scorer(METRIC).set_score_request(groups=True)
+
+    found = scores(data, scoring, params={"groups": data.groups})
+
+    np.testing.assert_array_equal(found, data.expected(linear.Ridge()))
+
+
+def test_grid_search_by_routing(data, routing):
+    """The groups come to every scorer of a search."""
+    scoring = {
+        "ndcg": scorer(METRIC).set_score_request(groups=True),
+        "map": scorer("map").set_score_request(groups=True),
+    }
+    search = selection.GridSearchCV(
+        linear.Ridge(), {"alpha": [0.1, 100.0]}, scoring=scoring, refit="ndcg", cv=FOLDS, error_score="raise"
+    ).fit(data.frame, data.labels, groups=data.groups)
+
+    for place, alpha in enumerate([0.1, 100.0]):
+        for name, metric in (("ndcg", METRIC), ("map", "map")):
+            expected = np.mean(data.expected(linear.Ridge(alpha=alpha), metric=metric))
+            assert search.cv_results_[f"mean_test_{name}"][place] == pytest.approx(expected, rel=1e-13)
+
+
+def test_grid_search_by_a_series(data):
+    """A grid search with groups from a Series finds the parameters with the highest mean without metadata routing."""
+    scoring = scorer(METRIC, groups=data.series)
+    grid = {"alpha": [0.1, 1e6]}
+    search = selection.GridSearchCV(linear.Ridge(), grid, scoring=scoring, cv=FOLDS, error_score="raise")
+
+    search.fit(data.frame, data.labels, groups=data.groups)
+
+    means = [np.mean(data.expected(linear.Ridge(alpha=alpha))) for alpha in grid["alpha"]]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], means, rtol=1e-13)
+    assert search.best_params_ == {"alpha": grid["alpha"][int(np.argmax(means))]}
+
+
+def test_scorers_go_to_other_processes(data):
+    """A pickle of a scorer is the same scorer."""
+    for scoring in (scorer(METRIC, groups=data.series, convention="lightgbm"), scorer(METRIC, groups="qid", threads=1)):
+        again = pickle.loads(pickle.dumps(scoring))
+        assert repr(again) == repr(scoring)
+    model = linear.Ridge().fit(data.frame, data.labels)
+    again = pickle.loads(pickle.dumps(scorer(METRIC, groups=data.series)))
+    assert again(model, data.frame, data.labels) == scorer(METRIC, groups=data.series)(model, data.frame, data.labels)
+
+
+def test_scores_of_a_classifier(data):
+    """`response_method` chooses what ranks: the probability of being relevant."""
+    relevant = data.labels > 2
+    model = linear.LogisticRegression().fit(data.frame, relevant)
+    scoring = scorer(METRIC, groups=data.series, response_method="predict_proba", convention="sklearn")
+
+    expected = fn.evaluate(
+        relevant, model.predict_proba(data.frame)[:, 1], METRIC, query_ids=data.groups, convention="sklearn"
+    )
+    assert scoring(model, data.frame, relevant) == pytest.approx(expected.means()[0], rel=1e-13)
+
+
+def test_lower_is_better_with_a_sign(data):
+    """Of a metric that should be low, the scorer gives the mean times -1, so that a search takes the highest."""
+    model = linear.Ridge().fit(data.frame, data.labels)
+    with_sign = scorer("num_nonrel_judged_ret", groups=data.series)(model, data.frame, data.labels)
+    scores = model.predict(data.frame)
+    result = fn.evaluate(data.labels, scores, "num_nonrel_judged_ret", query_ids=data.groups)
+    assert with_sign == -result.means()[0] < 0
+
+
+def test_sklearn_scorer_raises_without_groups(data):
+    """The error names the metric and both ways to give groups."""
+    with pytest.raises(fn.InvalidInputError, match=r"for nDCG@5\. Pass scorer\(…, groups=…\).*set_score_request"):
+        scores(data, scorer(METRIC), groups=data.groups)
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "message"),
+    [
+        (lambda data: data.series[:-1], lambda data: data.frame, "`groups` must have every row of X, but lacks"),
+        (
+            lambda data: data.series,
+            lambda data: data.frame.to_numpy(),
+            "X must have an index, because `groups` is a Series",
+        ),
+        (lambda data: "qid", lambda data: data.frame, "X has no column 'qid'"),
+        (lambda data: "qid", lambda data: data.frame.to_numpy(), "X has no column 'qid'"),
+        (lambda data: 0, lambda data: data.frame, "`groups` must be a column of whole numbers"),
+    ],
+)
+def test_groups_that_are_not_there(data, make, given, message):
+    """Rows, columns and an index that X or the Series lacks, and a column of fractions, are errors."""
+    with pytest.raises(fn.InvalidInputError, match=message):
+        scores(data, scorer(METRIC, groups=make(data)), given(data), groups=data.groups)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (lambda data: data.groups, r"Pass pandas\.Series\(groups, index=X\.index\)"),
+        (lambda data: pandas.Series([1, 2], index=["a", "a"]), "a unique index, but 'a' occurs twice"),
+        (lambda data: True, "must be a column of X"),
+    ],
+)
+def test_bad_groups(data, groups, message):
+    """Groups that cannot be looked up by row raise an error when the scorer is made."""
+    with pytest.raises(fn.InvalidInputError, match=message):
+        scorer(METRIC, groups=groups(data))
+
+
+def test_bad_options():
+    """Several metrics, and names that there are not, are refused when the scorer is made."""
+    with pytest.raises(fn.InvalidInputError, match=r"`metric` must be a single metric, .* a dict of scorers"):
+        scorer("ndcg@5,map")
+    with pytest.raises(fn.UnknownMetricError):
+        scorer("ndgc")
+    with pytest.raises(fn.UnknownConventionError):
+        scorer("ndcg", convention="sklern")
+
+
+def test_lengths_and_folds_without_relevant_documents():
+    """Groups of another length, NaN scores, and documents of which none is relevant are errors."""
+    convention = fn.conventions["default"]
+    options = {"metric": fn.Metric("AP"), "convention": convention, "threads": None}
+    with pytest.raises(fn.InvalidInputError, match="`query_ids` must have the shape of `labels`"):
+        mean_over_queries([1, 0], [0.1, 0.2], groups=[1], **options)
+    with pytest.raises(fn.InvalidInputError, match=r"NaN for AP, but scores\[1\] .* is nan: the model diverged"):
+        mean_over_queries([1, 0], [0.1, np.nan], groups=[1, 1], **options)
+    with pytest.raises(fn.UndefinedMetricError, match=r"AP must have a value for some query of a fold"):
+        mean_over_queries([0, 0], [0.1, 0.2], groups=[1, 1], **options)

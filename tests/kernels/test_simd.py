@@ -1,0 +1,231 @@
+"""Vector intrinsics against their plain twins, entry by entry, and what the twins refuse."""
+
+import numba
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from fastndcg.kernels import simd
+from fastndcg.kernels.simd import LANES, WIDE
+
+needs_jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="intrinsics need the JIT")
+FEW = st.sampled_from([-np.inf, -1.5, -0.0, 0.0, 1.0, 2.5, np.inf, np.nan])
+TWO_ARGUMENTS = {
+    "mask_nan": simd._plain_mask_nan,
+    "mask_nonzero": simd._plain_mask_nonzero,
+    "mask_positive": simd._plain_mask_positive,
+    "mask_changes": simd._plain_mask_changes,
+}
+RAISING = {
+    "raise_maxima": simd._plain_make_raise_maxima(LANES),
+    "raise_maxima_wide": simd._plain_make_raise_maxima(WIDE),
+}
+SCORES = (np.float32, np.float64)
+LABELS = (np.uint8, np.int8, np.int16, np.int32, np.int64, *SCORES)
+COMPARING = {"compare": simd._plain_make_compare(LANES), "compare_wide": simd._plain_make_compare(WIDE)}
+
+
+def compiled(name):
+    """An intrinsic as a function that Python may call."""
+    intrinsic = getattr(simd, name)
+    return {
+        "compare": numba.njit(lambda values, place, level: intrinsic(values, place, level)),
+        "compare_wide": numba.njit(lambda values, place, level: intrinsic(values, place, level)),
+        "mask_at_least": numba.njit(lambda values, place, level: intrinsic(values, place, level)),
+        "mask_nan": numba.njit(lambda values, place: intrinsic(values, place)),
+        "mask_nonzero": numba.njit(lambda values, place: intrinsic(values, place)),
+        "mask_positive": numba.njit(lambda values, place: intrinsic(values, place)),
+        "mask_changes": numba.njit(lambda values, place: intrinsic(values, place)),
+        "raise_maxima": numba.njit(
+            lambda maxima, values, place, counted_lanes: intrinsic(maxima, values, place, counted_lanes)
+        ),
+        "raise_maxima_wide": numba.njit(
+            lambda maxima, values, place, counted_lanes: intrinsic(maxima, values, place, counted_lanes)
+        ),
+        "copy_wide": numba.njit(lambda values, place, out, out_place: intrinsic(values, place, out, out_place)),
+        "popcount": numba.njit(lambda mask: intrinsic(np.uint64(mask))),
+        "lowest_bit": numba.njit(lambda mask: intrinsic(np.uint64(mask))),
+        "mask_first": numba.njit(lambda n: intrinsic(n)),
+        "min_int64": numba.njit(lambda first, second: intrinsic(first, second)),
+    }[name]
+
+
+def scores(dtype):
+    """Arrays of WIDE entries and some more, of few different values."""
+    return arrays.arrays(dtype, st.integers(WIDE, WIDE + 20), elements=FEW.map(dtype))
+
+
+@needs_jit
+@pytest.mark.parametrize("dtype", SCORES)
+@pytest.mark.parametrize("name", COMPARING)
+def test_comparing_equals_its_twin(name, dtype):
+    """Masks of what is higher and of what is the same, NaN being neither."""
+    function = compiled(name)
+
+    @strategies.examples(60)
+    @given(values=scores(dtype), level=FEW, data=st.data())
+    def check(values, level, data):
+        n_lanes = WIDE if name == "compare_wide" else LANES
+        place = data.draw(st.integers(0, len(values) - n_lanes))
+        found = function(values, place, dtype(level))
+        assert tuple(map(int, found)) == COMPARING[name](values, place, dtype(level))
+
+    check()
+
+
+@needs_jit
+@pytest.mark.parametrize("dtype", SCORES)
+def test_reaching_equals_its_twin(dtype):
+    """The mask of what is as high or higher, NaN being neither."""
+    function = compiled("mask_at_least")
+
+    @strategies.examples(60)
+    @given(values=scores(dtype), level=FEW, data=st.data())
+    def check(values, level, data):
+        place = data.draw(st.integers(0, len(values) - WIDE))
+        assert int(function(values, place, dtype(level))) == simd._plain_mask_at_least(values, place, dtype(level))
+
+    check()
+
+
+@needs_jit
+@pytest.mark.parametrize("dtype", [*SCORES, np.int32])
+def test_room_on_the_stack(dtype):
+    """Sixty-four entries of the other array's dtype, each array its own, and nothing to free."""
+
+    @numba.njit(_nrt=False)
+    def turned(values, out):
+        first, second = simd.make_wide_like(values), simd.make_wide_like(values)
+        for lane in range(WIDE):
+            first[lane] = values[lane]
+            second[lane] = -values[lane]
+        for lane in range(WIDE):
+            out[lane] = first[WIDE - 1 - lane]
+            out[WIDE + lane] = second[lane]
+        return first.shape[0]
+
+    values, out = np.arange(WIDE).astype(dtype), np.empty(2 * WIDE, dtype)
+    values.flags.writeable = False
+    assert turned(values, out) == WIDE
+    np.testing.assert_array_equal(out, np.concatenate([values[::-1], -values]))
+    twin = simd._plain_make_wide_like(values)
+    assert (twin.dtype, twin.shape) == (values.dtype, (WIDE,))
+
+
+@needs_jit
+@pytest.mark.parametrize("dtype", LABELS)
+def test_fetching_ahead_touches_nothing(dtype):
+    """Prefetch leaves the array as it is, and may read beyond its end."""
+
+    @numba.njit(_nrt=False)
+    def fetch(values):
+        for place in range(0, values.shape[0], WIDE):
+            simd.prefetch(values, place)
+
+    values = np.arange(3 * WIDE).astype(dtype)
+    expected = values.copy()
+    fetch(values)
+    np.testing.assert_array_equal(values, expected)
+    simd._plain_prefetch(values, 0)
+
+
+@needs_jit
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        *[("mask_nan", dtype) for dtype in SCORES],
+        *[(n, d) for n in ("mask_nonzero", "mask_positive") for d in LABELS],
+        ("mask_changes", "i8"),
+    ],
+)
+def test_masks_equal_their_twins(name, dtype):
+    """Masks of NaN among scores, of labels that are not 0, of every dtype, and of numbers unlike the one before."""
+    function = compiled(name)
+
+    @strategies.examples(60)
+    @given(seed=st.integers(0, 1000))
+    def check(seed):
+        rng = np.random.default_rng(seed)
+        values = rng.integers(-1, 3, WIDE + 9).astype(dtype)
+        if np.issubdtype(dtype, np.floating):
+            values[rng.random(len(values)) < 0.2] = np.nan
+        place = int(rng.integers(1, 10))
+        assert int(function(values, place)) == TWO_ARGUMENTS[name](values, place)
+
+    check()
+
+
+@needs_jit
+@pytest.mark.parametrize("dtype", SCORES)
+@pytest.mark.parametrize("name", RAISING)
+def test_raising_equals_its_twin(name, dtype):
+    """Maxima are raised in the counted lanes only. NaN raises no maximum."""
+    function = compiled(name)
+    n_lanes = WIDE if name == "raise_maxima_wide" else LANES
+
+    @strategies.examples(60)
+    @given(values=scores(dtype), maxima=scores(dtype), counted_lanes=st.integers(0, 2**n_lanes - 1), data=st.data())
+    def check(values, maxima, counted_lanes, data):
+        place = data.draw(st.integers(0, len(values) - n_lanes))
+        known = np.nan_to_num(maxima[:n_lanes], nan=0.0)
+        found, expected = known.copy(), known.copy()
+        function(found, values, place, np.uint64(counted_lanes))
+        RAISING[name](expected, values, place, counted_lanes)
+        np.testing.assert_array_equal(found, expected)
+
+    check()
+
+
+@needs_jit
+@strategies.examples(60)
+@given(mask=st.integers(1, 2**64 - 1))
+def test_bits_equal_their_twins(mask):
+    """The number of set bits and the place of the lowest one equal those of the plain Python twins."""
+    assert COUNT(np.uint64(mask)) == simd._plain_popcount(mask)
+    assert LOWEST(np.uint64(mask)) == simd._plain_lowest_bit(mask)
+
+
+@needs_jit
+def test_mask_first_equals_their_twin():
+    """None of them, some of them, and all from WIDE on."""
+    function = compiled("mask_first")
+    for n in (*range(WIDE + 2), 2 * WIDE, 2**40):
+        assert function(n) == simd._plain_mask_first(n)
+
+
+@needs_jit
+def test_min_int64_equals_its_twin():
+    """On either side of 0, and where both are the same."""
+    function = compiled("min_int64")
+    numbers = (-(2**62), -1, 0, 1, 2**62)
+    assert all(function(one, other) == simd._plain_min_int64(one, other) for one in numbers for other in numbers)
+
+
+if not numba.config.DISABLE_JIT:
+    COUNT, LOWEST = compiled("popcount"), compiled("lowest_bit")
+
+
+@pytest.mark.parametrize("place", [-1, 1])
+def test_twins_refuse_lanes_beside_the_array(place):
+    """The plain Python twin raises IndexError for lanes beyond the array."""
+    with pytest.raises(IndexError, match="must be within the array"):
+        simd._plain_mask_nan(np.zeros(WIDE), place)
+
+
+@needs_jit
+@pytest.mark.parametrize("dtype", SCORES)
+@pytest.mark.parametrize("place", [0, 7, 30])
+def test_copy_wide_copies_64_entries(dtype, place):
+    """Exactly 64 entries are copied, to any place, by the intrinsic and by its twin."""
+    values = np.arange(WIDE + 30, dtype=dtype)
+    for copy in (compiled("copy_wide"), simd._plain_copy_wide):
+        out = np.full(WIDE + 40, -1, dtype)
+        copy(values, place, out, 5)
+        assert out[5 : 5 + WIDE].tolist() == list(range(place, place + WIDE))
+        assert (out[:5] == -1).all()
+        assert (out[5 + WIDE :] == -1).all()
+    with pytest.raises(IndexError, match="64 lanes from 31 on"):
+        simd._plain_copy_wide(values, 31, out, 0)

@@ -1,0 +1,185 @@
+"""Metrics of random lists equal those of the installed recommender libraries under their conventions."""
+
+import functools
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import peer_libraries
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from strategies import examples
+
+import fastndcg as fn
+
+K = 3
+ITEMS = [f"i{number}" for number in range(9)]
+RECTOOLS = [
+    ("NDCG", {}, "nDCG@3", "rectools"), ("NDCG", {"divide_by_achievable": True}, "nDCG@3", "rectools(ideal=judged)"),
+    ("MAP", {}, "AP@3", "rectools"), ("MAP", {"divide_by_k": True}, "AP@3", "rectools(ap_denominator=k)"),
+    ("Precision", {}, "P@3", "rectools"),
+    ("Precision", {"r_precision": True}, "P@3", "rectools(precision_denominator=min(k, n_relevant))"),
+    ("Recall", {}, "R@3", "rectools"), ("F1Beta", {"beta": 2.0}, "F(beta=2)@3", "rectools"),
+    ("MRR", {}, "RR@3", "rectools"), ("HitRate", {}, "Success@3", "rectools"),
+]  # fmt: skip
+REPLAY = [
+    ("NDCG", "nDCG@3"), ("MAP", "AP@3"), ("Precision", "P@3"), ("Recall", "R@3"), ("MRR", "RR@3"),
+    ("HitRate", "Success@3"),
+]  # fmt: skip
+LENSKIT = [
+    ("NDCG", "nDCG@3"), ("DCG", "DCG@3"), ("AveragePrecision", "AP@3"), ("Precision", "P@3"), ("Recall", "R@3"),
+    ("RecipRank", "RR@3"), ("Hit", "Success@3"), ("RBP", "RBP(p=0.85)@3"),
+]  # fmt: skip
+IMPLICIT = [("ndcg", "nDCG@3"), ("map", "AP@3"), ("precision", "P@3")]
+
+
+library = functools.partial(peer_libraries.library, extra="recommenders")
+
+
+class Lists(NamedTuple):
+    """Items relevant to each user, and items recommended to each user, best first."""
+
+    relevant: dict
+    recommended: dict
+
+    @property
+    def qrels(self):
+        """The relevant items as judgments."""
+        return {user: dict.fromkeys(items, 1) for user, items in self.relevant.items()}
+
+    @property
+    def run(self):
+        """The recommended items with scores that fall by rank."""
+        return {
+            user: {item: float(-rank) for rank, item in enumerate(items)} for user, items in self.recommended.items()
+        }
+
+
+@st.composite
+def lists(draw, least=1, most=5):
+    """Draw items of a few users. Some users lack recommendations, and others lack relevant items."""
+    users = [f"u{number}" for number in range(draw(st.integers(1, 4)))]
+    chosen = st.lists(st.sampled_from(ITEMS), min_size=1, max_size=5, unique=True)
+    ranked = st.lists(st.sampled_from(ITEMS), min_size=least, max_size=most, unique=True)
+    relevant = {user: draw(chosen) for user in users if draw(st.integers(0, 4)) or user == "u0"}
+    recommended = {user: draw(ranked) for user in users if draw(st.integers(0, 4)) or user == "u0"}
+    return Lists(relevant, recommended)
+
+
+def ours(case, metric, convention):
+    """Return the mean of a metric."""
+    return fn.evaluate(case.qrels, case.run, metric, convention=convention).means()[0]
+
+
+def frame(rows, columns):
+    """Return a pandas frame with one row for each pair of user and item."""
+    return library("pandas").DataFrame(rows, columns=columns)
+
+
+@pytest.mark.parametrize(("name", "arguments", "metric", "convention"), RECTOOLS, ids=str)
+@examples(30)
+@given(case=lists())
+def test_live_rectools_values(name, arguments, metric, convention, case):
+    """Ranking and classification metrics equal RecTools' values with each option."""
+    metrics = library("rectools.metrics")
+    recommended = [(user, item, rank) for user, items in case.recommended.items() for rank, item in enumerate(items, 1)]
+    relevant = [(user, item) for user, items in case.relevant.items() for item in items]
+    theirs = getattr(metrics, name)(k=K, **arguments).calc(
+        frame(recommended, ["user_id", "item_id", "rank"]), frame(relevant, ["user_id", "item_id"])
+    )
+
+    assert ours(case, metric, convention) == pytest.approx(theirs, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize(("name", "metric"), REPLAY, ids=str)
+@examples(30)
+@given(case=lists(), tied=st.booleans())
+def test_live_replay_values(name, metric, case, tied):
+    """Metrics equal RePlay's values. Equal scores are ordered by falling item id."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its imports
+        metrics = library("replay.metrics")
+    run = {user: dict.fromkeys(items, 0.5) for user, items in case.run.items()} if tied else case.run
+    recommended = [(user, item, score) for user, items in run.items() for item, score in items.items()]
+    relevant = [(user, item) for user, items in case.relevant.items() for item in items]
+    theirs = getattr(metrics, name)(K)(
+        frame(recommended, ["query_id", "item_id", "rating"]), frame(relevant, ["query_id", "item_id"])
+    )
+    (mean,) = fn.evaluate(case.qrels, run, metric, convention="replay").means()
+
+    assert mean == pytest.approx(theirs[f"{name}@{K}"], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize(("name", "metric"), LENSKIT, ids=str)
+@examples(30)
+@given(case=lists())
+def test_live_lenskit_values(name, metric, case):
+    """Metrics of single lists equal LensKit's values."""
+    ranking, data = library("lenskit.metrics.ranking"), library("lenskit.data")
+    result = fn.evaluate(case.qrels, case.run, metric, convention="lenskit(missing_in_run=skip)")
+    for user, value in zip(result.query_ids, result[metric], strict=True):
+        recommended = data.ItemList(case.recommended[user], ordered=True)
+        theirs = getattr(ranking, name)(K).measure_list(recommended, data.ItemList(case.relevant[user]))
+        assert value == pytest.approx(theirs, rel=1e-6, abs=1e-12)
+
+
+@examples(30)
+@given(case=lists())
+def test_replay_auc(case):
+    """RePlay's RocAuc equals AUC of the list, except 0 without relevant items and 1 with only relevant items."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its imports
+        metric = library("replay.metrics").RocAuc(9)
+    relevant, recommended = case.relevant["u0"], case.recommended.get("u0", [])
+    found = set(relevant) & set(recommended)
+    expected = float(found == set(recommended)) if not found or found == set(recommended) else None
+    theirs = metric({"u0": [(item, -float(rank)) for rank, item in enumerate(recommended)]}, {"u0": relevant})
+    one = Lists({"u0": relevant}, {"u0": recommended})
+    if expected is None:
+        expected = ours(one, "AUC", "replay(pool=retrieved,ties=input)")
+
+    assert theirs["RocAuc@9"] == pytest.approx(expected, rel=1e-9)
+
+
+class Listed:
+    """A model that recommends given items."""
+
+    def __init__(self, ids):
+        self.ids = ids
+
+    def recommend(self, users, *_, **__):
+        """Return the items of some users, and a score for each item."""
+        return self.ids[users], np.zeros(self.ids[users].shape, "f4")
+
+
+@pytest.mark.parametrize(("name", "metric"), IMPLICIT, ids=str)
+@examples(30)
+@given(case=lists(least=K, most=K))
+def test_live_implicit_values(name, metric, case):
+    """Metrics equal Implicit's means over the users with relevant items."""
+    evaluation, sparse = library("implicit.evaluation"), library("scipy.sparse")
+    assume(set(case.relevant) == set(case.recommended))
+    users = sorted(case.relevant)
+    test = np.array([[float(item in case.relevant[user]) for item in ITEMS] for user in users], "f4")
+    ids = np.array([[ITEMS.index(item) for item in case.recommended[user]] for user in users], "i4")
+    theirs = evaluation.ranking_metrics_at_k(
+        Listed(ids), sparse.csr_matrix(0 * test), sparse.csr_matrix(test), K=K, show_progress=False, num_threads=1
+    )
+
+    assert ours(case, metric, "implicit") == pytest.approx(theirs[name], rel=1e-9, abs=1e-12)
+
+
+def test_implicit_auc_is_noted():
+    """Implicit's AUC also counts items that were not recommended. The value here differs, and the result has a note."""
+    evaluation, sparse = library("implicit.evaluation"), library("scipy.sparse")
+    test = sparse.csr_matrix(np.array([[1.0, 1, 0, 0, 0, 0, 0, 0, 0]], "f4"))
+    theirs = evaluation.ranking_metrics_at_k(
+        Listed(np.array([[0, 2, 3]], "i4")), 0 * test, test, K=3, show_progress=False, num_threads=1
+    )["auc"]
+    # items 0, 2 and 3 are recommended: 0 is above 7 others, the other relevant one is as likely above as below 5
+    assert theirs == pytest.approx((7 + 5 / 2) / (2 * 7), rel=1e-6)
+
+    result = fn.evaluate({"u": {"0": 1, "1": 1}}, {"u": {"0": 3, "2": 2, "3": 1}}, "AUC", convention="implicit")
+    assert result.values.tolist() == [[1 / 2]]
+    assert result.notes[0].startswith("AUC is not Implicit's AUC_at_k")

@@ -1,0 +1,234 @@
+"""Real data in every form: identical bytes come out."""
+
+import bz2
+import collections
+import gzip
+import itertools
+import json
+
+import numpy as np
+import pytest
+from item_lists import Collection, Items
+from shared_data import shared
+from table_forms import LIBRARY_FORMS, PLAIN_FORMS
+
+import fastndcg as fn
+
+pa = pytest.importorskip("pyarrow")
+pl = pytest.importorskip("polars")
+pd = pytest.importorskip("pandas")
+METRICS = "ndcg,ndcg@10,map,rr,p@5,recall@100"
+CONVENTIONS = ("default", "trec_eval_9")
+Judgment = collections.namedtuple("Judgment", "query_id doc_id relevance")
+ScoredDocument = collections.namedtuple("ScoredDocument", "query_id doc_id score")
+RANKINGS = fn.Rankings([0, 1], [2.0, 1.0], [0, 2])
+
+
+@pytest.fixture(scope="module")
+def trec():
+    """Judgments and a run of TREC 2019, as rows of plain Python."""
+    qrels = [line.split() for line in shared("data", "trec-dl19", "qrels.txt").read_text().splitlines()]
+    packed = shared("data", "trec-dl19", "runs", "BM25.2019.res.gz")
+    run = [line.split() for line in gzip.decompress(packed.read_bytes()).decode().splitlines()]
+    return [(q, d, int(v)) for q, _, d, v in qrels], [(row[0], row[2], float(row[4])) for row in run]
+
+
+def frame(rows, name):
+    """The rows as columns."""
+    queries, documents, values = zip(*rows, strict=True)
+    return {"query_id": queries, "doc_id": documents, name: values}
+
+
+def nested(rows):
+    """The rows as a dict of dicts."""
+    table = {}
+    for query, document, value in rows:
+        table.setdefault(query, {})[document] = value
+    return table
+
+
+def forms(qrels, run, folder):
+    """Judgments and run in every form that has ids."""
+    columns = frame(qrels, "label"), frame(run, "score")
+    dicts = nested(qrels), nested(run)
+    yield "dicts", dicts
+    yield "tuples", (qrels, run)
+    yield "iterators of named tuples", (itertools.starmap(Judgment, qrels), itertools.starmap(ScoredDocument, run))
+    records = tuple([dict(zip(one, row, strict=True)) for row in zip(*one.values(), strict=True)] for one in columns)
+    yield "records", records
+    for maker in (pd.DataFrame, pl.DataFrame, pa.table):
+        yield maker.__module__, tuple(map(maker, columns))
+    yield "categories", tuple(pl.DataFrame(one).with_columns(pl.col(pl.String).cast(pl.Categorical)) for one in columns)
+    texts = {
+        "trec": (
+            "".join(f"{q} 0 {d} {v}\n" for q, d, v in qrels),
+            "".join(f"{q}\tQ0\t{d}\t0\t{v!r}\tname\r\n" for q, d, v in run),
+        ),
+        "json": tuple(map(json.dumps, dicts)),
+        "jsonl": tuple("\n".join(json.dumps({q: row}) for q, row in table.items()) for table in dicts),
+        "json of records": tuple(map(json.dumps, records)),
+        "jsonl of records": tuple("\n".join(map(json.dumps, rows)) for rows in records),
+        "csv": tuple(pl.DataFrame(one).write_csv() for one in columns),
+    }
+    for name, text in texts.items():
+        for suffix, pack in (("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress)):
+            paths = [folder / f"{name}-{side}{suffix}" for side in ("qrels", "run")]
+            for path, content in zip(paths, text, strict=True):
+                path.write_bytes(pack(content.encode()))
+            yield name + suffix, paths
+    paths = [folder / f"{side}.parquet" for side in ("qrels", "run")]
+    for path, one in zip(paths, columns, strict=True):
+        pl.DataFrame(one).write_parquet(path)
+    yield "parquet", paths
+    tables = tuple(map(pa.table, columns))
+    for name, make in PLAIN_FORMS.items():
+        yield name, tuple(make(one, folder) for one in tables)
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_trec_data_in_every_form(trec, tmp_path, convention):
+    """TREC 2019: dicts, frames and files of every kind, ties by id among them."""
+    expected = fn.evaluate(*map(nested, trec), METRICS, convention=convention)
+    assert len(expected) == 43
+    names = []
+    for name, (qrels, run) in forms(*trec, tmp_path):
+        result = fn.evaluate(qrels, run, METRICS, convention=convention)
+        assert result.values.tobytes() == expected.values.tobytes(), name
+        assert result.query_ids.tolist() == expected.query_ids.tolist(), name
+        names.append(name)
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("name", LIBRARY_FORMS)
+def test_trec_data_in_forms_of_libraries(trec, tmp_path, name):
+    """TREC 2019: data sets of Hugging Face and frames of Dask."""
+    qrels, run = (
+        LIBRARY_FORMS[name](pa.table(frame(*one)), tmp_path) for one in zip(trec, ("label", "score"), strict=True)
+    )
+    expected = fn.evaluate(*map(nested, trec), METRICS, convention="trec_eval")
+    result = fn.evaluate(qrels, run, METRICS, convention="trec_eval")
+    assert result.values.tobytes() == expected.values.tobytes()
+    assert result.query_ids.tolist() == expected.query_ids.tolist()
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_ranked_ids_in_every_form(trec, tmp_path, convention):
+    """TREC 2019 without scores and grades: lists and sets of ids, frames and records with ranks, collections, files."""
+    relevant = {query: [d for d, label in row.items() if label] for query, row in nested(trec[0]).items()}
+    ranked = {query: sorted(row, key=row.get, reverse=True) for query, row in nested(trec[1]).items()}
+    labels = {query: dict.fromkeys(ids, 1) for query, ids in relevant.items()}
+    scores = {query: {document: -rank for rank, document in enumerate(ids)} for query, ids in ranked.items()}
+    expected = fn.evaluate(labels, scores, METRICS, convention=convention)
+    assert len(expected) == 43
+    rows = [(query, document, rank) for query, ids in ranked.items() for rank, document in enumerate(ids, 1)]
+    ranks = pd.DataFrame(frame(rows, "rank"))
+    liked = pd.DataFrame(frame([(q, d, 1.0) for q, ids in relevant.items() for d in ids], "weight"))
+    collections_ = [
+        Collection({query: Items(ids, ordered=True) for query, ids in one.items()}) for one in (relevant, ranked)
+    ]
+    paths = [tmp_path / "qrels.json", tmp_path / "run.jsonl"]
+    paths[0].write_text(json.dumps(relevant))
+    paths[1].write_text("\n".join(json.dumps({query: ids}) for query, ids in ranked.items()))
+    for name, (truth, run) in {
+        "lists": (relevant, ranked),
+        "sets": ({query: set(ids) for query, ids in relevant.items()}, ranked),
+        "frames": (liked, ranks),
+        "shuffled frames": (liked, ranks.sample(frac=1.0, random_state=3)),
+        "records": (liked.to_dict("records"), ranks.to_dict("records")),
+        "collections": collections_,
+        "files": paths,
+    }.items():
+        result = fn.evaluate(truth, run, METRICS, convention=convention)
+        by_query = dict(zip(result.query_ids.tolist(), result.values, strict=True))
+        values = np.stack([by_query[query] for query in expected.query_ids.tolist()])
+        assert values.tobytes() == expected.values.tobytes(), name
+
+
+def test_movielens_data_in_every_form(tmp_path):
+    """MovieLens with scores: arrays, shuffled rows, ragged columns, frames, Parquet and batches."""
+    ratings = pl.read_csv(shared("data", "ml-latest-small", "ratings.csv"))
+    rated = ratings.select("userId", "rating").with_columns(score=np.random.default_rng(6).random(len(ratings)))
+    users, labels, scores = (rated[name].to_numpy() for name in rated.columns)
+    expected = fn.evaluate(labels, scores, METRICS, query_ids=users)
+    shuffled = rated.sample(fraction=1.0, shuffle=True, seed=1)
+    rated.write_parquet(tmp_path / "sorted.parquet", row_group_size=999)
+    shuffled.write_parquet(tmp_path / "shuffled.parquet", row_group_size=999)
+    lists = rated.group_by("userId", maintain_order=True).agg("rating", "score")
+    stream = fn.StreamingEvaluator(METRICS, per_query=True)
+    for batch in np.array_split(np.unique(users), 7):
+        stream.update(rated.filter(pl.col("userId").is_in(batch.tolist())))
+    results = {
+        "frame": fn.evaluate(rated, metrics=METRICS),
+        "shuffled": fn.evaluate(shuffled, metrics=METRICS),
+        "lists": fn.evaluate(lists, metrics=METRICS),
+        "ragged": fn.evaluate(lists["rating"], lists["score"], METRICS),
+        "parquet": fn.evaluate(tmp_path / "sorted.parquet", metrics=METRICS),
+        "unsorted parquet": fn.evaluate(tmp_path / "shuffled.parquet", metrics=METRICS, memory="1MB"),
+        "batches": stream.result(),
+    }
+    by_user = dict(zip(expected.query_ids.tolist(), expected.values, strict=True))
+    for name, result in results.items():
+        ids = expected.query_ids if name == "ragged" else result.query_ids
+        assert sorted(ids.tolist()) == sorted(by_user), name
+        for user, values in zip(ids.tolist(), result.values, strict=True):
+            assert values.tobytes() == by_user[user].tobytes(), (name, user)
+        assert result.mean() == expected.mean(), name
+
+
+def test_recommended_movies():
+    """Half of each user's ratings against the popular movies: a matrix, interactions, frames and dicts."""
+    sparse = pytest.importorskip("scipy.sparse")
+    ratings = pl.read_csv(shared("data", "ml-latest-small", "ratings.csv")).select("userId", "movieId", "rating")
+    popular = ratings["movieId"].value_counts(sort=True)["movieId"][:50].to_numpy()
+    users = ratings["userId"].unique(maintain_order=True).to_numpy()
+    rows = np.searchsorted(users, ratings["userId"].to_numpy())
+    shape = (len(users), int(ratings["movieId"].max()) + 1)
+    matrix = sparse.csr_matrix((ratings["rating"].to_numpy(), (rows, ratings["movieId"].to_numpy())), shape=shape)
+    recommended = np.tile(popular, (len(users), 1))
+    expected = fn.evaluate(matrix, recommended, METRICS)
+    by_user = ratings.group_by("userId", maintain_order=True).agg("movieId", "rating")
+    run = {user: {movie: -rank for rank, movie in enumerate(popular.tolist())} for user in users.tolist()}
+    dicts = {user: dict(zip(movies, given, strict=True)) for user, movies, given in by_user.iter_rows()}
+    movies, columns = np.unique(matrix.indices, return_inverse=True)
+    numbered = sparse.csr_matrix((matrix.data, columns, matrix.indptr), shape=(len(users), len(movies)))
+    candidates = np.searchsorted(movies, popular)
+    scores = np.zeros(numbered.shape, "f4")
+    scores[:, candidates] = np.arange(50, 0, -1)
+    for result in (
+        fn.evaluate(fn.Interactions(by_user["movieId"], by_user["rating"]), recommended, METRICS),
+        fn.evaluate(fn.Qrels.from_frame(ratings, {"document": "movieId"}), run, METRICS),
+        fn.evaluate(dicts, run, METRICS),
+        fn.evaluate(numbered, scores, METRICS, candidates=candidates, missing_truth="unretrieved"),
+    ):
+        assert result.values.tobytes() == expected.values.tobytes()
+
+
+class Ranked:
+    """A value of a form that a test adds."""
+
+
+def test_lists_and_dicts_skip_forms_of_objects(monkeypatch):
+    """One query in a list or dict is evaluated without the search for data frames and the like."""
+    from fastndcg.inputs import forms
+
+    def fail(value):
+        raise AssertionError(f"{value} was searched")
+
+    for kind, records in forms.FORMS_BY_KIND.items():
+        replaced = tuple(record._replace(matches=fail) if record.is_object else record for record in records)
+        monkeypatch.setitem(forms.FORMS_BY_KIND, kind, replaced)
+    assert fn.evaluate([[1, 0]], [[0.1, 0.2]], "rr").mean() == {"RR": 0.5}
+    assert fn.evaluate({"q": {"a"}}, {"q": ["b", "a"]}, "rr").mean() == {"RR": 0.5}
+    with pytest.raises(AssertionError, match="was searched"):
+        fn.evaluate(Ranked(), metrics="rr")
+
+
+def test_a_new_form_is_one_record(monkeypatch):
+    """A record in the registry is enough to evaluate values of a new form, and to list it in errors."""
+    from fastndcg.inputs import forms
+
+    read = forms.InputForm("truth", "a Ranked", lambda value: isinstance(value, Ranked), lambda *_: RANKINGS)
+    monkeypatch.setitem(forms.FORMS_BY_KIND, "truth", (*forms.FORMS_BY_KIND["truth"], read))
+    assert fn.evaluate(Ranked(), metrics="rr").mean() == {"RR": 0.5}
+    with pytest.raises(fn.InvalidTypeError, match="or a Ranked, but is of type int"):
+        fn.evaluate(3, metrics="rr")

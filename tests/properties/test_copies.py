@@ -1,0 +1,159 @@
+"""Copies and pickles: every public object gives the same afterwards, and nothing that a copy does changes it."""
+
+import copy
+import gc
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+from fastndcg.compat import pytrec_eval, ranx
+
+QRELS = {f"q{query}": {f"d{document}": (query + document) % 3 for document in range(9)} for query in range(40)}
+RUN = {f"q{query}": {f"d{document}": float(query * document % 7) for document in range(12)} for query in range(40)}
+LABELS, SCORES = [[1, 0, 2], [0, 1, 0], [2, 0, 1]], [[0.1, 0.9, 0.5], [0.3, 0.3, 0.1], [0.5, 0.2, 0.4]]
+BY_SUBTOPIC = {"q1": {"d1": {"cars": 1, "cats": 1}, "d2": {"cars": 1}}}
+
+
+def compared():
+    """Two systems, compared."""
+    return fn.compare(QRELS, {"a": RUN, "b": {query: dict.fromkeys(row, 1.0) for query, row in RUN.items()}}, "rr")
+
+
+def streamed(*, per_query):
+    """A stream of one batch."""
+    return fn.StreamingEvaluator("rr", per_query=per_query).update(
+        *map(np.ravel, (LABELS, SCORES)), query_ids=np.arange(9) // 3
+    )
+
+
+def rows(result):
+    """Return the content of results, with NaN as text."""
+    return str(result), str(result.to_dict()), result.metrics, result.convention
+
+
+def tuned():
+    """A fusion of two runs, tuned."""
+    other = {query: dict(zip(row, reversed(row.values()), strict=True)) for query, row in RUN.items()}
+    return fn.tune_fusion(QRELS, {"a": RUN, "b": other}, "ndcg@5", methods="wsum(norm=min_max)", folds=2)
+
+
+def ranx_report():
+    """Two runs, compared as ranx does."""
+    return ranx.compare(ranx.Qrels(QRELS), [ranx.Run(RUN, "a"), ranx.Run(RUN, "b")], ["ndcg", "mrr"])
+
+
+# of each class: what makes an object, and what tells whether two are alike
+EXAMPLES = {
+    "Agreement": (lambda: fn.agreement(LABELS, SCORES, "tau_b"), rows),
+    "BeyondAccuracy": (lambda: fn.beyond_accuracy([[1, 2], [2, 3]], "coverage,gini", catalogue=5), rows),
+    "Comparison": (compared, lambda one: (str(one.table()), repr(one.rows), one.settings)),
+    "Convention": (lambda: fn.conventions["trec_eval"].replace(ties="best"), lambda one: one),
+    "DiversityQrels": (
+        lambda: fn.DiversityQrels.from_dict(BY_SUBTOPIC),
+        lambda one: rows(fn.evaluate(one, {"q1": {"d2": 0.9, "d1": 0.5}}, "S_recall@1,alpha_nDCG")),
+    ),
+    "Evaluator": (lambda: fn.Evaluator(LABELS, "ndcg@2,map"), lambda one: rows(one.evaluate(SCORES))),
+    "Explanation": (lambda: fn.explain(LABELS, SCORES, "ndcg@2", query=1), lambda one: one),
+    "FusedRun": (
+        lambda: fn.fuse({"a": RUN, "b": {key: {"d2": 1.0, "d3": 0.5} for key in RUN}}, "rrf", depth=5),
+        lambda one: (one.method, one.counts, rows(fn.evaluate(QRELS, one, "ndcg,map"))),
+    ),
+    "FusionConvention": (lambda: fn.fusion_conventions["ranx"], lambda one: one),
+    "FusionCurve": (lambda: tuned().curve, lambda one: (one.plateau, one.means.tolist(), one.points.tolist())),
+    "Interactions": (
+        lambda: fn.Interactions([4, 7, 2], offsets=[0, 2, 3]),
+        lambda one: rows(fn.evaluate(one, [[7, 1], [3, 2]], "rr")),
+    ),
+    "Metric": (lambda: fn.nDCG(gain="exp2") @ 10, lambda one: one),
+    "Parameter": (lambda: fn.CATALOG["nDCG"].parameters[0], lambda one: one),
+    "Qrels": (lambda: fn.Qrels.from_dict(QRELS), lambda one: rows(fn.evaluate(one, RUN, "ndcg,map"))),
+    "Rankings": (
+        lambda: fn.Rankings([3, 0, 1], [0.1, 0.9, 0.5], [0, 1, 3], query_ids=["a", "b"]),
+        lambda one: rows(fn.evaluate(one, metrics="ndcg,rr")),
+    ),
+    "Recommendations": (
+        lambda: fn.Recommendations([[4, 4, 1]], repeated="once"),
+        lambda one: rows(fn.evaluate(fn.Interactions([4], offsets=[0, 1]), one, "p@2")),
+    ),
+    "Results": (lambda: fn.evaluate(QRELS, RUN, "ndcg,map"), rows),
+    "Run": (lambda: fn.Run.from_dict(RUN), lambda one: rows(fn.evaluate(QRELS, one, "ndcg,map"))),
+    "StreamingEvaluator": (lambda: streamed(per_query=True), lambda one: rows(one.result())),
+    "StreamingEvaluator of sums": (lambda: streamed(per_query=False), lambda one: str(one.result())),
+    "StreamedResults": (lambda: streamed(per_query=False).result(), lambda one: (str(one), one.means(), len(one))),
+    "TunedFusion": (tuned, lambda one: (one.best, str(one.folds), str(one), rows(one.held_out))),
+    "compat.pytrec_eval.RelevanceEvaluator": (
+        lambda: pytrec_eval.RelevanceEvaluator(QRELS, {"map", "ndcg", "bpref"}), lambda one: one.evaluate(RUN)
+    ),
+    "compat.ranx.Qrels": (
+        lambda: ranx.Qrels(QRELS, "q"), lambda one: (one.name, ranx.evaluate(one, ranx.Run(RUN), ["ndcg", "map"]))
+    ),
+    "compat.ranx.Report": (ranx_report, lambda one: (str(one), one.to_dict())),
+    "compat.ranx.Run": (
+        lambda: ranx.Run(RUN, "r"), lambda one: (one.name, ranx.evaluate(ranx.Qrels(QRELS), one, ["ndcg", "map"]))
+    ),
+}  # fmt: skip
+WAYS = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    **{
+        f"protocol {protocol}": lambda one, protocol=protocol: pickle.loads(pickle.dumps(one, protocol))
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
+    },
+}
+
+
+def test_copies_cover_every_public_class():
+    """Every public class of the package, except errors, has an example here."""
+    classes = {name for name in fn.__all__ if inspect.isclass(getattr(fn, name))}
+    errors = {name for name in classes if issubclass(getattr(fn, name), Exception)}
+    assert classes - errors <= set(EXAMPLES)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_copies_give_the_same(name, way):
+    """A copy gives the same when its original, already used, is gone."""
+    make, look = EXAMPLES[name]
+    gc.freeze()  # what other tests made is not searched for garbage, which takes a second
+    original = make()
+    expected = look(original)
+    again = WAYS[way](original)
+    assert type(again) is type(original)
+    del original
+    gc.collect()
+    gc.unfreeze()
+    others = [dict(zip("abcdefghi", range(9), strict=True)) for _ in range(200)]  # where the original's dicts were
+    assert look(again) == expected
+    assert len(others) == 200
+
+
+@pytest.mark.parametrize("per_query", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+def test_streams_go_on_alone_after_a_copy(way, per_query):
+    """After a copy took a query, the original takes it, too, and neither has the other's values."""
+    stream = streamed(per_query=per_query)
+    other = WAYS[way](stream)
+    more = {"query_ids": [20, 20]}
+    other.update([1, 0], [0.1, 0.9], **more)
+    assert (len(stream.result()), len(other.result())) == (3, 4)
+    stream.update([1, 0], [0.9, 0.1], **more)
+    assert (len(stream.result()), len(other.result())) == (4, 4)
+    assert stream.result().mean() != other.result().mean()
+    with pytest.raises(fn.InvalidInputError, match="query 20 comes again"):
+        other.update([1, 0], [0.1, 0.9], **more)
+
+
+@pytest.mark.parametrize("kind", [ranx.Qrels, ranx.Run])
+def test_changes_of_a_copy_for_ranx_stay_there(kind):
+    """A document added to a copy is not in the original, which evaluates as before."""
+    qrels, run = ranx.Qrels(QRELS), ranx.Run(RUN)
+    expected = ranx.evaluate(qrels, run, "ndcg")
+    original = qrels if kind is ranx.Qrels else run
+    other = copy.copy(original)
+    for place in range(100):
+        other.add_score("q1", f"new{place}", 2)
+    assert len(original["q1"]) < 100 < len(other["q1"])
+    assert ranx.evaluate(qrels, run, "ndcg") == expected

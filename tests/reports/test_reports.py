@@ -1,0 +1,450 @@
+"""Comparisons as text, plots and a page: what they say is what the rows say."""
+
+import csv
+import errno
+import html.parser
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from system_values import METRICS, drawn, results_by_name, results_of
+
+import fastndcg as fn
+
+pytest.importorskip("scipy", reason="comparing systems needs SciPy")
+from fastndcg.reports import text
+from fastndcg.statistics.table import format_p_value
+
+ODD = ["<b>x</b> & co.", "a_b$c$ 50%", 'say "hi" </script><script>alert(1)</script>']
+
+
+def compared(names=("a", "b", "c"), n=40, missing=0.0, **options):
+    """A comparison of systems with these names."""
+    columns = drawn(1, n, n_systems=len(names), lift=0.1, missing=missing)
+    return fn.compare({name: results_of(values) for name, values in zip(names, columns, strict=True)}, **options)
+
+
+class TestText:
+    """Markdown, LaTeX, JSON, CSV, terminals."""
+
+    def test_markdown(self):
+        """Markdown has one line per row with equal numbers of cells, then the notes. A bar in a name is escaped."""
+        found = compared(("a|b", "c", "d"))
+        lines = found.to_markdown().splitlines()
+        assert lines[0].startswith("| system | metric | mean |")
+        assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines[:11]} == {11}
+        assert lines[2].startswith(r"| a\|b | nDCG@10 |")
+        assert [line.strip() for line in lines[-3:]] == found.notes()
+
+    def test_latex(self):
+        """A tabular of booktabs in which names print as they are."""
+        lines = compared(("a_b", "50%", "x^2")).to_latex().splitlines()
+        assert lines[3] == r"\begin{tabular}{llrrrrrrlr}"
+        assert any(line.startswith(r"a\_b & nDCG@10 &") for line in lines)
+        assert any(line.startswith(r"50\% & AP &") for line in lines)
+        assert any(line.startswith(r"x\textasciicircum{}2 & RR &") for line in lines)
+        assert all(line.count(" & ") == 9 for line in lines if line.endswith(r"\\"))
+
+    def test_json(self):
+        """JSON has all fields with all digits, null for missing numbers, and segments if they were given."""
+        found = compared(seed=5, segments=["x", "y"] * 20)
+        whole = json.loads(found.to_json())
+        assert (whole["seed"], whole["replicates"], whole["baseline"]) == (5, 10_000, "a")
+        assert whole["convention"]["name"] == "default"
+        assert whole["rows"][0]["difference"] is None
+        assert whole["rows"][1]["p"] == found.rows[1].p
+        assert len(whole["segments"]) == 2 * 9
+        assert "segments" not in json.loads(compared().to_json())
+
+    def test_csv(self):
+        """A row each, all fields, and what they hang on: baseline, methods, level, replicates and seed."""
+        found = compared(seed=3, test="t")
+        rows = list(csv.DictReader(io.StringIO(text.as_csv(found))))
+        assert {(row["baseline"], row["test"], row["level"], row["seed"]) for row in rows} == {("a", "t", "0.95", "3")}
+        assert len(rows) == 9
+        assert float(rows[4]["difference_low"]) == found.rows[4].difference_low
+        assert rows[0]["p"] == "nan"
+
+    def test_terminal(self):
+        """The terminal shows one block per metric, with colours and Unicode only if the terminal has them."""
+        found = compared()
+        plain = "".join(text.terminal(found))
+        assert plain.count("won/tied/lost") == 3
+        assert "\x1b" not in plain
+        assert "baseline" in plain.splitlines()[2]
+        row = found.rows[2]
+        won = round(text.BAR_LENGTH * row.wins / row.n_pairs)
+        assert plain.splitlines()[4].count("█") == won
+        narrow = "".join(text.terminal(found, unicode=False))
+        assert narrow.replace("–", "-").isascii()
+        coloured = "".join(text.terminal(found, colour=True))
+        assert re.sub(r"\x1b\[\d+m", "", coloured) == re.sub(r" +\n", "\n", plain)
+        assert text.COLOURS["better"] in coloured
+
+    def test_reasons_take_the_place_of_intervals(self):
+        """One query has none."""
+        found = compared(n=1)
+        assert "only one query has a value" in "".join(text.terminal(found))
+        assert json.loads(found.to_json())["rows"][1]["p"] is None
+
+
+@pytest.fixture
+def pyplot():
+    """Yield Matplotlib's pyplot without a screen, and close the figures after the test."""
+    matplotlib = pytest.importorskip("matplotlib", reason="plots are matplotlib's")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
+
+
+class TestPlots:
+    """Axes in, axes out."""
+
+    @pytest.mark.parametrize("kind", ["forest", "curve", "histogram"])
+    def test_draws_into_axes_that_are_given(self, pyplot, kind):
+        """A plot draws into the given axes, and makes a new figure if no axes are given."""
+        found = fn.compare(results_by_name(drawn(2, 30), metrics=(fn.P @ 1, fn.P @ 2, fn.P @ 5)))
+        _, axes = pyplot.subplots()
+        assert found.plot(kind, axes=axes) is axes
+        assert found.plot(kind).figure is not axes.figure
+
+    def test_forest(self, pyplot):
+        """Systems by rising difference, points where the means are, filled where significant, lines as intervals."""
+        found = compared(("base", "b", "c", "d"))
+        axes = found.plot(metric="map")
+        rows = sorted((row for row in found.rows[4:8] if row.system != "base"), key=lambda row: row.difference)
+        assert [label.get_text() for label in axes.get_yticklabels()] == [row.system for row in rows]
+        points = [line for line in axes.lines if line.get_marker() == "o"]
+        assert [float(point.get_xdata()[0]) for point in points] == [row.difference for row in rows]
+        filled = [point.get_markerfacecolor() == point.get_color() for point in points]
+        assert filled == [row.significant for row in rows]
+        intervals = [list(line.get_xdata()) for line in axes.lines if line.get_marker() != "o"][1:]
+        assert intervals == [[row.difference_low, row.difference_high] for row in rows]
+
+    def test_curve(self, pyplot):
+        """A line a system through its means."""
+        found = fn.compare(results_by_name(drawn(3, 30), metrics=(fn.P @ 5, fn.P @ 1, fn.P @ 2)))
+        axes = found.plot("curve")
+        assert axes.lines[1].get_xdata().tolist() == [1, 2, 5]
+        assert axes.lines[1].get_ydata().tolist() == [point.mean for point in found.curves if point.system == "b"]
+        with pytest.raises(fn.InvalidInputError, match=r"has no curve of AP\. It has P"):
+            found.plot("curve", metric="map")
+        with pytest.raises(fn.InvalidInputError, match="this comparison has no curves"):
+            compared().plot("curve")
+
+    def test_histogram(self, pyplot):
+        """Bars add up to the queries that both have."""
+        found = compared(missing=0.2)
+        axes = found.plot("histogram", system="c", metric="rr")
+        assert sum(bar.get_height() for bar in axes.patches) == found.rows[8].n_pairs
+
+    def test_results(self, pyplot):
+        """One system's values and their mean."""
+        result = results_of(drawn(4, 30)[0])
+        axes = result.plot("map")
+        assert axes.get_xlabel() == "AP"
+        assert sum(bar.get_height() for bar in axes.patches[:-1]) == 30
+        assert result.plot().get_xlabel() == "nDCG@10"
+
+    def test_names_are_no_formulas(self, pyplot):
+        """Dollars and underscores print as they are."""
+        axes = compared(("base", "a$b$c", "_hidden")).plot()
+        axes.figure.canvas.draw()
+        assert {label.get_text().strip("\u200b") for label in axes.get_yticklabels()} == {r"a\$b\$c", "_hidden"}
+
+    def test_bad_input(self, pyplot):
+        """A kind, a metric or a system that there is not."""
+        found = compared()
+        with pytest.raises(fn.InvalidInputError, match="`kind` must be one of 'forest', 'curve', 'histogram'"):
+            found.plot("pie")
+        with pytest.raises(fn.InvalidInputError, match="this comparison has no R@5"):
+            found.plot(metric="r@5")
+        with pytest.raises(fn.InvalidInputError, match="this comparison has no system 'x'"):
+            found.plot("histogram", system="x")
+
+
+class Tags(html.parser.HTMLParser):
+    """Whatever a page would load, its ids, and whether its tags match."""
+
+    VOID = ("meta", "br", "input", "link", "img", "hr")
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.wrong, self.loads, self.ids, self.words = [], [], [], [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        """Note ids, and what is loaded."""
+        known = dict(attributes)
+        self.ids += [known["id"]] if "id" in known else []
+        loads = [known.get(name) for name in ("src", "href", "xlink:href", "action", "data") if known.get(name)]
+        self.loads += [one for one in loads if not one.startswith(("#", "data:text/csv"))]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        """Note an end that does not match."""
+        if tag in self.VOID:
+            return
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+    def handle_data(self, data):
+        """Note what people read."""
+        self.words.append(data)
+
+
+@pytest.fixture(scope="module")
+def page():
+    """Return the function that makes a page of a comparison."""
+    for needed in ("jinja2", "matplotlib"):
+        pytest.importorskip(needed, reason="the report needs it")
+    from fastndcg.reports.html.page import page
+
+    return page
+
+
+def refuse(*given):
+    """Do what a full disk does."""
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+QRELS = {f"q{place}": {f"d{i}": (place + i) % 3 for i in range(8)} for place in range(30)}
+RUNS = {
+    name: {q: {f"d{i}": (place * 7 + i * shift) % 11 + 0.1 * i for i in range(10)} for place, q in enumerate(QRELS)}
+    for name, shift in (("base", 3), ("new", 5))
+}
+
+
+class TestDocuments:
+    """The documents behind the listed queries, and the texts of queries."""
+
+    def read_tables(self, page, comparison, **options):
+        """Return the cells of each table of documents by its query."""
+        markup = page(comparison, **options)
+        pattern = r'<th scope="row">(q\d+).*?<details class="documents">.*?<tbody>\s*(.*?)</tbody>'
+        return {
+            query: [re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", rows)]
+            for query, rows in re.findall(pattern, markup, re.DOTALL)
+        }
+
+    def test_ranks_labels_and_contributions_are_those_of_explain(self, page):
+        """Each listed document has the rank, label and contribution that `explain` gives, in both systems."""
+        comparison = fn.compare(QRELS, RUNS, "ndcg@5,map")
+        tables = self.read_tables(page, comparison)
+        assert len(tables) == 20
+        for query, rows in tables.items():
+            sides = [fn.explain(QRELS, RUNS[name], "ndcg@5", query=query).ranking for name in ("new", "base")]
+            own, base = ({document.document: document for document in ranking} for ranking in sides)
+            for name, label, own_rank, base_rank, own_adds, base_adds in rows:
+                assert (own_rank, base_rank) == (own[name].rank, base[name].rank)
+                assert label == ("–" if own[name].label is None else f"{own[name].label:g}")
+                for adds, document in ((own_adds, own[name]), (base_adds, base[name])):
+                    assert adds == (f"{document.contribution:.4f}" if document.contribution else "0")
+            adding = {document.document for ranking in sides for document in ranking if document.contribution}
+            assert len(rows) == 8 or adding <= {row[0] for row in rows}
+
+    def test_results_have_no_documents(self, page):
+        """Finished results give a note instead."""
+        words = "".join(Tags(page(compared())).words)
+        assert "Documents of queries are listed if compare gets a truth and predictions with ids." in words
+
+    def test_inputs_that_changed_are_left_out(self, page):
+        """Documents that do not give the compared value are not shown."""
+        runs = {name: dict(run) for name, run in RUNS.items()}
+        comparison = fn.compare(QRELS, runs, "ndcg@5")
+        runs["new"].update({query: {"d1": 1.0, "d2": 0.5} for query in QRELS})
+        assert len(self.read_tables(page, comparison)) < 20
+        assert "of the listed queries have no documents here" in page(comparison)
+
+    def test_query_texts_are_listed(self, page, tmp_path):
+        """Texts come from `compare` or `to_html`, and queries without a text have their ids."""
+        texts = {query: f"what is <{query}>" for query in list(QRELS)[:29]}
+        comparison = fn.compare(QRELS, RUNS, "ndcg@5", queries=texts)
+        comparison.to_html(tmp_path / "own.html")
+        fn.compare(QRELS, RUNS, "ndcg@5").to_html(tmp_path / "given.html", queries=texts)
+        own, given = ((tmp_path / name).read_text(encoding="utf-8") for name in ("own.html", "given.html"))
+        assert own == given
+        assert '<span class="query-text">what is &lt;q' in own
+
+    @pytest.mark.parametrize(
+        ("queries", "message"),
+        [
+            ({"x": "y"}, "must have the ids of the compared"),
+            ({"q1": 3}, "must have texts"),
+            (["a"], "must be {query id"),
+        ],
+    )
+    def test_wrong_query_texts_are_refused(self, queries, message):
+        """Texts of other queries, numbers and lists raise an error."""
+        with pytest.raises(fn.InvalidInputError, match=message):
+            fn.compare(QRELS, RUNS, "ndcg@5", queries=queries)
+
+
+class TestPage:
+    """`Comparison.to_html`."""
+
+    def test_stands_on_its_own(self, page, tmp_path):
+        """The page loads no other file, its tags match, and its ids are unique."""
+        found = compared(segments=["x", "y"] * 20)
+        found.to_html(tmp_path / "report.html", title="Our <systems>")
+        text_ = (tmp_path / "report.html").read_text(encoding="utf-8")
+        tags = Tags(text_)
+        assert (tags.loads, tags.wrong, tags.open) == ([], [], [])
+        assert len(set(tags.ids)) == len(tags.ids)
+        assert "<title>Our &lt;systems&gt;</title>" in text_
+        assert not re.search(r"https?://(?!www\.w3\.org/)", text_)
+        assert "@import" not in text_
+        assert "url(http" not in text_
+
+    def test_is_written_whole_or_not_at_all(self, page, tmp_path, monkeypatch):
+        """A failed write keeps the old report and leaves no other file."""
+        path = tmp_path / "report.html"
+        path.write_text("of before")
+        for place in ("fastndcg.reports.html.page.page", "os.replace"):
+            with monkeypatch.context() as context:
+                context.setattr(place, refuse)
+                with pytest.raises(OSError, match="No space left"):
+                    compared().to_html(path)
+            assert path.read_text() == "of before"
+            assert list(tmp_path.iterdir()) == [path]
+        with pytest.raises(FileNotFoundError):
+            compared().to_html(tmp_path / "absent" / "report.html")
+
+    def test_names_the_convention_once(self, page):
+        """Its choices are listed below it, not in its name."""
+        assert "<summary>all choices</summary>" in page(compared())
+
+    def test_says_how_to_have_curves(self, page):
+        """A page without curves shows the argument of `compare` that adds them."""
+        assert 'compare(…, curves="ndcg")' in "".join(Tags(page(compared())).words)
+
+    def test_says_why_there_is_no_p_value(self, page):
+        """The interval stays where the test has nothing to go by, and a note has the reason."""
+        same = fn.compare(results_by_name([[[0.1], [0.2]], [[0.3], [0.4]]]), test="t", interval="t")
+        words = "\n".join(Tags(page(same)).words)
+        assert "[+0.2000, +0.2000]" in words
+        assert "b, nDCG@10: no p-value, since all differences are equal" in words
+
+    def test_says_what_the_rows_say(self, page):
+        """Without its script: every mean, difference, interval and p-value of the summary, and what they hang on."""
+        found = compared(seed=77, correction="bh")
+        words = "\n".join(Tags(page(found)).words)
+        for row in found.rows:
+            assert f"{row.mean:.4f}" in words
+            if row.system != "a":
+                assert f"{row.difference:+.4f}" in words
+                assert f"[{row.difference_low:+.4f}, {row.difference_high:+.4f}]" in words
+                assert f"{row.wins}/{row.ties}/{row.losses}" in words
+        for said in (
+            "77",
+            "Benjamini–Hochberg",
+            "percentile bootstrap",
+            fn.__version__,
+            "sign-flip randomisation test",
+        ):
+            assert said in words
+
+    def test_queries_won_and_lost_most_are_listed_for_each_system(self, page):
+        """Each system has a list of the ten queries won most, and one of the ten lost most, largest first."""
+        comparison = compared()
+        lists = re.findall(r'<table class="listed" data-side="(.*?)">(.*?)</table>', page(comparison), re.DOTALL)
+        assert [side for side, _ in lists] == ["won", "lost"] * 2
+        order = sorted(comparison.rows[1:3], key=lambda row: -row.mean)
+        for place, (side, table) in enumerate(lists):
+            differences = comparison.differences(order[place // 2].system, "ndcg@10")
+            sign = 1 if side == "won" else -1
+            queries = [query for query in np.argsort(-sign * differences)[:10] if sign * differences[query] > 0]
+            listed = re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', table)
+            assert listed == [(f"q{query}", f"{differences[query]:+.4f}") for query in queries]
+
+    def test_names_cannot_break_out(self, page):
+        """Systems, segments and queries are text, whatever they hold."""
+        columns = drawn(5, 12, n_systems=3)
+        ids = [f"</script><img src=x onerror=alert({place})>" for place in range(12)]
+        results = {name: results_of(values, ids) for name, values in zip(ODD, columns, strict=True)}
+        tags = Tags(page(fn.compare(results, segments=["<i>"] * 6 + ["&amp;"] * 6), "</title><b>"))
+        assert (tags.loads, tags.wrong, tags.open) == ([], [], [])
+        assert "alert(1)" in "".join(tags.words)
+
+    def test_values_are_packed_without_loss(self, page):
+        """Four decimals of every value come back from the page's data."""
+        import base64
+
+        found = compared(missing=0.1)
+        shown = page(found)
+        data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', shown, re.DOTALL)[1])
+        assert data["queries"] == found.query_ids.tolist()
+        for place, metric in enumerate(data["metrics"]):
+            whole = np.frombuffer(base64.b64decode(metric["values"]), "<u2").reshape(3, -1)
+            values = np.where(whole == 65535, np.nan, (whole + float(metric["base"])) / 10_000)
+            expected = np.stack([column[:, place] for column in found.columns])
+            assert metric["decimals"] == 4
+            assert values == pytest.approx(np.round(expected, 4), abs=1e-9, nan_ok=True)
+
+    def test_large_values_keep_four_decimals(self, page):
+        """DCG in the thousands is packed in 32 bits."""
+        columns = [column * 5000 - 20 for column in drawn(6, 20)]
+        shown = page(fn.compare(results_by_name(columns)))
+        data = json.loads(re.search(r'id="data">(.*?)</script>', shown, re.DOTALL)[1])
+        assert [(metric["decimals"], metric["bytes"]) for metric in data["metrics"]] == [(4, 4)] * 3
+
+    def test_packed_differences_are_the_rounded_ones(self, page):
+        """The difference of 0.03124 and 0.00006 is 0.0312, though the rounded values differ by 0.0311."""
+        import base64
+
+        comparison = fn.compare(results_by_name([[[0.00006], [0.5], [0.25]], [[0.03124], [0.5], [0.2499999]]]))
+        data = json.loads(re.search(r'id="data">(.*?)</script>', page(comparison), re.DOTALL)[1])
+        codes = list(base64.b64decode(data["metrics"][0]["differences"]))[3:]
+        assert codes == [2 + 3 * 2, 1 + 3 * 1, 1 + 3 * 0]  # one unit more and won; tied; equal digits and lost
+
+    def test_all_pairs_are_a_matrix(self, page):
+        """Above the diagonal are differences, below it p-values and corrected p-values."""
+        comparison = compared(("a", "b", "c"))
+        words = "\n".join(Tags(page(comparison)).words)
+        for pair in comparison.all_pairs("map", test=None):
+            assert f"{abs(pair.difference):.4f}" in words
+            assert format_p_value(pair.p) in words
+            assert format_p_value(pair.p_corrected) in words
+        assert "Holm over all pairs of a metric" in words
+
+    def test_table_is_downloaded_as_csv_without_a_script(self, page):
+        """The link holds the text of the CSV format."""
+        import base64
+
+        comparison = compared()
+        packed = re.search(
+            r'download="comparison.csv" href="data:text/csv;charset=utf-8;base64,(.*?)"', page(comparison)
+        )
+        assert base64.b64decode(packed[1]).decode() == text.as_csv(comparison)
+
+    def test_smallest_p_values_are_stated(self, page):
+        """100 replicates give no p-value below 1/101, which Holm multiplies by the number of tests."""
+        words = "".join(Tags(page(compared(replicates=100))).words)
+        assert "With 100 replicates, no p-value is below 0.0099, and no corrected one below 0.0594" in words
+
+    @pytest.mark.parametrize("n_systems", [10, 18])
+    @pytest.mark.stress
+    def test_ten_thousand_queries_stay_below_3_mb(self, page, n_systems):
+        """A page of 10,000 queries stays below 3 MB. If not all queries fit, it shows the largest differences."""
+        columns = drawn(7, 10_000, n_metrics=5, n_systems=n_systems)
+        ids = np.array([f"query-of-some-user-{place:012d}" for place in range(10_000)], object)
+        metrics = (*METRICS, fn.P @ 5, fn.R @ 100)
+        results = {f"system-{place}": results_of(values, ids, metrics=metrics) for place, values in enumerate(columns)}
+        shown = page(fn.compare(results, interval="t", test="t", segments=np.arange(10_000) % 5))
+        assert len(shown.encode()) < 3_000_000
+        assert ("queries with the largest differences of any system" in shown) == (n_systems == 18)
+
+    def test_needs_its_packages(self, monkeypatch, tmp_path):
+        """An absent package is named with what installs it."""
+        import sys
+
+        found = compared()
+        monkeypatch.setitem(sys.modules, "jinja2", None)
+        with pytest.raises(fn.MissingPackageError, match=r"a report needs jinja2\. Install it: pip install jinja2$"):
+            found.to_html(tmp_path / "report.html")
+        assert not (tmp_path / "report.html").exists()

@@ -1,0 +1,177 @@
+"""Results: columns, means, the table in print and in a notebook, and the ways out."""
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+
+LABELS, SCORES = [[1, 0, 2], [0, 0, 0], [0, 1, 0]], [[3, 2, 1], [1, 2, 3], [5, 5, 5]]
+RESULT = fn.evaluate(LABELS, SCORES, "ndcg@2,rr,num_rel")
+QRELS, RUN = {"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 0}}, {"a": {"x": 1}, "c": {"x": 1}, "d": {"x": 1}}
+WITH_IDS = fn.evaluate(QRELS, RUN, "map,rr")
+
+
+def test_values_and_columns():
+    """One row a query and one float64 column a metric, by text, alias or value."""
+    assert RESULT.values.shape == (3, 3)
+    assert RESULT.values.dtype == np.float64
+    assert RESULT.metrics == (fn.nDCG @ 2, fn.RR, fn.num_rel)
+    assert len(RESULT) == 3
+    for name in ("rr", "RR", "mrr", "recip_rank", fn.RR):
+        assert RESULT[name].tolist() == pytest.approx([1, 0, (1 + 1 / 2 + 1 / 3) / 3], rel=1e-15)
+    assert RESULT["ndcg_cut_2"] is not None
+    assert RESULT.query_ids.tolist() == [0, 1, 2]
+    assert WITH_IDS.query_ids.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("ndcg@3", "these results have no nDCG@3. Did you mean 'nDCG@2'? They have nDCG@2, RR, num_rel"),
+        (fn.AP, "these results have no AP.*They have nDCG@2, RR, num_rel"),
+        ("ndgc", "no metric is called 'ndgc'. Did you mean 'ndcg'?"),
+        (0, "a column of results is named by a text or a Metric, not int"),
+        (np.array([1]), "a column of results is named by a text or a Metric, not ndarray"),
+    ],
+)
+def test_columns_that_are_not_there(metric, message):
+    """The error says what there is."""
+    with pytest.raises(fn.InvalidInputError, match=message.replace("?", r"\?")):
+        RESULT[metric]
+
+
+def test_results_means():
+    """The mean of a metric covers the queries with a value. It is NaN if all values are undefined."""
+    assert RESULT.mean() == {"nDCG@2": np.nanmean(RESULT["ndcg@2"]), "RR": RESULT["rr"].sum() / 3, "num_rel": 1.0}
+    assert RESULT.n_undefined().tolist() == [1, 0, 0]
+    nothing = fn.evaluate([[0, 0]], [[1, 2]], "map,rr").mean()
+    assert np.isnan(nothing["AP"])
+    assert nothing["RR"] == 0
+    assert all(np.isnan(mean) for mean in fn.evaluate([], [], "map,rr", offsets=[0]).means())
+
+
+def test_results_text():
+    """The table, the convention, ties that matter, and queries on one side only."""
+    assert str(RESULT).splitlines() == [
+        "metric     mean  queries  undefined",
+        f"nDCG@2   {RESULT.means()[0]:.4f}        3          1",
+        f"RR       {RESULT.means()[1]:.4f}        3          0",
+        "num_rel  1.0000        3          0",
+        "convention default; ties average, in 1 of 3 queries between different labels",
+    ]
+    assert repr(RESULT) == str(RESULT)
+    assert str(WITH_IDS).splitlines()[-2:] == [
+        "judged queries missing in the run: 1 (zero)",
+        "queries of the run missing in the qrels: 1 (skip)",
+    ]
+
+
+def test_ties_that_matter():
+    """Only ties between different labels count, and only those that begin within the deepest cutoff."""
+    assert fn.evaluate([[1, 1, 0, 0]], [[2, 2, 1, 1]], "rr").n_tied == 0
+    assert fn.evaluate([[1, 0, 0, 0]], [[2, 2, 1, 1]], "rr").n_tied == 1
+    assert fn.evaluate([[1, 0, 1, 0]], [[4, 3, 1, 1]], "rr@2").n_tied == 0
+    assert fn.evaluate([[1, 0, 1, 0]], [[4, 3, 1, 1]], "rr@3").n_tied == 1
+
+
+def test_notebook_table():
+    """A notebook shows the table as HTML with escaped names."""
+    table = RESULT._repr_html_()
+    assert table.startswith(
+        "<table><thead><tr><th style='text-align:left'>metric</th><th style='text-align:right'>mean</th>"
+    )
+    assert table.count("<tr>") == 1 + 3 + 1
+    assert ">nDCG@2</td>" in table
+    assert "convention default; ties average, in 1 of 3 queries" in table
+    convention = fn.Convention("<b>&mine</b>")
+    assert "&lt;b&gt;&amp;mine&lt;/b&gt;" in fn.evaluate([[1]], [[1]], "rr", convention=convention)._repr_html_()
+
+
+def test_results_to_dict():
+    """`to_dict` returns plain Python ids and floats and keeps NaN."""
+    rows = WITH_IDS.to_dict()
+    assert rows["a"] == {"AP": 1.0, "RR": 1.0}
+    assert rows["b"] == {"AP": 0.0, "RR": 0.0}
+    assert np.isnan(rows["c"]["AP"])
+    by_number = fn.evaluate([1, 0], [1, 2], "rr", query_ids=np.array([7, 3])).to_dict()
+    assert by_number == {7: {"RR": 1.0}, 3: {"RR": 0.0}}
+    assert {type(query) for query in by_number} == {int}
+
+
+def test_ids_that_are_equal_are_no_keys():
+    """A dict would lose a query in silence."""
+    result = fn.evaluate(fn.Rankings([1, 1], [1, 2], [0, 1, 2], query_ids=["a", "a"]), metrics="rr")
+    assert result.query_ids.tolist() == ["a", "a"]
+    with pytest.raises(fn.InvalidInputError, match="`query_ids` must differ to be keys of a dict, but some are equal"):
+        result.to_dict()
+
+
+RESULTS = {
+    "numbers": RESULT,
+    "texts": WITH_IDS,
+    "fixed texts": fn.evaluate([1, 0], [1, 2], "rr", query_ids=["q1", "q2"]),
+    "no query": fn.evaluate([], [], "rr,map", offsets=[0]),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_to_pandas(name):
+    """One row a query, indexed by its id."""
+    pandas = pytest.importorskip("pandas")
+    frame = RESULTS[name].to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame.index.tolist() == RESULTS[name].query_ids.tolist()
+    assert frame.index.name == "query"
+    assert frame.columns.tolist() == [str(metric) for metric in RESULTS[name].metrics]
+    np.testing.assert_array_equal(frame.to_numpy(), RESULTS[name].values)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize(("package", "method"), [("polars", "to_polars"), ("pyarrow", "to_arrow")])
+def test_polars_and_arrow(name, package, method):
+    """The ids in the column `query`, and one column a metric."""
+    pytest.importorskip(package)
+    table = getattr(RESULTS[name], method)()
+    columns = table.to_dict(as_series=False) if package == "polars" else table.to_pydict()
+    assert list(columns) == ["query", *map(str, RESULTS[name].metrics)]
+    assert columns["query"] == RESULTS[name].query_ids.tolist()
+    for metric in RESULTS[name].metrics:
+        np.testing.assert_array_equal(columns[str(metric)], RESULTS[name][metric])
+
+
+@pytest.mark.parametrize(
+    ("package", "method"), [("pandas", "to_pandas"), ("polars", "to_polars"), ("pyarrow", "to_arrow")]
+)
+def test_missing_packages(monkeypatch, package, method):
+    """The error says how to get the package."""
+    monkeypatch.setitem(__import__("sys").modules, package, None)
+    with pytest.raises(fn.MissingPackageError, match=rf"needs {package}\. Install it: pip install {package}$"):
+        getattr(RESULT, method)()
+
+
+def test_weighted_means():
+    """The mean weights each query and skips queries without a value."""
+    result = fn.evaluate([[1, 0], [0, 1], [0, 0]], [[2, 1]] * 3, "rr,map")
+    assert result.mean([1, 2, 3]) == {"RR": (1 * 1 + 2 / 2 + 3 * 0) / 6, "AP": (1 * 1 + 2 / 2) / 3}
+    assert result.mean(np.array([True, False, True])) == {"RR": (1 + 0) / 2, "AP": 1}
+    assert result.means([1, 1, 1]) == result.means()
+    assert np.isnan(result.means([0, 0, 5])[1])
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, 2], r"`weights` must have one value for each of the 3 queries, but its shape is \(2,\)"),
+        (3, r"one value for each of the 3 queries, but its shape is \(\)"),
+        (["a", "b", "c"], "`weights` must be numbers, not <U1"),
+        ([1, -1, 0], "`weights` must be finite and not negative, but that of query 1 is -1"),
+        ([1, np.nan, 0], "`weights` must not be NaN, but that of query 1 is"),
+        ([1, 0, np.inf], "but that of query 2 is inf"),
+        ([0, 0, 0], "`weights` must not all be 0"),
+        ({0: 1, 1: 1}, "query 2 has none"),
+    ],
+)
+def test_weights_that_are_refused(weights, message):
+    """The error names the first offender."""
+    with pytest.raises(fn.InvalidInputError, match=message):
+        RESULT.mean(weights)

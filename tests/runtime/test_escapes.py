@@ -1,0 +1,411 @@
+"""Hostile names in every output: no call fails, every format still parses, and terminals get printable text only."""
+
+import contextlib
+import csv
+import html.parser
+import io
+import json
+import math
+import re
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+from system_values import METRICS, drawn, results_of
+
+import fastndcg as fn
+from fastndcg.cli import formats
+from fastndcg.errors import MOST_SHOWN
+from fastndcg.results.results import Results
+from fastndcg.runtime import escapes
+
+LONG = 200_000
+NAMES = {
+    "plain": "bm25",
+    "backslash": r"C:\new\g<9>\d",
+    "group": r"\g<1>\1",
+    "line feed": "a\nb\r\nc\u2028d\x85e",
+    "escape": "\x1b[2J\x1b]0;owned\x07\x9b31m",
+    "nul": "a\x00b",
+    "surrogate": "caf\udce9",
+    "script": '</script><script>alert(1)</script><b a="x\'">&amp;',
+    "pipe": "a|b||c",
+    "percent": "50%\n\\input{secret}",
+    "formula": "=cmd|' /C calc'!A0",
+    "plus": "+1+cmd|x",
+    "at": "@SUM(1+1)",
+    "minus": "-2+3",
+    "direction": "\u202egnp.exe\u202c \u2066x\u2069 \u200fy",
+    "dollar": r"$\frac{1}{2}$ a\$b $x",
+    "latex": r"[1cm]{x}_^~#&\\*",
+    "markdown": "# *a* _b_ `c` [d](javascript:e) ![f](g) ~~h~~ <i>",
+    "forbidden in XML": "a\ufffeb\uffff",
+    "long": "x" * LONG,
+    "long and hostile": "\x00|$\\\n" * (LONG // 5),
+}
+HOSTILE = pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
+UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+MOST_BYTES = 100_000  # of an output for people about a few rows, with any names
+N = 8
+
+
+def compared(name):
+    """Return a comparison in which systems, the baseline, queries and segments carry a name."""
+    columns = drawn(1, N, n_systems=3, lift=0.1)
+    ids = [f"{name}{place}" for place in range(N)]
+    names = [name, f"{name}b", "other"]
+    systems = {one: results_of(values, ids) for one, values in zip(names, columns, strict=True)}
+    options = {"interval": "t", "test": "t", "segments": [name] * 4 + ["rest"] * 4, "baseline": names[1]}
+    return fn.compare(systems, **options)
+
+
+def result_of(name):
+    """Return results whose queries carry a name, under a convention of that name if a convention can have it."""
+    convention = fn.conventions["default"]
+    with contextlib.suppress(fn.InvalidInputError):
+        convention = fn.Convention(name)
+    ids = np.array([f"{name}{place}" for place in range(N)], object)
+    return Results(drawn(2, N)[0], METRICS, ids, convention, notes=(f"note of {name}",))
+
+
+def explained(name):
+    """Return an explanation of a query and of a document that carry a name."""
+    truth, run = {name: {f"{name}d": 1, "e": 0}}, {name: {f"{name}d": 0.5, "e": 0.7}}
+    return fn.explain(truth, run, "ndcg@10", query=name)
+
+
+def is_printable(text):
+    """Return True if a text holds no invisible or control character except line feeds."""
+    return not UNSEEN.search(text)
+
+
+def for_people(text):
+    """Check that a text is printable, of a bounded size and encodable, and return the text."""
+    assert is_printable(text)
+    assert len(text.encode()) < MOST_BYTES
+    return text
+
+
+class Html(html.parser.HTMLParser):
+    """Parser that collects the tags of a page, the tags that stay open, and the ends that do not match."""
+
+    VOID = ("meta", "br", "input", "link", "img", "hr", "path", "use", "rect")
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.open, self.wrong = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        """Note a tag."""
+        self.tags.append((tag, tuple(sorted(name for name, _ in attributes))))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        """Note a tag without content."""
+        self.tags.append((tag, tuple(sorted(name for name, _ in attributes))))
+
+    def handle_endtag(self, tag):
+        """Note an end that does not match."""
+        if tag not in self.VOID and (not self.open or self.open.pop() != tag):
+            self.wrong.append(tag)
+
+
+def same_tags(text, plain):
+    """Check that a page has the tags and attributes of a page with plain names."""
+    found, expected = Html(text), Html(plain)
+    assert not found.open
+    assert not found.wrong
+    assert found.tags == expected.tags
+
+
+TEXTS = {
+    "results": lambda name: str(result_of(name)),
+    "repr of results": lambda name: repr(result_of(name)),
+    "comparison": lambda name: str(compared(name)),
+    "segments": lambda name: str(compared(name).by()),
+    "pairs": lambda name: str(compared(name).all_pairs()),
+    "segments of results": lambda name: str(result_of(name).by([name] * N, method="t")),
+    "explanation": lambda name: str(explained(name)),
+    "terminal": lambda name: "".join(fn_terminal(compared(name))),
+    "table of a run": lambda name: "".join(formats.table([formats.Report(name, result_of(name))], True, "")),
+    "table of runs": lambda name: "".join(formats.table([formats.Report(name, result_of(name))] * 2, True, "")),
+}
+
+
+def fn_terminal(comparison):
+    """Return the blocks that `fastndcg compare` prints."""
+    pytest.importorskip("scipy")
+    from fastndcg.reports import text
+
+    return text.terminal(comparison)
+
+
+@HOSTILE
+@pytest.mark.parametrize("make", TEXTS.values(), ids=TEXTS)
+def test_tables_for_terminals_are_printable_and_short(make, name):
+    """A table is printable, of a bounded size, and has the same number of lines as a table with a plain name."""
+    pytest.importorskip("scipy")
+    shown, plain = for_people(make(name)), make("bm25")
+    assert shown.count("\n") == plain.count("\n")
+
+
+NOTEBOOKS = {"results": result_of, "comparison": compared, "explanation": explained}
+
+
+@HOSTILE
+@pytest.mark.parametrize("make", NOTEBOOKS.values(), ids=NOTEBOOKS)
+def test_notebooks_show_names_as_text(make, name):
+    """A table in a notebook has the tags of a table with plain names."""
+    pytest.importorskip("scipy")
+    same_tags(for_people(make(name)._repr_html_()), make("bm25")._repr_html_())
+
+
+@pytest.fixture(scope="module")
+def plain_page(tmp_path_factory):
+    """Return the page of a report with plain names."""
+    for needed in ("scipy", "jinja2", "matplotlib"):
+        pytest.importorskip(needed)
+    path = tmp_path_factory.mktemp("plain") / "report.html"
+    compared("bm25").to_html(path)
+    return path.read_text(encoding="utf-8")
+
+
+def test_report_title_is_escaped(plain_page, tmp_path):
+    """The title of a report is cut and escaped like a name."""
+    compared("bm25").to_html(tmp_path / "report.html", title="</title>\x1b\ud800" * LONG)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert Html(page).tags == Html(plain_page).tags
+    assert len(page) < len(plain_page) + 10_000
+
+
+@HOSTILE
+def test_report_names_are_escaped(name, plain_page, tmp_path, recwarn):
+    """A report has no tag from a name. Its figures parse as XML, and its data parse as JSON."""
+    compared(name).to_html(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert len(page) < 400_000
+    found, expected = Html(page), Html(plain_page)
+    assert (found.open, found.wrong) == ([], [])
+    assert [tag for tag, _ in found.tags if tag in ("script", "img", "b", "i", "title", "iframe")] == [
+        tag for tag, _ in expected.tags if tag in ("script", "img", "b", "i", "title", "iframe")
+    ]
+    assert {tag for tag in found.tags if tag[0] == "svg"} == {tag for tag in expected.tags if tag[0] == "svg"}
+    figures = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+    assert len(figures) == len(METRICS) * 3  # a forest, and the histograms of two systems
+    for figure in figures:
+        labels = ElementTree.fromstring(figure)
+        assert labels.attrib["role"] == "img"
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    assert len(data["queries"]) == N
+    assert is_printable(re.sub(r"[\n]", "", page))
+    assert not [one for one in recwarn if "onstrained_layout" in str(one.message)]
+
+
+@HOSTILE
+@pytest.mark.parametrize("kind", ["forest", "curve"])
+def test_figures_draw_names_as_they_are(kind, name, tmp_path):
+    """A figure with a hostile name is saved as a valid SVG file of a bounded size."""
+    matplotlib = pytest.importorskip("matplotlib")
+    pytest.importorskip("scipy")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    if kind == "curve":
+        cuts = (fn.P @ 1, fn.P @ 2, fn.P @ 5)
+        columns = drawn(3, N, n_systems=2)
+        systems = {one: results_of(v, metrics=cuts) for one, v in zip((name, "other"), columns, strict=True)}
+        found = fn.compare(systems, interval="t", test="t")
+    else:
+        found = compared(name)
+    axes = found.plot(kind)
+    axes.figure.savefig(tmp_path / "figure.svg")
+    pyplot.close("all")
+    tree = ElementTree.parse(tmp_path / "figure.svg")
+    assert tree.getroot().tag.endswith("svg")
+    assert (tmp_path / "figure.svg").stat().st_size < MOST_BYTES
+
+
+def test_figures_set_by_tex_get_escaped_names(monkeypatch):
+    """Names in figures are escaped for TeX if TeX sets the texts."""
+    matplotlib = pytest.importorskip("matplotlib")
+    pytest.importorskip("scipy")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    monkeypatch.setitem(matplotlib.rcParams, "text.usetex", True)
+    labels = compared(r"\input{x}").plot().get_yticklabels()
+    pyplot.close("all")
+    assert r"\textbackslash{}input\{x\}" in {label.get_text() for label in labels}
+
+
+def cells_of(line):
+    """Return the cells of a line of a Markdown table, in which a | ends a cell unless a backslash escapes it."""
+    return re.findall(r"(?:\\.|[^|\\])+(?=\|)", line)
+
+
+@HOSTILE
+def test_markdown_keeps_its_columns(name):
+    """Each line of a Markdown table has the cells of its head, and no name becomes markup, HTML or a link."""
+    pytest.importorskip("scipy")
+    text = for_people(compared(name).to_markdown())
+    lines = text.splitlines()
+    table = lines[: lines.index("")]
+    assert len(table) == 2 + 9
+    assert {len(cells_of(line)) for line in table} == {len(cells_of(table[0]))}
+    assert not re.search(r"(?<!\\)[<>`]|\]\(", text)
+    assert not any(re.match(r"[#>=-]", line) for line in lines)
+
+
+LATEX_COMMANDS = {"textbackslash", "textasciitilde", "textasciicircum", "textless", "textgreater", "textbar"}
+LATEX_COMMANDS |= {"begin", "end", "toprule", "midrule", "bottomrule"}
+
+
+@HOSTILE
+def test_latex_has_no_special_character_of_a_name(name):
+    """Names in LaTeX tables give no commands except those of the writer, and no unescaped special characters."""
+    pytest.importorskip("scipy")
+    lines = for_people(compared(name).to_latex()).splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith(r"\begin{tabular}"))
+    assert all(line.startswith("% ") for line in lines[:start])
+    for line in lines[start + 1 : -1]:
+        assert set(re.findall(r"\\([A-Za-z]+)", line)) <= LATEX_COMMANDS
+        bare = re.sub(r"\\[A-Za-z]+(\{\})?|\\[&%$#_{}]|\\\\$|^\{\}", "", line)
+        assert not re.search(r"[%$#_{}~^\\<>|]", bare)
+        if line.endswith(r"\\"):
+            assert bare.count(" & ") == 9
+            assert not re.match(r"\s*[\[*]", line)
+
+
+@HOSTILE
+def test_json_gives_names_back(name):
+    """JSON outputs hold the exact names."""
+    pytest.importorskip("scipy")
+    whole = json.loads(compared(name).to_json())
+    assert [one["system"] for one in whole["systems"]] == [name, f"{name}b", "other"]
+    report = formats.Report(name, result_of(name))
+    (run,) = json.loads("".join(formats.as_json([report], True, "")))["runs"]
+    assert run["run"] == name
+    assert list(run["per_query"]) == [f"{name}{place}" for place in range(N)]
+
+
+def spreadsheet_safe(cell):
+    """Return True if no spreadsheet reads a cell as a formula."""
+    with contextlib.suppress(ValueError):
+        float(cell)
+        return True
+    return not cell.lstrip().startswith(("=", "+", "-", "@"))
+
+
+@HOSTILE
+def test_csv_keeps_its_columns_and_holds_no_formula(name):
+    """CSV rows and columns are those of a plain name, each row is on one line, and no name begins a formula."""
+    from fastndcg.reports import text
+
+    pytest.importorskip("scipy")
+    name = name[: LONG // 10]
+    report = formats.Report(name, result_of(name))
+    csv.field_size_limit(10 * LONG)
+    for made, n_rows in (
+        (text.as_csv(compared(name)), 10),
+        ("".join(formats.as_csv([report], True, "")), N + 1),
+        ("".join(formats.as_csv([report], False, "")), 2),
+    ):
+        assert is_printable(made)
+        assert made.count("\n") == n_rows
+        rows = list(csv.reader(io.StringIO(made)))
+        assert {len(row) for row in rows} == {len(rows[0])}
+        assert all(spreadsheet_safe(cell) for row in rows for cell in row)
+
+
+def test_csv_leaves_numbers_alone():
+    """Numbers, and ids that are numbers, get no apostrophe, but other names that begin like a formula do."""
+    assert (
+        escapes.csv_row([-0.5, "-7", "+1.5e3", math.nan, "-7-", "=1", "\t@x"]) == "-0.5,-7,+1.5e3,nan,'-7-,'=1,'\\t@x\n"
+    )
+
+
+@HOSTILE
+def test_trec_lines_have_three_fields(name):
+    """Each line of the trec format is a name, a query and a value, with tabs between them."""
+    name = name[: LONG // 10]
+    report = formats.Report(name, result_of(name), tag=name)
+    lines = "".join(formats.trec([report, report], True, "")).split("\n")
+    assert lines.pop() == ""
+    assert {line.count("\t") for line in lines} == {2}
+    assert all(is_printable(line.replace("\t", "")) for line in lines)
+
+
+@HOSTILE
+@pytest.mark.parametrize("way", ["to_pandas", "to_polars", "to_arrow"])
+def test_frames_hold_names(way, name):
+    """Frames hold the exact ids, except that lone surrogates are written as in Python's source."""
+    pytest.importorskip(way.removeprefix("to_").replace("arrow", "pyarrow"))
+    frame = getattr(result_of(name), way)()
+    ids = {"to_pandas": lambda: frame.index.tolist(), "to_polars": lambda: frame["query"].to_list()}
+    found = ids.get(way, lambda: frame["query"].to_pylist())()
+    assert found == [f"{name}{place}".replace("\udce9", "\\udce9") for place in range(N)]
+
+
+@HOSTILE
+def test_tables_of_a_comparison_become_frames(name):
+    """A comparison becomes a pandas frame with the exact names, except that lone surrogates are escaped."""
+    pytest.importorskip("pandas")
+    pytest.importorskip("scipy")
+    assert compared(name).to_pandas()["system"][0] == name.replace("\udce9", "\\udce9")
+
+
+@HOSTILE
+def test_ranx_report_escapes_names(name):
+    """The tables of `compat.ranx` are printable, and names in its LaTeX are escaped."""
+    pytest.importorskip("scipy")
+    from fastndcg.compat import ranx
+
+    qrels = ranx.Qrels({"q1": {"a": 1}, "q2": {"a": 1}, "q3": {"b": 1}})
+    runs = [
+        ranx.Run({"q1": {"a": 1.0, "b": 0.5}, "q2": {"a": 1.0}, "q3": {"a": 1.0, "b": 0.5}}, name=name),
+        ranx.Run({"q1": {"a": 0.1, "b": 0.5}, "q2": {"b": 1.0}, "q3": {"a": 1.0, "b": 0.7}}, name="other"),
+    ]
+    report = ranx.compare(qrels, runs, ["mrr", "ndcg"])
+    assert len(for_people(str(report)).splitlines()) == 4
+    latex = for_people(report.to_latex())
+    cell = latex[latex.index("\\midrule") :].split("&")[1]
+    assert set(re.findall(r"\\([A-Za-z]+)", cell)) <= LATEX_COMMANDS
+
+
+@pytest.mark.parametrize("name", [one for one in NAMES.values() if len(one) < 100 and not set(one) & set("\0/")])
+@pytest.mark.parametrize("format_", ["table", "csv", "json", "trec"])
+def test_command_prints_names_of_files(name, format_, files, run):
+    """Standard output and a file get the same printable text for hostile names of files."""
+    path = files / f"{name}.run"
+    try:
+        path.write_text("q1 Q0 a 1 0.9 x\n", encoding="utf-8")
+    except OSError:
+        pytest.skip("this system has no such names of files")
+    arguments = ["evaluate", "qrels.txt", f"./{name}.run", "good.run", "--per-query", "--format", format_]
+    code, out, err = run(*arguments)
+    assert (code, err) == (0, "")
+    assert is_printable(out.replace("\t", ""))
+    assert run(*arguments, "-o", "out.txt") == (0, "", "")
+    assert (files / "out.txt").read_text(encoding="utf-8") == out
+
+
+@pytest.mark.parametrize("name", [one for one in NAMES.values() if len(one) < 100 and "\0" not in one])
+def test_command_prints_errors_about_names(name, files, run):
+    """An error about a hostile name is one printable line."""
+    for arguments in (["evaluate", "qrels.txt", f"absent{name}"], ["evaluate", "-m", name], [name], ["metrics", name]):
+        if name.startswith("-") or name == "bm25":
+            continue
+        code, _, err = run(*arguments)
+        assert code == 2
+        assert err.count("\n") == 1
+        assert is_printable(err)
+
+
+def test_cut_keeps_the_beginning_and_the_end():
+    """Long names that differ only at the end stay different after the cut."""
+    long = "x" * 1000
+    assert escapes.show_name(f"{long}a") != escapes.show_name(f"{long}b")
+    assert len(escapes.show_name(f"{long}a")) == MOST_SHOWN
+    assert len(escapes.show_name("\0" * 1000)) == MOST_SHOWN

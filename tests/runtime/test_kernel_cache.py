@@ -1,0 +1,237 @@
+"""The cache of machine code: its location, the folders that it trusts, and its removal."""
+
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from fresh_processes import EXPECTED, NO_FOLDER, NOBODY, answer, evaluated, no_cache_of_the_users, start
+
+from fastndcg.runtime import kernel_cache
+
+STATE = "0123456789abcdef"
+NEEDS_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows protects the user's folders itself")
+NEEDS_ROOT = pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason="needs root: files of other users")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return the folder of a state with one file, in a temporary cache folder."""
+    monkeypatch.setenv("FASTNDCG_CACHE_DIR", str(tmp_path / "cache"))
+    found = kernel_cache.StateFolder(STATE)
+    found.write("rank.nbc", b"machine code")
+    assert found.read("rank.nbc") == b"machine code"
+    return found.path
+
+
+@pytest.fixture
+def open_folder():
+    """Yield a folder that other users can reach."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "expected"),
+    [
+        ("linux", {}, "home/.cache/fastndcg"),
+        ("linux", {"XDG_CACHE_HOME": "{0}/xdg"}, "xdg/fastndcg"),
+        ("linux", {"XDG_CACHE_HOME": "relative"}, "home/.cache/fastndcg"),
+        ("darwin", {}, "home/Library/Caches/fastndcg"),
+        ("win32", {"LOCALAPPDATA": "{0}/local"}, "local/fastndcg"),
+        ("linux", {"NUMBA_CACHE_DIR": "{0}/numba"}, "numba/fastndcg"),
+        ("linux", {"NUMBA_CACHE_DIR": "{0}/numba", "FASTNDCG_CACHE_DIR": "{0}/own"}, "own"),
+        ("linux", {"FASTNDCG_CACHE_DIR": "~/own"}, "home/own"),
+    ],
+)
+def test_cache_folder_follows_the_system_and_the_environment(tmp_path, monkeypatch, platform, variables, expected):
+    """The folder is the system's for caches unless FASTNDCG_CACHE_DIR or NUMBA_CACHE_DIR names one."""
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "NUMBA_CACHE_DIR", "FASTNDCG_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in ({"HOME": "{0}/home", "USERPROFILE": "{0}/home"} | variables).items():
+        monkeypatch.setenv(name, value.format(tmp_path))
+    monkeypatch.setattr(sys, "platform", platform)
+    assert kernel_cache.cache_root() == tmp_path / expected
+
+
+def test_package_folder_stays_as_it_was(package_copy):
+    """An evaluation writes no file beside the sources of the package."""
+    before = sorted((package_copy / "fastndcg").rglob("*"))
+    environment = {"FASTNDCG_CACHE_DIR": package_copy / "cache", "PYTHONDONTWRITEBYTECODE": 1}
+    assert evaluated(package_copy, **environment)[:2] == (0, 2)
+    assert sorted((package_copy / "fastndcg").rglob("*")) == before
+    assert list((package_copy / "cache").rglob("*.nbc"))
+
+
+@pytest.mark.stress
+def test_files_of_another_kernel_are_not_used(tmp_path):
+    """Valid cache files under the names of other kernels are not used, and the kernels compile again."""
+    *_, place = evaluated(FASTNDCG_CACHE_DIR=tmp_path)
+    files = sorted(Path(place).iterdir())
+    contents = [file.read_bytes() for file in files]
+    for file, content in zip(files, contents[1:] + contents[:1], strict=True):
+        file.write_bytes(content)
+    assert evaluated(FASTNDCG_CACHE_DIR=tmp_path)[:2] == (0, 2)
+
+
+@NEEDS_POSIX
+@pytest.mark.parametrize(("place", "mode"), [("file", 0o666), ("folder", 0o777), ("folder", 0o1777), ("above", 0o777)])
+def test_kernel_cache_ignores_folders_that_others_can_write(folder, place, mode):
+    """Machine code is read only if its file, its folder and the folders above are writable by their owner alone."""
+    {"file": folder / "rank.nbc", "folder": folder, "above": folder.parent}[place].chmod(mode)
+    assert kernel_cache.StateFolder(STATE).read("rank.nbc") is None
+    again = kernel_cache.StateFolder(STATE)
+    again.write("other.nbc", b"machine code")
+    assert (folder / "other.nbc").exists() == (place == "file")
+    assert (again.problem is None) == (place == "file")
+
+
+@NEEDS_POSIX
+def test_sticky_folders_above_are_trusted(folder):
+    """A folder above the cache that all users can write to is trusted if it has the sticky bit."""
+    folder.parent.chmod(0o1777)
+    assert kernel_cache.StateFolder(STATE).read("rank.nbc") == b"machine code"
+
+
+@NEEDS_POSIX
+def test_folders_above_the_home_folder_do_not_matter(folder, monkeypatch):
+    """Machine code is read although other users can write to a folder above the home folder."""
+    monkeypatch.setenv("HOME", str(folder.parent))
+    folder.parent.parent.chmod(0o777)
+    assert kernel_cache.StateFolder(STATE).read("rank.nbc") == b"machine code"
+
+
+@NEEDS_ROOT
+@pytest.mark.parametrize("place", ["file", "folder", "above"])
+def test_kernel_cache_ignores_folders_of_other_users(folder, place):
+    """Machine code is read only if its file, its folder and the folders above belong to the user or to root."""
+    os.chown({"file": folder / "rank.nbc", "folder": folder, "above": folder.parent}[place], NOBODY, NOBODY)
+    assert kernel_cache.StateFolder(STATE).read("rank.nbc") is None
+
+
+@NEEDS_POSIX
+def test_symbolic_links_are_not_read(folder, tmp_path):
+    """A symbolic link to a file is not read from the cache."""
+    (tmp_path / "elsewhere").write_bytes(b"machine code")
+    (folder / "link.nbc").symlink_to(tmp_path / "elsewhere")
+    assert kernel_cache.StateFolder(STATE).read("link.nbc") is None
+
+
+@NEEDS_POSIX
+def test_folder_is_the_users_alone_whatever_the_umask(tmp_path, monkeypatch):
+    """Folders and files of the cache are made without write access for other users, whatever the umask."""
+    monkeypatch.setenv("FASTNDCG_CACHE_DIR", str(tmp_path / "new" / "cache"))
+    before = os.umask(0)
+    try:
+        found = kernel_cache.StateFolder(STATE)
+        found.write("rank.nbc", b"machine code")
+    finally:
+        os.umask(before)
+    for path in (found.path / "rank.nbc", found.path, found.path.parent, found.path.parent.parent):
+        assert not path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+@NEEDS_ROOT
+def test_container_with_an_unknown_user(open_folder):
+    """A user without a name, a home folder or any rights reads the kernels that root compiled into the image."""
+    environment = NO_FOLDER | {"FASTNDCG_CACHE_DIR": open_folder / "cache"}
+    assert evaluated(**environment)[:2] == (0, 2)
+    code = """
+        import json, os
+        import fastndcg as fn
+        from fastndcg import evaluate  # before: the interpreter's folders may be out of reach afterwards
+        from fastndcg.engine import run as engine
+        from fastndcg.kernels import jit
+        from fastndcg.kernels.metrics import first_relevant as cascade
+        from fastndcg.kernels.ranking import rank
+
+        os.setgroups([])
+        os.setgid(0)
+        os.setuid(54321)
+        values = fn.evaluate([[1, 0, 2, 0], [0, 0, 1, 0]], [[1.0, 2.0, 3.0, 3.0]] * 2, "rr").values.tolist()
+        hits = sum(sum(one.stats.cache_hits.values()) for one in (rank.rank, cascade.reciprocal_rank))
+        print(json.dumps([values, hits, jit.cache_folder() is not None]))
+    """
+    assert answer(start(code, None, HOME="/", **environment)) == [EXPECTED, 2, True]
+
+
+def test_world_writable_cache_costs_a_compilation(open_folder):
+    """A cache folder that all users can write to is neither read nor written."""
+    open_folder.chmod(0o777)
+    assert evaluated(FASTNDCG_CACHE_DIR=open_folder) == (0, 2, None)
+    assert not list(open_folder.iterdir())
+
+
+@pytest.mark.stress
+def test_kernel_cache_without_home_folder_compiles_in_memory(tmp_path):
+    """Kernels compile in memory if no cache folder can be made."""
+    assert evaluated(**no_cache_of_the_users(tmp_path)) == (0, 2, None)
+
+
+def test_old_states_are_pruned(folder):
+    """The first write to a new folder removes old folders of machine code, and nothing else."""
+    day = 86_400
+    ages = {f"kernels-{n:016x}": n * 5 * day for n in range(10)}
+    for name, age in ages.items():
+        (folder.parent / name).mkdir()
+        os.utime(folder.parent / name, (time.time() - age,) * 2)
+    (folder.parent / "kernels").mkdir()
+    os.utime(folder.parent / "kernels", (0, 0))
+    kernel_cache.StateFolder("f" * 16).write("rank.nbc", b"")
+    young = [name for name, age in ages.items() if age < kernel_cache.UNUSED_DAYS * day]
+    assert sorted(os.listdir(folder.parent)) == sorted([*young, folder.name, "kernels", "kernels-" + "f" * 16])
+
+
+def test_states_are_few(folder):
+    """The cache keeps only the `MAX_STATES` folders that were used last."""
+    for n in range(2 * kernel_cache.MAX_STATES):
+        (folder.parent / f"kernels-{n:016x}").mkdir()
+        os.utime(folder.parent / f"kernels-{n:016x}", (time.time() - 100 + n,) * 2)
+    kernel_cache.StateFolder("f" * 16).write("rank.nbc", b"")
+    left = sorted(os.listdir(folder.parent))
+    assert len(left) == kernel_cache.MAX_STATES
+    assert f"kernels-{2 * kernel_cache.MAX_STATES - 1:016x}" in left
+    assert folder.name in left
+
+
+def test_use_is_noted(folder):
+    """A read from a folder renews its time of use, which keeps the folder from being pruned."""
+    os.utime(folder, (0, 0))
+    assert kernel_cache.StateFolder(STATE).read("rank.nbc") is not None
+    assert folder.stat().st_mtime > time.time() - 3600
+
+
+def test_folder_that_is_removed_meanwhile_is_made_again(folder):
+    """A cache folder that is removed during use is made again at the next write."""
+    found = kernel_cache.StateFolder(STATE)
+    assert found.read("rank.nbc") is not None
+    kernel_cache.clear()
+    assert found.read("rank.nbc") is None
+    found.write("rank.nbc", b"machine code")
+    assert found.read("rank.nbc") == b"machine code"
+
+
+def test_warmup_clear_removes_machine_code_alone(folder, run):
+    """`fastndcg warmup --clear` removes all machine code, prints its size, and leaves other files."""
+    (folder.parent / "notes.txt").write_text("mine")
+    (folder / "rank.nbc").write_bytes(b"0" * 2_000_000)
+    code, out, err = run("warmup", "--clear")
+    assert (code, out, err) == (0, f"removed: 2.0 MB of machine code in {folder.parent}\n", "")
+    assert [path.name for path in folder.parent.iterdir()] == ["notes.txt"]
+    assert run("warmup", "--clear")[0] == 0
+
+
+def test_clear_needs_neither_numpy_nor_numba(tmp_path):
+    """`fastndcg warmup --clear` imports neither numpy nor numba."""
+    code = (
+        "import sys; from fastndcg.cli import main; assert main(['warmup', '--clear']) == 0\n"
+        "sys.exit(bool({'numpy', 'numba'} & set(sys.modules)))"
+    )
+    environment = os.environ | {"FASTNDCG_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")

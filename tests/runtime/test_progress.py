@@ -1,0 +1,226 @@
+"""Progress bars: on a terminal or in a notebook only, after a delay, off by argument and by environment variable."""
+
+import io
+import os
+import subprocess
+import sys
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+from fastndcg.runtime import compilation, progress
+from fastndcg.runtime.threads import run_all
+
+pytest.importorskip("tqdm", reason="bars are tqdm's")
+
+N_QUERIES = 60_000
+OFFSETS = np.arange(0, 40 * N_QUERIES + 1, 40)
+GENERATOR = np.random.default_rng(5)
+LABELS = (GENERATOR.random(40 * N_QUERIES) < 0.1).astype("i1")
+SCORES = GENERATOR.random(40 * N_QUERIES, "f4")
+
+
+class Terminal(io.StringIO):
+    """A standard error stream that says it is a terminal."""
+
+    def isatty(self):
+        """Return True."""
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Return a terminal in the place of stderr, on which bars appear at once."""
+    stream = Terminal()
+    fake = SimpleNamespace(stderr=stream, is_finalizing=sys.is_finalizing)  # pytest replaces sys.stderr before a test
+    for module in (progress, compilation):
+        monkeypatch.setattr(module, "sys", fake)
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    for name in ("FASTNDCG_PROGRESS", "FASTNDCG_QUIET"):
+        monkeypatch.delenv(name, raising=False)
+    return stream
+
+
+def count_slowly(n_items=4):
+    """Take tracked items."""
+    with progress.track(range(n_items), "counting", n_items) as items:
+        return list(items)
+
+
+def test_progress_bar_is_drawn_and_erased(terminal):
+    """A bar has its text and a percentage, and leaves an empty line."""
+    assert count_slowly() == [0, 1, 2, 3]
+    shown = terminal.getvalue()
+    assert "counting" in shown
+    assert "%" in shown
+    assert shown.rpartition("\r")[2].strip() == ""
+    assert not progress._stack.trackers
+    assert not compilation._listeners
+
+
+def test_progress_bar_waits(terminal, monkeypatch):
+    """Work that is shorter than the delay draws nothing and imports no tqdm."""
+    monkeypatch.setattr(progress, "DELAY", 1000.0)
+    monkeypatch.setattr(progress, "_load_bar_class", pytest.fail)
+    count_slowly()
+    assert terminal.getvalue() == ""
+
+
+@pytest.mark.parametrize("name", ["FASTNDCG_PROGRESS", "FASTNDCG_QUIET"])
+def test_progress_is_off_by_environment(name, terminal, monkeypatch):
+    """FASTNDCG_PROGRESS=0 and FASTNDCG_QUIET=1 switch bars off."""
+    monkeypatch.setenv(name, {"FASTNDCG_PROGRESS": "0", "FASTNDCG_QUIET": "1"}[name])
+    count_slowly()
+    assert terminal.getvalue() == ""
+
+
+def test_progress_is_not_for_pipes(monkeypatch):
+    """Nothing is written to a stream that is no terminal, even if it is a file or closed."""
+    for stream in (io.StringIO(), None):
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setattr(progress, "DELAY", 0.0)
+        assert count_slowly() == [0, 1, 2, 3]
+        assert stream is None or stream.getvalue() == ""
+
+
+def test_progress_needs_no_tqdm(terminal, monkeypatch):
+    """Without tqdm the work is done and nothing is shown."""
+    progress._load_bar_class.cache_clear()
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    assert count_slowly() == [0, 1, 2, 3]
+    assert terminal.getvalue() == ""
+
+
+def test_progress_of_inner_work_adds_to_the_outer_bar(terminal):
+    """One bar is shown: that of the outer work, at half of it when the half of its first item of one is done."""
+    shares = []
+    with progress.track("ab", "outer", 2) as outer:
+        for _ in outer:
+            with progress.track(range(4), "inner", 4) as inner:
+                for _ in inner:
+                    shares.append(progress._stack.trackers[0]._bar.n)
+    assert shares == [0, 1 / 8, 2 / 8, 3 / 8, 4 / 8, 5 / 8, 6 / 8, 7 / 8]
+    assert "inner" not in terminal.getvalue()
+
+
+def test_progress_says_when_kernels_compile(terminal):
+    """While a kernel compiles, the bar says so."""
+    with progress.track(range(2), "counting", 2) as items:
+        for _ in items:
+            with compilation.compiling(None):
+                assert "compiling kernels (counting)" in terminal.getvalue()
+    assert terminal.getvalue().count("compiling kernels") >= 1
+
+
+def test_progress_of_helper_threads(terminal):
+    """Items are taken by several threads, and each comes once. Other threads start no bars."""
+    done = []
+    with progress.track(range(1000), "working", 1000) as items:
+        run_all(items, lambda: done.append, 4)
+    assert sorted(done) == list(range(1000))
+    assert "working" in terminal.getvalue()
+    length = len(terminal.getvalue())
+    thread = threading.Thread(target=count_slowly)
+    thread.start()
+    thread.join()
+    assert len(terminal.getvalue()) == length
+
+
+def test_progress_starts_no_thread(terminal):
+    """The monitor thread of tqdm is switched off."""
+    before = set(threading.enumerate())  # a library of another test may have started one
+    with progress.track(range(3), "counting", 3) as items:
+        for _ in items:
+            assert set(threading.enumerate()) <= before
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_progress_ends_with_an_error(error, terminal):
+    """The bar is erased, and the error comes through."""
+
+    def fail(item):
+        if item == 2:
+            raise error
+
+    with pytest.raises(error), progress.track(range(9), "failing", 9) as items:
+        run_all(items, lambda: fail, 2)
+    assert terminal.getvalue().rpartition("\r")[2].strip() == ""
+    assert not progress._stack.trackers
+
+
+def test_broken_bars_stop_no_work(terminal, monkeypatch):
+    """A stream that fails is no error of the evaluation."""
+    monkeypatch.setattr(terminal, "write", lambda text: 1 / 0)
+    assert count_slowly() == [0, 1, 2, 3]
+
+
+def test_evaluate_shows_progress(terminal):
+    """Many chunks of queries have a bar. `progress=False` has none, and the same values."""
+    with_bar = fn.evaluate(LABELS, SCORES, "rr", offsets=OFFSETS)
+    assert "evaluating queries" in terminal.getvalue()
+    terminal.truncate(0)
+    without = fn.evaluate(LABELS, SCORES, "rr", offsets=OFFSETS, progress=False)
+    fn.Evaluator(LABELS, "rr", offsets=OFFSETS, progress=False).evaluate(SCORES)
+    assert terminal.getvalue().strip("\0") == ""
+    assert with_bar.values.tobytes() == without.values.tobytes()
+
+
+def test_compare_shows_progress(terminal):
+    """Systems and resamples have bars. `progress=False` has none, and the same rows."""
+    pytest.importorskip("scipy", reason="comparing systems needs SciPy")
+    labels = [[1, 0], [0, 1]] * 20
+    systems = {"a": [[2, 1]] * 40, "b": [[1, 2], [2, 1]] * 20}
+    shown = fn.compare(labels, systems, "rr", replicates=200)
+    assert "evaluating systems" in terminal.getvalue()
+    assert "resampling queries" in terminal.getvalue()
+    terminal.truncate(0)
+    silent = fn.compare(labels, systems, "rr", replicates=200, progress=False)
+    assert terminal.getvalue().strip("\0") == ""
+    assert repr(shown.rows) == repr(silent.rows)
+    shown.results["a"].confidence_interval("rr", replicates=200)
+    assert "resampling queries" in terminal.getvalue()
+
+
+def test_streaming_shows_progress(terminal, tmp_path):
+    """Row groups of Parquet files have a bar."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table({"query": np.repeat(np.arange(50), 2), "label": [1, 0] * 50, "score": np.arange(100.0)})
+    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=10)
+    fn.evaluate(tmp_path / "x.parquet", None, "rr")
+    assert "streaming Parquet" in terminal.getvalue()
+    terminal.truncate(0)
+    fn.evaluate(tmp_path / "x.parquet", None, "rr", progress=False)
+    assert terminal.getvalue().strip("\0") == ""
+
+
+def test_reading_files_shows_progress(terminal, tmp_path):
+    """Blocks of a large file have a bar with its name."""
+    path = tmp_path / "large.run"
+    path.write_text("".join(f"q{q} Q0 d{d} 1 {-d} x\n" for q in range(3000) for d in range(100)))
+    fn.read_run(path)
+    assert "large.run" in terminal.getvalue()
+
+
+@pytest.mark.parametrize("value", [0, None, "no"])
+def test_wrong_progress_is_refused(value):
+    """`progress` is a bool, or for `evaluate` also a function."""
+    with pytest.raises(fn.InvalidTypeError, match="`progress` must be True"):
+        fn.evaluate([1], [1], "rr", offsets=[0, 1], progress=value)
+    with pytest.raises(fn.InvalidTypeError, match="`progress` must be True or False"):
+        fn.compare([[1]], {"a": [[1]], "b": [[2]]}, "rr", progress=value)
+
+
+def test_pipes_get_no_progress():
+    """A process whose stderr is a pipe writes nothing there."""
+    code = (
+        "from fastndcg.runtime import progress; progress.DELAY = 0.0\n"
+        "with progress.track(range(5), 'counting', 5) as items: list(items)\n"
+        "import sys; print('tqdm' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, check=True)
+    assert done.stderr == ""
+    assert done.stdout == "False\n"

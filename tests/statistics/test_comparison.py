@@ -1,0 +1,406 @@
+"""compare: what it brings together, what it says, what it refuses."""
+
+import pickle
+
+import numpy as np
+import pytest
+from shared_data import shared
+from system_values import METRICS, drawn, results_by_name, results_of
+
+import fastndcg as fn
+from fastndcg.statistics.curves import CUTOFFS
+
+pytest.importorskip("scipy", reason="comparing systems needs SciPy")
+QRELS = {q: {"d1": 1, "d2": 2} for q in ("q1", "q2", "q3", "q4")}
+GOOD = {q: {"d2": 3.0, "d1": 2.0, "d3": 1.0} for q in QRELS}
+BAD = {q: {"d3": 3.0, "d1": 2.0, "d2": 1.0} for q in QRELS}
+
+
+def rows_of(*given, **options):
+    """The rows as text, in which NaN is like NaN."""
+    return str(fn.compare(*given, **options).rows)
+
+
+def test_takes_what_evaluate_takes(tmp_path):
+    """Dicts, paths, Run objects and finished results give the same rows."""
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text("".join(f"{q} 0 {d} {v}\n" for q, row in QRELS.items() for d, v in row.items()))
+    run.write_text("".join(f"{q} Q0 {d} 1 {v} x\n" for q, row in BAD.items() for d, v in row.items()))
+    expected = rows_of(QRELS, {"bad": BAD, "good": GOOD}, "ndcg@10,rr")
+    assert rows_of(str(qrels), {"bad": run, "good": fn.Run.from_dict(GOOD)}, "ndcg@10,rr") == expected
+    finished = {name: fn.evaluate(QRELS, run, "ndcg@10,rr") for name, run in (("bad", BAD), ("good", GOOD))}
+    assert rows_of(finished) == rows_of(None, finished) == rows_of(None, finished, "ndcg@10,rr") == expected
+    assert (
+        rows_of(qrels, [("bad", BAD), ("good", fn.evaluate(QRELS, GOOD, "rr,map,ndcg@10"))], "ndcg@10,rr") == expected
+    )
+
+
+def test_takes_arrays():
+    """`compare` takes shared labels with scores of each system, in any form of groups, or Rankings."""
+    labels, offsets = [1, 0, 0, 1, 2, 0], [0, 2, 4, 6]
+    scores = {"up": [2.0, 1, 2, 1, 2, 1], "down": [1.0, 2, 1, 2, 1, 2]}
+    expected = rows_of(labels, scores, "rr", offsets=offsets)
+    assert rows_of(labels, scores, "rr", groups=[2, 2, 2]) == expected
+    rankings = {name: fn.Rankings(labels, given, offsets) for name, given in scores.items()}
+    assert rows_of(None, rankings, "rr") == expected
+
+
+class TestAlignment:
+    """Systems meet by query id."""
+
+    def test_the_order_of_queries_does_not_matter(self):
+        """Results in another order give the same numbers: nothing is zipped by position."""
+        one, other = drawn(1, 40)
+        ids = np.array([f"q{place}" for place in range(40)], object)
+        order = np.random.default_rng(2).permutation(40)
+        straight = fn.compare({"a": results_of(one, ids), "b": results_of(other, ids)})
+        shuffled = fn.compare({"a": results_of(one, ids), "b": results_of(other[order], ids[order])})
+        assert str(shuffled.rows) == str(straight.rows)
+        assert shuffled.query_ids.tolist() == ids.tolist()
+        assert shuffled.differences("b", "map").tolist() == straight.differences("b", "map").tolist()
+
+    def test_a_missing_query_is_refused(self):
+        """Under a convention that counts every query, systems have the same."""
+        one, other = drawn(3, 6)
+        with pytest.raises(
+            fn.InvalidInputError, match=r"'b' lacks query q5 of 'a' \(1 in all\).*missing_in_run='skip'"
+        ):
+            fn.compare({"a": results_of(one), "b": results_of(other[:5])})
+
+    def test_the_convention_may_skip_what_is_missing(self):
+        """Then the query is left out of the pair, and counted."""
+        one, other = drawn(4, 12, lift=0.2)
+        convention = fn.conventions["default"].replace(missing_in_run="skip")
+        results = {"a": results_of(one), "b": results_of(other[2:], [f"q{place}" for place in range(2, 12)])}
+        for result in results.values():
+            result.convention = convention
+        found = fn.compare(results)
+        assert found.n_missing == {"a": 0, "b": 2}
+        assert "b: 2 of the queries are missing, and left out of its differences" in str(found)
+        row = found.rows[1]
+        assert (row.n, row.n_undefined, row.n_pairs) == (10, 2, 10)
+        assert row.difference == pytest.approx((other - one)[2:, 0].mean(), rel=1e-12)
+        assert found.rows[0].mean == pytest.approx(one[:, 0].mean(), rel=1e-12)
+        expected = fn.compare(results_by_name([one[2:], other[2:]])).rows[1]
+        assert (row.p, row.wins, row.losses) == (expected.p, expected.wins, expected.losses)
+
+    def test_a_run_that_lacks_a_query_follows_the_convention(self):
+        """A query missing from a run counts 0 by default. A convention can skip it in both systems."""
+        part = {q: row for q, row in GOOD.items() if q != "q1"}
+        assert fn.compare(QRELS, {"bad": BAD, "part": part}, "rr").rows[1].mean == 0.75
+        skipping = fn.compare(QRELS, {"bad": BAD, "part": part}, "rr", convention="default(missing_in_run=skip)")
+        assert (skipping.rows[1].mean, skipping.rows[1].n_pairs) == (1.0, 3)
+
+    def test_queries_that_only_one_run_has(self):
+        """A query of only one run is undefined in all systems if the convention keeps unjudged queries as undefined."""
+        more = GOOD | {"q9": {"d1": 1.0}}
+        found = fn.compare(QRELS, {"bad": BAD, "more": more}, "rr", convention="default(missing_in_qrels=undefined)")
+        assert found.query_ids.tolist()[-1] == "q9"
+        assert [row.n_undefined for row in found.rows] == [1, 1]
+
+    def test_ids_of_two_kinds(self):
+        """Numbers and texts name different queries."""
+        one, other = drawn(5, 6)
+        with pytest.raises(fn.InvalidInputError, match="one type, but 'a' has 'q0' and 'b' has 0"):
+            fn.compare({"a": results_of(one), "b": results_of(other, np.arange(6))})
+
+    def test_ids_that_repeat(self):
+        """A repeated query id raises an error that names the id."""
+        one, other = drawn(6, 3)
+        with pytest.raises(
+            fn.InvalidInputError, match="query ids of system 'a' must be unique, but 'x' occurs 2 times"
+        ):
+            fn.compare({"a": results_of(one, ["x", "x", "y"]), "b": results_of(other, ["x", "x", "y"])})
+
+
+class TestRows:
+    """Tests of the numbers in each row of a comparison."""
+
+    def test_means_are_those_of_results(self):
+        """The mean of a row is the mean of its results, and undefined queries are counted."""
+        columns = drawn(7, 50, n_systems=3, missing=0.1)
+        found = fn.compare(results_by_name(columns), interval="t")
+        for row in found.rows:
+            values = columns["abc".index(row.system)][:, [str(metric) for metric in METRICS].index(row.metric)]
+            assert row.mean == pytest.approx(np.nanmean(values), rel=1e-14)
+            assert row.n + row.n_undefined == 50
+        assert [row.system for row in found.rows[:3]] == ["a", "b", "c"]
+        assert np.isnan([found.rows[0].difference, found.rows[0].p]).all()
+
+    def test_differences_are_of_queries_that_both_have(self):
+        """Mean, counts of wins, ties and losses, effect."""
+        columns = drawn(8, 50, missing=0.2)
+        row = fn.compare(results_by_name(columns)).rows[1]
+        differences = (columns[1] - columns[0])[:, 0]
+        known = differences[~np.isnan(differences)]
+        assert row.difference == pytest.approx(known.mean(), rel=1e-13)
+        assert row.n_pairs == len(known) == row.wins + row.ties + row.losses
+        assert (row.wins, row.losses) == ((known > 0).sum(), (known < 0).sum())
+        assert row.effect == pytest.approx(known.mean() / known.std(ddof=1), rel=1e-12)
+
+    def test_baseline(self):
+        """Another baseline turns the differences round."""
+        results = results_by_name(drawn(9, 30))
+        forth, back = fn.compare(results, interval="t"), fn.compare(results, baseline="b", interval="t")
+        there, again = forth.rows[1], back.rows[0]
+        assert (there.difference, there.p) == (-again.difference, again.p)
+        assert (there.difference_low, there.difference_high) == (-again.difference_high, -again.difference_low)
+        assert (there.wins, there.losses) == (again.losses, again.wins)
+
+    def test_all_tests_of_the_table_are_one_family(self):
+        """Bonferroni multiplies by the number of differences in the table. A mark means a corrected p below 5 %."""
+        found = fn.compare(results_by_name(drawn(10, 40, n_systems=4)), correction="bonferroni", interval="t")
+        tested = [row for row in found.rows if row.system != "a"]
+        assert len(tested) == 9
+        for row in tested:
+            assert row.p_corrected == min(1, 9 * row.p)
+            assert row.significant == (row.p_corrected < 0.05)
+            assert bool(row.mark) == row.significant
+
+    def test_family_of_a_metric_counts_its_tests(self):
+        """Bonferroni multiplies by the three differences of a metric, and the note names the family."""
+        found = fn.compare(
+            results_by_name(drawn(10, 40, n_systems=4)), correction="bonferroni", family="metric", interval="t"
+        )
+        for row in found.rows:
+            if row.system != "a":
+                assert row.p_corrected == min(1, 3 * row.p)
+        assert found.notes()[2].endswith("Bonferroni over all tests of a metric")
+
+    def test_pairs_with_the_baseline_have_the_p_values_of_the_rows(self):
+        """All pairs are tested as the rows are, and Bonferroni multiplies by the six pairs of a metric."""
+        found = fn.compare(results_by_name(drawn(10, 40, n_systems=4)), correction="bonferroni", interval="t")
+        pairs = {(pair.system, pair.against): pair for pair in found.all_pairs("map", test=None)}
+        assert len(pairs) == 6
+        for row in found.rows[5:8]:
+            pair = pairs["a", row.system]
+            assert (pair.p, pair.difference) == (row.p, pytest.approx(-row.difference, rel=1e-12))
+            assert pair.p_corrected == min(1, 6 * pair.p)
+
+    def test_too_few_replicates_are_noted(self):
+        """With 100 replicates and 9 tests, no corrected p-value is below 9/101, so that three stars are impossible."""
+        results = results_by_name(drawn(10, 40, n_systems=4))
+        found = fn.compare(results, replicates=100, interval="t")
+        assert found.smallest_p_values() == (1 / 101, pytest.approx(9 / 101), 9100)
+        assert any(note.startswith("100 replicates: p is at least 0.0099") for note in found.notes())
+        assert fn.compare(results, replicates=100, interval="t", test="t").smallest_p_values() is None
+
+    def test_paths_are_named_by_tag_or_file(self, tmp_path):
+        """Runs with different tags have their tags as names. Equal tags give file names without suffixes."""
+        for name, tag in (("x.2019.res", "BM25"), ("y.run", "same"), ("z.run", "same")):
+            lines = (f"{q} Q0 {d} 1 {v} {tag}\n" for q, row in BAD.items() for d, v in row.items())
+            (tmp_path / name).write_text("".join(lines))
+        paths = [tmp_path / name for name in ("x.2019.res", "y.run", "z.run")]
+        assert fn.compare(QRELS, paths, "rr").systems == ("BM25", "y", "z")
+        assert fn.compare(QRELS, paths[1:], "rr", baseline="z").baseline == "z"
+
+    def test_pickle_leaves_the_inputs_out(self):
+        """A pickled comparison has its rows, but neither truth nor predictions."""
+        found = fn.compare(QRELS, {"bad": BAD, "good": GOOD}, "rr")
+        assert found.inputs.truth is QRELS
+        assert pickle.loads(pickle.dumps(found)).inputs is None
+
+    def test_tukey_is_corrected_already(self):
+        """Its p-values stand as they are."""
+        found = fn.compare(results_by_name(drawn(11, 40, n_systems=4)), test="tukey", replicates=500)
+        assert all(row.p_corrected == row.p for row in found.rows if row.system != "a")
+        pair = next(pair for pair in found.all_pairs("ndcg@10") if {pair.system, pair.against} == {"a", "d"})
+        assert pair.p == pytest.approx(found.rows[3].p, abs=0.1)
+        assert len(found.all_pairs()) == 6
+        assert str(found.all_pairs()).splitlines()[-2:] == [
+            "nDCG@10, 40 queries that all systems have",
+            "p: Tukey HSD by randomisation, all pairs of a metric, 500 replicates, seed 0",
+        ]
+
+    def test_weights_clusters_and_strata(self):
+        """Weights, clusters and strata change the means and the intervals."""
+        columns, generator = drawn(12, 60), np.random.default_rng(1)
+        weights, clusters = generator.uniform(0, 3, 60), np.arange(60) // 3
+        row = fn.compare(results_by_name(columns), weights=weights, clusters=clusters).rows[1]
+        assert row.mean == pytest.approx(np.average(columns[1][:, 0], weights=weights), rel=1e-13)
+        alone = results_of(columns[1] - columns[0]).confidence_interval("ndcg@10", weights=weights, clusters=clusters)
+        assert (row.difference_low, row.difference_high) == pytest.approx((alone.low, alone.high), rel=1e-9)
+        stratified = fn.compare(results_by_name(columns), strata=np.arange(60) % 3).rows[1]
+        assert stratified.difference_low != row.difference_low
+
+    def test_one_query_has_no_interval(self):
+        """NaN, a reason in the table, and never significant."""
+        row = fn.compare(results_by_name(drawn(13, 1))).rows[1]
+        assert np.isnan([row.low, row.difference_low, row.p, row.p_corrected, row.smallest_difference]).all()
+        assert not row.significant
+        assert row.reason == "only one query has a value"
+
+    @pytest.mark.parametrize("test", ["t", "bootstrap"])
+    def test_equal_differences_have_no_p_value(self, test):
+        """Equal differences have an interval but no p-value, and a note gives the reason."""
+        found = fn.compare(results_by_name([[[0.1], [0.2]], [[0.3], [0.4]]]), test=test)
+        row = found.rows[1]
+        assert np.isnan([row.p, row.p_corrected, row.effect, row.smallest_difference]).all()
+        assert not row.significant
+        assert (row.difference_low, row.difference_high) == pytest.approx((0.2, 0.2))
+        assert found.notes()[-1] == f"b, nDCG@10: no p-value, since {row.reason}"
+        assert "all differences are equal" in row.reason
+        assert "[+0.2000, +0.2000]  n/a" in str(found)
+
+    def test_pairs_without_a_common_query(self):
+        """Each has values, both together none."""
+        one, other = drawn(14, 4)
+        one[:2], other[2:] = np.nan, np.nan
+        row = fn.compare(results_by_name([one, other])).rows[1]
+        assert (row.n, row.n_pairs, row.reason) == (2, 0, "no query has a value")
+        assert np.isnan(row.p)
+
+    @pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "sign", "bootstrap", "tukey"])
+    def test_threads_change_nothing(self, test):
+        """One thread and three threads give identical rows. Another seed gives other replicates."""
+        results = results_by_name(drawn(15, 400, n_systems=3))
+        one = rows_of(results, test=test, threads=1, replicates=300, interval="bca")
+        assert rows_of(results, test=test, threads=3, replicates=300, interval="bca") == one
+        assert rows_of(results, test=test, threads=1, replicates=300, interval="bca", seed=1) != one
+
+
+class TestTable:
+    """Tests of the printed form of a comparison."""
+
+    def test_comparison_notes(self):
+        """Lines below the rows name the baseline, convention, method, level, replicates, seed, test and correction."""
+        found = fn.compare(results_by_name(drawn(16, 40)), seed=7, replicates=1500, level=0.9, correction="bh")
+        lines = str(found.table()).splitlines()
+        assert lines[0].split() == ["system", "metric", "mean", *["90", "%", "interval", "difference", "90", "%"],
+                                    "interval", "p", "p,", "bh", "won/tied/lost"]  # fmt: skip
+        assert lines[1].split()[:2] == ["a", "nDCG@10"]
+        assert lines[-3:] == [
+            "40 queries; baseline a; convention default",
+            "90 % intervals: percentile bootstrap, 1500 replicates, seed 7",
+            "p: sign-flip randomisation test, two-sided, 1500 replicates, seed 7; Benjamini–Hochberg over all tests of "
+            "the table",
+        ]
+        assert repr(found) == str(found) == str(found.table())
+        assert "<th style='text-align:left'>system</th>" in found._repr_html_()
+
+    def test_becomes_a_frame(self):
+        """Every field of every row."""
+        pytest.importorskip("pandas", reason="frames are pandas'")
+        frame = fn.compare(results_by_name(drawn(17, 20))).to_pandas()
+        assert frame.shape == (6, 21)
+        assert frame["system"].tolist() == ["a", "b"] * 3
+
+    def test_segments(self):
+        """The rows of a segment use its queries only. Segments are given to `compare` or to `by`."""
+        columns = drawn(18, 40)
+        segments = np.where(np.arange(40) < 15, "head", "tail")
+        found = fn.compare(results_by_name(columns), segments=segments)
+        alone = fn.compare(results_by_name([column[:15] for column in columns])).rows[1]
+        row = found.by()[1]
+        assert (row.segment, row.n_pairs, row.mean, row.difference_low) == (
+            "head",
+            15,
+            alone.mean,
+            alone.difference_low,
+        )
+        assert str(found.by(segments)) == str(found.by())
+        with pytest.raises(fn.InvalidInputError, match="`segments` is missing"):
+            fn.compare(results_by_name(columns)).by()
+
+    def test_curves(self):
+        """A metric at cutoffs 1 to 100, without a place in the table."""
+        found = fn.compare(QRELS, {"bad": BAD, "good": GOOD}, "rr", curves="ndcg@5")
+        assert len(found.rows) == 2
+        assert {point.curve for point in found.curves} == {"nDCG"}
+        of_bad = {point.k: point.mean for point in found.curves if point.system == "bad"}
+        assert list(of_bad)[:3] == [1, 2, 3]
+        assert max(of_bad) == 100
+        assert of_bad[2] == pytest.approx(fn.evaluate(QRELS, BAD, "ndcg@2").mean()["nDCG@2"], rel=1e-14)
+        several = fn.compare(QRELS, {"bad": BAD, "good": GOOD}, "p@1,p@2,p@5,rr@3")
+        assert [(point.curve, point.k) for point in several.curves[::2]] == [("P", 1), ("P", 2), ("P", 5)]
+
+    @pytest.mark.parametrize("level", [0.5, 0.95])
+    def test_bands_of_curves(self, level):
+        """Each point has Student's interval of its mean."""
+        systems = {"bad": BAD | {"q1": {"d2": 1.0}}, "good": GOOD | {"q2": {"d1": 1.0}}}
+        found = fn.compare(QRELS, systems, "rr", curves="ndcg", level=level)
+        for point in found.curves:
+            alone = fn.evaluate(QRELS, systems[point.system], fn.nDCG @ point.k)
+            interval = alone.confidence_interval(fn.nDCG @ point.k, method="t", level=level)
+            assert (point.low, point.high) == pytest.approx((interval.low, interval.high), rel=1e-12)
+            assert point.low < point.mean < point.high
+
+    def test_results_hold_the_metrics_of_the_table_alone(self):
+        """Results of a comparison hold only the metrics of its table. Results given by the caller do not change."""
+        given = fn.evaluate(QRELS, BAD, [*(fn.nDCG @ k for k in CUTOFFS), "rr"])
+        found = fn.compare(QRELS, {"bad": given, "good": GOOD}, "ndcg@3,rr", curves="ndcg")
+        alone = fn.evaluate(QRELS, GOOD, "ndcg@3,rr")
+        assert str(found.results["good"]) == str(alone)
+        assert found.results["good"].values.tolist() == alone.values.tolist()
+        assert found.results["bad"] is given
+        assert str(found) == str(fn.compare(QRELS, {"bad": BAD, "good": GOOD}, "ndcg@3,rr"))
+
+
+RESULTS = results_by_name(drawn(19, 6))
+BAD_INPUT = {
+    "one system": (lambda: fn.compare(QRELS, {"a": GOOD}, "rr"), "two systems or more, got 1. For one system, take"),
+    "no system": (lambda: fn.compare(QRELS, None, "rr"), "`systems` must be {name: predictions}"),
+    "a path": (lambda: fn.compare(QRELS, "run.txt", "rr"), "`systems` must be {name: predictions}"),
+    "runs without names": (lambda: fn.compare(QRELS, [GOOD, BAD], "rr"), "or pairs of a name and predictions"),
+    "two of one name": (lambda: fn.compare(QRELS, [("a", GOOD), ("a", BAD)], "rr"), "names, but 'a' occurs twice"),
+    "a name that is no text": (lambda: fn.compare(QRELS, {1: GOOD, 2: BAD}, "rr"), "texts as names, got 1"),
+    "no such baseline": (
+        lambda: fn.compare(QRELS, {"good": GOOD, "bad": BAD}, "rr", baseline="god"),
+        "`baseline` must be the name of a system, got 'god'. Did you mean 'good'",
+    ),
+    "segments of another length": (
+        lambda: fn.compare(RESULTS, segments=["x"]), "`segments` must have one value for each of the 6 queries",
+    ),
+    "negative weights": (lambda: fn.compare(RESULTS, weights=[-1] * 6), "`weights` must be finite and not negative"),
+    "weights of 0": (lambda: fn.compare(RESULTS, weights=[0] * 6), "`weights` must not all be 0"),
+    "no metrics": (lambda: fn.compare(QRELS, {"good": GOOD, "bad": BAD}), "`metrics` is missing"),
+    "metrics that results lack": (lambda: fn.compare(RESULTS, metrics="p@5"), "these results have no P@5"),
+    "truth that nobody needs": (lambda: fn.compare(QRELS, RESULTS), "`truth` must be None if all systems are"),
+    "no truth": (lambda: fn.compare(None, {"a": GOOD, "b": BAD}, "rr"), "`truth` is missing, but system 'a' has"),
+    "a run that cannot be read": (
+        lambda: fn.compare(QRELS, {"good": GOOD, "odd": {"q1": {"d1": "x"}}}, "rr"), "system 'odd': ",
+    ),
+    "no such test": (lambda: fn.compare(RESULTS, test="permutation"), "`test` has no choice 'permutation'"),
+    "no such family": (lambda: fn.compare(RESULTS, family="tables"), "`family` has no choice 'tables'"),
+    "no such correction": (lambda: fn.compare(RESULTS, correction="homl"), "Did you mean 'holm'"),
+    "a one-sided range": (lambda: fn.compare(RESULTS, test="tukey", alternative="less"), "must be 'two-sided'"),
+    "a system without values": (
+        lambda: fn.compare(results_by_name([drawn(1, 6)[0], np.full((6, 3), np.nan)])),
+        "must have a value for some query, but 'b' has none of nDCG@10",
+    ),
+    "no such metric": (lambda: fn.compare(RESULTS).differences("b", "ap@3"), "this comparison has no AP@3"),
+    "no such system": (lambda: fn.compare(RESULTS).differences("c", "ap"), "this comparison has no system 'c'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), BAD_INPUT.values(), ids=BAD_INPUT)
+def test_bad_input(call, message):
+    """Input that cannot be compared raises an error with the reason."""
+    with pytest.raises(fn.InvalidInputError, match=message):
+        call()
+
+
+def test_conventions_that_differ():
+    """Numbers that mean different things are not compared unless one says so."""
+    one, other = drawn(20, 6)
+    results = {"a": results_of(one), "b": results_of(other, convention="trec_eval")}
+    with pytest.raises(fn.InvalidInputError, match="'a' is under default and 'b' under trec_eval"):
+        fn.compare(results)
+    mixed = fn.compare(results, mixed_conventions=True)
+    assert mixed.rows[1].n == 6
+    assert "convention default (a), trec_eval (b)" in str(mixed)
+
+
+def test_trec_dl19():
+    """17 real runs: every value is that of evaluating the run alone, and the best is surely better than BM25."""
+    folder = shared("data", "trec-dl19")
+    runs = {path.name.partition(".")[0]: path for path in sorted((folder / "runs").iterdir())}
+    found = fn.compare(folder / "qrels.txt", runs, "ndcg@10,map", baseline="BM25", threads=2)
+    assert len(found.rows) == 2 * len(runs) == 34
+    for row in found.rows[:3]:
+        alone = fn.evaluate(folder / "qrels.txt", runs[row.system], "ndcg@10").means()[0]
+        assert row.mean == pytest.approx(alone, rel=1e-15)
+    best = max(found.rows[:17], key=lambda row: row.mean)
+    assert best.significant
+    assert best.difference_low > 0
+    assert found.baseline == "BM25"

@@ -1,0 +1,311 @@
+"""Intervals: SciPy's and statsmodels' where methods coincide, and what has none."""
+
+import numpy as np
+import pytest
+from system_values import drawn, results_of, settings, simple_design
+
+import fastndcg as fn
+from fastndcg.statistics.analysis import Analysis
+from fastndcg.statistics.integer_sums import Quantity
+from fastndcg.statistics.intervals import BootstrapSample, compute_bootstrap_interval, compute_t_interval
+from fastndcg.statistics.moments import compute_moments
+
+stats = pytest.importorskip("scipy.stats", reason="SciPy is the oracle of intervals")
+DIFFERENCE = Quantity(1, 0, 0)
+
+
+class Distribution:
+    """Replicates in the form in which SciPy takes those of an earlier call."""
+
+    def __init__(self, replicates):
+        self.bootstrap_distribution = replicates
+
+
+def expanded(level, n):
+    """The level of a plain percentile interval that reaches as far as Hesterberg's expanded one of n queries."""
+    return 1 - 2 * stats.norm.cdf(-np.sqrt(n / (n - 1)) * stats.t.isf((1 - level) / 2, n - 1))
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+@pytest.mark.parametrize("design", ["plain", "clusters", "strata"])
+def test_normal_replicates_give_students_interval(design, method):
+    """Replicates that are normal, as wide as those of n units in the long run, make up for all that Student's does."""
+    n, generator = 24, np.random.default_rng(14)
+    values = generator.normal(0, 1, n)
+    values = np.concatenate([values, -values])  # no skew
+    groups = {"clusters": np.arange(48) % 24 // 2, "strata": np.arange(48) % 24 // 6}
+    made = simple_design(48, **{design: groups[design]} if design in groups else {})
+    moments = compute_moments(Quantity(0, 0), [values[:, None]], made)
+    size = {"plain": 48, "clusters": 12, "strata": 12}[design]
+    wide = moments.mean + moments.standard_error * np.sqrt((size - 1) / size) * stats.norm.ppf(
+        (np.arange(10**6) + 0.5) / 10**6
+    )
+    resampled = BootstrapSample(wide, moments.mean, lambda: values)
+    low, high, _ = compute_bootstrap_interval(resampled, moments, method, 0.95)
+    assert (low, high) == pytest.approx(compute_t_interval(moments, 0.95), rel=1e-4)
+
+
+def test_interval_bounds_are_within_replicates():
+    """Two values at any level, and few of them at a level near 1: the bounds are those of the replicates."""
+    for method in ("percentile", "bca"):
+        found = results_of([[0.2], [0.8]]).confidence_interval("ndcg@10", method=method)
+        assert (found.low, found.high) == pytest.approx((0.2, 0.8), rel=1e-12)
+        found = results_of([[0.2], [0.3], [0.9]]).confidence_interval("ndcg@10", method=method, level=0.9999)
+        assert (found.low, found.high) == pytest.approx((0.2, 0.9), rel=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+@pytest.mark.parametrize("n", [5, 43, 700])
+def test_interval_equals_scipy_on_same_replicates(n, method, level):
+    """From our replicates SciPy makes the same interval at the expanded level, to 1e-10."""
+    # multiples of 2**-20 add up exactly: a resample with the observed mean is equal to it in SciPy, too
+    columns = [np.rint(column * 2**20) / 2**20 for column in drawn(n, n)]
+    analysis = Analysis(columns, [DIFFERENCE], simple_design(n), settings(interval=method, level=level))
+    values = DIFFERENCE.values(columns)
+    expected = stats.bootstrap(
+        (values,),
+        np.mean,
+        method=method.replace("bca", "BCa"),
+        confidence_level=expanded(level, n),
+        n_resamples=0,
+        bootstrap_result=Distribution(analysis.replicates[:, 0]),
+    ).confidence_interval
+    found = analysis.intervals[0]
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-10, abs=1e-10)
+    assert found.mean == pytest.approx(values.mean(), rel=1e-12)
+
+
+def test_replicates_are_spread_like_scipys():
+    """Their standard deviation is that of the mean of a resample: s/√n, within five standard errors of s.d.s."""
+    columns, replicates = drawn(4, 300), 20_000
+    analysis = Analysis(columns, [DIFFERENCE], simple_design(300), settings(replicates=replicates))
+    expected = DIFFERENCE.values(columns).std() / np.sqrt(300)
+    assert analysis.replicates[:, 0].std() == pytest.approx(expected, rel=5 / np.sqrt(2 * replicates))
+    scipys = stats.bootstrap(
+        (DIFFERENCE.values(columns),), np.mean, method="percentile", confidence_level=expanded(0.95, 300),
+        n_resamples=replicates, rng=np.random.default_rng(1),
+    )  # fmt: skip
+    # the density of a normal mean at its 2.5 % quantile, where a quantile of replicates has this standard error
+    error = np.sqrt(0.025 * 0.975 / replicates) / (stats.norm.pdf(1.96) / expected)
+    found = analysis.intervals[0]
+    expected_bounds = scipys.confidence_interval
+    assert abs(found.low - expected_bounds.low) < 5 * np.sqrt(2) * error
+    assert abs(found.high - expected_bounds.high) < 5 * np.sqrt(2) * error
+
+
+def test_student_is_scipys():
+    """Mean ± quantile · s/√n."""
+    columns = drawn(5, 43, missing=0.1)
+    values = DIFFERENCE.values(columns)
+    known = values[~np.isnan(values)]
+    expected = stats.ttest_1samp(known, 0).confidence_interval(0.9)
+    found = Analysis(columns, [DIFFERENCE], simple_design(43), settings(interval="t", level=0.9)).intervals[0]
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
+    assert found.n == len(known)
+
+
+def robust(values, weights=None, clusters=None):
+    """Statsmodels' interval of a mean: least squares on a constant, with robust standard errors."""
+    api = pytest.importorskip("statsmodels.api", reason="statsmodels is the oracle of robust standard errors")
+    weights = np.ones(len(values)) if weights is None else weights
+    kind = {"cov_type": "HC1"} if clusters is None else {"cov_type": "cluster", "cov_kwds": {"groups": clusters}}
+    fitted = api.WLS(values, np.ones(len(values)), weights=weights).fit(use_t=True, **kind)
+    if clusters is None:
+        return fitted.conf_int()[0], fitted.pvalues[0]
+    n = len(np.unique(clusters))  # statsmodels takes n − 1 degrees of freedom for the p-value, and the clusters' here
+    half = stats.t.ppf(0.975, n - 1) * fitted.bse[0]
+    p = 2 * stats.t.sf(abs(fitted.params[0] / fitted.bse[0]), n - 1)
+    return (fitted.params[0] - half, fitted.params[0] + half), p
+
+
+@pytest.mark.parametrize("kind", ["weights", "clusters", "both"])
+def test_weighted_and_clustered_student_is_statsmodels(kind):
+    """Standard errors that are robust against unequal weights and against clusters."""
+    n = 90
+    columns, generator = drawn(6, n), np.random.default_rng(7)
+    weights = None if kind == "clusters" else generator.uniform(0.5, 4, n)
+    clusters = None if kind == "weights" else generator.integers(0, 25, n)
+    expected, p = robust(DIFFERENCE.values(columns), weights, clusters)
+    design = simple_design(n, weights=weights, clusters=clusters)
+    analysis = Analysis(columns, [DIFFERENCE], design, settings(interval="t", test="t"))
+    found = analysis.intervals[0]
+    assert (found.low, found.high) == pytest.approx(tuple(expected), rel=1e-10)
+    assert analysis.tests([0])[0].p == pytest.approx(p, rel=1e-9)
+
+
+def test_stratified_student_is_the_sum_over_strata():
+    """The variance of the mean is Σ share² · s²/n over the strata, with n − strata degrees of freedom."""
+    values = np.array([0.1, 0.3, 0.2, 0.9, 0.5, 0.8, 0.7])
+    strata = list("aaabbbb")
+    a, b = values[:3], values[3:]
+    error = np.sqrt((3 / 7) ** 2 * a.var(ddof=1) / 3 + (4 / 7) ** 2 * b.var(ddof=1) / 4)
+    half = stats.t.ppf(0.975, 7 - 2) * error
+    found = results_of(values[:, None]).confidence_interval("ndcg@10", method="t", strata=strata)
+    assert (found.low, found.high) == pytest.approx((values.mean() - half, values.mean() + half), rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+def test_clusters_are_drawn_whole(method):
+    """Copies of the queries in their clusters change nothing: there is no more to know."""
+    values = drawn(8, 30)[0]
+    alone = results_of(values).confidence_interval("map", method=method)
+    copied = results_of(np.repeat(values, 4, axis=0)).confidence_interval(
+        "map", method=method, clusters=np.repeat(np.arange(30), 4)
+    )
+    assert (copied.low, copied.high) == pytest.approx((alone.low, alone.high), rel=1e-9)
+    wrong = results_of(np.repeat(values, 4, axis=0)).confidence_interval("map", method=method)
+    assert wrong.high - wrong.low < 0.6 * (alone.high - alone.low)
+
+
+def test_strata_are_drawn_one_by_one():
+    """The stratified mean does not vary if queries within each stratum are equal."""
+    values = np.repeat([[0.2], [0.8]], 20, axis=0)
+    strata = np.repeat(["easy", "hard"], 20)
+    found = results_of(values).confidence_interval("ndcg@10", strata=strata)
+    assert (found.low, found.high) == pytest.approx((0.5, 0.5), abs=1e-9)
+    assert results_of(values).confidence_interval("ndcg@10").high > 0.55
+
+
+def test_weights_are_repetitions_to_the_mean():
+    """Whole weights give the mean of repeated queries, and a weight of 0 leaves the query out."""
+    values, weights = drawn(9, 12)[0], [0, 1, 2, 3, 0, 1, 1, 5, 1, 1, 2, 1]
+    result = results_of(values)
+    expected = np.repeat(values, weights, axis=0).mean(axis=0)
+    assert list(result.mean(weights=weights).values()) == pytest.approx(expected.tolist(), rel=1e-14)
+    assert result.mean(dict(zip(result.query_ids, weights, strict=True))) == result.mean(weights=weights)
+    assert result.confidence_interval("map", weights=weights).mean == pytest.approx(expected[1], rel=1e-14)
+    assert result.mean(weights=np.ones(12)) == pytest.approx(result.mean(), rel=1e-14)
+
+
+def test_undefined_queries_are_left_out():
+    """The interval is that of the queries that have a value, and n counts them."""
+    values = drawn(10, 40)[0]
+    gaps = values.copy()
+    gaps[::4] = np.nan
+    kept = results_of(values[np.arange(40) % 4 != 0]).confidence_interval("map", method="t")
+    found = results_of(gaps).confidence_interval("map", method="t")
+    assert found == kept
+    assert found.n == 30
+
+
+def test_interval_missing_has_a_reason():
+    """One query, none, or all without a value: NaN and a reason."""
+    for values, reason in (([[0.5]], "only one query has a value"), ([[np.nan]] * 3, "no query has a value")):
+        found = results_of(values).confidence_interval("ndcg@10")
+        assert np.isnan([found.low, found.high]).all()
+        assert found.reason == reason
+        assert reason in str(found)
+    found = results_of([[0.5], [0.7], [0.1]]).confidence_interval("ndcg@10", clusters=[1, 1, 1])
+    assert found.reason == "only one cluster has a value"
+    found = results_of([[0.5], [0.7]]).confidence_interval("ndcg@10", weights=[0, 1])
+    assert found.reason == "only one query that has a value has a weight"
+    found = results_of([[0.5], [np.nan], [np.nan], [0.7]]).confidence_interval("ndcg@10", strata=[1, 1, 2, 2])
+    assert found.reason == "no more queries have a value than strata"
+
+
+def test_values_that_are_all_the_same():
+    """The interval is a point."""
+    for method in ("bca", "percentile", "t"):
+        found = results_of([[0.3]] * 10).confidence_interval("ndcg@10", method=method)
+        assert (found.low, found.mean, found.high) == pytest.approx((0.3, 0.3, 0.3), rel=1e-11)
+
+
+class TestSegments:
+    """`Results.by`."""
+
+    def test_each_segment_is_evaluated_on_its_own(self):
+        """Mean, n and interval are those of the segment's queries alone."""
+        values = drawn(11, 50, missing=0.1)[0]
+        segments = np.array(["head", "tail", "torso"])[np.arange(50) % 3]
+        table = results_of(values).by(segments, method="t")
+        assert [row.segment for row in table[::3]] == ["head", "tail", "torso"]
+        for row in table:
+            alone = results_of(values[segments == row.segment]).confidence_interval(row.metric, method="t")
+            assert (row.mean, row.low, row.high, row.n) == (alone.mean, alone.low, alone.high, alone.n)
+            assert row.n + row.n_undefined == np.count_nonzero(segments == row.segment)
+
+    def test_prints_and_becomes_a_frame(self):
+        """The table prints one line per row with a reason for a missing interval. The frame has every field."""
+        table = results_of([[0.5], [0.7], [0.1]]).by({"q0": "x", "q1": "x", "q2": "y"})
+        assert "only one query has a value" in str(table).splitlines()[2]
+        assert str(table).splitlines()[-1] == "95 % intervals: percentile bootstrap, 10000 replicates, seed 0"
+        pytest.importorskip("pandas", reason="frames are pandas'")
+        assert table.to_pandas().loc[1, "reason"] == "only one query has a value"
+        assert "<td style='text-align:left'>x</td>" in table._repr_html_()
+
+    def test_clusters_strata_and_weights_go_along(self):
+        """A segment's design is that of its queries."""
+        values, generator = drawn(12, 80)[0], np.random.default_rng(1)
+        clusters, weights = np.arange(80) // 4, generator.uniform(1, 2, 80)
+        segments = np.where(np.arange(80) < 40, "a", "b")
+        row = results_of(values).by(segments, clusters=clusters, weights=weights, strata=clusters % 3)[0]
+        kept = slice(0, 40)
+        alone = results_of(values[kept]).confidence_interval(
+            "ndcg@10", clusters=clusters[kept], weights=weights[kept], strata=clusters[kept] % 3
+        )
+        assert (row.low, row.mean, row.high) == (alone.low, alone.mean, alone.high)
+
+
+RESULT = results_of(drawn(13, 6)[0])
+BAD = {
+    "weights of another length": (
+        {"weights": [1, 2]},
+        r"`weights` must have one value for each of the 6 queries, but its shape is \(2,\)",
+    ),
+    "a negative weight": ({"weights": [1, 1, -1, 1, 1, 1]}, "`weights` must be finite and not negative.* q2 is -1"),
+    "an infinite weight": ({"weights": [1, 1, np.inf, 1, 1, 1]}, "`weights` must be finite"),
+    "a weight of NaN": ({"weights": [1, 1, 1, np.nan, 1, 1]}, "`weights` must not be NaN, but that of query q3 is"),
+    "weights that are all 0": ({"weights": [0] * 6}, "`weights` must not all be 0"),
+    "weights that are texts": ({"weights": list("abcdef")}, "`weights` must be numbers"),
+    "a dict that lacks queries": (
+        {"weights": {"q0": 1}},
+        r"`weights` must have a value for every query, but query 'q1' has none \(5 in all\)",
+    ),
+    "clusters of two kinds": ({"clusters": np.array([1, "a", 2, 3, 4, 5], object)}, "`clusters` must be all texts or"),
+    "a stratum of one": (
+        {"strata": list("aaaaab")},
+        "`strata` must have two queries or clusters each, but stratum b has one",
+    ),
+    "a cluster in two strata": (
+        {"clusters": [0, 0, 1, 1, 2, 3], "strata": list("abaabb")},
+        "`strata` must hold whole clusters, but the cluster of query q",
+    ),
+    "a text": ({"weights": "traffic"}, "`weights` must be an array with one value a query"),
+    "no such method": ({"method": "bcca"}, "`interval` has no choice 'bcca'. Did you mean 'bca'"),
+    "a level of 95": ({"level": 95}, "`level` must be above 0 and below 1, got 95"),
+    "a level that is a text": ({"level": "0.95"}, "`level` must be a number between 0 and 1"),
+    "no replicates": ({"replicates": 0}, "`replicates` must be from 1 to"),
+    "a negative seed": ({"seed": -1}, "`seed` must be from 0 to"),
+    "a seed that is no number": ({"seed": None}, "`seed` must be a whole number, got None"),
+    "threads": ({"threads": 0}, "`threads` must be 1 or more"),
+}
+
+
+@pytest.mark.parametrize(("given", "message"), BAD.values(), ids=BAD)
+def test_bad_input(given, message):
+    """An invalid argument raises an error that describes the problem."""
+    with pytest.raises(fn.InvalidInputError, match=message):
+        RESULT.confidence_interval("map", **given)
+
+
+def test_bad_segments():
+    """Segments of the wrong length, and weights of all 0 for means."""
+    with pytest.raises(fn.InvalidInputError, match="`segments` must have one value for each of the 6 queries"):
+        RESULT.by(["a", "b"])
+    with pytest.raises(fn.InvalidInputError, match="`weights` must not all be 0"):
+        RESULT.mean(weights=[0] * 6)
+
+
+@pytest.mark.parametrize("use", ["confidence_interval", "by", "compare"])
+def test_interval_raises_on_micro_mean(use):
+    """Its mean is no mean of the queries' values, so it is refused, and not quietly taken for one."""
+    result = fn.evaluate([[1, 0, 1], [0, 1, 0]], [[3, 2, 1]] * 2, "P@2,rr", convention="implicit")
+    calls = {
+        "confidence_interval": lambda: result.confidence_interval("P@2"),
+        "by": lambda: result.by([0, 1]),
+        "compare": lambda: fn.compare(None, {"a": result, "b": result}, "P@2"),
+    }
+    with pytest.raises(fn.InvalidInputError, match="P@2 is averaged over documents under convention implicit"):
+        calls[use]()
+    assert result.confidence_interval("rr", replicates=10).n == 2

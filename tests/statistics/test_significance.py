@@ -1,0 +1,316 @@
+"""Tests of differences, corrections and power: against SciPy and statsmodels, and by enumeration."""
+
+import gc
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import examples
+from system_values import drawn, settings, simple_design
+
+import fastndcg as fn
+from fastndcg.statistics.analysis import Analysis
+from fastndcg.statistics.corrections import correct_p_values
+from fastndcg.statistics.integer_sums import Quantity
+from fastndcg.statistics.moments import compute_moments
+from fastndcg.statistics.power import compute_smallest_difference
+from fastndcg.statistics.significance import run_bootstrap_test, run_t_test
+from fastndcg.statistics.tukey import run_tukey_test
+
+stats = pytest.importorskip("scipy.stats", reason="SciPy is the oracle of tests")
+DIFFERENCE = Quantity(1, 0, 0)
+ALTERNATIVES = ("two-sided", "greater", "less")
+
+
+def p_of(columns, test, design=None, **given):
+    """The p-value of the second system's difference from the first."""
+    design = simple_design(len(columns[0])) if design is None else design
+    return Analysis(columns, [DIFFERENCE], design, settings(test=test, interval="t", **given)).tests([0])[0]
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+@pytest.mark.parametrize("n", [2, 3, 8, 12])
+def test_exact_randomisation_is_scipys(n, alternative):
+    """All signs of a few queries: SciPy's exact permutation test."""
+    columns = [np.rint(column * 2**20) / 2**20 for column in drawn(n, n, lift=0.2)]
+    found = p_of(columns, "randomization", alternative=alternative)
+    expected = stats.permutation_test(
+        (DIFFERENCE.values(columns),),
+        lambda values, axis: values.mean(axis=axis),
+        permutation_type="samples",
+        alternative=alternative,
+        n_resamples=np.inf,
+        vectorized=True,
+    ).pvalue
+    assert found.exact
+    assert found.p == pytest.approx(expected, rel=1e-10)
+
+
+@examples(400)
+@given(
+    differences=st.lists(st.sampled_from([-0.3, -0.1, 0.0, 0.1, 0.2, 0.3]), min_size=2, max_size=9),
+    alternative=st.sampled_from(ALTERNATIVES),
+)
+def test_exact_randomisation_counts_every_sign(differences, alternative):
+    """Sums that are equal on paper are equal: 0.1 + 0.2 is 0.3."""
+    tenths = [round(10 * difference) for difference in differences]
+    sums = [sum(sign * tenth for sign, tenth in zip(signs, tenths, strict=True))
+            for signs in product((-1, 1), repeat=len(tenths))]  # fmt: skip
+    observed = sum(tenths)
+    extreme = {"two-sided": lambda s: abs(s) >= abs(observed), "greater": lambda s: s >= observed}
+    extreme["less"] = lambda s: s <= observed
+    expected = sum(map(extreme[alternative], sums)) / len(sums)
+    columns = [np.full((len(differences), 1), 0.3), 0.3 + np.array(differences)[:, None]]
+    assert p_of(columns, "randomization", alternative=alternative).p == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+def test_sampled_randomisation_comes_near_the_exact_one(alternative):
+    """With 24 queries signs are sampled: within five binomial standard errors of counting all sixteen million."""
+    columns, replicates = drawn(20, 24, lift=0.08), 100_000
+    columns[1][0] = columns[0][0] + 0.01  # and two that would be cut off at 0 or at 1 differ, too
+    differences = DIFFERENCE.values(columns)
+    sums = np.zeros(1)
+    for difference in differences:
+        sums = np.concatenate([sums - difference, sums + difference])
+    observed, rounding = differences.sum(), 1e-9
+    extreme = {"two-sided": np.abs(sums) >= abs(observed) - rounding, "greater": sums >= observed - rounding}
+    exact = extreme.get(alternative, sums <= observed + rounding).mean()
+    found = p_of(columns, "randomization", alternative=alternative, replicates=replicates)
+    assert not found.exact
+    assert abs(found.p - exact) < 5 * np.sqrt(exact * (1 - exact) / replicates) + 1 / replicates
+
+
+def test_sampled_p_is_never_0():
+    """The observed signs count among the replicates."""
+    columns = [np.zeros((50, 1)), np.ones((50, 1))]
+    assert p_of(columns, "randomization", replicates=99).p == 1 / 100
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "sign"])
+def test_classical_tests_are_scipys(test, missing, alternative):
+    """Paired t, signed ranks and signs over the queries that both systems have."""
+    columns = drawn(21, 80, missing=missing)
+    differences = DIFFERENCE.values(columns)
+    differences = differences[~np.isnan(differences)]
+    differing = differences[differences != 0]
+    expected = {
+        "t": lambda: stats.ttest_1samp(differences, 0, alternative=alternative).pvalue,
+        "wilcoxon": lambda: stats.wilcoxon(differing, alternative=alternative).pvalue,
+        "sign": lambda: stats.binomtest((differing > 0).sum(), len(differing), alternative=alternative).pvalue,
+    }[test]()
+    assert p_of(columns, test, alternative=alternative).p == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+def test_paired_bootstrap_is_the_share_of_shifted_replicates(alternative):
+    """
+    Replicates moved to a mean of 0 that lie as far out as what was observed.
+
+    The share's normal quantile is Student's times √(n/(n − 1)), as of an expanded interval.
+    """
+    columns = drawn(22, 60, lift=0.03)
+    analysis = Analysis(columns, [DIFFERENCE], simple_design(60), settings(test="bootstrap", alternative=alternative))
+    observed = DIFFERENCE.values(columns).mean()
+    shifted = analysis.replicates[:, 0] - observed
+    extreme = {"two-sided": abs(shifted) >= abs(observed), "greater": shifted >= observed, "less": shifted <= observed}
+    tails = 2 if alternative == "two-sided" else 1
+    share = (1 + extreme[alternative].sum()) / 1001
+    student = stats.t.ppf(analysis.tests([0])[0].p / tails, 59)
+    assert student * np.sqrt(60 / 59) == pytest.approx(stats.norm.ppf(share / tails), rel=1e-9)
+
+
+@pytest.mark.parametrize("design", ["plain", "clusters"])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_paired_bootstrap_of_normal_replicates_is_students(design, alternative):
+    """Replicates that are normal, as wide as those of n units in the long run, make the p-value of the t test."""
+    columns = [np.zeros((40, 1)), np.random.default_rng(1).normal(0.2, 1, (40, 1))]
+    made = simple_design(40, clusters=np.arange(40) // 4) if design == "clusters" else simple_design(40)
+    moments, given = compute_moments(DIFFERENCE, columns, made), settings(alternative=alternative)
+    n = 10 if design == "clusters" else 40
+    quantiles = stats.norm.ppf((np.arange(10**6) + 0.5) / 10**6)
+    replicates = moments.mean + moments.standard_error * np.sqrt((n - 1) / n) * quantiles
+    found = run_bootstrap_test(replicates, moments.mean, moments, given).p
+    assert found == pytest.approx(run_t_test(moments, given).p, rel=1e-3, abs=1e-5)
+
+
+def test_paired_bootstrap_of_what_is_surely_not_so():
+    """The bootstrap gives p = 1 if every replicate is at least as extreme as the difference."""
+    columns = [np.ones((30, 1)), np.random.default_rng(2).uniform(0, 0.1, (30, 1))]
+    assert p_of(columns, "bootstrap", alternative="greater").p == 1.0
+
+
+@pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "sign", "bootstrap"])
+def test_equal_systems_are_not_different(test):
+    """Systems with equal values in every query have p = 1."""
+    columns = [drawn(23, 30)[0]] * 2
+    assert p_of(columns, test).p == 1.0
+
+
+@pytest.mark.parametrize("values", [[0.1, 0.1], [0.7, 0.6, 0.3, 0.9], [1e-3 + 1e9] * 5], ids=["two", "four", "large"])
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+@pytest.mark.parametrize("test", ["t", "bootstrap"])
+def test_differences_that_do_not_vary(test, alternative, values):
+    """Equal differences have no p-value in the t test and the bootstrap test. The sign-flip test gives a p-value."""
+    columns = [np.array(values)[:, None], np.array(values)[:, None] + 0.2]  # alike except for rounding
+    found = p_of(columns, test, alternative=alternative)
+    assert np.isnan(found.p)
+    assert found.reason == "all differences are equal, so their spread is 0"
+    assert p_of(columns, "randomization").p == 2 * 0.5 ** len(values)
+    assert p_of([columns[0], columns[0] + 1e-17], test, alternative=alternative).p == 1.0
+
+
+def test_clusters_that_do_not_vary():
+    """Two users with the same sum are two equal differences, whatever their queries' differ by."""
+    columns = [np.zeros((4, 1)), np.array([[0.1], [0.3], [0.2], [0.2]])]
+    assert np.isnan(p_of(columns, "t", simple_design(4, clusters=[0, 0, 1, 1])).p)
+    assert p_of(columns, "t").p < 0.05
+
+
+def test_significance_needs_two_queries():
+    """NaN, and the reason stands with the moments."""
+    columns = [np.array([[0.5], [np.nan]]), np.array([[0.7], [0.1]])]
+    for test in ("randomization", "t", "wilcoxon", "sign", "bootstrap", "tukey"):
+        assert np.isnan(p_of(columns, test).p)
+        assert p_of(columns, test).reason == "only one query has a value"
+    assert compute_moments(DIFFERENCE, columns, simple_design(2)).reason == "only one query has a value"
+
+
+def test_clusters_change_signs_together():
+    """Copies of the queries in clusters give the p-value of the clusters alone."""
+    columns = [np.rint(column * 2**20) / 2**20 for column in drawn(24, 12, lift=0.15)]
+    alone = p_of(columns, "randomization")
+    copied = [np.repeat(column, 3, axis=0) for column in columns]
+    design = simple_design(36, clusters=np.repeat(np.arange(12), 3))
+    assert p_of(copied, "randomization", design) == alone
+    assert p_of(copied, "randomization").p < alone.p
+
+
+def test_weights_weigh_differences():
+    """A query of weight 3 changes sign with three times its difference."""
+    columns = [np.zeros((4, 1)), np.array([[0.5], [-0.25], [0.25], [0.5]])]
+    weights = [1, 3, 1, 1]
+    weighed = DIFFERENCE.values(columns) * weights
+    sums = [abs(np.dot(signs, weighed)) for signs in product((-1, 1), repeat=4)]
+    expected = np.mean(np.array(sums) >= abs(weighed.sum()))
+    assert p_of(columns, "randomization", simple_design(4, weights=weights)).p == expected
+
+
+class TestTukey:
+    """Tukey's honestly significant difference by randomisation."""
+
+    def test_comes_near_all_permutations(self):
+        """Three systems and four queries: 6**4 exchanges, within five binomial standard errors."""
+        columns = [np.rint(column * 2**20) / 2**20 for column in drawn(25, 4, n_metrics=1, n_systems=3, lift=0.3)]
+        values, replicates = np.hstack(columns), 50_000
+        ranges = np.array([
+            np.ptp(sum(row[list(order)] for row, order in zip(values, orders, strict=True)))
+            for orders in product(permutations(range(3)), repeat=4)
+        ])  # fmt: skip
+        found = run_tukey_test(columns, simple_design(4), settings(replicates=replicates))[0]
+        for (one, other), test in found.items():
+            expected = (ranges >= abs(values[:, one].sum() - values[:, other].sum())).mean()
+            assert abs(test.p - expected) < 5 * np.sqrt(expected * (1 - expected) / replicates) + 1 / replicates
+
+    def test_of_two_systems_is_the_randomisation_test(self):
+        """Exchanging two systems changes the sign of their difference."""
+        columns, replicates = drawn(26, 15, n_metrics=1, lift=0.1), 50_000
+        expected = p_of(columns, "randomization").p
+        found = run_tukey_test(columns, simple_design(15), settings(replicates=replicates))[0][0, 1].p
+        assert abs(found - expected) < 5 * np.sqrt(expected * (1 - expected) / replicates) + 1 / replicates
+
+    def test_counts_queries_that_all_systems_have(self):
+        """A query that one system lacks says nothing of the range."""
+        columns = drawn(27, 40, n_metrics=1, n_systems=4)
+        kept = [column[:30] for column in columns]
+        columns[2][30:] = np.nan
+        given = settings(replicates=500)
+        found = run_tukey_test(columns, simple_design(40), given)[0]
+        assert {pair: test.p for pair, test in found.items()} == pytest.approx(
+            {pair: test.p for pair, test in run_tukey_test(kept, simple_design(30), given)[0].items()}, abs=0.15
+        )
+        with_values = [column.copy() for column in columns]
+        with_values[0][30:] = 0.0
+        assert run_tukey_test(with_values, simple_design(40), given)[0] == found
+
+
+@pytest.fixture
+def quick_collections():
+    """Let what there is already be no garbage, which statsmodels looks for in each call."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@examples(40)
+@given(
+    p_values=st.lists(st.floats(0, 1) | st.sampled_from([0.01, 0.5]), min_size=1, max_size=12),
+    method=st.sampled_from(["holm", "bonferroni", "bh"]),
+)
+@pytest.mark.usefixtures("quick_collections")
+def test_corrections_are_statsmodels(p_values, method):
+    """Corrected p-values equal those of statsmodels, also with tied p-values."""
+    multitest = pytest.importorskip("statsmodels.stats.multitest", reason="statsmodels is the oracle of corrections")
+    expected = multitest.multipletests(p_values, method={"bh": "fdr_bh"}.get(method, method))[1]
+    assert correct_p_values(np.array(p_values), method) == pytest.approx(expected, rel=1e-12, abs=1e-300)
+
+
+def test_nan_p_values_are_ignored_by_correction():
+    """A NaN p-value stays NaN and does not count in the correction of other p-values."""
+    p_values = np.array([0.01, np.nan, 0.02])
+    assert correct_p_values(p_values, "bonferroni").tolist()[::2] == [0.02, 0.04]
+    assert np.isnan(correct_p_values(p_values, "holm")[1])
+    assert correct_p_values(p_values, "none").tolist()[::2] == [0.01, 0.02]
+    assert np.isnan(correct_p_values(np.array([np.nan]), "bh")).all()
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+@pytest.mark.parametrize("n", [3, 5, 43, 1000])
+def test_smallest_difference_is_statsmodels(n, alpha):
+    """The effect that a paired t test of n differences finds with 80 % power, times their standard deviation."""
+    power = pytest.importorskip("statsmodels.stats.power", reason="statsmodels is the oracle of power")
+    columns = drawn(28, n)
+    moments = compute_moments(DIFFERENCE, columns, simple_design(n))
+    found = compute_smallest_difference(moments, alpha, 0.8)
+    effect = found / moments.standard_deviation
+    assert power.TTestPower().power(effect, n, alpha, alternative="two-sided") == pytest.approx(0.8, abs=1e-10)
+
+
+def test_smallest_difference_of_two_queries():
+    """Two queries have a large but finite smallest difference."""
+    moments = compute_moments(DIFFERENCE, drawn(28, 2), simple_design(2))
+    critical = stats.t.ppf(0.975, 1)
+    shift = compute_smallest_difference(moments, 0.05, 0.8) / moments.standard_error
+    assert 1 - stats.nct.cdf(critical, 1, shift) == pytest.approx(0.8, abs=1e-9)
+
+
+def test_smallest_difference_of_a_million_queries():
+    """The smallest difference of a million queries follows the normal distribution."""
+    columns = [np.zeros((10**6, 1)), np.random.default_rng(1).normal(0, 1, (10**6, 1))]
+    moments = compute_moments(DIFFERENCE, columns, simple_design(10**6))
+    expected = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * moments.standard_error
+    assert compute_smallest_difference(moments, 0.05, 0.8) == pytest.approx(expected, rel=1e-5)
+
+
+def test_effect_and_counts():
+    """Cohen's d uses paired differences. Differences within rounding count as tied queries."""
+    one = np.array([[0.1 + 0.2], [0.5], [0.25], [0.9], [np.nan]])
+    other = np.array([[0.3], [0.75], [0.5], [0.2], [0.5]])
+    moments = compute_moments(DIFFERENCE, [one, other], simple_design(5))
+    assert (moments.wins, moments.ties, moments.losses) == (2, 1, 1)
+    differences = np.array([0, 0.25, 0.25, -0.7])
+    assert moments.effect == pytest.approx(differences.mean() / differences.std(ddof=1), rel=1e-12)
+    assert moments.n_queries == 4
+
+
+@pytest.mark.parametrize("test", ["wilcoxon", "sign"])
+@pytest.mark.parametrize("given", ["weights", "clusters"])
+def test_tests_without_a_meaning_are_refused(test, given):
+    """Ranks and signs of queries know no weights and no clusters."""
+    qrels, run = {q: {"d": 1} for q in "abc"}, {q: {"d": 1.0} for q in "abc"}
+    with pytest.raises(fn.InvalidInputError, match=f"`{given}` must be left out with test='{test}'"):
+        fn.compare(qrels, {"x": run, "y": run}, "rr", test=test, **{given: [1, 2, 3]})

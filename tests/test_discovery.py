@@ -1,0 +1,249 @@
+"""Discovery: lists of metrics and conventions, help on metrics, choices as types, and completion in shells."""
+
+import ast
+import inspect
+import os
+import pydoc
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import fastndcg as fn
+from fastndcg import choices
+from fastndcg.cli import completion
+from fastndcg.conventions import KINDS, conventions
+from fastndcg.metrics.catalog import EVERY, FAMILIES
+
+
+def test_list_metrics_has_the_whole_catalogue():
+    """Every metric is listed once, with its facts."""
+    rows = {row.name: row for row in fn.list_metrics()}
+    own_names = {name for name, row in rows.items() if row.family != "custom"}  # other tests register some
+    assert own_names == set(EVERY)
+    assert len(fn.list_metrics()) == len(rows)
+    assert rows["nDCG"].formula == fn.nDCG.record.formula
+    assert rows["nDCG"].family == "dcg"
+    assert rows["P"].parameters == ("k", "rel")
+    assert rows["tau_b"].function == "agreement"
+    assert rows["RankingLoss"].higher_is_better is False
+
+
+def test_list_metrics_filters():
+    """Words, family and function select rows. All of them must fit."""
+    assert {row.name for row in fn.list_metrics(family="dcg")} == {
+        name for name, family in FAMILIES.items() if family == "dcg"
+    }
+    assert {row.function for row in fn.list_metrics(function="beyond_accuracy")} == {"beyond_accuracy"}
+    assert "RR" in {row.name for row in fn.list_metrics("RECIPROCAL rank")}
+    assert [row.name for row in fn.list_metrics("recip_rank")] == ["RR"]
+    assert len(fn.list_metrics("no such words")) == 0
+    assert "0 metrics" in str(fn.list_metrics("no such words"))
+
+
+def test_list_metrics_has_custom_metrics():
+    """A registered metric is of the family 'custom'."""
+    fn.register(lambda labels, above, ties, ideal, n_relevant, n_documents, k: 1.0, name="ListedOnce", title="once",
+                formula="1", range="1", undefined="never", source="a test")  # fmt: skip
+    assert [row.name for row in fn.list_metrics("listedonce")] == ["ListedOnce"]
+    assert "ListedOnce" in {row.name for row in fn.list_metrics(family="custom")}
+
+
+def test_list_conventions_has_all():
+    """Every convention is listed with its kind."""
+    assert [row.name for row in fn.list_conventions()] == list(conventions)
+    assert {row.name for row in fn.list_conventions(kind="search")} >= {"trec_eval", "ranx"}
+    assert {row.name for row in fn.list_conventions("lightgbm")} == {"lightgbm"}
+    assert set(KINDS) == set(conventions)
+
+
+@pytest.mark.parametrize("listed", [fn.list_metrics(), fn.list_conventions()], ids=["metrics", "conventions"])
+def test_lists_print_and_convert(listed):
+    """Lists are tables in print, in notebooks and in frames."""
+    assert len(repr(listed).splitlines()) == len(listed) + 2
+    html = listed._repr_html_()
+    assert html.count("<tr>") == len(listed) + 2
+    assert listed[0].name in html
+    assert len(listed.to_markdown().splitlines()) >= len(listed) + 2
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: fn.list_metrics(family="dgc"), "`family` has no choice 'dgc'. Did you mean 'dcg'?"),
+        (lambda: fn.list_metrics(function=3), "`function` has no choice 3. There are evaluate, agreement"),
+        (lambda: fn.list_metrics(7), "`search` must be a text, not 7"),
+        (lambda: fn.list_conventions(kind="serach"), "`kind` has no choice 'serach'. Did you mean 'search'?"),
+    ],
+)
+def test_wrong_filters_are_refused(call, message):
+    """The error names the argument and the choices."""
+    with pytest.raises(fn.InvalidInputError, match=message.replace("?", r"\?")):
+        call()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_help_explains_each_metric(name):
+    """The docstring of a metric has its formula, parameters, range, source and an example that parses."""
+    metric = fn.Metric(name)
+    text = inspect.getdoc(metric)
+    record = metric.record
+    for fact in (f"{name}: {record.title}", record.formula, record.range, record.source):
+        assert fact in text
+    for parameter in record.parameters:
+        assert f"{parameter.name}" in text
+    example = next(line for line in text.splitlines() if line.startswith("example")).removeprefix("example").strip()
+    call = ast.parse(example).body[0].value.func.value
+    assert f"fn.{record.function_name}" == ast.unparse(call.func)
+    assert name in ast.unparse(call)
+
+
+def test_help_shows_the_metric():
+    """`help(fn.nDCG)` is on nDCG, and `help(fn.Metric)` on the class."""
+    assert "DCG@k / IDCG@k" in pydoc.plain(pydoc.render_doc(fn.nDCG))
+    assert "nDCG(gain=exp2)@10: normalised" in fn.Metric("nDCG", 10, gain="exp2").__doc__
+    assert "A metric with its parameters and cutoff." in fn.Metric.__doc__
+    assert "A metric with its parameters and cutoff." in pydoc.plain(pydoc.render_doc(fn.Metric))
+
+
+def test_metrics_and_conventions_show_in_notebooks():
+    """The tables have the facts, and names are escaped."""
+    html = (fn.nDCG @ 10)._repr_html_()
+    assert "nDCG@10: normalised discounted cumulative gain" in html
+    assert "DCG@k / IDCG@k" in html
+    assert "&quot;nDCG@10&quot;" in html
+    convention = fn.conventions["lightgbm"]._repr_html_()
+    assert convention.count("<tr>") > 24
+    assert "lightgbm: LightGBM" in convention
+    assert ">gain</th>" in convention
+
+
+def test_choices_are_those_of_the_registries():
+    """The generated types have the names that arguments are checked against."""
+    from fastndcg.conventions import CHOICES
+    from fastndcg.inputs.recommendations.item_lists import REPEATED
+    from fastndcg.inputs.recommendations.item_selection import MISSING_TRUTH
+    from fastndcg.inputs.text.formats import FORMATS_BY_NAME
+    from fastndcg.inputs.writers import WRITERS
+    from fastndcg.metrics.catalog import AGGREGATES
+    from fastndcg.reports.plots import KINDS as PLOTS
+    from fastndcg.statistics import settings
+
+    assert get_args(choices.ConventionName) == tuple(conventions)
+    assert get_args(choices.TestName) == settings.TESTS
+    assert get_args(choices.IntervalMethod) == settings.INTERVALS
+    assert get_args(choices.Correction) == settings.CORRECTIONS
+    assert get_args(choices.Alternative) == settings.ALTERNATIVES
+    assert get_args(choices.TiePolicy) == CHOICES["ties"]
+    assert get_args(choices.Format) == tuple(FORMATS_BY_NAME)
+    assert get_args(choices.WrittenFormat) == tuple(WRITERS)
+    assert get_args(choices.AggregateName) == tuple(AGGREGATES)
+    assert get_args(choices.PlotKind) == tuple(PLOTS)
+    assert get_args(choices.MissingTruth) == MISSING_TRUTH
+    assert get_args(choices.RepeatedItems) == REPEATED
+    assert set(get_args(choices.MetricFamily)) == {*FAMILIES.values(), "custom"}
+    assert set(get_args(choices.ConventionKind)) == set(KINDS.values())
+
+
+def test_choices_of_drop_ins_and_integrations_are_those_of_the_registries():
+    """The generated types have the names that drop-ins and integrations check arguments against."""
+    from fastndcg.compat.ranx import files, precision_recall_plot, report
+    from fastndcg.integrations import sklearn
+
+    assert get_args(choices.RanxRunKind) == files.RUN_KINDS
+    assert get_args(choices.RanxQrelsKind) == files.QRELS_KINDS
+    assert get_args(choices.RanxTest) == tuple(report.TESTS)
+    assert get_args(choices.RanxGraph) == precision_recall_plot.GRAPHS
+    assert get_args(choices.ResponseMethod) == sklearn.RESPONSE_METHODS
+
+
+def test_mypy_checks_choices(tmp_path):
+    """A wrong choice is an error of mypy, and right ones pass."""
+    pytest.importorskip("mypy", reason="mypy is an extra of its own")
+    module = tmp_path / "calls.py"
+    module.write_text(
+        "import fastndcg as fn\n"
+        "fn.compare(None, {}, test='t', interval='bca', correction='none', convention='default(ties=input)')\n"
+        "fn.compare(None, {}, test='tt')\n"
+        "fn.read_run('x', format='trek')\n"
+        "fn.list_metrics(family='dgc')\n"
+        "reveal_type(fn.read_run('x').to_json())\n"
+        "fn.evaluate(None, None, missing_truth='skip')\n"
+        "fn.evaluate(None, None, missing_truth='skipped')\n"
+        "fn.Recommendations([[1]], repeated='twice')\n"
+        "from fastndcg.compat import ranx\n"
+        "ranx.compare(ranx.Qrels(), [ranx.Run()], 'map', stat_test='students')\n"
+        "from fastndcg.integrations.sklearn import scorer\n"
+        "scorer('ndcg', response_method='predict_all')\n"
+    )
+    root = Path(fn.__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", os.devnull, "--ignore-missing-imports", "--follow-imports",
+         "silent", "--cache-dir", str(tmp_path / "cache"), str(module)],
+        capture_output=True, text=True, cwd=tmp_path, env=os.environ | {"MYPYPATH": str(root)}, check=False,
+    )  # fmt: skip
+    errors = [line.split(":")[1] for line in done.stdout.splitlines() if "error:" in line]
+    assert errors == ["3", "4", "5", "8", "9", "11", "13"], done.stdout
+    assert 'Revealed type is "str"' in done.stdout.replace("builtins.", "")
+
+
+def complete(line):
+    """Return the completions of a command line, as the shell's function gets them."""
+    pytest.importorskip("argcomplete", reason="completion needs argcomplete")
+    read, write = os.pipe()
+    environment = os.environ | {
+        "_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\013", "COMP_LINE": line, "COMP_POINT": str(len(line.encode())),
+        "COMP_TYPE": "9", "_ARGCOMPLETE_SUPPRESS_SPACE": "1",
+    }  # fmt: skip
+    code = f"import os; os.dup2({write}, 8); from fastndcg.cli import main; main()"
+    subprocess.run([sys.executable, "-c", code], pass_fds=[write], env=environment, check=True, stdout=subprocess.PIPE)
+    os.close(write)
+    with os.fdopen(read) as file:
+        return [word.strip() for word in file.read().split("\013") if word]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="argcomplete is for POSIX shells")
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("fastndcg ev", ["evaluate"]),
+        ("fastndcg evaluate -m bpr", ["bpref"]),
+        ("fastndcg evaluate -m ndcg@10,bpr", ["ndcg@10,bpref"]),
+        ("fastndcg evaluate --convention lightg", ["lightgbm"]),
+        ("fastndcg conventions lightg", ["lightgbm"]),
+        ("fastndcg metrics covera", ["coverage"]),
+        ("fastndcg compare --correction bo", ["bonferroni"]),
+    ],
+)
+def test_shells_complete_commands_metrics_and_conventions(line, expected):
+    """Completions come from the parser and the registries."""
+    assert complete(line) == expected
+
+
+def test_completion_is_for_shells_only(monkeypatch):
+    """Without the variable of argcomplete's shell function nothing is imported."""
+    monkeypatch.delenv(completion.REQUESTED, raising=False)
+    monkeypatch.setattr(completion, "optional_import", pytest.fail)
+    completion.complete(None)
+    assert completion.list_metrics("AP,bpr") == ["AP,bpref"]
+
+
+def test_command_line_without_command_prints_help(capsys):
+    """The help is what a newcomer wants, so that it is no wrong use. It says how to set up completion."""
+    from fastndcg.cli import main
+
+    assert main([]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("usage: fastndcg")
+    assert "register-python-argcomplete fastndcg" in out
+
+
+@pytest.mark.parametrize(("word", "command"), [("eval", "evaluate"), ("comapre", "compare"), ("metric", "metrics")])
+def test_misspelt_commands_get_a_suggestion(word, command, capsys):
+    """The error names the nearest command."""
+    from fastndcg.cli import main
+
+    assert main([word]) == 2
+    assert f"invalid choice: '{word}'. Did you mean '{command}'?" in capsys.readouterr().err

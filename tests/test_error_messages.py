@@ -1,0 +1,286 @@
+"""Messages show at most some 300 characters of a value, and name the remedy of typical mistakes."""
+
+import array
+import collections
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+from fastndcg.errors import join_names, shorten
+
+QRELS = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 1}}
+RUN = {"q1": {"d1": 0.5, "d2": 0.2}, "q2": {"d1": 0.1}}
+N = 100_000
+MOST = 2_000  # characters: several values of 300, and the text around them
+TEXT = "x" * N
+HUGE = {
+    "text": TEXT,
+    "control characters": "\x1b" * N,
+    "bytes": b"x" * N,
+    "list": list(range(N)),
+    "list of texts": [TEXT] * 20,
+    "nested list": [[[list(range(N))]]],
+    "tuple": tuple(range(N)),
+    "set": set(range(N)),
+    "dict": dict.fromkeys(range(N)),
+    "dict of dicts": {"q": {"d": {place: [TEXT] for place in range(N)}}},
+    "array": np.arange(N),
+    "array of texts": np.array([TEXT] * 3),
+    "array of objects": np.array([TEXT, None] * 3, object),
+    "bytearray": bytearray(N),
+    "array.array": array.array("d", [0.5]) * N,
+    "range": range(N),
+    "number": 10**5000,
+    "deque": collections.deque(range(N)),
+    "mapping": collections.OrderedDict.fromkeys(range(N)),
+}
+RESULT = fn.evaluate(QRELS, RUN, "rr")
+CALLS = {
+    "truth": lambda value: fn.evaluate(value, RUN, "rr"),
+    "predictions": lambda value: fn.evaluate(QRELS, value, "rr"),
+    "a query's labels": lambda value: fn.evaluate({"q1": value}, RUN, "rr"),
+    "a query's scores": lambda value: fn.evaluate(QRELS, {"q1": value}, "rr"),
+    "a label": lambda value: fn.evaluate({"q1": {"d1": value}}, RUN, "rr"),
+    "a score": lambda value: fn.evaluate(QRELS, {"q1": {"d1": value}}, "rr"),
+    "labels": lambda value: fn.evaluate(value, [[1.0, 2.0]], "rr"),
+    "scores": lambda value: fn.evaluate([[1, 0]], value, "rr"),
+    "metrics": lambda value: fn.evaluate(QRELS, RUN, value),
+    "a parameter": lambda value: fn.nDCG(gain=value),
+    "an unknown parameter": lambda value: fn.nDCG(**{TEXT: value}),
+    "a cutoff": lambda value: fn.nDCG @ value,
+    "convention": lambda value: fn.evaluate(QRELS, RUN, "rr", convention=value),
+    "a choice": lambda value: fn.conventions["default"].replace(ties=value),
+    "a field": lambda value: fn.conventions["default"].replace(**{TEXT: value}),
+    "a conventions' name": lambda value: fn.conventions[value],
+    "offsets": lambda value: fn.evaluate([1, 0], [1, 2], "rr", offsets=value),
+    "groups": lambda value: fn.evaluate([1, 0], [1, 2], "rr", groups=value),
+    "query_ids": lambda value: fn.evaluate([1, 0], [1, 2], "rr", query_ids=value),
+    "columns": lambda value: fn.evaluate(QRELS, RUN, "rr", columns=value),
+    "memory": lambda value: fn.evaluate("absent.parquet", metrics="rr", memory=value),
+    "threads": lambda value: fn.evaluate(QRELS, RUN, "rr", threads=value),
+    "progress": lambda value: fn.evaluate(QRELS, RUN, "rr", progress=value),
+    "a column of results": lambda value: RESULT[value],
+    "weights": lambda value: RESULT.mean(value),
+    "a path": lambda value: fn.read_run(value),
+    "format": lambda value: fn.read_run("absent.run", format=value),
+    "Qrels": lambda value: fn.Qrels.from_dict(value),
+    "Run": lambda value: fn.Run.from_dict({TEXT: value}),
+    "Rankings": lambda value: fn.Rankings(value, value, [0, 1]),
+    "Interactions": lambda value: fn.Interactions(value),
+    "Recommendations": lambda value: fn.Recommendations([[1]], repeated=value),
+    "a query": lambda value: fn.explain(QRELS, RUN, "rr", query=value),
+    "systems": lambda value: fn.compare(QRELS, value, "rr"),
+    "baseline": lambda value: fn.compare({"a": RESULT, "b": RESULT}, baseline=value),
+    "test": lambda value: fn.compare({"a": RESULT, "b": RESULT}, test=value),
+    "level": lambda value: fn.compare({"a": RESULT, "b": RESULT}, level=value),
+    "replicates": lambda value: fn.compare({"a": RESULT, "b": RESULT}, replicates=value),
+    "segments": lambda value: fn.compare({"a": RESULT, "b": RESULT}, segments=value),
+    "Streaming": lambda value: fn.StreamingEvaluator(value),
+    "a registered name": lambda value: fn.register(
+        len, name=value, title="", formula="", range="", undefined="", source=""
+    ),
+}
+
+
+@pytest.mark.parametrize("value", HUGE.values(), ids=HUGE)
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_messages_about_huge_values_are_short(call, value):
+    """Whatever is refused is refused in a few lines, by the package's own errors or the documented ones."""
+    message = ""
+    try:
+        call(value)
+    except (fn.FastndcgError, OSError, TypeError) as error:  # Python's own TypeError is about keys of a dict
+        message = str(error)
+    assert len(message) < MOST
+
+
+@pytest.mark.parametrize("value", HUGE.values(), ids=HUGE)
+def test_shorten_gives_at_most_300_characters(value):
+    """The beginning of a value is there, and how large it is."""
+    assert 0 < len(shorten(value)) <= 300
+
+
+def test_shorten_builds_no_more_than_it_shows():
+    """`shorten` calls the repr of the first items of a large list only."""
+
+    class Counted:
+        times = 0
+
+        def __repr__(self):
+            Counted.times += 1
+            return "item"
+
+    assert shorten([Counted() for _ in range(N)]).endswith(f"… ({N} in all)]")
+    assert shorten({place: Counted() for place in range(N)}).endswith(f"… ({N} in all)}}")
+    assert Counted.times <= 40
+
+
+@pytest.mark.parametrize("value", ["a", 1, 1.5, None, True, [1, "a"], (1,), (), {"a": 1}, {1}, frozenset([1]), b"a"])
+def test_shorten_of_a_short_value_is_its_repr(value):
+    """Nothing changes where nothing is long."""
+    assert shorten(value) == repr(value)
+
+
+def test_shorten_survives_a_repr_that_raises():
+    """The message is about the argument, not about its repr."""
+
+    class Broken:
+        def __repr__(self):
+            raise RuntimeError
+
+    assert shorten(Broken()) == "<Broken whose repr raises RuntimeError>"
+
+
+def test_listed_counts_names_that_do_not_fit():
+    """Few names are all shown, of many the first."""
+    assert join_names(["a", "b"]) == "'a', 'b'"
+    assert join_names([str(place) for place in range(N)]).endswith(f", … ({N} in all)")
+    assert len(join_names([TEXT] * 5)) <= 300
+
+
+def test_messages_name_few_of_many_systems():
+    """An error for an unknown name does not list all of 200 known names."""
+    systems = {f"system {place} {'x' * 50}": RESULT for place in range(200)}
+    with pytest.raises(fn.InvalidInputError) as refused:
+        fn.compare(systems, baseline="zzz")
+    assert len(str(refused.value)) < MOST
+
+
+TrecQrel = collections.namedtuple("TrecQrel", "query_id doc_id relevance iteration")
+ARRAYS = ([[1, 0]], [[2.0, 1.0]])
+MISTAKES = {
+    "several runs": (
+        lambda: fn.evaluate(QRELS, {"a": RUN, "b": RUN}, "rr"),
+        r"is a dict of several \('a', 'b'\). Evaluate them one by one, or give them to fn.compare",
+    ),
+    "several runs that were read": (
+        lambda: fn.evaluate(QRELS, {"a": fn.Run.from_dict(RUN)}, "rr"), "must be one run, .* fn.compare",
+    ),
+    "several paths": (lambda: fn.evaluate(QRELS, {"a": "a.run", "b": "b.run"}, "rr"), "must be one run, .* fn.compare"),
+    "tuples of four": (
+        lambda: fn.evaluate([("q1", "0", "d1", 1)], RUN, "rr"),
+        r"`truth`, row 0: a record must be \(query, document, label\), but is \('q1', '0', 'd1', 1\)",
+    ),
+    "named tuples without a score": (
+        lambda: fn.evaluate(QRELS, [TrecQrel("q1", "d1", 1, "0")], "rr"), "must have one column of score ids or values",
+    ),
+    "an iterator that was used": (
+        lambda: fn.evaluate(iter([]), RUN, "rr"), "a list_iterator without any. An iterator gives its records once",
+    ),
+    "a dict of columns": (
+        lambda: fn.Qrels.from_dict({"query": ["q"], "document": ["d"], "label": [1]}), "pandas.DataFrame",
+    ),
+    "sets as a run": (lambda: fn.evaluate(QRELS, {"q1": {"d1"}}, "rr"), "a set, which has no order. Give a list"),
+    "lists of whole numbers": (
+        lambda: fn.evaluate({"q1": [1, 0]}, RUN, "rr"), "could be ids or labels. .* fn.Interactions and fn.Recommend",
+    ),
+    "a cutoff by place": (lambda: fn.ndcg(*ARRAYS, 10), "The cutoff is a keyword: k=10"),
+    "a cutoff by place, arrays": (lambda: fn.reciprocal_rank(*ARRAYS, 5), "cutoff is a keyword: k=5"),
+    "the mean of a metric": (lambda: RESULT.mean("rr"), r"For the mean of one metric take mean\(\)\['RR'\]"),
+    "the mean of a Metric": (lambda: RESULT.mean(fn.RR), r"take mean\(\)\['RR'\]"),
+    "weights beyond int64": (lambda: RESULT.mean([2**70, 0]), "must fit int64 or float64, but one is 1180591"),
+    "weights of lists": (lambda: RESULT.mean([[1], [0, 1]]), r"but NumPy cannot convert \[\[1\], \[0, 1\]\]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_typical_mistakes_are_told_what_to_pass(mistake):
+    """The message has the remedy."""
+    call, message = MISTAKES[mistake]
+    with pytest.raises(fn.InvalidInputError, match=message):
+        call()
+
+
+def test_csv_without_a_header_says_so(tmp_path):
+    """The first line is a row, which no column is called by."""
+    pytest.importorskip("pyarrow")
+    for line in ("19335,Q0,8412684,1,0.9,x\n", "q1,d1,0.5\n"):
+        (tmp_path / "run.csv").write_text(line * 2, encoding="utf-8")
+        with pytest.raises(fn.InvalidInputError, match=r"run.csv, line 1: must be a header .* but is no header: '"):
+            fn.evaluate(QRELS, tmp_path / "run.csv", "rr")
+
+
+@pytest.mark.parametrize("files", [[], ["a.run"]])
+def test_error_on_folder_of_runs_says_to_name_files(files, tmp_path):
+    """A folder is read as Parquet, which runs are not."""
+    pytest.importorskip("pyarrow")
+    for name in files:
+        (tmp_path / name).write_text("q1 Q0 d1 1 0.5 x\n", encoding="utf-8")
+    with pytest.raises(fn.InvalidInputError, match=r"(?i)name files of other formats one by one, such as .*\*.run"):
+        fn.evaluate(QRELS, tmp_path, "rr")
+
+
+SWAPPED = "no label is a whole number, and all scores are: were truth and predictions swapped?"
+
+
+def test_swapped_truth_and_predictions_are_noted():
+    """Results have a note if all labels have fractions and all scores are whole, and print it."""
+    for truth, run in (({"q1": {"a": 0.9, "b": 0.3}}, {"q1": {"a": 1, "b": 0, "c": 2}}), ([[0.9, 0.3]], [[1, 0]])):
+        result = fn.evaluate(truth, run, "ndcg")
+        assert result.notes == (SWAPPED,)
+        assert str(result).splitlines()[-1] == SWAPPED
+        assert SWAPPED in result._repr_html_()
+    named = fn.evaluate([[0.9, 0.3]], [[1, 0]], "ndcg,rr")
+    pytest.importorskip("scipy")
+    assert SWAPPED in fn.compare({"a": named, "b": named}, test="t", interval="t").notes()
+
+
+@pytest.mark.parametrize(
+    ("truth", "run"),
+    [
+        ([[1.0, 0.5]], [[1, 0]]),
+        ([[0.9, 0.3]], [[0.5, 2]]),
+        ([[1, 0]], [[1, 0]]),
+        ([[1.0, 0.0]], [[3, 2]]),
+        ({"q1": {"a": 1, "b": 0}}, {"q1": {"a": 2, "b": 1}}),
+    ],
+)
+def test_usual_labels_have_no_note(truth, run):
+    """Whole labels, or scores with fractions, are as they should be."""
+    assert fn.evaluate(truth, run, "ndcg").notes == ()
+
+
+class TestCommand:
+    """The command line."""
+
+    def test_without_a_command_prints_the_help(self, run):
+        """`fastndcg` alone is a question."""
+        code, out, err = run()
+        assert (code, err) == (0, "")
+        assert out.startswith("usage: fastndcg")
+        assert "evaluate" in out
+
+    @pytest.mark.parametrize(("given", "meant"), [("eval", "evaluate"), ("compar", "compare"), ("metric", "metrics")])
+    def test_suggests_the_nearest_command(self, given, meant, run):
+        """A misspelt command has a hint."""
+        code, _, err = run(given)
+        assert (code, err) == (
+            2, f"fastndcg: error: argument COMMAND: invalid choice: '{given}'. Did you mean '{meant}'?\n",
+        )  # fmt: skip
+
+    def test_an_import_that_exits_is_an_error(self, files, run):
+        """A file of --import must not end the process in silence."""
+        (files / "ends.py").write_text("import sys\nsys.exit(5)\n", encoding="utf-8")
+        code, out, err = run("--import", "ends.py", "evaluate")
+        assert (code, out) == (2, "")
+        assert "--import ends.py: the file must not end the process, but it calls sys.exit(5)" in err
+
+    def test_messages_are_one_short_line(self, run):
+        """Whatever is given."""
+        for arguments in ([TEXT], ["evaluate", "-m", TEXT], ["evaluate", TEXT, TEXT], ["evaluate", "--threads", TEXT]):
+            code, _, err = run(*arguments)
+            assert code == 2
+            assert len(err) < MOST
+            assert err.count("\n") == 1
+
+    @pytest.mark.parametrize(
+        "arguments", [["evaluate", "-m", "nothing"], ["nothing"], ["evaluate", "absent", "absent"]]
+    )
+    def test_a_closed_standard_error_keeps_the_exit_code(self, arguments):
+        """The exit code is 2 for wrong use, although standard error is closed (2>&-)."""
+        command = 'exec "$0" -m fastndcg "$@" 2>&-'
+        done = subprocess.run(["/bin/sh", "-c", command, sys.executable, *arguments], check=False)
+        assert done.returncode == 2
