@@ -1,8 +1,8 @@
 """
-A service: each request has the scores of one query's documents, and gets metrics in microseconds, on several threads.
+Serve metrics over HTTP: each request has the scores of one query's documents and receives its metrics.
 
-`fn.warmup()` compiles or loads whatever an evaluation may need, before the first request. Queries with known labels
-have an `Evaluator` each, made at the start or when they first come; any number of threads may use one at once.
+`fn.warmup()` compiles or loads all kernels before the first request. Each query has its own `Evaluator`, which any
+number of threads may use at the same time.
 
 Run: python examples/service.py, then
     curl -d '{"query": "q1", "scores": [0.2, 0.9, 0.4]}' http://127.0.0.1:8000
@@ -20,20 +20,20 @@ METRICS = "ndcg@10, rr"
 
 
 class Judge:
-    """The labels of all queries, ready for requests."""
+    """The labels of all queries, prepared for requests."""
 
     def __init__(self, labels):
-        """Take {query: labels of its documents}."""
+        """Prepare {query: labels of its documents}."""
         fn.warmup()
         self._evaluators = {query: fn.Evaluator([judged], METRICS) for query, judged in labels.items()}
 
     def answer(self, request):
-        """Give the metrics of {"query": …, "scores": […]}, or what is wrong with it."""
+        """Return the status and the answer to a request {"query": …, "scores": […]}."""
         try:
             evaluator = self._evaluators[request["query"]]
             result = evaluator.evaluate(np.asarray([request["scores"]], "f8"))
         except KeyError as error:
-            return 404, {"error": f"there is no {error}"}
+            return 404, {"error": f"unknown query or missing field: {error}"}
         except fn.FastndcgError as error:
             return 400, {"error": str(error)}
         values = dict(zip(map(str, result.metrics), result.values[0].tolist(), strict=True))
@@ -41,10 +41,10 @@ class Judge:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One request."""
+    """The handler of one request."""
 
     def do_POST(self):
-        """Read it, answer it."""
+        """Read and answer the request."""
         body = self.rfile.read(int(self.headers["Content-Length"]))
         status, values = self.server.judge.answer(json.loads(body))
         answer = json.dumps(values).encode()
@@ -55,11 +55,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(answer)
 
     def log_message(self, *_):
-        """Write no line for a request."""
+        """Write no log line."""
 
 
 def serve(labels, port=0):
-    """Make a server for {query: labels}, which handles each request on a thread of its own."""
+    """Create a server for {query: labels} that answers each request on a separate thread."""
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.judge = Judge(labels)
     return server

@@ -1,0 +1,100 @@
+"""Configuration of the documentation, which `scripts/docs` builds."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+
+import fastndcg
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts.site import write_pages  # noqa: E402  the folder of scripts is no package that is installed
+
+project = "fastndcg"
+author = "The fastndcg developers"
+copyright = f"2026, {author}"
+version = release = fastndcg.__version__
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_design",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build", "_generated/parts"]
+templates_path = ["_templates"]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+
+mathjax_path = "tex-svg.js"
+html_theme = "pydata_sphinx_theme"
+html_title = "fastndcg"
+html_theme_options = {
+    "header_links_before_dropdown": 5,
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_context = {"default_mode": "auto"}  # the theme of the reader's system
+html_sidebars = {"index": [], "benchmarks": [], "changelog": []}  # pages without a section
+html_show_sourcelink = False
+html_copy_source = False
+html_show_search_summary = False  # a page on disk cannot request others
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
+myst_heading_anchors = 3
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+
+# packages that drop-ins and integrations import, where they are absent
+autodoc_mock_imports = [
+    name for name in ("torch", "torchmetrics", "sentence_transformers") if importlib.util.find_spec(name) is None
+]
+autosummary_generate = True
+toc_object_entries_show_parents = "hide"
+default_role = "py:obj"  # names in single back-ticks, in docstrings, are links if they are public
+autodoc_typehints = "none"  # numpydoc's sections have them
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+numpydoc_xref_param_type = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+
+def setup(app: Any) -> None:
+    """Write the generated pages before Sphinx looks for sources, and copy MathJax after the build."""
+    write_pages(ROOT / "docs")
+    app.connect("doctree-read", unlink_addresses)
+    app.connect("build-finished", copy_mathjax)
+
+
+def unlink_addresses(app: Any, doctree: Any) -> None:
+    """Remove the links from texts such as nDCG@10, which docutils takes for addresses of mail."""
+    del app
+    for reference in list(doctree.findall(nodes.reference)):
+        if reference.get("refuri", "").startswith("mailto:"):
+            reference.replace_self(reference.children)
+
+
+def copy_mathjax(app: Any, error: Exception | None) -> None:
+    """Copy the one file of MathJax that pages load. Its mathematics is SVG, which needs no files of fonts."""
+    package = importlib.util.find_spec("sphinx-mathjax-offline")
+    if error is None and app.builder.format == "html":
+        source = Path(package.origin).parent / "static" / "mathjax" / "tex-svg.js"
+        shutil.copyfile(source, app.outdir / "_static" / "tex-svg.js")
