@@ -1,0 +1,1 @@
+"""Benchmarks of fastndcg: `python -m benchmarks run SUITE`."""

@@ -1,0 +1,1 @@
+"""Tools that the suites share: workloads, baselines, timing, verification, tables."""

@@ -1,0 +1,1 @@
+"""Suites of benchmarks, one module each (see `benchmarks.lib.suite.SUITES`)."""
