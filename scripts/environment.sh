@@ -5,6 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ROOT=$PWD
 BIN=$ROOT/.venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK=1
+export PIP_RETRIES=${PIP_RETRIES:-1} PIP_TIMEOUT=${PIP_TIMEOUT:-15} # without a network, say so within seconds
 export PYTHONSAFEPATH=1 # the source folder must not stand in for the installed package
 
 fail() {
@@ -48,6 +49,12 @@ print(digest.hexdigest())
 PYTHON
 }
 
+# run_pip ARGUMENTS: run pip, whose output goes to standard error.
+run_pip() {
+  "$BIN/python" -m pip "$@" >&2 ||
+    fail "pip could not install what fastndcg needs (its messages are above): it takes a network, or PIP_INDEX_URL"
+}
+
 # install_package EXTRA: build the wheel and install it with this extra, unless that was done with the same sources.
 install_package() {
   make_venv
@@ -59,12 +66,19 @@ install_package() {
   if [[ ${have[0]:-} == "$hash" && " ${have[*]:1} " == *" $1 "* ]]; then
     return
   fi
-  echo "installing fastndcg[$1] into .venv ..." >&2
+  local size="" shown=--quiet
+  if [[ $1 == progress ]]; then
+    size=", about 80 MB to download (numpy, numba, llvmlite)"
+  fi
+  if [[ -t 2 ]]; then
+    shown=--progress-bar=on
+  fi
+  echo "installing fastndcg[$1] into .venv$size ..." >&2
   rm -rf "$ROOT/.whl" "$stamp"
-  "$BIN/python" -m pip wheel --quiet --no-deps --wheel-dir "$ROOT/.whl" "$ROOT"
+  run_pip wheel --quiet --no-deps --wheel-dir "$ROOT/.whl" "$ROOT"
   wheel=("$ROOT"/.whl/fastndcg-*.whl)
-  "$BIN/python" -m pip install --quiet "${wheel[0]}[$1]"
-  "$BIN/python" -m pip install --quiet --no-deps --force-reinstall "${wheel[0]}"
+  run_pip install "$shown" "${wheel[0]}[$1]"
+  run_pip install --quiet --no-deps --force-reinstall "${wheel[0]}"
   case $1 in
     test) implied="progress test" ;;
     peers) implied="progress test peers" ;;

@@ -14,30 +14,31 @@ import tempfile
 from pathlib import Path
 
 os.environ["NUMBA_DISABLE_JIT"] = "1"
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "inputs"))
 
 import atheris
 
 with atheris.instrument_imports(include=["fastndcg"]):
     import numpy as np
-    from test_lines import plain_rows
+    from test_text_lines import plain_rows
 
     import fastndcg as fn
-    from fastndcg.inputs import blocks, files, lines
+    from fastndcg.inputs.text import blocks, formats, reader
 
 SEEDS = (b"q1 Q0 d1 1 0.5 n\nq1 Q0 d2 2 1e-3 n\n", b"q1\t0\td1\t1\r\n\r\nq2 0 d1 -2\n", b"\xef\xbb\xbfq 0 \xc3\xa9 .5")
 
 
 def check(content: bytes) -> None:
-    """The first byte chooses the kind of file and the size of blocks."""
+    """Read a file. Its first byte chooses the kind of file and the size of blocks."""
     if not content:
         return
-    layout = files.TREC[fn.Run if content[0] & 1 else fn.Qrels]
+    layout = formats.TREC[fn.Run if content[0] & 1 else fn.Qrels]
     size = 1 + (content[0] >> 1)
-    lines.Blocks = lambda path, padding: blocks.Blocks(path, padding, size)  # type: ignore[assignment, misc]
+    reader.Blocks = lambda path, padding: blocks.Blocks(path, padding, size)  # type: ignore[assignment, misc]
     PATH.write_bytes(content[1:])
     try:
-        rows, source = lines.read_rows(PATH, layout, threads=1)
+        rows, source = reader.read_rows(PATH, layout, threads=1)
     except fn.InvalidInputError as error:
         if not str(error).startswith(str(PATH)):
             raise
@@ -45,9 +46,11 @@ def check(content: bytes) -> None:
     order = np.arange(len(rows.values)) if rows.groups.rows is None else rows.groups.rows
     queries = np.repeat(rows.queries.names(), np.diff(rows.groups.offsets))
     documents = rows.documents.names()
-    found = [(source.number(r), q, documents[r], rows.values[r].tobytes()) for r, q in zip(order, queries, strict=True)]
-    wanted = [(line, q, d, np.float64(value).tobytes()) for line, q, d, value in plain_rows(content[1:], layout)]
-    assert sorted(found) == sorted(wanted), (found, wanted)
+    rows_read = [
+        (source.number(r), q, documents[r], rows.values[r].tobytes()) for r, q in zip(order, queries, strict=True)
+    ]
+    expected = [(line, q, d, np.float64(value).tobytes()) for line, q, d, value in plain_rows(content[1:], layout)]
+    assert sorted(rows_read) == sorted(expected), (rows_read, expected)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """
-Take the picture of the report in the README: 17 runs of TREC 2019 Deep Learning, in headless Chromium.
+Take the pictures of the report, in light and dark: 17 runs of TREC 2019 Deep Learning, in headless Chromium.
 
-Usage: python scripts/report_picture.py QRELS RUN RUN... [--png FILE]
+The README and the guide on comparing systems show them.
+
+Usage: python scripts/report_picture.py QRELS RUN RUN... [--folder FOLDER]
 
 Needs chromium with its driver, selenium and Pillow, and the extra `report`.
 """
@@ -11,11 +13,12 @@ from __future__ import annotations
 import argparse
 import base64
 import io
+import re
 import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 
 from browser import chromium
 from PIL import Image
@@ -23,7 +26,10 @@ from PIL import Image
 import fastndcg as fn
 
 ROOT = Path(__file__).resolve().parents[1]
-WIDTH, SCALE, COLOURS = 1280, 1, 256
+WIDTH = 1280
+SCALE = 1
+COLOURS = 256
+SUFFIXES = re.compile(r"\.(?:2019|dl19)\b")  # what follows the name of a run
 TITLE = "TREC 2019 Deep Learning, passages"
 
 
@@ -32,24 +38,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("qrels", type=Path)
     parser.add_argument("runs", type=Path, nargs="+")
-    parser.add_argument("--png", type=Path, default=ROOT / "benchmarks" / "report.png")
-    asked = parser.parse_args()
-    runs = {path.name.partition(".")[0]: path for path in asked.runs}
-    comparison = fn.compare(asked.qrels, runs, "ndcg@10", baseline="BM25", curves="ndcg")
+    parser.add_argument("--folder", type=Path, default=ROOT / "benchmarks" / "results")
+    options = parser.parse_args()
+    runs = {SUFFIXES.split(path.name)[0]: path for path in options.runs}
+    comparison = fn.compare(options.qrels, runs, "ndcg@10", baseline="BM25")
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"
         comparison.to_html(page, title=TITLE)
-        picture = photograph(page, Path(folder) / "profile")
-    image = Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
-    image.save(asked.png, optimize=True)
-    print(f"{asked.png}: {image.size[0]} × {image.size[1]}, {asked.png.stat().st_size // 1024} KiB")
+        for name, is_dark in (("report.png", False), ("report_dark.png", True)):
+            picture = photograph(page, Path(folder) / name, is_dark)
+            image = Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+            path = options.folder / name
+            image.save(path, optimize=True)
+            print(f"{path}: {image.size[0]} × {image.size[1]}, {path.stat().st_size // 1024} KiB")
 
 
-def photograph(page: Path, profile: Path) -> bytes:
-    """The page's upper part, down to its curves, as PNG."""
-    with chromium(profile, width=WIDTH) as driver:
+def photograph(page: Path, profile: Path, is_dark: bool) -> bytes:
+    """Return the page's upper part, down to the differences, as PNG in one of the themes."""
+    with chromium(profile, dark=is_dark, width=WIDTH) as driver:
         driver.get(page.as_uri())
-        end = driver.execute_script("return document.getElementById('distribution').getBoundingClientRect().top")
+        end = driver.execute_script("return document.getElementById('pairs').getBoundingClientRect().top")
         clip = {"x": 0, "y": 0, "width": WIDTH, "height": end, "scale": SCALE}
         options = {"format": "png", "captureBeyondViewport": True, "clip": clip}
         return base64.b64decode(driver.execute_cdp_cmd("Page.captureScreenshot", options)["data"])

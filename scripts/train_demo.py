@@ -58,14 +58,14 @@ def load(folder: Path, part: str) -> tuple[Any, Any, Any]:
 
 
 def write_qrels(path: Path, queries: Any, labels: Any) -> None:
-    """Judgments in TREC's format; documents are numbered through, in the order of the file."""
+    """Write judgments in TREC's format. Documents are numbered in the order of the file."""
     rows = zip(queries, labels, strict=True)
     lines = (f"q{query + 1:02} 0 d{row + 1:03} {int(label)}\n" for row, (query, label) in enumerate(rows))
     path.write_text("".join(lines), encoding="utf-8")
 
 
 def write_run(path: Path, queries: Any, scores: Any, name: str) -> None:
-    """A run in TREC's format: best first, all digits of the scores."""
+    """Write a run in TREC's format: best first, all digits of the scores."""
     lines = []
     for query in range(queries[-1] + 1):
         rows = np.flatnonzero(queries == query)

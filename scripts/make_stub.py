@@ -1,0 +1,136 @@
+"""
+Write the public names and the choices of arguments.
+
+Metrics are in fastndcg/__init__.py, all names in fastndcg/__init__.pyi, choices as `Literal` types in
+fastndcg/choices.py.
+
+Usage: python scripts/make_stub.py [--check]
+
+The metrics come from the catalogue, the other names from `_PUBLIC` in fastndcg/__init__.py. With --check, write
+nothing and exit with 1 if a file is out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+METRICS = re.compile(r"(?<=\n_METRICS = \(\n).*?(?=\)  # fmt: skip\n)", re.DOTALL)
+
+
+def main() -> int:
+    """Write or check both files."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    is_check = parser.parse_args().check
+    from fastndcg.metrics.catalog import CATALOG
+
+    package = ROOT / "fastndcg" / "__init__.py"
+    stub = package.with_suffix(".pyi")
+    texts = {package: with_metrics(package.read_text(encoding="utf-8"), sorted(CATALOG))}
+    texts[package.with_name("choices.py")] = make_choices()
+    texts[stub] = make_stub(read_public_names(texts[package]), sorted(CATALOG))
+    is_current = True
+    for path, text in texts.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            is_current = False
+            if is_check:
+                print(f"{path.relative_to(ROOT)}: out of date. Run python scripts/make_stub.py")
+            else:
+                path.write_text(text, encoding="utf-8")
+    return int(is_check and not is_current)
+
+
+def with_metrics(package: str, metrics: Sequence[str]) -> str:
+    """Return the source of fastndcg/__init__.py with the names of metrics filled in."""
+    names = "".join(f'"{name}", ' for name in metrics).rstrip()
+    lines = textwrap.wrap(names, width=116, break_long_words=False, break_on_hyphens=False)
+    return METRICS.sub("".join(f"    {line}\n" for line in lines), package)
+
+
+def make_choices() -> str:
+    """Return the text of fastndcg/choices.py, from the registries that the package checks arguments against."""
+    from fastndcg.compat.ranx import files as ranx_files
+    from fastndcg.compat.ranx import precision_recall_plot as ranx_plot
+    from fastndcg.compat.ranx.report import TESTS as TESTS_OF_RANX
+    from fastndcg.conventions import CHOICES, KINDS, conventions
+    from fastndcg.discovery import CUSTOM, FUNCTIONS
+    from fastndcg.inputs.recommendations.item_lists import REPEATED
+    from fastndcg.inputs.recommendations.item_selection import MISSING_TRUTH
+    from fastndcg.inputs.text.formats import FORMATS_BY_NAME
+    from fastndcg.inputs.writers import WRITERS
+    from fastndcg.integrations.sklearn import RESPONSE_METHODS
+    from fastndcg.metrics.catalog import AGGREGATES, FAMILIES
+    from fastndcg.rankings.pair_rows import COMPETITORS, ROWS
+    from fastndcg.reports.plots import KINDS as KINDS_OF_PLOTS
+    from fastndcg.statistics import settings
+
+    choices = {
+        "AggregateName": AGGREGATES,
+        "Alternative": settings.ALTERNATIVES,
+        "Competitors": COMPETITORS,
+        "ConventionKind": dict.fromkeys(["default", *KINDS.values()]),
+        "ConventionName": conventions,
+        "Correction": settings.CORRECTIONS,
+        "Family": settings.FAMILIES,
+        "Format": FORMATS_BY_NAME,
+        "IntervalMethod": settings.INTERVALS,
+        "MetricFamily": [*dict.fromkeys(FAMILIES.values()), CUSTOM],
+        "MetricFunction": FUNCTIONS,
+        "MissingTruth": MISSING_TRUTH,
+        "PlotKind": KINDS_OF_PLOTS,
+        "RanxGraph": ranx_plot.GRAPHS,
+        "RanxQrelsKind": ranx_files.QRELS_KINDS,
+        "RanxRunKind": ranx_files.RUN_KINDS,
+        "RanxTest": TESTS_OF_RANX,
+        "RepeatedItems": REPEATED,
+        "ResponseMethod": RESPONSE_METHODS,
+        "ResultRows": ROWS,
+        "TestName": settings.TESTS,
+        "TiePolicy": CHOICES["ties"],
+        "WrittenFormat": WRITERS,
+    }
+    lines = ['"""Choices of arguments as types. Generated: python scripts/make_stub.py."""', ""]
+    lines += ["from typing import Literal, TypeAlias", ""]
+    for name, values in choices.items():
+        text = ", ".join(f'"{value}"' for value in values)
+        wrapped = textwrap.wrap(text, width=115, break_long_words=False, break_on_hyphens=False)
+        is_short = len(f"{name}: TypeAlias = Literal[{text}]") <= 120
+        body = text if is_short else "\n" + "".join(f"    {line}\n" for line in wrapped)
+        lines.append(f"{name}: TypeAlias = Literal[{body}]{'' if is_short else '  # fmt: skip'}")
+    return "\n".join(lines) + "\n"
+
+
+def read_public_names(package: str) -> dict[str, list[str]]:
+    """Return the public names of each module, the metrics left out, from the source of fastndcg/__init__.py."""
+    for node in ast.parse(package).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_PUBLIC":
+            public_names = ast.literal_eval(ast.unparse(node.value).replace("*_METRICS", ""))
+            return dict(public_names)
+    raise SystemExit("fastndcg/__init__.py must define _PUBLIC, a dict from modules to lists of names.")
+
+
+def make_stub(public_names: Mapping[str, Sequence[str]], metrics: Sequence[str]) -> str:
+    """Return the text of fastndcg/__init__.pyi."""
+    lines = ['"""Public names for type checkers. Generated: python scripts/make_stub.py."""', ""]
+    submodules = []
+    for module, names in sorted(public_names.items()):
+        if names == [module] and not hasattr(import_module(f"fastndcg.{module}"), module):
+            submodules.append(module)
+            continue
+        lines += [f"from fastndcg.{module} import {name} as {name}" for name in sorted(names)]
+    lines += ["", *(f"from . import {module} as {module}" for module in submodules), "", "__version__: str"]
+    return "\n".join([*lines, *(f"{metric}: Metric" for metric in metrics)]) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""
+Record values of BEIR, MTEB and sentence-transformers for `tests/peers/test_dense_libraries.py`.
+
+Run it where these libraries are installed, and again when they change:
+
+    pip install -e ".[dense]" && python scripts/record_dense_libraries.py
+"""
+
+import copy
+import json
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "helpers"))
+
+import dense_cases  # noqa: E402
+import torch  # noqa: E402
+from beir.retrieval.evaluation import EvaluateRetrieval  # noqa: E402
+from mteb._evaluators.retrieval_metrics import calculate_retrieval_scores  # noqa: E402
+from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator  # noqa: E402
+
+PATH = ROOT / "tests" / "peers" / "dense_libraries.json"
+PACKAGES = ("beir", "mteb", "sentence-transformers", "pytrec_eval-terrier", "torch")
+
+
+def main() -> None:
+    """Write the values with the versions of the libraries."""
+    qrels, run = dense_cases.draw_run()
+    beir = {}
+    for values in EvaluateRetrieval.evaluate(qrels, copy.deepcopy(run), dense_cases.CUTOFFS):
+        beir |= values
+    mteb = calculate_retrieval_scores(run, qrels, dense_cases.CUTOFFS)
+    evaluator = InformationRetrievalEvaluator(*dense_cases.draw_texts(), **dense_cases.OPTIONS)
+    record = {
+        "command": "python scripts/record_dense_libraries.py",
+        "versions": {name: version(name) for name in PACKAGES},
+        "beir": beir,
+        "mteb": {name: getattr(mteb, name) for name in ("ndcg", "map", "recall", "precision", "hit_rate")},
+        "sentence_transformers": evaluator(dense_cases.StandInModel(torch.as_tensor)),
+    }
+    PATH.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""Rules on kernels: their form, their twins, their inputs, and who imports them."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from rules.project import File, Function, parse, read_catalogue, read_files, read_imports, run_python
+
+# decorators, intrinsics, and the lookup of kernels
+NO_KERNELS = {"__init__", "bytes", "cache", "jit", "lookup", "python_objects", "simd"}
+DECORATORS = ("kernel", "inline", "helper")
+KERNEL_PLACE = re.compile(r"[a-z_0-9]+\.[a-z_0-9]+")
+
+
+def kernels_look_alike(root: Path) -> Iterator[str]:
+    """Check that every kernel, and every part of one, has one decorator, a docstring and its `out` parameters last."""
+    for file, function in _read_kernels(root):
+        place = f"{file.name}:{function.lineno}: kernel {function.name}"
+        decorators = [ast.unparse(decorator).partition("(")[0] for decorator in function.decorator_list]
+        if decorators not in [[name] for name in DECORATORS]:
+            yield f"{place} must have one decorator: @kernel, @inline or @helper"
+        if not ast.get_docstring(function):
+            yield f"{place} must have a docstring"
+        is_out = [argument.arg.startswith("out") for argument in function.args.args]
+        if is_out != sorted(is_out):
+            yield f"{place} must have its `out` parameters last"
+
+
+def instructions_have_twins(root: Path) -> Iterator[str]:
+    """Check that every intrinsic has a plain twin, for runs without the JIT."""
+    for file in read_files(root, "fastndcg/kernels"):
+        functions = {node.name: node for node in file.tree.body if isinstance(node, Function)}
+        for name, function in functions.items():
+            decorators = [ast.unparse(decorator) for decorator in function.decorator_list]
+            if "intrinsic" in decorators and f"_plain_{name.lstrip('_')}" not in functions:
+                yield f"{file.name}:{function.lineno}: {name} needs a twin, _plain_{name.lstrip('_')}"
+
+
+def kernels_have_one_door(root: Path) -> Iterator[str]:
+    """Check that no file outside kernels/ imports a kernel module at its top: `kernels/lookup.py` finds kernels."""
+    modules = {
+        file.module
+        for file in read_files(root, "fastndcg/kernels")
+        if file.path.stem not in NO_KERNELS
+    }  # fmt: skip
+    for file in read_files(root, "fastndcg"):
+        if file.room == "kernels":
+            continue
+        for statement in read_imports(file):
+            names = (statement.module, *(f"{statement.module}.{name}" for name in statement.names))
+            for name in names:
+                if statement.at_top and name in modules:
+                    yield f"{file.name}:{statement.line}: {name} must be found by kernels/lookup.py, not imported here"
+
+
+def catalogue_is_complete(root: Path) -> Iterator[str]:
+    """Check that every record has a kernel, a twin in the reference, a definition test, a source and LaTeX."""
+    kernels = {f"{file.path.stem}.{function.name}" for file, function in _read_kernels(root)}
+    twins = {
+        f"{file.path.stem}.{node.name}"
+        for file in read_files(root, "fastndcg/reference")
+        for node in file.tree.body
+        if isinstance(node, Function)
+    }
+    tested = set[str]().union(*map(_words_in_tests, (root / "tests" / "definitions").glob("test_*.py")))
+    tested = tested.union(*map(_words_in_tests, (root / "tests" / "definitions").rglob("test_*.py")))
+    for record in read_catalogue(root)["records"]:
+        for kernel in (record["kernel"], *(variant[2] for variant in record["variants"])):
+            if kernel not in kernels:
+                yield f"catalog: {record['name']} names the kernel {kernel}, which is not there"
+            if kernel not in twins:
+                yield f"reference: there is no {kernel}, the twin of {record['name']}'s kernel"
+        if not record["source"]:
+            yield f"catalog: {record['name']} must have a source"
+        if not record["latex"]:
+            yield f"catalog: {record['name']} must have its formula as `latex`"
+        if not tested & {word.lower() for word in (record["name"], *record["aliases"])}:
+            yield f"tests/definitions: {record['name']} has no definition test"
+
+
+def kernel_inputs_are_known(root: Path) -> Iterator[str]:
+    """Check that every parameter of a metric's kernel is a kernel input or a parameter of the metric."""
+    kernels = {f"{file.path.stem}.{function.name}": (file, function) for file, function in _read_kernels(root)}
+    inputs = known_inputs(root)
+    for record in read_catalogue(root)["records"]:
+        if record["function_name"] != "evaluate":
+            continue
+        allowed = {*inputs, "out", *(parameter["name"] for parameter in record["parameters"])}
+        for place in (record["kernel"], *(variant[2] for variant in record["variants"])):
+            file, function = kernels.get(place, (None, None))
+            if file is None or function is None:
+                continue
+            for argument in function.args.args:
+                if argument.arg not in allowed:
+                    yield (
+                        f"{file.name}:{function.lineno}: {argument.arg} of kernel {function.name} must be a parameter "
+                        f"of {record['name']} or a known input: {', '.join(inputs)}"
+                    )
+
+
+def loaded_kernels_exist(root: Path) -> Iterator[str]:
+    """Check that what other packages take from a file of kernels, by `load_kernels`, is defined or imported there."""
+    names = {
+        file.module.removeprefix("fastndcg.kernels."): _top_names(file) for file in read_files(root, "fastndcg/kernels")
+    }
+    for file, line, place, name in _read_loaded(root):
+        if place in names and name not in names[place]:
+            yield f"{file.name}:{line}: kernels/{place.replace('.', '/')}.py has no {name}"
+
+
+def find_called_kernels(root: Path) -> set[str]:
+    """
+    Return "file.function" of the kernels that Python calls: those of records, and those taken by `load_kernels`.
+
+    Records are texts in fastndcg/metrics. A text that names no kernel does no harm.
+    """
+    kernels = {f"{place.rpartition('.')[2]}.{name}" for _, _, place, name in _read_loaded(root)}
+    for file in read_files(root, "fastndcg/metrics"):
+        for node in ast.walk(file.tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and KERNEL_PLACE.fullmatch(node.value):
+                kernels.add(node.value)
+    return kernels
+
+
+def _read_loaded(root: Path) -> Iterator[tuple[File, int, str, str]]:
+    """Yield what files take from files of kernels by `load_kernels`: file, line, file of kernels, name."""
+    for file in read_files(root, "fastndcg", "benchmarks"):
+        for function in [node for node in ast.walk(file.tree) if isinstance(node, Function)]:
+            nodes = list(ast.walk(function))
+            places = {
+                node.targets[0].id: _loaded_place(node.value)
+                for node in nodes
+                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _loaded_place(node.value)
+            }
+            for node in nodes:
+                if isinstance(node, ast.Attribute):
+                    place = places.get(node.value.id) if isinstance(node.value, ast.Name) else _loaded_place(node.value)
+                    if place:
+                        yield file, node.lineno, place, node.attr
+
+
+def _loaded_place(node: ast.expr) -> str:
+    """Return the place that a call of `load_kernels` names, "" for other expressions."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "load_kernels"
+    return node.args[0].value if is_call and isinstance(node.args[0], ast.Constant) else ""
+
+
+def _top_names(file: File) -> set[str]:
+    """Return the names that a file defines or imports at its top."""
+    names = set()
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            names.add(node.asname or node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return names
+
+
+def metrics_read_back(root: Path) -> Iterator[str]:
+    """Check that the text of every metric and alias parses to its value, and the value's text parses back."""
+    yield from read_catalogue(root)["not_read_back"]
+
+
+def public_names_are_generated(root: Path) -> Iterator[str]:
+    """Check that the names of metrics in `fastndcg/__init__.py`, and `fastndcg/__init__.pyi`, are up to date."""
+    import sys
+
+    command = [sys.executable, str(root / "scripts" / "make_stub.py"), "--check"]
+    process = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    if process.returncode:
+        yield from (process.stdout + process.stderr).splitlines()[-3:]
+
+
+def known_inputs(root: Path) -> tuple[str, ...]:
+    """Return the names of the arrays and numbers that the engine passes to kernels."""
+    return tuple(sorted(run_python(root, _READ_INPUTS).split()))
+
+
+_READ_INPUTS = """
+from fastndcg.engine.kernel_inputs import known_inputs
+print(*known_inputs())
+"""
+
+
+def _read_kernels(root: Path) -> Iterator[tuple[File, ast.FunctionDef]]:
+    """Yield every kernel, and every function that only kernels call, with its file."""
+    for file in read_files(root, "fastndcg/kernels"):
+        if file.path.stem not in NO_KERNELS:
+            yield from ((file, node) for node in file.tree.body if isinstance(node, ast.FunctionDef))
+
+
+@functools.cache
+def _words_in_tests(path: Path) -> set[str]:
+    """Return the names and the words of texts in a file of tests, in lower case, without docstrings."""
+    tree = parse(path.read_text(encoding="utf-8"))
+    docstrings = {
+        ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, Function | ast.Module)
+    }
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    return {word.lower() for text in names | (texts - docstrings) for word in re.findall(r"[A-Za-z_-]*[A-Za-z]", text)}

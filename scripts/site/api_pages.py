@@ -1,0 +1,12 @@
+"""The table of metrics as values of the package, which the page about the API includes."""
+
+from __future__ import annotations
+
+from fastndcg.metrics.catalog import CATALOG
+from scripts.site.markdown import table
+
+
+def make_pages() -> dict[str, str | bytes]:
+    """Return the table of metrics as a part of a page."""
+    rows = ([f"`fn.{record.name}`", record.title] for record in CATALOG.values())
+    return {"_generated/parts/metric_values.md": "".join(table(["value", "metric"], rows))}

@@ -1,0 +1,139 @@
+"""The pictures of the guides: metrics against the cutoff, and the order of one ranking under each tie policy."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib import resources
+
+import fastndcg as fn
+from scripts.site.metric_plots import Line, Plot, draw
+
+CUTOFFS = range(1, 21)
+CUTOFF_PLOT = Plot(
+    "metrics against the cutoff", "nDCG, P and R of the demo data at cutoffs from 1 to 20", "cutoff k", "mean", list
+)
+
+LABELS = (0, 1, 0, 2, 1, 0)
+SCORES = (3, 2, 2, 2, 1, 1)
+IDS = (5, 0, 3, 1, 4, 2)
+POLICIES = {  # the key by which tied documents are sorted
+    "best": lambda document: -LABELS[document],
+    "worst": lambda document: LABELS[document],
+    "input": lambda document: document,
+    "input_reversed": lambda document: -document,
+    "id_ascending": lambda document: IDS[document],
+    "id_descending": lambda document: -IDS[document],
+}
+TEXT = {"light": "#1f2328", "dark": "#e6edf3"}
+BOXES = {  # fill and text of a document, by its label
+    "light": (("#ffffff", "#1f2328"), ("#b6d4ee", "#1f2328"), ("#0b62a8", "#ffffff")),
+    "dark": (("#14181e", "#e6edf3"), ("#1f4b73", "#e6edf3"), ("#6cb2e2", "#14181e")),
+}
+LEFT = 136  # pixels, like those below
+TOP = 62
+STEP = 46
+ROW = 44
+BOX = 34
+WIDTH = 520
+HEIGHT = TOP + 7 * ROW + 6
+
+
+def make_pages() -> dict[str, str | bytes]:
+    """Return the pictures, in the colours of both themes."""
+    lines = list_cutoff_lines()
+    pages: dict[str, str | bytes] = {}
+    for theme in TEXT:
+        pages[f"_generated/pictures/cutoffs_{theme}.svg"] = draw(CUTOFF_PLOT, lines, theme)
+        pages[f"_generated/pictures/ties_{theme}.svg"] = "\n".join(draw_ties(theme)) + "\n"
+    return pages
+
+
+def list_cutoff_lines() -> list[Line]:
+    """Return the means of three metrics of the demo data at each cutoff."""
+    demo = resources.files("fastndcg") / "demo"
+    metrics = {name: [f"{name}@{k}" for k in CUTOFFS] for name in ("nDCG", "R", "P")}
+    every = [metric for row in metrics.values() for metric in row]
+    means = fn.evaluate(demo / "qrels.txt", demo / "lambdarank.run", every).mean()
+    return [Line(name, list(CUTOFFS), [means[metric] for metric in row]) for name, row in metrics.items()]
+
+
+def draw_ties(theme: str) -> list[str]:
+    """Return the lines of the picture of tie policies: a row of boxes for each policy, and its nDCG@3."""
+    colour = TEXT[theme]
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
+        ' font-family="system-ui, sans-serif" font-size="14" role="img">',
+        "<title>Six documents under each tie policy</title>",
+        _text(8, 22, "score", colour),
+        _text(8, 46, "policy", colour),
+        _text(LEFT + 6 * STEP + 14, 46, "nDCG@3", colour),
+    ]
+    for rank, score in enumerate(SCORES):
+        lines.append(_text(_middle(rank), 22, str(score), colour, anchor="middle"))
+    for first, last in _tie_groups():
+        lines.append(
+            f'<path d="M{_middle(first) - 15} 36v-7h{(last - first) * STEP + 30}v7" fill="none" stroke="{colour}"/>'
+        )
+    for row, policy in enumerate(("average", *POLICIES)):
+        top = TOP + row * ROW
+        lines.append(_text(8, top + 22, policy, colour))
+        lines += _draw_average(top, theme) if policy == "average" else _draw_order(sort_documents(policy), top, theme)
+        lines.append(_text(LEFT + 6 * STEP + 14, top + 22, f"{compute_ndcg(policy):.4f}", colour))
+    return [*lines, "</svg>"]
+
+
+def sort_documents(policy: str) -> list[int]:
+    """Return the documents in the order of a tie policy, which must give the library's value."""
+    order = sorted(range(len(LABELS)), key=lambda document: (-SCORES[document], POLICIES[policy](document)))
+    in_order = fn.ndcg([[LABELS[document] for document in order]], [[-r for r in range(len(order))]], k=3)
+    if abs(in_order[0] - compute_ndcg(policy)) > 1e-12:
+        raise ValueError(f"the picture's order of {policy} has nDCG@3 {in_order[0]}, not {compute_ndcg(policy)}")
+    return order
+
+
+def compute_ndcg(policy: str) -> float:
+    """Return nDCG@3 under a tie policy."""
+    rankings = fn.Rankings(LABELS, SCORES, [0, len(LABELS)], tie_keys=IDS)
+    return fn.evaluate(rankings, metrics="ndcg@3", convention=f"default(ties={policy})").means()[0]
+
+
+def _draw_average(top: int, theme: str) -> list[str]:
+    lines = _draw_box(0, top, LABELS[0], theme)
+    for first, last in _tie_groups():
+        x = _middle(first) - BOX // 2
+        width = (last - first) * STEP + BOX
+        labels = ", ".join(str(label) for label in sorted(LABELS[first : last + 1], reverse=True))
+        lines.append(
+            f'<rect x="{x}" y="{top}" width="{width}" height="{BOX}" rx="5" fill="none" stroke="{TEXT[theme]}"'
+            ' stroke-dasharray="5 4"/>'
+        )
+        lines.append(_text(x + width // 2, top + 22, labels, TEXT[theme], anchor="middle"))
+    return lines
+
+
+def _draw_order(order: list[int], top: int, theme: str) -> list[str]:
+    return [line for rank, document in enumerate(order) for line in _draw_box(rank, top, LABELS[document], theme)]
+
+
+def _draw_box(rank: int, top: int, label: int, theme: str) -> list[str]:
+    fill, colour = BOXES[theme][label]
+    x = _middle(rank)
+    return [
+        f'<rect x="{x - BOX // 2}" y="{top}" width="{BOX}" height="{BOX}" rx="5" fill="{fill}"'
+        f' stroke="{TEXT[theme]}"/>',
+        _text(x, top + 22, str(label), colour, anchor="middle"),
+    ]
+
+
+def _tie_groups() -> list[tuple[int, int]]:
+    """Return the first and the last place of each group of equal scores with two documents or more."""
+    groups = [(SCORES.index(score), len(SCORES) - 1 - SCORES[::-1].index(score)) for score in sorted(set(SCORES))]
+    return [(first, last) for first, last in groups if last > first]
+
+
+def _middle(rank: int) -> int:
+    return LEFT + rank * STEP + BOX // 2
+
+
+def _text(x: int, y: int, text: str, colour: str, *, anchor: str = "start") -> str:
+    return f'<text x="{x}" y="{y}" fill="{colour}" text-anchor="{anchor}">{escape(text)}</text>'
