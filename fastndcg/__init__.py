@@ -56,6 +56,7 @@ _PUBLIC = {
     "rankings.rankings": ["Rankings"],
     "reference": ["reference"],
     "results.results": ["Results"],
+    "scoring.embeddings": ["Embeddings"],
     "statistics.compare": ["compare"],
     "statistics.comparison": ["Comparison"],
     "streaming": ["StreamingEvaluator"],

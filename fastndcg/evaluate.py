@@ -25,6 +25,8 @@ from fastndcg.inputs.dispatch import (
 from fastndcg.inputs.hints import note_swapped
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.qrels_run import Qrels
+from fastndcg.inputs.recommendations.interactions import Interactions
+from fastndcg.inputs.recommendations.models import Model, RankTask, make_counted_rankings, match_model
 from fastndcg.metrics.catalog import REGISTERED
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import ADJUSTED, find_denominators
@@ -434,11 +436,23 @@ def evaluate_prepared(
     if type(predictions) is np.ndarray and isinstance(truth, ArrayTruth):  # the usual call of a service
         rankings = truth.rankings(predictions)
         return _evaluate_rankings(rankings, request, request.array_convention, options.threads, cache, out)
+    if isinstance(predictions, Model) and isinstance(truth, Qrels | Interactions):
+        return _evaluate_model(truth, predictions, request, options)
     joined = join_predictions(truth, predictions, request.convention, options)
     convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
     if isinstance(joined, Rankings | Joined):
         return _evaluate_rankings(joined, request, convention, options.threads, cache, out)
     return _evaluate_partitions(joined, request, convention, options.threads, out)
+
+
+def _evaluate_model(truth: Interactions | Qrels, model: Model, request: Request, options: Options) -> Results:
+    """Evaluate a model by counting the ranks of labelled items."""
+    convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
+    found = match_model(truth, model, convention, options)
+    counts = model.count_ranks(RankTask(found.users, found.matched, model.score_dtype), options)
+    rankings = make_counted_rankings(found, counts)
+    joined = Joined(rankings, None, found.n_missing_in_run, found.n_missing_in_qrels)
+    return _evaluate_rankings(joined, request, convention, options.threads, None, None)
 
 
 def _evaluate_rankings(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
@@ -53,7 +53,7 @@ class MatchedItems(NamedTuple):
     A place counts the candidates of a user before an item. User u has candidates in numbers of
     ``document_offsets[u + 1] - document_offsets[u]``: the items of the user's list in `candidates`, or all items if it
     has no list, without those in the places `gaps` of that list. `labels`, `places` and `offsets` describe the items of
-    the truth that are candidates, and `liked` all of them, with rising items.
+    the truth that are candidates, and `liked` all of them, with rising items. `is_candidate` has an entry for each.
     """
 
     liked: Interactions
@@ -63,6 +63,7 @@ class MatchedItems(NamedTuple):
     document_offsets: Array
     candidates: ItemLists
     gaps: ItemLists
+    is_candidate: Array
     keeps_pool: bool
     notes: tuple[str, ...]
 
@@ -118,59 +119,96 @@ class ItemSelection(Picklable):
         """True if no argument was given."""
         return self._exclude is None and self._candidates is None and self._missing_truth == "raise"
 
-    def read_lists(self, shape: tuple[int, int]) -> tuple[ItemLists | None, ItemLists | None]:
-        """Return the lists of excluded items and of candidates for some users and items."""
+    def read_lists(
+        self, shape: tuple[int, int], number_ids: Callable[[Qrels], ItemLists] | None = None
+    ) -> tuple[ItemLists | None, ItemLists | None]:
+        """
+        Return the lists of excluded items and of candidates for some users and items.
+
+        `number_ids` finds the users and items of ids. By default, ids are numbers.
+        """
         exclude, candidates = (
-            None if items is None else fit_lists(items, name, shape, self._threads)
+            None if items is None
+            else number_ids(items) if isinstance(items, Qrels) and number_ids is not None
+            else fit_lists(items, name, shape, self._threads)
             for items, name in ((self._exclude, "exclude"), (self._candidates, "candidates"))
-        )
+        )  # fmt: skip
         return exclude, candidates
 
     def match(self, liked: Interactions, shape: tuple[int, int]) -> MatchedItems:
         """Find the truth among the candidates of users and items in numbers of `shape`, cached for the last truth."""
         last = self._last
         if last is None or last[0] is not liked or last[1] != shape:
-            last = self._last = liked, shape, self._match(liked, shape)
+            liked_items = sort_items(liked, self._threads)
+            check_truth_shape(liked_items, liked_items.items.copy(), shape)
+            lists = SelectedLists(*self.read_lists(shape))
+            matched = match_items(liked_items, shape, lists, self._missing_truth, self._threads)
+            last = self._last = liked, shape, matched
         return last[2]
 
-    def _match(self, liked: Interactions, shape: tuple[int, int]) -> MatchedItems:
-        liked = sort_items(liked, self._threads)
-        own_items = liked.items.copy()  # kernels follow items, which another thread may overwrite
-        check_truth_shape(liked, own_items, shape)
-        liked_items = read_only(own_items.astype("i4", copy=False))
-        exclude, candidates = self.read_lists(shape)
-        is_excluded = np.zeros(len(liked_items), bool)
-        if exclude is not None and exclude.is_shared:
-            is_excluded = np.isin(liked_items, exclude.items)
-            candidates = leave_out(candidates, exclude, shape[1]) if len(exclude.items) else candidates
-            exclude = None
-        places = liked_items
-        sizes = np.full(shape[0], shape[1])
-        if candidates is not None:
-            places = find_places(liked_items, liked.offsets, candidates, self._threads)
-            sizes[:] = np.diff(candidates.offsets)
-        is_candidate = places >= 0
-        gaps = find_gaps(exclude, candidates, shape[0], self._threads)
-        if len(gaps.items):
-            codes = find_places(read_only(places), liked.offsets, gaps, self._threads)
-            is_excluded |= is_candidate & (codes >= 0)
-            is_candidate &= codes < 0
-            places = places + (codes + 1)  # a code is -1 less the number of gaps before the item
-            sizes -= np.diff(gaps.offsets)
-        notes: tuple[str, ...] = ()
-        labels = liked.labels
-        offsets = liked.offsets
-        if not is_candidate.all():
-            if self._missing_truth == "raise":
-                _refuse_missing(liked, is_candidate, is_excluded)
-            notes = (_note_missing(liked, ~is_candidate, self._missing_truth),)
-            labels = labels[is_candidate]
-            places = places[is_candidate]
-            offsets = count_before(is_candidate)[offsets]
-        return MatchedItems(
-            liked, read_only(labels), read_only(places), read_only(offsets), read_only(count_before(sizes)),
-            candidates or NO_LISTS, gaps, bool(notes) and self._missing_truth == "unretrieved", notes,
-        )  # fmt: skip
+
+class SelectedLists(NamedTuple):
+    """
+    The lists of a selection for some users and items.
+
+    `own` has items of each user that are excluded besides, such as the query itself where queries are documents.
+    """
+
+    exclude: ItemLists | None
+    candidates: ItemLists | None
+    own: ItemLists | None = None
+
+
+def match_items(
+    liked: Interactions, shape: tuple[int, int], lists: SelectedLists, missing_truth: str, threads: int | None
+) -> MatchedItems:
+    """Find the truth, whose items rise, among the candidates. Items beyond the second number of `shape` are unknown."""
+    exclude, candidates, own = lists
+    liked_items = read_only(liked.items.astype("i4"))  # a copy: kernels follow items, which another thread may overwrite
+    is_excluded = np.zeros(len(liked_items), bool)
+    if exclude is not None and exclude.is_shared:
+        is_excluded = np.isin(liked_items, exclude.items)
+        candidates = leave_out(candidates, exclude, shape[1]) if len(exclude.items) else candidates
+        exclude = None
+    if own is not None:
+        exclude = own if exclude is None else unite_lists(exclude, own)
+    places = liked_items
+    sizes = np.full(shape[0], shape[1])
+    if candidates is not None:
+        places = find_places(liked_items, liked.offsets, candidates, threads)
+        sizes[:] = np.diff(candidates.offsets)
+    is_candidate = (places >= 0) & (liked_items < shape[1])
+    gaps = find_gaps(exclude, candidates, shape[0], threads)
+    if len(gaps.items):
+        codes = find_places(read_only(places), liked.offsets, gaps, threads)
+        is_excluded |= is_candidate & (codes >= 0)
+        is_candidate &= codes < 0
+        places = places + (codes + 1)  # a code is -1 less the number of gaps before the item
+        sizes -= np.diff(gaps.offsets)
+    notes: tuple[str, ...] = ()
+    labels = liked.labels
+    offsets = liked.offsets
+    if not is_candidate.all():
+        if missing_truth == "raise":
+            _refuse_missing(liked, is_candidate, is_excluded, shape[1])
+        notes = (_note_missing(liked, ~is_candidate, missing_truth),)
+        labels = labels[is_candidate]
+        places = places[is_candidate]
+        offsets = count_before(is_candidate)[offsets]
+    return MatchedItems(
+        liked, read_only(labels), read_only(places), read_only(offsets), read_only(count_before(sizes)),
+        candidates or NO_LISTS, gaps, is_candidate, bool(notes) and missing_truth == "unretrieved", notes,
+    )  # fmt: skip
+
+
+def unite_lists(first: ItemLists, second: ItemLists) -> ItemLists:
+    """Return for each user the items of two lists."""
+    users = [np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets)) for lists in (first, second)]
+    codes = np.concatenate(users).astype("i8") << 32 | np.concatenate([first.items, second.items])
+    codes = np.unique(codes)
+    counts = np.bincount(codes >> 32, minlength=len(first.offsets) - 1)
+    items = (codes & 0xFFFFFFFF).astype("i4")
+    return ItemLists(read_only(items), read_only(count_before(counts)), first.n_items, False)
 
 
 def read_items(value: Any, name: str, threads: int | None) -> ItemLists | Qrels:
@@ -302,7 +340,7 @@ def leave_out(candidates: ItemLists | None, exclude: ItemLists, n_items: int) ->
     return candidates._replace(items=read_only(candidates.items[is_candidate]), offsets=read_only(offsets))
 
 
-def _refuse_missing(liked: Interactions, is_candidate: Array, is_excluded: Array) -> NoReturn:
+def _refuse_missing(liked: Interactions, is_candidate: Array, is_excluded: Array, n_items: int) -> NoReturn:
     """Raise for the first item of the truth that is no candidate."""
     place = int(np.argmin(is_candidate))
     user = int(np.searchsorted(liked.offsets, place, side="right")) - 1
@@ -310,6 +348,9 @@ def _refuse_missing(liked: Interactions, is_candidate: Array, is_excluded: Array
     if is_excluded[place]:
         rule = f"be excluded, but item {item} of user {user} is in `exclude`"
         remedy = "Take it out of one of the two, such as exclude = seen - seen.multiply(liked != 0)"
+    elif item >= n_items:
+        rule = f"be unknown to `predictions`, but a document of query {user} is"
+        remedy = "Add its embedding"
     else:
         rule = f"lie outside the candidates, but item {item} of user {user} is not in `candidates`"
         remedy = "Add it there"

@@ -1,0 +1,261 @@
+"""Models: predictions that score every user against every item, and are read part by part."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.conventions import Convention
+from fastndcg.errors import InvalidInputError
+from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.join import find_queries
+from fastndcg.inputs.options import Options
+from fastndcg.inputs.qrels_run import Qrels
+from fastndcg.inputs.recommendations.interactions import Interactions, RankingPartitions
+from fastndcg.inputs.recommendations.item_selection import (
+    ItemLists,
+    ItemSelection,
+    MatchedItems,
+    SelectedLists,
+    check_truth_shape,
+    convert_to_interactions,
+    match_items,
+    sort_items,
+)
+from fastndcg.rankings.counted import CountedHits, CountedRankings, RankCounts
+from fastndcg.rankings.filters import count_before
+from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.pickling import Picklable
+
+SIDES = ("truth", "predictions")
+
+
+class Model(Picklable, ABC):
+    """
+    Predictions that score every user, or query, against every item, or document.
+
+    Attributes
+    ----------
+    n_users, n_items : int
+        The numbers of users and of items.
+    query_ids, document_ids : IdColumn, optional
+        The ids of users and of items. By default they are numbered from 0.
+    leaves_query_out : bool
+        True if queries are documents, and a query is no candidate for itself.
+    """
+
+    __slots__ = ("document_ids", "leaves_query_out", "n_items", "n_users", "query_ids")
+
+    n_users: int
+    n_items: int
+    query_ids: IdColumn | None
+    document_ids: IdColumn | None
+    leaves_query_out: bool
+
+    @property
+    @abstractmethod
+    def score_dtype(self) -> np.dtype[Any]:
+        """The dtype of scores, float32 or float64."""
+
+    @abstractmethod
+    def score_rows(self, users: Array) -> Array:
+        """Return the scores of some users for all items, a row a user."""
+
+    @abstractmethod
+    def count_ranks(self, task: RankTask, options: Options) -> RankCounts:
+        """Count for each labelled candidate the candidates above and at its place."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of users and of items."""
+        return self.n_users, self.n_items
+
+    @property
+    def has_ids(self) -> bool:
+        """True if users or items have ids."""
+        return self.query_ids is not None or self.document_ids is not None
+
+
+class RankTask(NamedTuple):
+    """
+    The rows to rank: row r of `matched` has the scores of user ``users[r]``.
+
+    `score_dtype` is the dtype in which scores are compared.
+    """
+
+    users: Array
+    matched: MatchedItems
+    score_dtype: np.dtype[Any]
+
+
+class MatchedModel(NamedTuple):
+    """
+    The truth as rows of users that a model knows, and the queries that it lacks.
+
+    Row r belongs to query ``queries[r]`` of `query_ids`, and has the scores of user ``users[r]``. `pool` has the labels
+    of all queries if some of the truth was not retrieved.
+    """
+
+    users: Array
+    queries: Array
+    query_ids: Array
+    matched: MatchedItems
+    pool: tuple[Array, Array] | None
+    take_ids: Callable[[str, Array], Array]
+    n_missing_in_run: int
+    n_missing_in_qrels: int
+
+
+def match_model(truth: Interactions | Qrels, model: Model, convention: Convention, options: Options) -> MatchedModel:
+    """Find the users and items of the truth in a model."""
+    selection = options.selection or ItemSelection()
+    if isinstance(truth, Qrels) and truth.patterns is not None:
+        raise InvalidInputError("`truth` must have one label per document for embeddings, not one per subtopic")
+    if isinstance(truth, Qrels) and model.has_ids:
+        return _match_ids(truth, model, convention, selection, options)
+    liked = truth if isinstance(truth, Interactions) else convert_to_interactions(truth, model.n_users)
+    liked = sort_items(liked, options.threads)
+    check_truth_shape(liked, liked.items.copy(), model.shape)
+    users = np.arange(model.n_users)
+    lists = _select_lists(model, selection, users, None, options)
+    matched = match_items(liked, model.shape, lists, selection.missing_truth, options.threads)
+    pool = (liked.labels, liked.offsets) if matched.keeps_pool else None
+    return MatchedModel(users, users, users, matched, pool, _make_id_reader(matched, pool), 0, 0)
+
+
+def _match_ids(
+    truth: Qrels, model: Model, convention: Convention, selection: ItemSelection, options: Options
+) -> MatchedModel:
+    """Find queries and documents of the truth by their ids."""
+    rows = find_queries(truth.queries, _list_ids(model.query_ids, model.n_users), SIDES)
+    missing = np.flatnonzero(rows < 0)
+    n_unjudged = model.n_users - (len(rows) - len(missing))
+    _refuse_missing(truth, missing, n_unjudged, convention)
+    queries = np.flatnonzero(rows >= 0)
+    users = rows[queries]
+    items = find_documents(truth, model)
+    liked, number_rows = _number_documents(truth, items, queries, model.n_items, options.threads)
+    lists = _select_lists(model, selection, users, lambda qrels: list_known_items(qrels, model, options.threads), options)
+    shape = len(queries), model.n_items
+    matched = match_items(liked, shape, lists, selection.missing_truth, options.threads)
+    keeps_missing = convention.missing_in_run != "skip"
+    all_queries = np.arange(len(rows)) if keeps_missing else queries
+    pool = None
+    if matched.keeps_pool or (keeps_missing and len(missing)):
+        is_judged = np.repeat(rows < 0, np.diff(truth.offsets)) & keeps_missing
+        is_judged[number_rows] |= matched.is_candidate | matched.keeps_pool
+        offsets = count_before(is_judged)[truth.offsets]
+        sizes = np.diff(offsets)[all_queries]
+        pool = read_only(truth.values[is_judged]), read_only(count_before(sizes))
+    places = np.searchsorted(all_queries, queries)
+    take_ids = _make_id_reader(matched, pool, model.document_ids)
+    names = truth.queries.take(all_queries).names()
+    return MatchedModel(users, places, names, matched, pool, take_ids, len(missing), n_unjudged)
+
+
+def find_documents(table: Qrels, model: Model) -> Array:
+    """Return the number of each row's document in the model, ABSENT for unknown ones."""
+    return find_queries(table.documents, _list_ids(model.document_ids, model.n_items), SIDES)
+
+
+def list_known_items(table: Qrels, model: Model, threads: int | None) -> ItemLists:
+    """Return a table's documents for each user of the model. Rows with an id that the model lacks are left out."""
+    rows = find_queries(table.queries, _list_ids(model.query_ids, model.n_users), SIDES)
+    users = np.repeat(rows, np.diff(table.offsets))
+    items = find_documents(table, model)
+    is_known = (users >= 0) & (items >= 0)
+    users = users[is_known]
+    items = items[is_known]
+    order = np.lexsort((items, users))
+    offsets = count_before(np.bincount(users, minlength=model.n_users))
+    return ItemLists(read_only(items[order].astype("i4")), read_only(offsets), model.n_items, False)
+
+
+def _number_documents(
+    truth: Qrels, items: Array, queries: Array, n_items: int, threads: int | None
+) -> tuple[Interactions, Array]:
+    """Return the truth of some queries as interactions, and its row for each. Unknown documents get new numbers."""
+    is_unknown = items < 0
+    items = np.where(is_unknown, n_items + np.cumsum(is_unknown) - 1, items)
+    place = np.full(len(truth.queries), -1)
+    place[queries] = np.arange(len(queries))
+    of_rows = np.repeat(place, np.diff(truth.offsets))
+    order = np.lexsort((items, of_rows))[np.count_nonzero(of_rows < 0) :]
+    offsets = count_before(np.diff(truth.offsets)[queries])
+    return Interactions(items[order], truth.values[order], offsets, threads=threads), order
+
+
+def _select_lists(
+    model: Model, selection: ItemSelection, users: Array, number_ids: Callable[[Qrels], ItemLists] | None,
+    options: Options,
+) -> SelectedLists:  # fmt: skip
+    """Return the lists of a selection for the rows of some users."""
+    exclude, candidates = (
+        None if lists is None else _take_users(lists, users) for lists in selection.read_lists(model.shape, number_ids)
+    )
+    own = None
+    if model.leaves_query_out:
+        is_item = users < model.n_items
+        own = ItemLists(read_only(users[is_item].astype("i4")), read_only(count_before(is_item)), model.n_items, False)
+    return SelectedLists(exclude, candidates, own)
+
+
+def _take_users(lists: ItemLists, users: Array) -> ItemLists:
+    """Return the lists of some users."""
+    n_lists = len(lists.offsets) - 1
+    if lists.is_shared or (len(users) == n_lists and (users == np.arange(n_lists)).all()):
+        return lists
+    sizes = np.diff(lists.offsets)[users]
+    offsets = count_before(sizes)
+    places = np.arange(int(offsets[-1])) + np.repeat(lists.offsets[users] - offsets[:-1], sizes)
+    return lists._replace(items=read_only(lists.items[places]), offsets=read_only(offsets))
+
+
+def _list_ids(ids: IdColumn | None, n: int) -> IdColumn:
+    return IdColumn.of(np.arange(n), "ids") if ids is None else ids
+
+
+def _make_id_reader(
+    matched: MatchedItems, pool: tuple[Array, Array] | None, ids: IdColumn | None = None
+) -> Callable[[str, Array], Array]:
+    """Return a function for the ids of labelled candidates, or of documents of the pool, by their places."""
+    del pool
+    all_items = matched.liked.items
+    items = all_items[matched.is_candidate]
+
+    def take_ids(name: str, places: Array) -> Array:
+        numbers = (all_items if name == "pool" else items)[places]
+        return np.asarray(numbers if ids is None else ids.take(numbers).names())
+
+    return take_ids
+
+
+def make_counted_rankings(found: MatchedModel, counts: RankCounts) -> CountedRankings:
+    """Make rankings of counts. Queries that the model lacks have no candidates."""
+    n = len(found.query_ids)
+    matched = found.matched
+    label_sizes = np.zeros(n, "i8")
+    sizes = np.zeros(n, "i8")
+    label_sizes[found.queries] = np.diff(matched.offsets)
+    sizes[found.queries] = np.diff(matched.document_offsets)
+    hits = CountedHits(counts, matched.labels, read_only(count_before(label_sizes)))
+    return CountedRankings(hits, read_only(count_before(sizes)), found.pool, found.query_ids, found.take_ids)
+
+
+def _refuse_missing(truth: Qrels, missing: Array, n_unjudged: int, convention: Convention) -> None:
+    """Raise if the convention takes the same queries in truth and predictions, and they differ."""
+    if convention.missing_in_run == "raise" and len(missing):
+        raise InvalidInputError(
+            f"convention {convention} takes the same queries in truth and predictions, but judged query "
+            f"{truth.queries.name(int(missing[0]))} ({len(missing)} in all) has no embedding. Add it, or take "
+            "convention.replace(missing_in_run='zero' or 'skip')"
+        )
+    if convention.missing_in_qrels == "raise" and n_unjudged:
+        raise InvalidInputError(
+            f"convention {convention} takes the same queries in truth and predictions, but {n_unjudged} queries with "
+            "an embedding have no judgment. Leave them out, or take convention.replace(missing_in_qrels='skip')"
+        )
