@@ -14,6 +14,7 @@ from fastndcg.rankings.counted import RankCounts
 from fastndcg.rankings.validation import Array
 from fastndcg.scoring.products import Factors, make_product
 from fastndcg.scoring.ranks import count_ranks
+from fastndcg.scoring.tiles import score_rows
 
 SIMILARITIES = ("dot", "cosine", "euclidean")
 
@@ -27,7 +28,7 @@ class Embeddings(Model):
         self, users: Any, items: Any, *, similarity: str = "dot", item_biases: Any = None, query_ids: Any = None,
         document_ids: Any = None, leave_query_out: bool = False,
     ) -> None:  # fmt: skip
-        self._factors = Factors(np.asarray(users), np.asarray(items), similarity, item_biases)
+        self._factors = Factors(np.asarray(users), np.asarray(items), similarity, None, item_biases)
         self.n_users = len(users)
         self.n_items = len(items)
         self.query_ids = None if query_ids is None else IdColumn.of(query_ids, "`query_ids`")
@@ -41,7 +42,7 @@ class Embeddings(Model):
 
     def score_rows(self, users: Array) -> Array:
         """Return the scores of some users for all items, a row a user."""
-        raise NotImplementedError
+        return score_rows(make_product(self._factors), users, self.n_items)
 
     def count_ranks(self, task: RankTask, options: Options) -> RankCounts:
         """Count for each labelled candidate the candidates above and at its place."""

@@ -1,8 +1,8 @@
 """
-Products: from the numbers of users and items to the scores of a tile.
+Products: from the vectors of users and items to operands.
 
-A product copies rows of users and of items to operands, whose shapes are constant, and multiplies two operands. So a
-score depends on the two rows alone, wherever they stand in their operands. `PRODUCTS` lists the number formats.
+A product copies rows of users and of items to operands, which the kernels multiply: see kernels/scoring/product.py.
+`PRODUCTS` lists the number formats.
 """
 
 from __future__ import annotations
@@ -16,24 +16,27 @@ from fastndcg.rankings.validation import Array
 
 
 class Factors(NamedTuple):
-    """What embeddings consist of. The dtypes of `users` and `items` are those that the user gave."""
+    """What embeddings consist of. `users` and `items` have the dtypes that the user gave."""
 
     users: Array
     items: Array
     similarity: str
+    user_biases: Array | None
     item_biases: Array | None
 
 
 class Product(Protocol):
     """
-    Scores of one number format. A product is used by one thread.
+    The operands of one number format.
 
     Attributes
     ----------
     n_columns : int
         The number of columns of operands.
-    operand_dtype, score_dtype : dtype
-        The dtypes of operands and of scores. Scores are float32 or float64.
+    operand_dtype : dtype
+        float32 or float64, or uint64 for packed bits.
+    score_dtype : dtype
+        float32 or float64.
     """
 
     @property
@@ -51,13 +54,13 @@ class Product(Protocol):
     def take_items(self, items: slice | Array, out: Array) -> None:
         """Write the rows of some items to the first rows of an operand."""
 
-    def multiply(self, users: Array, items: Array, out: Array) -> None:
-        """Write the scores of all rows of an operand of users for all rows of an operand of items."""
+    def finish_scores(self, users: Array, scores: Array) -> None:
+        """Turn scores that rank items into those of the similarity, in place. There is one row a user."""
 
 
-class MatrixProduct:
+class VectorProduct:
     """
-    Dot product, cosine and euclidean distance by NumPy's matrix product.
+    Dot product, cosine and euclidean distance of vectors of floats.
 
     The bias of an item is one more column, whose number is 1 for all users. A euclidean score is u · v - |v|² / 2,
     which ranks items like the negative distance.
@@ -66,7 +69,7 @@ class MatrixProduct:
     def __init__(self, factors: Factors) -> None:
         self._factors = factors
         dtype = np.result_type(factors.users.dtype, factors.items.dtype)
-        self.operand_dtype = self.score_dtype = np.dtype("f4" if dtype == np.float32 else "f8")
+        self.operand_dtype = self.score_dtype = np.dtype("f4" if dtype.itemsize <= 4 else "f8")
         self._has_bias = factors.item_biases is not None or factors.similarity == "euclidean"
         self.n_columns = factors.users.shape[1] + self._has_bias
 
@@ -81,28 +84,39 @@ class MatrixProduct:
         factors = self._factors
         rows = self._take(factors.items, items, out)
         if factors.similarity == "euclidean":
-            rows[:, -1] = np.einsum("ij,ij->i", rows[:, :-1], rows[:, :-1], dtype="f8") / -2
+            rows[:, -1] = compute_squares(rows[:, :-1]) / -2
         if factors.item_biases is not None:
-            rows[:, -1] = factors.item_biases[items]
+            biases = factors.item_biases[items]
+            rows[:, -1] = biases if factors.similarity != "euclidean" else rows[:, -1] + biases
 
-    def multiply(self, users: Array, items: Array, out: Array) -> None:
-        """Write the scores of all rows of an operand of users for all rows of an operand of items."""
-        np.matmul(users, items.T, out=out)
+    def finish_scores(self, users: Array, scores: Array) -> None:
+        """Turn scores that rank items into those of the similarity, in place. There is one row a user."""
+        factors = self._factors
+        if factors.similarity == "euclidean":
+            vectors = np.asarray(factors.users[users], self.operand_dtype)
+            np.maximum(compute_squares(vectors)[:, None] - 2 * scores, 0, out=scores, casting="same_kind")
+            np.negative(np.sqrt(scores, out=scores), out=scores)
+        if factors.user_biases is not None:
+            scores += factors.user_biases[users][:, None]
 
-    def _take(self, factors: Array, rows: slice | Array, out: Array) -> Array:
-        """Copy rows of factors to an operand, scaled to length 1 for cosine. Return these rows."""
-        chosen = factors[rows]
-        target = out[: len(chosen)]
-        vectors = target[:, : factors.shape[1]]
-        vectors[:] = chosen
+    def _take(self, vectors: Array, rows: slice | Array, out: Array) -> Array:
+        """Copy rows of vectors to an operand, scaled to length 1 for cosine. Return these rows."""
+        chosen = vectors[rows]
+        operand = out[: len(chosen)]
+        own = operand[:, : vectors.shape[1]]
+        own[:] = chosen
         if self._factors.similarity == "cosine":
-            lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype="f8"))
-            vectors /= lengths[:, None].astype(vectors.dtype)
-        return target
+            own /= np.sqrt(compute_squares(own))[:, None].astype(own.dtype)
+        return operand
+
+
+def compute_squares(vectors: Array) -> Array:
+    """Return the squared length of each vector in float64."""
+    return np.einsum("ij,ij->i", vectors, vectors, dtype="f8")
 
 
 PRODUCTS: list[tuple[Callable[[Factors], bool], Callable[[Factors], Product]]] = [
-    (lambda factors: True, MatrixProduct),
+    (lambda factors: True, VectorProduct),
 ]
 
 

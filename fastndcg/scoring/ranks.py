@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,53 +12,71 @@ from fastndcg.inputs.options import Options
 from fastndcg.inputs.recommendations.models import RankTask
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.counted import RankCounts
+from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.progress import track
+from fastndcg.runtime.threads import check_stopped, run_all
 from fastndcg.scoring.products import Product
-from fastndcg.scoring.tiles import ITEM_ROWS, USER_ROWS
+from fastndcg.scoring.tiles import Columns, Part, TileWorker, Tiling, score_pairs, select_columns
+
+
+class LabelledRows(NamedTuple):
+    """
+    The rows with labelled candidates.
+
+    Row r ranks the candidates of user ``users[r]``. It owns the entries ``offsets[r]`` up to ``offsets[r + 1]`` of
+    `items` and of `columns`.
+    """
+
+    users: Array
+    items: Array
+    offsets: Array
+    columns: Columns
+    labelled_columns: Array
+
+
+def read_labelled_rows(task: RankTask, n_items: int) -> LabelledRows:
+    """Return the rows with labelled candidates: others need no scores."""
+    matched = task.matched
+    rows = np.flatnonzero(np.diff(matched.offsets))
+    columns = select_columns(matched, rows, n_items)
+    items = matched.liked.items[matched.is_candidate].astype("i4")
+    offsets = count_before(np.diff(matched.offsets)[rows])
+    places = items if columns.items is None else np.searchsorted(columns.items, items).astype("i4")
+    return LabelledRows(task.users[rows], items, read_only(offsets), columns, read_only(places))
 
 
 def count_ranks(product: Product, n_items: int, task: RankTask, options: Options) -> RankCounts:
     """Count the candidates above and at the place of each labelled candidate."""
-    matched = task.matched
-    items = read_only(matched.liked.items[matched.is_candidate].astype("i4"))
-    offsets = matched.offsets
-    n_labels = len(items)
-    counts = RankCounts(*(np.zeros(n_labels, "i4") for _ in range(3)))
-    rows = np.flatnonzero(np.diff(offsets))  # users without truth need no scores
-    own_offsets = read_only(np.concatenate([[0], offsets[rows + 1]]))
-    users = task.users[rows]
-    kernels = load_kernels("scoring.count_tile")
-    user_operand = np.zeros((USER_ROWS, product.n_columns), product.operand_dtype)
-    item_operand = np.zeros((ITEM_ROWS, product.n_columns), product.operand_dtype)
-    tile = np.empty((USER_ROWS, ITEM_ROWS), product.score_dtype)
-    scores = np.empty(n_labels, product.score_dtype)
-    gaps = matched.gaps
-    with track(range(0, len(rows), USER_ROWS), "scoring users", -(-len(rows) // USER_ROWS)) as blocks:
-        for first in blocks:
-            stop = min(first + USER_ROWS, len(rows))
-            user_operand[:] = 0
-            product.take_users(users[first:stop], user_operand)
-            begin, end = own_offsets[first].item(), own_offsets[stop].item()
-            columns = np.zeros(n_labels, "i4")
-            labelled = (items, own_offsets, read_only(scores))
-            for part in range(begin, end, ITEM_ROWS):
-                part_stop = min(part + ITEM_ROWS, end)
-                item_operand[:] = 0
-                product.take_items(items[part:part_stop], item_operand)
-                product.multiply(user_operand, item_operand, tile)
-                columns[part:part_stop] = np.arange(part_stop - part)
-                kernels.read_scores(
-                    tile.reshape(-1), ITEM_ROWS, first, (part, part_stop), labelled, columns, scores
-                )
-            for item in range(0, n_items, ITEM_ROWS):
-                item_stop = min(item + ITEM_ROWS, n_items)
-                item_operand[item_stop - item :] = 0
-                product.take_items(slice(item, item_stop), item_operand)
-                product.multiply(user_operand, item_operand, tile)
-                tile[:, item_stop - item :] = -np.inf
-                kernels.count_tile(
-                    tile.reshape(-1), ITEM_ROWS, item, first, (0, stop - first), labelled, tuple(counts)
-                )
+    rows = read_labelled_rows(task, n_items)
+    tiling = Tiling(product, rows.users, rows.columns, options)
+    scores = score_pairs(product, np.repeat(rows.users, np.diff(rows.offsets)), rows.items)
+    labelled = rows.labelled_columns, rows.offsets, read_only(scores)
+    counts = RankCounts(*(np.zeros(len(scores), "i4") for _ in range(3)))
+    lock = threading.Lock()
+    kernel = load_kernels("scoring.count").count_ranks
+
+    def make_worker() -> Callable[[Part], None]:
+        worker = TileWorker(tiling)
+
+        def count(part: Part) -> None:
+            (first, stop), (start, end) = part
+            worker.load_users(first, stop)
+            entries = slice(rows.offsets[first], rows.offsets[stop])
+            own = RankCounts(*(np.zeros_like(array[entries]) for array in counts))
+            for column in range(start, end, tiling.n_tile_columns):
+                check_stopped()
+                extent = worker.load_items(column, min(column + tiling.n_tile_columns, end))
+                lists = rows.columns.kernel_lists
+                kernel(worker.users, worker.items, extent, lists, labelled, (worker.tile, worker.row), tuple(own))
+            with lock:
+                for total, new in zip(counts, own, strict=True):
+                    total[entries] += new
+
+        return count
+
+    parts = tiling.list_parts()
+    with track(parts, "scoring users", len(parts)) as tracked:
+        run_all(tracked, make_worker, min(tiling.threads, max(len(parts), 1)))
     return RankCounts(*map(read_only, counts))

@@ -201,6 +201,17 @@ def match_items(
     )  # fmt: skip
 
 
+def take_lists(lists: ItemLists, users: Array) -> ItemLists:
+    """Return the lists of some users."""
+    n_lists = len(lists.offsets) - 1
+    if lists.is_shared or (len(users) == n_lists and (users == np.arange(n_lists)).all()):
+        return lists
+    sizes = np.diff(lists.offsets)[users]
+    offsets = count_before(sizes)
+    places = np.arange(int(offsets[-1])) + np.repeat(lists.offsets[users] - offsets[:-1], sizes)
+    return lists._replace(items=read_only(lists.items[places]), offsets=read_only(offsets))
+
+
 def unite_lists(first: ItemLists, second: ItemLists) -> ItemLists:
     """Return for each user the items of two lists."""
     users = [np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets)) for lists in (first, second)]

@@ -24,6 +24,7 @@ from fastndcg.inputs.recommendations.item_selection import (
     convert_to_interactions,
     match_items,
     sort_items,
+    take_lists,
 )
 from fastndcg.rankings.counted import CountedHits, CountedRankings, RankCounts
 from fastndcg.rankings.filters import count_before
@@ -195,24 +196,13 @@ def _select_lists(
 ) -> SelectedLists:  # fmt: skip
     """Return the lists of a selection for the rows of some users."""
     exclude, candidates = (
-        None if lists is None else _take_users(lists, users) for lists in selection.read_lists(model.shape, number_ids)
+        None if lists is None else take_lists(lists, users) for lists in selection.read_lists(model.shape, number_ids)
     )
     own = None
     if model.leaves_query_out:
         is_item = users < model.n_items
         own = ItemLists(read_only(users[is_item].astype("i4")), read_only(count_before(is_item)), model.n_items, False)
     return SelectedLists(exclude, candidates, own)
-
-
-def _take_users(lists: ItemLists, users: Array) -> ItemLists:
-    """Return the lists of some users."""
-    n_lists = len(lists.offsets) - 1
-    if lists.is_shared or (len(users) == n_lists and (users == np.arange(n_lists)).all()):
-        return lists
-    sizes = np.diff(lists.offsets)[users]
-    offsets = count_before(sizes)
-    places = np.arange(int(offsets[-1])) + np.repeat(lists.offsets[users] - offsets[:-1], sizes)
-    return lists._replace(items=read_only(lists.items[places]), offsets=read_only(offsets))
 
 
 def _list_ids(ids: IdColumn | None, n: int) -> IdColumn:
