@@ -57,6 +57,8 @@ _PUBLIC = {
     "reference": ["reference"],
     "results.results": ["Results"],
     "scoring.embeddings": ["Embeddings"],
+    "scoring.scorer": ["Scorer"],
+    "scoring.top_items": ["TopItems"],
     "statistics.compare": ["compare"],
     "statistics.comparison": ["Comparison"],
     "streaming": ["StreamingEvaluator"],

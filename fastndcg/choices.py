@@ -30,6 +30,7 @@ RanxTest: TypeAlias = Literal["student", "fisher", "tukey"]
 RepeatedItems: TypeAlias = Literal["raise", "once"]
 ResponseMethod: TypeAlias = Literal["predict", "predict_proba", "decision_function"]
 ResultRows: TypeAlias = Literal["query", "pair"]
+Similarity: TypeAlias = Literal["dot", "cosine", "euclidean"]
 TestName: TypeAlias = Literal["randomization", "t", "wilcoxon", "sign", "bootstrap", "tukey"]
 TiePolicy: TypeAlias = Literal[
     "average", "input", "id_descending", "id_ascending", "best", "worst", "input_reversed", "mean_rank"

@@ -26,7 +26,14 @@ from fastndcg.inputs.hints import note_swapped
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.recommendations.interactions import Interactions
-from fastndcg.inputs.recommendations.models import Model, RankTask, make_counted_rankings, match_model
+from fastndcg.inputs.recommendations.models import (
+    BY_ID,
+    Model,
+    RankTask,
+    make_counted_rankings,
+    match_model,
+    order_ties_by_id,
+)
 from fastndcg.metrics.catalog import REGISTERED
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import ADJUSTED, find_denominators
@@ -437,22 +444,28 @@ def evaluate_prepared(
         rankings = truth.rankings(predictions)
         return _evaluate_rankings(rankings, request, request.array_convention, options.threads, cache, out)
     if isinstance(predictions, Model) and isinstance(truth, Qrels | Interactions):
-        return _evaluate_model(truth, predictions, request, options)
-    joined = join_predictions(truth, predictions, request.convention, options)
+        joined: Any = _rank_model(truth, predictions, request, options)
+    else:
+        joined = join_predictions(truth, predictions, request.convention, options)
     convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
     if isinstance(joined, Rankings | Joined):
         return _evaluate_rankings(joined, request, convention, options.threads, cache, out)
     return _evaluate_partitions(joined, request, convention, options.threads, out)
 
 
-def _evaluate_model(truth: Interactions | Qrels, model: Model, request: Request, options: Options) -> Results:
-    """Evaluate a model by counting the ranks of labelled items."""
+def _rank_model(
+    truth: Interactions | Qrels, model: Model, request: Request, options: Options
+) -> Joined | PartitionedInput:
+    """Count the ranks of labelled items, or score whole rows if metrics or the convention read other items."""
     convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
-    found = match_model(truth, model, convention, options)
-    counts = model.count_ranks(RankTask(found.users, found.matched, model.score_dtype), options)
+    found = match_model(truth, model, request.convention, options)
+    if _load_engine().needs_all_documents(request.metrics, convention, model.score_dtype, found.matched.liked.labels):
+        return join_predictions(truth, model, request.convention, options)
+    counts = model.count_ranks(RankTask(found.users, found.matched), options)
+    if convention.ties in BY_ID and isinstance(truth, Qrels):
+        counts = order_ties_by_id(model, found, counts)
     rankings = make_counted_rankings(found, counts)
-    joined = Joined(rankings, None, found.n_missing_in_run, found.n_missing_in_qrels)
-    return _evaluate_rankings(joined, request, convention, options.threads, None, None)
+    return Joined(rankings, None, found.n_missing_in_run, found.n_missing_in_qrels, found.matched.notes)
 
 
 def _evaluate_rankings(
@@ -470,11 +483,13 @@ def _evaluate_rankings(
         unjudged_queries = None
         n_missing_in_run = 0
         n_missing_in_qrels = 0
+        notes: tuple[str, ...] = ()
     else:
-        rankings, unjudged_queries, n_missing_in_run, n_missing_in_qrels = joined
+        rankings, unjudged_queries, n_missing_in_run, n_missing_in_qrels, notes = joined
     metrics = request.metrics
     if request.pair_rows is not None:
-        return _evaluate_pairs(rankings, request, convention, threads, (n_missing_in_run, n_missing_in_qrels))
+        joined = Joined(rankings, None, n_missing_in_run, n_missing_in_qrels, notes)
+        return _evaluate_pairs(joined, request, convention, threads)
     if out is not None:
         engine.check_out(out, rankings, len(metrics))
     denominators = tuple(request.denominators.values()) if request.denominators else ()
@@ -492,7 +507,7 @@ def _evaluate_rankings(
         values, metrics, rankings.query_ids, request.convention,
         n_tied=output.n_tied, **_make_extra_values(output.values, request),
         n_missing_in_run=n_missing_in_run, n_missing_in_qrels=n_missing_in_qrels,
-        notes=note_swapped(rankings),
+        notes=note_swapped(rankings) + notes,
     )  # fmt: skip
 
 
@@ -514,11 +529,12 @@ def _evaluate_partitions(
 
 
 def _evaluate_pairs(
-    rankings: Rankings, request: Request, convention: Convention, threads: int | None, n_missing: tuple[int, int]
+    joined: Joined, request: Request, convention: Convention, threads: int | None
 ) -> Results:
     """Evaluate each relevant document of rankings in memory on its own."""
     from fastndcg.engine.pair_values import run_pairs
 
+    rankings = joined.rankings
     pair_rows = cast(PairRows, request.pair_rows)
     denominators = tuple(request.denominators.values())
     output = run_pairs(rankings, request.metrics, convention, pair_rows, denominators=denominators, threads=threads)
@@ -527,8 +543,9 @@ def _evaluate_pairs(
         query_ids = output.queries if query_ids is None else query_ids[output.queries]
     return Results(
         output.values[:, : len(request.metrics)], request.metrics, query_ids, request.convention,
-        n_tied=output.n_tied, n_missing_in_run=n_missing[0], n_missing_in_qrels=n_missing[1],
-        notes=note_swapped(rankings), document_ids=output.document_ids, **_make_extra_values(output.values, request),
+        n_tied=output.n_tied, n_missing_in_run=joined.n_missing_in_run,
+        n_missing_in_qrels=joined.n_missing_in_qrels, notes=note_swapped(rankings) + joined.notes,
+        document_ids=output.document_ids, **_make_extra_values(output.values, request),
     )  # fmt: skip
 
 

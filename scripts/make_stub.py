@@ -66,6 +66,7 @@ def make_choices() -> str:
     from fastndcg.discovery import CUSTOM, FUNCTIONS
     from fastndcg.inputs.recommendations.item_lists import REPEATED
     from fastndcg.inputs.recommendations.item_selection import MISSING_TRUTH
+    from fastndcg.scoring.embeddings import SIMILARITIES
     from fastndcg.inputs.text.formats import FORMATS_BY_NAME
     from fastndcg.inputs.writers import WRITERS
     from fastndcg.integrations.sklearn import RESPONSE_METHODS
@@ -93,6 +94,7 @@ def make_choices() -> str:
         "RanxRunKind": ranx_files.RUN_KINDS,
         "RanxTest": TESTS_OF_RANX,
         "RepeatedItems": REPEATED,
+        "Similarity": SIMILARITIES,
         "ResponseMethod": RESPONSE_METHODS,
         "ResultRows": ROWS,
         "TestName": settings.TESTS,

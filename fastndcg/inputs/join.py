@@ -26,12 +26,13 @@ TWO_RUNS = ("first run", "second run")
 
 
 class Joined(NamedTuple):
-    """Rankings of the evaluated queries, which of them have no judgments, and how many each side lacks."""
+    """Rankings of the evaluated queries, which of them have no judgments, how many each side lacks, and notes."""
 
     rankings: Rankings
     unjudged_queries: Array | None = None  # (n_queries,) bool
     n_missing_in_run: int = 0
     n_missing_in_qrels: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class JoinedRuns(NamedTuple):

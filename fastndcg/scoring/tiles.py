@@ -10,6 +10,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.parquet.truth import parse_memory
+from fastndcg.inputs.recommendations.item_lists import PADDING
 from fastndcg.inputs.recommendations.item_selection import MatchedItems, take_lists
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.filters import count_before
@@ -47,6 +48,15 @@ class Columns(NamedTuple):
         """The lists as kernels take them."""
         return self.listed, self.offsets, int(self.is_shown)
 
+    def take_scores(self, scores: Array) -> Array:
+        """Return the columns of scores of all items."""
+        return scores if self.items is None else np.ascontiguousarray(scores[:, self.items])
+
+    def restore_items(self, columns: Array) -> None:
+        """Replace columns by items, in place. Padding stays."""
+        if self.items is not None:
+            columns[:] = np.where(columns == PADDING, PADDING, self.items[columns])
+
 
 def select_columns(matched: MatchedItems, rows: Array, n_items: int) -> Columns:
     """Return the columns of the candidates of some rows."""
@@ -65,6 +75,11 @@ def select_columns(matched: MatchedItems, rows: Array, n_items: int) -> Columns:
     return Columns(None, n_items, read_only(lists.items[is_shown]), read_only(offsets), is_shown=True)
 
 
+def read_memory(options: Options) -> int:
+    """Return the number of bytes for buffers."""
+    return MEMORY if options.memory is None else parse_memory(options.memory)
+
+
 class Tiling:
     """
     Tiles of the scores of some users for some items, within a number of bytes.
@@ -76,9 +91,8 @@ class Tiling:
         self.product = product
         self.users = users
         self.columns = columns
-        memory = MEMORY if options.memory is None else parse_memory(options.memory)
         self.threads = check_threads(options.threads)
-        self._fit(memory)
+        self._fit(read_memory(options))
 
     def _fit(self, memory: int) -> None:
         """Set the largest number of rows and of columns of a tile."""

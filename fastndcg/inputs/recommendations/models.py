@@ -26,6 +26,7 @@ from fastndcg.inputs.recommendations.item_selection import (
     sort_items,
     take_lists,
 )
+from fastndcg.inputs.recommendations.score_matrix import partition_rows
 from fastndcg.rankings.counted import CountedHits, CountedRankings, RankCounts
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.read_only import read_only
@@ -33,6 +34,7 @@ from fastndcg.rankings.validation import Array
 from fastndcg.runtime.pickling import Picklable
 
 SIDES = ("truth", "predictions")
+BY_ID = frozenset({"id_ascending", "id_descending"})  # tie policies that order ids of documents
 
 
 class Model(Picklable, ABC):
@@ -82,15 +84,10 @@ class Model(Picklable, ABC):
 
 
 class RankTask(NamedTuple):
-    """
-    The rows to rank: row r of `matched` has the scores of user ``users[r]``.
-
-    `score_dtype` is the dtype in which scores are compared.
-    """
+    """The rows to rank: row r of `matched` has the scores of user ``users[r]``."""
 
     users: Array
     matched: MatchedItems
-    score_dtype: np.dtype[Any]
 
 
 class MatchedModel(NamedTuple):
@@ -249,3 +246,86 @@ def _refuse_missing(truth: Qrels, missing: Array, n_unjudged: int, convention: C
             f"convention {convention} takes the same queries in truth and predictions, but {n_unjudged} queries with "
             "an embedding have no judgment. Leave them out, or take convention.replace(missing_in_qrels='skip')"
         )
+
+
+def match_nothing(model: Model, options: Options) -> MatchedItems:
+    """Return the candidates of all users, without a truth."""
+    users = np.arange(model.n_users)
+    nothing = Interactions(np.empty(0, "i4"), None, np.zeros(model.n_users + 1, "i8"))
+
+    def number_ids(qrels: Qrels) -> ItemLists:
+        return list_known_items(qrels, model, options.threads)
+
+    lists = _select_lists(model, options.selection or ItemSelection(), users, number_ids, options)
+    return match_items(nothing, model.shape, lists, "raise", options.threads)
+
+
+class ModelRows:
+    """The scores of some users of a model, computed when rows are read."""
+
+    def __init__(self, model: Model, users: Array) -> None:
+        self._model = model
+        self._users = users
+        self.dtype = model.score_dtype
+        self.shape = len(users), model.n_items
+
+    def __getitem__(self, rows: slice) -> Array:
+        return self._model.score_rows(self._users[rows])
+
+
+def partition_model(
+    truth: Interactions | Qrels, model: Model, convention: Convention, options: Options
+) -> RankingPartitions:
+    """
+    Make rankings of all candidates of each user, in parts, for what counts do not suffice for.
+
+    Some metrics and conventions read candidates without a label, and `explain` shows them.
+    """
+    found = match_model(truth, model, convention, options)
+    if found.n_missing_in_run and convention.missing_in_run == "zero":
+        raise InvalidInputError(
+            f"`predictions` must have an embedding for each query of the truth for these metrics and this convention, "
+            f"but {found.n_missing_in_run} have none. Add them, or take convention.replace(missing_in_run='skip')"
+        )
+    if model.document_ids is not None and isinstance(truth, Qrels) and convention.ties in BY_ID:
+        raise InvalidInputError(
+            f"`document_ids` must be left out for ties='{convention.ties}' with metrics or conventions that read "
+            "unjudged documents, and in explain. Take convention.replace(ties='average')"
+        )
+    partitions = partition_rows(ModelRows(model, found.users), found.matched, is_ready=True)
+    if not isinstance(truth, Qrels) or not model.has_ids:
+        return partitions
+    return partitions._replace(query_ids=found.query_ids)
+
+
+def order_ties_by_id(model: Model, found: MatchedModel, counts: RankCounts) -> RankCounts:
+    """Count tied candidates with a lower id in place of those with a lower number."""
+    ids = model.document_ids
+    if ids is None:
+        return counts
+    matched = found.matched
+    before = counts.before.copy()
+    items = matched.liked.items[matched.is_candidate]
+    rows = np.repeat(np.arange(len(found.users)), np.diff(matched.offsets))
+    entries = np.flatnonzero(counts.ties > 1)
+    for row in np.unique(rows[entries]).tolist():
+        (scores,) = model.score_rows(found.users[row : row + 1])
+        is_candidate = mask_candidates(matched, row, model.n_items)
+        for entry in entries[rows[entries] == row].tolist():
+            tied = np.flatnonzero(is_candidate & (scores == scores[items[entry]]))
+            names = ids.take(tied).names().tolist()
+            own = ids.name(items.item(entry))
+            before[entry] = sum(name < own for name in names)
+    return counts._replace(before=read_only(before))
+
+
+def mask_candidates(matched: MatchedItems, row: int, n_items: int) -> Array:
+    """Return a mask of the items that are candidates of a row."""
+    lists = matched.candidates
+    items = np.arange(n_items)
+    if len(lists.offsets) > 1:
+        items = lists.items[slice(*lists.offsets[[row * lists.step, row * lists.step + 1]].tolist())]
+    gaps = matched.gaps.items[slice(*matched.gaps.offsets[[row, row + 1]].tolist())]
+    mask = np.zeros(n_items, bool)
+    mask[np.delete(items, gaps)] = True
+    return mask
