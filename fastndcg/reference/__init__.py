@@ -47,6 +47,7 @@ from fastndcg.reference.definition import Definition, choose_gain, read_definiti
 from fastndcg.reference.pair_rows import average_by_query, list_document_ids, list_pairs
 from fastndcg.reference.precision_recall import precision_denominator, recall_denominator
 from fastndcg.reference.score_matrix import list_candidates
+from fastndcg.reference.scoring import list_run, list_scores
 from fastndcg.reference.set_based import n_relevant
 from fastndcg.reference.tie_orders import Query, has_place, is_ranked, is_tied, list_orders, read_label, read_query
 from fastndcg.results.results import Results
@@ -95,7 +96,8 @@ def evaluate(
     prepared = prepare_truth(truth, options := Options(offsets, groups, query_ids, columns, selection=selection))
     effective = base.for_input(qrels=isinstance(prepared, Qrels))
     if isinstance(predictions, Model):
-        predictions = list_scores(predictions)
+        has_ids = predictions.has_ids and isinstance(prepared, Qrels)
+        predictions = list_run(predictions) if has_ids else list_scores(predictions)
     scores = read_score_matrix(predictions) if isinstance(prepared, Interactions | Qrels) else None
     if scores is None or not isinstance(prepared, Interactions | Qrels):
         rankings, unjudged, n_missing_in_run, n_missing_in_qrels, _ = join_all(prepared, predictions, base, options)

@@ -16,8 +16,8 @@ from fastndcg.rankings.validation import Array
 from fastndcg.scoring.products import Factors, make_product
 from fastndcg.scoring.ranks import count_ranks
 from fastndcg.scoring.tiles import Columns, score_rows
-from fastndcg.scoring.top_k import TopScores, find_top
 from fastndcg.scoring.top_items import ScoringModel, read_ids
+from fastndcg.scoring.top_k import TopScores, find_top
 from fastndcg.scoring.vectors import check_factors, read_biases, read_vectors
 
 SIMILARITIES = ("dot", "cosine", "euclidean")
@@ -63,7 +63,7 @@ class Embeddings(ScoringModel):
            [1, 0]], dtype=int32)
     """
 
-    __slots__ = ("_factors",)
+    __slots__ = ("factors",)
 
     def __init__(
         self,
@@ -87,11 +87,11 @@ class Embeddings(ScoringModel):
                 f"`users` and `items` must have vectors of one length, but theirs are {own.shape[1]} and "
                 f"{others.shape[1]}. Take the vectors of one model"
             )
-        self._factors = Factors(
+        self.factors = Factors(
             own, others, similarity,
             read_biases(user_biases, "user_biases", len(own)), read_biases(item_biases, "item_biases", len(others)),
         )  # fmt: skip
-        check_factors(self._factors, ("users", "items"))
+        check_factors(self.factors, ("users", "items"))
         self.n_users = len(own)
         self.n_items = len(others)
         self.query_ids = read_ids(query_ids, "query_ids", self.n_users)
@@ -100,26 +100,26 @@ class Embeddings(ScoringModel):
 
     def __repr__(self) -> str:
         return (
-            f"Embeddings of {self.n_users} users, {self.n_items} items, {self._factors.users.shape[1]} columns, "
-            f"{self._factors.similarity}"
+            f"Embeddings of {self.n_users} users, {self.n_items} items, {self.factors.users.shape[1]} columns, "
+            f"{self.factors.similarity}"
         )
 
     @property
     def score_dtype(self) -> np.dtype[Any]:
         """The dtype of scores."""
-        return make_product(self._factors).score_dtype
+        return make_product(self.factors).score_dtype
 
     def score_rows(self, users: Array) -> Array:
         """Return the scores of some users for all items, a row a user."""
-        return score_rows(make_product(self._factors), users, self.n_items)
+        return score_rows(make_product(self.factors), users, self.n_items)
 
     def count_ranks(self, task: RankTask, options: Options) -> RankCounts:
         """Count for each labelled candidate the candidates above and at its place."""
-        return count_ranks(make_product(self._factors), self.n_items, task, options)
+        return count_ranks(make_product(self.factors), self.n_items, task, options)
 
     def find_top(self, users: Array, columns: Columns, k: int, options: Options) -> TopScores:
         """Return the k best candidates of each user, with scores of the similarity."""
-        product = make_product(self._factors)
+        product = make_product(self.factors)
         best = find_top(product, users, columns, k, options)
         product.finish_scores(users, best.scores)
         return best

@@ -152,18 +152,20 @@ class SelectedLists(NamedTuple):
     The lists of a selection for some users and items.
 
     `own` has items of each user that are excluded besides, such as the query itself where queries are documents.
+    `describe` names an entry of the truth in error messages, by default as item and user.
     """
 
     exclude: ItemLists | None
     candidates: ItemLists | None
     own: ItemLists | None = None
+    describe: Callable[[int], str] | None = None
 
 
 def match_items(
     liked: Interactions, shape: tuple[int, int], lists: SelectedLists, missing_truth: str, threads: int | None
 ) -> MatchedItems:
     """Find the truth, whose items rise, among the candidates. Items beyond the second number of `shape` are unknown."""
-    exclude, candidates, own = lists
+    exclude, candidates, own, describe = lists
     liked_items = read_only(liked.items.astype("i4"))  # a copy: kernels follow items, which another thread may overwrite
     is_excluded = np.zeros(len(liked_items), bool)
     if exclude is not None and exclude.is_shared:
@@ -171,6 +173,7 @@ def match_items(
         candidates = leave_out(candidates, exclude, shape[1]) if len(exclude.items) else candidates
         exclude = None
     if own is not None:
+        is_excluded |= find_places(liked_items, liked.offsets, own, threads) >= 0
         exclude = own if exclude is None else unite_lists(exclude, own)
     places = liked_items
     sizes = np.full(shape[0], shape[1])
@@ -190,7 +193,7 @@ def match_items(
     offsets = liked.offsets
     if not is_candidate.all():
         if missing_truth == "raise":
-            _refuse_missing(liked, is_candidate, is_excluded, shape[1])
+            _refuse_missing(liked, is_candidate, is_excluded, shape[1], describe)
         notes = (_note_missing(liked, ~is_candidate, missing_truth),)
         labels = labels[is_candidate]
         places = places[is_candidate]
@@ -351,19 +354,22 @@ def leave_out(candidates: ItemLists | None, exclude: ItemLists, n_items: int) ->
     return candidates._replace(items=read_only(candidates.items[is_candidate]), offsets=read_only(offsets))
 
 
-def _refuse_missing(liked: Interactions, is_candidate: Array, is_excluded: Array, n_items: int) -> NoReturn:
+def _refuse_missing(
+    liked: Interactions, is_candidate: Array, is_excluded: Array, n_items: int, describe: Callable[[int], str] | None
+) -> NoReturn:
     """Raise for the first item of the truth that is no candidate."""
     place = int(np.argmin(is_candidate))
     user = int(np.searchsorted(liked.offsets, place, side="right")) - 1
     item = liked.items[place]
+    name = f"item {item} of user {user}" if describe is None else describe(place)
     if is_excluded[place]:
-        rule = f"be excluded, but item {item} of user {user} is in `exclude`"
+        rule = f"be excluded, but {name} is in `exclude`"
         remedy = "Take it out of one of the two, such as exclude = seen - seen.multiply(liked != 0)"
     elif item >= n_items:
-        rule = f"be unknown to `predictions`, but a document of query {user} is"
-        remedy = "Add its embedding"
+        rule = f"be missing in `predictions`, but {name} has no embedding"
+        remedy = "Add it"
     else:
-        rule = f"lie outside the candidates, but item {item} of user {user} is not in `candidates`"
+        rule = f"lie outside the candidates, but {name} is not in `candidates`"
         remedy = "Add it there"
     n_missing = len(is_candidate) - int(np.count_nonzero(is_candidate))
     raise InvalidInputError(

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.conventions import Convention
-from fastndcg.errors import InvalidInputError
+from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.id_column import IdColumn
-from fastndcg.inputs.join import find_queries
+from fastndcg.inputs.join import find_ids, find_queries
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.recommendations.interactions import Interactions, RankingPartitions
@@ -119,10 +119,10 @@ def match_model(truth: Interactions | Qrels, model: Model, convention: Conventio
     liked = sort_items(liked, options.threads)
     check_truth_shape(liked, liked.items.copy(), model.shape)
     users = np.arange(model.n_users)
-    lists = _select_lists(model, selection, users, None, options)
+    lists = _select_lists(model, selection, users, None)
     matched = match_items(liked, model.shape, lists, selection.missing_truth, options.threads)
     pool = (liked.labels, liked.offsets) if matched.keeps_pool else None
-    return MatchedModel(users, users, users, matched, pool, _make_id_reader(matched, pool), 0, 0)
+    return MatchedModel(users, users, users, matched, pool, _make_id_reader(matched, None, None), 0, 0)
 
 
 def _match_ids(
@@ -137,30 +137,43 @@ def _match_ids(
     users = rows[queries]
     items = find_documents(truth, model)
     liked, number_rows = _number_documents(truth, items, queries, model.n_items, options.threads)
-    lists = _select_lists(model, selection, users, lambda qrels: list_known_items(qrels, model, options.threads), options)
+
+    def number_ids(qrels: Qrels) -> ItemLists:
+        return list_known_items(qrels, model)
+
+    def describe(entry: int) -> str:
+        row = int(number_rows[entry])
+        query = int(np.searchsorted(truth.offsets, row, side="right")) - 1
+        return f"document {shorten(truth.documents.name(row))} of query {shorten(truth.queries.name(query))}"
+
+    lists = _select_lists(model, selection, users, number_ids)._replace(describe=describe)
     shape = len(queries), model.n_items
     matched = match_items(liked, shape, lists, selection.missing_truth, options.threads)
     keeps_missing = convention.missing_in_run != "skip"
     all_queries = np.arange(len(rows)) if keeps_missing else queries
     pool = None
+    pool_rows = np.arange(len(truth))
     if matched.keeps_pool or (keeps_missing and len(missing)):
         is_judged = np.repeat(rows < 0, np.diff(truth.offsets)) & keeps_missing
         is_judged[number_rows] |= matched.is_candidate | matched.keeps_pool
         offsets = count_before(is_judged)[truth.offsets]
         sizes = np.diff(offsets)[all_queries]
+        pool_rows = np.flatnonzero(is_judged)
         pool = read_only(truth.values[is_judged]), read_only(count_before(sizes))
     places = np.searchsorted(all_queries, queries)
-    take_ids = _make_id_reader(matched, pool, model.document_ids)
+    take_ids = _make_id_reader(
+        matched, model.document_ids, lambda places: truth.documents.take(pool_rows[places]).names()
+    )
     names = truth.queries.take(all_queries).names()
     return MatchedModel(users, places, names, matched, pool, take_ids, len(missing), n_unjudged)
 
 
 def find_documents(table: Qrels, model: Model) -> Array:
     """Return the number of each row's document in the model, ABSENT for unknown ones."""
-    return find_queries(table.documents, _list_ids(model.document_ids, model.n_items), SIDES)
+    return find_ids(table.documents, _list_ids(model.document_ids, model.n_items), "documents", SIDES)
 
 
-def list_known_items(table: Qrels, model: Model, threads: int | None) -> ItemLists:
+def list_known_items(table: Qrels, model: Model) -> ItemLists:
     """Return a table's documents for each user of the model. Rows with an id that the model lacks are left out."""
     rows = find_queries(table.queries, _list_ids(model.query_ids, model.n_users), SIDES)
     users = np.repeat(rows, np.diff(table.offsets))
@@ -188,8 +201,7 @@ def _number_documents(
 
 
 def _select_lists(
-    model: Model, selection: ItemSelection, users: Array, number_ids: Callable[[Qrels], ItemLists] | None,
-    options: Options,
+    model: Model, selection: ItemSelection, users: Array, number_ids: Callable[[Qrels], ItemLists] | None
 ) -> SelectedLists:  # fmt: skip
     """Return the lists of a selection for the rows of some users."""
     exclude, candidates = (
@@ -207,15 +219,15 @@ def _list_ids(ids: IdColumn | None, n: int) -> IdColumn:
 
 
 def _make_id_reader(
-    matched: MatchedItems, pool: tuple[Array, Array] | None, ids: IdColumn | None = None
+    matched: MatchedItems, ids: IdColumn | None, pool_ids: Callable[[Array], Array] | None
 ) -> Callable[[str, Array], Array]:
     """Return a function for the ids of labelled candidates, or of documents of the pool, by their places."""
-    del pool
-    all_items = matched.liked.items
-    items = all_items[matched.is_candidate]
+    items = matched.liked.items[matched.is_candidate]
 
     def take_ids(name: str, places: Array) -> Array:
-        numbers = (all_items if name == "pool" else items)[places]
+        if name == "pool" and pool_ids is not None:
+            return pool_ids(places)
+        numbers = (matched.liked.items if name == "pool" else items)[places]
         return np.asarray(numbers if ids is None else ids.take(numbers).names())
 
     return take_ids
@@ -254,9 +266,9 @@ def match_nothing(model: Model, options: Options) -> MatchedItems:
     nothing = Interactions(np.empty(0, "i4"), None, np.zeros(model.n_users + 1, "i8"))
 
     def number_ids(qrels: Qrels) -> ItemLists:
-        return list_known_items(qrels, model, options.threads)
+        return list_known_items(qrels, model)
 
-    lists = _select_lists(model, options.selection or ItemSelection(), users, number_ids, options)
+    lists = _select_lists(model, options.selection or ItemSelection(), users, number_ids)
     return match_items(nothing, model.shape, lists, "raise", options.threads)
 
 

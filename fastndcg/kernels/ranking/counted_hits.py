@@ -111,16 +111,20 @@ def write_group(counts, q, members, labels, tie_order, order, n_hits, hits):
     n = members.shape[0]
     if tie_order == AS_GROUPS:
         sort_descending(labels, n, order.spare, members)
+    else:  # the group's numbers above were read before
+        for i in range(n):
+            before = counts.before[order.places[members[i]]]
+            order.negative_above[members[i]] = -before if tie_order == RISING else before
+        sort_descending(order.negative_above, n, order.spare, members)
     for i in range(n):
-        member = members[i] if tie_order <= RISING else members[n - 1 - i]
-        place = order.places[member]
+        place = order.places[members[i]]
         above = counts.above[place]
         ties = counts.ties[place]
         if tie_order == RISING:
             above += counts.before[place]
-        elif tie_order > RISING:
+        elif tie_order != AS_GROUPS:
             above += ties - 1 - counts.before[place]
-        write_hit(q, above, ties if tie_order == AS_GROUPS else 1, labels[member], n_hits + i, hits)
+        write_hit(q, above, ties if tie_order == AS_GROUPS else 1, labels[members[i]], n_hits + i, hits)
     return n
 
 
