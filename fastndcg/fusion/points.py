@@ -37,8 +37,8 @@ def compute_points(
     """
     Compute what each run gives to each document.
 
-    For a linear method (``method.record.is_linear``) the fused score is the sum of the runs' weights times their
-    points, in the order of the runs. Its points have no NaN.
+    For a linear fusion (`is_linear`) the fused score is the sum of the runs' weights times their points, or their
+    weighted mean. Points of a linear fusion have no NaN.
 
     Parameters
     ----------
@@ -67,9 +67,19 @@ def compute_points(
         points = _score_segments(union, method, convention, trained, treatment)
     else:
         points = _score_by_rule(union, method, convention, weights, trained, treatment)
-    if method.record.is_linear:
+    if is_linear(method, convention, absent):
         fill_absent(union, points, "zero")
     return points
+
+
+def is_linear(method: FusionMethod, convention: FusionConvention, absent: str | None) -> bool:
+    """
+    Return True if fused scores are the weighted sum of points, or its quotient by the sum of all weights.
+
+    A mean without the runs that lack a document has another divisor for each document.
+    """
+    is_mean = method.record.kernel == "combine.arithmetic_mean"
+    return method.record.is_linear and not (is_mean and find_treatment(method, convention, absent) == "skip")
 
 
 def has_weighted_points(method: FusionMethod, convention: FusionConvention) -> bool:

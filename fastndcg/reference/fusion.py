@@ -45,10 +45,13 @@ def fuse(
     dict
         {query: {document: fused score}}, by falling score.
     """
-    fused = {}
+    fused: dict[Any, dict[Any, float]] = {}
     for query in runs[0]:
         rows = [run[query] for run in runs]
         documents = list(dict.fromkeys(document for row in rows for document in row))
+        if not documents:
+            fused[query] = {}
+            continue
         scores = fuse_query(rows, documents, (method, convention), weights, absent, tables)
         fused[query] = order_documents(scores, rows, convention.fused_ties)
     return fused

@@ -16,6 +16,7 @@ from fastndcg.rankings.rankings import Rankings
 from fastndcg.reference.unjudged import POOLED, UNJUDGED
 
 ORDERS_LIMIT = 100_000
+SHARED_RANKS = ("average", "mean_rank")  # policies under which equal scores share all ranks of their group
 
 
 class Document(NamedTuple):

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROJECT_FILE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PROJECT_FILE["project"]
-FOR_DEVELOPERS = {"test", "peers", "recommenders", "dense", "bench", "fuzz", "docs", "lint"}
+FOR_DEVELOPERS = {"test", "peers", "recommenders", "dense", "ray", "bench", "fuzz", "docs", "lint"}
 
 
 def script():

@@ -109,6 +109,31 @@ def test_record_is_complete_and_its_names_parse(record):
         assert FusionMethod.parse(str(method)) == method
 
 
+MEANS = ["min", "max", "med", "anz", "arithmetic_mean", "geometric_mean", "harmonic_mean"]
+
+
+@pytest.mark.parametrize("text", MEANS)
+@pytest.mark.parametrize("other", [{"y": 10.0}, {}], ids=["other documents", "no documents"])
+def test_a_mean_that_skips_absent_documents_reads_the_other_runs_alone(text, other):
+    """The only score of a document is its mean, also if the other run has no document of the query."""
+    runs = {
+        "a": fn.Run(["q"], ["x"], [4.0]),
+        "b": fn.Run(["q"] * len(other) + ["p"], [*other, "z"], [*other.values(), 1.0]),
+    }
+    weights = WEIGHTS if FusionMethod.parse(text).record.is_weighted else None
+
+    fused = fn.fuse(runs, text, weights=weights, absent="skip", fusion_convention="default(queries=union)")
+
+    assert fused.to_dict()["q"]["x"] == pytest.approx(4, rel=1e-15)
+
+
+def test_the_weight_of_a_skipped_run_is_no_part_of_the_mean():
+    """X has one score, y two: their sums have different divisors."""
+    fused = fn.fuse(RUNS, "arithmetic_mean", weights=WEIGHTS, absent="skip")
+
+    assert fused.to_dict()["q"] == pytest.approx({"x": 4, "y": (0.25 * 3 + 2 * 10) / 2.25, "z": 1, "w": 2}, rel=1e-15)
+
+
 @pytest.mark.parametrize(
     ("absent", "expected"),
     [("zero", 4 + 0), ("minimum", 4 + 2), ("mean", 4 + 6), ("skip", 4)],

@@ -1,7 +1,7 @@
 """Fused runs equal the slow reference, for every method, normalisation and choice of a convention."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import fastndcg as fn
@@ -37,7 +37,18 @@ def fusions(draw):
     return runs, method, fn.fusion_conventions["default"].replace(**choices), weights, absent, tables
 
 
+NOTHING = (
+    [{"q1": {}}, {"q1": {}}], FusionMethod.make("min", norm="borda"), fn.fusion_conventions["default"], None, None, [],
+)  # fmt: skip
+SKIPPED_MEAN = (
+    [{"q1": {}}, {"q1": {"d0": -2.0}}], FusionMethod.make("arithmetic_mean"), fn.fusion_conventions["default"],
+    [0.3, 0.3], "skip", [],
+)  # fmt: skip
+
+
 @settings(max_examples=400, deadline=None)
+@example(NOTHING)
+@example(SKIPPED_MEAN)
 @given(fusions())
 def test_fused_scores_equal_the_reference(case):
     """Scores are equal to 1e-12, and so is the order, wherever scores differ by more."""

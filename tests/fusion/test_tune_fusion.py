@@ -33,6 +33,17 @@ def test_evaluating_the_applied_fusion_gives_its_mean_to_the_bit(method, metric)
         assert tuned.curve.find_mean(weight) == tuned.best.mean
 
 
+def test_a_mean_that_skips_absent_documents_has_no_curve():
+    """Its divisor differs from document to document, so its weights come from a grid of steps of 0.05."""
+    qrels, runs = draw_runs(3)
+    for name, part in (("run0", slice(5, None)), ("run1", slice(-5))):
+        runs[name] = {query: dict(list(row.items())[part]) for query, row in runs[name].items()}
+    tuned = fn.tune_fusion(qrels, runs, "ndcg@5", ["arithmetic_mean(norm=min_max)"], absent="skip")
+    assert tuned.curves == ()
+    assert fn.evaluate(qrels, tuned.apply(runs), "ndcg@5").means()[0] == tuned.best.mean
+    assert fn.tune_fusion(qrels, runs, "ndcg@5", ["arithmetic_mean(norm=min_max)"]).curves
+
+
 def test_no_weight_of_a_grid_is_better():
     """The mean of the best weight is at least that of 201 weights, of each run, and of equal weights."""
     for method in ("wsum(norm=min_max)", "rrf(k=60)"):

@@ -53,9 +53,7 @@ def bits(evaluated):
 def examples(number):
     """Return Hypothesis settings for a test of kernels, with fewer examples if kernels are not compiled."""
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
-    return settings(
-        max_examples=number if JIT else number // 3, deadline=None, suppress_health_check=slow, derandomize=not JIT
-    )
+    return settings(max_examples=number if JIT else number // 3, deadline=None, suppress_health_check=slow)
 
 
 @st.composite

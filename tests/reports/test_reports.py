@@ -248,6 +248,19 @@ class TestDocuments:
             adding = {document.document for ranking in sides for document in ranking if document.contribution}
             assert len(rows) == 8 or adding <= {row[0] for row in rows}
 
+    def test_tied_documents_at_their_mean_rank_show_the_ranks_of_their_group(self, page):
+        """Equal scores are shown with the first and the last rank of their group, without contributions."""
+        qrels = {f"q{n}": {"a": 1, "b": 0} for n in range(2)}
+        runs = {
+            "new": {query: {"a": 1.0, "b": 1.0} for query in qrels},
+            "base": {query: {"a": 1.0, "b": 2.0} for query in qrels},
+        }
+        comparison = fn.compare(qrels, runs, "mrr", convention="default(ties=mean_rank)")
+        tables = self.read_tables(page, comparison)
+        assert len(tables) == 2
+        for rows in tables.values():
+            assert sorted((row[0], *row[2:4]) for row in rows) == [("a", "2", "1–2"), ("b", "1", "1–2")]
+
     def test_results_have_no_documents(self, page):
         """Finished results give a note instead."""
         words = "".join(Tags(page(compared())).words)

@@ -11,7 +11,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.fuse import count_majorities, find_number
 from fastndcg.fusion.method import FusionMethod
-from fastndcg.fusion.points import compute_points, has_weighted_points
+from fastndcg.fusion.points import compute_points, has_weighted_points, is_linear
 from fastndcg.fusion.union import Union
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.parsing import parse_call
@@ -74,7 +74,7 @@ class MethodFusion:
         convention = self._store.convention
         if not self.is_weighted or has_weighted_points(self.method, convention):
             return None
-        if not (self.method.record.is_linear or self.method.name == "mixed"):
+        if not (is_linear(self.method, convention, self._store.absent) or self.method.name == "mixed"):
             return None
         points = self._store.get(self.method)[:, self._rows]
         if self.method.name == "mixed":
