@@ -64,7 +64,8 @@ def normalize(union: Union, normalization: str, convention: FusionConvention, ab
         kernels.normalize(union.scores, union.offsets, kind, rules, *span, out)
 
     union.run_on_queries(work)
-    fill_absent(union, out, absent)
+    has_mean_zero = record.name == "z_score" and not convention.lowest_score
+    fill_absent(union, out, "zero" if absent == "mean" and has_mean_zero else absent)  # a computed mean may be 1e-17
     return out
 
 

@@ -76,8 +76,11 @@ def fuse_query(
         for number, (row, place) in enumerate(zip(rows, places, strict=True))
     ]
     treatment = absent or (method.record.absent if convention.absent == "method" else convention.absent)
-    if method.norm == "borda" and absent is None and convention.absent == "method":
+    reads_normalised = method.record.points == "scores"
+    if reads_normalised and method.norm == "borda" and absent is None and convention.absent == "method":
         treatment = "own"
+    if reads_normalised and treatment == "mean" and method.norm == "z_score" and not convention.lowest_score:
+        treatment = "zero"  # the mean of z-scores
     columns = [
         fill_absent(row, value, documents, treatment, (method, len(documents)))
         for row, value in zip(rows, values, strict=True)

@@ -44,11 +44,22 @@ SKIPPED_MEAN = (
     [{"q1": {}}, {"q1": {"d0": -2.0}}], FusionMethod.make("arithmetic_mean"), fn.fusion_conventions["default"],
     [0.3, 0.3], "skip", [],
 )  # fmt: skip
+MEAN_OF_Z_SCORES = (
+    [{"q2": {"d0": -2.0, "d4": -0.5}}, {"q2": {"d0": -2.0, "d1": -2.0, "d2": -2.0, "d3": 0.0, "d5": -2.0}}],
+    FusionMethod.make("geometric_mean", norm="z_score"), fn.fusion_conventions["default"], [0.3, 0.3], "mean", [],
+)  # fmt: skip
+TABLE = [0.1] * 10
+SEGMENTS_WITHOUT_DOCUMENTS = (
+    [{"q1": {}}, {"q1": {"d0": -2.0}}], FusionMethod.make("segfuse", norm="borda"), fn.fusion_conventions["default"],
+    None, None, [TABLE, TABLE],
+)  # fmt: skip
 
 
 @settings(max_examples=400, deadline=None)
 @example(NOTHING)
 @example(SKIPPED_MEAN)
+@example(MEAN_OF_Z_SCORES)
+@example(SEGMENTS_WITHOUT_DOCUMENTS)
 @given(fusions())
 def test_fused_scores_equal_the_reference(case):
     """Scores are equal to 1e-12, and so is the order, wherever scores differ by more."""
