@@ -116,7 +116,8 @@ def make_case(
     """Select a query, or one pair of it, from prepared truth and predictions, under a convention."""
     combined = join_predictions(prepared, predictions, convention, options)
     if isinstance(combined, RankingPartitions):  # rankings of all users may take more memory than there is
-        place = _find_query(list(range(combined.n_queries)), query)
+        ids = combined.query_ids
+        place = _find_query(list(range(combined.n_queries)) if ids is None else ids.tolist(), query)
         own_rankings = combined.select(place, place + 1)
         return select_case(_apply_convention(prepared, Joined(own_rankings), convention), metric, 0, pair)
     joined = make_whole(combined)

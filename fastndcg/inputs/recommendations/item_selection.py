@@ -165,7 +165,7 @@ def match_items(
     liked: Interactions, shape: tuple[int, int], lists: SelectedLists, missing_truth: str, threads: int | None
 ) -> MatchedItems:
     """Find the truth, whose items rise, among the candidates. Items beyond the second number of `shape` are unknown."""
-    exclude, candidates, own, describe = lists
+    exclude, candidates, own, _ = lists
     liked_items = read_only(liked.items.astype("i4"))  # a copy: kernels follow items, which another thread may overwrite
     is_excluded = np.zeros(len(liked_items), bool)
     if exclude is not None and exclude.is_shared:
@@ -193,7 +193,7 @@ def match_items(
     offsets = liked.offsets
     if not is_candidate.all():
         if missing_truth == "raise":
-            _refuse_missing(liked, is_candidate, is_excluded, shape[1], describe)
+            _refuse_missing(liked, is_candidate, is_excluded, shape[1], lists)
         notes = (_note_missing(liked, ~is_candidate, missing_truth),)
         labels = labels[is_candidate]
         places = places[is_candidate]
@@ -355,15 +355,15 @@ def leave_out(candidates: ItemLists | None, exclude: ItemLists, n_items: int) ->
 
 
 def _refuse_missing(
-    liked: Interactions, is_candidate: Array, is_excluded: Array, n_items: int, describe: Callable[[int], str] | None
+    liked: Interactions, is_candidate: Array, is_excluded: Array, n_items: int, lists: SelectedLists
 ) -> NoReturn:
     """Raise for the first item of the truth that is no candidate."""
     place = int(np.argmin(is_candidate))
     user = int(np.searchsorted(liked.offsets, place, side="right")) - 1
     item = liked.items[place]
-    name = f"item {item} of user {user}" if describe is None else describe(place)
+    name = f"item {item} of user {user}" if lists.describe is None else lists.describe(place)
     if is_excluded[place]:
-        rule = f"be excluded, but {name} is in `exclude`"
+        rule = f"be excluded, but {name} is in `exclude`" + ", or is the query itself" * (lists.own is not None)
         remedy = "Take it out of one of the two, such as exclude = seen - seen.multiply(liked != 0)"
     elif item >= n_items:
         rule = f"be missing in `predictions`, but {name} has no embedding"

@@ -275,14 +275,20 @@ def match_nothing(model: Model, options: Options) -> MatchedItems:
 class ModelRows:
     """The scores of some users of a model, computed when rows are read."""
 
-    def __init__(self, model: Model, users: Array) -> None:
+    def __init__(self, model: Model, users: Array, ids: IdColumn | None) -> None:
+        """Take a model, the user of each row, and the ids by which messages name items, None for their numbers."""
         self._model = model
+        self._ids = ids
         self._users = users
         self.dtype = model.score_dtype
         self.shape = len(users), model.n_items
+        self.name_items = None if ids is None else self._name_items
 
     def __getitem__(self, rows: slice) -> Array:
         return self._model.score_rows(self._users[rows])
+
+    def _name_items(self, items: Array) -> Array:
+        return items if self._ids is None else self._ids.take(items).names()
 
 
 def partition_model(
@@ -304,10 +310,10 @@ def partition_model(
             f"`document_ids` must be left out for ties='{convention.ties}' with metrics or conventions that read "
             "unjudged documents, and in explain. Take convention.replace(ties='average')"
         )
-    partitions = partition_rows(ModelRows(model, found.users), found.matched, is_ready=True)
-    if not isinstance(truth, Qrels) or not model.has_ids:
-        return partitions
-    return partitions._replace(query_ids=found.query_ids)
+    has_ids = isinstance(truth, Qrels) and model.has_ids
+    rows = ModelRows(model, found.users, model.document_ids if has_ids else None)
+    partitions = partition_rows(rows, found.matched, is_ready=True)
+    return partitions._replace(query_ids=found.query_ids) if has_ids else partitions
 
 
 def order_ties_by_id(model: Model, found: MatchedModel, counts: RankCounts) -> RankCounts:

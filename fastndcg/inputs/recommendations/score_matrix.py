@@ -122,6 +122,7 @@ class _RowBuilder:
             pool_items = liked.items[own[0] : own[-1]]
         rankings = ScoreRowRankings(rows, rebase(matched.document_offsets[users]), pool, np.arange(first, stop))
         rankings.pool_items = pool_items
+        rankings.name_items = getattr(self._scores, "name_items", None)
         return rankings
 
     def _read_rows(self, first: int, stop: int) -> Array:
