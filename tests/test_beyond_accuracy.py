@@ -77,6 +77,20 @@ def test_numbers_of_items_and_order_of_users_do_not_matter(case, seed):
     np.testing.assert_allclose(result, expected[users], rtol=1e-12, atol=1e-14)
 
 
+def test_refuses_items_that_interactions_do_not_number():
+    """Items that would need an array of many gigabytes, and those that another thread made wrong, are an error."""
+    huge = fn.Interactions([0, 1 << 40], [1, 1], [0, 2])
+    with pytest.raises(fn.InvalidInputError, match=r"`interactions` must .* but one is 1099511627776"):
+        fn.beyond_accuracy([[0, 1]], "coverage", interactions=huge)
+
+    for wrong in (-1, 3):
+        items = np.array([0, 1])
+        changed = fn.Interactions(items, [1, 1], [0, 2], n_items=3)
+        items[1] = wrong
+        with pytest.raises(fn.InvalidInputError, match=f"`interactions` .* from 0 to 2, but one is {wrong}"):
+            fn.beyond_accuracy([[0, 1]], "coverage", interactions=changed)
+
+
 def test_equals_pandas():
     """Counts, means and pairs by pandas and scikit-learn's kind of loops, on more users than the reference takes."""
     pd = pytest.importorskip("pandas")

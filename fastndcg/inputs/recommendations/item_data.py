@@ -17,7 +17,7 @@ from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array, as_array, as_numbers, check_whole_number
 from fastndcg.runtime.threads import run_all
 
-MOST_ITEMS = 1 << 28  # of a catalogue of unknown size: each number up to the highest item takes memory
+LARGEST_CATALOGUE = 1 << 28  # of a catalogue of unknown size: each number up to the highest item takes memory
 SPAN = 1 << 20  # items in the piece of work of a thread
 WORD = 64  # categories per 64-bit number
 
@@ -97,7 +97,8 @@ def _read_popularity(interactions: Any, popularity: Any, n_users: Any) -> tuple[
     if interactions is not None:
         checked = _read_interactions(interactions, "interactions")
         if checked is not None:
-            items = checked.items[checked.labels != 0]
+            items = checked.items[checked.labels != 0]  # a copy, which no other thread overwrites after this check
+            _refuse_unknown(items, checked.n_items or LARGEST_CATALOGUE)
             return np.bincount(items, minlength=checked.n_items or 0).astype("f8"), checked.n_users
     if n_users is not None:
         n_users = check_whole_number(n_users, "n_users", 1)
@@ -108,6 +109,16 @@ def _read_popularity(interactions: Any, popularity: Any, n_users: Any) -> tuple[
     if n_users is not None:
         _refuse(counts > n_users, counts, "popularity", f"be at most `n_users`, {n_users}")
     return counts, n_users
+
+
+def _refuse_unknown(items: Array, n_items: int) -> None:
+    """Raise for items of `interactions` that are outside the catalogue."""
+    is_unknown = (items < 0) | (items >= n_items)
+    if is_unknown.any():
+        raise InvalidInputError(
+            f"`interactions` must number items from 0 to {n_items - 1}, but one is {items[np.argmax(is_unknown)]}: "
+            "number them anew, such as by numpy.unique(items, return_inverse=True)"
+        )
 
 
 def _normalize_vectors(vectors: Any) -> Array | None:
@@ -188,7 +199,7 @@ def _check_lists(data: ItemData, sizes: dict[str, int], threads: int) -> ItemDat
     kernels = load_kernels("beyond_accuracy.per_user")
     smallest = min(sizes, key=lambda name: sizes[name]) if sizes else ""
     n_items = sizes[smallest] if sizes else int(data.items.max(initial=-1)) + 1
-    if not sizes and n_items > MOST_ITEMS:
+    if not sizes and n_items > LARGEST_CATALOGUE:
         raise InvalidInputError(
             f"`recommended` must number items from 0, but one is {n_items - 1}: number them anew, such as by "
             "numpy.unique(items, return_inverse=True)"
