@@ -7,9 +7,10 @@ Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 Competitors: TypeAlias = Literal["all", "nonrelevant"]
 ConventionKind: TypeAlias = Literal["default", "search", "learning_to_rank", "recommenders"]
 ConventionName: TypeAlias = Literal[
-    "default", "trec_eval", "trec_eval_c", "trec_eval_9", "trec_eval_9_c", "ranx", "ndeval", "ms_marco", "sklearn",
-    "sklearn_ignore_ties", "lightgbm", "xgboost", "xgboost_minus", "catboost", "ranklib", "torchmetrics", "rax",
-    "tf_ranking", "allrank", "rectools", "replay", "recommenders", "lenskit", "implicit", "recbole", "pykeen"
+    "default", "trec_eval", "trec_eval_c", "trec_eval_9", "trec_eval_9_c", "ranx", "ndeval", "ms_marco",
+    "sentence_transformers", "sklearn", "sklearn_ignore_ties", "lightgbm", "xgboost", "xgboost_minus", "catboost",
+    "ranklib", "torchmetrics", "rax", "tf_ranking", "allrank", "rectools", "replay", "recommenders", "lenskit",
+    "implicit", "recbole", "pykeen", "recometrics", "lightfm"
 ]  # fmt: skip
 Correction: TypeAlias = Literal["holm", "bonferroni", "bh", "none"]
 Family: TypeAlias = Literal["table", "metric"]

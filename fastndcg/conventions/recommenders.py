@@ -203,4 +203,82 @@ RECORDS = (
             "Rank arithmetic_mean_rank", "RR inverse_harmonic_mean_rank", "Success hits_at_k",
         ),
     ),
+    Convention(
+        "recometrics",
+        relevant="above 0",
+        no_relevant="skipped",
+        negative_labels="keep",
+        peer="recometrics",
+        versions="0.1.6.post13",
+        source="src/recometrics.hpp:488-564: ranks all items but those of X_train, equal scores by noise",
+        options=(
+            ("trunc_average_precision=True", "recometrics(ap_denominator=min(k, n_relevant))"),
+            ("trunc_precision=True", "recometrics(precision_denominator=min(k, n_relevant))"),
+            ("pr_auc=True", "AP"),
+        ),
+        bugs=(
+            Bug(
+                "equal scores are ordered by noise of 1e-12, which scores of float32 are too coarse for",
+                "recometrics.hpp:531-535", "RR@2 0.0 for any seed", "RR@2 0.25, the mean over both orders",
+                case="float32 scores 3, 2, 2, 0, the third item relevant",
+            ),
+            Bug(
+                "users whose items all have equal scores are left out, as if they had no relevant items",
+                "recometrics.hpp:525, 561", "nan", "the mean over all orders", case="five equal scores",
+            ),
+            Bug(
+                "precision, recall and hits of users with k items or fewer are left out",
+                "recometrics.hpp:483, k_leq_n", "nan", 2 / 3, "P@3", ((1, 0, 1),), ((3, 2, 1),),
+            ),
+            Bug(
+                "all metrics but nDCG leave out users to whom all items are relevant",
+                "recometrics.hpp:479, only_ndcg", "nan", 1.0, "R@2", ((1, 1),), ((2, 1),),
+            ),
+            Bug(
+                "the argument min_pos_test has no effect",
+                "recometrics.hpp:393, std::min(min_pos_test, 1)", "P@2 0.5", "keep users by `num_rel`",
+                case="min_pos_test=3 and a user with one relevant item",
+            ),
+            Bug(
+                "an item with a label below 0, or with a stored 0, is relevant to all metrics but nDCG",
+                "recometrics.hpp:594, npos", "P@2 1.0", "P@2 0.5", case="stored labels 0 and 1 at ranks 1 and 2",
+            ),
+        ),
+        metrics=same(
+            "nDCG NDCG@K", "AP AP@K", "P P@K", "R R@K", "Success Hit@K", "RR RR@K", "AUC ROC_AUC",
+            tie_difference="takes one order, here the mean over all orders is taken",
+        ),
+    ),
+    Convention(
+        "lightfm",
+        peer="LightFM",
+        versions="lightfm-next 1.19.0",
+        source="lightfm/_lightfm_fast.pyx.template, predict_ranks: items with an equal score count as higher ones",
+        bugs=(
+            Bug(
+                "relevant items with equal scores are both ranked below the other",
+                "_lightfm_fast.pyx.template, predict_ranks", 0.5, 1.0, "RR", ((1, 1, 0),), ((2, 2, 1),),
+            ),
+            Bug(
+                "the AUC takes relevant items with equal scores for items that are not relevant",
+                "_lightfm_fast.pyx.template, calculate_auc_from_rank", 0.75, 1.0, "AUC",
+                ((1, 1, 0, 0),), ((2, 2, 1, 0),),
+            ),
+            Bug(
+                "the AUC of a user to whom all items are relevant stops all means",
+                "_lightfm_fast.pyx.template, calculate_auc_from_rank: 0 / 0", "nan", "left out of the mean",
+                case="a user to whom all items are relevant, and another one",
+            ),
+            Bug(
+                "precision and recall of one user stop the program",
+                "lightfm/evaluation.py, np.squeeze", "IndexError", 0.5, "P@2", ((1, 0, 1),), ((3, 2, 1),),
+            ),
+            Bug(
+                "items that the sparse matrix holds with the value 0 or below are relevant",
+                "lightfm/evaluation.py, test_interactions.getnnz", "relevant", "not relevant", case="an explicit zero",
+            ),
+        ),
+        metrics=same("P precision_at_k", "R recall_at_k", "RR reciprocal_rank", "AUC auc_score"),
+        **(LISTS | {"ties": "worst"}),
+    ),
 )  # fmt: skip

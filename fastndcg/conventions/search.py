@@ -281,4 +281,17 @@ RECORDS = (
         metrics=same("RR MRR"),
         options=(("ir_measures' RR@10", "ms_marco(ties=id_ascending)"),),
     ),
+    Convention(
+        "sentence_transformers",
+        gain="binary",
+        relevant="above 0",
+        ties="id_ascending",
+        no_relevant="skipped",
+        negative_labels="zero",
+        ap_denominator="min(k, n_relevant)",
+        peer="sentence-transformers",
+        versions="6.2.0",
+        source="InformationRetrievalEvaluator.compute_metrics; queries without relevant documents are left out first",
+        metrics=same("Success accuracy@k", "P precision@k", "R recall@k", "nDCG ndcg@k", "RR mrr@k", "AP map@k"),
+    ),
 )  # fmt: skip

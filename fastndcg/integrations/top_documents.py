@@ -13,7 +13,7 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 
-CONVENTION = conventions["default"].replace(ties="input", undefined=0, ap_denominator="min(k, n_relevant)")
+CONVENTION = conventions["sentence_transformers"].replace(ties="input")  # hits are in rank order
 
 
 class TopDocuments:

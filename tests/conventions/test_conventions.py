@@ -22,9 +22,10 @@ def value(labels, scores, metric, **choices):
 def test_named_conventions():
     """Every named convention has a source. Conventions of other programs also have their name and versions."""
     assert list(fn.conventions) == [
-        "default", "trec_eval", "trec_eval_c", "trec_eval_9", "trec_eval_9_c", "ranx", "ndeval", "ms_marco", "sklearn",
-        "sklearn_ignore_ties", "lightgbm", "xgboost", "xgboost_minus", "catboost", "ranklib", "torchmetrics", "rax",
-        "tf_ranking", "allrank", "rectools", "replay", "recommenders", "lenskit", "implicit", "recbole", "pykeen",
+        "default", "trec_eval", "trec_eval_c", "trec_eval_9", "trec_eval_9_c", "ranx", "ndeval", "ms_marco",
+        "sentence_transformers", "sklearn", "sklearn_ignore_ties", "lightgbm", "xgboost", "xgboost_minus", "catboost",
+        "ranklib", "torchmetrics", "rax", "tf_ranking", "allrank", "rectools", "replay", "recommenders", "lenskit",
+        "implicit", "recbole", "pykeen", "recometrics", "lightfm",
     ]  # fmt: skip
     assert "trec_eval" in fn.conventions
     assert 5 not in fn.conventions
