@@ -11,22 +11,9 @@ import fastndcg as fn
 
 RECORD = json.loads((Path(__file__).parent / "factors.json").read_text(encoding="utf-8"))
 CUTOFFS = factor_cases.CUTOFFS
-RECOMETRICS = {  # by their names: our metric and what their option changes
-    "P@{k}": ("P@{k}", ""),
-    "TP@{k}": ("P@{k}", "(precision_denominator=min(k, n_relevant))"),
-    "R@{k}": ("R@{k}", ""),
-    "AP@{k}": ("AP@{k}", ""),
-    "TAP@{k}": ("AP@{k}", "(ap_denominator=min(k, n_relevant))"),
-    "NDCG@{k}": ("nDCG@{k}", ""),
-    "Hit@{k}": ("Success@{k}", ""),
-    "RR@{k}": ("RR@{k}", ""),
-    "ROC_AUC": ("AUC", ""),
-    "PR_AUC": ("AP", ""),
-}
-LIGHTFM = {"precision_at_k@{k}": "P@{k}", "recall_at_k@{k}": "R@{k}", "reciprocal_rank": "RR", "auc_score": "AUC"}
-SENTENCE_TRANSFORMERS = {
-    "accuracy": "Success", "precision": "P", "recall": "R", "ndcg": "nDCG", "mrr": "RR", "map": "AP",
-}  # fmt: skip
+RECOMETRICS = factor_cases.RECOMETRICS
+LIGHTFM = factor_cases.LIGHTFM
+SENTENCE_TRANSFORMERS = factor_cases.SENTENCE_TRANSFORMERS
 
 
 def evaluate(case, metric, convention):
