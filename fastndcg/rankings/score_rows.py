@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,7 +64,8 @@ class ScoreRowRankings(CheckedRankings):
     Arrays with an entry for each candidate are made on first use, by conventions and metrics that need them.
     """
 
-    __slots__ = ("_users", "pool_items", "rows")
+    __slots__ = ("_users", "name_items", "pool_items", "rows")
+    name_items: Callable[[Array], Array] | None  # returns the ids of columns, None where these are their numbers
     pool_items: Array | None  # the items of the pool
 
     def __init__(
@@ -81,11 +83,17 @@ class ScoreRowRankings(CheckedRankings):
         self._find_name = None
         self.are_ordinals = False
         self.pool_items = None
+        self.name_items = None
 
     def take_document_ids(self, name: str, places: Array) -> Array:
         """Return the columns of labelled candidates by their places in `rows.labels`, or items of the pool."""
         if name == "pool":
             return np.full(len(places), -1) if self.pool_items is None else self.pool_items[places]
+        columns = self._take_columns(places)
+        return columns if self.name_items is None else self.name_items(columns)
+
+    def _take_columns(self, places: Array) -> Array:
+        """Return the columns of labelled candidates."""
         rows = self.rows
         candidates = rows.places[places].astype("i8")
         if len(rows.list_offsets) == 1 and not len(rows.gaps):
@@ -122,7 +130,9 @@ class ScoreRowRankings(CheckedRankings):
 
     def without_pool(self) -> ScoreRowRankings:
         """Return rankings whose judged documents are the candidates alone."""
-        return ScoreRowRankings(self.rows, self.offsets, None, self._users)
+        rankings = ScoreRowRankings(self.rows, self.offsets, None, self._users)
+        rankings.name_items = self.name_items
+        return rankings
 
     def _has_negative_labels(self) -> bool:
         return has_labels_below_0(self.rows.labels) or (self.pool is not None and has_labels_below_0(self.pool[0]))
@@ -131,15 +141,38 @@ class ScoreRowRankings(CheckedRankings):
         """Return rankings with an array entry for each candidate, some arrays replaced."""
         rankings = super().replace(**arrays)
         if rankings.n_documents == self.n_documents:
-            columns = self.tie_keys
-            rankings.set_locator(lambda name, place: name_column(columns, name, place))
+            rankings.set_locator(ColumnNames(self.tie_keys, self.name_items))
         return rankings
 
     def document_name(self, name: str, place: int) -> str:
         """Return the column of a document for error messages."""
-        return name_column(self.tie_keys, name, place)
+        return name_column(self.tie_keys, name, place, self.name_items)
 
 
-def name_column(columns: Array | None, name: str, place: int) -> str:
-    """Return the column of a document, or the place of a label of the pool."""
-    return str(place) if name == "pool" or columns is None else str(columns[place])
+class ColumnNames:
+    """The names of documents by their places, and their ids."""
+
+    def __init__(self, columns: Array | None, name_items: Callable[[Array], Array] | None) -> None:
+        """Take the column of each document, and a function that returns the ids of columns."""
+        self._columns = columns
+        self._name_items = name_items
+
+    def __call__(self, name: str, place: int) -> str:
+        """Return the name of a document for messages."""
+        return name_column(self._columns, name, place, self._name_items)
+
+    def take(self, name: str, places: Array) -> Array:
+        """Return the ids of documents, -1 for those of the pool."""
+        if name == "pool" or self._columns is None:
+            return np.full(len(places), -1)
+        columns = self._columns[places]
+        return columns if self._name_items is None else self._name_items(columns)
+
+
+def name_column(
+    columns: Array | None, name: str, place: int, name_items: Callable[[Array], Array] | None = None
+) -> str:
+    """Return the column of a document or its id, or the place of a label of the pool."""
+    if name == "pool" or columns is None:
+        return str(place)
+    return str(columns[place] if name_items is None else name_items(columns[place : place + 1])[0])

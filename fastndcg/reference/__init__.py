@@ -25,6 +25,7 @@ from fastndcg.inputs.join import Joined
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.recommendations.interactions import Interactions
 from fastndcg.inputs.recommendations.item_selection import convert_to_interactions
+from fastndcg.inputs.recommendations.models import Model
 from fastndcg.inputs.recommendations.score_matrix import read_score_matrix
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import (
@@ -46,6 +47,7 @@ from fastndcg.reference.definition import Definition, choose_gain, read_definiti
 from fastndcg.reference.pair_rows import average_by_query, list_document_ids, list_pairs
 from fastndcg.reference.precision_recall import precision_denominator, recall_denominator
 from fastndcg.reference.score_matrix import list_candidates
+from fastndcg.reference.scoring import list_run, list_scores
 from fastndcg.reference.set_based import n_relevant
 from fastndcg.reference.tie_orders import Query, has_place, is_ranked, is_tied, list_orders, read_label, read_query
 from fastndcg.results.results import Results
@@ -93,12 +95,15 @@ def evaluate(
     selection = make_selection(exclude, candidates, missing_truth)
     prepared = prepare_truth(truth, options := Options(offsets, groups, query_ids, columns, selection=selection))
     effective = base.for_input(qrels=isinstance(prepared, Qrels))
+    if isinstance(predictions, Model):
+        has_ids = predictions.has_ids and isinstance(prepared, Qrels)
+        predictions = list_run(predictions) if has_ids else list_scores(predictions)
     scores = read_score_matrix(predictions) if isinstance(prepared, Interactions | Qrels) else None
     if scores is None or not isinstance(prepared, Interactions | Qrels):
-        rankings, unjudged, n_missing_in_run, n_missing_in_qrels = join_all(prepared, predictions, base, options)
+        rankings, unjudged, n_missing_in_run, n_missing_in_qrels, _ = join_all(prepared, predictions, base, options)
     else:
         liked = convert_to_interactions(prepared, len(scores)) if isinstance(prepared, Qrels) else prepared
-        rankings, unjudged, n_missing_in_run, n_missing_in_qrels = Joined(list_candidates(liked, scores, selection))
+        rankings, unjudged, n_missing_in_run, n_missing_in_qrels, _ = Joined(list_candidates(liked, scores, selection))
     if rankings.patterns is not None:
         check_patterns(rankings.patterns, effective)
     if pair_rows is not None:

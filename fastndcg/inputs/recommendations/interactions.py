@@ -250,7 +250,8 @@ class RankingPartitions(NamedTuple):
     def select(self, first: int, stop: int) -> Rankings:
         """Make the rankings of users `first` to `stop` - 1, with all their arrays."""
         ranked = self.new_builder()(first, stop)
-        return ranked.replace(tie_keys=np.arange(ranked.n_documents))  # lists have no ties: any keys do
+        ids = ranked.query_ids if self.query_ids is None else self.query_ids[first:stop]
+        return ranked.replace(tie_keys=np.arange(ranked.n_documents), query_ids=ids)  # any keys do: lists have no ties
 
 
 def match_recommendations(liked: Interactions, recommended: Any, *, once: bool = False) -> RankingPartitions:

@@ -58,6 +58,11 @@ class Recommendations(Picklable):
         """The number of rows."""
         return len(read_item_rows(self.items).offsets) - 1
 
+    @property
+    def has_ids(self) -> bool:
+        """True if users or items have ids. Then the items have a method `to_run`."""
+        return False
+
 
 def read_item_rows(items: Any, name: str = "predictions") -> Recommended:
     """Read recommended items from an array with a row per user, or a ragged column."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
@@ -12,6 +12,7 @@ from fastndcg.choices import MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.forms import find_form
 from fastndcg.inputs.group_by_query import split_spans
+from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.ragged import read_ragged
@@ -53,7 +54,7 @@ class MatchedItems(NamedTuple):
     A place counts the candidates of a user before an item. User u has candidates in numbers of
     ``document_offsets[u + 1] - document_offsets[u]``: the items of the user's list in `candidates`, or all items if it
     has no list, without those in the places `gaps` of that list. `labels`, `places` and `offsets` describe the items of
-    the truth that are candidates, and `liked` all of them, with rising items.
+    the truth that are candidates, and `liked` all of them, with rising items. `is_candidate` has an entry for each.
     """
 
     liked: Interactions
@@ -63,10 +64,12 @@ class MatchedItems(NamedTuple):
     document_offsets: Array
     candidates: ItemLists
     gaps: ItemLists
+    is_candidate: Array
     keeps_pool: bool
     notes: tuple[str, ...]
 
 
+NumberIds = Callable[[ItemLists | Qrels | IdColumn, str], ItemLists]  # from ids and the argument's name
 NO_LISTS = ItemLists(read_only(np.empty(0, "i4")), read_only(np.zeros(1, "i8")), None, False)
 
 
@@ -118,64 +121,122 @@ class ItemSelection(Picklable):
         """True if no argument was given."""
         return self._exclude is None and self._candidates is None and self._missing_truth == "raise"
 
-    def read_lists(self, shape: tuple[int, int]) -> tuple[ItemLists | None, ItemLists | None]:
-        """Return the lists of excluded items and of candidates for some users and items."""
+    def read_lists(
+        self, shape: tuple[int, int], number_ids: NumberIds | None = None
+    ) -> tuple[ItemLists | None, ItemLists | None]:
+        """
+        Return the lists of excluded items and of candidates for some users and items.
+
+        `number_ids` finds the users and items of ids. By default, ids are numbers.
+        """
         exclude, candidates = (
-            None if items is None else fit_lists(items, name, shape, self._threads)
+            None if items is None
+            else number_ids(items, name) if number_ids is not None and has_ids(items)
+            else fit_lists(items, name, shape, self._threads)
             for items, name in ((self._exclude, "exclude"), (self._candidates, "candidates"))
-        )
+        )  # fmt: skip
         return exclude, candidates
 
     def match(self, liked: Interactions, shape: tuple[int, int]) -> MatchedItems:
         """Find the truth among the candidates of users and items in numbers of `shape`, cached for the last truth."""
         last = self._last
         if last is None or last[0] is not liked or last[1] != shape:
-            last = self._last = liked, shape, self._match(liked, shape)
+            liked_items = sort_items(liked, self._threads)
+            check_truth_shape(liked_items, liked_items.items.copy(), shape, self._missing_truth)
+            lists = SelectedLists(*self.read_lists(shape))
+            matched = match_items(liked_items, shape, lists, self._missing_truth, self._threads)
+            last = self._last = liked, shape, matched
         return last[2]
 
-    def _match(self, liked: Interactions, shape: tuple[int, int]) -> MatchedItems:
-        liked = sort_items(liked, self._threads)
-        own_items = liked.items.copy()  # kernels follow items, which another thread may overwrite
-        check_truth_shape(liked, own_items, shape)
-        liked_items = read_only(own_items.astype("i4", copy=False))
-        exclude, candidates = self.read_lists(shape)
-        is_excluded = np.zeros(len(liked_items), bool)
-        if exclude is not None and exclude.is_shared:
-            is_excluded = np.isin(liked_items, exclude.items)
-            candidates = leave_out(candidates, exclude, shape[1]) if len(exclude.items) else candidates
-            exclude = None
-        places = liked_items
-        sizes = np.full(shape[0], shape[1])
-        if candidates is not None:
-            places = find_places(liked_items, liked.offsets, candidates, self._threads)
-            sizes[:] = np.diff(candidates.offsets)
-        is_candidate = places >= 0
-        gaps = find_gaps(exclude, candidates, shape[0], self._threads)
-        if len(gaps.items):
-            codes = find_places(read_only(places), liked.offsets, gaps, self._threads)
-            is_excluded |= is_candidate & (codes >= 0)
-            is_candidate &= codes < 0
-            places = places + (codes + 1)  # a code is -1 less the number of gaps before the item
-            sizes -= np.diff(gaps.offsets)
-        notes: tuple[str, ...] = ()
-        labels = liked.labels
-        offsets = liked.offsets
-        if not is_candidate.all():
-            if self._missing_truth == "raise":
-                _refuse_missing(liked, is_candidate, is_excluded)
-            notes = (_note_missing(liked, ~is_candidate, self._missing_truth),)
-            labels = labels[is_candidate]
-            places = places[is_candidate]
-            offsets = count_before(is_candidate)[offsets]
-        return MatchedItems(
-            liked, read_only(labels), read_only(places), read_only(offsets), read_only(count_before(sizes)),
-            candidates or NO_LISTS, gaps, bool(notes) and self._missing_truth == "unretrieved", notes,
-        )  # fmt: skip
+
+def has_ids(items: ItemLists | Qrels | IdColumn) -> bool:
+    """Return True for items by their ids, and for whole numbers of all users, which may be ids."""
+    return not isinstance(items, ItemLists) or (items.is_shared and items.n_items is None)
 
 
-def read_items(value: Any, name: str, threads: int | None) -> ItemLists | Qrels:
-    """Read items: one set for all users, one a user, a mask, or interactions. Users of qrels are read later."""
+class SelectedLists(NamedTuple):
+    """
+    The lists of a selection for some users and items.
+
+    `own` has items of each user that are excluded besides, such as the query itself where queries are documents.
+    `describe` names an entry of the truth in error messages, by default as item and user.
+    """
+
+    exclude: ItemLists | None
+    candidates: ItemLists | None
+    own: ItemLists | None = None
+    describe: Callable[[int], str] | None = None
+
+
+def match_items(
+    liked: Interactions, shape: tuple[int, int], lists: SelectedLists, missing_truth: str, threads: int | None
+) -> MatchedItems:
+    """Find the truth, whose items rise, among the candidates. Items beyond the second number of `shape` are unknown."""
+    exclude, candidates, own, _ = lists
+    liked_items = read_only(liked.items.astype("i4"))  # a copy: another thread may overwrite items
+    is_excluded = np.zeros(len(liked_items), bool)
+    if exclude is not None and exclude.is_shared:
+        is_excluded = np.isin(liked_items, exclude.items)
+        candidates = leave_out(candidates, exclude, shape[1]) if len(exclude.items) else candidates
+        exclude = None
+    if own is not None:
+        is_excluded |= find_places(liked_items, liked.offsets, own, threads) >= 0
+        exclude = own if exclude is None else unite_lists(exclude, own)
+    places = liked_items
+    sizes = np.full(shape[0], shape[1])
+    if candidates is not None:
+        places = find_places(liked_items, liked.offsets, candidates, threads)
+        sizes[:] = np.diff(candidates.offsets)
+    is_candidate = (places >= 0) & (liked_items < shape[1])
+    gaps = find_gaps(exclude, candidates, shape[0], threads)
+    if len(gaps.items):
+        codes = find_places(read_only(places), liked.offsets, gaps, threads)
+        is_excluded |= is_candidate & (codes >= 0)
+        is_candidate &= codes < 0
+        places = places + (codes + 1)  # a code is -1 less the number of gaps before the item
+        sizes -= np.diff(gaps.offsets)
+    notes: tuple[str, ...] = ()
+    labels = liked.labels
+    offsets = liked.offsets
+    if not is_candidate.all():
+        if missing_truth == "raise":
+            _refuse_missing(liked, is_candidate, is_excluded, shape[1], lists)
+        notes = (_note_missing(liked, ~is_candidate, missing_truth),)
+        labels = labels[is_candidate]
+        places = places[is_candidate]
+        offsets = count_before(is_candidate)[offsets]
+    return MatchedItems(
+        liked, read_only(labels), read_only(places), read_only(offsets), read_only(count_before(sizes)),
+        candidates or NO_LISTS, gaps, is_candidate, bool(notes) and missing_truth == "unretrieved", notes,
+    )  # fmt: skip
+
+
+def take_lists(lists: ItemLists, users: Array) -> ItemLists:
+    """Return the lists of some users."""
+    n_lists = len(lists.offsets) - 1
+    if lists.is_shared or (len(users) == n_lists and (users == np.arange(n_lists)).all()):
+        return lists
+    sizes = np.diff(lists.offsets)[users]
+    offsets = count_before(sizes)
+    places = np.arange(int(offsets[-1])) + np.repeat(lists.offsets[users] - offsets[:-1], sizes)
+    return lists._replace(items=read_only(lists.items[places]), offsets=read_only(offsets))
+
+
+def unite_lists(first: ItemLists, second: ItemLists) -> ItemLists:
+    """Return for each user the items of two lists."""
+    users = [np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets)) for lists in (first, second)]
+    codes = np.concatenate(users).astype("i8") << 32 | np.concatenate([first.items, second.items])
+    codes = np.unique(codes)
+    counts = np.bincount(codes >> 32, minlength=len(first.offsets) - 1)
+    items = (codes & 0xFFFFFFFF).astype("i4")
+    return ItemLists(read_only(items), read_only(count_before(counts)), first.n_items, False)
+
+
+def read_items(value: Any, name: str, threads: int | None) -> ItemLists | Qrels | IdColumn:
+    """Read items: one set for all users, one a user, a mask, or interactions. Ids are looked up later."""
     try:
+        if _are_texts(value):
+            return IdColumn.of(list(value) if isinstance(value, Set) else value, f"`{name}`")
         if isinstance(value, Set | range):
             return _share(np.fromiter(_check_numbers(value), "i8"))
         if hasattr(value, "tocsr"):
@@ -196,9 +257,21 @@ def read_items(value: Any, name: str, threads: int | None) -> ItemLists | Qrels:
     )
 
 
-def fit_lists(items: ItemLists | Qrels, name: str, shape: tuple[int, int], threads: int | None) -> ItemLists:
+def _are_texts(value: Any) -> bool:
+    """Return True for a set, list or array of texts, which are ids of items of all users."""
+    if isinstance(value, np.ndarray):
+        return value.ndim == 1 and (value.dtype.kind == "U" or (value.dtype == object and _are_texts(value.tolist())))
+    return isinstance(value, Set | list | tuple) and bool(value) and isinstance(next(iter(value)), str)
+
+
+def fit_lists(items: ItemLists | Qrels | IdColumn, name: str, shape: tuple[int, int], threads: int | None) -> ItemLists:
     """Return the lists for users and items in numbers of `shape`. Raise if they do not fit."""
     n_users, n_items = shape
+    if isinstance(items, IdColumn):
+        raise InvalidTypeError(
+            f"`{name}` must hold whole numbers where items are numbered, but one item is {shorten(items.name(0))}. "
+            "Number items as the columns, or give Embeddings with document_ids and truth with ids"
+        )
     if isinstance(items, Qrels):
         try:
             items = _as_lists(convert_to_interactions(items, n_users), threads)
@@ -228,11 +301,18 @@ def fit_lists(items: ItemLists | Qrels, name: str, shape: tuple[int, int], threa
     return items._replace(items=read_only(own_items.astype("i4", copy=False)))
 
 
-def check_truth_shape(liked: Interactions, items: Array, shape: tuple[int, int]) -> None:
-    """Raise if the truth, with a copy of its items, is of other users or items than the scores."""
+def check_truth_shape(
+    liked: Interactions, items: Array, shape: tuple[int, int], missing_truth: str = "raise", *, is_model: bool = False
+) -> None:
+    """
+    Raise if the truth, with a copy of its items, is of other users or items than the scores.
+
+    Items beyond those of the scores are unknown, which `missing_truth` allows.
+    """
     n_users, n_items = shape
-    remedy = "If these are item ids in rank order, cast them to int"
-    if liked.n_users != n_users or liked.n_items not in (None, n_items):
+    remedy = "Take the same users and items" if is_model else "If these are item ids in rank order, cast them to int"
+    has_unknown = liked.n_items is not None and liked.n_items > n_items and missing_truth != "raise"
+    if liked.n_users != n_users or (liked.n_items not in (None, n_items) and not has_unknown):
         expected = f"({liked.n_users}, {'n_items' if liked.n_items is None else liked.n_items})"
         raise InvalidInputError(
             f"`predictions` must have a row per user and a column per item of the truth, {expected}, but its shape is "
@@ -240,12 +320,15 @@ def check_truth_shape(liked: Interactions, items: Array, shape: tuple[int, int])
         )
     if len(items) and int(items.min()) < 0:
         refuse_changed("truth")
-    if len(items) and int(items.max()) >= n_items:
+    if len(items) and int(items.max()) >= n_items and missing_truth == "raise":
         place = int(np.argmax(items >= n_items))
         user = int(np.searchsorted(liked.offsets, place, side="right")) - 1
+        n_unknown = int(np.count_nonzero(items >= n_items))
         raise InvalidInputError(
-            f"`predictions` must have a column for each item of the truth, but user {user} likes item "
-            f"{items[place]} and there are {n_items} columns. Add its scores, or drop the item. {remedy}"
+            f"`predictions` must have {'an item' if is_model else 'a column'} for each item of the truth, but user "
+            f"{user} likes item {items[place]} and there are {n_items} (in all {n_unknown}). Add its scores, or take "
+            "missing_truth='skip' to leave such items out of the truth, or 'unretrieved' to count them as not retrieved"
+            + ("" if is_model else f". {remedy}")
         )
 
 
@@ -302,16 +385,22 @@ def leave_out(candidates: ItemLists | None, exclude: ItemLists, n_items: int) ->
     return candidates._replace(items=read_only(candidates.items[is_candidate]), offsets=read_only(offsets))
 
 
-def _refuse_missing(liked: Interactions, is_candidate: Array, is_excluded: Array) -> NoReturn:
+def _refuse_missing(
+    liked: Interactions, is_candidate: Array, is_excluded: Array, n_items: int, lists: SelectedLists
+) -> NoReturn:
     """Raise for the first item of the truth that is no candidate."""
     place = int(np.argmin(is_candidate))
     user = int(np.searchsorted(liked.offsets, place, side="right")) - 1
     item = liked.items[place]
+    name = f"item {item} of user {user}" if lists.describe is None else lists.describe(place)
     if is_excluded[place]:
-        rule = f"be excluded, but item {item} of user {user} is in `exclude`"
+        rule = f"be excluded, but {name} is in `exclude`" + ", or is the query itself" * (lists.own is not None)
         remedy = "Take it out of one of the two, such as exclude = seen - seen.multiply(liked != 0)"
+    elif item >= n_items:
+        rule = f"be missing in `predictions`, but {name} has no embedding"
+        remedy = "Add it"
     else:
-        rule = f"lie outside the candidates, but item {item} of user {user} is not in `candidates`"
+        rule = f"lie outside the candidates, but {name} is not in `candidates`"
         remedy = "Add it there"
     n_missing = len(is_candidate) - int(np.count_nonzero(is_candidate))
     raise InvalidInputError(

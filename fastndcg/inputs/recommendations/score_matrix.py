@@ -67,6 +67,12 @@ def match_scores(liked: Interactions, scores: Array, selection: ItemSelection) -
         raise InvalidInputError(f"`predictions` must have at most {LONGEST_QUERY} columns, but has {n_items}")
     matched = selection.match(liked, (n_users, n_items))
     is_ready = scores.dtype in READY_SCORES and scores.flags.num & IN_ORDER == IN_ORDER
+    return partition_rows(scores, matched, is_ready=is_ready)
+
+
+def partition_rows(scores: Any, matched: MatchedItems, *, is_ready: bool) -> RankingPartitions:
+    """Make rankings of the candidates in rows of scores, in parts. `is_ready` is True if kernels can read the rows."""
+    n_users, n_items = scores.shape
     work = np.arange(n_users + 1, dtype="i8") * n_items  # rows are read, or converted, whole
     size = min(max(int(work[-1]) // FEW_PARTS, LEAST_PART), MOST_SCORES)
 
@@ -79,7 +85,7 @@ def match_scores(liked: Interactions, scores: Array, selection: ItemSelection) -
 class _RowBuilder:
     """Builds rankings of consecutive users, part after part. Scores that kernels cannot read are converted."""
 
-    def __init__(self, scores: Array, matched: MatchedItems, *, is_ready: bool) -> None:
+    def __init__(self, scores: Any, matched: MatchedItems, *, is_ready: bool) -> None:
         self._scores = scores
         self._matched = matched
         self._is_ready = is_ready
@@ -116,6 +122,7 @@ class _RowBuilder:
             pool_items = liked.items[own[0] : own[-1]]
         rankings = ScoreRowRankings(rows, rebase(matched.document_offsets[users]), pool, np.arange(first, stop))
         rankings.pool_items = pool_items
+        rankings.name_items = getattr(self._scores, "name_items", None)
         return rankings
 
     def _read_rows(self, first: int, stop: int) -> Array:

@@ -1,0 +1,410 @@
+"""Models: predictions that score every user against every item, and are read part by part."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.conventions import Convention
+from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.join import find_ids, find_queries
+from fastndcg.inputs.options import Options
+from fastndcg.inputs.qrels_run import Qrels
+from fastndcg.inputs.recommendations.interactions import Interactions, RankingPartitions
+from fastndcg.inputs.recommendations.item_selection import (
+    ItemLists,
+    ItemSelection,
+    MatchedItems,
+    SelectedLists,
+    check_truth_shape,
+    convert_to_interactions,
+    fit_lists,
+    match_items,
+    sort_items,
+    take_lists,
+)
+from fastndcg.inputs.recommendations.score_matrix import partition_rows
+from fastndcg.rankings.counted import CountedHits, CountedRankings, RankCounts
+from fastndcg.rankings.filters import count_before
+from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.pickling import Picklable
+
+SIDES = ("truth", "predictions")
+BY_ID = frozenset({"id_ascending", "id_descending"})  # tie policies that order ids of documents
+
+
+class Model(Picklable, ABC):
+    """
+    Predictions that score every user, or query, against every item, or document.
+
+    Attributes
+    ----------
+    n_users, n_items : int
+        The numbers of users and of items. A model that takes the number of users from the truth has 0 users.
+    query_ids, document_ids : IdColumn, optional
+        The ids of users and of items. By default they are numbered from 0.
+    leaves_query_out : bool
+        True if queries are documents, and a query is no candidate for itself.
+    """
+
+    __slots__ = ("document_ids", "leaves_query_out", "n_items", "n_users", "query_ids")
+
+    n_users: int
+    n_items: int
+    query_ids: IdColumn | None
+    document_ids: IdColumn | None
+    leaves_query_out: bool
+
+    @property
+    @abstractmethod
+    def score_dtype(self) -> np.dtype[Any]:
+        """The dtype of scores, float32 or float64."""
+
+    @abstractmethod
+    def score_rows(self, users: Array) -> Array:
+        """Return the scores of some users for all items, a row a user."""
+
+    @abstractmethod
+    def count_ranks(self, task: RankTask, options: Options) -> RankCounts:
+        """Count for each labelled candidate the candidates above and at its place."""
+
+    def fit_users(self, n_users: int) -> Model:
+        """Return the model for a number of users, if it has none."""
+        del n_users
+        return self
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of users and of items."""
+        return self.n_users, self.n_items
+
+    @property
+    def has_ids(self) -> bool:
+        """True if users or items have ids."""
+        return self.query_ids is not None or self.document_ids is not None
+
+
+class RankTask(NamedTuple):
+    """The rows to rank: row r of `matched` has the scores of user ``users[r]``."""
+
+    users: Array
+    matched: MatchedItems
+
+
+class MatchedModel(NamedTuple):
+    """
+    The truth as rows of users that a model knows, and the queries that it lacks.
+
+    Row r belongs to query ``queries[r]`` of `query_ids`, and has the scores of user ``users[r]``. `pool` has the labels
+    of all queries if some of the truth was not retrieved.
+    """
+
+    users: Array
+    queries: Array
+    query_ids: Array
+    matched: MatchedItems
+    pool: tuple[Array, Array] | None
+    take_ids: Callable[[str, Array], Array]
+    n_missing_in_run: int
+    n_missing_in_qrels: int
+
+
+def fit_model(truth: Interactions | Qrels, model: Model) -> Model:
+    """Return a model with a number of users: that of the truth, if the model has none."""
+    if isinstance(truth, Interactions):
+        return model.fit_users(truth.n_users)
+    if model.n_users:
+        return model
+    if truth.queries.are_texts:
+        raise InvalidInputError(
+            f"`query_ids` must be given where queries of `truth` have ids, such as {shorten(truth.queries.name(0))}. "
+            "Give the id of each user of `function`"
+        )
+    return model.fit_users(max(truth.queries.names().tolist()) + 1)
+
+
+def match_model(truth: Interactions | Qrels, model: Model, convention: Convention, options: Options) -> MatchedModel:
+    """Find the users and items of the truth in a model."""
+    selection = options.selection or ItemSelection()
+    if isinstance(truth, Qrels) and truth.patterns is not None:
+        raise InvalidInputError("`truth` must have one label per document for embeddings, not one per subtopic")
+    if isinstance(truth, Qrels) and model.has_ids:
+        return _match_ids(truth, model, convention, selection, options)
+    liked = truth if isinstance(truth, Interactions) else convert_to_interactions(truth, model.n_users)
+    liked = sort_items(liked, options.threads)
+    check_truth_shape(liked, liked.items.copy(), model.shape, selection.missing_truth, is_model=True)
+    note = _check_users(liked, selection.missing_truth, convention)
+    users = np.arange(model.n_users)
+    lists = _select_lists(model, selection, users, has_ids=False)
+    matched = match_items(liked, model.shape, lists, selection.missing_truth, options.threads)
+    matched = matched._replace(notes=matched.notes + note)
+    pool = (liked.labels, liked.offsets) if matched.keeps_pool else None
+    return MatchedModel(users, users, users, matched, pool, _make_id_reader(matched, None, None), 0, 0)
+
+
+def _check_users(liked: Interactions, missing_truth: str, convention: Convention) -> tuple[str, ...]:
+    """Return a note on users without truth. Raise if neither `missing_truth` nor the convention allows them."""
+    is_missing = np.diff(liked.offsets) == 0
+    n_missing = int(np.count_nonzero(is_missing))
+    if n_missing and missing_truth == "raise" and convention.no_relevant == "defined":
+        raise InvalidInputError(
+            f"`truth` must have an item for each user of the model, but user {int(np.argmax(is_missing))} has none (in "
+            f"all {n_missing}). Leave these users out, take convention.replace(no_relevant='skipped') to skip them, or "
+            "missing_truth='unretrieved' to keep them with the values of the convention"
+        )
+    return (f"users without truth, with the values of the convention: {n_missing}",) if n_missing else ()
+
+
+def _match_ids(
+    truth: Qrels, model: Model, convention: Convention, selection: ItemSelection, options: Options
+) -> MatchedModel:
+    """Find queries and documents of the truth by their ids."""
+    rows = find_queries(truth.queries, _list_ids(model.query_ids, model.n_users), SIDES)
+    missing = np.flatnonzero(rows < 0)
+    n_unjudged = model.n_users - (len(rows) - len(missing))
+    _refuse_missing(truth, missing, n_unjudged, convention)
+    queries = np.flatnonzero(rows >= 0)
+    users = rows[queries]
+    items = find_documents(truth, model)
+    liked, number_rows = _number_documents(truth, items, queries, model.n_items, options.threads)
+
+    def describe(entry: int) -> str:
+        row = int(number_rows[entry])
+        query = int(np.searchsorted(truth.offsets, row, side="right")) - 1
+        return f"document {shorten(truth.documents.name(row))} of query {shorten(truth.queries.name(query))}"
+
+    lists = _select_lists(model, selection, users, has_ids=True)._replace(describe=describe)
+    shape = len(queries), model.n_items
+    matched = match_items(liked, shape, lists, selection.missing_truth, options.threads)
+    keeps_missing = convention.missing_in_run != "skip"
+    all_queries = np.arange(len(rows)) if keeps_missing else queries
+    pool = None
+    pool_rows = np.arange(len(truth))
+    if matched.keeps_pool or (keeps_missing and len(missing)):
+        is_judged = np.repeat(rows < 0, np.diff(truth.offsets)) & keeps_missing
+        is_judged[number_rows] |= matched.is_candidate | matched.keeps_pool
+        offsets = count_before(is_judged)[truth.offsets]
+        sizes = np.diff(offsets)[all_queries]
+        pool_rows = np.flatnonzero(is_judged)
+        pool = read_only(truth.values[is_judged]), read_only(count_before(sizes))
+    places = np.searchsorted(all_queries, queries)
+    take_ids = _make_id_reader(
+        matched, model.document_ids, lambda places: truth.documents.take(pool_rows[places]).names()
+    )
+    names = truth.queries.take(all_queries).names()
+    return MatchedModel(users, places, names, matched, pool, take_ids, len(missing), n_unjudged)
+
+
+def find_documents(table: Qrels, model: Model) -> Array:
+    """Return the number of each row's document in the model, ABSENT for unknown ones."""
+    return find_ids(table.documents, _list_ids(model.document_ids, model.n_items), "documents", SIDES)
+
+
+def number_known_ids(items: ItemLists | Qrels | IdColumn, name: str, model: Model) -> ItemLists:
+    """Return the numbers of items with ids, without those that the model lacks."""
+    if isinstance(items, Qrels):
+        return list_known_items(items, model)
+    if isinstance(items, ItemLists):
+        if model.document_ids is None:
+            return fit_lists(items, name, model.shape, None)
+        items = IdColumn.of(items.items, f"`{name}`")
+    ids = _list_ids(model.document_ids, model.n_items)
+    places = find_ids(take_different(items), ids, "documents", (name, SIDES[1]))
+    places = np.sort(places[places >= 0]).astype("i4")
+    if name == "candidates" and not len(places):
+        raise InvalidInputError(
+            f"`candidates` must have a document of `predictions`, but has none, such as {shorten(items.name(0))}. Give "
+            "ids as in `document_ids`"
+        )
+    return ItemLists(read_only(places), read_only(np.array([0, len(places)])), None, True)
+
+
+def take_different(ids: IdColumn) -> IdColumn:
+    """Return each id once."""
+    _, first_rows = ids.factorize()
+    return ids.take(first_rows)
+
+
+def list_known_items(table: Qrels, model: Model) -> ItemLists:
+    """Return a table's documents for each user of the model. Rows with an id that the model lacks are left out."""
+    rows = find_queries(table.queries, _list_ids(model.query_ids, model.n_users), SIDES)
+    users = np.repeat(rows, np.diff(table.offsets))
+    items = find_documents(table, model)
+    is_known = (users >= 0) & (items >= 0)
+    users = users[is_known]
+    items = items[is_known]
+    order = np.lexsort((items, users))
+    offsets = count_before(np.bincount(users, minlength=model.n_users))
+    return ItemLists(read_only(items[order].astype("i4")), read_only(offsets), model.n_items, False)
+
+
+def _number_documents(
+    truth: Qrels, items: Array, queries: Array, n_items: int, threads: int | None
+) -> tuple[Interactions, Array]:
+    """Return the truth of some queries as interactions, and its row for each. Unknown documents get new numbers."""
+    is_unknown = items < 0
+    items = np.where(is_unknown, n_items + np.cumsum(is_unknown) - 1, items)
+    place = np.full(len(truth.queries), -1)
+    place[queries] = np.arange(len(queries))
+    of_rows = np.repeat(place, np.diff(truth.offsets))
+    order = np.lexsort((items, of_rows))[np.count_nonzero(of_rows < 0) :]
+    offsets = count_before(np.diff(truth.offsets)[queries])
+    return Interactions(items[order], truth.values[order], offsets, threads=threads), order
+
+
+def _select_lists(model: Model, selection: ItemSelection, users: Array, *, has_ids: bool) -> SelectedLists:
+    """Return the lists of a selection for the rows of some users. `has_ids` is True if ids in them are the model's."""
+
+    def number_ids(items: ItemLists | Qrels | IdColumn, name: str) -> ItemLists:
+        return number_known_ids(items, name, model)
+
+    exclude, candidates = (
+        None if lists is None else take_lists(lists, users)
+        for lists in selection.read_lists(model.shape, number_ids if has_ids else None)
+    )
+    own = None
+    if model.leaves_query_out:
+        is_item = users < model.n_items
+        own = ItemLists(read_only(users[is_item].astype("i4")), read_only(count_before(is_item)), model.n_items, False)
+    return SelectedLists(exclude, candidates, own)
+
+
+def _list_ids(ids: IdColumn | None, n: int) -> IdColumn:
+    return IdColumn.of(np.arange(n), "ids") if ids is None else ids
+
+
+def _make_id_reader(
+    matched: MatchedItems, ids: IdColumn | None, pool_ids: Callable[[Array], Array] | None
+) -> Callable[[str, Array], Array]:
+    """Return a function for the ids of labelled candidates, or of documents of the pool, by their places."""
+    items = matched.liked.items[matched.is_candidate]
+
+    def take_ids(name: str, places: Array) -> Array:
+        if name == "pool" and pool_ids is not None:
+            return pool_ids(places)
+        numbers = (matched.liked.items if name == "pool" else items)[places]
+        return np.asarray(numbers if ids is None else ids.take(numbers).names())
+
+    return take_ids
+
+
+def make_counted_rankings(matched_model: MatchedModel, counts: RankCounts) -> CountedRankings:
+    """Make rankings of counts. Queries that the model lacks have no candidates."""
+    n = len(matched_model.query_ids)
+    matched = matched_model.matched
+    label_sizes = np.zeros(n, "i8")
+    sizes = np.zeros(n, "i8")
+    label_sizes[matched_model.queries] = np.diff(matched.offsets)
+    sizes[matched_model.queries] = np.diff(matched.document_offsets)
+    hits = CountedHits(counts, matched.labels, read_only(count_before(label_sizes)))
+    return CountedRankings(
+        hits, read_only(count_before(sizes)), matched_model.pool, matched_model.query_ids, matched_model.take_ids
+    )
+
+
+def _refuse_missing(truth: Qrels, missing: Array, n_unjudged: int, convention: Convention) -> None:
+    """Raise if the convention takes the same queries in truth and predictions, and they differ."""
+    if convention.missing_in_run == "raise" and len(missing):
+        raise InvalidInputError(
+            f"convention {convention} takes the same queries in truth and predictions, but judged query "
+            f"{truth.queries.name(int(missing[0]))} ({len(missing)} in all) has no embedding. Add it, or take "
+            "convention.replace(missing_in_run='zero' or 'skip')"
+        )
+    if convention.missing_in_qrels == "raise" and n_unjudged:
+        raise InvalidInputError(
+            f"convention {convention} takes the same queries in truth and predictions, but {n_unjudged} queries with "
+            "an embedding have no judgment. Leave them out, or take convention.replace(missing_in_qrels='skip')"
+        )
+
+
+def match_nothing(model: Model, options: Options) -> MatchedItems:
+    """Return the candidates of all users, without a truth."""
+    users = np.arange(model.n_users)
+    nothing = Interactions(np.empty(0, "i4"), None, np.zeros(model.n_users + 1, "i8"))
+
+    lists = _select_lists(model, options.selection or ItemSelection(), users, has_ids=True)
+    return match_items(nothing, model.shape, lists, "raise", options.threads)
+
+
+class ModelRows:
+    """The scores of some users of a model, computed when rows are read."""
+
+    def __init__(self, model: Model, users: Array, ids: IdColumn | None) -> None:
+        """Take a model, the user of each row, and the ids by which messages name items, None for their numbers."""
+        self._model = model
+        self._ids = ids
+        self._users = users
+        self.dtype = model.score_dtype
+        self.shape = len(users), model.n_items
+        self.name_items = None if ids is None else self._name_items
+
+    def __getitem__(self, rows: slice) -> Array:
+        return self._model.score_rows(self._users[rows])
+
+    def _name_items(self, items: Array) -> Array:
+        return items if self._ids is None else self._ids.take(items).names()
+
+
+def partition_model(
+    truth: Interactions | Qrels, model: Model, convention: Convention, options: Options
+) -> RankingPartitions:
+    """
+    Make rankings of all candidates of each user, in parts, for what counts do not suffice for.
+
+    Some metrics and conventions read candidates without a label, and `explain` shows them.
+    """
+    model = fit_model(truth, model)
+    matched_model = match_model(truth, model, convention, options)
+    if matched_model.n_missing_in_run and convention.missing_in_run == "zero":
+        raise InvalidInputError(
+            f"`predictions` must have an embedding for each query of the truth for these metrics and this convention, "
+            f"but {matched_model.n_missing_in_run} have none. Add them, or take "
+            "convention.replace(missing_in_run='skip')"
+        )
+    if model.document_ids is not None and isinstance(truth, Qrels) and convention.ties in BY_ID:
+        raise InvalidInputError(
+            f"`document_ids` must be left out for ties='{convention.ties}' with metrics or conventions that read "
+            "unjudged documents, and in explain. Take convention.replace(ties='average')"
+        )
+    has_ids = isinstance(truth, Qrels) and model.has_ids
+    rows = ModelRows(model, matched_model.users, model.document_ids if has_ids else None)
+    partitions = partition_rows(rows, matched_model.matched, is_ready=True)
+    return partitions._replace(query_ids=matched_model.query_ids) if has_ids else partitions
+
+
+def order_ties_by_id(model: Model, matched_model: MatchedModel, counts: RankCounts) -> RankCounts:
+    """Count tied candidates with a lower id in place of those with a lower number."""
+    ids = model.document_ids
+    if ids is None:
+        return counts
+    matched = matched_model.matched
+    before = counts.before.copy()
+    items = matched.liked.items[matched.is_candidate]
+    rows = np.repeat(np.arange(len(matched_model.users)), np.diff(matched.offsets))
+    entries = np.flatnonzero(counts.ties > 1)
+    for row in np.unique(rows[entries]).tolist():
+        (scores,) = model.score_rows(matched_model.users[row : row + 1])
+        is_candidate = mask_candidates(matched, row, model.n_items)
+        for entry in entries[rows[entries] == row].tolist():
+            tied_items = np.flatnonzero(is_candidate & (scores == scores[items[entry]]))
+            names = ids.take(tied_items).names().tolist()
+            own = ids.name(items.item(entry))
+            before[entry] = sum(name < own for name in names)
+    return counts._replace(before=read_only(before))
+
+
+def mask_candidates(matched: MatchedItems, row: int, n_items: int) -> Array:
+    """Return a mask of the items that are candidates of a row."""
+    lists = matched.candidates
+    items = np.arange(n_items)
+    if len(lists.offsets) > 1:
+        items = lists.items[slice(*lists.offsets[[row * lists.step, row * lists.step + 1]].tolist())]
+    gaps = matched.gaps.items[slice(*matched.gaps.offsets[[row, row + 1]].tolist())]
+    mask = np.zeros(n_items, bool)
+    mask[np.delete(items, gaps)] = True
+    return mask

@@ -1,0 +1,1 @@
+"""Kernels for tiles of scores, users by items."""

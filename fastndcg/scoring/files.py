@@ -1,0 +1,139 @@
+"""Read embeddings from files: two of NumPy, which are memory-mapped, or one of safetensors."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.choices import Similarity
+from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.inputs.hints import check_path
+from fastndcg.inputs.id_column import IdColumn
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.scoring.embeddings import Embeddings
+
+NPY = ".npy"
+SAFETENSORS = ".safetensors"
+USERS = ("users", "queries")  # names of tensors
+ITEMS = ("items", "documents")
+BIASES = ("user_biases", "item_biases")
+
+
+class IdFiles(NamedTuple):
+    """Files with the ids of queries and of documents, and True where ids of the truth are texts."""
+
+    queries: str | None
+    documents: str | None
+    are_texts: tuple[bool, bool] = (True, True)
+
+
+def is_embeddings_path(path: str) -> bool:
+    """Return True for two files of NumPy with a comma between them, and for a file of safetensors."""
+    return path.endswith((NPY, SAFETENSORS))
+
+
+def split_paths(path: str) -> list[str]:
+    """Return the files that a path of embeddings names."""
+    if path.endswith(SAFETENSORS):
+        return [path]
+    users, separator, items = path.partition(f"{NPY},")
+    if not separator:
+        raise InvalidInputError(
+            f"embeddings must be two files with a comma between them, such as users.npy,items.npy, but are "
+            f"{show_name(path)}. Give the vectors of users, and those of items"
+        )
+    return [users + NPY, items]
+
+
+def read_embeddings(path: str, similarity: Similarity = "dot", ids: IdFiles | None = None) -> Embeddings:
+    """
+    Read the vectors of users and of items.
+
+    Without a file of ids, the ids are the numbers of rows from 0.
+    """
+    paths = split_paths(path)
+    for name in paths:
+        check_path(name)
+    tensors = read_safetensors(path) if path.endswith(SAFETENSORS) else read_npy(paths)
+    ids = ids or IdFiles(None, None)
+    own_ids = [
+        read_ids(file, len(tensors[side]), are_texts=are_texts)
+        for file, side, are_texts in zip((ids.queries, ids.documents), ("users", "items"), ids.are_texts, strict=True)
+    ]
+    try:
+        return Embeddings(**tensors, similarity=similarity, query_ids=own_ids[0], document_ids=own_ids[1])
+    except (InvalidInputError, TypeError) as error:
+        raise type(error)(f"{show_name(path)}: {error}") from None
+
+
+def read_npy(paths: list[str]) -> dict[str, Array]:
+    """Open two files of NumPy without reading them."""
+    arrays = []
+    for path in paths:
+        try:
+            arrays.append(np.load(path, mmap_mode="r", allow_pickle=False))
+        except (ValueError, EOFError) as error:
+            raise InvalidInputError(
+                f"{show_name(path)} must be a file of NumPy with an array, but cannot be read: {error}. Write it by "
+                "numpy.save"
+            ) from None
+    return dict(zip(("users", "items"), arrays, strict=True))
+
+
+def read_safetensors(path: str) -> dict[str, Any]:
+    """Read the tensors of users and items, and their biases if there are any."""
+    library = optional_import("safetensors", "reading safetensors", "safetensors")
+    try:
+        with library.safe_open(path, framework="numpy") as file:
+            names = set(file.keys())
+            tensors = {"users": find_tensor(USERS, names, path), "items": find_tensor(ITEMS, names, path)}
+            tensors |= {name: name for name in BIASES if name in names}
+            return {argument: file.get_tensor(name) for argument, name in tensors.items()}
+    except (library.SafetensorError, TypeError, AttributeError) as error:
+        raise InvalidInputError(
+            f"{show_name(path)} must be a file of safetensors with vectors, but cannot be read: {error}. Write it by "
+            "safetensors.numpy.save_file, with ml_dtypes installed for bfloat16"
+        ) from None
+
+
+def find_tensor(names: tuple[str, ...], tensors: set[str], path: str) -> str:
+    """Return the one of some names that a tensor has."""
+    own_names = [name for name in names if name in tensors]
+    if len(own_names) != 1:
+        raise InvalidInputError(
+            f"{show_name(path)} must have one tensor called {' or '.join(names)}, but has "
+            f"{shorten(', '.join(sorted(tensors)))}. Rename it"
+        )
+    return own_names[0]
+
+
+def read_ids(path: str | None, n: int, *, are_texts: bool) -> Array | IdColumn:
+    """Read an id from each line of a file. Without a file, return numbers."""
+    if path is None:
+        numbers = np.arange(n)
+        return numbers.astype("U") if are_texts else numbers
+    lines = read_lines(path)
+    if not are_texts:
+        try:
+            return np.array(lines, "i8")
+        except ValueError:
+            pass
+    return IdColumn.of(lines, show_name(path))
+
+
+def read_lines(path: str) -> list[str]:
+    """Read the lines of a text file without blanks at their ends. Empty lines are an error, but at the end."""
+    check_path(path)
+    with open(path, encoding="utf-8-sig") as file:
+        try:
+            lines = [line.strip() for line in file]
+        except UnicodeDecodeError:
+            raise InvalidInputError(f"{show_name(path)} must be UTF-8 text, but is not. Convert it") from None
+    if "" in lines:
+        raise InvalidInputError(
+            f"{show_name(path)} must have an id on each line, but line {lines.index('') + 1} is empty. Remove it"
+        )
+    return lines

@@ -1,0 +1,250 @@
+"""Scorer: any function that scores users against all items."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.options import Options
+from fastndcg.inputs.recommendations.models import RankTask
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.rankings.counted import RankCounts
+from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import LONGEST_QUERY, Array, as_array
+from fastndcg.runtime.threads import check_threads, run_all
+from fastndcg.scoring.part_progress import follow
+from fastndcg.scoring.ranks import read_labelled_rows
+from fastndcg.scoring.tiles import Columns, read_memory
+from fastndcg.scoring.top_items import ScoringModel, read_ids
+from fastndcg.scoring.top_k import Leaders, TopScores, make_top_scores
+
+MOST_USERS = 1024  # of a slice
+SCORE_BYTES = 8  # of a score that a model may return
+ROWS_OF_SPAN = 32  # that a thread counts at once
+
+
+class Scorer(ScoringModel):
+    """
+    A function that scores users for all items, as predictions. See `Embeddings` for vectors.
+
+    Parameters
+    ----------
+    function : callable
+        Called with a slice of users, such as ``slice(0, 256)``. It returns their scores for all items: an array of
+        floats or integers of NumPy or torch, with one row a user. It is called by one thread, for rising slices.
+    n_items : int
+        The number of items.
+    n_users : int, optional
+        The number of users. By default that of the truth, or of `query_ids`. `top` needs it.
+    query_ids, document_ids, leave_query_out
+        See `Embeddings`.
+
+    Raises
+    ------
+    InvalidInputError
+        If a number is not positive, or ids do not fit. While scores are computed: if they have another shape, or one of
+        them is NaN. An item that is no candidate may have any other score.
+
+    Examples
+    --------
+    >>> scores = np.array([[0.9, 0.5, 0.1], [0.2, 0.1, 0.3]])
+    >>> model = fn.Scorer(lambda users: scores[users], n_items=3)
+    >>> fn.evaluate(fn.Interactions([1, 2], offsets=[0, 1, 2]), model, "rr").mean()
+    {'RR': 0.75}
+    """
+
+    __slots__ = ("function",)
+
+    def __init__(
+        self,
+        function: Callable[[slice], Any],
+        *,
+        n_items: int,
+        n_users: int | None = None,
+        query_ids: Any = None,
+        document_ids: Any = None,
+        leave_query_out: bool = False,
+    ) -> None:
+        if not callable(function):
+            raise InvalidTypeError(f"`function` must be a function of a slice of users, not {shorten(function)}")
+        self.function = function
+        self.n_items = _check_number(n_items, "n_items")
+        if n_users is None and query_ids is not None:
+            n_users = len(query_ids)
+        self.n_users = 0 if n_users is None else _check_number(n_users, "n_users")
+        self.query_ids = read_ids(query_ids, "query_ids", self.n_users)
+        self.document_ids = read_ids(document_ids, "document_ids", self.n_items)
+        self.leaves_query_out = bool(leave_query_out)
+
+    def __repr__(self) -> str:
+        return f"Scorer of {self.n_users or 'any number of'} users, {self.n_items} items"
+
+    def fit_users(self, n_users: int) -> Scorer:
+        """
+        Return the scorer for a number of users, if it was made without one.
+
+        Parameters
+        ----------
+        n_users : int
+            The number of users.
+
+        Returns
+        -------
+        Scorer
+            This scorer, or a copy with users.
+        """
+        if self.n_users:
+            return self
+        fitted = copy.copy(self)
+        fitted.n_users = _check_number(n_users, "n_users")
+        return fitted
+
+    @property
+    def score_dtype(self) -> np.dtype[Any]:
+        """The dtype of scores of whole rows."""
+        return np.dtype("f8")
+
+    def score_rows(self, users: Array) -> Array:
+        """
+        Return the scores of some users for all items.
+
+        Parameters
+        ----------
+        users : (n,) int array
+            The numbers of users.
+
+        Returns
+        -------
+        (n, n_items) array
+            A row for each user.
+        """
+        out = np.empty((len(users), self.n_items))
+        for place, user in enumerate(users.tolist()):
+            out[place] = self._score(user, user + 1)[0]
+        return out
+
+    def count_ranks(self, task: RankTask, options: Options) -> RankCounts:
+        """
+        Count for each labelled candidate the candidates above and at its place.
+
+        Parameters
+        ----------
+        task : RankTask
+            The users, and their labelled candidates.
+        options : Options
+            The memory, the threads and the function for progress.
+
+        Returns
+        -------
+        RankCounts
+            Counts for the labelled candidates, user after user.
+        """
+        rows = read_labelled_rows(task, self.n_items)
+        columns = rows.columns
+        n_labels = len(rows.items)
+        counts = RankCounts(*(np.zeros(n_labels, "i4") for _ in range(3)))
+        row_numbers = np.full(self.n_users, -1)
+        row_numbers[rows.users] = np.arange(len(rows.users))
+        kernels = load_kernels("scoring.count_rows")
+        threads = check_threads(options.threads)
+
+        def count(scores: Array, numbers: Array) -> None:
+            levels = np.empty(n_labels, scores.dtype)
+            labelled = rows.labelled_columns, rows.offsets, levels
+
+            def make_worker() -> Callable[[tuple[int, int]], None]:
+                scratch = np.empty((2, kernels.CHUNK), scores.dtype)
+                arguments = columns.kernel_lists, labelled, tuple(scratch), tuple(counts)
+                return lambda span: kernels.count_rows(scores, numbers, span, *arguments)
+
+            spans = [(first, min(first + ROWS_OF_SPAN, len(scores))) for first in range(0, len(scores), ROWS_OF_SPAN)]
+            run_all(spans, make_worker, min(threads, len(spans)))
+
+        for first, stop in self._track(np.unique(rows.users), options):
+            numbers = read_only(row_numbers[first:stop])
+            count(read_only(columns.take_scores(self._score(first, stop))), numbers)
+        return RankCounts(*map(read_only, counts))
+
+    def find_top(self, users: Array, columns: Columns, k: int, options: Options) -> TopScores:
+        """
+        Return the k best candidates of each user, with scores of the similarity.
+
+        Parameters
+        ----------
+        users : (n_users,) int array
+            The numbers of users.
+        columns : Columns
+            The candidates.
+        k : int
+            The number of candidates.
+        options : Options
+            The memory and the threads.
+
+        Returns
+        -------
+        TopScores
+            Items and scores in rank order.
+        """
+        k = min(k, columns.n_columns)
+        best = make_top_scores(len(users), k, np.dtype("f8"))
+        kernels = load_kernels("scoring.top")
+        for first, stop in self._track(users, options):
+            scores = read_only(columns.take_scores(self._score(first, stop)))
+            leaders = Leaders(stop - first, k, scores.dtype)
+            chunk, row = (np.empty(self.n_items + kernels.WIDE, scores.dtype) for _ in range(2))
+            scratch = chunk, row, leaders.sort_buffers
+            kernels.find_row_tops(scores, first, columns.kernel_lists, k, scratch, leaders.arrays)
+            leaders.write(best.items[first:stop], best.scores[first:stop])
+        columns.restore_items(best.items)
+        return best
+
+    def _track(self, users: Array, options: Options) -> Iterator[tuple[int, int]]:
+        """Yield slices of consecutive users that have one of some users, with progress."""
+        size = min(max(read_memory(options) // (self.n_items * SCORE_BYTES), 1), MOST_USERS)
+        blocks = np.unique(users // size).tolist()
+        slices = [(block * size, min(block * size + size, self.n_users)) for block in blocks]
+        with follow(slices, self.n_users, options) as followed:
+            yield from followed.iterate()
+
+    def _score(self, first: int, stop: int) -> Array:
+        """Return the scores of consecutive users, checked, as float32 or float64."""
+        block = self.function(slice(first, stop))
+        if hasattr(block, "detach"):  # a tensor of torch
+            block = block.detach().cpu()
+            block = (block.float() if str(block.dtype) == "torch.bfloat16" else block).numpy()
+        scores = as_array(block, "scores")
+        where = f"of users {first} to {stop - 1}" if stop - first > 1 else f"of user {first}"
+        if scores.shape != (stop - first, self.n_items):
+            raise InvalidInputError(
+                f"the scores {where} must have shape ({stop - first}, {self.n_items}), one row per user and one column "
+                f"per item, but `function` returned {scores.shape}. Return a score for each item"
+            )
+        if scores.dtype.kind not in "fiu" or scores.dtype.itemsize > SCORE_BYTES:
+            raise InvalidTypeError(
+                f"the scores {where} must be floats or integers, but are of dtype {scores.dtype}. Cast them to float32"
+            )
+        is_small = scores.dtype.kind == "f" and scores.dtype.itemsize <= 4
+        converted = np.ascontiguousarray(scores, "f4" if is_small else "f8")
+        if scores.dtype.kind in "iu" and scores.dtype.itemsize == SCORE_BYTES and (converted != scores).any():
+            raise InvalidInputError(f"the scores {where} must fit float64, but one does not. Cast them to float")
+        is_nan = np.isnan(converted)
+        if is_nan.any():
+            row, item = (int(places[0]) for places in np.nonzero(is_nan))
+            raise InvalidInputError(
+                f"the score of user {first + row} for item {item} must be a number, but is NaN. Find out where it "
+                "comes from, or return -inf for items that do not count"
+            )
+        return read_only(converted)
+
+
+def _check_number(value: Any, name: str) -> int:
+    """Return a number of users or items. Raise if it is not from 1 to the most that ranks can count."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InvalidTypeError(f"`{name}` must be a whole number, not {shorten(value)}")
+    if not 1 <= value <= LONGEST_QUERY:
+        raise InvalidInputError(f"`{name}` must be from 1 to {LONGEST_QUERY}, not {value}")
+    return int(value)

@@ -1,0 +1,172 @@
+"""The method `top` of models, and the recommendations that it returns."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from fastndcg.choices import RepeatedItems
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.options import Options
+from fastndcg.inputs.qrels_run import Run
+from fastndcg.inputs.recommendations.item_lists import PADDING, Recommendations
+from fastndcg.inputs.recommendations.item_selection import ItemSelection
+from fastndcg.inputs.recommendations.models import Model, match_nothing
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.threads import check_threads
+from fastndcg.scoring.tiles import Columns, select_columns
+from fastndcg.scoring.top_k import TopScores
+
+
+class TopItems(Recommendations):
+    """
+    The best items of each user in rank order, with their scores. `Embeddings.top` returns them.
+
+    They are predictions for `evaluate` and recommendations for `beyond_accuracy`. `to_run` makes a run of them.
+
+    Parameters
+    ----------
+    items : (n_users, k) int32 array
+        The numbers of items. Rows with fewer candidates are padded with -1.
+    scores : (n_users, k) array of float32 or float64
+        The scores of the items, NaN for padding.
+    query_ids, document_ids : array, optional
+        The ids of users and of items, None if they are numbered from 0.
+    repeated : {'raise', 'once'}
+        See `Recommendations`.
+
+    Attributes
+    ----------
+    items, scores, query_ids, document_ids : array
+        See above.
+
+    Examples
+    --------
+    >>> best = fn.Embeddings([[1.0]], [[2.0], [3.0]]).top(1)
+    >>> best.items.tolist(), best.scores.tolist()
+    ([[1]], [[3.0]])
+    """
+
+    __slots__ = ("document_ids", "query_ids", "scores")
+
+    items: Array
+
+    def __init__(
+        self, items: Array, scores: Array, query_ids: Any = None, document_ids: Any = None,
+        *, repeated: RepeatedItems = "raise",
+    ) -> None:  # fmt: skip
+        super().__init__(items, repeated=repeated)
+        self.scores = scores
+        self.query_ids = query_ids
+        self.document_ids = document_ids
+
+    def __repr__(self) -> str:
+        return f"Top items of {len(self.items)} users, {self.items.shape[1]} each"
+
+    @property
+    def has_ids(self) -> bool:
+        """True if users or items have ids."""
+        return self.query_ids is not None or self.document_ids is not None
+
+    def to_run(self) -> Run:
+        """
+        Return the items as a run with ids and scores, for fusion, for a run file, or for judgments with ids.
+
+        Returns
+        -------
+        Run
+            A row for each user and item. Ids are numbers where the model has none.
+
+        Examples
+        --------
+        >>> model = fn.Embeddings([[1.0]], [[2.0], [3.0]], query_ids=["q1"], document_ids=["d1", "d2"])
+        >>> model.top(1).to_run().to_dict()
+        {'q1': {'d2': 3.0}}
+        """
+        is_item = self.items != PADDING
+        users = np.repeat(np.arange(len(self.items)), np.count_nonzero(is_item, axis=1))
+        items = self.items[is_item]
+        queries = users if self.query_ids is None else self.query_ids[users]
+        documents = items if self.document_ids is None else self.document_ids[items]
+        return Run(queries, documents, self.scores[is_item])
+
+
+class ScoringModel(Model):
+    """A model with the method `top`."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def find_top(self, users: Array, columns: Columns, k: int, options: Options) -> TopScores:
+        """Return the k best candidates of each user."""
+
+    def top(
+        self, k: int, *, exclude: Any = None, candidates: Any = None, memory: int | str | None = None,
+        threads: int | None = None,
+    ) -> TopItems:  # fmt: skip
+        """
+        Return the items with the highest scores of each user.
+
+        Parameters
+        ----------
+        k : int
+            The number of items, 1 or more. At most all candidates are returned.
+        exclude, candidates
+            See `evaluate`.
+        memory : int or str, optional
+            The number of bytes for scores and copies of vectors, such as "1GB". By default 64 MiB. The result comes
+            on top.
+        threads : int, optional
+            See `evaluate`.
+
+        Returns
+        -------
+        TopItems
+            Items in rank order. Of equal scores, the item with the lower number is first.
+
+        Raises
+        ------
+        InvalidInputError
+            If `k` is less than 1, or the other arguments do not fit.
+
+        Examples
+        --------
+        >>> model = fn.Embeddings([[1.0], [-1.0]], [[2.0], [3.0], [1.0]])
+        >>> best = model.top(2, exclude=[{1}, {2}])
+        >>> best.items.tolist(), best.scores.tolist()
+        ([[0, 2], [0, 1]], [[2.0, 1.0], [-2.0, -3.0]])
+        """
+        if isinstance(k, bool) or not isinstance(k, int | np.integer):
+            raise InvalidTypeError(f"`k` must be a whole number, not {shorten(k)}")
+        if k < 1:
+            raise InvalidInputError(f"`k` must be 1 or more, not {k}")
+        if not self.n_users:
+            raise InvalidInputError("`n_users` must be given for `top`. Give it to the Scorer")
+        check_threads(threads)
+        options = Options(memory=memory, threads=threads, selection=ItemSelection(exclude, candidates, threads=threads))
+        users = np.arange(self.n_users)
+        columns = select_columns(match_nothing(self, options), users, self.n_items)
+        best = self.find_top(users, columns, int(k), options)
+        names = [None if ids is None else ids.names() for ids in (self.query_ids, self.document_ids)]
+        return TopItems(best.items, best.scores, *names)
+
+
+def read_ids(ids: Any, name: str, n: int) -> IdColumn | None:
+    """Return ids as a column. Raise if they are not `n` different ones."""
+    if ids is None:
+        return None
+    column = ids if isinstance(ids, IdColumn) else IdColumn.of(ids, f"`{name}`")
+    if len(column) != n:
+        raise InvalidInputError(f"`{name}` must have length {n} (one per vector), got {len(column)}")
+    _, first_rows = column.factorize()
+    if len(first_rows) < n:
+        is_first = np.zeros(n, bool)
+        is_first[first_rows] = True
+        row = int(np.argmin(is_first))
+        raise InvalidInputError(
+            f"`{name}` must have each id once, but {shorten(column.name(row))} stands again in place {row}. Keep one"
+        )
+    return column

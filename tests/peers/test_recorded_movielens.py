@@ -1,0 +1,68 @@
+"""MovieLens with factors that implicit trained: the values of implicit, RecTools and LensKit."""
+
+import json
+from pathlib import Path
+
+import movielens_cases
+import numpy as np
+import pytest
+from shared_data import shared
+
+import fastndcg as fn
+
+PATH = Path(__file__).parent / "movielens.json"
+RECORD = json.loads(PATH.read_text(encoding="utf-8"))
+K = movielens_cases.K
+METRICS = {
+    "implicit": {"precision": f"P@{K}", "map": f"AP@{K}", "ndcg": f"nDCG@{K}"},
+    "rectools": {
+        "NDCG": f"nDCG@{K}", "MAP": f"AP@{K}", "Precision": f"P@{K}", "Recall": f"R@{K}", "MRR": f"RR@{K}",
+        "HitRate": f"Success@{K}",
+    },
+    "lenskit": {
+        "NDCG": f"nDCG@{K}", "AveragePrecision": f"AP@{K}", "Precision": f"P@{K}", "Recall": f"R@{K}",
+        "RecipRank": f"RR@{K}", "Hit": f"Success@{K}",
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def case():
+    """Return matrices of training and test, and vectors of users and items."""
+    factors = np.load(PATH.with_suffix(".npz"))
+    path = shared("data", "ml-latest-small", "ratings.csv")
+    return movielens_cases.read_case(path), factors["users"], factors["items"]
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4"])
+@pytest.mark.parametrize("library", METRICS)
+def test_embeddings_equal_the_library(case, library, dtype):
+    """Means over the users with liked items, without the items of their training."""
+    (train, test), users, items = case
+    model = fn.Embeddings(users.astype(dtype), items.astype(dtype))
+    convention = fn.conventions[library].replace(no_relevant="skipped")
+
+    result = fn.evaluate(test, model, list(METRICS[library].values()), exclude=train, convention=convention)
+
+    assert dict(zip(METRICS[library], result.means(), strict=True)) == pytest.approx(
+        {name: RECORD[library][name] for name in METRICS[library]}, rel=1e-6
+    )
+    n_without = int((np.diff(test.indptr) == 0).sum())
+    assert result.notes[-1:] == (f"users without truth, with the values of the convention: {n_without}",)
+
+
+def test_best_items_equal_ranks(case):
+    """Lists of the best items have the values of counted ranks, and so have a function's scores."""
+    (train, test), users, items = case
+    users, items = users.astype("f4"), items.astype("f4")
+    model = fn.Embeddings(users, items)
+    scorer = fn.Scorer(lambda span: users[span] @ items.T, n_items=len(items))
+    metrics = f"ndcg@{K}, recall@{K}, rr@{K}"
+    convention = "default(no_relevant=skipped)"
+
+    counted = fn.evaluate(test, model, metrics, exclude=train, convention=convention)
+
+    lists = fn.evaluate(test, model.top(K, exclude=train), metrics, convention=convention)
+    np.testing.assert_allclose(lists.values, counted.values, rtol=1e-12)
+    scored = fn.evaluate(test, scorer, metrics, exclude=train, convention=convention)
+    np.testing.assert_allclose(scored.values, counted.values, rtol=1e-12)

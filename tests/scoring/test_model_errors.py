@@ -1,0 +1,180 @@
+"""Errors of embeddings and scorers, raised before scores are computed, and the arguments that allow the cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import fastndcg as fn
+from fastndcg.scoring import tiles
+
+USERS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], "f4")
+ITEMS = np.array([[3.0, 1.0], [2.0, 5.0], [1.0, 2.0], [0.5, 4.0]], "f4")
+SCORES = USERS @ ITEMS.T
+LIKED = fn.Interactions([0, 1, 2], offsets=[0, 1, 2, 3])
+METRICS = "rr, recall@1"
+SUBTOPICS = [{"query": "a", "subtopic": "1", "document": "x", "label": 1}]
+SKIPPING = "default(no_relevant=skipped)"
+
+
+def replace(vectors: Any, place: tuple[int, int], value: float) -> Any:
+    """Return a copy of vectors with another number in one place."""
+    changed = vectors.copy()
+    changed[place] = value
+    return changed
+
+
+def make_model(kind: str, **options: Any) -> Any:
+    """Return embeddings, a scorer, or the matrix of the same scores."""
+    if kind == "scorer":
+        return fn.Scorer(lambda users: SCORES[users], n_items=4, **options)
+    return fn.Embeddings(USERS, ITEMS, **options) if kind == "embeddings" else SCORES
+
+
+@pytest.fixture
+def no_scores(monkeypatch):
+    """Make it an error to compute a tile of scores."""
+
+    def refuse(*arguments: Any) -> None:
+        pytest.fail("scores were computed")
+
+    monkeypatch.setattr(tiles.TileWorker, "__init__", refuse)
+
+
+WRONG = {
+    "NaN of a user": ((replace(USERS, (2, 1), np.nan), ITEMS), {}, r"users\[2, 1\] is nan"),
+    "infinite number of an item": ((USERS, replace(ITEMS, (3, 0), np.inf)), {}, r"items\[3, 0\] is inf"),
+    "overflow": (
+        (replace(USERS, (1, 0), 1e30), replace(ITEMS, (2, 0), 1e10)),
+        {},
+        "fit float32, but that of row 1 of `users`, .* and row 2 of `items`, .* could be infinite",
+    ),
+    "overflow of distances": ((USERS, ITEMS * np.float32(1e19)), {"similarity": "euclidean"}, "could be infinite"),
+    "zero vector of a user": ((USERS * [[1], [0], [1]], ITEMS), {"similarity": "cosine"}, "`users` .* row 1 has"),
+    "zero vector of an item": ((USERS, ITEMS * [[1], [1], [1], [0]]), {"similarity": "cosine"}, "`items` .* row 3 has"),
+    "dimensions": ((USERS, ITEMS[:, :1]), {}, "vectors of one length, but theirs are 2 and 1"),
+    "one dimension": ((USERS[0], ITEMS), {}, "one row per vector"),
+    "similarity": ((USERS, ITEMS), {"similarity": "manhattan"}, "`similarity` must be 'dot'"),
+    "repeated id": ((USERS, ITEMS), {"query_ids": ["a", "b", "a"]}, "each id once, but 'a' stands again in place 2"),
+    "number of ids": ((USERS, ITEMS), {"document_ids": ["a"]}, "`document_ids` must have length 4"),
+    "number of biases": ((USERS, ITEMS), {"item_biases": [1.0]}, r"`item_biases` must have shape \(4,\)"),
+    "NaN bias": ((USERS, ITEMS), {"user_biases": [1.0, np.nan, 0.0]}, r"user_biases\[1\] is nan"),
+}
+
+
+@pytest.mark.parametrize(("vectors", "options", "message"), WRONG.values(), ids=WRONG)
+def test_error_of_vectors(vectors: Any, options: dict[str, Any], message: str) -> None:
+    """An error when the model is made names the argument and the row."""
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.Embeddings(*vectors, **options)
+
+
+WRONG_CALLS = {
+    "excluded truth": (LIKED, {"exclude": [[3], [1, 2], []]}, r"item 1 of user 1 is in `exclude` \(in all 1\)"),
+    "no candidate": (LIKED, {"candidates": [1, 2]}, r"item 0 of user 0 is not in `candidates`"),
+    "unknown item": (fn.Interactions([0, 1, 9], offsets=[0, 1, 2, 3]), {}, r"user 2 likes item 9 .* \(in all 1\)"),
+    "wider truth": (scipy.sparse.csr_array(np.eye(3, 5)), {}, r"\(3, 5\), but its shape is \(3, 4\)"),
+    "fewer users": (fn.Interactions([0], offsets=[0, 1]), {}, r"\(1, n_items\), but its shape is \(3, 4\)"),
+    "no truth": (fn.Interactions([0, 1], offsets=[0, 1, 1, 2]), {}, r"user 1 has none \(in all 1\)"),
+    "excluded item beyond": (LIKED, {"exclude": [[], [4], []]}, "`exclude` must hold items below 4, .* user 1 is 4"),
+    "candidate beyond": (LIKED, {"candidates": [0, 1, 2, 7]}, "`candidates` must hold items below 4, .* one is 7"),
+    "negative item": (LIKED, {"exclude": [[-2], [], []]}, "`exclude`: `items` must be 0 or more"),
+    "users of exclude": (LIKED, {"exclude": [[1], []]}, "`exclude` must have one row per user, 3, but has 2"),
+    "labels": (np.eye(3, 4), {}, "`truth` must be items that users like, or judgments with ids"),
+}
+
+
+@pytest.mark.parametrize(("truth", "options", "message"), WRONG_CALLS.values(), ids=WRONG_CALLS)
+def test_error_of_a_call_comes_before_scores(
+    no_scores: None, truth: Any, options: dict[str, Any], message: str
+) -> None:
+    """Truth, `exclude` and `candidates` that do not fit the model are an error before any score is computed."""
+    for evaluate in (fn.evaluate, lambda truth, *rest, **more: fn.Evaluator(truth, METRICS, **more).evaluate(rest[0])):
+        with pytest.raises(fn.FastndcgError, match=message):
+            evaluate(truth, make_model("embeddings"), METRICS, **options)
+
+
+WRONG_IDS = {
+    "unknown document": ({"a": {"x": 1, "u": 1}}, {}, "document 'u' of query 'a' has no embedding"),
+    "excluded": ({"a": {"x": 1}}, {"exclude": {"a": {"x"}}}, "document 'x' of query 'a' is in `exclude`"),
+    "no candidate": ({"a": {"x": 1}}, {"candidates": {"y", "z"}}, "document 'x' of query 'a' is not in `candidates`"),
+    "no known candidate": ({"a": {"x": 1}}, {"candidates": ["u", "v"]}, "`candidates` must have a document"),
+    "subtopics": (SUBTOPICS, {}, "one label per document for embeddings"),
+}
+
+
+@pytest.mark.parametrize(("truth", "options", "message"), WRONG_IDS.values(), ids=WRONG_IDS)
+def test_error_with_ids_names_query_and_document(
+    no_scores: None, truth: Any, options: dict[str, Any], message: str
+) -> None:
+    """Errors name the ids of queries and documents."""
+    model = make_model("embeddings", query_ids=["a", "b", "c"], document_ids=["x", "y", "z", "w"])
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.evaluate(truth, model, METRICS, **options)
+
+
+@pytest.mark.parametrize("kind", ["embeddings", "scorer", "matrix"])
+def test_unknown_items_are_skipped_or_ranked_last(kind: str) -> None:
+    """`missing_truth` leaves unknown items out, or counts them as not retrieved, and a note counts them."""
+    truth = fn.Interactions([0, 7, 1, 2, 9], offsets=[0, 2, 3, 5], n_items=12)
+    known = fn.evaluate(LIKED, make_model(kind), METRICS)
+
+    skipped = fn.evaluate(truth, make_model(kind), METRICS, missing_truth="skip")
+    last = fn.evaluate(truth, make_model(kind), METRICS, missing_truth="unretrieved")
+
+    assert skipped.values.tolist() == known.values.tolist()
+    assert last["rr"].tolist() == known["rr"].tolist()
+    assert last["recall@1"].tolist() == (known["recall@1"] / [2, 1, 2]).tolist()
+    assert skipped.notes == ("items of the truth that are no candidates, left out of the truth: 2, of 2 users",)
+    assert last.notes == ("items of the truth that are no candidates, counted as not retrieved: 2, of 2 users",)
+
+
+@pytest.mark.parametrize("kind", ["embeddings", "scorer"])
+@pytest.mark.parametrize("metrics", [METRICS, "rr, Judged@1"])
+def test_users_without_truth_are_skipped_or_kept(kind: str, metrics: str) -> None:
+    """The convention skips users without truth, or `missing_truth` keeps them. A note counts them."""
+    truth = fn.Interactions([0, 1], offsets=[0, 1, 1, 2])
+    with pytest.raises(fn.InvalidInputError, match=r"user 1 has none \(in all 1\)"):
+        fn.evaluate(truth, make_model(kind), metrics)
+
+    skipped = fn.evaluate(truth, make_model(kind), metrics, convention=SKIPPING)
+    kept = fn.evaluate(truth, make_model(kind), metrics, missing_truth="unretrieved")
+
+    assert np.isnan(skipped["rr"]).tolist() == [False, True, False]
+    assert kept["rr"][1] == 0
+    for result in (skipped, kept):
+        assert result.notes == ("users without truth, with the values of the convention: 1",)
+
+
+def test_queries_without_judgments_and_without_embedding_are_counted() -> None:
+    """With ids, the convention decides: a query without judgments is skipped, one without embedding has no hits."""
+    model = make_model("embeddings", query_ids=["a", "b", "c"], document_ids=["x", "y", "z", "w"])
+    truth = {"a": {"x": 1}, "unknown": {"x": 1}}
+
+    result = fn.evaluate(truth, model, METRICS)
+    skipped = fn.evaluate(truth, model, METRICS, convention="default(missing_in_run=skip)")
+
+    assert result.to_dict() == {"a": {"RR": 1.0, "R@1": 1.0}, "unknown": {"RR": 0.0, "R@1": 0.0}}
+    assert (result.n_missing_in_run, result.n_missing_in_qrels) == (1, 2)
+    assert skipped.to_dict() == {"a": {"RR": 1.0, "R@1": 1.0}}
+    for field in ("missing_in_run", "missing_in_qrels"):
+        with pytest.raises(fn.InvalidInputError, match="same queries in truth and predictions"):
+            fn.evaluate(truth, model, METRICS, convention=f"default({field}=raise)")
+
+
+def test_scorer_without_users_takes_those_of_the_truth() -> None:
+    """`n_users` is that of the truth or of ids. Otherwise, and for `top`, an error says to give it."""
+    model = make_model("scorer")
+
+    expected = fn.evaluate(LIKED, SCORES, "rr")
+
+    for truth in (LIKED, {0: {0: 1}, 1: {1: 1}, 2: {2: 1}}):
+        assert fn.evaluate(truth, model, "rr").values.tolist() == expected.values.tolist()
+    assert make_model("scorer", query_ids=["a", "b", "c"]).n_users == 3
+    with pytest.raises(fn.InvalidInputError, match="`query_ids` must be given"):
+        fn.evaluate({"a": {0: 1}}, model, "rr")
+    with pytest.raises(fn.InvalidInputError, match="`n_users` must be given for `top`"):
+        model.top(2)

@@ -1,0 +1,207 @@
+"""Embeddings with truth in every form, and what their best items feed: lists, runs, fusion, beyond accuracy."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse
+
+import fastndcg as fn
+
+N_USERS, N_ITEMS = 12, 40
+METRICS = "ndcg@5, recall@7, rr, auc, ap"
+
+
+def make_case() -> tuple[Any, Any, Any, Any]:
+    """Return vectors, labels and seen items, as arrays of users by items."""
+    rng = np.random.default_rng(4)
+    users, items = (rng.integers(-2, 3, (n, 6)).astype("f4") for n in (N_USERS, N_ITEMS))
+    drawn = rng.random((N_USERS, N_ITEMS))
+    labels = np.where(drawn < 0.1, rng.integers(1, 4, drawn.shape), 0)
+    labels[:, 0] = 1
+    return users, items, labels, (drawn > 0.7) & (labels == 0)
+
+
+USERS, ITEMS, LABELS, IS_SEEN = make_case()
+SCORES = USERS @ ITEMS.T
+QUERIES = [f"q{user}" for user in range(N_USERS)]
+DOCUMENTS = [f"d{item:02}" for item in range(N_ITEMS)]
+ROWS, COLUMNS = (places.tolist() for places in np.nonzero(LABELS))
+GRADES = LABELS[LABELS > 0].tolist()
+SEEN = scipy.sparse.csr_array(IS_SEEN)
+
+
+def make_frame(is_named: bool) -> pd.DataFrame:
+    """Return the truth as a frame, by ids or by numbers."""
+    queries = [QUERIES[row] for row in ROWS] if is_named else ROWS
+    documents = [DOCUMENTS[column] for column in COLUMNS] if is_named else COLUMNS
+    return pd.DataFrame({"user_id": queries, "item_id": documents, "rating": GRADES})
+
+
+def make_dict(is_named: bool) -> dict[Any, dict[Any, int]]:
+    """Return the truth as a dict, by ids or by numbers."""
+    truth: dict[Any, dict[Any, int]] = {}
+    for user, item, label in zip(ROWS, COLUMNS, GRADES, strict=True):
+        truth.setdefault(QUERIES[user] if is_named else user, {})[DOCUMENTS[item] if is_named else item] = label
+    return truth
+
+
+def write_trec(folder: Path) -> str:
+    """Write the truth as a file of TREC, and return its path."""
+    path = folder / "qrels.txt"
+    lines = [f"{QUERIES[u]} 0 {DOCUMENTS[i]} {label}\n" for u, i, label in zip(ROWS, COLUMNS, GRADES, strict=True)]
+    path.write_text("".join(lines))
+    return str(path)
+
+
+MODEL = fn.Embeddings(USERS, ITEMS)
+NAMED = fn.Embeddings(USERS, ITEMS, query_ids=QUERIES, document_ids=DOCUMENTS)
+EXPECTED = fn.evaluate(LABELS, SCORES, METRICS).values
+OFFSETS = np.concatenate([[0], np.cumsum((LABELS > 0).sum(axis=1))])
+NUMBERED = {
+    "csr": scipy.sparse.csr_array(LABELS),
+    "csc": scipy.sparse.csc_matrix(LABELS),
+    "Interactions": fn.Interactions(np.array(COLUMNS), np.array(GRADES), OFFSETS),
+    "frame": make_frame(is_named=False),
+    "dict": make_dict(is_named=False),
+    "table": pa.table(make_frame(is_named=False)),
+}
+
+
+@pytest.mark.parametrize("truth", NUMBERED.values(), ids=NUMBERED)
+def test_truth_by_numbers(truth: Any) -> None:
+    """Every form of liked items gives the values of labels and scores in arrays."""
+    assert fn.evaluate(truth, MODEL, METRICS).values.tolist() == EXPECTED.tolist()
+    assert fn.Evaluator(truth, METRICS).evaluate(MODEL).values.tolist() == EXPECTED.tolist()
+
+
+@pytest.mark.parametrize("form", ["frame", "dict", "trec", "qrels", "records"])
+def test_truth_by_ids(form: str, tmp_path: Path) -> None:
+    """Judgments with ids give the values of labels and scores in arrays, whatever the order of queries."""
+    forms = {
+        "frame": make_frame(is_named=True).sample(frac=1, random_state=1),
+        "dict": dict(reversed(make_dict(is_named=True).items())),
+        "trec": write_trec(tmp_path),
+        "qrels": fn.read_qrels(write_trec(tmp_path)),
+        "records": list(make_frame(is_named=True).rename(columns={"rating": "label"}).to_dict("records")),
+    }
+
+    result = fn.evaluate(forms[form], NAMED, METRICS)
+
+    order = [QUERIES.index(query) for query in result.query_ids.tolist()]
+    assert sorted(order) == list(range(N_USERS))
+    assert result.values.tolist() == EXPECTED[order].tolist()
+
+
+def test_exclude_and_candidates_by_ids(tmp_path: Path) -> None:
+    """Ids of seen items and of candidates choose the items that their numbers choose."""
+    users, items = np.nonzero(IS_SEEN)
+    seen = pd.DataFrame({"query": np.array(QUERIES)[users], "document": np.array(DOCUMENTS)[items]})
+    path = tmp_path / "seen.txt"
+    path.write_text("".join(f"{query} 0 {document} 1\n" for query, document in seen.itertuples(index=False)))
+    seen_dict = {query: set(rows["document"]) for query, rows in seen.groupby("query")}
+    candidates = sorted({*COLUMNS, *range(0, N_ITEMS, 3)})
+    names = [DOCUMENTS[item] for item in candidates]
+    truth = make_dict(is_named=True)
+    expected = fn.evaluate(NUMBERED["csr"], SCORES, METRICS, exclude=SEEN, candidates=candidates).values.tolist()
+
+    for exclude in (seen, seen_dict, str(path)):
+        for chosen in (names, set(names), np.array(names), [*names, "unknown"]):
+            result = fn.evaluate(truth, NAMED, METRICS, exclude=exclude, candidates=chosen)
+            assert result.values.tolist() == expected
+    numbered = fn.Embeddings(USERS, ITEMS, query_ids=QUERIES, document_ids=np.arange(N_ITEMS) + 100)
+    moved = {query: {DOCUMENTS.index(name) + 100: label for name, label in row.items()} for query, row in truth.items()}
+    chosen = {item + 100 for item in candidates}
+    result = fn.evaluate(moved, numbered, METRICS, exclude=IS_SEEN, candidates=chosen)
+    assert result.values.tolist() == expected
+    with pytest.raises(fn.InvalidInputError, match="`candidates` must have an item"):
+        fn.evaluate(moved, numbered, METRICS, candidates=set())
+
+
+def test_best_items_feed_everything(tmp_path: Path) -> None:
+    """The best items are lists for `evaluate`, `beyond_accuracy` and `fuse`, and a run that a file keeps."""
+    k = N_ITEMS
+    truth = make_dict(is_named=True)
+    best, named = MODEL.top(10, exclude=SEEN), NAMED.top(k, exclude=SEEN)
+    expected = fn.evaluate(NUMBERED["csr"], MODEL, "recall@7, p@3", exclude=SEEN, convention="default(ties=input)")
+
+    lists = fn.evaluate(NUMBERED["csr"], best, "recall@7, p@3")
+    assert lists.values.tolist() == expected.values.tolist()
+    assert fn.evaluate(truth, named, "recall@7", convention="default(ties=input)").values[:, 0].tolist() == (
+        expected.values[:, 0].tolist()
+    )
+    shown = fn.beyond_accuracy(best, "coverage@10", catalogue=N_ITEMS)
+    assert shown.means() == [len(np.unique(best.items)) / N_ITEMS]
+    assert not IS_SEEN[np.repeat(np.arange(N_USERS), 10), best.items.ravel()].any()
+    run = named.to_run()
+    path = tmp_path / "best.run.gz"
+    run.write(path)
+    assert fn.read_run(path).to_dict() == run.to_dict()
+    assert fn.evaluate(truth, path, "auc, ap").values.tolist() == fn.evaluate(truth, run, "auc, ap").values.tolist()
+    fused = fn.fuse({"first": named, "second": run}, "rrf")
+    assert fn.evaluate(truth, fused, "recall@7").means() == fn.evaluate(truth, run, "recall@7").means()
+
+
+def test_compare_many_models_with_one_truth() -> None:
+    """Models, a scorer and a score matrix share a truth and seen items."""
+    models = {
+        "dot": MODEL,
+        "cosine": fn.Embeddings(USERS + 0.5, ITEMS + 0.5, similarity="cosine"),
+        "function": fn.Scorer(lambda users: SCORES[users], n_items=N_ITEMS),
+        "matrix": SCORES,
+    }
+
+    table = fn.compare(NUMBERED["csr"], models, "ndcg@5, auc", exclude=SEEN, replicates=200)
+
+    for name, model in models.items():
+        own = fn.evaluate(NUMBERED["csr"], model, "ndcg@5, auc", exclude=SEEN)
+        assert table.results[name].values.tolist() == own.values.tolist()
+    assert table.results["function"].values.tolist() == table.results["matrix"].values.tolist()
+
+
+def test_explain_by_ids_shows_documents() -> None:
+    """The explanation of a query has the ids of its best documents, and can show one pair."""
+    truth = make_dict(is_named=True)
+
+    text = str(fn.explain(truth, NAMED, "ndcg@5", query="q3", exclude=SEEN))
+    pair = fn.explain(truth, NAMED, "rr", query="q3", document="d00", competitors="nonrelevant")
+
+    assert fn.evaluate(truth, NAMED, "ndcg@5", exclude=SEEN).to_dict()["q3"]["nDCG@5"] == pytest.approx(
+        fn.explain(truth, NAMED, "ndcg@5", query="q3", exclude=SEEN).value, rel=1e-12
+    )
+    assert "d00" in str(pair)
+    assert any(name in text for name in DOCUMENTS)
+
+
+def test_evaluator_is_shared_by_models_and_pickled() -> None:
+    """An evaluator with seen items evaluates models one after the other, and after pickling."""
+    exclude = {QUERIES[0]: {DOCUMENTS[1]}}
+    evaluator = fn.Evaluator(make_dict(is_named=True), METRICS, exclude=exclude, missing_truth="skip")
+    values = [evaluator.evaluate(model).values.tolist() for model in (NAMED, pickle.loads(pickle.dumps(NAMED)))]
+
+    assert values[0] == values[1]
+    assert pickle.loads(pickle.dumps(evaluator)).evaluate(NAMED).values.tolist() == values[0]
+
+
+def test_report_lists_documents_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report shows the documents of a model by id, and a note instead where there are too many scores."""
+    pytest.importorskip("jinja2", reason="reports need Jinja2")
+    pytest.importorskip("scipy", reason="reports need SciPy")
+    from fastndcg.reports.html import documents
+
+    other = fn.Embeddings(USERS, -ITEMS, query_ids=QUERIES, document_ids=DOCUMENTS)
+    table = fn.compare(make_dict(is_named=True), {"new": NAMED, "old": other}, "ndcg@5", replicates=100)
+    table.to_html(tmp_path / "whole.html")
+    monkeypatch.setattr(documents, "MAX_SCORES", N_USERS * N_ITEMS - 1)
+    table.to_html(tmp_path / "short.html")
+
+    whole, short = ((tmp_path / name).read_text(encoding="utf-8") for name in ("whole.html", "short.html"))
+    assert "d17" in whole
+    assert "d17" not in short
+    assert f"new has no documents here, since it scores {N_ITEMS} for each query" in short

@@ -1,0 +1,137 @@
+"""Vectors of every dtype and similarity: values are those of the score matrix, whose whole numbers are exact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+
+METRICS = "ndcg@10, rank, auc, ap"
+TIES = ("average", "input", "id_descending", "best", "worst")
+N_USERS, N_ITEMS = 25, 530
+LIMITS = {"i1": (-128, 128), "u1": (0, 256)}
+RNG = np.random.default_rng(3)
+LIKED = fn.Interactions(
+    np.stack([RNG.choice(N_ITEMS, 3, replace=False) for _ in range(N_USERS)]).reshape(-1),
+    RNG.integers(1, 4, 3 * N_USERS),
+    np.arange(N_USERS + 1) * 3,
+    n_items=N_ITEMS,
+)
+
+
+def draw(dtype: str, n: int, n_columns: int) -> Any:
+    """Return n vectors of the whole range of a dtype of whole numbers."""
+    return np.random.default_rng(n + n_columns).integers(*LIMITS[dtype], (n, n_columns)).astype(dtype)
+
+
+def compute_distances(users: Any, items: Any) -> Any:
+    """Return the squared distances of vectors of whole numbers, exact."""
+    users, items = users.astype("i8"), items.astype("i8")
+    return (users * users).sum(1)[:, None] + (items * items).sum(1) - 2 * (users @ items.T)
+
+
+def assert_values_of(model: fn.Embeddings, scores: Any, **selection: Any) -> None:
+    """Check that ranks and the best items are those of a score matrix, under every tie policy."""
+    for ties in TIES:
+        results = [
+            fn.evaluate(LIKED, own, METRICS, convention=f"default(ties={ties})", **selection)
+            for own in (model, scores.astype("f8"))
+        ]
+        assert results[0].values.tobytes() == results[1].values.tobytes()
+    best = model.top(7)
+    order = np.argsort(-scores.astype("f8"), axis=1, kind="stable")[:, :7]
+    assert np.array_equal(best.items, order)
+    np.testing.assert_allclose(best.scores, np.take_along_axis(scores, order, axis=1), rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 77, 600])
+@pytest.mark.parametrize(("left", "right"), [("i1", "i1"), ("u1", "u1"), ("i1", "u1"), ("u1", "i1")])
+def test_sums_of_whole_numbers_are_exact(left: str, right: str, n_columns: int) -> None:
+    """Dot products and distances of int8 and uint8 are exact, also where float32 rounds their sums."""
+    users, items = draw(left, N_USERS, n_columns), draw(right, N_ITEMS, n_columns)
+
+    assert_values_of(fn.Embeddings(users, items), users.astype("i8") @ items.T.astype("i8"))
+    model = fn.Embeddings(users, items, similarity="euclidean")
+    assert_values_of(model, -np.sqrt(compute_distances(users, items)))
+
+
+def test_sums_beyond_float32_are_told_apart() -> None:
+    """Two sums of uint8 that differ by 1 above 2**24 have different ranks."""
+    users = np.full((1, 400), 255, "u1")
+    items = np.full((3, 400), 255, "u1")
+    items[1, 0] = 254
+    users[0, 0] = 1
+
+    ranks = fn.evaluate(fn.Interactions([1], offsets=[0, 1]), fn.Embeddings(users, items), "rank")
+
+    assert ranks["rank"].tolist() == [3.0]
+
+
+@pytest.mark.parametrize("n_bytes", [1, 8, 96, 131])
+def test_hamming_distance_of_packed_bits(n_bytes: int) -> None:
+    """The score of packed bits is the negative number of bits that differ, for any number of bytes."""
+    users, items = draw("u1", N_USERS, n_bytes), draw("u1", N_ITEMS, n_bytes)
+    scores = -np.bitwise_count(users[:, None] ^ items).sum(axis=2, dtype="i8")
+
+    assert_values_of(fn.Embeddings(users, items, similarity="hamming"), scores)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "bfloat16", ">f4"])
+def test_short_floats_are_multiplied_as_float32(dtype: Any) -> None:
+    """float16, bfloat16 and floats of the other byte order give the scores of float32."""
+    if dtype == "bfloat16":
+        dtype = pytest.importorskip("ml_dtypes").bfloat16
+    rng = np.random.default_rng(1)
+    users, items = (rng.integers(-3, 4, (n, 33)).astype(dtype) for n in (N_USERS, N_ITEMS))
+
+    assert fn.Embeddings(users, items).score_dtype == np.float32
+    assert_values_of(fn.Embeddings(users, items), users.astype("f4") @ items.astype("f4").T)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1"])
+@pytest.mark.parametrize("similarity", ["dot", "euclidean"])
+def test_biases_of_every_dtype(dtype: str, similarity: Any) -> None:
+    """Whole biases of items and users are added to scores, exactly."""
+    rng = np.random.default_rng(2)
+    users, items = (rng.integers(-3, 4, (n, 9)).astype(dtype) for n in (N_USERS, N_ITEMS))
+    item_biases, user_biases = rng.integers(-5, 6, N_ITEMS), rng.integers(-5, 6, N_USERS)
+    model = fn.Embeddings(users, items, similarity=similarity, user_biases=user_biases)
+    scores = (users.astype("f8") @ items.T.astype("f8")) if similarity == "dot" else -compute_distances(users, items)
+    ranks = fn.evaluate(LIKED, model, "rank").values
+    assert ranks.tobytes() == fn.evaluate(LIKED, scores.astype("f8"), "rank").values.tobytes()
+    if similarity == "dot":
+        model = fn.Embeddings(users, items, user_biases=user_biases, item_biases=item_biases)
+        assert_values_of(model, scores + item_biases + user_biases[:, None])
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i1"])
+def test_query_is_left_out_of_its_ranking(dtype: str) -> None:
+    """A query that is a document has the ranks that it has without its own document."""
+    vectors = np.random.default_rng(4).integers(-9, 10, (N_USERS, 5)).astype(dtype)
+    liked = fn.Interactions((np.arange(N_USERS) + 1) % N_USERS, offsets=np.arange(N_USERS + 1), n_items=N_USERS)
+    exclude = [{user} for user in range(N_USERS)]
+
+    model = fn.Embeddings(vectors, vectors, similarity="cosine", leave_query_out=True)
+    values = fn.evaluate(liked, model, METRICS).values
+
+    whole = fn.Embeddings(vectors, vectors, similarity="cosine")
+    assert values.tobytes() == fn.evaluate(liked, whole, METRICS, exclude=exclude).values.tobytes()
+    assert not (model.top(N_USERS).items == np.arange(N_USERS)[:, None]).any()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "options", "message"),
+    [
+        ("f4", {"similarity": "hamming"}, "packed bits of dtype uint8"),
+        ("u1", {"similarity": "hamming", "item_biases": [0.0]}, "`item_biases` must be left out"),
+        ("i2", {}, "must be of dtype float16, bfloat16"),
+        ("i1", {"similarity": "cosine"}, "vectors with a direction"),
+    ],
+)
+def test_wrong_dtypes(dtype: str, options: dict[str, Any], message: str) -> None:
+    """Dtypes that a similarity does not take are an error."""
+    with pytest.raises(fn.FastndcgError, match=message):
+        fn.Embeddings(np.zeros((1, 2), dtype), np.zeros((1, 2), dtype), **options)

@@ -1,0 +1,241 @@
+"""Embeddings and scorers as predictions: the values are those of the dense score matrix, and of the reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fastndcg as fn
+
+METRICS = "ndcg@10, ndcg, recall@100, rr, auc, ap, p@10, rank, num_ret"
+TIES = ("average", "input", "input_reversed", "id_ascending", "id_descending", "best", "worst")
+N_USERS, N_ITEMS, N_LIKED = 61, 530, 4
+MODELS = ("embeddings", "scorer")
+
+
+def make_case(dtype: str = "f4", n_columns: int = 5) -> tuple[fn.Interactions, Any, Any]:
+    """Return graded truth and factors of small whole numbers, whose scores are exact and often equal."""
+    rng = np.random.default_rng(5)
+    users, items = (rng.integers(-2, 3, (n, n_columns)).astype(dtype) for n in (N_USERS, N_ITEMS))
+    liked = np.stack([rng.choice(N_ITEMS, N_LIKED, replace=False) for _ in range(N_USERS)])
+    offsets = np.arange(N_USERS + 1) * N_LIKED
+    liked_items = liked.reshape(-1)
+    return fn.Interactions(liked_items, rng.integers(0, 4, len(liked_items)), offsets, n_items=N_ITEMS), users, items
+
+
+LIKED, USERS, ITEMS = make_case()
+SCORES = USERS @ ITEMS.T
+
+
+def list_liked(user: int) -> set[int]:
+    """Return the items that a user likes."""
+    return set(LIKED.items[LIKED.offsets[user] : LIKED.offsets[user + 1]].tolist())
+
+
+def make_selections() -> dict[str, dict[str, Any]]:
+    """Return arguments that select items, in each of their forms."""
+    rng = np.random.default_rng(6)
+    seen = [set(rng.choice(N_ITEMS, 30, replace=False).tolist()) - list_liked(user) for user in range(N_USERS)]
+    own = [set(rng.choice(N_ITEMS, 90, replace=False).tolist()) | list_liked(user) for user in range(N_USERS)]
+    shared = set(range(0, N_ITEMS, 3)) | set(LIKED.items.tolist())
+    return {
+        "all": {},
+        "exclude": {"exclude": seen},
+        "own candidates": {"candidates": own},
+        "own candidates, exclude": {"candidates": own, "exclude": seen},
+        "candidates": {"candidates": shared},
+        "candidates, exclude": {"candidates": shared, "exclude": seen},
+        "skip": {"exclude": set(range(90)), "missing_truth": "skip"},
+        "unretrieved": {"candidates": range(200), "exclude": seen, "missing_truth": "unretrieved"},
+    }
+
+
+SELECTIONS = make_selections()
+
+
+def make_model(kind: str) -> fn.Embeddings | fn.Scorer:
+    """Return a model with the scores of the case."""
+    if kind == "embeddings":
+        return fn.Embeddings(USERS, ITEMS)
+    return fn.Scorer(lambda users: SCORES[users], n_items=N_ITEMS, n_users=N_USERS)
+
+
+def assert_same(results: fn.Results, others: fn.Results) -> None:
+    """Check that two results have the same values to the bit, rows and notes."""
+    assert results.values.tobytes() == others.values.tobytes()
+    assert np.array_equal(results.query_ids, others.query_ids)
+    assert results.n_tied == others.n_tied
+    assert results.notes == others.notes
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("selection", SELECTIONS.values(), ids=SELECTIONS)
+def test_values_are_those_of_the_score_matrix(kind: str, selection: dict[str, Any]) -> None:
+    """All tie policies, graded labels, and items left out give the same bits."""
+    for ties in TIES:
+        dense, model = (
+            fn.evaluate(LIKED, predictions, METRICS, convention=f"default(ties={ties})", **selection)
+            for predictions in (SCORES, make_model(kind))
+        )
+
+        assert_same(model, dense)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("rows", ["query", "pair"])
+@pytest.mark.parametrize("competitors", ["all", "nonrelevant"])
+def test_pairs_are_those_of_the_score_matrix(kind: str, rows: Any, competitors: Any) -> None:
+    """Link prediction ranks each relevant item among the others as in the score matrix."""
+    for selection in (SELECTIONS["exclude"], SELECTIONS["unretrieved"]):
+        for ties in ("average", "input", "worst", "mean_rank"):
+            dense, model = (
+                fn.evaluate(
+                    LIKED, predictions, "rr, success@10, rank", rows=rows, competitors=competitors,
+                    convention=f"default(ties={ties})", **selection,
+                )
+                for predictions in (SCORES, make_model(kind))
+            )  # fmt: skip
+
+            assert_same(model, dense)
+            assert np.array_equal(model.document_ids, dense.document_ids)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("metrics", ["bpref", "Judged@10, ndcg@10"])
+def test_metrics_that_read_unjudged_items(kind: str, metrics: str) -> None:
+    """Metrics that need more than counts read whole rows."""
+    dense, model = (
+        fn.evaluate(LIKED, predictions, metrics, exclude=SELECTIONS["exclude"]["exclude"])
+        for predictions in (SCORES, make_model(kind))
+    )
+
+    assert_same(model, dense)
+
+
+@pytest.mark.parametrize("field", ["unjudged='removed'", "score_dtype='float32'", "nan_scores='last'"])
+def test_conventions_that_change_candidates(field: str) -> None:
+    """Conventions that remove items or round scores give the values of the score matrix."""
+    convention = fn.conventions["default"].replace(**dict([field.replace("'", "").split("=")]))
+    users, items = USERS.astype("f8") / 3, ITEMS.astype("f8")
+    scores = np.array([[float(np.dot(user, item)) for item in items] for user in users])
+    dense, model = (
+        fn.evaluate(LIKED, predictions, "ndcg@10, ap", convention=convention)
+        for predictions in (scores, fn.Embeddings(users, items))
+    )
+
+    np.testing.assert_allclose(model.values, dense.values, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("n_columns", [1, 7, 64, 131])
+def test_dtypes_and_lengths_of_vectors(dtype: str, n_columns: int) -> None:
+    """Vectors of any float dtype and length have exact scores where whole numbers are small."""
+    liked, users, items = make_case(dtype, n_columns)
+    dense = users.astype("f8") @ items.T.astype("f8")
+
+    assert_same(fn.evaluate(liked, fn.Embeddings(users, items), METRICS), fn.evaluate(liked, dense, METRICS))
+
+
+def test_similarities_and_biases() -> None:
+    """Cosine and euclidean order items as their definitions, and biases are added."""
+    rng = np.random.default_rng(8)
+    users, items = rng.standard_normal((N_USERS, 6)), rng.standard_normal((N_ITEMS, 6))
+    lengths = np.linalg.norm(users, axis=1)[:, None] * np.linalg.norm(items, axis=1)
+    distances = np.linalg.norm(users[:, None] - items, axis=2)
+    item_biases, user_biases = rng.standard_normal(N_ITEMS), rng.standard_normal(N_USERS)
+    for similarity, scores in (("cosine", users @ items.T / lengths), ("euclidean", -distances)):
+        model = fn.Embeddings(users, items, similarity=similarity)
+        assert_same(fn.evaluate(LIKED, model, METRICS), fn.evaluate(LIKED, scores, METRICS))
+        best = model.top(5)
+        np.testing.assert_allclose(best.scores, np.take_along_axis(scores, best.items, axis=1), rtol=1e-9)
+    model = fn.Embeddings(users, items, item_biases=item_biases, user_biases=user_biases)
+    scores = users @ items.T + item_biases
+    assert_same(fn.evaluate(LIKED, model, METRICS), fn.evaluate(LIKED, scores, METRICS))
+    best = model.top(5)
+    expected = np.take_along_axis(scores, best.items, axis=1) + user_biases[:, None]
+    np.testing.assert_allclose(best.scores, expected, rtol=1e-12)
+
+
+def test_bits_do_not_depend_on_threads_memory_or_users() -> None:
+    """Random factors of odd shapes give the same bits for any threads, memory and choice of users."""
+    rng = np.random.default_rng(9)
+    users, items = rng.standard_normal((200, 33), dtype="f4"), rng.standard_normal((3001, 33), dtype="f4")
+    liked = fn.Interactions(rng.integers(0, 3001, 200), offsets=np.arange(201), n_items=3001)
+    whole = fn.evaluate(liked, fn.Embeddings(users, items), METRICS)
+    for threads, memory in ((1, None), (3, "200kB"), (2, "1MB"), (5, "40MB")):
+        again = fn.evaluate(liked, fn.Embeddings(users, items), METRICS, threads=threads, memory=memory)
+        assert again.values.tobytes() == whole.values.tobytes()
+    some = fn.Interactions(liked.items[50:57], offsets=np.arange(8), n_items=3001)
+    part = fn.evaluate(some, fn.Embeddings(users[50:57], items), METRICS)
+    assert part.values.tobytes() == whole.values[50:57].tobytes()
+    model = fn.Embeddings(users, items)
+    tops = [model.top(20, memory=memory, threads=threads) for threads, memory in ((1, "200kB"), (3, None))]
+    assert tops[0].items.tobytes() == tops[1].items.tobytes()
+    assert tops[0].scores.tobytes() == tops[1].scores.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_equal_vectors_tie_at_any_position(dtype: Any) -> None:
+    """Copies of a relevant item's vector all tie with it, in any tile and lane."""
+    rng = np.random.default_rng(10)
+    users = rng.standard_normal((40, 77), dtype=dtype)
+    items = rng.standard_normal((5003, 77), dtype=dtype)
+    copies = rng.choice(5003, 900, replace=False)
+    items[copies] = items[copies[0]]
+    liked = fn.Interactions(rng.choice(copies, 40), offsets=np.arange(41), n_items=5003)
+
+    ranks = fn.evaluate(liked, fn.Embeddings(users, items), "rank", convention="default(ties=best)")["rank"]
+    worst = fn.evaluate(liked, fn.Embeddings(users, items), "rank", convention="default(ties=worst)")["rank"]
+
+    assert (worst - ranks == 899).all()
+
+
+def draw_vectors(data: st.DataObject, n: int, n_columns: int) -> Any:
+    """Return n vectors of small whole numbers."""
+    size = n * n_columns
+    numbers = data.draw(st.lists(st.integers(-2, 2), min_size=size, max_size=size))
+    return np.array(numbers, "f4").reshape(n, -1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_equals_reference(data: st.DataObject) -> None:
+    """Small models of every kind equal the slow reference."""
+    n_users, n_items, n_columns = (data.draw(st.integers(1, n)) for n in (4, 6, 3))
+    users, items = (draw_vectors(data, n, n_columns) for n in (n_users, n_items))
+    similarity = data.draw(st.sampled_from(["dot", "euclidean"]))
+    own = [sorted(data.draw(st.sets(st.integers(0, n_items - 1)))) for _ in range(n_users)]
+    offsets = np.cumsum([0, *map(len, own)]).tolist()
+    labels = data.draw(st.lists(st.integers(0, 3), min_size=offsets[-1], max_size=offsets[-1]))
+    liked = fn.Interactions(np.array([i for row in own for i in row], "i4"), np.array(labels, "i4"), offsets)
+    exclude = [data.draw(st.sets(st.integers(0, n_items - 1))) for _ in range(n_users)]
+    convention = f"default(ties={data.draw(st.sampled_from(TIES))})"
+    model = fn.Embeddings(users, items, similarity=similarity)
+    arguments: dict[str, Any] = {"exclude": exclude, "missing_truth": "skip", "convention": convention}
+
+    values = fn.evaluate(liked, model, "ndcg@2, rr, ap, recall@3", **arguments).values
+
+    expected = fn.reference.evaluate(liked, model, "ndcg@2, rr, ap, recall@3", **arguments).values
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+
+
+def test_evaluator_and_compare_take_models() -> None:
+    """Many models share one truth, next to score matrices."""
+    other = fn.Embeddings(-USERS, ITEMS)
+    evaluator = fn.Evaluator(LIKED, METRICS, exclude=SELECTIONS["exclude"]["exclude"])
+    for model, scores in ((make_model("embeddings"), SCORES), (other, -SCORES)):
+        assert_same(evaluator.evaluate(model), evaluator.evaluate(scores))
+    table = fn.compare(LIKED, {"a": make_model("embeddings"), "b": SCORES, "c": other}, "ndcg@10")
+    assert table.results["a"].mean() == table.results["b"].mean()
+
+
+def test_explain_shows_the_ranking_of_a_model() -> None:
+    """The explanation of a user is that of the score matrix."""
+    predictions = SCORES, make_model("embeddings")
+    texts = [str(fn.explain(LIKED, own, "ndcg@10", query=3)) for own in predictions]
+
+    assert texts[0] == texts[1]

@@ -1,0 +1,201 @@
+"""Tiles: bounded memory, files larger than it, progress, Ctrl-C, plain Python, and factors that change meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+from fastndcg.scoring import tiles
+
+METRICS = "ndcg@10, rank, auc"
+
+
+def make_liked(n_users: int, n_items: int, n_liked: int = 3) -> fn.Interactions:
+    """Return random truth."""
+    rng = np.random.default_rng(1)
+    items = np.stack([rng.choice(n_items, n_liked, replace=False) for _ in range(n_users)])
+    return fn.Interactions(items.reshape(-1), offsets=np.arange(n_users + 1) * n_liked, n_items=n_items)
+
+
+def measure_peak(call: Any) -> int:
+    """Return the bytes that a call allocates at most. The first call compiles."""
+    call()
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("n_users", "n_items", "n_columns"), [(3000, 9000, 64), (700, 2000, 1536)])
+def test_default_memory_is_below_128_megabytes(n_users: int, n_items: int, n_columns: int) -> None:
+    """Ranks and the best items take less than 128 MB above the inputs."""
+    rng = np.random.default_rng(2)
+    users, items = (rng.standard_normal((n, n_columns), "f4") for n in (n_users, n_items))
+    liked, model = make_liked(n_users, n_items), fn.Embeddings(users, items)
+
+    assert measure_peak(lambda: fn.evaluate(liked, model, METRICS)) < 128 << 20
+    result = n_users * 100 * 8
+    assert measure_peak(lambda: model.top(100)) < (128 << 20) + result
+
+
+def test_file_larger_than_memory_is_not_copied(tmp_path: Path) -> None:
+    """A memory-mapped matrix of 24 MB is evaluated within `memory` of 4 MB."""
+    rng = np.random.default_rng(3)
+    items = np.memmap(tmp_path / "items.bin", "f4", "w+", shape=(60_000, 100))
+    items[:] = rng.integers(-2, 3, items.shape)
+    users = rng.integers(-2, 3, (20, 100)).astype("f4")
+    liked = make_liked(20, len(items))
+
+    def evaluate() -> fn.Results:
+        return fn.evaluate(liked, fn.Embeddings(users, items), METRICS, memory="4MB")
+
+    assert measure_peak(evaluate) < 10 << 20
+    assert evaluate().values.tobytes() == fn.evaluate(liked, users @ items.T, METRICS).values.tobytes()
+
+
+def test_large_results_leave_less_memory_for_rows() -> None:
+    """The best items of a block of rows count as memory."""
+    rng = np.random.default_rng(4)
+    model = fn.Embeddings(rng.standard_normal((4000, 2), "f4"), rng.standard_normal((2500, 2), "f4"))
+    result = 4000 * 1000 * 8
+
+    assert measure_peak(lambda: model.top(1000, memory="4MB", threads=1)) < result + (8 << 20)
+
+
+@pytest.mark.parametrize("kind", ["embeddings", "scorer", pytest.param("tensors", marks=pytest.mark.peers)])
+def test_progress_ends_with_all_users(kind: str) -> None:
+    """A function for progress gets rising numbers of users, up to all of them, also from an Evaluator."""
+    rng = np.random.default_rng(5)
+    users, items = (rng.standard_normal((n, 8), "f4") for n in (3000, 700))
+    models = {"embeddings": lambda: fn.Embeddings(users, items), "scorer": lambda: fn.Scorer(score, n_items=700)}
+
+    def score(rows: slice) -> Any:
+        return users[rows] @ items.T
+
+    if kind == "tensors":
+        torch = pytest.importorskip("torch")
+        models["tensors"] = lambda: fn.Embeddings(torch.from_numpy(users), torch.from_numpy(items))
+    calls: list[tuple[int, int]] = []
+    arguments: dict[str, Any] = {"progress": lambda n, total: calls.append((n, total)), "memory": "20MB"}
+    fn.evaluate(make_liked(3000, 700), models[kind](), "rr", **arguments)
+    n_calls = len(calls)
+    assert n_calls > 1
+    assert calls == sorted(calls)
+    assert calls[-1] == (3000, 3000)
+
+    fn.Evaluator(make_liked(3000, 700), "rr", **arguments).evaluate(models[kind]())
+
+    assert calls[n_calls:] == calls[:n_calls]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_ends_after_the_tiles_at_work(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """After Ctrl-C, the main thread takes no further tile, and stops the others."""
+    rng = np.random.default_rng(6)
+    users, items = (rng.standard_normal((n, 16), "f4") for n in (300, 20_000))
+    loaded = []
+    load = tiles.TileWorker.load_items
+
+    def load_items(*arguments: Any) -> Any:
+        loaded.append(threading.get_ident())
+        if len(loaded) == 5:
+            signal.raise_signal(signal.SIGINT)
+        return load(*arguments)
+
+    monkeypatch.setattr(tiles.TileWorker, "load_items", load_items)
+    model, liked = fn.Embeddings(users, items), make_liked(300, 20_000)
+    with pytest.raises(KeyboardInterrupt):
+        fn.evaluate(liked, model, "rr", memory="200kB", threads=threads)
+
+    assert loaded[5:].count(threading.get_ident()) <= 1
+    assert len(loaded) < 20_000 // 64
+
+
+PLAIN = """
+import numpy as np, fastndcg as fn
+rng = np.random.default_rng(0)
+liked = fn.Interactions(rng.integers(0, 70, 5), offsets=np.arange(6), n_items=70)
+for dtype, similarity in (("f4", "dot"), ("f8", "euclidean"), ("i1", "dot"), ("u1", "hamming")):
+    users, items = (rng.integers(0, 3, (n, 3)).astype(dtype) for n in (5, 70))
+    x, y = users.astype("i8"), items.astype("i8")
+    scores = x @ y.T
+    if similarity == "euclidean":
+        scores = 2 * scores - (y * y).sum(1)
+    if similarity == "hamming":
+        scores = -np.bitwise_count(users[:, None] ^ items).sum(2, dtype="i8")
+    model = fn.Embeddings(users, items, similarity=similarity)
+    for ties in ("average", "input", "worst"):
+        convention = f"default(ties={ties})"
+        values = [fn.evaluate(liked, own, "ndcg, rank", convention=convention, exclude=[{1}] * 5, missing_truth="skip")
+                  .values.tobytes() for own in (model, scores.astype("f8"))]
+        assert values[0] == values[1], (dtype, ties)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :4]
+    assert np.array_equal(model.top(4).items, order), dtype
+    scorer = fn.Scorer(lambda rows: scores[rows].astype("f4"), n_items=70, n_users=5)
+    assert np.array_equal(scorer.top(4).items, order), dtype
+"""
+
+
+def test_kernels_run_as_plain_python() -> None:
+    """Without the JIT, kernels stay within their arrays and give the values of score matrices."""
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    ended = subprocess.run([sys.executable, "-c", PLAIN], env=environment, capture_output=True, text=True)
+
+    assert ended.returncode == 0, ended.stderr[-3000:]
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "u1"])
+def test_factors_that_change_give_values_or_errors(dtype: str) -> None:
+    """Evaluations and best items neither crash nor hang while a thread overwrites the factors."""
+    rng = np.random.default_rng(7)
+    users, items = (rng.integers(0, 3, (n, 20)).astype(dtype) for n in (500, 3000))
+    liked = make_liked(500, 3000, 10)
+    has_ended = threading.Event()
+
+    def overwrite() -> None:
+        own = np.random.default_rng(8)
+        while not has_ended.is_set():
+            for vectors in (users, items):
+                vectors[:] = own.integers(0, 3, vectors.shape)
+                if vectors.dtype.kind == "f":
+                    vectors[own.integers(0, len(vectors), 9)] = own.choice([np.nan, np.inf, -np.inf, 1e30])
+
+    kinds = ("hamming",) if dtype == "u1" else ("dot", "euclidean")
+    models = [fn.Embeddings(users, items, similarity=similarity) for similarity in kinds]
+
+    def score(rows: slice) -> Any:
+        with np.errstate(all="ignore"):
+            return users[rows].astype("f4") @ items.astype("f4").T
+
+    models.append(fn.Scorer(score, n_items=3000, n_users=500))
+    writer = threading.Thread(target=overwrite)
+    writer.start()
+    n_values = 0
+    try:
+        for number in range(60):
+            model = models[number % len(models)]
+            convention = f"default(ties={('average', 'input', 'worst')[number % 3]})"
+            try:
+                fn.evaluate(liked, model, "ndcg@10, ap, rank", convention=convention)
+                model.top(10)
+                n_values += 1
+            except fn.FastndcgError:
+                pass
+    finally:
+        has_ended.set()
+        writer.join()
+    assert n_values or dtype[0] == "f"

@@ -1,0 +1,163 @@
+"""Tensors of torch: the same ranks as NumPy's path on whole numbers to the bit, by operations of torch alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+from fastndcg.scoring import torch_tiles
+
+pytestmark = pytest.mark.peers
+torch = pytest.importorskip("torch")
+
+METRICS = "ndcg@10, rank, auc, ap"
+N_USERS, N_ITEMS, N_LIKED = 20, 205, 3
+RNG = np.random.default_rng(7)
+SIZES = RNG.integers(0, 2 * N_LIKED, N_USERS)
+LIKED = fn.Interactions(
+    np.concatenate([RNG.choice(N_ITEMS, size, replace=False) for size in SIZES]),
+    RNG.integers(0, 4, SIZES.sum()),
+    np.concatenate([[0], np.cumsum(SIZES)]),
+    n_items=N_ITEMS,
+)
+OWN = [set(LIKED.items[LIKED.offsets[u] : LIKED.offsets[u + 1]].tolist()) for u in range(N_USERS)]
+SEEN = [set(RNG.choice(N_ITEMS, 30).tolist()) - own for own in OWN]
+SELECTIONS: dict[str, dict[str, Any]] = {
+    "all": {},
+    "exclude": {"exclude": SEEN},
+    "own candidates": {"candidates": [set(RNG.choice(N_ITEMS, 50).tolist()) | own for own in OWN], "exclude": SEEN},
+    "candidates": {"candidates": set(range(0, N_ITEMS, 3)) | set(LIKED.items.tolist())},
+}
+KINDS = [("f4", "dot"), ("f4", "euclidean"), ("f8", "dot"), ("f2", "dot"), ("i1", "dot"), ("u1", "hamming")]
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take tiles that are smaller than the case."""
+    monkeypatch.setitem(torch_tiles.SHAPES, "cpu", (8, 64))
+
+
+def make_vectors(dtype: str) -> tuple[Any, Any]:
+    """Return users and items of small whole numbers."""
+    rng = np.random.default_rng(8)
+    lowest = 0 if dtype == "u1" else -2
+    return tuple(rng.integers(lowest, 3, (n, 5)).astype(dtype) for n in (N_USERS, N_ITEMS))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("selection", SELECTIONS.values(), ids=SELECTIONS)
+@pytest.mark.parametrize(("dtype", "similarity"), KINDS)
+def test_values_are_those_of_arrays(dtype: str, similarity: Any, selection: dict[str, Any]) -> None:
+    """Ranks under every tie policy, and the best items, are the same to the bit as those of arrays."""
+    arrays = make_vectors(dtype)
+    models = [fn.Embeddings(*own, similarity=similarity) for own in (arrays, map(torch.from_numpy, arrays))]
+    for ties in ("average", "input", "input_reversed", "worst"):
+        convention = f"default(ties={ties})"
+        results = [
+            fn.evaluate(LIKED, model, METRICS, missing_truth="unretrieved", convention=convention, **selection)
+            for model in models
+        ]
+        assert results[0].values.tobytes() == results[1].values.tobytes()
+    tops = [model.top(9, **selection) for model in models]
+    assert tops[0].items.tobytes() == tops[1].items.tobytes()
+    np.testing.assert_allclose(tops[0].scores, tops[1].scores, rtol=1e-6)
+
+
+def test_biases_whole_rows_and_bfloat16() -> None:
+    """Biases, metrics that read whole rows, and bfloat16 give the values of arrays."""
+    users, items = make_vectors("f4")
+    biases = {"user_biases": np.arange(N_USERS), "item_biases": np.arange(N_ITEMS) % 7}
+    array = fn.Embeddings(users, items, **biases)
+    tensor = fn.Embeddings(torch.from_numpy(users).bfloat16(), torch.from_numpy(items).bfloat16(), **biases)
+    for metrics in (METRICS, "judged@10, bpref"):
+        values = [fn.evaluate(LIKED, own, metrics, missing_truth="unretrieved").values for own in (array, tensor)]
+        assert values[0].tobytes() == values[1].tobytes()
+    assert np.array_equal(array.top(4).scores, tensor.top(4).scores)
+
+
+def test_equal_vectors_tie_and_bits_do_not_depend_on_the_batch() -> None:
+    """Copies of a relevant item tie with it at any position, and users have the same values in any batch."""
+    generator = torch.Generator().manual_seed(1)
+    users, items = (torch.randn(n, 33, generator=generator) for n in (N_USERS, N_ITEMS))
+    copies = RNG.choice(N_ITEMS, 60, replace=False)
+    items[copies] = items[copies[0]].clone()
+    liked = fn.Interactions(RNG.choice(copies, N_USERS), offsets=np.arange(N_USERS + 1), n_items=N_ITEMS)
+
+    best, worst = (
+        fn.evaluate(liked, fn.Embeddings(users, items), "rank", convention=f"default(ties={ties})")["rank"]
+        for ties in ("best", "worst")
+    )
+
+    assert (worst - best == 59).all()
+    part = fn.Interactions(liked.items[5:9], offsets=np.arange(5), n_items=N_ITEMS)
+    some = fn.evaluate(part, fn.Embeddings(users[5:9], items), "rank", convention="default(ties=best)")["rank"]
+    assert some.tobytes() == best[5:9].tobytes()
+
+
+@pytest.mark.parametrize("allow_tf32", [False, True])
+def test_precision_of_the_user_is_set_back(monkeypatch: pytest.MonkeyPatch, allow_tf32: bool) -> None:
+    """float32 is multiplied as float32 under any precision and autocast of the user, which stay as they were."""
+    users, items = make_vectors("f4")
+    calls = []
+    take = torch_tiles.TorchProduct.take_items
+
+    def take_items(*arguments: Any) -> Any:
+        calls.append((torch.get_float32_matmul_precision(), torch.is_autocast_enabled("cpu"), torch.is_grad_enabled()))
+        return take(*arguments)
+
+    monkeypatch.setattr(torch_tiles.TorchProduct, "take_items", take_items)
+    model = fn.Embeddings(torch.from_numpy(users).requires_grad_(), torch.from_numpy(items), allow_tf32=allow_tf32)
+    torch.set_float32_matmul_precision("medium")
+    try:
+        with torch.autocast("cpu"):
+            fn.evaluate(LIKED, model, "rank", missing_truth="unretrieved")
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+    assert set(calls) == {("high" if allow_tf32 else "highest", False, False)}
+
+
+def test_vectors_stay_on_their_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing as large as the vectors or the scores is taken to NumPy."""
+    users, items = map(torch.from_numpy, make_vectors("f4"))
+    sizes = []
+    convert = torch.Tensor.numpy
+
+    def numpy(tensor: Any, **options: Any) -> Any:
+        sizes.append(tensor.numel())
+        return convert(tensor, **options)
+
+    monkeypatch.setattr(torch.Tensor, "numpy", numpy)
+    fn.evaluate(LIKED, fn.Embeddings(users, items), METRICS, missing_truth="unretrieved")
+
+    assert sizes
+    assert max(sizes) <= 8 * SIZES.max()
+
+
+WRONG = {
+    "an array and a tensor": (lambda u, v: (u.numpy(), v), {}, "must both be tensors"),
+    "NaN": (lambda u, v: (u, torch.where(v == 2, torch.nan, v)), {}, r"items\[\d+, \d\] is nan"),
+    "zero vector": (lambda u, v: (u * 0, v), {"similarity": "cosine"}, "`users` .* row 0 has the length 0"),
+    "overflow": (lambda u, v: (u * 1e30, v * 1e30), {}, "could be infinite"),
+    "dtype": (lambda u, v: (u.to(torch.int32), v), {}, "must be of dtype"),
+    "shape": (lambda u, v: (u[0], v), {}, "one row per vector"),
+    "layout": (lambda u, v: (u.to_sparse(), v), {}, "dense tensor"),
+}
+
+
+@pytest.mark.parametrize(("change", "options", "message"), WRONG.values(), ids=WRONG)
+def test_wrong_tensors(change: Any, options: dict[str, Any], message: str) -> None:
+    """Tensors that arrays would be refused for are refused with the same messages."""
+    with pytest.raises(fn.FastndcgError, match=message):
+        fn.Embeddings(*change(*map(torch.from_numpy, make_vectors("f4"))), **options)
+
+
+def test_memory_below_a_tile_is_an_error() -> None:
+    """Tiles of torch have one size, and less memory is an error."""
+    model = fn.Embeddings(*map(torch.from_numpy, make_vectors("f4")))
+
+    with pytest.raises(fn.InvalidInputError, match="`memory` must be at least"):
+        fn.evaluate(LIKED, model, "rank", memory=1000, missing_truth="unretrieved")
