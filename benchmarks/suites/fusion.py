@@ -25,7 +25,6 @@ from benchmarks.lib.workloads import Array
 from fastndcg.fusion.method import FusionMethod
 
 QUERIES = 10_000
-RANX_QUERIES = 300
 DOCUMENTS = 100
 CATALOGUE = 1_000  # documents from which each run takes some
 N_VERIFIED = 20
@@ -78,7 +77,7 @@ def compare_with_ranx(options: Options) -> list[Row]:
         import ranx
     except ImportError:
         return [make_missing_row(what, "ranx is not installed: pip install ranx")]
-    tables = [fn.Run(*run) for run in make_columns(max(2, round(RANX_QUERIES * options.scale)))]
+    tables = [fn.Run(*run) for run in make_columns(max(2, round(QUERIES * options.scale)))]
     runs = [
         fn.Run(t.queries.names().astype(str)[_repeat(t)], t.documents.names().astype(str), t.values) for t in tables
     ]

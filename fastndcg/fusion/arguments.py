@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
+from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten, suggest_name
 from fastndcg.fusion.method import FusionMethod
 from fastndcg.parsing import as_float
 from fastndcg.rankings.validation import Array
@@ -25,13 +25,11 @@ def read_weights(weights: Weights, names: Sequence[str], method: FusionMethod) -
         raise InvalidInputError(
             f"`weights` can only be used with a weighted method, but {method.name} takes no weights. {remedy}"
         )
-    if isinstance(weights, Mapping):
-        weights = _sort_weights(weights, names)
-    values = [_check_weight(weight, name) for weight, name in zip(weights, names, strict=False)]
-    if len(list(weights)) != len(names):
+    row = _sort_weights(weights, names) if isinstance(weights, Mapping) else _list_weights(weights)
+    values = [_check_weight(weight, name) for weight, name in zip(row, names, strict=False)]
+    if len(row) != len(names):
         raise InvalidInputError(
-            f"`weights` must have one weight for each of {len(names)} runs, but has {len(list(weights))}. Give "
-            "{name: weight}"
+            f"`weights` must have one weight for each of {len(names)} runs, but has {len(row)}. Give {{name: weight}}"
         )
     if not any(values):
         raise InvalidInputError("`weights` must not all be 0. Give one run a weight above 0")
@@ -53,6 +51,16 @@ def _sort_weights(weights: Mapping[str, float], names: Sequence[str]) -> list[An
             "Give it 0 to leave it out"
         )
     return [weights[name] for name in names]
+
+
+def _list_weights(weights: Any) -> list[Any]:
+    """Return weights in the order of the runs. A set has no order."""
+    if isinstance(weights, str | bytes | Set) or not isinstance(weights, Iterable) or np.ndim(weights) > 1:  # type: ignore[arg-type]
+        raise InvalidTypeError(
+            f"`weights` must be {{name: weight}} or a list of numbers in the order of the runs, not "
+            f"{type(weights).__name__}: {shorten(weights)}"
+        )
+    return list(weights)
 
 
 def _check_weight(weight: Any, name: str) -> float:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from fastndcg.engine.spans import Span
-from fastndcg.errors import InvalidInputError, RegisteredMetricError, shorten
+from fastndcg.errors import InvalidInputError, InvalidTypeError, RegisteredMetricError, shorten
 from fastndcg.fusion.arguments import Weights, check_absent_for, check_training, read_weights, refuse_arguments
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
 from fastndcg.fusion.inputs import read_runs
@@ -218,7 +219,7 @@ def combine_points(union: Union, points: Array, weights: Array, method: FusionMe
 
 def make_run(union: Union, fused: Array, convention: FusionConvention, method: str) -> FusedRun:
     """Return the fused run, each query's documents by falling score."""
-    _refuse_infinite(union, fused, method)
+    _refuse_infinite(union, fused, method, "Rescale the scores or the weights, or take a larger k of rrf")
     order = order_documents(union, fused, convention.fused_ties)
     documents = union.row_documents.take(union.document_rows[order])
     groups = Groups(union.offsets, None, union.offsets[:-1])
@@ -234,6 +235,11 @@ def fuse_by_function(
     """Fuse by a user's function of one document's scores and ranks."""
     from fastndcg.kernels.jit import compile_custom_metric
 
+    if not hasattr(function, "py_func") and not isinstance(function, FunctionType):
+        raise InvalidTypeError(
+            "`method` must be the text of a method, or a Python function that Numba can compile, not "
+            f"{getattr(function, '__name__', type(function).__name__)}. Write a function (scores, ranks)"
+        )
     kernels = load_kernels("fusion.custom")
     name = getattr(function, "__name__", type(function).__name__)
     scores = union.scores
@@ -257,6 +263,7 @@ def fuse_by_function(
             ) from error
 
     union.run_on_queries(combine)
+    _refuse_infinite(union, fused, name, "Correct the function. A run without the document has the score NaN")
     return make_run(union, fused, convention, name)
 
 
@@ -284,12 +291,11 @@ def count_majorities(union: Union, weights: Array, convention: FusionConvention)
     return fused
 
 
-def _refuse_infinite(union: Union, fused: Array, method: str) -> None:
+def _refuse_infinite(union: Union, fused: Array, method: str, remedy: str) -> None:
     """Raise for a fused score that is NaN or infinite."""
     if np.isfinite(fused).all():
         return
     document = int(np.argmax(~np.isfinite(fused)))
     raise InvalidInputError(
-        f"{method} must give finite scores, but that of {union.describe(document)} is {fused[document]!s}. Rescale the "
-        "scores, or take a larger k"
+        f"{method} must give finite scores, but that of {union.describe(document)} is {fused[document]!s}. {remedy}"
     )

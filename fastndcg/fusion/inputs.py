@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from fastndcg.inputs.frames import refuse_unknown
 from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.id_lists import IdLists, refuse_repeated_ids
 from fastndcg.inputs.options import Options
-from fastndcg.inputs.qrels_run import Run
+from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.inputs.recommendations.item_lists import PADDING, Recommendations, read_item_rows
 from fastndcg.inputs.run_names import is_path_list, name_runs
 from fastndcg.inputs.source import Source
@@ -33,7 +33,7 @@ class NamedRuns(NamedTuple):
 
 def read_runs(runs: Any, options: Options, argument: str = "runs") -> NamedRuns:
     """Read two or more runs: {name: run}, pairs of a name and a run, paths, or runs without names."""
-    pairs = _pair_names(runs, argument)
+    pairs = pair_names(runs, argument)
     if len(pairs) < FEWEST:
         raise InvalidInputError(f"`{argument}` must have two or more runs, but has {len(pairs)}. Add a run")
     names = [name for name, _ in pairs]
@@ -49,7 +49,7 @@ def read_runs(runs: Any, options: Options, argument: str = "runs") -> NamedRuns:
     return NamedRuns(tuple(names), tables)
 
 
-def _pair_names(runs: Any, argument: str) -> list[tuple[Any, Any]]:
+def pair_names(runs: Any, argument: str) -> list[tuple[Any, Any]]:
     """Return each run with its name."""
     if isinstance(runs, Mapping):
         return list(runs.items())
@@ -61,13 +61,20 @@ def _pair_names(runs: Any, argument: str) -> list[tuple[Any, Any]]:
     if is_path_list(runs):
         return list(zip(name_runs(runs), runs, strict=True)) if runs else []
     values = list(runs)
-    if all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in values):
+    if are_pairs(values):
         return [(name, run) for name, run in values]
     return [(f"run {number}", run) for number, run in enumerate(values, start=1)]
 
 
+def are_pairs(runs: Sequence[Any]) -> bool:
+    """Return True if all runs are pairs of a name and a run."""
+    return all(isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in runs)
+
+
 def _read_run(run: Any, name: str, options: Options) -> Run:
     """Read one run. Lists of recommended items have the users' numbers as ids of queries."""
+    if isinstance(run, Qrels):
+        raise InvalidTypeError(f"`{name}` must be a run, not judgments. Pass a Run, or the path of a file with scores")
     if isinstance(run, Recommendations) or (isinstance(run, np.ndarray) and run.ndim == 2 and run.dtype.kind in "iu"):
         return _read_items(run, name)
     if find_form(run, "run") is None and _is_item_column(run):

@@ -55,12 +55,12 @@ def open_arrow_truth(path: FilePath, options: Options) -> StreamedTables | Qrels
     return _read_source(Qrels, source, name, options.columns, options.threads)
 
 
-def has_scores(path: FilePath) -> bool:
+def has_scores(path: FilePath, columns: Mapping[str, str] | None = None) -> bool:
     """Return True if a file has scores, and so needs no run. Standard input is not read."""
     if path == STANDARD_INPUT or is_pipe(path):
         return False
     source = _open_source(path)
-    return Frame(source.make_empty_table(source.names), None, describe_path(path)).has_scores
+    return Frame(source.make_empty_table(source.names), columns, describe_path(path)).has_scores
 
 
 def read_arrow(

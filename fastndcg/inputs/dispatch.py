@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from fastndcg.inputs.ragged import read_ragged
 from fastndcg.inputs.recommendations.interactions import Interactions, RankingPartitions, match_recommendations
 from fastndcg.inputs.recommendations.item_lists import Recommendations
 from fastndcg.inputs.recommendations.item_selection import ItemSelection, convert_to_interactions
+from fastndcg.inputs.recommendations.models import Model, partition_model
 from fastndcg.inputs.recommendations.score_matrix import match_scores, read_score_matrix
 from fastndcg.inputs.scored_frames import ScoredRows
 from fastndcg.inputs.text.svmlight import LabelsInFile
@@ -44,7 +45,8 @@ def prepare_truth(truth: Any, options: Options) -> TruthInput:
         options.check_no_selection(f"`truth` is {form.name}", remedy)
     if isinstance(prepared, ArrayTruth) and not isinstance(prepared, LabelsInFile):
         return prepared
-    options.check_streaming(is_streamed=isinstance(prepared, StreamedTruth))
+    if not isinstance(prepared, Interactions | Qrels):  # for these, `memory` is for predictions that are a model
+        options.check_streaming(is_streamed=isinstance(prepared, StreamedTruth))
     if isinstance(prepared, Rankings | LabelsInFile):
         options.check_no_columns()
     refuse_cuts(options.offsets, options.groups, options.query_ids)
@@ -64,6 +66,12 @@ def join_predictions(
         if isinstance(truth, StreamedTruth):
             return truth.under(convention)
         return truth if isinstance(truth, Rankings) else truth.rankings(convention, options.threads)
+    if isinstance(predictions, Model):
+        refuse_unknown(options.columns, {"truth": _list_columns(truth)})
+        return partition_model(truth, predictions, convention, options)
+    options.check_streaming(is_streamed=False)
+    if isinstance(predictions, Recommendations) and predictions.has_ids and isinstance(truth, Qrels):
+        predictions = cast(Any, predictions).to_run()
     run = None
     scores = read_score_matrix(predictions)
     if scores is not None:
@@ -108,6 +116,11 @@ def make_whole(combined: Rankings | Joined | PartitionedInput) -> Joined:
 
 def _score_labels(truth: ArrayTruth, scores: Any, options: Options) -> Rankings:
     """Make rankings of labels in arrays and their scores."""
+    if isinstance(scores, Model):
+        raise InvalidTypeError(
+            f"`truth` must be items that users like, or judgments with ids, for {type(scores).__name__}, but is an "
+            "array of labels. Give scipy.sparse.csr_array(labels), Interactions, or a dict"
+        )
     if not hasattr(scores, "dtype") and not is_number_list(scores):
         _check_given(scores)
         if isinstance(truth, LabelsInFile) and is_path(scores):

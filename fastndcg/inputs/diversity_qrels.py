@@ -16,7 +16,7 @@ from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.id_table import Rows, Table
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.source import Source
-from fastndcg.inputs.writers import Settings, list_trec_diversity
+from fastndcg.inputs.writers import Settings, encode_lines, list_trec_diversity
 from fastndcg.rankings.read_only import put, read_only
 from fastndcg.rankings.subtopics import Patterns
 from fastndcg.rankings.validation import EXACT_LIMIT, Array, as_labels
@@ -237,9 +237,9 @@ class DiversityQrels(Qrels):
                     rows[documents[row]] = {subtopics[starts[place]]: code}
             yield query, rows
 
-    def _list_trec(self, settings: Settings) -> Iterator[str]:
+    def _write_trec(self, settings: Settings) -> Iterator[bytes]:
         """Yield lines in TREC's format of judgments by subtopic."""
-        return list_trec_diversity(self, settings)
+        return encode_lines(list_trec_diversity(self, settings))
 
     def _export_columns(self) -> dict[str, Array]:
         rows = [

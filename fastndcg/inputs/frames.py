@@ -34,7 +34,8 @@ NAMES = {
     "subtopic": {"subtopic", "subtopicid"},
     "rank": {"rank", "ranks"},
 }  # fmt: skip
-LAST_NAMES = {"label": {"weight"}}  # usual where no other column has a usual name: RecTools' labels
+# usual where no other column has a usual name: RecTools' labels, and clicks
+LAST_NAMES = {"label": {"weight", "click", "clicks", "clicked"}}
 HOLDERS = {
     "label": "truth",
     "subtopic": "truth",

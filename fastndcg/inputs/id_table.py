@@ -261,10 +261,16 @@ class Table(ReadOnly, Exportable):
 
     def order_by_score(self) -> Array:
         """Return the rows of each query by falling value. Equal values keep their order, NaN is last."""
+        values = self.values.astype("f8", copy=False)
+        is_in_order = np.ones(len(values) + 1, bool)
+        is_in_order[1:-1] = values[1:] <= values[:-1]
+        is_in_order[self.offsets] = True  # the first of a query follows another query's last
+        if is_in_order.all():
+            return np.arange(len(values))
         queries = np.repeat(np.arange(len(self.queries)), np.diff(self.offsets))
-        return np.lexsort((-self.values.astype("f8"), queries))
+        return np.lexsort((-values, queries))
 
-    def _list_trec(self, settings: Settings) -> Iterator[str]:
+    def _write_trec(self, settings: Settings) -> Iterator[bytes]:
         """Yield lines in TREC's format."""
         raise NotImplementedError
 

@@ -26,12 +26,13 @@ TWO_RUNS = ("first run", "second run")
 
 
 class Joined(NamedTuple):
-    """Rankings of the evaluated queries, which of them have no judgments, and how many each side lacks."""
+    """Rankings of the evaluated queries, which of them have no judgments, how many each side lacks, and notes."""
 
     rankings: Rankings
     unjudged_queries: Array | None = None  # (n_queries,) bool
     n_missing_in_run: int = 0
     n_missing_in_qrels: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class JoinedRuns(NamedTuple):
@@ -155,12 +156,17 @@ def take_first_documents(run: Run, n: int, convention: Convention, threads: int 
 
 
 def find_queries(queries: IdColumn, other_queries: IdColumn, sides: tuple[str, str]) -> Array:
-    """Return the index of each query among `others`, or ABSENT."""
-    all_queries = concatenate_columns(make_comparable(queries, other_queries, "queries", sides))
-    codes, _ = all_queries.factorize()
-    indices = np.full(len(all_queries), ABSENT, "i8")
-    indices[codes[len(queries) :]] = np.arange(len(other_queries))
-    return indices[: len(queries)]
+    """Return the index of each query among `others`, or ABSENT. Queries on each side differ."""
+    return find_ids(queries, other_queries, "queries", sides)
+
+
+def find_ids(ids: IdColumn, other_ids: IdColumn, what: str, sides: tuple[str, str]) -> Array:
+    """Return the index of each id among `other_ids`, which differ, or ABSENT."""
+    all_ids = concatenate_columns(make_comparable(ids, other_ids, what, sides))
+    codes, _ = all_ids.factorize()
+    indices = np.full(len(all_ids), ABSENT, "i8")
+    indices[codes[len(ids) :]] = np.arange(len(other_ids))
+    return np.asarray(indices[codes[: len(ids)]])
 
 
 def _make_rankings(qrels: Qrels, run: Run, pairs: Array, convention: Convention, threads: int | None) -> Rankings:

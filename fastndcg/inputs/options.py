@@ -40,7 +40,7 @@ class Options(Picklable):
             name = "memory" if self.memory is not None else "progress"
             raise InvalidInputError(
                 f"`{name}` can only be used when `truth` is streamed: a Parquet or Arrow file, or a data set, with "
-                "scores and labels. Leave it out"
+                "scores and labels, or when `predictions` are Embeddings or a Scorer. Leave it out"
             )
         if self.progress is not None and not callable(self.progress):
             raise InvalidTypeError(f"`progress` must be a function of two numbers, not {shorten(self.progress)}")

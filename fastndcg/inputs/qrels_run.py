@@ -13,9 +13,10 @@ from fastndcg.inputs.id_table import Table
 from fastndcg.inputs.writers import (
     DEFAULT_TAG,
     Settings,
+    encode_lines,
     list_trec_qrels,
-    list_trec_run,
     write_table,
+    write_trec_run,
 )
 from fastndcg.rankings.read_only import put, read_only
 from fastndcg.rankings.subtopics import Patterns
@@ -72,11 +73,11 @@ class Qrels(Table):
         q1 0 d1 2
         q1 0 d2 0
         """
-        return "".join(self._list_trec(Settings()))
+        return b"".join(self._write_trec(Settings())).decode()
 
-    def _list_trec(self, settings: Settings) -> Iterator[str]:
+    def _write_trec(self, settings: Settings) -> Iterator[bytes]:
         """Yield lines in TREC's format."""
-        return list_trec_qrels(self, settings)
+        return encode_lines(list_trec_qrels(self, settings))
 
     def _convert_values(self, values: Any) -> Array:
         return as_labels(values, "labels")
@@ -181,11 +182,11 @@ class Run(Table):
         q1 Q0 d2 1 1.5 bm25
         q1 Q0 d1 2 0.3 bm25
         """
-        return "".join(self._list_trec(Settings(tag)))
+        return b"".join(self._write_trec(Settings(tag))).decode()
 
-    def _list_trec(self, settings: Settings) -> Iterator[str]:
+    def _write_trec(self, settings: Settings) -> Iterator[bytes]:
         """Yield lines in TREC's format."""
-        return list_trec_run(self, settings)
+        return write_trec_run(self, settings)
 
     def top(self, k: int) -> Run:
         """

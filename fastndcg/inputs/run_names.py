@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections import Counter
@@ -12,6 +13,7 @@ from fastndcg.inputs.hints import check_path
 from fastndcg.inputs.text.blocks import FilePath
 from fastndcg.inputs.text.formats import read_run_tag
 
+VECTOR_SUFFIXES = (".npy", ".safetensors")  # of files that have no tag
 _FORMAT_SUFFIX = re.compile(r"(\.run)?(\.(gz|bz2|zst))?$")
 
 
@@ -32,16 +34,34 @@ def name_runs(paths: Sequence[FilePath]) -> list[str]:
     OSError
         If a file cannot be read.
     """
-    for path in paths:
+    vectors = [_read_vector_paths(path) for path in paths]
+    for path in [path for own in vectors for path in own]:
         check_path(path)
-    tags = [None if os.path.isdir(path) else read_run_tag(path) for path in paths]  # the reader refuses folders
+    tags = [
+        None if os.path.isdir(path) or os.fspath(path).endswith(VECTOR_SUFFIXES) else read_run_tag(path)
+        for path in paths  # the reader refuses folders
+    ]
     counts = Counter(tags)
-    stems = [name_file(path) for path in paths]
+    stems = [name_file(own[0]) if len(own) == 1 else _name_pair(own) for own in vectors]
     with_tags = [tag if tag and counts[tag] == 1 else stem for tag, stem in zip(tags, stems, strict=True)]
     full_paths = [os.fspath(path) for path in paths]
     file_names = [_FORMAT_SUFFIX.sub("", os.path.basename(path)) for path in full_paths]
     candidates = (with_tags, stems, file_names)
     return next((names for names in candidates if len(set(names)) == len(names)), full_paths)
+
+
+def _read_vector_paths(path: FilePath) -> list[FilePath]:
+    """Return the two files that hold the vectors of users and of items, or one file."""
+    users, separator, items = os.fspath(path).partition(".npy,")
+    return [f"{users}.npy", items] if separator else [path]
+
+
+def _name_pair(paths: Sequence[FilePath]) -> str:
+    """Return what the names of two files have in common, else the name of their folder, or of the first file."""
+    stems = [name_file(path) for path in paths]
+    folder = os.path.basename(os.path.dirname(os.fspath(paths[0])))
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(*stems, strict=False))
+    return "".join(letter for letter, _ in same).rstrip("_-. ") or folder or stems[0]
 
 
 def name_file(path: FilePath) -> str:

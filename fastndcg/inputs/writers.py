@@ -11,11 +11,17 @@ from itertools import pairwise
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.exports.exportable import join_pieces
 from fastndcg.exports.files import COMPRESSIONS, FilePath, check_file_path, find_compression, write_compressed
+from fastndcg.inputs.id_column import IdColumn
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.threads import check_threads, run_all
 
 if TYPE_CHECKING:
     from fastndcg.inputs.id_table import Table
@@ -28,6 +34,11 @@ UNWRITTEN = (".feather", ".arrow", ".ipc", ".orc", ".avro", ".xlsx", ".pkl", ".p
 BLANK = re.compile("[\0\t-\r ]")  # characters that no field of a line can hold
 LINE_END = re.compile("[\0\n\r]")  # characters that no field of CSV can hold
 SURROGATE = re.compile("[\ud800-\udfff]")  # UTF-8 lacks them
+SURROGATE_BYTE = 0xED  # the first byte of surrogates, and of some other characters
+N_CONTROLS = 5  # tab, line feed and the three after it
+PIECE = 1 << 20  # bytes that a kernel writes at once
+BLOCK = 1 << 14  # lines that a thread writes, one block after the other
+BLOCKS = 4  # for each thread, before they are written to the file
 OTHER_FORMATS = ("{", "[", "PAR1", "BZh", "\ufeff")  # readers recognise other formats by these first characters
 FIELDS = "TREC's format must not be empty and have no blanks and no NUL"
 OTHER_IDS = "Write JSON or Parquet, which hold every id."
@@ -71,18 +82,75 @@ def find_format(path: FilePath) -> str:
     return SUFFIXES.get(suffix, "trec")
 
 
-def list_trec_run(table: Table, settings: Settings) -> Iterator[str]:
+def encode_lines(lines: Iterable[str]) -> Iterator[bytes]:
+    """Yield the bytes of lines in large pieces."""
+    return (piece.encode() for piece in join_pieces(lines))
+
+
+def write_trec_run(run: Table, settings: Settings) -> Iterator[bytes]:
     """
     Yield the lines of a run: query, Q0, document, rank, score, tag. Documents stand by falling score.
 
-    Documents with equal scores keep their order.
+    Documents with equal scores keep their order. Scores are as Python's repr writes them.
     """
     check_tag(settings.tag)
-    queries, documents = _read_field_ids(table)
-    order = table.order_by_score()
+    if _are_field_ids(run) and are_written_by_kernel(run.values):
+        return _write_run_lines(run, settings)
+    return encode_lines(_list_run_lines(run, settings))
+
+
+def _write_run_lines(run: Table, settings: Settings) -> Iterator[bytes]:
+    """Yield the lines of a run, in blocks that threads write by a kernel."""
+    queries = _as_texts(run.queries)
+    documents = _as_texts(run.documents)
+    tag = read_only(np.frombuffer(settings.tag.encode(), "u1"))
+    rows = read_only(run.order_by_score())
+    words = read_only(run.values.astype("f8", copy=False).view("u8"))
+    kernels = load_kernels("inputs.run_lines")
+    longest = sum(int(np.diff(ids.text_bytes()[1]).max(initial=0)) for ids in (queries, documents))
+    room = max(PIECE, longest + len(tag) + kernels.SEPARATORS)
+    pieces: dict[int, list[bytes]] = {}
+
+    def make_writer() -> Callable[[int], None]:
+        out = np.empty(room, "u1")
+
+        def write_block(first: int) -> None:
+            query = int(np.searchsorted(run.offsets, first, "right")) - 1
+            place = np.array([query, first, min(first + BLOCK, len(rows))])
+            pieces[first] = []
+            while place[1] < place[2]:
+                size = kernels.write_run_lines(queries.ids, documents.ids, rows, run.offsets, words, tag, place, out)
+                pieces[first].append(out[:size].tobytes())
+
+        return write_block
+
+    n_threads = check_threads(None)
+    for begin in range(0, len(rows), BLOCK * BLOCKS * n_threads):
+        blocks = range(begin, min(begin + BLOCK * BLOCKS * n_threads, len(rows)), BLOCK)
+        run_all(blocks, make_writer, min(n_threads, len(blocks)))
+        for first in blocks:
+            yield from pieces.pop(first)
+
+
+def are_written_by_kernel(scores: Array) -> bool:
+    """Return True if a kernel writes the scores as Python's repr does: floats that are 0, or neither tiny nor huge."""
+    if scores.dtype.kind != "f":
+        return False
+    kernels = load_kernels("inputs.format_float")
+    sizes = np.abs(scores.astype("f8", copy=False))
+    return bool(((sizes == 0) | ((sizes >= kernels.LEAST) & (sizes < kernels.MOST))).all())
+
+
+def _as_texts(ids: IdColumn) -> IdColumn:
+    return ids if ids.are_texts else IdColumn.of_texts([str(name) for name in ids.names().tolist()])
+
+
+def _list_run_lines(run: Table, settings: Settings) -> Iterator[str]:
+    queries, documents = _read_field_ids(run)
+    order = run.order_by_score()
     names = documents[order].tolist()
-    values = table.values[order].tolist()
-    for query, (first, stop) in zip(queries, pairwise(table.offsets.tolist()), strict=True):
+    values = run.values[order].tolist()
+    for query, (first, stop) in zip(queries, pairwise(run.offsets.tolist()), strict=True):
         for row in range(first, stop):
             yield f"{query} Q0 {names[row]} {row - first + 1} {values[row]!r} {settings.tag}\n"
 
@@ -139,6 +207,19 @@ def _read_field_ids(table: Table) -> tuple[list[Any], Array]:
             f"{shorten(queries[0])}. {OTHER_IDS}"
         )
     return queries.tolist(), documents
+
+
+def _are_field_ids(table: Table) -> bool:
+    """Return True if `_read_field_ids` has nothing to refuse, as the bytes of the ids show."""
+    for ids in (table.queries, table.documents):
+        if not ids.are_texts:
+            continue
+        data, offsets = ids.text_bytes()
+        is_blank = (data == 0) | (data == ord(" ")) | (data - np.uint8(ord("\t")) < N_CONTROLS)
+        if is_blank.any() or not np.diff(offsets).all() or (data == SURROGATE_BYTE).any():
+            return False
+    has_texts = table.queries.are_texts and len(table.queries) > 0
+    return not (has_texts and table.queries.name(0).startswith(OTHER_FORMATS))
 
 
 def _refuse_texts(names: Array, wrong: re.Pattern[str], rule: str) -> None:
@@ -215,20 +296,15 @@ def write_parquet(table: Table, settings: Settings) -> Iterator[bytes]:
     yield content.getvalue()
 
 
-def _encode(lines: Callable[[Any, Settings], Iterable[str]]) -> Callable[[Any, Settings], Iterator[bytes]]:
-    """Return a writer that encodes the lines of a text in large pieces."""
-    return lambda table, settings: (piece.encode() for piece in join_pieces(lines(table, settings)))
-
-
-def list_trec(table: Any, settings: Settings) -> Iterator[str]:
+def write_trec(table: Any, settings: Settings) -> Iterator[bytes]:
     """Yield the lines of a table in TREC's format, in which judgments and runs differ."""
-    return table._list_trec(settings)  # type: ignore[no-any-return]
+    return table._write_trec(settings)  # type: ignore[no-any-return]
 
 
 WRITERS: dict[str, Callable[[Any, Settings], Iterable[bytes]]] = {
-    "trec": _encode(list_trec),
-    "json": _encode(list_json),
-    "jsonl": _encode(list_json_lines),
-    "csv": _encode(list_csv),
+    "trec": write_trec,
+    "json": lambda table, settings: encode_lines(list_json(table, settings)),
+    "jsonl": lambda table, settings: encode_lines(list_json_lines(table, settings)),
+    "csv": lambda table, settings: encode_lines(list_csv(table, settings)),
     "parquet": write_parquet,
 }

@@ -1,5 +1,7 @@
 """Inputs, counts and errors of `fuse`."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -141,6 +143,10 @@ def test_queries_of_some_runs_are_refused_fused_or_left_out_and_counted():
         ({"weights": [1, -1]}, "of 'b' is -1"),
         ({"weights": [0, 0]}, "must not all be 0"),
         ({"weights": [1, float("nan")]}, "of 'b' is nan"),
+        ({"weights": 0.5}, "in the order of the runs, not float: 0.5"),
+        ({"weights": "12"}, "in the order of the runs, not str"),
+        ({"weights": {1.0, 2.0}}, "in the order of the runs, not set"),
+        ({"weights": [1e308, 1e308], "method": "wsum"}, "Rescale the scores or the weights"),
         ({"weights": [1]}, "one weight for each of 2 runs, but has 1"),
         ({"weights": {"a": 1, "c": 1}}, "there is no run 'c'"),
         ({"weights": {"a": 1}}, "of 'b' is missing"),
@@ -162,12 +168,23 @@ def test_queries_of_some_runs_are_refused_fused_or_left_out_and_counted():
         ({"method": "mapfuse", "train": ({"q1": {"d1": 1}}, {"a": A, "c": B})}, "same runs as `runs`"),
         ({"method": "mapfuse", "train": ({"q8": {"d1": 1}}, {"a": A, "b": B})}, "judged queries in its runs"),
         ({"method": max, "weights": [1, 1]}, "cannot be used with a function"),
+        ({"method": dict}, "function that Numba can compile, not dict"),
+        ({"method": lambda scores, ranks: scores[0]}, "is nan. Correct the function"),
+        ({"runs": {"a": A, "b": fn.Qrels.from_dict({"q1": {"d1": 1}})}}, "must be a run, not judgments"),
     ],
 )  # fmt: skip
 def test_wrong_input_is_refused(arguments, message):
     """The message names the argument, the offender and the remedy."""
     with pytest.raises(fn.InvalidInputError, match=message):
         fn.fuse(**({"runs": RUNS, "method": "rrf"} | arguments))
+
+
+def test_weights_of_an_iterator_are_read_once():
+    """Weights may come from an array or a generator."""
+    expected = fn.fuse(RUNS, "wsum", weights=[1, 2]).to_dict()
+
+    assert fn.fuse(RUNS, "wsum", weights=np.array([1.0, 2.0])).to_dict() == expected
+    assert fn.fuse(RUNS, "wsum", weights=(weight for weight in (1, 2))).to_dict() == expected
 
 
 def test_repeated_documents_are_refused(tmp_path):
@@ -200,3 +217,21 @@ def test_method_learns_from_other_queries():
 
     assert fused["q1"]["d1"] == (1 + 0) / 2  # MAP of a over both judged queries
     assert fused["q1"]["d4"] == (0 + 1 / 2) / 2 / 2
+
+
+@pytest.mark.parametrize("n_runs", [2, 5])
+def test_memory_is_that_of_the_union(n_runs):
+    """A document takes some bytes for each run, whatever the number of queries: no table of all documents is made."""
+    rng = np.random.default_rng(0)
+    queries = np.repeat(np.arange(300), 50)
+    runs = [
+        fn.Run(queries, np.concatenate([rng.permutation(5000)[:50] for _ in range(300)]), rng.random(len(queries)))
+        for _ in range(n_runs)
+    ]
+    for method in ("rrf(k=60)", "wsum(norm=min_max)", "condorcet"):
+        n_rows = len(fn.fuse(runs, method, threads=1).values)  # also compiles
+        tracemalloc.start()
+        fn.fuse(runs, method, threads=1)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < n_rows * (30 * n_runs + 100)

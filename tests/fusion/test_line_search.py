@@ -111,6 +111,15 @@ def test_step_function_equals_the_twin():
                 np.testing.assert_allclose(values, [value for _, _, value in intervals], rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.parametrize("convention", ["default", "default(ties=id_ascending)", "default(ties=best)"])
+def test_many_documents_below_the_depth_change_no_value(convention):
+    """Documents that no weight brings within the depth are left out. Coarse scores have many equal lines."""
+    for is_coarse in (False, True):
+        qrels, run, x, y = draw_case(31, n_queries=2, most=70, is_coarse=is_coarse)
+        for metric in ("ndcg@3", "p@1", "ap@5"):
+            check_equals_engine(qrels, run, x, y, metric, convention)
+
+
 def test_steps_are_at_the_crossings():
     """A document with (1, 0) and one with (0, 3) cross at 3/4: 1 w = 3 (1 - w)."""
     assert find_steps([1.0, 0.0], [0.0, 3.0]) == [0, Fraction(3, 4), 1]

@@ -242,6 +242,8 @@ def test_counts_are_in_the_notes():
         ({"methods": ["rrf", "rrf"]}, "rrf occurs twice"),
         ({"methods": ["bayesfuse"]}, "bayesfuse learns from judgments"),
         ({"methods": 3}, "`methods` must be a list of methods"),
+        ({"methods": [max]}, "`methods` must be a list of methods"),
+        ({"methods": ["rrf", "condorcet"], "absent": "zero"}, "condorcet compares ranks"),
         ({"plateau": "wide"}, "`plateau` has no choice 'wide'. Did you mean 'widest'"),
         ({"metric": "ndcg@5,ap"}, "`metric` must be one metric, got 2"),
         ({"metric": "alpha_nDCG@5"}, "`metric` must read one label a document"),
@@ -266,6 +268,43 @@ def test_unknown_methods_and_wrong_runs_are_refused():
         tuned.apply({"run0": runs["run0"]})
     with pytest.raises(InvalidInputError, match="Did you mean 'run1'"):
         tuned.apply({"run0": runs["run0"], "run11": runs["run1"]})
+
+
+def test_apply_takes_runs_by_their_names_in_any_order(tmp_path):
+    """Pairs and files are sorted by name. Files with other names have the order of the tuned runs."""
+    _, runs, tuned = tune(19)
+    expected = tuned.apply(runs).to_dict()
+    assert tuned.best.weights["run0"] != 0.5
+    assert tuned.apply(list(reversed(runs.items()))).to_dict() == expected
+    assert tuned.apply(reversed(runs.items())).to_dict() == expected
+    assert tuned.apply(list(runs.values())).to_dict() == expected
+    paths = []
+    for name, run in reversed(runs.items()):
+        paths.append(tmp_path / f"{name}.run")
+        fn.Run.from_dict(run).write(paths[-1])
+    assert tuned.apply(paths).to_dict() == expected
+    others = [path.rename(path.with_name(f"new {path.name}")) for path in reversed(paths)]
+    assert tuned.apply(others).to_dict() == expected
+    with pytest.raises(InvalidInputError, match="one run for each of the 2 tuned runs"):
+        tuned.apply([*runs.values(), runs["run0"]])
+    with pytest.raises(InvalidInputError, match="'run0' occurs 2 times"):
+        tuned.apply([("run0", runs["run0"]), ("run0", runs["run1"])])
+
+
+def test_judgments_without_a_relevant_document_are_refused():
+    """No query has a value, so there is nothing to tune for."""
+    qrels, runs = draw_runs(20)
+    nothing = {query: dict.fromkeys(labels, 0) for query, labels in qrels.items()}
+    with pytest.raises(InvalidInputError, match="a query in which the metric has a value, but have none"):
+        fn.tune_fusion(nothing, runs, "ndcg@5", WSUM)
+
+
+@pytest.mark.parametrize("weight", [-0.1, 2, float("nan"), "x"])
+def test_the_curve_has_weights_from_0_to_1(weight):
+    """Other weights have no mean."""
+    _, _, tuned = tune(19)
+    with pytest.raises(InvalidInputError, match="`weight` must be a number from 0 to 1"):
+        tuned.curve.find_mean(weight)
 
 
 def test_a_fold_without_judged_queries_is_refused():

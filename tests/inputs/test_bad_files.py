@@ -226,8 +226,8 @@ def test_tables_of_other_shapes():
 
 
 STREAMED = (
-    "can only be used when `truth` is streamed: a Parquet or Arrow file, or a data set, with scores and labels. Leave "
-    "it out"
+    "can only be used when `truth` is streamed: a Parquet or Arrow file, or a data set, with scores and labels, or "
+    "when `predictions` are Embeddings or a Scorer. Leave it out"
 )
 MEMORY = f"`memory` {STREAMED}"
 PROGRESS = f"`progress` {STREAMED}"

@@ -1,11 +1,13 @@
 """Names of columns: each name exists in the frame or file that it is for, or an error lists the columns."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fastndcg as fn
+from fastndcg.inputs import frames
 
 pa = pytest.importorskip("pyarrow")
 pl = pytest.importorskip("polars")
@@ -172,3 +174,17 @@ def test_truth_without_columns(tmp_path):
     for truth, predictions in ((path, [0.5, 0.25]), (rankings, None)):
         assert len(fn.evaluate(truth, predictions, metrics="rr")) == 1
         refused("`columns` can only be used when `truth` is a data frame", truth, predictions, columns={"query": "q"})
+
+
+def test_guide_lists_all_usual_names():
+    """The table of the guide has each usual name once, and no other."""
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "inputs.md"
+    table = guide.read_text(encoding="utf-8").partition("### Names of columns")[2].partition("###")[0]
+    documented = {}
+    for line in table.splitlines():
+        if line.startswith("| ") and not line.startswith("| role"):
+            role, names, _ = (cell.strip() for cell in line.strip("|").split("|", 2))
+            documented[role] = sorted(name.strip("`").replace("_", "") for name in names.split(", "))
+    expected = {role: sorted(names) for role, names in frames.NAMES.items()}
+    expected["label, if no column has a name above"] = sorted(frames.LAST_NAMES["label"])
+    assert documented == expected

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.fusion.tuning.folds import Folds
 from fastndcg.fusion.tuning.step_function import Interval, StepFunction
 from fastndcg.fusion.tuning.weight_search import compute_standard_error
+from fastndcg.parsing import as_float
 from fastndcg.rankings.validation import Array
 from fastndcg.results.exact_sum import mean
 
@@ -74,8 +76,16 @@ class FusionCurve:
         -------
         float
             The mean of the ranking between the steps on both sides of the weight.
+
+        Raises
+        ------
+        InvalidInputError
+            If the weight is not a number from 0 to 1.
         """
-        return float(self.means[int(np.searchsorted(self.weights, weight, side="right")) - 1])
+        number = as_float(weight)
+        if number is None or not 0 <= number <= 1:
+            raise InvalidInputError(f"`weight` must be a number from 0 to 1, not {shorten(weight)}")
+        return float(self.means[int(np.searchsorted(self.weights, number, side="right")) - 1])
 
 
 def make_curve(run: str, steps: StepFunction, plateau: Interval, folds: Folds, clusters: Array | None) -> FusionCurve:

@@ -111,6 +111,11 @@ def _draw_folds(n: int, random: Array, has_value: Array, clusters: Array | None)
         units = np.unique(clusters, return_inverse=True)[1].reshape(-1)
     judged = np.unique(units[has_value])
     what = "queries with a value" if clusters is None else "clusters with a value"
+    if not len(judged):
+        raise InvalidInputError(
+            "`qrels` must have a query in which the metric has a value, but have none. Judge relevant documents of the "
+            "queries of the runs."
+        )
     if len(judged) < n:
         raise InvalidInputError(
             f"`folds` must be at most the number of {what}, {len(judged)}, got {n}. Pass fewer folds."

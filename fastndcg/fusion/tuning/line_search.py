@@ -145,8 +145,13 @@ class _Worker:
         self._kernels: Any = load_kernels("fusion.line_search")
         self._memory = BufferPair(Scratch(), Scratch())
         longest = int(inputs.sizes.max(initial=0))
+        self._line_buffers = (
+            np.empty(longest), np.empty(longest), np.empty(longest, bool), np.empty(longest, "i4"),
+            np.empty(longest, "i4"), np.empty(min(inputs.depth, longest)),
+        )  # fmt: skip
         self._make_event_buffers(max(N_EVENTS, 2 * longest + 1))
-        n_hits = max(N_HITS, int(np.diff(inputs.candidates[2]).max(initial=0)))
+        n_most = int(np.diff(inputs.candidates[2]).max(initial=0))
+        n_hits = max(N_HITS, n_most)
         n_pool = max(N_HITS, int(np.diff(inputs.pool[1]).max(initial=0)))
         self._starts = np.empty(N_RANKINGS)
         self._queries = np.empty(N_RANKINGS, "i4")
@@ -156,8 +161,9 @@ class _Worker:
         n_candidates = len(inputs.candidates[0])
         self._above = np.empty(n_candidates, "i4")
         self._ties = np.empty(n_candidates, "i4")
-        self._order = np.empty(n_candidates, "i4")
-        self._n_active = np.empty(len(inputs.sizes), "i8")
+        self._cursor = np.zeros(4, "i8")
+        ranking = (*(np.empty(n_most, "i4") for _ in range(4)), np.empty(n_most, inputs.candidates[1].dtype))
+        self._state = (self._cursor, *ranking)
 
     def _make_event_buffers(self, n: int) -> None:
         weights = np.empty(n)
@@ -187,7 +193,13 @@ class _Worker:
         offsets = np.empty(stop - first + 1, "i8")
         events = (*self._events, offsets, self._above, self._ties)
         reached_query = self._kernels.find_events(
-            inputs.lines, inputs.candidates, span, window, inputs.depth, self._sort_buffers, events
+            inputs.lines,
+            inputs.candidates,
+            span,
+            window,
+            inputs.depth,
+            (*self._sort_buffers, *self._line_buffers),
+            events,
         )
         if reached_query > first:
             self._replay((first, reached_query), window[0], offsets, parts)
@@ -204,16 +216,15 @@ class _Worker:
     def _replay(self, span: Span, low: float, event_offsets: Array, parts: list[Steps]) -> None:
         """Add the steps of some queries whose events are in the buffers."""
         inputs = self._inputs
-        cursor = np.zeros(3, "i8")
-        cursor[0] = span[0]
-        state = (cursor, self._order, self._n_active)
+        cursor = self._cursor
+        cursor[:] = (span[0], 0, 0, 0)
         events = (*self._events, event_offsets, self._above, self._ties)
         rankings = (self._starts, self._queries, *self._offsets, *self._hits, self._pool)
         limits = (*span, low, inputs.depth)
         while cursor[0] < span[1]:
             check_stopped()
             n = self._kernels.write_rankings(
-                inputs.candidates, inputs.pool, events, inputs.sizes, limits, state, rankings
+                inputs.candidates, inputs.pool, events, inputs.sizes, limits, self._state, rankings
             )
             queries = self._queries[:n].copy()
             parts.append(Steps(queries, self._starts[:n].copy(), self._evaluate(n, queries)))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.fusion.arguments import check_absent_for
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.fuse import count_majorities, find_number
 from fastndcg.fusion.method import FusionMethod
@@ -36,6 +37,7 @@ class PointStore:
         self.convention = convention
         self.absent = absent
         self._points: OrderedDict[FusionMethod, Array] = OrderedDict()
+        self._selected: tuple[FusionMethod, Array, Array] | None = None
 
     def get(self, method: FusionMethod) -> Array:
         """Return the points of a method: (n_runs, n_documents) float64, NaN where a run does not count."""
@@ -45,6 +47,14 @@ class PointStore:
         while len(self._points) > MOST_STORED:
             self._points.popitem(last=False)
         return self._points[method]
+
+    def select(self, method: FusionMethod, rows: Array) -> Array:
+        """Return the points of some documents. The last ones stay in memory, for fusions at several weights."""
+        last = self._selected
+        if last is None or last[0] != method or last[1] is not rows:
+            points = np.ascontiguousarray(self.get(method)[:, rows])
+            last = self._selected = (method, rows, read_only(points))
+        return last[2]
 
 
 class MethodFusion:
@@ -76,7 +86,7 @@ class MethodFusion:
             return None
         if not (is_linear(self.method, convention, self._store.absent) or self.method.name == "mixed"):
             return None
-        points = self._store.get(self.method)[:, self._rows]
+        points = self._store.select(self.method, self._rows)
         if self.method.name == "mixed":
             n_present = np.count_nonzero(~np.isnan(points), axis=0)
             points = points * np.sqrt(n_present)
@@ -97,15 +107,15 @@ class MethodFusion:
         if self.method.record.points == "ranks":
             return count_majorities(union, factors, convention)[self._rows]
         if has_weighted_points(self.method, convention):
-            points = compute_points(union, self.method, convention, absent=self._store.absent, weights=factors)
+            all_points = compute_points(union, self.method, convention, absent=self._store.absent, weights=factors)
+            points = read_only(np.ascontiguousarray(all_points[:, self._rows]))
             factors = np.ones(self.n_runs)
         else:
-            points = self._store.get(self.method)
+            points = self._store.select(self.method, self._rows)
         file, _, name = self.method.record.kernel.partition(".")
         fused = np.empty(len(self._rows))
         kernel = getattr(load_kernels(f"fusion.{file}"), name)
-        selected = np.ascontiguousarray(points[:, self._rows])
-        kernel(selected, read_only(factors), find_number(self.method), 0, len(fused), fused)
+        kernel(points, read_only(factors), find_number(self.method), 0, len(fused), fused)
         return fused
 
     def select(self, places: Array) -> MethodFusion:
@@ -113,17 +123,15 @@ class MethodFusion:
         return MethodFusion(self.method, self._store, self._rows[places])
 
 
-def read_methods(methods: Sequence[str] | str) -> list[tuple[str, list[FusionMethod]]]:
+def read_methods(methods: Sequence[str] | str, absent: str | None = None) -> list[tuple[str, list[FusionMethod]]]:
     """Return the text of each method, and one method for each point of the grid of the parameters it leaves out."""
-    texts = [methods] if isinstance(methods, str | FusionMethod) else methods
-    try:
-        parsed = [(text, FusionMethod.parse(text)) for text in texts]
-    except TypeError as error:
-        if isinstance(error, InvalidTypeError):
-            raise
+    many = methods if isinstance(methods, Iterable) and not isinstance(methods, str) else [methods]
+    texts = list(many)
+    if any(not isinstance(text, str | FusionMethod) for text in texts):
         raise InvalidTypeError(
             f"`methods` must be a list of methods such as ['rrf', 'wsum(norm=min_max)'], not {shorten(methods)}"
-        ) from None
+        )
+    parsed = [(text, FusionMethod.parse(text)) for text in texts]
     if not parsed:
         raise InvalidInputError("`methods` must have one method or more, but is empty. Pass ['rrf'].")
     families: list[tuple[str, list[FusionMethod]]] = []
@@ -133,6 +141,7 @@ def read_methods(methods: Sequence[str] | str) -> list[tuple[str, list[FusionMet
                 f"`methods` must be methods without training, but {method.name} learns from judgments. Take "
                 "fuse(train=...) for it."
             )
+        check_absent_for(method, absent)
         if str(method) in dict(families):
             raise InvalidInputError(f"`methods` must differ, but {method} occurs twice. Leave one out.")
         families.append((str(method), _list_grid(text, method)))

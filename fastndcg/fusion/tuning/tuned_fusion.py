@@ -14,6 +14,7 @@ from fastndcg.errors import InvalidInputError, join_names, suggest_name
 from fastndcg.exports.exportable import Exportable, PrintedTable
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.fuse import FusedRun, fuse
+from fastndcg.fusion.inputs import are_pairs, pair_names
 from fastndcg.fusion.tuning.curve import FusionCurve
 from fastndcg.fusion.tuning.step_function import Interval
 from fastndcg.metrics.metric import Metric
@@ -284,7 +285,8 @@ class TunedFusion(Exportable):
         Parameters
         ----------
         runs : {name: run}, or in any other form of `fuse`
-            Runs of the same systems, by the same names. Without names they have the order of the tuned runs.
+            Runs of the same systems, by the same names in any order. Runs without names, and files with other names,
+            have the order of the tuned runs.
 
         Returns
         -------
@@ -297,12 +299,9 @@ class TunedFusion(Exportable):
             If the names are not those of the tuned runs, or `fuse` refuses the runs.
         """
         names = self._origin.names
-        if isinstance(runs, Mapping):
-            self._check_names(list(runs))
-            runs = {name: runs[name] for name in names}
         weights = None if self.best.weights is None else [self.best.weights[name] for name in names]
         return fuse(
-            runs,
+            self._order_runs(runs),
             self.best.method,
             weights=weights,
             depth=self._origin.depth,
@@ -310,6 +309,25 @@ class TunedFusion(Exportable):
             fusion_convention=self._origin.convention,
             threads=self._origin.threads,
         )
+
+    def _order_runs(self, runs: Any) -> list[tuple[Any, Any]]:
+        """Return runs with their names, in the order of the tuned ones."""
+        names = self._origin.names
+        runs = list(runs) if isinstance(runs, Iterator) else runs
+        pairs = pair_names(runs, "runs")
+        given_names = [name for name, _ in pairs]
+        if len(set(given_names)) < len(pairs):
+            return pairs  # `fuse` refuses them
+        if isinstance(runs, Mapping) or are_pairs(runs):
+            self._check_names(given_names)
+        if set(given_names) == set(names):
+            return [(name, dict(pairs)[name]) for name in names]
+        if len(pairs) != len(names):
+            raise InvalidInputError(
+                f"`runs` must have one run for each of the {len(names)} tuned runs, {join_names(names)}, but has "
+                f"{len(pairs)}. Pass {{name: run}}."
+            )
+        return pairs
 
     def _check_names(self, given_names: list[Any]) -> None:
         """Raise an error unless runs have the names of the tuned ones."""

@@ -155,10 +155,10 @@ def open_parquet(
     return _read_dataset(Qrels, dataset, name, columns, threads)
 
 
-def has_scores(path: Any) -> bool:
+def has_scores(path: Any, columns: Mapping[str, str] | None = None) -> bool:
     """Return True if Parquet files have scores, and so need no run."""
     name = spell_path(path)
-    return Frame(open_dataset(name).schema.empty_table(), None, name).has_scores
+    return Frame(open_dataset(name).schema.empty_table(), columns, name).has_scores
 
 
 def read_parquet(kind: type[Kind], path: Any, columns: Mapping[str, str] | None, threads: int | None) -> Kind:

@@ -14,13 +14,16 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import helper, inline, kernel
+from fastndcg.kernels.ranking.sorting import sort_descending
 
 CLUSTER = 1e-15  # crossings so close together are one: their computed weights have an error of 4 roundings
+FEWEST_RATIO = 2  # lines are left out of queries with more documents than this for each rank of the depth
 RUN = 16  # length of the runs that are sorted by insertion and then merged
 # entries of `cursor`
 QUERY = 0
 EVENT = 1
 HAS_BEGUN = 2  # 1 if the first ranking of the query is written
+N_RANKED = 3  # the number of candidates within the depth
 
 
 class Lines(NamedTuple):
@@ -72,14 +75,46 @@ class Events(NamedTuple):
     ties: np.ndarray
 
 
-class SortBuffers(NamedTuple):
-    """Scratch arrays with an entry for each event of the largest query: crossings, and what `sort_pairs` needs."""
+class Buffers(NamedTuple):
+    """
+    Scratch arrays.
+
+    crossings, crossing_bits, places  an entry for each crossing of a candidate, the first two in the same memory
+    spare_bits, spare_places          an entry for each event of the largest query, for `sort_pairs`
+    x, y, is_kept, order, spare       an entry for each document of the largest query: see `keep_lines`
+    heights                           an entry for each rank that any metric reads, as far as there are documents
+    """
 
     crossings: np.ndarray
     crossing_bits: np.ndarray
     places: np.ndarray
     spare_bits: np.ndarray
     spare_places: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    is_kept: np.ndarray
+    order: np.ndarray
+    spare: np.ndarray
+    heights: np.ndarray
+
+
+class State(NamedTuple):
+    """
+    The place of `write_rankings`, and the ranking there. Arrays have an entry for each candidate of the largest query.
+
+    cursor       (4,)            int64, see `QUERY`, `EVENT`, `HAS_BEGUN` and `N_RANKED`
+    slots        (n_candidates,) int32, where each candidate of the query is in the arrays below, if it is ranked
+    ranked       (n_candidates,) int32, candidates of the query in rank order
+    above, ties  (n_candidates,) int32, in rank order
+    labels       (n_candidates,) in rank order
+    """
+
+    cursor: np.ndarray
+    slots: np.ndarray
+    ranked: np.ndarray
+    above: np.ndarray
+    ties: np.ndarray
+    labels: np.ndarray
 
 
 class RankingArrays(NamedTuple):
@@ -117,23 +152,26 @@ def find_events(lines, candidates, span, window, depth, buffers, out_events):
     span        two ints, the first query and the end of the queries
     window      two floats, the lowest weight and the end of the weights
     depth       number of ranks that any metric reads
-    buffers     `SortBuffers` as a tuple
+    buffers     `Buffers` as a tuple
     out_events  `Events` as a tuple
     """
     lines = Lines(*lines)
     candidates = Candidates(*candidates)
-    buffers = SortBuffers(*buffers)
+    buffers = Buffers(*buffers)
     events = Events(*out_events)
     n_events = 0
     events.offsets[0] = 0
     for q in range(span[0], span[1]):
         first = candidates.offsets[q]
-        n_documents = lines.offsets[q + 1] - lines.offsets[q]
+        n_kept = keep_lines(lines, q, depth, buffers)
         start = n_events
         for c in range(first, candidates.offsets[q + 1]):
-            if n_events + n_documents > events.weights.shape[0]:
+            if not buffers.is_kept[candidates.documents[c] - lines.offsets[q]]:
+                events.above[c] = depth
+                continue
+            if n_events + n_kept > events.weights.shape[0]:
                 return q
-            n_crossings = find_crossings(lines, candidates, q, c, window, buffers, events)
+            n_crossings = find_crossings(lines, candidates, q, c, window, n_kept, buffers, events)
             sort_pairs(0, n_crossings, buffers, buffers.crossing_bits, buffers.places)
             above = events.above[c]
             for i in range(n_crossings):
@@ -148,10 +186,58 @@ def find_events(lines, candidates, span, window, depth, buffers, out_events):
     return span[1]
 
 
-@inline
-def find_crossings(lines, candidates, q, c, window, buffers, out_events):
+@helper
+def keep_lines(lines, q, depth, out_buffers):
     """
-    Write where other lines cross the line of candidate `c`, and its rank before the first crossing.
+    Copy the lines of documents that can be within the depth at some weight, and return their number.
+
+    A document is left out if `depth` others have a y above its own and an x that is at least its own. Those rank above
+    it at all weights, and also above whatever it ranks above. So ranks within the depth do not change.
+    """
+    first = lines.offsets[q]
+    n = lines.offsets[q + 1] - first
+    has_many = 0 < depth < n // FEWEST_RATIO
+    out_buffers.is_kept[:n] = True
+    if has_many:
+        for i in range(n):
+            out_buffers.order[i] = i
+        sort_descending(lines.x[first : first + n], n, out_buffers.spare, out_buffers.order)
+        n_heights = 0
+        for i in range(n):
+            d = out_buffers.order[i]
+            y = lines.y[first + d]
+            if n_heights == depth and out_buffers.heights[depth - 1] > y:
+                out_buffers.is_kept[d] = False
+                continue
+            n_heights = insert_height(y, n_heights, depth, out_buffers.heights)
+    n_kept = 0
+    for d in range(n):
+        if out_buffers.is_kept[d]:
+            out_buffers.x[n_kept] = lines.x[first + d]
+            out_buffers.y[n_kept] = lines.y[first + d]
+            n_kept += 1
+    return n_kept
+
+
+@inline
+def insert_height(y, n, most, out_heights):
+    """Insert a number among the highest ones, which fall, and return how many there are."""
+    i = n
+    if n == most:
+        if y <= out_heights[most - 1]:
+            return n
+        i = n - 1
+    while i > 0 and out_heights[i - 1] < y:
+        out_heights[i] = out_heights[i - 1]
+        i -= 1
+    out_heights[i] = y
+    return min(n + 1, most)
+
+
+@inline
+def find_crossings(lines, candidates, q, c, window, n_kept, buffers, out_events):
+    """
+    Write where kept lines cross the line of candidate `c`, and its rank before the first crossing.
 
     Return the number of crossings. The last bit of a crossing is 1 if the other document is above from there on. It
     moves the crossing by less than its rounding error.
@@ -160,9 +246,9 @@ def find_crossings(lines, candidates, q, c, window, buffers, out_events):
     above = 0
     n = 0
     n_equal = 0
-    for j in range(lines.offsets[q], lines.offsets[q + 1]):
-        dx = lines.x[j] - lines.x[d]
-        dy = lines.y[j] - lines.y[d]
+    for j in range(n_kept):
+        dx = buffers.x[j] - lines.x[d]
+        dy = buffers.y[j] - lines.y[d]
         if dx == 0.0 and dy == 0.0:
             n_equal += 1
         elif dx >= 0.0 and dy >= 0.0:
@@ -269,14 +355,15 @@ def write_rankings(candidates, pool, events, sizes, limits, out_state, out_ranki
     events        `Events` as a tuple
     sizes         (n_queries,) int64, number of documents of each query
     limits        first query of the events, end of their queries, lowest weight, depth
-    out_state     `cursor` (3,) int64, `order` (n_candidates,) int32 and `n_active` (n_queries,) int64 of the last call
+    out_state     `State` of the last call as a tuple
     out_rankings  `RankingArrays` as a tuple
     """
     candidates = Candidates(*candidates)
     events = Events(*events)
     rankings = RankingArrays(*out_rankings)
+    state = State(*out_state)
     first_query, stop_query, low, depth = limits
-    cursor, order, n_active = out_state
+    cursor = state.cursor
     n = 0
     rankings.hit_offsets[0] = 0
     rankings.sizes[0] = 0
@@ -293,12 +380,11 @@ def write_rankings(candidates, pool, events, sizes, limits, out_state, out_ranki
                 return n
             weight = low
             if cursor[HAS_BEGUN] == 0:
-                begin_query(candidates, events, q, depth, order, n_active)
+                begin_query(candidates, events, q, depth, state)
                 cursor[HAS_BEGUN] = 1
             else:
-                weight = apply_events(candidates, events, q, depth, last_event, cursor, order, n_active)
-            sort_hits(candidates, events, q, n_active[q], order)
-            write_ranking(candidates, pool, events, q, order, n_active[q], n, rankings)
+                weight = apply_events(candidates, events, q, depth, last_event, state)
+            write_ranking(pool, q, n, state, rankings)
             rankings.starts[n] = weight
             rankings.sizes[n + 1] = rankings.sizes[n] + sizes[q]
             n += 1
@@ -308,84 +394,113 @@ def write_rankings(candidates, pool, events, sizes, limits, out_state, out_ranki
 
 
 @inline
-def begin_query(candidates, events, q, depth, out_order, out_n_active):
-    """List the candidates of a query within the depth."""
+def begin_query(candidates, events, q, depth, out_state):
+    """Rank the candidates of a query within the depth."""
     first = candidates.offsets[q]
-    n = 0
+    out_state.cursor[N_RANKED] = 0
     for c in range(first, candidates.offsets[q + 1]):
         if events.above[c] < depth:
-            out_order[first + n] = c
-            n += 1
-    out_n_active[q] = n
+            append_candidate(candidates, events, first, c - first, out_state)
 
 
 @helper
-def apply_events(candidates, events, q, depth, last_event, out_cursor, out_order, out_n_active):
+def apply_events(candidates, events, q, depth, last_event, out_state):
     """Change ranks by the next cluster of events, and return the weight of its last event."""
     first = candidates.offsets[q]
-    n = out_n_active[q]
-    e = out_cursor[EVENT]
+    e = out_state.cursor[EVENT]
     start = events.weights[e]
     weight = start
     while e < last_event and events.weights[e] - start <= CLUSTER:
-        c = first + (events.changes[e] >> 32)
+        own = events.changes[e] >> 32
         above = events.changes[e] & 0xFFFFFFFF
-        if events.above[c] >= depth and above < depth:
-            is_listed = False
-            for i in range(n):
-                is_listed |= out_order[first + i] == c
-            if not is_listed:
-                out_order[first + n] = c
-                n += 1
-        events.above[c] = above
+        was_ranked = events.above[first + own] < depth
+        events.above[first + own] = above
+        if above < depth:
+            if was_ranked:
+                move_candidate(candidates, events, first, own, out_state.slots[own], out_state)
+            else:
+                append_candidate(candidates, events, first, own, out_state)
+        elif was_ranked:
+            remove_candidate(out_state.slots[own], out_state)
         weight = events.weights[e]
         e += 1
-    n_within = 0
-    for i in range(n):
-        c = out_order[first + i]
-        if events.above[c] < depth:
-            out_order[first + n_within] = c
-            n_within += 1
-    out_n_active[q] = n_within
-    out_cursor[EVENT] = e
+    out_state.cursor[EVENT] = e
     return weight
 
 
 @inline
-def sort_hits(candidates, events, q, n_active, out_order):
-    """Sort the candidates within the depth by rank, tied ones by falling label, then as in the input."""
-    first = candidates.offsets[q]
-    for i in range(first + 1, first + n_active):
-        c = out_order[i]
-        above = events.above[c]
-        label = candidates.labels[c]
-        j = i
-        while j > first:
-            other = out_order[j - 1]
-            other_label = candidates.labels[other]
-            if events.above[other] < above:
-                break
-            if events.above[other] == above and (other_label > label or (other_label == label and other < c)):
-                break
-            out_order[j] = other
-            j -= 1
-        out_order[j] = c
+def append_candidate(candidates, events, first, own, out_state):
+    """Rank one more candidate."""
+    n = out_state.cursor[N_RANKED]
+    out_state.cursor[N_RANKED] = n + 1
+    move_candidate(candidates, events, first, own, n, out_state)
+
+
+@helper
+def move_candidate(candidates, events, first, own, slot, out_state):
+    """Move a candidate from its slot to its place by rank, tied ones by falling label, then as in the input."""
+    above = events.above[first + own]
+    label = candidates.labels[first + own]
+    i = slot
+    while i > 0 and is_before(above, label, own, out_state, i - 1):
+        copy_slot(i - 1, i, out_state)
+        i -= 1
+    while i + 1 < out_state.cursor[N_RANKED] and not is_before(above, label, own, out_state, i + 1):
+        copy_slot(i + 1, i, out_state)
+        i += 1
+    out_state.ranked[i] = own
+    out_state.slots[own] = i
+    out_state.above[i] = above
+    out_state.ties[i] = events.ties[first + own]
+    out_state.labels[i] = label
 
 
 @inline
-def write_ranking(candidates, pool, events, q, order, n_active, n, out_rankings):
+def is_before(above, label, own, state, slot):
+    """Return True if a candidate ranks before the one in a slot."""
+    if above != state.above[slot]:
+        return above < state.above[slot]
+    if label != state.labels[slot]:
+        return label > state.labels[slot]
+    return own < state.ranked[slot]
+
+
+@inline
+def copy_slot(source, target, out_state):
+    """Move the candidate of a slot to another one."""
+    own = out_state.ranked[source]
+    out_state.ranked[target] = own
+    out_state.slots[own] = target
+    out_state.above[target] = out_state.above[source]
+    out_state.ties[target] = out_state.ties[source]
+    out_state.labels[target] = out_state.labels[source]
+
+
+@helper
+def remove_candidate(slot, out_state):
+    """Take the candidate of a slot out of the ranking."""
+    n = out_state.cursor[N_RANKED] - 1
+    out_state.cursor[N_RANKED] = n
+    for i in range(slot, n):
+        copy_slot(i + 1, i, out_state)
+
+
+@inline
+def write_ranking(pool, q, n, state, out_rankings):
     """Write the hits and the pool of ranking `n`."""
     h = out_rankings.hit_offsets[n]
-    for i in range(candidates.offsets[q], candidates.offsets[q] + n_active):
-        c = order[i]
-        out_rankings.above[h] = events.above[c]
-        out_rankings.ties[h] = events.ties[c]
-        out_rankings.labels[h] = candidates.labels[c]
-        h += 1
-    out_rankings.hit_offsets[n + 1] = h
+    n_ranked = state.cursor[N_RANKED]
+    for i in range(n_ranked):
+        out_rankings.above[h + i] = state.above[i]
+    for i in range(n_ranked):
+        out_rankings.ties[h + i] = state.ties[i]
+    for i in range(n_ranked):
+        out_rankings.labels[h + i] = state.labels[i]
+    out_rankings.hit_offsets[n + 1] = h + n_ranked
     p = out_rankings.pool_offsets[n]
-    for i in range(pool[1][q], pool[1][q + 1]):
-        out_rankings.pool[p] = pool[0][i]
-        p += 1
-    out_rankings.pool_offsets[n + 1] = p
+    first = pool[1][q]
+    n_pool = pool[1][q + 1] - first
+    for i in range(n_pool):
+        out_rankings.pool[p + i] = pool[0][first + i]
+    out_rankings.pool_offsets[n + 1] = p + n_pool
     out_rankings.queries[n] = q
