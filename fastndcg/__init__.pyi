@@ -50,6 +50,9 @@ from fastndcg.metrics.custom import register as register
 from fastndcg.metrics.metric import Metric as Metric
 from fastndcg.rankings.rankings import Rankings as Rankings
 from fastndcg.results.results import Results as Results
+from fastndcg.scoring.embeddings import Embeddings as Embeddings
+from fastndcg.scoring.scorer import Scorer as Scorer
+from fastndcg.scoring.top_items import TopItems as TopItems
 from fastndcg.statistics.compare import compare as compare
 from fastndcg.statistics.comparison import Comparison as Comparison
 from fastndcg.streaming import StreamingEvaluator as StreamingEvaluator

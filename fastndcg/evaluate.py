@@ -25,6 +25,16 @@ from fastndcg.inputs.dispatch import (
 from fastndcg.inputs.hints import note_swapped
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.qrels_run import Qrels
+from fastndcg.inputs.recommendations.interactions import Interactions
+from fastndcg.inputs.recommendations.models import (
+    BY_ID,
+    Model,
+    RankTask,
+    fit_model,
+    make_counted_rankings,
+    match_model,
+    order_ties_by_id,
+)
 from fastndcg.metrics.catalog import REGISTERED
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import ADJUSTED, find_denominators
@@ -155,7 +165,7 @@ def evaluate(
         ``execute``), others with an Arrow stream, data sets, dicts of columns, and structured arrays. Paths may be
         addresses such as ``s3://bucket/qrels.txt``, which fsspec opens (the extra `remote`).
         Labels with scores are also streamed from data sets of pyarrow and Hugging Face, and from Dask frames.
-    predictions : array, path, dict, frame or Run, optional
+    predictions : array, path, dict, frame, Run, Embeddings or Scorer, optional
         What the system predicts, higher is better. Leave it out where the truth has scores. Allowed forms:
 
         - for labels of documents: scores of the same shape;
@@ -163,7 +173,8 @@ def evaluate(
           documents and scores, or `Run`. A column of ranks, 1, 2, 3 and so on in each query, may replace scores;
         - ranked ids without scores, the best first: ``{query: ids}`` with lists, or LensKit's ordered lists;
         - for relevant items: recommended items in rank order, one row a user, as whole numbers, or a score matrix, a
-          (n_users, n_items) array of floats.
+          (n_users, n_items) array of floats;
+        - for relevant items, or judgments with the ids of the model: `Embeddings` or a `Scorer`, which rank all items.
     metrics : str, Metric, or iterable of them
         Such as "ndcg@10,map" or ``[nDCG @ 10, "P(rel=2)@5"]``. ``fastndcg metrics`` lists all.
     offsets : (n_queries + 1,) int array, optional
@@ -173,19 +184,22 @@ def evaluate(
     query_ids : (n_documents,) array of int or str, optional
         Each document's query, in any order.
     exclude : sparse matrix, Interactions, frame, dict, path or items, optional
-        Items that are no candidates, such as those seen in training. For score matrices alone. Allowed forms:
+        Items that are no candidates, such as those seen in training. For score matrices, `Embeddings` and `Scorer`
+        alone. Allowed forms:
 
         - interactions of users, in each form that `truth` takes, whatever their labels,
         - one list a user: a list of lists, sets or arrays, a (n_users, k) int array padded with -1, a ragged column, or
           a (n_users, n_items) array of bool,
         - items of all users: a set, range, list or int array, or an (n_items,) array of bool.
 
-        A sparse matrix must store no 0. Scores of excluded items are not read, and may be NaN.
+        A sparse matrix must store no 0. Scores of excluded items are not read, and may be NaN. For judgments with ids
+        and a model with ids, dicts, frames, paths and sets hold ids.
     candidates : sparse matrix, Interactions, frame, dict, path or items, optional
         Items that are ranked, in the forms of `exclude`. By default all items. An excluded item is no candidate.
     missing_truth : {'raise', 'skip', 'unretrieved'}
-        What to do with items of the truth that are excluded or no candidates: raise an error, leave them out of the
-        truth, or count them as relevant items that were not retrieved. A note of the result counts them.
+        What to do with items of the truth that are excluded, no candidates or unknown: raise an error, leave them out
+        of the truth, or count them as relevant items that were not retrieved. A note of the result counts them. With
+        'raise', a user without truth is an error for a model, unless the convention has no_relevant='skipped'.
     competitors : {'all', 'nonrelevant'}
         Documents that a relevant one is ranked among: all of its query, or those that are not relevant. With
         'nonrelevant', metrics are computed for each relevant document on its own, as in link prediction.
@@ -198,7 +212,8 @@ def evaluate(
         names ranks in place of scores. The names serve truth and predictions. A name that neither has is an error, and
         so is a name of queries or documents that one of them lacks.
     memory : int or str, optional
-        The number of bytes for streaming, such as "500MB". By default 2 GiB. Not for truth that is not streamed.
+        The number of bytes for streaming, such as "500MB", by default 2 GiB, or for scores of `Embeddings` and
+        `Scorer`, by default 64 MiB. Not for other truth and predictions.
     convention : str or Convention, default "default"
         The meaning of numbers: a name such as "trec_eval", a name with choices such as "default(ties=input)", or a
         value of `conventions`.
@@ -211,7 +226,8 @@ def evaluate(
         Whether a bar may appear on a terminal or in a notebook, after some seconds and if tqdm is installed. The
         environment variable FASTNDCG_PROGRESS=0 switches all bars off. Or a function that is called with the numbers
         of rows read and of all rows while rows are streamed, from any thread. The second number is 0 where reading
-        alone shows it. A function is for streamed truth only.
+        alone shows it. For embeddings and scorers, the numbers are those of users. A function is for these and for
+        streamed truth only.
 
     Returns
     -------
@@ -313,7 +329,9 @@ class Evaluator:
         options = Options(offsets, groups, query_ids, columns, memory, threads, show_rows, selection)
         with use_progress(self._has_progress):
             self._truth = prepare_truth(truth, options)
-        self._options = Options(columns=columns, memory=memory, threads=threads, selection=selection)
+        self._options = Options(
+            columns=columns, memory=memory, threads=threads, progress=show_rows, selection=selection
+        )
         self._cache: EvaluatorCache | None = None
 
     @property
@@ -334,7 +352,7 @@ class Evaluator:
 
         Parameters
         ----------
-        predictions : array, path, dict, frame or Run, optional
+        predictions : array, path, dict, frame, Run, Embeddings or Scorer, optional
             See the function `evaluate`. Leave it out where the truth has scores.
         out : (n_metrics, n_queries) float64 array, optional
             Where the values go, one metric a row. Then `Results.values` is ``out.T``, until the next call writes to
@@ -434,11 +452,31 @@ def evaluate_prepared(
     if type(predictions) is np.ndarray and isinstance(truth, ArrayTruth):  # the usual call of a service
         rankings = truth.rankings(predictions)
         return _evaluate_rankings(rankings, request, request.array_convention, options.threads, cache, out)
-    joined = join_predictions(truth, predictions, request.convention, options)
+    if isinstance(predictions, Model) and isinstance(truth, Qrels | Interactions):
+        joined: Any = _rank_model(truth, predictions, request, options)
+    else:
+        joined = join_predictions(truth, predictions, request.convention, options)
     convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
     if isinstance(joined, Rankings | Joined):
         return _evaluate_rankings(joined, request, convention, options.threads, cache, out)
     return _evaluate_partitions(joined, request, convention, options.threads, out)
+
+
+def _rank_model(
+    truth: Interactions | Qrels, model: Model, request: Request, options: Options
+) -> Rankings | Joined | PartitionedInput:
+    """Count the ranks of labelled items, or score whole rows if metrics or the convention read other items."""
+    convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
+    model = fit_model(truth, model)
+    matched_model = match_model(truth, model, request.convention, options)
+    matched = matched_model.matched
+    if _load_engine().needs_all_documents(request.metrics, convention, model.score_dtype, matched.liked.labels):
+        return join_predictions(truth, model, request.convention, options)
+    counts = model.count_ranks(RankTask(matched_model.users, matched_model.matched), options)
+    if convention.ties in BY_ID and isinstance(truth, Qrels):
+        counts = order_ties_by_id(model, matched_model, counts)
+    rankings = make_counted_rankings(matched_model, counts)
+    return Joined(rankings, None, matched_model.n_missing_in_run, matched_model.n_missing_in_qrels, matched.notes)
 
 
 def _evaluate_rankings(
@@ -456,11 +494,13 @@ def _evaluate_rankings(
         unjudged_queries = None
         n_missing_in_run = 0
         n_missing_in_qrels = 0
+        notes: tuple[str, ...] = ()
     else:
-        rankings, unjudged_queries, n_missing_in_run, n_missing_in_qrels = joined
+        rankings, unjudged_queries, n_missing_in_run, n_missing_in_qrels, notes = joined
     metrics = request.metrics
     if request.pair_rows is not None:
-        return _evaluate_pairs(rankings, request, convention, threads, (n_missing_in_run, n_missing_in_qrels))
+        joined = Joined(rankings, None, n_missing_in_run, n_missing_in_qrels, notes)
+        return _evaluate_pairs(joined, request, convention, threads)
     if out is not None:
         engine.check_out(out, rankings, len(metrics))
     denominators = tuple(request.denominators.values()) if request.denominators else ()
@@ -478,7 +518,7 @@ def _evaluate_rankings(
         values, metrics, rankings.query_ids, request.convention,
         n_tied=output.n_tied, **_make_extra_values(output.values, request),
         n_missing_in_run=n_missing_in_run, n_missing_in_qrels=n_missing_in_qrels,
-        notes=note_swapped(rankings),
+        notes=note_swapped(rankings) + notes,
     )  # fmt: skip
 
 
@@ -499,12 +539,11 @@ def _evaluate_partitions(
     )  # fmt: skip
 
 
-def _evaluate_pairs(
-    rankings: Rankings, request: Request, convention: Convention, threads: int | None, n_missing: tuple[int, int]
-) -> Results:
+def _evaluate_pairs(joined: Joined, request: Request, convention: Convention, threads: int | None) -> Results:
     """Evaluate each relevant document of rankings in memory on its own."""
     from fastndcg.engine.pair_values import run_pairs
 
+    rankings = joined.rankings
     pair_rows = cast(PairRows, request.pair_rows)
     denominators = tuple(request.denominators.values())
     output = run_pairs(rankings, request.metrics, convention, pair_rows, denominators=denominators, threads=threads)
@@ -513,8 +552,9 @@ def _evaluate_pairs(
         query_ids = output.queries if query_ids is None else query_ids[output.queries]
     return Results(
         output.values[:, : len(request.metrics)], request.metrics, query_ids, request.convention,
-        n_tied=output.n_tied, n_missing_in_run=n_missing[0], n_missing_in_qrels=n_missing[1],
-        notes=note_swapped(rankings), document_ids=output.document_ids, **_make_extra_values(output.values, request),
+        n_tied=output.n_tied, n_missing_in_run=joined.n_missing_in_run,
+        n_missing_in_qrels=joined.n_missing_in_qrels, notes=note_swapped(rankings) + joined.notes,
+        document_ids=output.document_ids, **_make_extra_values(output.values, request),
     )  # fmt: skip
 
 

@@ -13,10 +13,11 @@ from fastndcg.errors import InvalidInputError, shorten
 
 Value = str | int | float | tuple[float, ...]
 
-# possessive quantifiers: matching takes linear time for every text
-_CALL = re.compile(r"\s*+(?P<name>[^()@\s]++)\s*+(?:\((?P<arguments>.*)\))?+\s*+(?:@\s*+(?P<k>\S++)\s*+)?+")
+# With possessive quantifiers matching takes linear time for every text. None is behind a group: Python 3.11.2 would
+# then match texts that do not end there.
+_CALL = re.compile(r"\s*+(?P<name>[^()@\s]++)\s*+(?:\((?P<arguments>.*)\))?\s*+(?:@\s*+(?P<k>\S++)\s*+)?")
 
-_BELONGS = re.compile(r"(?:\d++=)?+[-+]?+(?:\d++\.?+\d*+|\.\d++)")  # a number, or the gain of a label
+_BELONGS = re.compile(r"(?:\d++=)?[-+]?+(?:\d++\.?+\d*+|\.\d++)")  # a number, or the gain of a label
 
 
 def parse_call(text: str) -> tuple[str, dict[str, Value], str | None]:

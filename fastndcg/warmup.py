@@ -217,7 +217,8 @@ def _read_inputs() -> None:
         folder = resources.files("fastndcg").joinpath("demo")
         paths = [stack.enter_context(resources.as_file(folder.joinpath(n))) for n in ("qrels.txt", "lambdarank.run")]
         evaluate(paths[0], paths[1], "ndcg", convention="trec_eval")
-    Run.from_dict({"a": ["1", "2"]})
+    Run.from_dict({"a": ["1", "2"]}).to_trec()
+    Run.from_dict({"a": {"1": 0.5}}).to_trec()
     evaluate([{"query": "a", "document": "1", "label": 1}], {"a": {"1": 1}}, "ndcg")
     for labels in ([1, 0, 1], [0.5, 0.0, 1.0]):
         run = Run(["b", "a", "b"], ["1", "2", "3"], [1, 2, 3])

@@ -72,6 +72,7 @@ def make_choices() -> str:
     from fastndcg.metrics.catalog import AGGREGATES, FAMILIES
     from fastndcg.rankings.pair_rows import COMPETITORS, ROWS
     from fastndcg.reports.plots import KINDS as KINDS_OF_PLOTS
+    from fastndcg.scoring.embeddings import SIMILARITIES
     from fastndcg.statistics import settings
 
     choices = {
@@ -93,6 +94,7 @@ def make_choices() -> str:
         "RanxRunKind": ranx_files.RUN_KINDS,
         "RanxTest": TESTS_OF_RANX,
         "RepeatedItems": REPEATED,
+        "Similarity": SIMILARITIES,
         "ResponseMethod": RESPONSE_METHODS,
         "ResultRows": ROWS,
         "TestName": settings.TESTS,

@@ -215,6 +215,9 @@ def complete(line):
         ("fastndcg conventions lightg", ["lightgbm"]),
         ("fastndcg metrics covera", ["coverage"]),
         ("fastndcg compare --correction bo", ["bonferroni"]),
+        ("fastndcg fuse --method wbo", ["wborda"]),
+        ("fastndcg tune-fusion --method 'wsum(norm=z", ["wsum(norm=z_score)"]),
+        ("fastndcg fuse --fusion-convention wea", ["weaviate"]),
     ],
 )
 def test_shells_complete_commands_metrics_and_conventions(line, expected):

@@ -31,6 +31,7 @@ from fastndcg.cli import (
     warmup,
 )
 from fastndcg.cli.completion import SET_UP, complete
+from fastndcg.cli.remedies import translate_remedies
 from fastndcg.errors import FastndcgError, join_names, shorten, suggest_name
 from fastndcg.runtime.escapes import MOST_NOTED, show_name
 
@@ -138,7 +139,7 @@ def _error_message(error: BaseException) -> str:
         return f"{show_name(error.filename)}: {error.strerror}"
     if isinstance(error, MemoryError):
         return str(error) or "not enough memory. Evaluate fewer queries at once, or use fewer threads."
-    return str(error)
+    return translate_remedies(str(error))
 
 
 def _print_error(message: str) -> None:

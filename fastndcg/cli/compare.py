@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from fastndcg.choices import Alternative, Correction, Family, IntervalMethod, TestName
-from fastndcg.cli import completion, options, output
+from fastndcg.cli import completion, embeddings, options, output
 from fastndcg.cli.progress import show_progress
 from fastndcg.conventions import parse_convention
 from fastndcg.errors import InvalidInputError, shorten
@@ -20,6 +20,7 @@ from fastndcg.runtime.optional_packages import check_packages
 
 if TYPE_CHECKING:
     from fastndcg.inputs.qrels_run import Run
+    from fastndcg.scoring.embeddings import Embeddings
     from fastndcg.statistics.comparison import Comparison
 
 FORMATS = ("table", "markdown", "latex", "json", "csv")
@@ -33,6 +34,7 @@ EXAMPLES = """\
   fastndcg compare qrels.txt baseline.run new.run -m ndcg@10,map
   fastndcg compare qrels.txt a.run b.run c.run --baseline b --test t --correction holm
   fastndcg compare qrels.txt baseline.run new.run --html report.html --queries topics.tsv
+  fastndcg compare qrels.txt als/users.npy,als/items.npy bpr.safetensors --exclude seen.txt
   fastndcg compare qrels.txt runs/*.res.gz --names BM25,ANCE,SPLADE --family metric
 """
 
@@ -64,7 +66,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def add_inputs(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that ``compare`` and ``plot`` share."""
     parser.add_argument("qrels", metavar="QRELS", help=options.QRELS)
-    parser.add_argument("runs", nargs="+", metavar="RUN", help=f"two or more; {options.RUN}")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help=f"two or more; {options.RUN}, {options.EMBEDDINGS}")
     options.add_metrics(
         parser,
         "metrics, separated by commas, such as 'ndcg@10,P(rel=2)@5'; may be repeated "
@@ -84,6 +86,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     options.add_convention(parser)
     options.add_qrels_format(parser)
     options.add_pair_rows(parser)
+    options.add_embeddings(parser)
     _add_statistics(parser)
     options.add_threads(parser)
 
@@ -132,7 +135,9 @@ def _add_statistics(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Check the options, compare the runs, and write the table and the report."""
-    inputs = [arguments.qrels, *arguments.runs, *filter(None, (arguments.segments, arguments.queries))]
+    embeddings.check_options(arguments, arguments.runs)
+    runs = embeddings.list_files(arguments.runs)
+    inputs = [arguments.qrels, *runs, *filter(None, (arguments.segments, arguments.queries))]
     for option, target in (("-o", arguments.output), ("--html", arguments.html)):
         if target is not None:
             output.check(target, inputs, option)
@@ -178,7 +183,7 @@ def compare_runs(arguments: argparse.Namespace, curves: Metrics | None) -> Compa
     with show_progress(2 + len(arguments.runs)) as begin_step:
         begin_step(f"reading {Path(arguments.qrels).name}")
         from fastndcg.inputs.run_names import name_runs  # imports numpy, which the checks above do without
-        from fastndcg.inputs.text.formats import read_qrels, read_run
+        from fastndcg.inputs.text.formats import read_qrels
         from fastndcg.statistics.compare import compare
         from fastndcg.statistics.settings import Settings
 
@@ -187,10 +192,10 @@ def compare_runs(arguments: argparse.Namespace, curves: Metrics | None) -> Compa
         queries = read_queries(arguments.queries) if getattr(arguments, "queries", None) else None
         names = names or name_runs(arguments.runs)
         qrels = read_qrels(arguments.qrels, format=arguments.qrels_format, threads=arguments.threads)
-        runs: list[tuple[str, Run]] = []
+        runs: list[tuple[str, Run | Embeddings]] = []
         for name, path in zip(names, arguments.runs, strict=True):
             begin_step(f"reading {Path(path).name}")
-            runs.append((name, read_run(path, threads=arguments.threads)))
+            runs.append((name, embeddings.read_predictions(path, qrels, arguments)))
         begin_step("comparing")
         return compare(
             qrels,
@@ -204,6 +209,7 @@ def compare_runs(arguments: argparse.Namespace, curves: Metrics | None) -> Compa
             curves=curves,
             queries=queries,
             threads=arguments.threads,
+            **embeddings.read_selection(arguments, arguments.runs),
             **statistics,
         )
 

@@ -1,4 +1,4 @@
-"""Completion of commands, options, metrics and conventions in shells, by argcomplete."""
+"""Completion of commands, options, metrics, fusion methods and conventions in shells, by argcomplete."""
 
 from __future__ import annotations
 
@@ -67,6 +67,35 @@ def list_conventions(prefix: str, **context: Any) -> list[str]:
     from fastndcg.conventions import conventions
 
     return [name for name in conventions if name.startswith(prefix)]
+
+
+def list_fusion_methods(prefix: str, **context: Any) -> list[str]:
+    """
+    Return the names of fusion methods that continue a text, and behind ``norm=`` those of normalisations.
+
+    >>> list_fusion_methods("rr"), list_fusion_methods("wsum(norm=z")
+    (['rrf'], ['wsum(norm=z_score)'])
+    """
+    del context
+    from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
+
+    method, mark, begun = prefix.rpartition("norm=")
+    if mark:
+        return [f"{method}{mark}{name})" for name in NORMALIZATIONS if name.startswith(begun)]
+    return [name for name in FUSION_METHODS if name.startswith(prefix)]
+
+
+def list_fusion_conventions(prefix: str, **context: Any) -> list[str]:
+    """
+    Return the names of fusion conventions that continue a text.
+
+    >>> list_fusion_conventions("we")
+    ['weaviate']
+    """
+    del context
+    from fastndcg.fusion.conventions import fusion_conventions
+
+    return [name for name in fusion_conventions if name.startswith(prefix)]
 
 
 def list_choices(choices: Iterable[str]) -> Completer:

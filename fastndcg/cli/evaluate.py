@@ -7,9 +7,9 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from fastndcg.cli import formats, metric_options, options, output
+from fastndcg.cli import embeddings, formats, metric_options, options, output
 from fastndcg.cli.metric_options import MetricRequest, TrecEvalOptions, apply_options, select_metrics
 from fastndcg.cli.progress import show_progress, show_row_progress
 from fastndcg.conventions import Convention, parse_convention
@@ -33,6 +33,7 @@ EXAMPLES = """\
   fastndcg evaluate qrels.txt run.txt -m ndcg@10,map
   fastndcg evaluate qrels.txt a.run b.run --convention trec_eval --per-query
   fastndcg evaluate qrels.txt run.txt -m all_trec --convention trec_eval --format trec
+  fastndcg evaluate qrels.txt users.npy,items.npy -m ndcg@10,auc --exclude seen.txt
   fastndcg evaluate triples.tsv ranks.run -m mrr,hits@10,amri --convention pykeen --competitors nonrelevant --rows pair
 """
 
@@ -50,7 +51,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command with its options."""
     parser = options.add_command(commands, "evaluate", "compute metrics of runs from judgments", DESCRIPTION, EXAMPLES)
     parser.add_argument("qrels", nargs="?", metavar="QRELS", help=options.QRELS)
-    parser.add_argument("runs", nargs="*", metavar="RUN", help=options.RUN)
+    parser.add_argument("runs", nargs="*", metavar="RUN", help=f"{options.RUN}, {options.EMBEDDINGS}")
     options.add_metrics(
         parser,
         "metrics, separated by commas, such as 'ndcg@10,P(rel=2)@5', or trec_eval's names, such as 'map', 'P.5,10' and "
@@ -59,6 +60,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     options.add_convention(parser)
     options.add_qrels_format(parser)
+    options.add_columns(parser)
     options.add_pair_rows(parser)
     options.add_per_query(parser)
     options.add_format(parser, tuple(formats.FORMATS))
@@ -66,9 +68,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--memory",
         metavar="SIZE",
-        help="limit the memory for a Parquet or Arrow file that has labels and scores, such as 500MB (default: 2GiB)",
+        help="limit the memory for a Parquet or Arrow file that has labels and scores, such as 500MB (default: 2GiB), "
+        "or for scores of embeddings (default: 64MiB)",
     )
     options.add_output(parser)
+    options.add_embeddings(parser)
     metric_options.add_options(parser)
     parser.set_defaults(run=run)
 
@@ -82,7 +86,8 @@ def run(arguments: argparse.Namespace) -> None:
     check_threads(arguments.threads)
     _check_summary(arguments)
     _check_pair_rows(arguments, request)
-    is_streamed = arguments.qrels is not None and not arguments.runs and _has_scores(arguments.qrels)
+    arguments.columns = options.read_columns(arguments.columns)
+    is_streamed = arguments.qrels is not None and not arguments.runs and _has_scores(arguments)
     _check_files(arguments, is_streamed)
     task = _Task(request, trec_options, convention, arguments)
     if is_streamed:
@@ -115,31 +120,38 @@ def _check_pair_rows(arguments: argparse.Namespace, request: MetricRequest) -> N
 def _check_files(arguments: argparse.Namespace, is_streamed: bool) -> None:
     if arguments.qrels is not None and not arguments.runs and not is_streamed:
         if _is_table(arguments.qrels):
+            names = "usual names" if arguments.columns is None else "the names that --columns gives"
             raise InvalidInputError(
-                f"RUN is missing, and {show_name(arguments.qrels)} does not have labels and scores in columns of usual "
-                "names. Give one or more runs, or rename the columns, such as to user, rating and score."
+                f"RUN is missing, and {show_name(arguments.qrels)} does not have labels and scores in columns of "
+                f"{names}. Give one or more runs, or name the columns by --columns query=NAME,label=NAME,score=NAME."
             )
         raise InvalidInputError("RUN is missing. Give one or more runs after QRELS, or no file for the demo data.")
-    if arguments.memory is not None and not is_streamed:
+    embeddings.check_options(arguments, arguments.runs)
+    has_embeddings = embeddings.has_embeddings(arguments.runs)
+    if arguments.memory is not None and not is_streamed and not has_embeddings:
         raise InvalidInputError(
-            "--memory can only be used when QRELS is a Parquet or Arrow file with labels and scores and no RUN is "
-            "given. Remove it."
+            "--memory can only be used for embeddings, or when QRELS is a Parquet or Arrow file with labels and scores "
+            "and no RUN is given. Remove it."
         )
+    if arguments.max_documents is not None and has_embeddings:
+        raise InvalidInputError("-M is for runs, but RUN is embeddings. Remove it, or take metrics with cutoffs.")
     options.check_standard_input([arguments.qrels, *arguments.runs])
     if arguments.output is not None:
-        output.check(arguments.output, [arguments.qrels, *arguments.runs] if arguments.qrels else [])
+        files = embeddings.list_files(arguments.runs)
+        output.check(arguments.output, [arguments.qrels, *files] if arguments.qrels else [])
 
 
-def _has_scores(path: str) -> bool:
-    """Return True for a Parquet or Arrow file that has scores beside labels."""
+def _has_scores(arguments: argparse.Namespace) -> bool:
+    """Return True if the judgments are a Parquet or Arrow file that has scores beside labels."""
     from fastndcg.inputs import arrow_files  # imports numpy
     from fastndcg.inputs.hints import check_path
     from fastndcg.inputs.parquet.stream import has_scores, is_parquet
 
+    path = arguments.qrels
     check_path(path)
     if is_parquet(path):
-        return has_scores(path)
-    return path != "-" and arrow_files.is_arrow_file(path) and arrow_files.has_scores(path)
+        return has_scores(path, arguments.columns)
+    return path != "-" and arrow_files.is_arrow_file(path) and arrow_files.has_scores(path, arguments.columns)
 
 
 def _is_table(path: str) -> bool:
@@ -170,6 +182,7 @@ def _evaluate_stream(task: _Task) -> formats.Report:
             metrics=select_metrics(lines, arguments.format),
             competitors=arguments.competitors,
             rows=arguments.rows,
+            columns=arguments.columns,
             memory=arguments.memory,
             convention=task.convention,
             threads=arguments.threads,
@@ -198,17 +211,25 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Repo
     request = task.request
     threads = arguments.threads
     has_relstrings = arguments.per_query and request.relstring_length is not None
+    if has_relstrings and embeddings.has_embeddings(runs):
+        raise InvalidInputError("relstring is of runs, but RUN is embeddings. Remove it from -m.")
     with show_progress(1 + 2 * len(runs)) as begin_step:
         begin_step(f"reading {Path(qrels).name}")
         from fastndcg.cli.relstring import relevance_strings  # imports numpy, which the checks above do without
         from fastndcg.evaluate import Evaluator
         from fastndcg.inputs.join import take_first_documents
+        from fastndcg.inputs.qrels_run import Qrels
         from fastndcg.inputs.run_names import name_runs
-        from fastndcg.inputs.text.formats import read_qrels, read_run, read_run_tag
+        from fastndcg.inputs.text.formats import read_file, read_qrels, read_run_tag
 
+        has_embeddings = embeddings.has_embeddings(runs)
         judgments = None
-        if arguments.qrels_format is not None or has_relstrings or request.has_gains:
-            judgments = read_qrels(qrels, format=arguments.qrels_format, threads=threads)
+        if arguments.qrels_format is not None or has_relstrings or request.has_gains or has_embeddings:
+            judgments = (
+                read_file(Qrels, qrels, arguments.columns, threads)
+                if arguments.qrels_format is None
+                else read_qrels(qrels, format=arguments.qrels_format, columns=arguments.columns, threads=threads)
+            )
         if judgments is not None and judgments.patterns is not None and (has_relstrings or request.has_gains):
             raise InvalidInputError(
                 f"relstring and gains of labels need one label per document, but {qrels} has one per subtopic. "
@@ -219,19 +240,21 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Repo
         metrics = select_metrics(lines, arguments.format)
         evaluator = Evaluator(
             judgments or qrels, metrics, competitors=arguments.competitors, rows=arguments.rows,
-            convention=task.convention, threads=threads,
+            columns=arguments.columns, convention=task.convention, threads=threads, memory=arguments.memory,
+            **embeddings.read_selection(arguments, runs),
         )  # fmt: skip
         reports = []
         for name, path in zip(name_runs(runs), runs, strict=True):
             begin_step(f"reading {Path(path).name}")
-            tag = read_run_tag(path) if any(line.name == "runid" for line in lines) else None
-            table = read_run(path, threads=threads)
+            is_run = not embeddings.has_embeddings([path])
+            tag = read_run_tag(path) if is_run and any(line.name == "runid" for line in lines) else None
+            predictions: Any = embeddings.read_predictions(path, judgments, arguments)
             if arguments.max_documents is not None:
-                table = take_first_documents(table, arguments.max_documents, task.convention, threads)
+                predictions = take_first_documents(predictions, arguments.max_documents, task.convention, threads)
             begin_step(f"evaluating {Path(path).name}")
             labels = None
             if judgments and has_relstrings:
-                labels = relevance_strings(judgments, table, task.convention, request.relstring_length or 0)
-            result = evaluator.evaluate(table)
+                labels = relevance_strings(judgments, predictions, task.convention, request.relstring_length or 0)
+            result = evaluator.evaluate(predictions)
             reports.append(formats.Report(name, result, lines, tag or name, labels, not arguments.no_summary))
         return reports

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
-from fastndcg.cli import options, output
+from fastndcg.cli import embeddings, options, output
 from fastndcg.cli.progress import show_progress
 from fastndcg.conventions import parse_convention
 from fastndcg.metrics.metric import parse_metrics
@@ -27,7 +28,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         commands, "explain", "explain the value of a metric for one query", DESCRIPTION, EXAMPLES
     )
     parser.add_argument("qrels", metavar="QRELS", help=options.QRELS)
-    parser.add_argument("predictions", metavar="RUN", help=options.RUN)
+    parser.add_argument("predictions", metavar="RUN", help=f"{options.RUN}, {options.EMBEDDINGS}")
     parser.add_argument("query", metavar="QUERY", help="the id of the query")
     parser.add_argument(
         "-m", "--metric", default=DEFAULT_METRIC, metavar="METRIC", help=f"one metric (default: {DEFAULT_METRIC})"
@@ -42,8 +43,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=COMPETITORS[0],
         help="the documents that --document is ranked among: all, or those that are not relevant (default: all)",
     )
+    options.add_columns(parser)
     parser.add_argument("--against", metavar="NAME", help="a second convention to compare with, such as 'sklearn'")
     options.add_output(parser)
+    options.add_embeddings(parser)
     parser.set_defaults(run=run)
 
 
@@ -53,20 +56,31 @@ def run(arguments: argparse.Namespace) -> None:
     for name in (arguments.convention, arguments.against):
         if name is not None:
             parse_convention(name)
+    runs = [arguments.predictions]
+    embeddings.check_options(arguments, runs)
     if arguments.output is not None:
-        output.check(arguments.output, [arguments.qrels, arguments.predictions])
+        output.check(arguments.output, [arguments.qrels, *embeddings.list_files(runs)])
     with show_progress(1) as begin_step:
         begin_step("reading")
         from fastndcg.explain import explain  # imports numpy, which --help and the checks above do without
 
+        truth: Any = arguments.qrels
+        predictions: Any = arguments.predictions
+        if embeddings.has_embeddings(runs):
+            from fastndcg.inputs.text.formats import read_qrels
+
+            truth = read_qrels(arguments.qrels)
+            predictions = embeddings.read_predictions(arguments.predictions, truth, arguments)
         explanation = explain(
-            arguments.qrels,
-            arguments.predictions,
+            truth,
+            predictions,
             arguments.metric,
             query=arguments.query,
             document=arguments.document,
             competitors=arguments.competitors,
+            columns=options.read_columns(arguments.columns),
             convention=arguments.convention,
             against=arguments.against,
+            **embeddings.read_selection(arguments, runs),
         )
     output.write([f"{explanation}\n"], arguments.output)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from fastndcg.cli import options, output
+from fastndcg.cli import completion, options, output
 from fastndcg.cli.progress import show_progress
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.results.text_table import align_columns
@@ -32,18 +32,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the command with its options."""
     parser = options.add_command(commands, "fuse", "fuse runs to one run", DESCRIPTION, EXAMPLES)
     parser.add_argument("runs", nargs="*", metavar="RUN", help=options.RUN)
-    parser.add_argument("--method", default="rrf", metavar="TEXT", help="the method with its parameters (default: rrf)")
+    method = parser.add_argument(
+        "--method", default="rrf", metavar="TEXT", help="the method with its parameters (default: rrf)"
+    )
+    completion.set_completer(method, completion.list_fusion_methods)
     parser.add_argument(
         "--weights", metavar="W,W", help="the weight of each RUN in their order, or NAME=W,NAME=W (default: 1 each)"
     )
     parser.add_argument("--depth", type=int, metavar="N", help="how many documents of each RUN and query count")
     parser.add_argument("--absent", choices=ABSENT, help="what a RUN gives to documents that it lacks")
-    parser.add_argument(
-        "--fusion-convention",
-        default="default",
-        metavar="NAME",
-        help="what the method's name means, such as 'weaviate' or 'default(queries=union)' (default: default)",
-    )
+    options.add_fusion_convention(parser)
     parser.add_argument(
         "--train",
         nargs="+",

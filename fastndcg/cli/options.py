@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import get_args
 
+from fastndcg.choices import MissingTruth, Similarity
 from fastndcg.cli import completion
-from fastndcg.errors import InvalidInputError
+from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.rankings.pair_rows import COMPETITORS, ROWS
 
 DEFAULT_METRICS = "ndcg@10,map,mrr,p@5,recall@10"
 QRELS = "relevance judgments, one per line: query iteration document label"
 RUN = "a ranking, one document per line: query Q0 document rank score tag"
+EMBEDDINGS = "or vectors: USERS.npy,ITEMS.npy or MODEL.safetensors"
 
 
 def add_command(
@@ -58,6 +61,37 @@ def add_qrels_format(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_columns(parser: argparse.ArgumentParser) -> None:
+    """Add the option ``--columns``, for files whose columns have no usual names."""
+    parser.add_argument(
+        "--columns",
+        metavar="ROLE=NAME,…",
+        help="names of columns of Parquet, Arrow, CSV and JSON files, such as 'query=member,label=stars'; roles are "
+        "query, document, label, score, rank and subtopic (default: usual names)",
+    )
+
+
+def read_columns(text: str | None) -> dict[str, str] | None:
+    """
+    Read the text of ``--columns`` as names by role.
+
+    >>> read_columns("query=member, label=stars")
+    {'query': 'member', 'label': 'stars'}
+    """
+    if text is None:
+        return None
+    columns: dict[str, str] = {}
+    for part in text.split(","):
+        role, _, name = (piece.strip() for piece in part.partition("="))
+        if not role or not name or role in columns:
+            raise InvalidInputError(
+                f"--columns must have a name for each role, such as 'query=member,label=stars', not {shorten(text)}. "
+                "Give each role once."
+            )
+        columns[role] = name
+    return columns
+
+
 def add_pair_rows(parser: argparse.ArgumentParser) -> None:
     """Add the options ``--competitors`` and ``--rows``."""
     parser.add_argument(
@@ -74,6 +108,40 @@ def add_pair_rows(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_embeddings(parser: argparse.ArgumentParser) -> None:
+    """Add the options for runs that are vectors of users and items."""
+    group = parser.add_argument_group(
+        "embeddings",
+        "RUN may be vectors of queries or users, and of documents or items: two files of NumPy with a comma between "
+        "them, which are memory-mapped, or a file of safetensors with the tensors users and items.",
+    )
+    group.add_argument(
+        "--similarity",
+        choices=get_args(Similarity),
+        default=get_args(Similarity)[0],
+        help="how vectors become scores (default: dot)",
+    )
+    for name, what in (("query", "queries"), ("document", "documents")):
+        group.add_argument(
+            f"--{name}-ids", metavar="FILE", help=f"the ids of {what}, one per line (default: numbers from 0)"
+        )
+    group.add_argument(
+        "--exclude", metavar="FILE", help="documents that are not ranked, such as those seen in training, in the "
+        "formats of QRELS",
+    )  # fmt: skip
+    group.add_argument(
+        "--candidates", metavar="FILE", help="the only documents that are ranked: ids, one per line, for all queries, "
+        "or a file in the formats of QRELS",
+    )  # fmt: skip
+    group.add_argument(
+        "--missing-truth",
+        choices=get_args(MissingTruth),
+        default=get_args(MissingTruth)[0],
+        help="judged documents that are excluded, no candidates or without a vector: an error, skipped, or not "
+        "retrieved (default: raise)",
+    )
+
+
 def add_per_query(parser: argparse.ArgumentParser) -> None:
     """Add the option ``--per-query``."""
     parser.add_argument("--per-query", action="store_true", help="also print the values of each query")
@@ -82,6 +150,17 @@ def add_per_query(parser: argparse.ArgumentParser) -> None:
 def add_format(parser: argparse.ArgumentParser, choices: tuple[str, ...]) -> None:
     """Add the option ``--format``."""
     parser.add_argument("--format", choices=choices, default="table", help="the output format (default: table)")
+
+
+def add_fusion_convention(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the fusion convention."""
+    action = parser.add_argument(
+        "--fusion-convention",
+        default="default",
+        metavar="NAME",
+        help="what a method's name means, such as 'weaviate' or 'default(queries=union)' (default: default)",
+    )
+    completion.set_completer(action, completion.list_fusion_conventions)
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:

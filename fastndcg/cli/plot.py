@@ -6,7 +6,7 @@ import argparse
 import io
 from pathlib import Path
 
-from fastndcg.cli import options, output
+from fastndcg.cli import embeddings, options, output
 from fastndcg.cli.compare import CURVE_METRICS, add_inputs, compare_runs
 from fastndcg.errors import InvalidInputError
 from fastndcg.runtime.optional_packages import optional_import
@@ -44,7 +44,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace) -> None:
     """Compare the runs, draw the comparison and save the picture."""
-    output.check(arguments.output, [arguments.qrels, *arguments.runs])
+    embeddings.check_options(arguments, arguments.runs)
+    output.check(arguments.output, [arguments.qrels, *embeddings.list_files(arguments.runs)])
     figures = optional_import("matplotlib.figure", "plotting", "plots")
     figure = figures.Figure(layout="constrained")
     endings = figure.canvas.get_supported_filetypes()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastndcg.cli import options, output
+from fastndcg.cli import completion, options, output
 from fastndcg.cli.compare import read_names, read_segments
 from fastndcg.cli.progress import show_progress
 from fastndcg.conventions import parse_convention
@@ -43,13 +43,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("runs", nargs="+", metavar="RUN", help=f"two or more; {options.RUN}")
     parser.add_argument("-m", "--metric", default=DEFAULT_METRIC, metavar="METRIC", help="the metric to improve "
                         f"(default: {DEFAULT_METRIC})")  # fmt: skip
-    parser.add_argument(
+    method = parser.add_argument(
         "--method",
         action="append",
         metavar="METHOD",
         help="a method to tune, such as 'rrf' or 'wsum(norm=z_score)'; may be repeated (default: rrf, "
         "wsum(norm=min_max) and wsum(norm=z_score))",
     )
+    completion.set_completer(method, completion.list_fusion_methods)
     parser.add_argument("--folds", type=int, default=5, metavar="N", help="the number of folds (default: 5)")
     parser.add_argument(
         "--repeats", type=int, default=1, metavar="N", help="how many times the queries are divided (default: 1)"
@@ -71,10 +72,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--absent", choices=("zero", "minimum", "mean", "skip"), help="what a run gives to a document that it lacks"
     )
-    parser.add_argument(
-        "--fusion-convention", default="default", metavar="NAME", help="what a method's name means, such as 'weaviate' "
-        "or 'default(queries=union)' (default: default)",
-    )  # fmt: skip
+    options.add_fusion_convention(parser)
     options.add_convention(parser)
     options.add_qrels_format(parser)
     options.add_format(parser, FORMATS)

@@ -138,6 +138,11 @@ TREC_EVAL_9 = TREC_EVAL.with_fields(
             case="labels 1 and −1 in rank order", golden="negative_label",
         ),
         Bug(
+            "-c counts the queries that the run lacks in the means, but prints no lines of them",
+            "trec_eval.c", "lines of \"all\" only", "a line for each measure, as version 10.0 prints them",
+            case="-c -q where the run lacks queries",
+        ),
+        Bug(
             "pytrec_eval: a query with an empty list is given what another query left in memory, or ends the process",
             "pytrec_eval-terrier 0.5.11", "num_rel 0, or that of the query before", "num_rel of the query",
             case="a run with an empty dict for a judged query",

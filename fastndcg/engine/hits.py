@@ -14,6 +14,7 @@ import numpy as np
 from fastndcg.conventions import Convention
 from fastndcg.engine.buffers import HitBuffers, Scratch
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.rankings.counted import CountedRankings
 from fastndcg.rankings.grouped import GroupedRankings
 from fastndcg.rankings.preranked import JudgedHits, TiedHits
 from fastndcg.rankings.rankings import Rankings, refuse_changed
@@ -246,11 +247,7 @@ class ScoreRowHits:
         kernels = load_kernels("ranking.rank_matrix")
         rows = self.rankings.rows
         first = chunk_labels.first
-        tie_order = kernels.AS_GROUPS
-        if self.policy in RISING:
-            tie_order = kernels.RISING
-        elif self.policy in FALLING:
-            tie_order = kernels.FALLING
+        tie_order = find_tie_order(self.policy)
         places = rows.places[self.label_offsets.item(first) :]
         kernel_rows = (places, *rows.kernel_rows[1:])
         candidates = chunk_labels.candidate_arrays
@@ -263,6 +260,41 @@ class ScoreRowHits:
         if n_tied and self.policy in BY_LABEL:
             order_by_label(self.policy, out)
         return int(n_tied)
+
+
+class CountHits:
+    """Hits of labelled candidates for which the candidates above and at their place were counted."""
+
+    __slots__ = ("counts", "document_offsets", "label_offsets", "labels", "policy")
+
+    def __init__(self, rankings: CountedRankings, convention: Convention) -> None:
+        """Take rankings whose candidates the convention does not change."""
+        hits = rankings.judged_hits
+        self.counts = hits.counts
+        self.labels = hits.labels
+        self.label_offsets = hits.offsets
+        self.document_offsets = rankings.offsets
+        self.policy = convention.ties
+
+    def find_hits(self, chunk_labels: ChunkCandidates, depth: int, out: HitBuffers) -> int:
+        """Write the hits of a chunk in rank order, and order ties."""
+        kernels = load_kernels("ranking.counted_hits")
+        kernels.write_counted_hits(
+            tuple(self.counts), self.label_offsets, chunk_labels.first, chunk_labels.candidate_arrays, depth,
+            find_tie_order(self.policy), out.arrays,
+        )  # fmt: skip
+        n_tied = int(out.counts[0])
+        if n_tied and self.policy in BY_LABEL:
+            order_by_label(self.policy, out)
+        return n_tied
+
+
+def find_tie_order(policy: str) -> int:
+    """Return how kernels order tied columns: by rising or falling number, or not."""
+    kernels = load_kernels("ranking.rank_matrix")
+    if policy in RISING:
+        return int(kernels.RISING)
+    return int(kernels.FALLING if policy in FALLING else kernels.AS_GROUPS)
 
 
 def refuse_nan(rankings: Rankings) -> NoReturn:
@@ -282,6 +314,8 @@ def make_hit_source(rankings: Rankings, convention: Convention, strategy: int, s
     """Return the source of hits for rankings, by known ranks or by scores."""
     if isinstance(rankings, ScoreRowRankings):
         return ScoreRowHits(rankings, convention, strategy)
+    if isinstance(rankings, CountedRankings):
+        return CountHits(rankings, convention)
     if isinstance(rankings, GroupedRankings):
         return GroupedHits(rankings)
     if isinstance(rankings.judged_hits, TiedHits):

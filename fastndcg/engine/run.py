@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import refuse_plain, refuse_ties
-from fastndcg.rankings.filters import VIEWS
+from fastndcg.rankings.filters import VIEWS, has_labels_below_0
 from fastndcg.rankings.grouped import GroupedRankings
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.score_rows import ScoreRowRankings
@@ -190,6 +191,17 @@ def prepare(
         discounts = make_discounts(plan.convention.discount, max(n_ranks, plan.n_ideal_ranks))
     chunks = make_chunks(rankings, chunk_documents << plan.chunk_size_shift, threads)
     return Prepared(plan, chunks, discounts, may_change_rankings(plan.convention))
+
+
+def needs_all_documents(metrics: tuple[Metric, ...], convention: Convention, score_dtype: Any, labels: Array) -> bool:
+    """Return True if metrics or the convention read more than the labelled documents and their ranks."""
+    return (
+        bool(make_plan(metrics, convention).views)
+        or any(metric.record.function is not None for metric in metrics)
+        or convention.unjudged == "removed"
+        or (convention.score_dtype == "float32" and score_dtype != np.float32)
+        or (convention.removes_negative_labels and has_labels_below_0(labels))
+    )
 
 
 def make_chunks(rankings: Rankings, chunk_documents: int, threads: int) -> list[Span]:

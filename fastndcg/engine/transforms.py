@@ -10,6 +10,7 @@ from fastndcg.engine.chunk import EvaluationContext
 from fastndcg.engine.plan import find_undefined_policy
 from fastndcg.errors import InvalidInputError, UndefinedMetricError
 from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.counted import CountedRankings
 from fastndcg.rankings.filters import of_documents, without_negative_labels
 from fastndcg.rankings.grouped import GroupedRankings
 from fastndcg.rankings.rankings import Rankings
@@ -35,6 +36,8 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
     """Return the documents that count under the convention, with the scores that rank them."""
     if isinstance(rankings, GroupedRankings):
         return rankings
+    if isinstance(rankings, CountedRankings):
+        return rankings if convention.pool == "judged" else rankings.without_pool()
     if isinstance(rankings, ScoreRowRankings):
         if not rankings.needs_documents(convention):
             return rankings if convention.pool == "judged" else rankings.without_pool()

@@ -116,12 +116,28 @@ def make_case(
     """Select a query, or one pair of it, from prepared truth and predictions, under a convention."""
     combined = join_predictions(prepared, predictions, convention, options)
     if isinstance(combined, RankingPartitions):  # rankings of all users may take more memory than there is
-        place = _find_query(list(range(combined.n_queries)), query)
+        numbers = list(range(combined.n_queries))
+        place = _find_query(numbers if combined.query_ids is None else combined.query_ids.tolist(), query)
         own_rankings = combined.select(place, place + 1)
         return select_case(_apply_convention(prepared, Joined(own_rankings), convention), metric, 0, pair)
     joined = make_whole(combined)
+    ids = _list_ids(joined.rankings)
+    if convention.missing_in_run == "skip" and isinstance(query, Hashable) and query not in (None, *ids):
+        _refuse_skipped(prepared, predictions, options, query, convention)
     system = _apply_convention(prepared, joined, convention)
-    return select_case(system, metric, _find_query(_list_ids(joined.rankings), query), pair)
+    return select_case(system, metric, _find_query(ids, query), pair)
+
+
+def _refuse_skipped(
+    prepared: TruthInput, predictions: Any, options: Options, query: Hashable, convention: Convention
+) -> None:
+    """Raise for a judged query that the run lacks, which the convention leaves out."""
+    with_missing = join_predictions(prepared, predictions, convention.replace(missing_in_run="zero"), options)
+    if not isinstance(with_missing, RankingPartitions) and query in _list_ids(make_whole(with_missing).rankings):
+        raise InvalidInputError(
+            f"`query` must be a query that the convention evaluates, but the run lacks {shorten(query)}, and "
+            f"{convention} leaves such queries out. Take convention.replace(missing_in_run='zero')."
+        )
 
 
 def _list_ids(rankings: Rankings) -> list[Any]:

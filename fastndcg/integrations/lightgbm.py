@@ -37,7 +37,8 @@ def metric(
     metrics : str, Metric, or iterable of them
         Such as "ndcg@10,map". With ``first_metric_only``, the first metric decides on early stopping.
     convention : str or Convention
-        The convention that the values follow. "lightgbm" gives the values of LightGBM's own ndcg and map.
+        The convention that the values follow. "lightgbm" gives the values of LightGBM's own ndcg and map,
+        except for nDCG of weighted queries without relevant documents.
     threads : int, optional
         The number of threads. By default one per available CPU.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from rules.project import File, Function, parse, read_catalogue, read_files, read_imports, run_python
 
 # decorators, intrinsics, and the lookup of kernels
-NO_KERNELS = {"__init__", "bytes", "cache", "jit", "lookup", "python_objects", "simd"}
+NO_KERNELS = {"__init__", "bytes", "cache", "jit", "lookup", "panels", "python_objects", "simd"}
 DECORATORS = ("kernel", "inline", "helper")
 KERNEL_PLACE = re.compile(r"[a-z_0-9]+\.[a-z_0-9]+")
 

@@ -14,6 +14,7 @@ ROOMS = (
     "kernels", "conventions",
     "metrics", "rankings",
     "inputs", "results",
+    "scoring",
     "engine", "reference",
     "evaluate", "agreement", "beyond_accuracy",
     "streaming", "functions", "explain", "statistics", "reports", "fusion", "discovery",

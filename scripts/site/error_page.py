@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
+
 import fastndcg as fn
 from fastndcg import errors
 from fastndcg.metrics.catalog import CATALOG
@@ -81,8 +83,8 @@ CASES: dict[type[fn.FastndcgError], list[Case]] = {
     ],
     fn.InvalidTypeError: [
         Case(
-            'fn.evaluate([1, 0], ["b", "a"], "ndcg", offsets=[0, 2])',
-            lambda: fn.evaluate([1, 0], ["b", "a"], "ndcg", **ARRAYS),
+            'fn.evaluate([1, 0], np.array(["b", "a"]), "ndcg", offsets=[0, 2])',
+            lambda: fn.evaluate([1, 0], np.array(["b", "a"]), "ndcg", **ARRAYS),
             "Convert the array to numbers. Texts in a CSV file are a usual cause.",
         ),
         Case(

@@ -1,9 +1,15 @@
-"""The pictures of the guides: metrics against the cutoff, and the order of one ranking under each tie policy."""
+"""
+The pictures of the guides.
+
+They show metrics against the cutoff, one ranking under each tie policy, and the time of an evaluation of embeddings.
+"""
 
 from __future__ import annotations
 
+import json
 from html import escape
 from importlib import resources
+from pathlib import Path
 
 import fastndcg as fn
 from scripts.site.metric_plots import Line, Plot, draw
@@ -36,6 +42,16 @@ ROW = 44
 BOX = 34
 WIDTH = 520
 HEIGHT = TOP + 7 * ROW + 6
+TIMES = Path(__file__).parent / "embedding_times.json"  # written by scripts/record_embedding_times.py
+WAYS = {"ranks": "ranks, 12 metrics", "top 10": "argpartition, top 10"}
+PARTS = {  # fill of the product, and of what comes on top
+    "light": ("#b6d4ee", "#0b62a8"),
+    "dark": ("#1f4b73", "#6cb2e2"),
+}
+BAR_LEFT = 250
+BAR_WIDTH = 330
+BAR_ROW = 26
+TIME_WIDTH = 660
 
 
 def make_pages() -> dict[str, str | bytes]:
@@ -45,6 +61,7 @@ def make_pages() -> dict[str, str | bytes]:
     for theme in TEXT:
         pages[f"_generated/pictures/cutoffs_{theme}.svg"] = draw(CUTOFF_PLOT, lines, theme)
         pages[f"_generated/pictures/ties_{theme}.svg"] = "\n".join(draw_ties(theme)) + "\n"
+        pages[f"_generated/pictures/embeddings_{theme}.svg"] = "\n".join(draw_times(theme)) + "\n"
     return pages
 
 
@@ -95,6 +112,45 @@ def compute_ndcg(policy: str) -> float:
     """Return nDCG@3 under a tie policy."""
     rankings = fn.Rankings(LABELS, SCORES, [0, len(LABELS)], tie_keys=IDS)
     return fn.evaluate(rankings, metrics="ndcg@3", convention=f"default(ties={policy})").means()[0]
+
+
+def draw_times(theme: str) -> list[str]:
+    """Return the lines of the picture of times: a bar for each way and length of vectors."""
+    times = json.loads(TIMES.read_text(encoding="utf-8"))["nanoseconds"]
+    colour = TEXT[theme]
+    height = 40 + BAR_ROW * (len(WAYS) + 0.5) * len(times)
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {TIME_WIDTH} {height:g}" width="{TIME_WIDTH}"'
+        f' height="{height:g}" font-family="system-ui, sans-serif" font-size="14" role="img">',
+        "<title>Time of an evaluation as a multiple of the matrix product</title>",
+        *_draw_key(theme),
+    ]
+    longest = max(own[way] / own["product"] for own in times.values() for way in WAYS)
+    top = 40.0
+    for n_columns, own in times.items():
+        lines.append(_text(8, int(top) + 17, f"d = {n_columns}", colour))
+        for way, name in WAYS.items():
+            ratio = own[way] / own["product"]
+            unit = BAR_WIDTH / longest
+            lines.append(_text(BAR_LEFT - 8, int(top) + 17, name, colour, anchor="end"))
+            for start, width, fill in zip((0, 1), (1, max(ratio - 1, 0)), PARTS[theme], strict=True):
+                lines.append(
+                    f'<rect x="{BAR_LEFT + start * unit:.1f}" y="{top + 3:g}" width="{width * unit:.1f}"'
+                    f' height="{BAR_ROW - 7}" fill="{fill}"/>'
+                )
+            lines.append(_text(int(BAR_LEFT + max(ratio, 1) * unit) + 8, int(top) + 17, f"{ratio:.2f} ×", colour))
+            top += BAR_ROW
+        top += BAR_ROW / 2
+    return [*lines, "</svg>"]
+
+
+def _draw_key(theme: str) -> list[str]:
+    """Return the key of the parts of a bar."""
+    lines = []
+    for x, fill, name in zip((BAR_LEFT, BAR_LEFT + 150), PARTS[theme], ("matrix product", "on top of it"), strict=True):
+        lines.append(f'<rect x="{x}" y="8" width="14" height="14" fill="{fill}"/>')
+        lines.append(_text(x + 20, 20, name, TEXT[theme]))
+    return lines
 
 
 def _draw_average(top: int, theme: str) -> list[str]:

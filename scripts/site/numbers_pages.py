@@ -220,7 +220,7 @@ def _write_bugs(title: str, records: list[Convention]) -> Iterator[str]:
         yield f"{pad}{values} Place: `{bug.source}`.\n\n"
         if bug.case:
             yield f"{pad}Case: {markdown_line(bug.case)}.\n"
-        if bug.labels and bug.weights is None:
+        if bug.labels:
             yield pad + "".join(_write_case(bug, convention)).strip().replace("\n", f"\n{pad}") + "\n"
 
 
@@ -231,7 +231,7 @@ def _write_case(bug: Bug, convention: Convention) -> Iterator[str]:
     groups = [len(row) for row in bug.labels]
     by_id = convention.ties.startswith("id")  # the cases have no ids, and no equal scores
     name = convention.replace(ties="input").name if by_id else convention.name
-    value = fn.evaluate(labels, scores, bug.metric, groups=groups, convention=name).means()[0]
+    result = fn.evaluate(labels, scores, bug.metric, groups=groups, convention=name)
     scores_text = str(scores).replace("inf", 'float("inf")')
     if len(labels) > 10 and len(set(scores)) == 1:
         assert set(labels[1:]) == {0}, bug
@@ -241,7 +241,12 @@ def _write_case(bug: Bug, convention: Convention) -> Iterator[str]:
         labels_text = str(labels)
     yield f"```pycon\n>>> labels, scores = {labels_text}, {scores_text}\n"
     arguments = f'"{bug.metric}", groups={groups}, convention="{name}"'
-    yield f">>> fn.evaluate(labels, scores, {arguments}).means()\n[{value!r}]\n```\n"
+    call = f"fn.evaluate(labels, scores, {arguments})"
+    if bug.weights is None:
+        yield f">>> {call}.means()\n{result.means()!r}\n```\n"
+    else:
+        weights = list(bug.weights)
+        yield f">>> {call}.mean(weights={weights})\n{result.mean(weights=weights)!r}\n```\n"
 
 
 def write_fields() -> Iterator[str]:

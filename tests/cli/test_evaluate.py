@@ -218,7 +218,7 @@ WRONG = {
     "threads that are no number": (["evaluate", "--threads", "all"], "argument --threads: invalid int value: 'all'"),
     "qrels without a run": (["evaluate", "qrels.txt"], "RUN is missing"),
     "memory for files that are not streamed": (
-        ["evaluate", "qrels.txt", "good.run", "--memory", "1GB"], "--memory can only be used when QRELS is a Parquet",
+        ["evaluate", "qrels.txt", "good.run", "--memory", "1GB"], "--memory can only be used for embeddings, or when",
     ),
     "absent qrels": (["evaluate", "absent.txt", "good.run"], "absent.txt: No such file or directory"),
     "an absent run": (["evaluate", "qrels.txt", "absent.run"], "absent.run: No such file or directory"),

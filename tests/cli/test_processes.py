@@ -171,3 +171,37 @@ def test_closed_standard_output_is_an_error():
     code = "import sys; sys.stdout = None; from fastndcg.cli import main; sys.exit(main(['metrics']))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (2, "fastndcg: error: standard output is closed. Name a file with -o.\n")
+
+
+def test_columns_are_named_on_the_command_line(tmp_path, run):
+    """--columns names columns that have no usual names. Without it the remedy is an option."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "rows.parquet"
+    rows = {"member": [1, 2, 1, 2], "opened": [0, 1, 1, 0], "model": [0.9, 0.8, 0.5, 0.7]}
+    pq.write_table(pa.table(rows), path)
+    columns = "query=member, label=opened, score=model"
+    code, out, err = run("evaluate", str(path), "-m", "rr", "--columns", columns, "--format", "csv", "--per-query")
+    assert (code, err) == (0, "")
+    assert [line.split(",")[-1] for line in out.splitlines()[1:]] == ["0.5", "1.0"]
+    err = run("evaluate", str(path), "-m", "rr", "--columns", "query=member,label=opened,score=modle")[2]
+    assert "does not have labels and scores in columns of the names that --columns gives" in err
+    for wrong in ("label", "label=", "label=a,label=b"):
+        assert "--columns must have a name for each role" in run("evaluate", str(path), "--columns", wrong)[2]
+    qrels, ranked = tmp_path / "qrels.csv", tmp_path / "run.csv"
+    qrels.write_text("query,item,stars\n1,a,1\n1,b,0\n")
+    ranked.write_text("query,item,model\n1,a,0.5\n1,b,0.7\n")
+    assert "Give --columns score=NAME" in run("evaluate", str(qrels), str(ranked), "--columns", "label=stars")[2]
+    code, out, _ = run("evaluate", str(qrels), str(ranked), "-m", "rr", "--columns", "label=stars,score=model")
+    assert (code, out.splitlines()[1].split()[1]) == (0, "0.5000")
+    assert run("explain", str(qrels), str(ranked), "1", "-m", "rr", "--columns", "label=stars,score=model")[0] == 0
+
+
+def test_clicks_are_labels_where_nothing_else_is(tmp_path, run):
+    """A column of clicks has the labels, unless a column has a usual name of labels."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "rows.parquet"
+    rows = {"user_id": [1, 1], "clicked": [0, 1], "prediction": [0.9, 0.5]}
+    pq.write_table(pa.table(rows), path)
+    assert "0.5000" in run("evaluate", str(path), "-m", "rr")[1]
+    pq.write_table(pa.table({**rows, "label": [1, 0]}), path)
+    assert "1.0000" in run("evaluate", str(path), "-m", "rr")[1]

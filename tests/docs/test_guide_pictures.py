@@ -1,5 +1,6 @@
 """The pictures of the guides show the library's values."""
 
+import json
 import re
 from typing import get_args
 
@@ -31,3 +32,15 @@ def test_cutoff_picture_has_three_metrics():
     lines = {line.name: line.y for line in guide_pictures.list_cutoff_lines()}
     assert set(lines) == {"nDCG", "R", "P"}
     assert lines["R"] == sorted(lines["R"])
+
+
+def test_picture_of_times_has_each_ratio():
+    """Each way and length of vectors has a bar with its multiple of the product, in light and in dark."""
+    times = json.loads(guide_pictures.TIMES.read_text(encoding="utf-8"))["nanoseconds"]
+    for theme in guide_pictures.TEXT:
+        texts = re.findall(r">([^<>]+)</text>", "".join(guide_pictures.draw_times(theme)))
+        for n_columns, own in times.items():
+            assert f"d = {n_columns}" in texts
+            for way, name in guide_pictures.WAYS.items():
+                assert f"{own[way] / own['product']:.2f} ×" in texts
+                assert name in texts

@@ -258,7 +258,9 @@ def test_english_that_is_plain(case, tmp_path):
 def test_script_fails_where_a_rule_is_broken(copy):
     """The script prints the broken rule and exits with 1."""
     broken("kernels_look_alike", copy, COUNTS, "@kernel\ndef n_retrieved", "def n_retrieved")
-    done = subprocess.run([sys.executable, SCRIPT, copy], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, SCRIPT, copy, "--find", "kernels_look_alike"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     assert "kernel n_retrieved must have one decorator" in done.stdout
 

@@ -255,6 +255,22 @@ def test_refuses(arguments, message):
         fn.explain(**given)
 
 
+def test_explain_names_the_field_that_leaves_a_query_out(files, run):
+    """A judged query that the run lacks is no unknown query. The command gives the remedy in its own words."""
+    qrels = {**QRELS, "q3": {"a": 1}}
+    assert fn.explain(qrels, RUN, "ndcg", query="q3").value == 0
+    message = (
+        r"the run lacks 'q3', and trec_eval_9 leaves such queries out\. "
+        r"Take convention\.replace\(missing_in_run='zero'\)"
+    )
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.explain(qrels, RUN, "ndcg", query="q3", against="trec_eval_9")
+    with pytest.raises(fn.InvalidInputError, match="none is called 'q4'"):
+        fn.explain(qrels, RUN, "ndcg", query="q4", against="trec_eval_9")
+    arguments = ("explain", "qrels.txt", "tied.run", "q3", "-m", "ndcg", "--against", "trec_eval_9")
+    assert "Take --convention 'NAME(missing_in_run=zero)'." in run(*arguments)[2]
+
+
 def test_half_way_there_may_be_no_value():
     """A step that lacks what another one brings is shown without a value."""
     rankings = fn.Rankings([1, -1], [1.0, 2.0], [0, 2])

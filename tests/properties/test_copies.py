@@ -14,7 +14,15 @@ from fastndcg.compat import pytrec_eval, ranx
 QRELS = {f"q{query}": {f"d{document}": (query + document) % 3 for document in range(9)} for query in range(40)}
 RUN = {f"q{query}": {f"d{document}": float(query * document % 7) for document in range(12)} for query in range(40)}
 LABELS, SCORES = [[1, 0, 2], [0, 1, 0], [2, 0, 1]], [[0.1, 0.9, 0.5], [0.3, 0.3, 0.1], [0.5, 0.2, 0.4]]
+LIKED = fn.Interactions([0, 2, 3], offsets=[0, 2, 3])
+VECTORS = np.array([[0.5, 1.0], [1.0, -0.5]], "f4")
+ITEM_VECTORS = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [-1.0, 0.5]], "f4")
 BY_SUBTOPIC = {"q1": {"d1": {"cars": 1, "cats": 1}, "d2": {"cars": 1}}}
+
+
+def score_rows(users):
+    """Return the scores of some users for all items."""
+    return VECTORS[users] @ ITEM_VECTORS.T
 
 
 def compared():
@@ -57,6 +65,10 @@ EXAMPLES = {
     ),
     "Evaluator": (lambda: fn.Evaluator(LABELS, "ndcg@2,map"), lambda one: rows(one.evaluate(SCORES))),
     "Explanation": (lambda: fn.explain(LABELS, SCORES, "ndcg@2", query=1), lambda one: one),
+    "Embeddings": (
+        lambda: fn.Embeddings(VECTORS, ITEM_VECTORS, similarity="cosine"),
+        lambda one: rows(fn.evaluate(LIKED, one, "ndcg,rr")),
+    ),
     "FusedRun": (
         lambda: fn.fuse({"a": RUN, "b": {key: {"d2": 1.0, "d3": 0.5} for key in RUN}}, "rrf", depth=5),
         lambda one: (one.method, one.counts, rows(fn.evaluate(QRELS, one, "ndcg,map"))),
@@ -80,9 +92,13 @@ EXAMPLES = {
     ),
     "Results": (lambda: fn.evaluate(QRELS, RUN, "ndcg,map"), rows),
     "Run": (lambda: fn.Run.from_dict(RUN), lambda one: rows(fn.evaluate(QRELS, one, "ndcg,map"))),
+    "Scorer": (lambda: fn.Scorer(score_rows, n_items=4), lambda one: rows(fn.evaluate(LIKED, one, "ndcg,rr"))),
     "StreamingEvaluator": (lambda: streamed(per_query=True), lambda one: rows(one.result())),
     "StreamingEvaluator of sums": (lambda: streamed(per_query=False), lambda one: str(one.result())),
     "StreamedResults": (lambda: streamed(per_query=False).result(), lambda one: (str(one), one.means(), len(one))),
+    "TopItems": (
+        lambda: fn.Embeddings(VECTORS, ITEM_VECTORS).top(2), lambda one: rows(fn.evaluate(LIKED, one, "p@2,rr"))
+    ),
     "TunedFusion": (tuned, lambda one: (one.best, str(one.folds), str(one), rows(one.held_out))),
     "compat.pytrec_eval.RelevanceEvaluator": (
         lambda: pytrec_eval.RelevanceEvaluator(QRELS, {"map", "ndcg", "bpref"}), lambda one: one.evaluate(RUN)

@@ -15,6 +15,7 @@ from fastndcg.explain.system_queries import (
     pair_documents,
 )
 from fastndcg.inputs.dispatch import TruthInput, prepare_truth
+from fastndcg.inputs.recommendations.models import Model
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.reports.html.query_values import MetricValues
 from fastndcg.results.results import Results
@@ -26,6 +27,7 @@ N_RANKS = 3  # the first ranks of both systems, which are listed even if they ad
 N_ROWS = 8  # documents of a query
 MAX_TABLES = 2000  # of queries with documents: some 800 kB
 MAX_DOCUMENTS_READ = 30_000_000  # by the contributions of a page: some 10 seconds
+MAX_SCORES = 20_000_000  # of all queries of a model: reading its rankings again takes some 500 MB
 MAX_OF_QUERY = 500_000  # documents read by the contributions of one query
 NO_RANK = "–"
 
@@ -131,6 +133,12 @@ class _Collector:
         if isinstance(predictions, Results | Rankings):
             self._notes.append(
                 f"{show_name(name)} has no documents here, since compare got its {type(predictions).__name__}"
+            )
+            return None
+        if isinstance(predictions, Model) and predictions.n_users * predictions.n_items > MAX_SCORES:
+            self._notes.append(
+                f"{show_name(name)} has no documents here, since it scores {predictions.n_items} for each query. "
+                "fastndcg explain shows one query"
             )
             return None
         try:
