@@ -40,8 +40,10 @@ class Scorer(ScoringModel):
         The number of items.
     n_users : int, optional
         The number of users. By default that of the truth, or of `query_ids`. `top` needs it.
-    query_ids, document_ids, leave_query_out
-        See `Embeddings`.
+    query_ids, document_ids : sequence of str or int, optional
+        An id for each user and for each item, as in the truth. By default they are numbered from 0.
+    leave_query_out : bool, default False
+        Where queries are documents: leave document u out of the ranking of query u.
 
     Raises
     ------
@@ -171,7 +173,7 @@ class Scorer(ScoringModel):
 
     def find_top(self, users: Array, columns: Columns, k: int, options: Options) -> TopScores:
         """
-        Return the k best candidates of each user, with scores of the similarity.
+        Return the k best candidates of each user, with the scores that the function returned.
 
         Parameters
         ----------
