@@ -23,6 +23,7 @@ MetricFamily: TypeAlias = Literal[
 ]  # fmt: skip
 MetricFunction: TypeAlias = Literal["evaluate", "agreement", "beyond_accuracy"]
 MissingTruth: TypeAlias = Literal["raise", "skip", "unretrieved"]
+PartInterval: TypeAlias = Literal["t", "poisson"]
 PlotKind: TypeAlias = Literal["forest", "curve", "histogram"]
 RanxGraph: TypeAlias = Literal["iprec_at_recall"]
 RanxQrelsKind: TypeAlias = Literal["json", "trec", "gz", "parquet"]
