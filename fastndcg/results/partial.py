@@ -129,8 +129,8 @@ class PartialSums:
             )
         if len(self.squares) != len(other.squares):
             raise InvalidInputError(
-                "`other` must have sums of squares if these sums have some, but only one of them has. Add up squares in "
-                "all parts or in none."
+                "`other` must have sums of squares if these sums have some, but only one of them has. Add up squares "
+                "in all parts or in none."
             )
         sums = tuple(left + right for left, right in zip(self.sums, other.sums, strict=True))
         names = dict.fromkeys([*self.counts, *other.counts])

@@ -11,7 +11,6 @@ from fastndcg.inputs.frames import Frame
 from fastndcg.runtime.optional_packages import optional_import
 
 SIDE = "side"  # of a row: 0 for judgments, 1 for the first run, 2 for the second one
-PAIRS = ("query", "document", "value")  # columns of judgments and runs when they are brought together
 
 
 class Scored(NamedTuple):
@@ -115,8 +114,8 @@ def check_ties(convention: Convention, order: str | None, *, has_lists: bool = F
     """Raise an error for a tie policy by input order, which rows of Spark do not have."""
     if convention.ties.startswith("input") and order is None and not has_lists:
         raise InvalidInputError(
-            f"`order` must name a column for ties={convention.ties!r}, as rows of Spark have no order. Name the column "
-            "that has it, or take convention.replace(ties='average')."
+            f"`order` must name a column for ties={shorten(convention.ties)}, as rows of Spark have no order. Name the "
+            "column that has it, or take convention.replace(ties='average')."
         )
 
 

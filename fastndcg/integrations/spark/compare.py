@@ -126,15 +126,11 @@ def compare(
     >>> from fastndcg.integrations import spark
     >>> session = SparkSession.builder.master("local[1]").getOrCreate()
     >>> qrels = session.createDataFrame([(q, "d1", 1) for q in "abcd"], ["query", "document", "label"])
-    >>> runs = {
-    ...     name: session.createDataFrame([(q, d, s) for q in "abcd" for d, s in scores(q)], ["query", "document", "score"])
-    ...     for name, scores in {
-    ...         "old": lambda q: [("d1", 0.1), ("d2", 0.2 if q < "d" else 0.0)],
-    ...         "new": lambda q: [("d1", 0.3), ("d2", 0.2)],
-    ...     }.items()
-    ... }
-    >>> [(row.system, row.mean, row.difference) for row in spark.compare(qrels, runs, "rr", baseline="old")]
-    [('old', 0.625, nan), ('new', 1.0, 0.375)]
+    >>> old = session.createDataFrame([(q, "d1", 0.1) for q in "ab"], ["query", "document", "score"])
+    >>> new = session.createDataFrame([(q, "d1", 0.1) for q in "abcd"], ["query", "document", "score"])
+    >>> comparison = spark.compare(qrels, {"old": old, "new": new}, "rr", baseline="old")
+    >>> [(row.system, row.mean, row.difference) for row in comparison]
+    [('old', 0.5, nan), ('new', 1.0, 0.5)]
     """
     settings = Settings(
         interval=interval, test="t", correction=correction, family=family, alternative=alternative, level=level,
@@ -143,17 +139,17 @@ def compare(
     names = _check_systems(systems)
     place = _find_baseline(baseline, names)
     columns = {"query": query, "document": document, "label": label, "score": score}
-    given = {role: name for role, name in columns.items() if name is not None}
+    given_names = {role: name for role, name in columns.items() if name is not None}
     request = make_request(metrics, convention, False, (interval, replicates, seed), None)
     parse_query_metrics(request.metrics, parse_convention(convention))
     check_ties(parse_request(request.metrics, request.convention).qrels_convention, order)
-    sides = read_sides(qrels, dict(systems), given, order)
+    sides = read_sides(qrels, dict(systems), given_names, order)
     data = bring_together(sides[0], sides[1:]).repartition(*filter(None, [partitions]), quote("query"))
     task = PairsTask(request, tuple(side.names for side in sides), names, place, order is not None)
     sums, largest = collect_parts(data, task, has_replicates=bool(request.replicates))
     if sums is None or largest is None:
         refuse_disjoint()
-    return _Summary(request, names, place, settings).tabulate(sums, np.frombuffer(bytes(largest or b""), "<f8"))
+    return _Summary(request, names, place, settings).tabulate(sums, np.frombuffer(largest, "<f8"))
 
 
 class _Summary(NamedTuple):
@@ -164,15 +160,12 @@ class _Summary(NamedTuple):
     baseline: int
     settings: Settings
 
-    def tabulate(self, sums: PartialSums | None, largest: Array) -> SparkComparison:
+    def tabulate(self, sums: PartialSums, largest: Array) -> SparkComparison:
         """Return the rows of all metrics and systems."""
-        if sums is None:
-            refuse_disjoint()
-            raise AssertionError
         self._check_queries(sums)
         n_metrics = len(self.request.metrics)
         means = None if sums.replicates is None else sums.replicates.means()
-        others = [place for place in range(len(self.systems)) if place != self.baseline]
+        other_places = [place for place in range(len(self.systems)) if place != self.baseline]
         rows: list[tuple[int, Interval, Moments, Interval | None, Significance]] = []
         places = list(product(range(n_metrics), range(len(self.systems))))
         for metric, system in places:
@@ -180,7 +173,7 @@ class _Summary(NamedTuple):
             if system == self.baseline:
                 rows.append((metric, mean, moments, None, Significance(math.nan)))
                 continue
-            column = (len(self.systems) + others.index(system)) * n_metrics + metric
+            column = (len(self.systems) + other_places.index(system)) * n_metrics + metric
             threshold = TIE_TOLERANCE * float(largest[metric])
             difference, moments = self._summarize(sums, means, column, threshold)
             rows.append((metric, mean, moments, difference, self._test(moments)))
@@ -202,7 +195,9 @@ class _Summary(NamedTuple):
         if replicates is None:
             return summarize_moments(moments, level=level), moments
         mean = sums.sums[column].mean()
-        return summarize_sums(mean, moments.n_queries, replicates[column], level=level, seed=self.settings.seed), moments
+        return summarize_sums(
+            mean, moments.n_queries, replicates[column], level=level, seed=self.settings.seed
+        ), moments
 
     def _test(self, moments: Moments) -> Significance:
         if moments.reason:
@@ -237,7 +232,9 @@ class _Summary(NamedTuple):
             significant=p_corrected < self.settings.alpha,
             effect=moments.effect if has_pairs else math.nan,
             smallest_difference=(
-                compute_smallest_difference(moments, self.settings.alpha, self.settings.power) if has_pairs else math.nan
+                compute_smallest_difference(moments, self.settings.alpha, self.settings.power)
+                if has_pairs
+                else math.nan
             ),
             reason=mean.reason if difference is None else difference.reason or test.reason,
         )
@@ -253,8 +250,8 @@ class _Summary(NamedTuple):
             for column, metric in enumerate(self.request.metrics):
                 if not sums.sums[place * len(self.request.metrics) + column].n:
                     raise InvalidInputError(
-                        f"each system must have a value for some query, but {shorten(name)} has none of {metric}. Check "
-                        "that its query ids are those of the truth."
+                        f"each system must have a value for some query, but {shorten(name)} has none of {metric}. "
+                        "Check that its query ids are those of the truth."
                     )
 
     def _note(self, sums: PartialSums) -> list[str]:

@@ -17,7 +17,7 @@ SCHEMA = "part binary, largest binary, error string, message string"
 
 
 class Part(NamedTuple):
-    """What a task sends: sums and largest values as bytes, or the name of an error and its message."""
+    """A row of a task: sums and largest values as bytes, or the name of an error and its message."""
 
     part: bytes | None = None
     largest: bytes | None = None
@@ -36,9 +36,9 @@ def send_parts(make_parts: Callable[[], Iterator[Part]]) -> Iterator[Any]:
 
 def raise_errors(rows: Sequence[Any]) -> None:
     """Raise the error among the rows of all tasks. Of several errors, the first in the order of texts is raised."""
-    found = sorted((row["error"], row["message"]) for row in rows if row["error"] is not None)
-    if found:
-        name, message = found[0]
+    errors_by_text = sorted((row["error"], row["message"]) for row in rows if row["error"] is not None)
+    if errors_by_text:
+        name, message = errors_by_text[0]
         raise getattr(errors, name, FastndcgError)(message)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
 from fastndcg.choices import ConventionName, PartInterval
 from fastndcg.conventions import Convention, parse_convention
-from fastndcg.errors import InvalidInputError
+from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.evaluate import parse_request
 from fastndcg.inputs.parquet.truth import parse_memory
 from fastndcg.integrations.list_columns import parse_query_metrics
@@ -90,7 +90,7 @@ def evaluate(
     replicates, seed : int
         The number of replicates of the Poisson bootstrap, and their seed. See `fn.compare`.
     has_whole_queries : bool, default False
-        Whether all rows of a query are in one partition already, so that no shuffle is needed. Nobody checks it.
+        Whether all rows of a query are in one partition already, so that no shuffle is needed. This is not checked.
     partitions : int, optional
         The number of partitions of the shuffle. By default Spark's setting.
     memory : int or str, optional
@@ -157,8 +157,8 @@ def make_request(
     settings = Settings(interval=name, replicates=replicates, seed=seed)
     if name not in PART_INTERVALS:
         raise InvalidInputError(
-            f"`interval` must be 't' or 'poisson' for data in parts, got {name!r}. For other intervals, collect the "
-            "values by per_query=True."
+            f"`interval` must be 't' or 'poisson' for data in parts, got {shorten(name)}. For other intervals, "
+            "collect the values by per_query=True."
         )
     parsed = parse_convention(convention)
     if per_query:
@@ -201,7 +201,7 @@ def make_empty_sums(request: Request) -> PartialSums:
     return request.add_up(np.empty((0, len(request.metrics))), np.empty(0, "i8"), counts)
 
 
-def refuse_disjoint() -> None:
+def refuse_disjoint() -> NoReturn:
     """Raise an error for judgments and a run without a common query."""
     raise InvalidInputError(
         "qrels and run must have a query in common, but have none. Check that the ids are written alike."
@@ -246,9 +246,9 @@ def _plan_pairs(
 
 def read_sides(qrels: Any, runs: dict[str, Any], names: dict[str, str], order: str | None) -> list[Any]:
     """Find the columns of judgments and runs."""
-    own = {role: name for role, name in names.items() if role != "score"}
-    others = {role: name for role, name in names.items() if role != "label"}
-    return [read_side(qrels, own, "qrels"), *(read_side(run, others, "run", order) for run in runs.values())]
+    qrels_names = {role: name for role, name in names.items() if role != "score"}
+    run_names = {role: name for role, name in names.items() if role != "label"}
+    return [read_side(qrels, qrels_names, "qrels"), *(read_side(run, run_names, "run", order) for run in runs.values())]
 
 
 def _map_queries(truth: Any, data: Any, task: Any, query: str | None) -> Any:
@@ -259,7 +259,9 @@ def _map_queries(truth: Any, data: Any, task: Any, query: str | None) -> Any:
         raise InvalidInputError("queries must have ids for per_query=True. Name the column: query=.")
     metrics = [str(metric) for metric in task.request.metrics]
     if query in metrics:
-        raise InvalidInputError(f"the column of queries must not have the name of a metric, {query}. Rename the column.")
+        raise InvalidInputError(
+            f"the column of queries must not have the name of a metric, {query}. Rename the column."
+        )
     kind = truth.schema[query].dataType
     fields = [types.StructField(query, kind), *(types.StructField(name, types.DoubleType()) for name in metrics)]
     mapped = PerQueryTask(task, query, arrow_types.to_arrow_type(kind))

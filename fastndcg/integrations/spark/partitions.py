@@ -143,7 +143,8 @@ class ScoredTask:
         pyarrow = optional_import("pyarrow", "Spark", "spark")
         compute = optional_import("pyarrow.compute", "Spark", "spark")
         queries, places = (
-            batch.column(batch.schema.get_field_index(name)) for name in (self.columns.names["query"], self.columns.order)
+            batch.column(batch.schema.get_field_index(name))
+            for name in (self.columns.names["query"], self.columns.order)
         )
         if last is not None:
             queries, places = (
@@ -154,8 +155,9 @@ class ScoredTask:
         if compute.any(is_equal).as_py():
             row = is_equal.to_pylist().index(True)
             raise InvalidInputError(
-                f"`order` must give each document of a query a place of its own, but two of query "
-                f"{shorten(queries[row].as_py())} have {shorten(places[row].as_py())}. Name a column without equal values."
+                f"`order` must give each document of a query another place, but two of query "
+                f"{shorten(queries[row].as_py())} have {shorten(places[row].as_py())}. Name a column without equal "
+                "values."
             )
         return queries[-1].as_py(), places[-1].as_py()
 
@@ -206,10 +208,14 @@ class PairsTask:
         if self.has_order:
             table = table.take(compute.sort_indices(table, [("order", "ascending")]))
             sides = table.column(SIDE)
-        tables = [table.filter(compute.equal(sides, pyarrow.scalar(side, sides.type))) for side in range(len(self.names))]
+        tables = [
+            table.filter(compute.equal(sides, pyarrow.scalar(side, sides.type))) for side in range(len(self.names))
+        ]
         threads = count_cpus()
         for side in range(len(self.names)):
             self._refuse_null(tables[side], side)
+            if self.has_order and side > 0:
+                _refuse_equal_places(tables[side])
         roles = {"query": "query", "document": "document"}
         selected = [part.select(["query", "document", "value"]) for part in tables]
         qrels = Qrels.from_frame(selected[0], roles | {"label": "value"}, threads=threads)
@@ -226,8 +232,8 @@ class PairsTask:
         metrics = self.request.metrics
         aligned = align(results, metrics)
         base = aligned.columns[baseline]
-        others = [column for place, column in enumerate(aligned.columns) if place != baseline]
-        values = np.hstack([*aligned.columns, *(column - base for column in others)])
+        other_columns = [column for place, column in enumerate(aligned.columns) if place != baseline]
+        values = np.hstack([*aligned.columns, *(column - base for column in other_columns)])
         counts = {"n_queries": len(values)}
         for place, (result, n_missing) in enumerate(zip(results.values(), aligned.n_missing, strict=True)):
             counts |= {f"{name} {place}": getattr(result, name) for name in COUNTS}
@@ -247,10 +253,10 @@ class PairsTask:
             if not column.null_count:
                 continue
             row = column.is_null().to_pylist().index(True)
-            shown = names.get(name, names.get("label", names.get("score", name)))
+            column_name = names.get(name, names.get("label", names.get("score", name)))
             place = "" if name == "query" else f" for query {shorten(table.column('query')[row].as_py())}"
             raise InvalidInputError(
-                f"column {shorten(shown)} of the {what} must have no null, but has one{place}. Drop or fill it."
+                f"column {shorten(column_name)} of the {what} must have no null, but has one{place}. Drop or fill it."
             )
 
 
@@ -271,6 +277,19 @@ class PerQueryTask:
                 values = np.ascontiguousarray(result.values[:, place])
                 columns[str(metric)] = pyarrow.array(values, mask=np.isnan(values))
             yield pyarrow.RecordBatch.from_pydict(columns)
+
+
+def _refuse_equal_places(table: Any) -> None:
+    """Raise an error for two documents of a query with one place in the order."""
+    counts = table.group_by(["query", "order"]).aggregate([([], "count_all")])
+    numbers = counts.column("count_all").to_numpy()
+    if (numbers > 1).any():
+        row = int(np.argmax(numbers > 1))
+        query, place = (counts.column(name)[row].as_py() for name in ("query", "order"))
+        raise InvalidInputError(
+            f"`order` must give each document of a query another place, but two of query {shorten(query)} have "
+            f"{shorten(place)}. Name a column without equal values."
+        )
 
 
 def merge_parts(batches: Iterator[Any]) -> Iterator[Any]:
