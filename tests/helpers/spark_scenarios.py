@@ -1,5 +1,5 @@
 """
-Scenarios of Spark for processes of their own: tasks and executors that die on a cluster, and a Spark Connect server.
+Scenarios of Spark in separate processes: tasks and executors that die on a cluster, and a Spark Connect server.
 
 Usage: python spark_scenarios.py cluster|speculation|connect FOLDER. The folder has `rows.parquet`. The
 last line printed is JSON.

@@ -16,19 +16,28 @@ CONFIGURATION = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "4",
 }
-# PySpark's own: it warns of pandas 3, and leaves sockets to the garbage collector
+# PySpark's own: it warns of pandas 3 and of its RankingMetrics, and leaves sockets to the garbage collector
 PYSPARK_WARNINGS = (
+    r"ignore:Deprecated in 3\.0\.0\. Use SparkSession:FutureWarning",
     "ignore:PySpark does not yet fully support pandas:FutureWarning",
     r"ignore:unclosed <socket\.socket:ResourceWarning",
 )
 
 
+def find_missing():
+    """Return why Spark cannot run, None if it can."""
+    if importlib.util.find_spec("pyspark") is None:
+        return "pyspark is absent: pip install '.[peers]'"
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        return "there is no JVM: Spark needs Java 17"
+    return None
+
+
 def skip_without_spark():
     """Skip a test where Spark cannot run."""
-    if importlib.util.find_spec("pyspark") is None:
-        pytest.skip("pyspark is absent: pip install '.[peers]'")
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("there is no JVM: Spark needs Java 17")
+    missing = find_missing()
+    if missing:
+        pytest.skip(missing)
 
 
 @functools.cache

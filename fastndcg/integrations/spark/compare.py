@@ -101,12 +101,14 @@ def compare(
         See `fn.evaluate`.
     baseline : str, optional
         The name of the system that the others are compared with. By default the first.
-    query, document, label, score, order, convention, partitions
+    query, document, label, score, order, convention
         See `evaluate`.
     interval : {'t', 'poisson'}, default 't'
         Student's intervals from exact moments, or those of the Poisson bootstrap.
     correction, family, alternative, level, power, replicates, seed
         See `fn.compare`.
+    partitions : int, optional
+        See `evaluate`.
 
     Returns
     -------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn
+import math
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -21,16 +22,25 @@ from fastndcg.integrations.spark.columns import (
     read_side,
 )
 from fastndcg.integrations.spark.errors import SCHEMA, raise_errors
+from fastndcg.integrations.spark.large_queries import (
+    check_metrics,
+    check_rows_above,
+    evaluate_large,
+    find_large_queries,
+    select_rows,
+)
 from fastndcg.integrations.spark.partitions import (
     PairsTask,
     PerQueryTask,
     Request,
     ScoredTask,
     add_up_parts,
+    add_up_results,
     merge_parts,
 )
 from fastndcg.metrics.metric import Metrics, parse_metrics
 from fastndcg.results.partial import PartialSums
+from fastndcg.results.results import Results
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.statistics.settings import PART_INTERVALS, Settings
 from fastndcg.streaming import COUNTS, StreamedResults, check_streaming
@@ -63,6 +73,7 @@ def evaluate(
     replicates: int = 10_000,
     seed: int = 0,
     has_whole_queries: bool = False,
+    split_above: int | None = None,
     partitions: int | None = None,
     memory: int | str | None = None,
 ) -> Any:
@@ -91,6 +102,9 @@ def evaluate(
         The number of replicates of the Poisson bootstrap, and their seed. See `fn.compare`.
     has_whole_queries : bool, default False
         Whether all rows of a query are in one partition already, so that no shuffle is needed. This is not checked.
+    split_above : int, optional
+        The number of rows above which several tasks share the rows of one query, for truth with scores. Finding these
+        queries takes one more pass over queries and labels, so by default each query is one task's.
     partitions : int, optional
         The number of partitions of the shuffle. By default Spark's setting.
     memory : int or str, optional
@@ -130,14 +144,19 @@ def evaluate(
     names = {role: name for role, name in columns.items() if name is not None}
     request = make_request(metrics, convention, per_query, (interval, replicates, seed), memory)
     check_data(truth, "truth")
-    pair_options = (order, has_whole_queries, partitions)
+    rows_above = None if split_above is None else check_rows_above(split_above)
+    layout = _Layout(order, has_whole_queries, rows_above, partitions)
     if predictions is None:
-        data, task, query_name = _plan_scored(truth, names, request, pair_options)
+        plan = _plan_scored(truth, names, request, layout)
     else:
-        data, task, query_name = _plan_pairs(truth, predictions, names, request, pair_options)
+        plan = _plan_pairs(truth, predictions, names, request, layout)
     if per_query:
-        return _map_queries(truth, data, task, query_name)
-    partial = collect_sums(data, task, has_replicates=bool(request.replicates)) or make_empty_sums(request)
+        return _map_queries(truth, plan)
+    partial = collect_sums(plan.data, plan.task, has_replicates=bool(request.replicates))
+    if plan.large is not None:
+        large = add_up_results(request, plan.large)
+        partial = large if partial is None else partial + large
+    partial = partial or make_empty_sums(request)
     if predictions is not None and not partial.counts.get("n_common"):
         refuse_disjoint()
     counts = {name: partial.counts.get(name, 0) for name in COUNTS}
@@ -208,9 +227,27 @@ def refuse_disjoint() -> NoReturn:
     )
 
 
-def _plan_scored(data: Any, names: dict[str, str], request: Request, options: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    """Return the DataFrame to map, the task, and the column of queries, for labels with scores."""
-    order, has_whole_queries, partitions = options
+class _Layout(NamedTuple):
+    """The arguments of `evaluate` that bring rows into partitions."""
+
+    order: str | None
+    has_whole_queries: bool
+    split_above: int | None
+    partitions: int | None
+
+
+class _Plan(NamedTuple):
+    """The DataFrame to map, the task, the column of queries, and the results of queries that were split."""
+
+    data: Any
+    task: Any
+    query: str | None
+    large: Results | None = None
+
+
+def _plan_scored(data: Any, names: dict[str, str], request: Request, layout: _Layout) -> _Plan:
+    """Plan the evaluation of labels with scores. Large queries are evaluated here."""
+    order = layout.order
     columns = read_scored(data, names, order)
     check_ties(parse_request(request.metrics, request.convention).array_convention, order, has_lists=columns.has_lists)
     query = columns.names.get("query")
@@ -218,30 +255,41 @@ def _plan_scored(data: Any, names: dict[str, str], request: Request, options: tu
         raise InvalidInputError(
             "queries must have ids with interval='poisson', as their weights depend on them. Name the column: query=."
         )
+    if layout.split_above is not None:
+        check_metrics(request, columns)
     rows = data.select(*map(quote, columns.list_columns()))
+    task = ScoredTask(request, columns)
     if columns.has_lists or query is None:
-        return rows, ScoredTask(request, columns), query
-    if not has_whole_queries:
-        rows = rows.repartition(*filter(None, [partitions]), quote(query))
+        return _Plan(rows, task, query)
+    results = None
+    if layout.split_above is not None:
+        large = find_large_queries(rows, columns, layout.split_above)
+        if large is not None:
+            results = evaluate_large(rows, columns, request, large)
+            rows = select_rows(rows, columns, large, are_large=False)
+    if not layout.has_whole_queries:
+        rows = rows.repartition(*filter(None, [layout.partitions]), quote(query))
     if order is not None:
         rows = rows.sortWithinPartitions(quote(query), quote(order))
-    return rows, ScoredTask(request, columns), query
+    return _Plan(rows, task, query, results)
 
 
-def _plan_pairs(
-    qrels: Any, run: Any, names: dict[str, str], request: Request, options: tuple[Any, ...]
-) -> tuple[Any, Any, Any]:
-    """Return the DataFrame to map, the task, and the column of queries, for judgments and a run."""
-    order, has_whole_queries, partitions = options
-    if has_whole_queries:
+def _plan_pairs(qrels: Any, run: Any, names: dict[str, str], request: Request, layout: _Layout) -> _Plan:
+    """Plan the evaluation of judgments and a run."""
+    if layout.has_whole_queries:
         raise InvalidInputError(
             "`has_whole_queries` must be left out for judgments and a run, which a shuffle brings together."
         )
-    check_ties(parse_request(request.metrics, request.convention).qrels_convention, order)
-    sides = read_sides(qrels, {"run": run}, names, order)
-    rows = bring_together(sides[0], sides[1:]).repartition(*filter(None, [partitions]), quote("query"))
-    task = PairsTask(request, tuple(side.names for side in sides), has_order=order is not None)
-    return rows, task, sides[0].names["query"]
+    if layout.split_above is not None:
+        raise InvalidInputError(
+            "`split_above` must be left out for judgments and a run, whose queries are joined in one task each. Give "
+            "rows with labels and scores."
+        )
+    check_ties(parse_request(request.metrics, request.convention).qrels_convention, layout.order)
+    sides = read_sides(qrels, {"run": run}, names, layout.order)
+    rows = bring_together(sides[0], sides[1:]).repartition(*filter(None, [layout.partitions]), quote("query"))
+    task = PairsTask(request, tuple(side.names for side in sides), has_order=layout.order is not None)
+    return _Plan(rows, task, sides[0].names["query"])
 
 
 def read_sides(qrels: Any, runs: dict[str, Any], names: dict[str, str], order: str | None) -> list[Any]:
@@ -251,18 +299,24 @@ def read_sides(qrels: Any, runs: dict[str, Any], names: dict[str, str], order: s
     return [read_side(qrels, qrels_names, "qrels"), *(read_side(run, run_names, "run", order) for run in runs.values())]
 
 
-def _map_queries(truth: Any, data: Any, task: Any, query: str | None) -> Any:
+def _map_queries(truth: Any, plan: _Plan) -> Any:
     """Return a DataFrame with the values of each query."""
     types = optional_import("pyspark.sql.types", "Spark", "spark")
     arrow_types = optional_import("pyspark.sql.pandas.types", "Spark", "spark")
+    query = plan.query
     if query is None:
         raise InvalidInputError("queries must have ids for per_query=True. Name the column: query=.")
-    metrics = [str(metric) for metric in task.request.metrics]
+    metrics = [str(metric) for metric in plan.task.request.metrics]
     if query in metrics:
         raise InvalidInputError(
             f"the column of queries must not have the name of a metric, {query}. Rename the column."
         )
     kind = truth.schema[query].dataType
     fields = [types.StructField(query, kind), *(types.StructField(name, types.DoubleType()) for name in metrics)]
-    mapped = PerQueryTask(task, query, arrow_types.to_arrow_type(kind))
-    return data.mapInArrow(mapped, types.StructType(fields))
+    schema = types.StructType(fields)
+    values = plan.data.mapInArrow(PerQueryTask(plan.task, query, arrow_types.to_arrow_type(kind)), schema)
+    if plan.large is None:
+        return values
+    columns = [[None if math.isnan(value) else value for value in row] for row in plan.large.values.tolist()]
+    rows = [(name, *row) for name, row in zip(plan.large.query_ids.tolist(), columns, strict=True)]
+    return values.union(truth.sparkSession.createDataFrame(rows, schema))

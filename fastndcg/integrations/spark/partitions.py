@@ -68,6 +68,20 @@ def count_cpus() -> int:
     return 1 if context is None else min(int(context.cpus()), check_threads(None))
 
 
+def refuse_nulls(batch: Any, columns: Scored) -> None:
+    """Raise an error for a null in a column of a batch, with the query of its row."""
+    for name in columns.list_columns():
+        column = batch.column(batch.schema.get_field_index(name))
+        if not column.null_count:
+            continue
+        place = ""
+        query = columns.names.get("query")
+        if query is not None and query != name:
+            row = column.is_null().to_pylist().index(True)
+            place = f" for query {shorten(batch.column(batch.schema.get_field_index(query))[row].as_py())}"
+        raise InvalidInputError(f"column {shorten(name)} must have no null, but has one{place}. Drop or fill it.")
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredTask:
     """The evaluation of rows or lists with labels and scores."""
@@ -100,8 +114,7 @@ class ScoredTask:
     def _make_parts(self, batches: Iterator[Any]) -> Iterator[Part]:
         total: PartialSums | None = None
         for result in self.evaluate(batches):
-            counts = {"n_queries": len(result), **{name: getattr(result, name) for name in COUNTS}}
-            partial = self.request.add_up(result.values, result.query_ids, counts)
+            partial = add_up_results(self.request, result)
             total = partial if total is None else total + partial
         if total is not None:
             yield Part(total.to_bytes())
@@ -119,24 +132,11 @@ class ScoredTask:
         for batch in batches:
             if not batch.num_rows:
                 continue
-            for name in self.columns.list_columns():
-                self._refuse_null(batch, name)
+            refuse_nulls(batch, self.columns)
             if self.columns.order is not None:
                 last = self._check_order(batch, last)
                 batch = batch.select(list(dict.fromkeys(self.columns.names.values())))
             yield batch
-
-    def _refuse_null(self, batch: Any, name: str) -> None:
-        """Raise an error for a null in a column, with the query of its row."""
-        column = batch.column(batch.schema.get_field_index(name))
-        if not column.null_count:
-            return
-        place = ""
-        query = self.columns.names.get("query")
-        if query is not None and query != name:
-            row = column.is_null().to_pylist().index(True)
-            place = f" for query {shorten(batch.column(batch.schema.get_field_index(query))[row].as_py())}"
-        raise InvalidInputError(f"column {shorten(name)} must have no null, but has one{place}. Drop or fill it.")
 
     def _check_order(self, batch: Any, last: tuple[Any, Any] | None) -> tuple[Any, Any]:
         """Raise an error for two rows of a query with one place. Return the last row's query and place."""
@@ -160,6 +160,12 @@ class ScoredTask:
                 "values."
             )
         return queries[-1].as_py(), places[-1].as_py()
+
+
+def add_up_results(request: Request, result: Results) -> PartialSums:
+    """Return the exact sums and the counts of results."""
+    counts = {"n_queries": len(result), **{name: getattr(result, name) for name in COUNTS}}
+    return request.add_up(result.values, result.query_ids, counts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def rows(tmp_path):
 
 
 def run_scenario(name, folder):
-    """Run a scenario in a process of its own, and return its last line."""
+    """Run a scenario in a new process, and return its last line."""
     environment = dict(os.environ)
     if "FASTNDCG_TEST_INSTALLED" not in environment:
         environment["PYTHONPATH"] = str(ROOT)
