@@ -135,7 +135,7 @@ def test_values_of_queries(session, spark):
     rows = draw_rows()
     expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
 
-    frame = session.createDataFrame(rows.assign(user=rows["user"].astype("int16")))
+    frame = session.createDataFrame(rows).selectExpr("SMALLINT(user) AS user", "item", "clicked", "prediction")
     values = spark.evaluate(frame, METRICS, **NAMES, per_query=True)
 
     assert [(field.name, field.dataType.simpleString()) for field in values.schema] == [
