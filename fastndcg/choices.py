@@ -16,6 +16,7 @@ Correction: TypeAlias = Literal["holm", "bonferroni", "bh", "none"]
 Family: TypeAlias = Literal["table", "metric"]
 Format: TypeAlias = Literal["parquet", "arrow", "jsonl", "json", "beir", "msmarco", "csv", "trec", "trec_diversity"]
 IntervalMethod: TypeAlias = Literal["percentile", "bca", "t", "poisson"]
+PartInterval: TypeAlias = Literal["t", "poisson"]
 MetricFamily: TypeAlias = Literal[
     "adaptive", "auc", "beyond_accuracy", "cascade", "compatibility", "dcg", "diversity", "first_relevant",
     "incomplete_judgments", "interpolated_precision", "mean_rank", "multilabel_ranking", "ndcg_variants",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -335,6 +335,11 @@ class StreamedResults(Results):
     """Results with means alone, and with intervals if there are replicates (see `Results`)."""
 
     __slots__ = ("_n_queries", "_partial")
+    _methods: ClassVar[str] = "method='poisson'"
+    _remedy: ClassVar[str] = "Take StreamingEvaluator(..., per_query=True)."
+    _interval_remedy: ClassVar[str] = (
+        "Take StreamingEvaluator(..., replicates=10_000), or per_query=True for the others."
+    )
 
     def __init__(
         self,
@@ -371,14 +376,14 @@ class StreamedResults(Results):
             If weights are given.
         """
         if weights is not None:
-            _refuse()
+            self._refuse()
         return [float("nan")] * len(self.metrics) if self._partial is None else self._partial.means()
 
     def confidence_interval(
         self,
         metric: str | Metric,
         *,
-        method: IntervalMethod = "percentile",
+        method: IntervalMethod | None = None,
         level: float = 0.95,
         replicates: int | None = None,
         seed: int | None = None,
@@ -388,14 +393,15 @@ class StreamedResults(Results):
         threads: int | None = None,
     ) -> Interval:
         """
-        Compute a confidence interval of a metric's mean from the sums of the replicates.
+        Compute a confidence interval of a metric's mean from the sums of the replicates, or of the squares.
 
         Parameters
         ----------
         metric : str or Metric
             One of the metrics.
-        method : {'poisson'}
-            The kind of interval. Others need the values of single queries.
+        method : {'poisson', 't'}, optional
+            The kind of interval, by default 'poisson' if there are replicates. 't' needs sums of squares, which the
+            results of Spark have. Others need the values of single queries.
         level : float
             The confidence level, between 0 and 1.
         replicates, seed : int, optional
@@ -415,22 +421,29 @@ class StreamedResults(Results):
         InvalidInputError
             If the interval needs the values of single queries.
         """
+        from fastndcg.statistics.intervals import summarize_moments
+        from fastndcg.statistics.moments import summarize_exact_sums
         from fastndcg.statistics.poisson_bootstrap import summarize_sums
         from fastndcg.statistics.settings import Settings
 
+        partial = self._partial
+        if method is None:
+            method = "t" if partial is not None and partial.replicates is None and partial.squares else "poisson"
         Settings(interval=method, level=level, threads=threads)
-        sums = None if self._partial is None else self._partial.replicates
-        if self._partial is None or sums is None or method != "poisson":
-            raise InvalidInputError(
-                "values of single queries were not kept, so there are intervals by method='poisson' alone. Take "
-                "StreamingEvaluator(..., replicates=10_000), or per_query=True for the others."
-            )
         designs = {"weights": weights, "clusters": clusters, "strata": strata}
         refused = next((name for name, value in designs.items() if value is not None), None)
         if refused:
             raise InvalidInputError(
-                f"`{refused}` must be left out, as values of single queries were not kept. Take "
-                "StreamingEvaluator(..., per_query=True)."
+                f"`{refused}` must be left out, as values of single queries were not kept. {self._remedy}"
+            )
+        if partial is not None and method == "t" and partial.squares:
+            place = self._column(metric)
+            return summarize_moments(summarize_exact_sums(partial.sums[place], partial.squares[place]), level=level)
+        sums = None if partial is None else partial.replicates
+        if partial is None or sums is None or method != "poisson":
+            raise InvalidInputError(
+                f"values of single queries were not kept, so there are intervals by {self._methods} alone. "
+                f"{self._interval_remedy}"
             )
         choices = {"replicates": (replicates, sums.replicates), "seed": (seed, sums.seed)}
         for name, (choice, own) in choices.items():
@@ -439,7 +452,7 @@ class StreamedResults(Results):
                     f"`{name}` must be that of the stream, {own}, got {shorten(choice)}. Leave it out."
                 )
         place = self._column(metric)
-        total = self._partial.sums[place]
+        total = partial.sums[place]
         row = sums.take([place]).means()[0]
         return summarize_sums(total.mean(), total.n, row, level=level, seed=sums.seed)
 
@@ -457,27 +470,30 @@ class StreamedResults(Results):
         return np.array([total.n_nan for total in self._partial.sums])
 
     def __getitem__(self, metric: Any) -> NoReturn:
-        _refuse()
+        self._refuse()
 
     @property
     def query_ids(self) -> NoReturn:
         """Raise an error: ids of single queries are not part of the result."""
-        _refuse()
+        self._refuse()
 
     def to_dict(self) -> NoReturn:
         """Raise an error: values of single queries are not kept."""
-        _refuse()
+        self._refuse()
 
     def std(self, weights: Any = None, *, ddof: int = 1) -> NoReturn:
         """Raise an error: values of single queries are not kept."""
         del weights, ddof
-        _refuse()
+        self._refuse()
 
     def _export_columns(self) -> NoReturn:
-        _refuse()
+        self._refuse()
 
     def _json_pieces(self) -> Iterator[str]:
         yield dump_json(self._head_facts() | self.summary_facts())
+
+    def _refuse(self) -> NoReturn:
+        raise InvalidInputError(f"values of single queries were not kept. {self._remedy}")
 
 
 def check_streaming(metric: Metric, convention: Convention, *, per_query: bool) -> None:
@@ -499,10 +515,6 @@ def check_streaming(metric: Metric, convention: Convention, *, per_query: bool) 
         )
     if metric.aggregate is not None and not per_query:
         raise InvalidInputError(f"{metric} needs the values of single queries. Take per_query=True.")
-
-
-def _refuse() -> NoReturn:
-    raise InvalidInputError("values of single queries were not kept. Take StreamingEvaluator(..., per_query=True).")
 
 
 def _find_repeated(ids: Any) -> Any:

@@ -64,6 +64,7 @@ NAMES = {
     "integrations.polars": ["metric", "metrics"],
     "integrations.sentence_transformers": ["InformationRetrievalEvaluator", "RerankingEvaluator"],
     "integrations.sklearn": ["scorer"],
+    "integrations.spark": ["compare", "evaluate"],
     "integrations.torch": ["RankingMetrics"],
     "integrations.xgboost": ["early_stopping", "metric"],
 }  # fmt: skip

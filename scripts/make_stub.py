@@ -85,6 +85,7 @@ def make_choices() -> str:
         "Family": settings.FAMILIES,
         "Format": FORMATS_BY_NAME,
         "IntervalMethod": settings.INTERVALS,
+        "PartInterval": settings.PART_INTERVALS,
         "MetricFamily": [*dict.fromkeys(FAMILIES.values()), CUSTOM],
         "MetricFunction": FUNCTIONS,
         "MissingTruth": MISSING_TRUTH,

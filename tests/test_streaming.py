@@ -187,7 +187,7 @@ def test_partial_sums_survive_bytes(values):
     [
         (b"", "must begin with fastndcg"),
         (b"\x80\x04" + BYTES, "must begin with fastndcg"),
-        (BYTES[:8] + b"\x03\x00" + BYTES[10:], "must be of version 1 or 2, but these are of version 3"),
+        (BYTES[:8] + b"\x04\x00" + BYTES[10:], "must be of version 1 to 3, but these are of version 4"),
         (BYTES[:-1], "checksum is wrong"),
         (BYTES[:60] + b"?" + BYTES[61:], "checksum is wrong"),
         (BYTES[:20], "checksum is wrong"),
@@ -315,7 +315,7 @@ def test_intervals_of_streams_need_replicates():
     """Other intervals, weights and other choices of replicates need the values of single queries."""
     result = stream_of(0, 30, replicates=30).result()
     with pytest.raises(fn.InvalidInputError, match="by method='poisson' alone"):
-        result.confidence_interval("rr")
+        result.confidence_interval("rr", method="percentile")
     with pytest.raises(fn.InvalidInputError, match="by method='poisson' alone"):
         stream_of(0, 30).result().confidence_interval("rr", method="poisson")
     with pytest.raises(fn.InvalidInputError, match="`clusters` must be left out"):

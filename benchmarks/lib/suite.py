@@ -16,7 +16,7 @@ from benchmarks.lib.timing import MIN_REPEATS
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 SUITES = (
     "core", "scaling", "limits", "startup", "inputs", "metrics", "profile", "diversity", "fusion", "fusion_tuning",
-    "dropins", "training", "statistics", "recommendations", "scoring", "tables", "link_prediction", "peers",
+    "dropins", "training", "statistics", "recommendations", "scoring", "tables", "spark", "link_prediction", "peers",
 )  # fmt: skip
 
 Row = dict[str, Any]

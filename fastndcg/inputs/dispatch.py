@@ -90,7 +90,7 @@ def join_predictions(
     refuse_unknown(options.columns, columns)
     _check_given(predictions)
     if isinstance(truth, Qrels) and run is not None:
-        return join(truth, run, convention, options.threads)
+        return join(truth, run, convention, options.threads, is_part=options.is_part)
     refuse_several(predictions, "predictions")
     if isinstance(predictions, Mapping):
         raise InvalidTypeError(

@@ -68,9 +68,13 @@ class MatchedLabels(NamedTuple):
     judged: Array
 
 
-def join(qrels: Qrels, run: Run, convention: Convention, threads: int | None = None) -> Joined:
+def join(
+    qrels: Qrels, run: Run, convention: Convention, threads: int | None = None, *, is_part: bool = False
+) -> Joined:
     """
     Rank each query's retrieved documents, with all its judgments as the pool.
+
+    Without `is_part`, it is an error if no query is common.
 
     Retrieved documents without a judgment stay as unjudged documents. Judged documents that were not retrieved stay
     in the pool. Queries on one side only follow the convention. Queries come in the order of the qrels.
@@ -83,7 +87,7 @@ def join(qrels: Qrels, run: Run, convention: Convention, threads: int | None = N
     is_judged = np.zeros(len(run.queries), bool)
     is_judged[in_run[common]] = True
     unjudged = np.flatnonzero(~is_judged)
-    if not len(common):
+    if not len(common) and not is_part:
         _refuse_disjoint(qrels, run, QRELS_AND_RUN)
     missing = np.flatnonzero(in_run < 0)
     _refuse_missing(qrels, run, missing, unjudged, convention)

@@ -20,6 +20,7 @@ class Options(Picklable):
 
     `selection` has the arguments `exclude`, `candidates` and `missing_truth`, None if no argument was given.
     `has_number_ids` is True if ids of documents in the truth are whole numbers, so that such numbers in a run are ids.
+    `is_part` is True for judgments and a run that are parts of larger ones, and may have no query in common.
     """
 
     offsets: Any = None
@@ -31,6 +32,7 @@ class Options(Picklable):
     progress: Callable[[int, int], None] | None = None
     selection: ItemSelection | None = None
     has_number_ids: bool = False
+    is_part: bool = False
 
     def check_streaming(self, *, is_streamed: bool) -> None:
         """Raise if `memory` or `progress` is given for a truth that is not streamed."""

@@ -73,6 +73,11 @@ class CountedRankings(CheckedRankings):
         """Return the id of a document for error messages."""
         return str(self._take_ids(name, np.array([place]))[0])
 
+    def _find_offsets(self, name: str) -> Array:
+        del name  # there are no scores
+        offsets: Array = self.judged_hits.offsets
+        return offsets
+
     def without_pool(self) -> CountedRankings:
         """Return rankings whose judged documents are the candidates alone."""
         return CountedRankings(self.judged_hits, self.offsets, None, self.query_ids, self._take_ids)

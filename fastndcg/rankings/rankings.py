@@ -333,7 +333,7 @@ class Rankings(ReadOnly):
         InvalidInputError
             In any case.
         """
-        values, offsets = self.pool if name == "pool" and self.pool else (getattr(self, name), self.offsets)
+        values, offsets = self.pool if name == "pool" and self.pool else (getattr(self, name), self._find_offsets(name))
         places = np.flatnonzero(offenders)
         if not len(places):  # a kernel found one, but another thread has overwritten it
             refuse_changed(name)
@@ -343,6 +343,11 @@ class Rankings(ReadOnly):
         document = show_name(self.document_name(name, place))
         where = f"{name}[{document}] ({self.query_name(query)}) is {values[place]!s}"
         raise InvalidInputError(f"`{name}` must {needs}, but {where}. {remedy}")
+
+    def _find_offsets(self, name: str) -> Array:
+        """Return the offsets of the array `name`, "labels" or "scores"."""
+        del name
+        return self.offsets
 
 
 class CheckedRankings(Rankings):

@@ -16,6 +16,7 @@ from fastndcg.runtime.pickling import Picklable
 UNIT = 1 << 1074  # the smallest float64 above 0 is 1 / UNIT
 LIMB_BITS = 32
 SMALL = 1 << 14  # for so few values, loading a kernel takes longer than adding them up in Python
+SPLITTER = 134217729.0  # 2^27 + 1, which halves the bits of a float64
 MOST = 1 << 30  # values between two carries, after which a limb could overflow
 
 
@@ -112,6 +113,50 @@ def to_limbs(values: Array) -> Array:
 def count_limbs() -> int:
     """Return the number of int64 numbers of an exact sum."""
     return int(load_kernels("statistics.exact_sum").N_LIMBS) + 4
+
+
+def split_squares(values: Array) -> tuple[Array, Array]:
+    """
+    Return the squares of values as sums of two float64 numbers: the rounded square, and the error of rounding.
+
+    T. J. Dekker 1971, doi:10.1007/BF01397083. The error is 0 for values beyond 1e150 in size.
+    """
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        squares = values * values
+        scaled = values * SPLITTER
+        high = scaled - (scaled - values)
+        low = values - high
+        errors = ((high * high - squares) + 2 * high * low) + low * low
+    errors[np.abs(values) > 1e150] = 0.0
+    return squares, errors
+
+
+def sum_squares(values: Array) -> ExactSum:
+    """Return the exact sum of the squares of values without NaN."""
+    squares, errors = split_squares(values)
+    exact = ExactSum.of(squares)
+    return ExactSum(exact.units + ExactSum.of(errors).units, exact.n, exact.n_nan, exact.infinities)
+
+
+def compute_spread(total: ExactSum, squares: ExactSum) -> tuple[float, float]:
+    """
+    Return the standard deviation of the values and the standard error of their mean, each rounded once.
+
+    Both are NaN for fewer than two values, and if a value is infinite.
+
+    >>> values = np.array([1.0, 2.0, 4.0, 5.0])
+    >>> compute_spread(ExactSum.of(values), sum_squares(values))  # the roots of 10 / 3 and of 10 / 12
+    (1.8257418583505538, 0.9128709291752769)
+    """
+    n = total.n
+    if n < 2 or total.infinities or squares.infinities:
+        return math.nan, math.nan
+    numerator = max(squares.units * UNIT * n - total.units**2, 0)  # of n (n - 1) variances, as multiples of 1 / UNIT^2
+    denominator = UNIT * UNIT * n * (n - 1)
+    try:
+        return math.sqrt(numerator / denominator), math.sqrt(numerator / (denominator * n))
+    except OverflowError:
+        return math.inf, math.inf
 
 
 def mean(values: Array) -> float:

@@ -12,6 +12,9 @@ checksum   4 bytes  CRC-32 of all bytes before it, little endian
 
 Sums with replicates have version 2. Their header also has `replicates`: `seed`, `first_limb`, and the shapes `limbs`
 and `weights`. These two arrays of `ReplicateSums` follow the sums, as little endian int64.
+
+Sums with squares have version 3, and `n_squares` in the header. The exact sums of squares follow the sums of values, in
+the same array. Replicates may follow.
 """
 
 from __future__ import annotations
@@ -31,12 +34,13 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.metrics.metric import Metric
 from fastndcg.parsing import format_value
 from fastndcg.rankings.validation import Array
-from fastndcg.results.exact_sum import ExactSum, count_limbs, to_limbs
+from fastndcg.results.exact_sum import ExactSum, count_limbs, sum_squares, to_limbs
 from fastndcg.results.replicate_sums import ReplicateSums
 
 MAGIC = b"fastndcg"
 VERSION = 1
 REPLICATES_VERSION = 2
+SQUARES_VERSION = 3
 START = struct.Struct("<8sHI")
 CHECKSUM = struct.Struct("<I")
 
@@ -59,6 +63,8 @@ class PartialSums:
     replicates : ReplicateSums or None
         The sums in each replicate of the Poisson bootstrap, one column a metric. More columns may follow, such as
         differences of systems.
+    squares : tuple of ExactSum
+        The sums of squares, one a metric, from which Student's interval is made. Empty if they were not added up.
 
     Examples
     --------
@@ -72,6 +78,7 @@ class PartialSums:
     sums: tuple[ExactSum, ...]
     counts: Mapping[str, int]
     replicates: ReplicateSums | None = None
+    squares: tuple[ExactSum, ...] = ()
 
     @classmethod
     def from_values(
@@ -83,6 +90,10 @@ class PartialSums:
     def with_replicates(self, replicates: ReplicateSums | None) -> PartialSums:
         """Return the same sums with those of the replicates."""
         return replace(self, replicates=replicates)
+
+    def with_squares(self, values: Array) -> PartialSums:
+        """Return the same sums with those of the squares of `values`, an (n_queries, n_metrics) array."""
+        return replace(self, squares=tuple(sum_squares(column) for column in values.T))
 
     @classmethod
     def from_numbers(
@@ -116,13 +127,19 @@ class PartialSums:
                 "`other` must have replicates if these sums have some, but only one of them has. Give all parts the "
                 "same number of replicates."
             )
+        if len(self.squares) != len(other.squares):
+            raise InvalidInputError(
+                "`other` must have sums of squares if these sums have some, but only one of them has. Add up squares "
+                "in all parts or in none."
+            )
         sums = tuple(left + right for left, right in zip(self.sums, other.sums, strict=True))
         names = dict.fromkeys([*self.counts, *other.counts])
         counts = {name: self.counts.get(name, 0) + other.counts.get(name, 0) for name in names}
         replicates = None
         if self.replicates is not None and other.replicates is not None:
             replicates = self.replicates + other.replicates
-        return PartialSums(self.metrics, self.convention, sums, counts, replicates)
+        squares = tuple(left + right for left, right in zip(self.squares, other.squares, strict=True))
+        return PartialSums(self.metrics, self.convention, sums, counts, replicates, squares)
 
     def means(self) -> list[float]:
         """Return the mean of each metric over the queries in which it is defined."""
@@ -130,19 +147,22 @@ class PartialSums:
 
     def to_bytes(self) -> bytes:
         """Return the sums as bytes, which any version of Python reads on any machine."""
-        numbers = np.array([total.to_numbers() for total in self.sums], "<i8").reshape(len(self.sums), count_limbs())
+        totals = [*self.sums, *self.squares]
+        numbers = np.array([total.to_numbers() for total in totals], "<i8").reshape(len(totals), count_limbs())
         fields: dict[str, Any] = {
             "metrics": self.metrics,
             "convention": dict(self.convention),
             "counts": dict(self.counts),
             "count_limbs": numbers.shape[1],
         }
+        if self.squares:
+            fields["n_squares"] = len(self.squares)
         arrays = [numbers]
         if self.replicates is not None:
             fields["replicates"] = self.replicates.header()
             arrays += [self.replicates.limbs.astype("<i8"), self.replicates.weights.astype("<i8")]
         header = json.dumps(fields).encode()
-        version = VERSION if self.replicates is None else REPLICATES_VERSION
+        version = SQUARES_VERSION if self.squares else VERSION if self.replicates is None else REPLICATES_VERSION
         content = START.pack(MAGIC, version, len(header)) + header + b"".join(array.tobytes() for array in arrays)
         return content + CHECKSUM.pack(zlib.crc32(content))
 
@@ -169,9 +189,9 @@ class PartialSums:
                 "Pass those of to_bytes."
             )
         _, version, header_size = START.unpack_from(content)
-        if version not in (VERSION, REPLICATES_VERSION):
+        if not VERSION <= version <= SQUARES_VERSION:
             raise InvalidInputError(
-                f"partial sums must be of version {VERSION} or {REPLICATES_VERSION}, but these are of version "
+                f"partial sums must be of version {VERSION} to {SQUARES_VERSION}, but these are of version "
                 f"{version}. Read them with the version of fastndcg that wrote them."
             )
         (checksum,) = CHECKSUM.unpack_from(content, len(content) - CHECKSUM.size)
@@ -179,25 +199,30 @@ class PartialSums:
             _refuse_damaged("their checksum is wrong")
         header = content[START.size : START.size + header_size]
         fields = _read_header(header)
-        if (version == REPLICATES_VERSION) != ("replicates" in fields):
+        has_squares = version == SQUARES_VERSION
+        wrong_replicates = not has_squares and (version == REPLICATES_VERSION) != ("replicates" in fields)
+        if wrong_replicates or fields.get("n_squares", 0) != has_squares * len(fields["metrics"]):
             _refuse_damaged(f"their header does not fit version {version}")
         return cls._from_parts(fields, content[START.size + header_size : -CHECKSUM.size])
 
     @classmethod
     def _from_parts(cls, fields: dict[str, Any], sums: bytes) -> PartialSums:
         """Return the sums of a header and an array."""
-        shape = len(fields["metrics"]), fields["count_limbs"]
+        n_metrics = len(fields["metrics"])
+        shape = n_metrics + fields.get("n_squares", 0), fields["count_limbs"]
         size = 8 * shape[0] * shape[1]
         replicates = None
         if "replicates" in fields:
             replicates = ReplicateSums.from_header(fields["replicates"], sums[size:])
-            if replicates is None or replicates.weights.shape[0] < shape[0]:
+            if replicates is None or replicates.weights.shape[0] < n_metrics:
                 _refuse_damaged("their replicates have another shape")
         elif len(sums) != size:
             _refuse_damaged(f"{len(sums)} bytes are not {shape[0]} sums of {shape[1]} numbers")
         numbers = np.frombuffer(sums[:size], "<i8").reshape(shape)
         totals = tuple(ExactSum.from_numbers(row) for row in numbers)
-        return cls(tuple(fields["metrics"]), fields["convention"], totals, fields["counts"], replicates)
+        metrics = tuple(fields["metrics"])
+        sums_by_kind = totals[:n_metrics], totals[n_metrics:]
+        return cls(metrics, fields["convention"], sums_by_kind[0], fields["counts"], replicates, sums_by_kind[1])
 
 
 @functools.lru_cache(maxsize=64)

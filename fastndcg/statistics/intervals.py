@@ -63,6 +63,19 @@ def compute_t_interval(moments: Moments, level: float) -> tuple[float, float]:
     return moments.mean - half, moments.mean + half
 
 
+def summarize_moments(moments: Moments, *, level: float) -> Interval:
+    """
+    Return Student's interval of a mean whose parts were added up.
+
+    It is that of `compare` with interval='t', which has the default number of replicates and the seed 0.
+    """
+    low = math.nan
+    high = math.nan
+    if not moments.reason:
+        low, high = compute_t_interval(moments, level)
+    return Interval(moments.mean, low, high, moments.n_queries, level, "t", 10_000, 0, moments.reason)
+
+
 class BootstrapSample(NamedTuple):
     """The bootstrap replicates of one quantity. A replicate without any defined value is NaN."""
 

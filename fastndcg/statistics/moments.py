@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.rankings.validation import Array
+from fastndcg.results.exact_sum import ExactSum, compute_spread, sum_squares
 from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.sampling_design import Design
 
@@ -58,6 +59,11 @@ def compute_moments(
         reason = "no query has a value" if n == 0 else "all queries that have a value have the weight 0"
         return Moments(n, 0, math.nan, math.nan, math.nan, 0, 0, 0, 0, reason)
     zero_filled = np.where(is_defined, values, 0.0)
+    if design.is_plain:
+        least_spread = 0.0 if quantity.against is None else threshold
+        moments = summarize_exact_sums(ExactSum.of(values), sum_squares(values), least_spread)
+        wins, losses = _count_wins_and_losses(quantity, zero_filled, threshold)
+        return moments._replace(wins=wins, ties=n - wins - losses, losses=losses)
     mean = float((zero_filled * weights).sum() / total)
     residuals = np.where(is_defined, values - mean, 0.0)
     n_units = int(np.count_nonzero(design.sum_units(is_defined.astype("f8"))))
@@ -76,6 +82,19 @@ def compute_moments(
     return Moments(n, n_units, mean, deviation, error, degrees_of_freedom, wins, ties, losses, reason)
 
 
+def summarize_exact_sums(total: ExactSum, squares: ExactSum, tie_threshold: float = 0.0) -> Moments:
+    """
+    Compute the moments of independent queries from exact sums of values and squares, without wins and losses.
+
+    They depend neither on the order of the queries nor on the parts whose sums were added.
+    """
+    if not total.n:
+        return Moments(0, 0, math.nan, math.nan, math.nan, 0, 0, 0, 0, "no query has a value")
+    deviation, error = (_zero_if_rounding(spread, tie_threshold) for spread in compute_spread(total, squares))
+    reason = "" if total.n > 1 else "only one query has a value"
+    return Moments(total.n, total.n, total.mean(), deviation, error, total.n - 1, 0, 0, 0, reason)
+
+
 def find_tie_threshold(columns: Sequence[Array], metric: int) -> float:
     """Return the largest size of a difference of this metric that counts as a tie."""
     largest = max(float(np.nanmax(np.abs(column[:, metric]), initial=0.0)) for column in columns)
@@ -92,7 +111,7 @@ def _compute_sum_error(residuals: Array, design: Design, n_units: int) -> float:
 
 def _zero_if_rounding(spread: float, threshold: float) -> float:
     """Return the spread, or 0 if it is as small as rounding errors."""
-    return spread if spread > threshold else 0.0
+    return spread if spread > threshold or math.isnan(spread) else 0.0
 
 
 def _explain_too_few(design: Design, n_units: int, degrees_of_freedom: int) -> str:

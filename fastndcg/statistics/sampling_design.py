@@ -48,6 +48,11 @@ class Design:
         """The number of units."""
         return int(self.stratum_offsets[-1])
 
+    @property
+    def is_plain(self) -> bool:
+        """True if queries are independent, count alike and are in one stratum."""
+        return self.query_units is None and self.weights is None and len(self.stratum_offsets) == 2
+
     def sum_units(self, column: Array) -> Array:
         """Return the sum of each unit's queries."""
         if self.query_units is None:

@@ -10,6 +10,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, sugges
 from fastndcg.runtime.threads import check_threads
 
 INTERVALS = ("percentile", "bca", "t", "poisson")
+PART_INTERVALS = ("t", "poisson")  # of data in parts, whose sums can be added
 TESTS = ("randomization", "t", "wilcoxon", "sign", "bootstrap", "tukey")
 ALTERNATIVES = ("two-sided", "greater", "less")
 CORRECTIONS = ("holm", "bonferroni", "bh", "none")

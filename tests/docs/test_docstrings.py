@@ -7,11 +7,13 @@ import inspect
 import pkgutil
 
 import pytest
+from spark_sessions import PYSPARK_WARNINGS, skip_without_spark, start_session
 
 import fastndcg as fn
 
 MODULES = ["fastndcg", *(module.name for module in pkgutil.walk_packages(fn.__path__, "fastndcg."))]
 MODULES.remove("fastndcg.__main__")
+pytestmark = [pytest.mark.filterwarnings(warning) for warning in PYSPARK_WARNINGS]
 NEEDS = {  # what is about another package's objects
     "fastndcg.compat.ir_measures": "ir_measures",
     "fastndcg.compat.torchmetrics": "torch",
@@ -30,6 +32,9 @@ def examples(name):
 @pytest.mark.peers
 def test_docstring_examples(name):
     """Every example of the module prints what its docstring says."""
+    if name.startswith("fastndcg.integrations.spark"):
+        skip_without_spark()
+        start_session()
     if name in NEEDS:
         pytest.importorskip(NEEDS[name], reason=f"{NEEDS[name]} is absent: pip install {NEEDS[name]}")
     runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from page_examples import check_blocks, is_installed, read_blocks, write_files
+from spark_sessions import PYSPARK_WARNINGS
 
 from scripts.site import is_generated
 
@@ -49,6 +50,7 @@ NEEDS = [
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:`use_.+` is deprecated:DeprecationWarning"),  # Ray warns of its settings
+    *map(pytest.mark.filterwarnings, PYSPARK_WARNINGS),
     pytest.mark.filterwarnings("ignore:.*unsafe cast from uint64 to int64"),  # numba warns of casts in ranx
 ]
 

@@ -9,6 +9,8 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
+from spark_sessions import find_missing, start_session
+
 from fastndcg.cli import main
 
 FENCE = re.compile(
@@ -31,7 +33,9 @@ class Block(NamedTuple):
 
 
 def is_installed(name):
-    """Return True if a package can be imported."""
+    """Return True if a package can be imported. PySpark also needs a JVM."""
+    if name == "pyspark":
+        return find_missing() is None
     return importlib.util.find_spec(name) is not None
 
 
@@ -50,6 +54,8 @@ def write_files(folder):
 def check_blocks(page, blocks):
     """Run examples one after the other, and compare what they print."""
     names = {}
+    if any("pyspark" in block.needs for block in blocks):
+        start_session()  # with this Python in its tasks
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     for number, block in enumerate(blocks):
         if block.kind == "console":

@@ -97,6 +97,13 @@ def test_error_of_a_call_comes_before_scores(
             evaluate(truth, make_model("embeddings"), METRICS, **options)
 
 
+def test_wrong_label_names_its_user() -> None:
+    """A label that the convention refuses is named with its user, though unlabelled items are not stored."""
+    liked = fn.Interactions([0, 1, 2, 3], [1, 1, 1, -1], offsets=[0, 1, 2, 4])
+    with pytest.raises(fn.InvalidInputError, match=r"`labels` must not be negative, but .* \(query 2\) is -1"):
+        fn.evaluate(liked, make_model("embeddings"), "ndcg@2")
+
+
 WRONG_IDS = {
     "unknown document": ({"a": {"x": 1, "u": 1}}, {}, "document 'u' of query 'a' has no embedding"),
     "excluded": ({"a": {"x": 1}}, {"exclude": {"a": {"x"}}}, "document 'x' of query 'a' is in `exclude`"),

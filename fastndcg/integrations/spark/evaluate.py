@@ -1,0 +1,322 @@
+"""evaluate: metrics of Spark's DataFrames."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple, NoReturn
+
+import numpy as np
+
+from fastndcg.choices import ConventionName, PartInterval
+from fastndcg.conventions import Convention, parse_convention
+from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.evaluate import parse_request
+from fastndcg.inputs.parquet.truth import parse_memory
+from fastndcg.integrations.list_columns import parse_query_metrics
+from fastndcg.integrations.spark.columns import (
+    bring_together,
+    check_data,
+    check_ties,
+    quote,
+    read_scored,
+    read_side,
+)
+from fastndcg.integrations.spark.errors import SCHEMA, raise_errors
+from fastndcg.integrations.spark.large_queries import (
+    check_metrics,
+    check_rows_above,
+    evaluate_large,
+    find_large_queries,
+    select_rows,
+)
+from fastndcg.integrations.spark.partitions import (
+    PairsTask,
+    PerQueryTask,
+    Request,
+    ScoredTask,
+    add_up_parts,
+    add_up_results,
+    merge_parts,
+)
+from fastndcg.metrics.metric import Metrics, parse_metrics
+from fastndcg.results.partial import PartialSums
+from fastndcg.results.results import Results
+from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.statistics.settings import PART_INTERVALS, Settings
+from fastndcg.streaming import COUNTS, StreamedResults, check_streaming
+
+MEMORY = 1 << 30  # bytes for the rows of a task
+
+
+class SparkResults(StreamedResults):
+    """Results with means, counts and intervals, without the values of single queries (see `Results`)."""
+
+    __slots__ = ()
+    _methods: ClassVar[str] = "method='t', or by 'poisson' if interval='poisson' was given,"
+    _remedy: ClassVar[str] = "Take spark.evaluate(..., per_query=True)."
+    _interval_remedy: ClassVar[str] = "Take spark.evaluate(..., interval='poisson')."
+
+
+def evaluate(
+    truth: Any,
+    predictions: Any = None,
+    metrics: Metrics | None = None,
+    *,
+    query: str | None = None,
+    document: str | None = None,
+    label: str | None = None,
+    score: str | None = None,
+    order: str | None = None,
+    convention: ConventionName | str | Convention = "default",
+    per_query: bool = False,
+    interval: PartInterval = "t",
+    replicates: int = 10_000,
+    seed: int = 0,
+    has_whole_queries: bool = False,
+    split_above: int | None = None,
+    partitions: int | None = None,
+    memory: int | str | None = None,
+) -> Any:
+    """
+    Evaluate metrics of DataFrames in Spark's tasks, with the same bits as `fn.evaluate` of the same rows.
+
+    Parameters
+    ----------
+    truth : DataFrame
+        Rows with labels and scores, or one row per query with lists of them, or judgments.
+    predictions : DataFrame, optional
+        The run, if the truth is judgments. Otherwise the metrics may be given here.
+    metrics : str, Metric, or iterable of them, optional
+        See `fn.evaluate`. A metric with an aggregate other than the mean is an error.
+    query, document, label, score : str, optional
+        The names of columns, by default the usual ones. Rows with labels and scores need no documents.
+    order : str, optional
+        The column with the order of the documents of a query. Tie policies by input order need it.
+    convention : str or Convention, default "default"
+        See `fn.evaluate`.
+    per_query : bool, default False
+        Return a DataFrame with a row per query.
+    interval : {'t', 'poisson'}, default 't'
+        The intervals that the result can give: Student's from exact moments, or also those of the Poisson bootstrap.
+    replicates, seed : int
+        The number of replicates of the Poisson bootstrap, and their seed. See `fn.compare`.
+    has_whole_queries : bool, default False
+        Whether all rows of a query are in one partition already, so that no shuffle is needed. This is not checked.
+    split_above : int, optional
+        The number of rows above which several tasks share the rows of one query, for truth with scores. Finding these
+        queries takes one more pass over queries and labels, so by default each query is one task's.
+    partitions : int, optional
+        The number of partitions of the shuffle. By default Spark's setting.
+    memory : int or str, optional
+        The number of bytes for the rows of a task, such as "500MB", by default 1 GiB. Rows that exceed it go to a
+        temporary file of the executor. Judgments and a run are always in memory.
+
+    Returns
+    -------
+    SparkResults or DataFrame
+        Means, counts and intervals. With ``per_query=True`` a DataFrame with the column of the queries and a column a
+        metric, null where the metric is undefined.
+
+    Raises
+    ------
+    InvalidInputError
+        If the data break a rule. The message names the query.
+    MissingPackageError
+        If PySpark or pyarrow is not installed.
+
+    Examples
+    --------
+    >>> from pyspark.sql import SparkSession
+    >>> from fastndcg.integrations import spark
+    >>> session = SparkSession.builder.master("local[1]").getOrCreate()
+    >>> rows = [("a", 1, 0.3), ("a", 0, 0.7), ("b", 2, 0.1), ("c", 1, 0.5)]
+    >>> frame = session.createDataFrame(rows, ["user", "clicked", "prediction"])
+    >>> result = spark.evaluate(frame, "ndcg@10, rr", query="user", label="clicked", score="prediction")
+    >>> result.mean()
+    {'nDCG@10': 0.8769765845238192, 'RR': 0.8333333333333334}
+    >>> print(result.confidence_interval("rr"))
+    0.8333 [0.1162, 1.5504], 95 % t, 3 queries
+    """
+    if predictions is not None and metrics is None and not hasattr(predictions, "mapInArrow"):
+        metrics = predictions
+        predictions = None
+    columns = {"query": query, "document": document, "label": label, "score": score}
+    names = {role: name for role, name in columns.items() if name is not None}
+    request = make_request(metrics, convention, per_query, (interval, replicates, seed), memory)
+    check_data(truth, "truth")
+    rows_above = None if split_above is None else check_rows_above(split_above)
+    layout = _Layout(order, has_whole_queries, rows_above, partitions)
+    if predictions is None:
+        plan = _plan_scored(truth, names, request, layout)
+    else:
+        plan = _plan_pairs(truth, predictions, names, request, layout)
+    if per_query:
+        return _map_queries(truth, plan)
+    partial = collect_sums(plan.data, plan.task, has_replicates=bool(request.replicates))
+    if plan.large is not None:
+        large = add_up_results(request, plan.large)
+        partial = large if partial is None else partial + large
+    partial = partial or make_empty_sums(request)
+    if predictions is not None and not partial.counts.get("n_common"):
+        refuse_disjoint()
+    counts = {name: partial.counts.get(name, 0) for name in COUNTS}
+    n_queries = partial.counts["n_queries"]
+    return SparkResults(partial, n_queries, request.metrics, parse_convention(convention), counts)
+
+
+def make_request(
+    metrics: Metrics | None,
+    convention: str | Convention,
+    per_query: bool,
+    interval: tuple[str, int, int],
+    memory: int | str | None,
+) -> Request:
+    """Check the arguments of a job."""
+    name, replicates, seed = interval
+    settings = Settings(interval=name, replicates=replicates, seed=seed)
+    if name not in PART_INTERVALS:
+        raise InvalidInputError(
+            f"`interval` must be 't' or 'poisson' for data in parts, got {shorten(name)}. For other intervals, "
+            "collect the values by per_query=True."
+        )
+    parsed = parse_convention(convention)
+    if per_query:
+        parsed_metrics = parse_query_metrics(parse_metrics(metrics), parsed)
+    else:
+        parsed_metrics = parse_metrics(metrics)
+        for metric in parsed_metrics:
+            check_streaming(metric, parsed, per_query=False)
+    n_replicates = settings.replicates if name == "poisson" and not per_query else 0
+    n_bytes = MEMORY if memory is None else parse_memory(memory)
+    return Request(parsed_metrics, parsed, n_replicates, settings.seed, n_bytes)
+
+
+def collect_sums(data: Any, task: Any, *, has_replicates: bool) -> PartialSums | None:
+    """Run a job and return the sums of all tasks, None if there are no rows."""
+    sums, _ = collect_parts(data, task, has_replicates=has_replicates)
+    return sums
+
+
+def collect_parts(data: Any, task: Any, *, has_replicates: bool) -> tuple[PartialSums | None, bytes | None]:
+    """
+    Run a job and return the sums of all tasks with their largest values.
+
+    Replicates take 16 bytes each for a metric, so one more task adds up those of all tasks for the driver.
+    """
+    parts = data.mapInArrow(task, SCHEMA)
+    if has_replicates:
+        parts = parts.repartition(1).mapInArrow(merge_parts, SCHEMA)
+    rows = parts.collect()
+    raise_errors(rows)
+    total = next(add_up_parts(rows), None)
+    if total is None or total.part is None:
+        return None, None
+    return PartialSums.from_bytes(total.part), total.largest
+
+
+def make_empty_sums(request: Request) -> PartialSums:
+    """Return the sums of no query."""
+    counts = dict.fromkeys(("n_queries", *COUNTS), 0)
+    return request.add_up(np.empty((0, len(request.metrics))), np.empty(0, "i8"), counts)
+
+
+def refuse_disjoint() -> NoReturn:
+    """Raise an error for judgments and a run without a common query."""
+    raise InvalidInputError(
+        "qrels and run must have a query in common, but have none. Check that the ids are written alike."
+    )
+
+
+class _Layout(NamedTuple):
+    """The arguments of `evaluate` that bring rows into partitions."""
+
+    order: str | None
+    has_whole_queries: bool
+    split_above: int | None
+    partitions: int | None
+
+
+class _Plan(NamedTuple):
+    """The DataFrame to map, the task, the column of queries, and the results of queries that were split."""
+
+    data: Any
+    task: Any
+    query: str | None
+    large: Results | None = None
+
+
+def _plan_scored(data: Any, names: dict[str, str], request: Request, layout: _Layout) -> _Plan:
+    """Plan the evaluation of labels with scores. Large queries are evaluated here."""
+    order = layout.order
+    columns = read_scored(data, names, order)
+    check_ties(parse_request(request.metrics, request.convention).array_convention, order, has_lists=columns.has_lists)
+    query = columns.names.get("query")
+    if columns.has_lists and query is None and request.replicates:
+        raise InvalidInputError(
+            "queries must have ids with interval='poisson', as their weights depend on them. Name the column: query=."
+        )
+    if layout.split_above is not None:
+        check_metrics(request, columns)
+    rows = data.select(*map(quote, columns.list_columns()))
+    task = ScoredTask(request, columns)
+    if columns.has_lists or query is None:
+        return _Plan(rows, task, query)
+    results = None
+    if layout.split_above is not None:
+        large = find_large_queries(rows, columns, layout.split_above)
+        if large is not None:
+            results = evaluate_large(rows, columns, request, large)
+            rows = select_rows(rows, columns, large, are_large=False)
+    if not layout.has_whole_queries:
+        rows = rows.repartition(*filter(None, [layout.partitions]), quote(query))
+    if order is not None:
+        rows = rows.sortWithinPartitions(quote(query), quote(order))
+    return _Plan(rows, task, query, results)
+
+
+def _plan_pairs(qrels: Any, run: Any, names: dict[str, str], request: Request, layout: _Layout) -> _Plan:
+    """Plan the evaluation of judgments and a run."""
+    if layout.has_whole_queries:
+        raise InvalidInputError(
+            "`has_whole_queries` must be left out for judgments and a run, which a shuffle brings together."
+        )
+    if layout.split_above is not None:
+        raise InvalidInputError(
+            "`split_above` must be left out for judgments and a run, whose queries are joined in one task each. Give "
+            "rows with labels and scores."
+        )
+    check_ties(parse_request(request.metrics, request.convention).qrels_convention, layout.order)
+    sides = read_sides(qrels, {"run": run}, names, layout.order)
+    rows = bring_together(sides[0], sides[1:]).repartition(*filter(None, [layout.partitions]), quote("query"))
+    task = PairsTask(request, tuple(side.names for side in sides), has_order=layout.order is not None)
+    return _Plan(rows, task, sides[0].names["query"])
+
+
+def read_sides(qrels: Any, runs: dict[str, Any], names: dict[str, str], order: str | None) -> list[Any]:
+    """Find the columns of judgments and runs."""
+    qrels_names = {role: name for role, name in names.items() if role != "score"}
+    run_names = {role: name for role, name in names.items() if role != "label"}
+    return [read_side(qrels, qrels_names, "qrels"), *(read_side(run, run_names, "run", order) for run in runs.values())]
+
+
+def _map_queries(truth: Any, plan: _Plan) -> Any:
+    """Return a DataFrame with the values of each query."""
+    types = optional_import("pyspark.sql.types", "Spark", "spark")
+    arrow_types = optional_import("pyspark.sql.pandas.types", "Spark", "spark")
+    query = plan.query
+    if query is None:
+        raise InvalidInputError("queries must have ids for per_query=True. Name the column: query=.")
+    metrics = [str(metric) for metric in plan.task.request.metrics]
+    if query in metrics:
+        raise InvalidInputError(
+            f"the column of queries must not have the name of a metric, {query}. Rename the column."
+        )
+    kind = truth.schema[query].dataType
+    fields = [types.StructField(query, kind), *(types.StructField(name, types.DoubleType()) for name in metrics)]
+    schema = types.StructType(fields)
+    values = plan.data.mapInArrow(PerQueryTask(plan.task, query, arrow_types.to_arrow_type(kind)), schema)
+    if plan.large is None:
+        return values
+    columns = [[None if math.isnan(value) else value for value in row] for row in plan.large.values.tolist()]
+    rows = [(name, *row) for name, row in zip(plan.large.query_ids.tolist(), columns, strict=True)]
+    return values.union(truth.sparkSession.createDataFrame(rows, schema))

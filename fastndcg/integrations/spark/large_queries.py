@@ -1,0 +1,275 @@
+"""
+Large queries: rows of one query that many tasks share.
+
+A rank is one plus the number of higher scores, and such counts can be added up. Each task counts its rows above and at
+the score of each labelled document, Spark adds the counts, and the driver makes metrics of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.conventions import Convention
+from fastndcg.engine.run import needs_all_documents
+from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
+from fastndcg.evaluate import evaluate_prepared, parse_request
+from fastndcg.inputs.frames import Frame
+from fastndcg.inputs.options import Options
+from fastndcg.integrations.spark.columns import Scored, quote
+from fastndcg.integrations.spark.errors import raise_errors
+from fastndcg.integrations.spark.partitions import Request, refuse_nulls
+from fastndcg.metrics.metric import Metric, parse_metrics
+from fastndcg.rankings.counted import CountedHits, CountedRankings, RankCounts
+from fastndcg.rankings.filters import count_before
+from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import Array, as_labels
+from fastndcg.results.results import Results
+from fastndcg.runtime.optional_packages import optional_import
+
+MOST_LABELLED = 100_000  # labelled documents of a query, whose scores each task gets
+MOST_QUERIES = 10_000
+SCHEMA = "query int, place int, n long, n_tied long, error string, message string"
+
+
+class Labelled(NamedTuple):
+    """
+    The documents of large queries with a label other than 0.
+
+    Query q owns the entries ``offsets[q]`` up to ``offsets[q + 1]``, whose scores do not fall.
+    """
+
+    labels: Array
+    scores: Array
+    offsets: Array
+
+
+class LargeQueries(NamedTuple):
+    """The ids of large queries, as a column of Arrow and as numbers or texts, and their numbers of rows."""
+
+    column: Any
+    ids: Array
+    sizes: Array
+
+
+def check_rows_above(value: Any) -> int:
+    """Return the number of rows above which a query is split."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InvalidTypeError(f"`split_above` must be a number of rows, got {shorten(value)}.")
+    if value < 1:
+        raise InvalidInputError(f"`split_above` must be at least 1, got {value}.")
+    return int(value)
+
+
+def check_metrics(request: Request, columns: Scored) -> None:
+    """Raise an error for metrics and conventions that counts do not suffice for."""
+    convention = parse_request(request.metrics, request.convention).array_convention
+
+    def refuse(what: str) -> None:
+        raise InvalidInputError(
+            f"`split_above` must be left out for {what}, as the rows of a query are only counted. Leave it out, and "
+            "each query is one task's."
+        )
+
+    if columns.has_lists:
+        refuse("columns of lists")
+    if columns.order is not None or convention.ties not in ("average", "mean_rank", "best", "worst"):
+        refuse(f"ties={shorten(convention.ties)} or with `order`")
+    if convention.nan_scores == "last":
+        refuse("nan_scores='last'")
+    if _needs_all(parse_metrics("rr"), convention):  # which itself reads labelled documents alone
+        refuse(f"convention {convention.name}")
+    metric = next((metric for metric in request.metrics if _needs_all((metric,), convention)), None)
+    if metric is not None:
+        refuse(f"{metric}")
+
+
+def _needs_all(metrics: tuple[Metric, ...], convention: Convention) -> bool:
+    return needs_all_documents(metrics, convention, np.dtype("f4"), np.empty(0, "i1"))
+
+
+def find_large_queries(rows: Any, columns: Scored, split_above: int) -> LargeQueries | None:
+    """Run a job that counts the rows of each query. Return the queries to split, None without any."""
+    pyarrow = optional_import("pyarrow", "Spark", "spark")
+    types = optional_import("pyspark.sql.pandas.types", "Spark", "spark")
+    functions = optional_import("pyspark.sql.functions", "Spark", "spark")
+    query = columns.names["query"]
+    sizes = rows.groupBy(functions.col(quote(query)).alias("query")).agg(
+        functions.expr("count(*) AS n"), functions.expr(f"count_if({_is_labelled(columns)}) AS n_labelled")
+    )
+    large = sizes.where(f"n > {split_above} AND n_labelled <= {MOST_LABELLED} AND query IS NOT NULL")
+    largest = large.orderBy("query").limit(MOST_QUERIES + 1).collect()
+    if len(largest) > MOST_QUERIES:
+        raise InvalidInputError(
+            f"`split_above` must leave at most {MOST_QUERIES:,} queries to split, but more have over {split_above:,} "
+            "rows. Raise it."
+        )
+    if not largest:
+        return None
+    column = pyarrow.array([row["query"] for row in largest], types.to_arrow_type(rows.schema[query].dataType))
+    frame = Frame(pyarrow.table({query: column}), {"query": query}, "truth")
+    return LargeQueries(column, frame.read_ids("query").names(), np.array([row["n"] for row in largest], "i8"))
+
+
+def select_rows(rows: Any, columns: Scored, large: LargeQueries, *, are_large: bool) -> Any:
+    """Return the rows of the large queries, or those of all others."""
+    functions = optional_import("pyspark.sql.functions", "Spark", "spark")
+    query = functions.col(quote(columns.names["query"]))
+    is_large = query.isin(large.column.to_pylist())
+    return rows.where(is_large if are_large else ~is_large | query.isNull())  # an id that is null is an error later
+
+
+def evaluate_large(rows: Any, columns: Scored, request: Request, large: LargeQueries) -> Results:
+    """Evaluate large queries in jobs whose tasks count rows."""
+    functions = optional_import("pyspark.sql.functions", "Spark", "spark")
+    own_rows = select_rows(rows, columns, large, are_large=True)
+    _refuse_repeated(own_rows, columns)
+    labelled = _collect_labelled(own_rows, columns, large)
+    parsed = parse_request(request.metrics, request.convention)
+    convention = parsed.array_convention
+    if needs_all_documents(request.metrics, convention, labelled.scores.dtype, labelled.labels):
+        raise InvalidInputError(
+            f"`split_above` must be left out where convention {convention.name} changes rows: it removes labels below "
+            "0, or rounds scores to float32. Leave it out, or change the rows yourself."
+        )
+    counts = own_rows.mapInArrow(CountTask(columns, large.column, labelled.scores, labelled.offsets), SCHEMA)
+    total = counts.groupBy("query", "place", "error", "message").agg(
+        functions.expr("sum(n) AS n"), functions.expr("sum(n_tied) AS n_tied")
+    )
+    count_rows = total.collect()
+    raise_errors(count_rows)
+    hits = CountedHits(_make_counts(labelled, count_rows), labelled.labels, read_only(labelled.offsets))
+    offsets = read_only(count_before(large.sizes))
+    rankings = CountedRankings(hits, offsets, None, large.ids, lambda _, places: places)
+    return evaluate_prepared(rankings, None, parsed, Options())
+
+
+@dataclass(frozen=True, slots=True)
+class CountTask:
+    """The count of rows of large queries around the scores of their labelled documents."""
+
+    columns: Scored
+    queries: Any
+    scores: Array
+    offsets: Array
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """
+        Yield counts of this task's rows, or an error.
+
+        `n` is the number of rows with `place` labelled scores below theirs. `n_tied` of them have the score at `place`
+        itself.
+        """
+        pyarrow = optional_import("pyarrow", "Spark", "spark")
+        schema = pyarrow.schema(
+            [("query", "int32"), ("place", "int32"), ("n", "int64"), ("n_tied", "int64"), ("error", "string"),
+             ("message", "string")]
+        )  # fmt: skip
+        try:
+            numbers, numbers_tied = self._count(batches)
+        except FastndcgError as error:
+            row = {"query": -1, "place": -1, "n": 0, "n_tied": 0, "error": type(error).__name__, "message": str(error)}
+            yield pyarrow.RecordBatch.from_pylist([row], schema)
+            return
+        places = np.flatnonzero(numbers)
+        starts = _find_starts(self.offsets)
+        queries = np.searchsorted(starts, places, side="right") - 1
+        nulls = pyarrow.nulls(len(places), "string")
+        columns = [queries.astype("i4"), (places - starts[queries]).astype("i4"), numbers[places], numbers_tied[places]]
+        arrays = [*map(pyarrow.array, columns), nulls, nulls]
+        yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _count(self, batches: Iterator[Any]) -> tuple[Array, Array]:
+        pyarrow = optional_import("pyarrow", "Spark", "spark")
+        compute = optional_import("pyarrow.compute", "Spark", "spark")
+        starts = _find_starts(self.offsets)
+        numbers = np.zeros(starts[-1], "i8")
+        numbers_tied = np.zeros(starts[-1], "i8")
+        for batch in batches:
+            refuse_nulls(batch, self.columns)
+            frame = Frame(pyarrow.Table.from_batches([batch]), self.columns.names, "truth")
+            scores = frame.read_numbers("score")
+            names = batch.column(batch.schema.get_field_index(self.columns.names["query"]))
+            if scores.dtype.kind == "f" and np.isnan(scores).any():
+                query = names[int(np.argmax(np.isnan(scores)))].as_py()
+                raise InvalidInputError(
+                    f"`scores` must not be NaN, but one of query {shorten(query)} is nan. Find out where it comes from."
+                )
+            queries = compute.index_in(names, value_set=self.queries).to_numpy()
+            for query in np.unique(queries).tolist():
+                own_scores = scores[queries == query]
+                labelled = self.scores[self.offsets[query] : self.offsets[query + 1]]
+                below = np.searchsorted(labelled, own_scores, side="left")
+                is_tied = below < np.searchsorted(labelled, own_scores, side="right")
+                part = slice(starts[query], starts[query + 1])
+                numbers[part] += np.bincount(below, minlength=len(labelled) + 1)
+                numbers_tied[part] += np.bincount(below[is_tied], minlength=len(labelled) + 1)
+        return numbers, numbers_tied
+
+
+def _find_starts(offsets: Array) -> Array:
+    """Return the first count of each query. A query has one count more than labelled documents."""
+    return offsets + np.arange(len(offsets))
+
+
+def _is_labelled(columns: Scored) -> str:
+    return f"CAST({quote(columns.names['label'])} AS DOUBLE) <> 0"
+
+
+def _refuse_repeated(rows: Any, columns: Scored) -> None:
+    """Run a job that finds a document that stands twice in a query."""
+    if "document" not in columns.names:
+        return
+    names = columns.names["query"], columns.names["document"]
+    numbers = rows.groupBy(*map(quote, names)).count().where(f"count > 1 AND {quote(names[1])} IS NOT NULL")
+    for row in numbers.orderBy(*map(quote, names)).limit(1).collect():
+        raise InvalidInputError(
+            f"`truth`: a document must stand once in a query, but document {row[1]} of query {row[0]} is in {row[2]} "
+            "rows. Keep one of them."
+        )
+
+
+def _collect_labelled(rows: Any, columns: Scored, large: LargeQueries) -> Labelled:
+    """Run a job that collects the documents with labels, by query and rising score."""
+    pyarrow = optional_import("pyarrow", "Spark", "spark")
+    types = optional_import("pyspark.sql.pandas.types", "Spark", "spark")
+    compute = optional_import("pyarrow.compute", "Spark", "spark")
+    roles = ("query", "label", "score")
+    selected = rows.where(_is_labelled(columns)).select(*(quote(columns.names[role]) for role in roles))
+    kinds = [types.to_arrow_type(field.dataType) for field in selected.schema.fields]
+    documents = selected.collect()
+    arrays = [pyarrow.array([row[place] for row in documents], kind) for place, kind in enumerate(kinds)]
+    table = pyarrow.table(arrays, [columns.names[role] for role in roles])
+    for batch in table.to_batches():
+        refuse_nulls(batch, columns._replace(names={role: columns.names[role] for role in roles}))
+    frame = Frame(table, {role: columns.names[role] for role in roles}, "truth")
+    labels = as_labels(frame.read_numbers("label"), "labels")
+    scores = frame.read_numbers("score")
+    queries = compute.index_in(arrays[0], value_set=large.column).to_numpy()
+    order = np.lexsort((labels, scores, queries))
+    offsets = count_before(np.bincount(queries, minlength=len(large.column)))
+    return Labelled(read_only(labels[order]), scores[order], offsets)
+
+
+def _make_counts(labelled: Labelled, count_rows: list[Any]) -> RankCounts:
+    """Return the counts of the labelled documents from those of all tasks."""
+    starts = _find_starts(labelled.offsets)
+    numbers = np.zeros(starts[-1], "i8")
+    numbers_tied = np.zeros(starts[-1], "i8")
+    for row in count_rows:
+        place = starts[row["query"]] + row["place"]
+        numbers[place] += row["n"]
+        numbers_tied[place] += row["n_tied"]
+    above = np.zeros(len(labelled.labels), "i8")
+    ties = np.zeros(len(labelled.labels), "i8")
+    for query, (start, stop) in enumerate(pairwise(labelled.offsets.tolist())):
+        scores = labelled.scores[start:stop]
+        first = np.searchsorted(scores, scores, side="left")  # the place at which equal scores were counted
+        own = slice(starts[query], starts[query + 1])
+        ties[start:stop] = numbers_tied[own][first]
+        above[start:stop] = (numbers[own][::-1].cumsum()[::-1] - numbers[own])[first]
+    return RankCounts(*(read_only(counts.astype("i4")) for counts in (above, ties, np.zeros_like(ties))))

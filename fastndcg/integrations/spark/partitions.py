@@ -1,0 +1,340 @@
+"""
+The work of one task: whole queries in Arrow batches come in, and one row of exact sums goes out.
+
+Objects here are pickled for the tasks by name, so executors import fastndcg.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastndcg.conventions import Convention
+from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.evaluate import Evaluator, evaluate_prepared, parse_request
+from fastndcg.inputs.dispatch import Options
+from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.integrations.spark.columns import SIDE, Scored
+from fastndcg.integrations.spark.errors import Part, send_parts
+from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.validation import Array
+from fastndcg.results.partial import PartialSums, add_up_columns
+from fastndcg.results.results import Results
+from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.runtime.threads import check_threads
+from fastndcg.statistics.alignment import align
+from fastndcg.statistics.poisson_bootstrap import sum_replicates
+from fastndcg.statistics.query_hashes import hash_queries
+from fastndcg.streaming import COUNTS
+
+LIST_BYTES = 64 << 20  # of lists that are evaluated at a time
+ROW_SHARE = 4  # rows are evaluated at once if they take no more than this part of the memory
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """
+    The metrics of a job and their convention.
+
+    `replicates` is 0 for a job without a Poisson bootstrap. `memory` is the number of bytes for the rows of a task.
+    """
+
+    metrics: tuple[Metric, ...]
+    convention: Convention
+    replicates: int
+    seed: int
+    memory: int
+
+    def add_up(self, values: Array, query_ids: Any, counts: dict[str, int], names: tuple[Any, ...] = ()) -> PartialSums:
+        """Return the exact sums of (n_queries, n_columns) values."""
+        numbers = add_up_columns(values)
+        partial = PartialSums.from_numbers(names or self.metrics, self.convention, numbers, counts)
+        partial = partial.with_squares(values)
+        if not self.replicates:
+            return partial
+        hashes = hash_queries(query_ids)
+        options = {"replicates": self.replicates, "seed": self.seed, "threads": count_cpus()}
+        return partial.with_replicates(sum_replicates(values, hashes, **options))
+
+
+def count_cpus() -> int:
+    """Return the number of CPUs of this task, as spark.task.cpus gives it."""
+    pyspark = optional_import("pyspark", "Spark", "spark")
+    context = pyspark.TaskContext.get()
+    return 1 if context is None else min(int(context.cpus()), check_threads(None))
+
+
+def refuse_nulls(batch: Any, columns: Scored) -> None:
+    """Raise an error for a null in a column of a batch, with the query of its row."""
+    for name in columns.list_columns():
+        column = batch.column(batch.schema.get_field_index(name))
+        if not column.null_count:
+            continue
+        place = ""
+        query = columns.names.get("query")
+        if query is not None and query != name:
+            row = column.is_null().to_pylist().index(True)
+            place = f" for query {shorten(batch.column(batch.schema.get_field_index(query))[row].as_py())}"
+        raise InvalidInputError(f"column {shorten(name)} must have no null, but has one{place}. Drop or fill it.")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredTask:
+    """The evaluation of rows or lists with labels and scores."""
+
+    request: Request
+    columns: Scored
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield one row of sums."""
+        return send_parts(lambda: self._make_parts(batches))
+
+    def evaluate(self, batches: Iterator[Any]) -> Iterator[Results]:
+        """Yield the results of all queries: of lists piece by piece, of rows at once."""
+        batches = self._check(batches)
+        if self.columns.has_lists:
+            for pieces in _group_batches(batches, LIST_BYTES):
+                yield self._evaluate(_make_table(pieces))
+            return
+        pieces = next(_group_batches(batches, self.request.memory // ROW_SHARE), [])
+        if not pieces:
+            return
+        rest = next(batches, None)
+        if rest is None:
+            yield self._evaluate(_make_table(pieces))
+            return
+        pyarrow = optional_import("pyarrow", "Spark", "spark")
+        stream = itertools.chain(pieces, [rest], batches)
+        yield self._evaluate(pyarrow.RecordBatchReader.from_batches(rest.schema, stream), memory=self.request.memory)
+
+    def _make_parts(self, batches: Iterator[Any]) -> Iterator[Part]:
+        total: PartialSums | None = None
+        for result in self.evaluate(batches):
+            partial = add_up_results(self.request, result)
+            total = partial if total is None else total + partial
+        if total is not None:
+            yield Part(total.to_bytes())
+
+    def _evaluate(self, table: Any, memory: int | None = None) -> Results:
+        evaluator = Evaluator(
+            table, self.request.metrics, columns=self.columns.names, convention=self.request.convention, memory=memory,
+            threads=count_cpus(), progress=False,
+        )  # fmt: skip
+        return evaluator.evaluate()
+
+    def _check(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield the batches with rows, and refuse nulls and equal places in an order."""
+        last: tuple[Any, Any] | None = None
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            refuse_nulls(batch, self.columns)
+            if self.columns.order is not None:
+                last = self._check_order(batch, last)
+                batch = batch.select(list(dict.fromkeys(self.columns.names.values())))
+            yield batch
+
+    def _check_order(self, batch: Any, last: tuple[Any, Any] | None) -> tuple[Any, Any]:
+        """Raise an error for two rows of a query with one place. Return the last row's query and place."""
+        pyarrow = optional_import("pyarrow", "Spark", "spark")
+        compute = optional_import("pyarrow.compute", "Spark", "spark")
+        queries, places = (
+            batch.column(batch.schema.get_field_index(name))
+            for name in (self.columns.names["query"], self.columns.order)
+        )
+        if last is not None:
+            queries, places = (
+                pyarrow.concat_arrays([pyarrow.array([value], column.type), column])
+                for value, column in zip(last, (queries, places), strict=True)
+            )
+        is_equal = compute.and_(*(compute.equal(column[1:], column[:-1]) for column in (queries, places)))
+        if compute.any(is_equal).as_py():
+            row = is_equal.to_pylist().index(True)
+            raise InvalidInputError(
+                f"`order` must give each document of a query another place, but two of query "
+                f"{shorten(queries[row].as_py())} have {shorten(places[row].as_py())}. Name a column without equal "
+                "values."
+            )
+        return queries[-1].as_py(), places[-1].as_py()
+
+
+def add_up_results(request: Request, result: Results) -> PartialSums:
+    """Return the exact sums and the counts of results."""
+    counts = {"n_queries": len(result), **{name: getattr(result, name) for name in COUNTS}}
+    return request.add_up(result.values, result.query_ids, counts)
+
+
+@dataclass(frozen=True, slots=True)
+class PairsTask:
+    """
+    The evaluation of runs against judgments, whose rows come together with the side that each is of.
+
+    `names` are the columns of each side for messages. `baseline` is the place of the run that others are compared with,
+    None for a single run.
+    """
+
+    request: Request
+    names: tuple[dict[str, str], ...]
+    systems: tuple[str, ...] = ("run",)
+    baseline: int | None = None
+    has_order: bool = False
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield one row of sums."""
+        return send_parts(lambda: self._make_parts(batches))
+
+    def evaluate(self, batches: Iterator[Any]) -> Iterator[Results]:
+        """Yield the results of the only run."""
+        for results, _ in self._evaluate_all(batches):
+            yield from results.values()
+
+    def _make_parts(self, batches: Iterator[Any]) -> Iterator[Part]:
+        for results, n_judged in self._evaluate_all(batches):
+            if self.baseline is None:
+                result = results[self.systems[0]]
+                counts = {"n_queries": len(result), **{name: getattr(result, name) for name in COUNTS}}
+                counts["n_common"] = n_judged - result.n_missing_in_run
+                yield Part(self.request.add_up(result.values, result.query_ids, counts).to_bytes())
+            else:
+                yield self._compare(results, n_judged, self.baseline)
+
+    def _evaluate_all(self, batches: Iterator[Any]) -> Iterator[tuple[dict[str, Results], int]]:
+        """Yield the results of all systems, and the number of judged queries, unless there are no rows."""
+        pieces = [batch for batch in batches if batch.num_rows]
+        if not pieces:
+            return
+        pyarrow = optional_import("pyarrow", "Spark", "spark")
+        compute = optional_import("pyarrow.compute", "Spark", "spark")
+        table = _make_table(pieces)
+        sides = table.column(SIDE)
+        if self.has_order:
+            table = table.take(compute.sort_indices(table, [("order", "ascending")]))
+            sides = table.column(SIDE)
+        tables = [
+            table.filter(compute.equal(sides, pyarrow.scalar(side, sides.type))) for side in range(len(self.names))
+        ]
+        threads = count_cpus()
+        for side in range(len(self.names)):
+            self._refuse_null(tables[side], side)
+            if self.has_order and side > 0:
+                _refuse_equal_places(tables[side])
+        roles = {"query": "query", "document": "document"}
+        selected = [part.select(["query", "document", "value"]) for part in tables]
+        qrels = Qrels.from_frame(selected[0], roles | {"label": "value"}, threads=threads)
+        request = parse_request(self.request.metrics, self.request.convention)
+        options = Options(threads=threads, is_part=True)
+        results: dict[str, Results] = {}
+        for system, part in zip(self.systems, selected[1:], strict=True):
+            run = Run.from_frame(part, roles | {"score": "value"}, threads=threads)
+            results[system] = evaluate_prepared(qrels, run, request, options)
+        yield results, len(qrels.queries)
+
+    def _compare(self, results: dict[str, Results], n_judged: int, baseline: int) -> Part:
+        """Return the sums of all systems, and those of their differences from the baseline."""
+        metrics = self.request.metrics
+        aligned = align(results, metrics)
+        base = aligned.columns[baseline]
+        other_columns = [column for place, column in enumerate(aligned.columns) if place != baseline]
+        values = np.hstack([*aligned.columns, *(column - base for column in other_columns)])
+        counts = {"n_queries": len(values)}
+        for place, (result, n_missing) in enumerate(zip(results.values(), aligned.n_missing, strict=True)):
+            counts |= {f"{name} {place}": getattr(result, name) for name in COUNTS}
+            counts |= {f"n_missing {place}": n_missing, f"n_common {place}": n_judged - result.n_missing_in_run}
+        names = tuple(f"column {place}" for place in range(values.shape[1]))
+        partial = self.request.add_up(values, aligned.query_ids, counts, names)
+        sizes = np.abs(np.stack(aligned.columns))
+        largest = np.where(np.isnan(sizes), 0.0, sizes).max(axis=(0, 1), initial=0.0)
+        return Part(partial.to_bytes(), largest.astype("<f8").tobytes())
+
+    def _refuse_null(self, table: Any, side: int) -> None:
+        """Raise an error for a null in a column of a side, with the query of its row."""
+        what = "qrels" if side == 0 else "run"
+        names = self.names[side]
+        for name in ("query", "document", "value", *["order"] * (self.has_order and side > 0)):
+            column = table.column(name)
+            if not column.null_count:
+                continue
+            row = column.is_null().to_pylist().index(True)
+            column_name = names.get(name, names.get("label", names.get("score", name)))
+            place = "" if name == "query" else f" for query {shorten(table.column('query')[row].as_py())}"
+            raise InvalidInputError(
+                f"column {shorten(column_name)} of the {what} must have no null, but has one{place}. Drop or fill it."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class PerQueryTask:
+    """The values of single queries of another task, with the queries' ids in a column of type `kind`."""
+
+    task: ScoredTask | PairsTask
+    query: str
+    kind: Any
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield batches with one row a query. A value is null where the metric is undefined."""
+        pyarrow = optional_import("pyarrow", "Spark", "spark")
+        for result in self.task.evaluate(batches):
+            columns = {self.query: pyarrow.array(result.query_ids.tolist(), self.kind)}
+            for place, metric in enumerate(result.metrics):
+                values = np.ascontiguousarray(result.values[:, place])
+                columns[str(metric)] = pyarrow.array(values, mask=np.isnan(values))
+            yield pyarrow.RecordBatch.from_pydict(columns)
+
+
+def _refuse_equal_places(table: Any) -> None:
+    """Raise an error for two documents of a query with one place in the order."""
+    counts = table.group_by(["query", "order"]).aggregate([([], "count_all")])
+    numbers = counts.column("count_all").to_numpy()
+    if (numbers > 1).any():
+        row = int(np.argmax(numbers > 1))
+        query, place = (counts.column(name)[row].as_py() for name in ("query", "order"))
+        raise InvalidInputError(
+            f"`order` must give each document of a query another place, but two of query {shorten(query)} have "
+            f"{shorten(place)}. Name a column without equal values."
+        )
+
+
+def merge_parts(batches: Iterator[Any]) -> Iterator[Any]:
+    """Add up the rows of many tasks in a task, so that the driver gets one row."""
+    return send_parts(lambda: add_up_parts(row for batch in batches for row in batch.to_pylist()))
+
+
+def add_up_parts(rows: Iterable[Any]) -> Iterator[Part]:
+    """Yield the sum of the rows of tasks, and their errors."""
+    total: PartialSums | None = None
+    largest: Array | None = None
+    for row in rows:
+        if row["error"] is not None:
+            yield Part(error=row["error"], message=row["message"])
+            continue
+        partial = PartialSums.from_bytes(bytes(row["part"]))
+        total = partial if total is None else total + partial
+        if row["largest"] is not None:
+            sizes = np.frombuffer(bytes(row["largest"]), "<f8")
+            largest = sizes if largest is None else np.maximum(largest, sizes)
+    if total is not None:
+        yield Part(total.to_bytes(), None if largest is None else largest.tobytes())
+
+
+def _group_batches(batches: Iterator[Any], most: int) -> Iterator[list[Any]]:
+    """Yield lists of batches that reach `most` bytes. The last list may have fewer."""
+    pieces: list[Any] = []
+    n_bytes = 0
+    for batch in batches:
+        pieces.append(batch)
+        n_bytes += batch.nbytes
+        if n_bytes >= most:
+            yield pieces
+            pieces = []
+            n_bytes = 0
+    if pieces:
+        yield pieces
+
+
+def _make_table(pieces: list[Any]) -> Any:
+    pyarrow = optional_import("pyarrow", "Spark", "spark")
+    return pyarrow.Table.from_batches(pieces)

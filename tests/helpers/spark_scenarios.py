@@ -1,0 +1,170 @@
+"""
+Scenarios of Spark in separate processes: tasks and executors that die on a cluster, and a Spark Connect server.
+
+Usage: python spark_scenarios.py cluster|speculation|connect FOLDER. The folder has `rows.parquet`. The
+last line printed is JSON.
+"""
+
+import contextlib
+import importlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from spark_sessions import CONFIGURATION
+
+METRICS = "ndcg@10, ap, rr"
+ROWS_PER_BATCH = 500  # so that a task dies between two batches
+SPECULATION = {
+    "spark.speculation": "true",
+    "spark.speculation.multiplier": "1.2",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.interval": "100ms",
+    "spark.speculation.minTaskRuntime": "100ms",
+}
+
+
+def die_once(batches, kind, mark):
+    """Pass batches on. The first attempt of the second partition fails in the middle, in one of three ways."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    for number, batch in enumerate(batches):
+        if number == 1 and context.partitionId() == 1 and not os.path.exists(mark):
+            Path(mark).touch()
+            if kind == "task":
+                os._exit(1)
+            if kind == "executor":
+                os.kill(find_executor(), signal.SIGKILL)
+            time.sleep(60 if kind == "speculation" else 5)
+        yield batch
+
+
+def find_executor():
+    """Return the process id of the JVM above this worker."""
+    process = os.getpid()
+    while True:
+        process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+        if Path(f"/proc/{process}/comm").read_text().strip() == "java":
+            return process
+
+
+def describe(result):
+    """Return what must be equal to the bit."""
+    intervals = [
+        result.confidence_interval(metric, method=method) for metric in result.metrics for method in ("t", "poisson")
+    ]
+    return {
+        "means": [value.hex() for value in result.means()],
+        "counts": [len(result), result.n_tied, *result.n_undefined().tolist()],
+        "intervals": [[interval.low.hex(), interval.high.hex()] for interval in intervals],
+    }
+
+
+def run_cluster(folder):
+    """Evaluate on two executors while a task fails, and while an executor is lost."""
+    return evaluate_while_dying("local-cluster[2,1,1024]", folder, ("none", "task", "executor"))
+
+
+def run_speculation(folder):
+    """Evaluate on two executors while a task is slow. Spark starts its copy on another host, so each has an address."""
+    import pyspark
+
+    program = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
+    environment = os.environ | {
+        "SPARK_LOG_DIR": folder,
+        "SPARK_WORKER_DIR": folder,
+        "SPARK_HOME": str(Path(program).parents[1]),
+    }
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    commands = [["master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]]
+    for host in ("127.0.0.1", "127.0.0.2"):
+        commands.append(["worker.Worker", "--host", host, "--webui-port", "0", "--cores", "1", "--memory", "1g"])
+        commands[-1].append(f"spark://127.0.0.1:{port}")
+    with open(f"{folder}/log", "w", encoding="utf-8") as log, contextlib.ExitStack() as stack:
+        for place, (name, *arguments) in enumerate(commands):
+            command = [program, f"org.apache.spark.deploy.{name}", *arguments]
+            host = "127.0.0.2" if place == 2 else "127.0.0.1"
+            own = environment | {"SPARK_LOCAL_IP": host, "SPARK_LOCAL_HOSTNAME": host}
+            stack.callback(subprocess.Popen(command, env=own, stdout=log, stderr=log).terminate)
+        return evaluate_while_dying(f"spark://127.0.0.1:{port}", folder, ("speculation",))
+
+
+def evaluate_while_dying(master, folder, kinds):
+    """Return the results of a cluster for each way in which a task dies."""
+    from pyspark.sql import SparkSession
+
+    from fastndcg.integrations import spark
+
+    builder = SparkSession.builder.master(master)
+    own = {"spark.executor.memory": "512m", "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_BATCH)}
+    for name, value in {**CONFIGURATION, **SPECULATION, **own}.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    frame = session.read.parquet(f"{folder}/rows.parquet")
+    module = importlib.import_module("fastndcg.integrations.spark.evaluate")  # the package has a function of its name
+    collect_sums = module.collect_sums
+    results = {}
+    for kind in kinds:
+        mark = f"{folder}/{kind}"
+        if kind == "none":
+            Path(mark).touch()
+
+        def collect(data, task, kind=kind, mark=mark, **options):
+            return collect_sums(data, lambda batches: task(die_once(batches, kind, mark)), **options)
+
+        module.collect_sums = collect
+        started = time.monotonic()
+        result = spark.evaluate(frame, METRICS, partitions=4, interval="poisson", replicates=50)
+        seconds = time.monotonic() - started
+        results[kind] = {"result": describe(result), "died": os.path.exists(mark), "seconds": seconds}
+    session.stop()
+    return results
+
+
+def run_connect(folder):
+    """Evaluate and compare by a Spark Connect server on this machine."""
+    from pyspark.sql import SparkSession
+
+    import fastndcg as fn
+    from fastndcg.integrations import spark
+
+    builder = SparkSession.builder.remote("local[2]")
+    for name, value in CONFIGURATION.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    frame = session.read.parquet(f"{folder}/rows.parquet")
+    result = spark.evaluate(frame, METRICS, interval="poisson", replicates=50)
+    per_query = spark.evaluate(frame, METRICS, per_query=True).orderBy("query").collect()
+    pairs = frame.select("query", "document", "label"), frame.select("query", "document", "score")
+    rows = spark.compare(pairs[0], {"a": pairs[1], "b": pairs[1]}, "rr")
+    try:
+        spark.evaluate(frame.selectExpr("query", "label", "float('nan') AS score"), METRICS)
+        error = ""
+    except fn.InvalidInputError as raised:
+        error = str(raised)
+    session.stop()
+    return {
+        "result": describe(result),
+        "module": type(frame).__module__,
+        "per_query": [list(row) for row in per_query],
+        "differences": [row.difference for row in rows],
+        "error": error,
+    }
+
+
+SCENARIOS = {"cluster": run_cluster, "speculation": run_speculation, "connect": run_connect}
+
+if __name__ == "__main__":
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    outcome = SCENARIOS[sys.argv[1]](sys.argv[2])
+    sys.stdout.write(f"{json.dumps(outcome)}\n")

@@ -1,0 +1,55 @@
+"""Sessions of Spark for tests: one per process, on two cores, with this Python in all tasks."""
+
+import functools
+import importlib.util
+import os
+import shutil
+import sys
+
+import pytest
+
+CONFIGURATION = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "2g",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "4",
+}
+# PySpark's own: it warns of pandas 3 and of its RankingMetrics, and leaves sockets to the garbage collector
+PYSPARK_WARNINGS = (
+    r"ignore:Deprecated in 3\.0\.0\. Use SparkSession:FutureWarning",
+    "ignore:PySpark does not yet fully support pandas:FutureWarning",
+    r"ignore:unclosed <socket\.socket:ResourceWarning",
+)
+
+
+def find_missing():
+    """Return why Spark cannot run, None if it can."""
+    if importlib.util.find_spec("pyspark") is None:
+        return "pyspark is absent: pip install '.[peers]'"
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        return "there is no JVM: Spark needs Java 17"
+    return None
+
+
+def skip_without_spark():
+    """Skip a test where Spark cannot run."""
+    missing = find_missing()
+    if missing:
+        pytest.skip(missing)
+
+
+@functools.cache
+def start_session(master="local[2]", **configuration):
+    """Return the session of this process."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(master)
+    for name, value in {**CONFIGURATION, **configuration}.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session

@@ -1,0 +1,312 @@
+"""spark.evaluate and spark.compare on two cores: the bits of one machine, and errors of the data."""
+
+import numpy as np
+import pytest
+from shared_data import shared
+from spark_sessions import PYSPARK_WARNINGS, skip_without_spark, start_session
+
+import fastndcg as fn
+
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+
+pytestmark = [pytest.mark.peers, *(pytest.mark.filterwarnings(warning) for warning in PYSPARK_WARNINGS)]
+
+METRICS = "ndcg@10, ap, rr, p@5"
+PARTITIONS = (1, 7, 64)
+
+
+@pytest.fixture(scope="module")
+def session():
+    """Return the session of this process."""
+    skip_without_spark()
+    return start_session()
+
+
+@pytest.fixture(scope="module")
+def spark(session):
+    """Return the integration."""
+    from fastndcg.integrations import spark
+
+    return spark
+
+
+def draw_rows(n=6000, n_queries=150, seed=3):
+    """Return rows with tied scores, in random order. Some queries have nothing relevant, and one has one row."""
+    random = np.random.default_rng(seed)
+    queries = np.where(np.arange(n) == 0, n_queries, random.integers(0, n_queries, n))
+    labels = random.integers(0, 4, n) * (random.random(n) < 0.2) * (queries % 9 > 0)
+    columns = {"user": queries, "item": random.permutation(n), "clicked": labels}
+    return pd.DataFrame(columns | {"prediction": random.random(n).round(2), "place": random.permutation(n)})
+
+
+NAMES = {"query": "user", "document": "item", "label": "clicked", "score": "prediction"}
+
+
+def check_same(result, expected, *, replicates=0):
+    """Check means, counts and intervals to the bit."""
+    assert result.means() == expected.means()
+    assert result.n_undefined().tolist() == expected.n_undefined().tolist()
+    for name in ("n_tied", "n_missing_in_run", "n_missing_in_qrels"):
+        assert getattr(result, name) == getattr(expected, name), name
+    assert len(result) == len(expected)
+    assert str(result) == str(expected)
+    for metric in expected.metrics:
+        assert result.confidence_interval(metric, method="t") == expected.confidence_interval(metric, method="t")
+        if replicates:
+            options = {"method": "poisson", "replicates": replicates}
+            assert result.confidence_interval(metric) == expected.confidence_interval(metric, **options)
+
+
+@pytest.mark.parametrize("partitions", PARTITIONS)
+def test_rows_equal_one_machine(session, spark, partitions):
+    """Rows in any partitions have the bits of one machine, also in intervals."""
+    rows = draw_rows()
+    expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
+
+    frame = session.createDataFrame(rows.sample(frac=1, random_state=partitions)).repartition(5)
+    result = spark.evaluate(frame, METRICS, **NAMES, partitions=partitions, interval="poisson", replicates=100)
+
+    check_same(result, expected, replicates=100)
+
+
+@pytest.mark.parametrize("convention", ["trec_eval", "lightgbm", "default(ties=id_ascending)", "default(undefined=0)"])
+def test_conventions_are_those_of_one_machine(session, spark, convention):
+    """Conventions with other ties, gains and undefined values give the values of one machine."""
+    rows = draw_rows()
+    expected = fn.evaluate(rows.sort_values("place"), metrics="ndcg@10, ap", columns=NAMES, convention=convention)
+
+    frame = session.createDataFrame(rows)
+    result = spark.evaluate(frame, "ndcg@10, ap", **NAMES, convention=convention, order="place")
+
+    check_same(result, expected)
+
+
+def test_many_rows_equal_one_machine(session, spark):
+    """Ten million rows in 1, 7 and 64 partitions have the bits of one machine."""
+    frame = session.range(10_000_000).selectExpr(
+        "pmod(xxhash64(id), 50000) AS query",
+        "CAST(pmod(xxhash64(id, 1), 40) = 0 AS INT) * CAST(pmod(xxhash64(id, 2), 3) AS INT) AS label",
+        "CAST(pmod(xxhash64(id, 3), 1000) AS FLOAT) AS score",
+    )
+    expected = fn.evaluate(frame.toArrow() if hasattr(frame, "toArrow") else frame.toPandas(), metrics="ndcg@10, ap")
+
+    for partitions in PARTITIONS:
+        check_same(spark.evaluate(frame, "ndcg@10, ap", partitions=partitions), expected)
+
+
+def test_rows_beyond_the_memory_go_to_a_file(session, spark):
+    """Rows that exceed the memory of a task have the same values."""
+    rows = draw_rows(60_000)
+    expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
+
+    result = spark.evaluate(session.createDataFrame(rows), METRICS, **NAMES, partitions=1, memory="1MB")
+
+    check_same(result, expected)
+
+
+def test_rows_in_whole_queries_are_not_shuffled(session, spark):
+    """Data with the rows of each query in one partition keep their partitions."""
+    rows = draw_rows()
+    frame = session.createDataFrame(rows).repartition(3, "user")
+    expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
+
+    check_same(spark.evaluate(frame, METRICS, **NAMES, has_whole_queries=True), expected)
+    with pytest.raises(fn.InvalidInputError, match="`has_whole_queries` must be left out for judgments"):
+        spark.evaluate(frame, frame, METRICS, query="user", document="item", label="clicked", score="prediction",
+                       has_whole_queries=True)  # fmt: skip
+
+
+def test_lists_need_no_shuffle(session, spark):
+    """Columns of lists have the bits of one machine, in a job without a shuffle."""
+    rows = draw_rows()
+    lists = rows.groupby("user").agg({"clicked": list, "prediction": list, "item": list}).reset_index()
+    expected = fn.evaluate(lists, metrics=METRICS, columns=NAMES)
+    frame = session.createDataFrame(lists).repartition(6)
+
+    check_same(spark.evaluate(frame, METRICS, **NAMES, interval="poisson", replicates=20), expected, replicates=20)
+    per_query = spark.evaluate(frame, METRICS, **NAMES, per_query=True)
+    plan = per_query._jdf.queryExecution().executedPlan().toString()
+    assert plan.count("Exchange") == frame._jdf.queryExecution().executedPlan().toString().count("Exchange")
+
+
+def test_values_of_queries(session, spark):
+    """A DataFrame has the column of queries with its type and a column a metric, null where it is undefined."""
+    rows = draw_rows()
+    expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
+
+    frame = session.createDataFrame(rows).selectExpr("SMALLINT(user) AS user", "item", "clicked", "prediction")
+    values = spark.evaluate(frame, METRICS, **NAMES, per_query=True)
+
+    assert [(field.name, field.dataType.simpleString()) for field in values.schema] == [
+        ("user", "smallint"), ("nDCG@10", "double"), ("AP", "double"), ("RR", "double"), ("P@5", "double"),
+    ]  # fmt: skip
+    by_query = {row[0]: [float("nan") if value is None else value for value in row[1:]] for row in values.collect()}
+    found = np.array([by_query[query] for query in expected.query_ids.tolist()])
+    assert np.array_equal(found, expected.values, equal_nan=True)
+    assert len(by_query) == len(expected)
+
+
+def test_ties_by_order_need_a_column(session, spark):
+    """Tie policies by input order take the order of a column, and are refused without one."""
+    rows = draw_rows()
+    frame = session.createDataFrame(rows)
+    convention = "default(ties=input)"
+    expected = fn.evaluate(rows.sort_values("place"), metrics=METRICS, columns=NAMES, convention=convention)
+
+    result = spark.evaluate(frame, METRICS, **NAMES, convention=convention, order="place")
+
+    check_same(result, expected)
+    with pytest.raises(fn.InvalidInputError, match="`order` must name a column for ties='input'"):
+        spark.evaluate(frame, METRICS, **NAMES, convention=convention)
+    with pytest.raises(fn.InvalidInputError, match="`order` must give each document of a query another place"):
+        spark.evaluate(frame, METRICS, **NAMES, convention=convention, order="clicked")
+
+
+def draw_pairs():
+    """Return judgments and two runs with ids of texts. Some queries are on one side only."""
+    rows = draw_rows().rename(columns={"user": "query", "item": "document", "clicked": "label", "prediction": "score"})
+    rows = rows.assign(query="q" + rows["query"].astype(str), document=rows["document"].astype(str))
+    judged = rows.sample(frac=0.6, random_state=1)
+    judged = judged[judged["query"] != "q7"]
+    old = rows[rows["query"] != "q8"].sample(frac=0.7, random_state=2)
+    new = rows.sample(frac=0.8, random_state=3)
+    new = new.assign(score=new["score"] + new["label"] * 0.1)
+    return judged[["query", "document", "label"]], {"old": old, "new": new}
+
+
+@pytest.mark.parametrize(
+    "convention", ["default", "trec_eval_c", "default(missing_in_run=skip, missing_in_qrels=undefined)"]
+)
+@pytest.mark.parametrize("partitions", [1, 64])
+def test_pairs_equal_one_machine(session, spark, convention, partitions):
+    """Judgments and a run have the bits of one machine, with queries that one side lacks."""
+    judged, runs = draw_pairs()
+    expected = fn.evaluate(judged, runs["old"], METRICS, convention=convention)
+
+    result = spark.evaluate(
+        session.createDataFrame(judged), session.createDataFrame(runs["old"]), METRICS, convention=convention,
+        partitions=partitions, interval="poisson", replicates=20,
+    )  # fmt: skip
+
+    check_same(result, expected, replicates=20)
+
+
+@pytest.mark.parametrize("interval", ["t", "poisson"])
+def test_comparisons_equal_one_machine(session, spark, interval):
+    """Means, differences, intervals and p-values of several systems are those of fn.compare."""
+    judged, runs = draw_pairs()
+    expected = fn.compare(judged, runs, METRICS, baseline="new", interval=interval, test="t", replicates=50)
+
+    frames = {name: session.createDataFrame(run) for name, run in runs.items()}
+    result = spark.compare(
+        session.createDataFrame(judged), frames, METRICS, baseline="new", interval=interval, replicates=50, partitions=7
+    )
+
+    assert len(result) == len(expected.rows)
+    for ours, theirs in zip(result, expected.rows, strict=True):
+        assert {name: repr(value) for name, value in ours._asdict().items()} == {
+            name: repr(getattr(theirs, name)) for name in ours._fields
+        }
+    assert "paired t test" in str(result)
+
+
+def test_recorded_runs_equal_one_machine(session, spark):
+    """Runs of TREC DL 2019 have the bits of one machine under the convention of trec_eval."""
+    folder = shared("data", "trec-dl19")
+    qrels = fn.read_qrels(folder / "qrels.txt")
+    path = min((folder / "runs").iterdir())
+    run = fn.read_run(path)
+    metrics = "ndcg@10, map, rr, p@10, recall@100"
+
+    def convert(table, value):
+        queries = np.repeat(table.queries.names(), np.diff(table.offsets))
+        columns = {"query": queries, "document": table.documents.names(), value: table.values}
+        return session.createDataFrame(pd.DataFrame(columns))
+
+    result = spark.evaluate(convert(qrels, "label"), convert(run, "score"), metrics, convention="trec_eval")
+
+    check_same(result, fn.evaluate(qrels, run, metrics, convention="trec_eval"))
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({"score": "IF(id = 17, NULL, score)"}, {}, "column 'score' must have no null, but has one for query 'q2'"),
+        ({"query": "IF(id = 17, NULL, query)"}, {}, "column 'query' must have no null, but has one"),
+        ({"score": "IF(id = 17, double('nan'), score)"}, {}, r"`scores` must not be NaN, but .* \(query q2\) is nan"),
+        ({"label": "IF(id = 17, -1, label)"}, {}, r"`labels` must not be negative, but .* \(query q2\) is -1"),
+        ({"document": "'d1'"}, {}, "a document must stand once in a query, but document d1 of query q"),
+        ({"score": "string(score)"}, {}, "column 'score' of `truth` must hold numbers, but its type is string"),
+        ({"query": "score"}, {}, "column 'query' of `truth` must hold texts or whole numbers"),
+        ({}, {"score": "points"}, "`score` must name a column of `truth`, which has .*, not 'points'"),
+        ({}, {"order": "points"}, "`order` must name a column of `truth`, which has .*, not 'points'"),
+        ({}, {"metrics": "median(rr)"}, r"median\(RR\) needs the values of single queries"),
+        ({}, {"interval": "bca"}, "`interval` must be 't' or 'poisson' for data in parts, got 'bca'"),
+    ],
+)  # fmt: skip
+def test_wrong_rows(session, spark, change, options, message):
+    """An error of the data is raised on the driver as on one machine, with its query."""
+    columns = {"query": "concat('q', id % 5)", "document": "string(id)", "label": "int(id % 2)", "score": "double(id)"}
+    frame = session.range(50).selectExpr("id", *(f"{text} AS {name}" for name, text in columns.items()))
+    frame = frame.selectExpr(*(f"{change.get(name, name)} AS {name}" for name in columns))
+
+    with pytest.raises(fn.InvalidInputError, match=message):
+        spark.evaluate(frame, **{"metrics": "rr", **options})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"query": "concat('x', query)"}, "qrels and run must have a query in common, but have none"),
+        ({"document": "'d1'"}, "the run: a document must stand once in a query, but document d1 of query q"),
+        ({"score": "double('nan')"}, "score of document .* of query q. must not be NaN"),
+        ({"score": "IF(document = '7', NULL, score)"}, "'score' of the run must have no null, but has .* query 'q2'"),
+        ({"document": "int(document)"}, "ids of document must have one type, but are texts in the qrels"),
+    ],
+)  # fmt: skip
+def test_wrong_pairs(session, spark, change, message):
+    """Errors of judgments and runs are raised on the driver, also by compare."""
+    frame = session.range(50).selectExpr("concat('q', id % 5) AS query", "string(id) AS document", "id % 2 AS label")
+    columns = ("query", "document", "score")
+    run = frame.selectExpr("query", "document", "double(document) AS score")
+    run = run.selectExpr(*(f"{change.get(name, name)} AS {name}" for name in columns))
+
+    with pytest.raises(fn.InvalidInputError, match=message):
+        spark.evaluate(frame, run, "rr")
+    with pytest.raises(fn.InvalidInputError, match=message):
+        spark.compare(frame, {"a": run, "b": run}, "rr")
+
+
+def test_wrong_arguments(session, spark):
+    """Values that are no DataFrame, too few systems and unknown baselines are refused before a job starts."""
+    frame = session.range(3).selectExpr("id AS query", "id AS document", "id AS label")
+    run = session.range(3).selectExpr("id AS query", "id AS document", "id AS score")
+    with pytest.raises(fn.InvalidTypeError, match=r"`truth` must be a DataFrame of Spark 3\.5 or later, not DataFrame"):
+        spark.evaluate(draw_rows(), "rr")
+    with pytest.raises(fn.InvalidInputError, match="`systems` must have two systems or more, got 1"):
+        spark.compare(frame, {"a": run}, "rr")
+    with pytest.raises(fn.InvalidInputError, match="`baseline` must be the name of a system, got 'c'"):
+        spark.compare(frame, {"a": run, "b": run}, "rr", baseline="c")
+
+
+def test_no_rows(session, spark):
+    """A DataFrame without rows has no mean, as on one machine."""
+    frame = session.createDataFrame([], "query string, label int, score double")
+    expected = fn.evaluate(pa.table({"query": pa.array([], "string"), "label": pa.array([], "int32"),
+                                     "score": pa.array([], "float64")}), metrics="rr")  # fmt: skip
+
+    assert str(spark.evaluate(frame, "rr")) == str(expected)
+
+
+def test_wrong_data_fail_no_task(session, spark):
+    """Spark counts no failure for an error of the data, and so retries nothing."""
+    frame = session.createDataFrame([("q", 1, float("nan"))], "query string, label int, score double")
+    session.sparkContext.setJobGroup("wrong", "wrong data")
+    with pytest.raises(fn.InvalidInputError):
+        spark.evaluate(frame, "rr")
+    tracker = session.sparkContext.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("wrong")]
+    stages = [tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds]
+    assert [stage.numFailedTasks for stage in stages if stage] == [0] * len([stage for stage in stages if stage])
+    assert {job.status for job in jobs} == {"SUCCEEDED"}
