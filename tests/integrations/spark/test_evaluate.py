@@ -290,6 +290,24 @@ def test_wrong_arguments(session, spark):
         spark.compare(frame, {"a": run, "b": run}, "rr", baseline="c")
 
 
+def test_tasks_take_their_cpus(session, spark, monkeypatch):
+    """A task evaluates with as many threads as spark.task.cpus says, and at most with those of the machine."""
+    import pyspark
+
+    from fastndcg.integrations.spark import partitions
+
+    def report_cpus(batches):
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"cpus": pa.array([partitions.count_cpus()], "int32")})
+
+    assert {row[0] for row in session.range(4).mapInArrow(report_cpus, "cpus int").collect()} == {1}
+    monkeypatch.setattr(partitions, "check_threads", lambda threads: 8)
+    for n_cpus, expected in ((2, 2), (16, 8)):
+        task = type("Task", (), {"cpus": lambda self, n=n_cpus: n})()
+        monkeypatch.setattr(pyspark.TaskContext, "get", classmethod(lambda cls, task=task: task))
+        assert partitions.count_cpus() == expected
+
+
 def test_no_rows(session, spark):
     """A DataFrame without rows has no mean, as on one machine."""
     frame = session.createDataFrame([], "query string, label int, score double")
