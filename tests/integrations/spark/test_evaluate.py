@@ -323,7 +323,7 @@ def test_whole_numbers_beyond_float64_are_not_rounded(session, spark):
 
     wide = frame.selectExpr("query", "document", f"label + {2**53} AS label")
     scores = session.createDataFrame(run.assign(score=0.5))
-    with pytest.raises(fn.InvalidInputError, match="label of document .* must be finite"):
+    with pytest.raises(fn.InvalidInputError, match=r"label of document .* must be finite"):
         spark.evaluate(wide, scores, "rr")
 
 
