@@ -119,9 +119,8 @@ def bring_together(qrels: Side, runs: Sequence[Side]) -> Any:
         value = table.names.get("label" if side == 0 else "score")
         number = "1" if value is None else quote(value)
         if kind == "DOUBLE" and table.has_whole_values:  # an error in the task, as float64 lacks the number
-            number = (
-                f"IF({number} BETWEEN -{LARGEST} AND {LARGEST}, CAST({number} AS DOUBLE), {number} * double('inf'))"
-            )
+            is_exact = f"{number} BETWEEN -{LARGEST} AND {LARGEST}"
+            number = f"IF({is_exact}, CAST({number} AS DOUBLE), {number} * double('inf'))"
         expressions = [
             f"{quote(table.names['query'])} AS query",
             f"{quote(table.names['document'])} AS document",
