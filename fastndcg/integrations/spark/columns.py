@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.inputs.frames import Frame
+from fastndcg.integrations.spark.errors import name_arguments
 from fastndcg.runtime.optional_packages import optional_import
 
+LARGEST = 1 << 53  # the largest whole number up to which float64 has all
 SIDE = "side"  # of a row: 0 for judgments, 1 for the first run, 2 for the second one
 
 
@@ -32,6 +36,7 @@ class Side(NamedTuple):
     what: str
     names: dict[str, str]
     are_texts: tuple[bool, bool]  # the ids of queries, and those of documents
+    has_whole_values: bool
     order: str | None = None
 
 
@@ -44,6 +49,18 @@ def check_data(data: Any, name: str) -> None:
         )
 
 
+def check_number(value: Any, name: str) -> int | None:
+    """Return an argument that counts rows or partitions, or None."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InvalidTypeError(f"`{name}` must be a whole number, got {shorten(value)}.")
+    if value < 1:
+        raise InvalidInputError(f"`{name}` must be at least 1, got {value}. Leave it out for the default.")
+    return int(value)
+
+
+@name_arguments()
 def read_scored(data: Any, columns: Mapping[str, str], order: str | None) -> Scored:
     """Find the columns of a DataFrame with labels and scores, and check their types."""
     frame = _make_empty_frame(data, columns, "truth")
@@ -64,6 +81,7 @@ def read_scored(data: Any, columns: Mapping[str, str], order: str | None) -> Sco
     return Scored(names, order, has_lists)
 
 
+@name_arguments()
 def read_side(data: Any, columns: Mapping[str, str], what: str, order: str | None = None) -> Side:
     """Find the columns of judgments or a run, and check their types."""
     check_data(data, what)
@@ -76,11 +94,12 @@ def read_side(data: Any, columns: Mapping[str, str], what: str, order: str | Non
         )
     are_texts = frame.read_ids("query").are_texts, frame.read_ids("document").are_texts
     names = {role: frame.column_name(role) for role in ("query", "document")}
+    has_whole_values = True
     if value == "score" or not frame.is_interactions:
-        frame.read_numbers(value)
+        has_whole_values = frame.read_numbers(value).dtype.kind in "iu"
         names[value] = frame.column_name(value)
     _check_order(frame, order)
-    return Side(data, what, names, are_texts, order)
+    return Side(data, what, names, are_texts, has_whole_values, order)
 
 
 def bring_together(qrels: Side, runs: Sequence[Side]) -> Any:
@@ -94,13 +113,18 @@ def bring_together(qrels: Side, runs: Sequence[Side]) -> Any:
                     "run. Cast them to one type."
                 )
     has_order = any(run.order for run in runs)
+    kind = "BIGINT" if all(side.has_whole_values for side in (qrels, *runs)) else "DOUBLE"
     together = None
     for side, table in enumerate((qrels, *runs)):
         value = table.names.get("label" if side == 0 else "score")
+        number = "1" if value is None else quote(value)
+        if kind == "DOUBLE" and table.has_whole_values:  # an error in the task, as float64 lacks the number
+            is_exact = f"{number} BETWEEN -{LARGEST} AND {LARGEST}"
+            number = f"IF({is_exact}, CAST({number} AS DOUBLE), {number} * double('inf'))"
         expressions = [
             f"{quote(table.names['query'])} AS query",
             f"{quote(table.names['document'])} AS document",
-            f"CAST({quote(value)} AS DOUBLE) AS value" if value else "CAST(1 AS DOUBLE) AS value",
+            f"CAST({number} AS {kind}) AS value",
             f"CAST({side} AS TINYINT) AS {SIDE}",
         ]
         if has_order:

@@ -14,7 +14,7 @@ from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten, suggest_name
 from fastndcg.evaluate import parse_request
 from fastndcg.integrations.list_columns import parse_query_metrics
-from fastndcg.integrations.spark.columns import bring_together, check_ties, quote
+from fastndcg.integrations.spark.columns import bring_together, check_number, check_ties, quote
 from fastndcg.integrations.spark.evaluate import collect_parts, make_request, read_sides, refuse_disjoint
 from fastndcg.integrations.spark.partitions import PairsTask, Request
 from fastndcg.metrics.metric import Metrics
@@ -146,7 +146,8 @@ def compare(
     parse_query_metrics(request.metrics, parse_convention(convention))
     check_ties(parse_request(request.metrics, request.convention).qrels_convention, order)
     sides = read_sides(qrels, dict(systems), given_names, order)
-    data = bring_together(sides[0], sides[1:]).repartition(*filter(None, [partitions]), quote("query"))
+    n_partitions = filter(None, [check_number(partitions, "partitions")])
+    data = bring_together(sides[0], sides[1:]).repartition(*n_partitions, quote("query"))
     task = PairsTask(request, tuple(side.names for side in sides), names, place, order is not None)
     sums, largest = collect_parts(data, task, has_replicates=bool(request.replicates))
     if sums is None or largest is None:

@@ -16,6 +16,7 @@ from fastndcg.integrations.list_columns import parse_query_metrics
 from fastndcg.integrations.spark.columns import (
     bring_together,
     check_data,
+    check_number,
     check_ties,
     quote,
     read_scored,
@@ -24,7 +25,6 @@ from fastndcg.integrations.spark.columns import (
 from fastndcg.integrations.spark.errors import SCHEMA, raise_errors
 from fastndcg.integrations.spark.large_queries import (
     check_metrics,
-    check_rows_above,
     evaluate_large,
     find_large_queries,
     select_rows,
@@ -52,9 +52,9 @@ class SparkResults(StreamedResults):
     """Results with means, counts and intervals, without the values of single queries (see `Results`)."""
 
     __slots__ = ()
-    _methods: ClassVar[str] = "method='t', or by 'poisson' if interval='poisson' was given,"
+    _methods: ClassVar[str] = "method='t' (and 'poisson' with interval='poisson')"
     _remedy: ClassVar[str] = "Take spark.evaluate(..., per_query=True)."
-    _interval_remedy: ClassVar[str] = "Take spark.evaluate(..., interval='poisson')."
+    _interval_remedy: ClassVar[str] = "Take spark.evaluate(..., interval='poisson'), or per_query=True for the others."
 
 
 def evaluate(
@@ -144,8 +144,8 @@ def evaluate(
     names = {role: name for role, name in columns.items() if name is not None}
     request = make_request(metrics, convention, per_query, (interval, replicates, seed), memory)
     check_data(truth, "truth")
-    rows_above = None if split_above is None else check_rows_above(split_above)
-    layout = _Layout(order, has_whole_queries, rows_above, partitions)
+    split_above = check_number(split_above, "split_above")
+    layout = _Layout(order, has_whole_queries, split_above, check_number(partitions, "partitions"))
     if predictions is None:
         plan = _plan_scored(truth, names, request, layout)
     else:

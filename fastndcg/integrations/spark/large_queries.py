@@ -16,7 +16,7 @@ import numpy as np
 
 from fastndcg.conventions import Convention
 from fastndcg.engine.run import needs_all_documents
-from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
+from fastndcg.errors import FastndcgError, InvalidInputError, shorten
 from fastndcg.evaluate import evaluate_prepared, parse_request
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.options import Options
@@ -54,15 +54,6 @@ class LargeQueries(NamedTuple):
     column: Any
     ids: Array
     sizes: Array
-
-
-def check_rows_above(value: Any) -> int:
-    """Return the number of rows above which a query is split."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidTypeError(f"`split_above` must be a number of rows, got {shorten(value)}.")
-    if value < 1:
-        raise InvalidInputError(f"`split_above` must be at least 1, got {value}.")
-    return int(value)
 
 
 def check_metrics(request: Request, columns: Scored) -> None:

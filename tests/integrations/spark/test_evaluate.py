@@ -284,10 +284,47 @@ def test_wrong_arguments(session, spark):
     run = session.range(3).selectExpr("id AS query", "id AS document", "id AS score")
     with pytest.raises(fn.InvalidTypeError, match=r"`truth` must be a DataFrame of Spark 3\.5 or later, not DataFrame"):
         spark.evaluate(draw_rows(), "rr")
+    with pytest.raises(fn.InvalidInputError, match=r"must have one column of label ids .* Give label=NAME"):
+        spark.evaluate(run, "rr")
+    with pytest.raises(fn.InvalidInputError, match="`partitions` must be at least 1, got 0"):
+        spark.evaluate(frame, run, "rr", partitions=0)
     with pytest.raises(fn.InvalidInputError, match="`systems` must have two systems or more, got 1"):
         spark.compare(frame, {"a": run}, "rr")
     with pytest.raises(fn.InvalidInputError, match="`baseline` must be the name of a system, got 'c'"):
         spark.compare(frame, {"a": run, "b": run}, "rr", baseline="c")
+
+
+def test_tasks_take_their_cpus(session, spark, monkeypatch):
+    """A task has the number of threads that spark.task.cpus says, and at most the machine's."""
+    import pyspark
+
+    from fastndcg.integrations.spark import partitions
+
+    def report_cpus(batches):
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"cpus": pa.array([partitions.count_cpus()], "int32")})
+
+    assert {row[0] for row in session.range(4).mapInArrow(report_cpus, "cpus int").collect()} == {1}
+    monkeypatch.setattr(partitions, "check_threads", lambda threads: 8)
+    for n_cpus, expected in ((2, 2), (16, 8)):
+        task = type("Task", (), {"cpus": lambda self, n=n_cpus: n})()
+        monkeypatch.setattr(pyspark.TaskContext, "get", classmethod(lambda cls, task=task: task))
+        assert partitions.count_cpus() == expected
+
+
+def test_whole_numbers_beyond_float64_are_not_rounded(session, spark):
+    """Scores that are whole numbers keep their order beyond 2**53. Such labels are an error, as on one machine."""
+    n = 50
+    documents = {"query": np.arange(n) % 5, "document": np.arange(n)}
+    qrels = pd.DataFrame(documents | {"label": (np.arange(n) % 7 == 0).astype(int)})
+    run = pd.DataFrame(documents | {"score": np.arange(n) + 2**53})
+    frame = session.createDataFrame(qrels)
+    check_same(spark.evaluate(frame, session.createDataFrame(run), "rr"), fn.evaluate(qrels, run, "rr"))
+
+    wide = frame.selectExpr("query", "document", f"label + {2**53} AS label")
+    scores = session.createDataFrame(run.assign(score=0.5))
+    with pytest.raises(fn.InvalidInputError, match=r"label of document .* must be finite"):
+        spark.evaluate(wide, scores, "rr")
 
 
 def test_no_rows(session, spark):

@@ -140,7 +140,7 @@ def test_split_above_is_for_rows(session, spark):
     lists = frame.selectExpr("query", "array(label) AS label", "array(score) AS score")
     with pytest.raises(fn.InvalidInputError, match="`split_above` must be left out for columns of lists"):
         spark.evaluate(lists, "rr", split_above=2)
-    with pytest.raises(fn.InvalidTypeError, match="`split_above` must be a number of rows, got True"):
+    with pytest.raises(fn.InvalidTypeError, match="`split_above` must be a whole number, got True"):
         spark.evaluate(frame, "rr", split_above=True)
 
 
