@@ -59,7 +59,7 @@ def write_rows(session: Any, folder: str, n_rows: int, n_large: int = 0) -> Any:
     n_queries = max(1, (n_rows - n_large) // ROWS_PER_QUERY)
     rows = session.range(n_rows).selectExpr(
         f"IF(id < {n_large}, -1, pmod(xxhash64(id), {n_queries})) AS query",
-        "CAST(pmod(xxhash64(id, 1), 20) = 0 AS INT) * CAST(pmod(xxhash64(id, 2), 4) AS INT) AS label",
+        f"CAST(pmod(xxhash64(id, 1), IF(id < {n_large}, 2000, 20)) = 0 AS INT) * CAST(pmod(id, 4) AS INT) AS label",
         "CAST(pmod(xxhash64(id, 3), 16777216) AS FLOAT) AS score",
     )
     path = str(Path(folder, "rows"))
