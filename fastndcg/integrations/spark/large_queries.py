@@ -128,9 +128,8 @@ def evaluate_large(rows: Any, columns: Scored, request: Request, large: LargeQue
         )
     task = CountTask(columns, large.column, labelled.scores, labelled.offsets)
     (counts,) = _collect(own_rows.mapInArrow(task, SCHEMA).repartition(1).mapInArrow(add_counts, SCHEMA))
-    hits = CountedHits(
-        _make_counts(labelled, np.frombuffer(counts, "<i8")), labelled.labels, read_only(labelled.offsets)
-    )
+    ranks = _make_counts(labelled, np.frombuffer(counts, "<i8"))
+    hits = CountedHits(ranks, labelled.labels, read_only(labelled.offsets))
     offsets = read_only(count_before(large.sizes))
     rankings = CountedRankings(hits, offsets, None, large.ids, lambda _, places: places)
     return evaluate_prepared(rankings, None, parsed, Options())
@@ -149,8 +148,8 @@ class CountTask:
         """
         Yield the counts of this task's rows, int64 numbers as bytes.
 
-        Number p of a query is that of rows with p labelled scores below theirs. As many numbers follow for all queries:
-        those of rows with the score at place p itself.
+        Number p of a query is that of rows with p labelled scores below theirs. After those of all queries come the
+        numbers of rows with the score at place p itself.
         """
         return send_parts(lambda: iter([Part(self._count(batches).astype("<i8").tobytes())]))
 
@@ -259,7 +258,7 @@ def _collect_labelled(rows: Any, columns: Scored, large: LargeQueries) -> Labell
     fields = [(field.name, types.to_arrow_type(field.dataType)) for field in selected.schema.fields]
     streams = _collect(selected.mapInArrow(PackTask(columns._replace(names=names)), SCHEMA))
     tables = [pyarrow.ipc.open_stream(stream).read_all() for stream in streams]
-    table = pyarrow.concat_tables([pyarrow.schema(fields).empty_table(), *tables])
+    table = pyarrow.concat_tables(tables) if tables else pyarrow.schema(fields).empty_table()
     frame = Frame(table, names, "truth")
     labels = as_labels(frame.read_numbers("label"), "labels")
     scores = frame.read_numbers("score")
