@@ -24,7 +24,7 @@ from benchmarks.lib.timing import time_alternately
 
 ROWS = 20_000_000
 RUN_ROWS = 5_000_000
-SKEWED_ROWS = 8_000_000
+SKEWED_ROWS = 16_000_000
 ROWS_PER_QUERY = 100
 MOST_MOVES = 1.3
 LEAST_ONE = 10
@@ -59,7 +59,7 @@ def write_rows(session: Any, folder: str, n_rows: int, n_large: int = 0) -> Any:
     n_queries = max(1, (n_rows - n_large) // ROWS_PER_QUERY)
     rows = session.range(n_rows).selectExpr(
         f"IF(id < {n_large}, -1, pmod(xxhash64(id), {n_queries})) AS query",
-        "CAST(pmod(xxhash64(id, 1), 20) = 0 AS INT) * CAST(pmod(xxhash64(id, 2), 4) AS INT) AS label",
+        f"CAST(pmod(xxhash64(id, 1), IF(id < {n_large}, 2000, 20)) = 0 AS INT) * CAST(pmod(id, 4) AS INT) AS label",
         "CAST(pmod(xxhash64(id, 3), 16777216) AS FLOAT) AS score",
     )
     path = str(Path(folder, "rows"))
@@ -168,8 +168,8 @@ def compare_splitting(options: Options) -> list[Row]:
     n_rows = max(2000, round(SKEWED_ROWS * options.scale))
     session = start_session()
     rows = []
-    for share in (8, 2):
-        n_large = n_rows // share
+    for quarters in (1, 3):
+        n_large = n_rows * quarters // 4
         with tempfile.TemporaryDirectory() as folder:
             frame = write_rows(session, folder, n_rows, n_large)
             verify(frame, folder, "ndcg@10, map", split_above=n_large // 2)

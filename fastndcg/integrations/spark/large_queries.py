@@ -16,12 +16,12 @@ import numpy as np
 
 from fastndcg.conventions import Convention
 from fastndcg.engine.run import needs_all_documents
-from fastndcg.errors import FastndcgError, InvalidInputError, shorten
+from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.evaluate import evaluate_prepared, parse_request
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.options import Options
 from fastndcg.integrations.spark.columns import Scored, quote
-from fastndcg.integrations.spark.errors import raise_errors
+from fastndcg.integrations.spark.errors import SCHEMA, Part, raise_errors, send_parts
 from fastndcg.integrations.spark.partitions import Request, refuse_nulls
 from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.rankings.counted import CountedHits, CountedRankings, RankCounts
@@ -31,9 +31,8 @@ from fastndcg.rankings.validation import Array, as_labels
 from fastndcg.results.results import Results
 from fastndcg.runtime.optional_packages import optional_import
 
-MOST_LABELLED = 100_000  # labelled documents of a query, whose scores each task gets
+MOST_LABELLED = 1_000_000  # labelled documents of all large queries, whose scores each task gets
 MOST_QUERIES = 10_000
-SCHEMA = "query int, place int, n long, n_tied long, error string, message string"
 
 
 class Labelled(NamedTuple):
@@ -92,18 +91,19 @@ def find_large_queries(rows: Any, columns: Scored, split_above: int) -> LargeQue
     sizes = rows.groupBy(functions.col(quote(query)).alias("query")).agg(
         functions.expr("count(*) AS n"), functions.expr(f"count_if({_is_labelled(columns)}) AS n_labelled")
     )
-    large = sizes.where(f"n > {split_above} AND n_labelled <= {MOST_LABELLED} AND query IS NOT NULL")
-    largest = large.orderBy("query").limit(MOST_QUERIES + 1).collect()
-    if len(largest) > MOST_QUERIES:
+    large = sizes.where(f"n > {split_above} AND query IS NOT NULL").orderBy("query").limit(MOST_QUERIES + 1).collect()
+    n_labelled = sum(row["n_labelled"] for row in large)
+    if len(large) > MOST_QUERIES or n_labelled > MOST_LABELLED:
         raise InvalidInputError(
-            f"`split_above` must leave at most {MOST_QUERIES:,} queries to split, but more have over {split_above:,} "
-            "rows. Raise it."
+            f"`split_above` must leave at most {MOST_QUERIES:,} queries to split, with {MOST_LABELLED:,} labelled "
+            f"documents in all, but at least {len(large):,} with {n_labelled:,} have over {split_above:,} rows. Raise "
+            "it, or leave it out."
         )
-    if not largest:
+    if not large:
         return None
-    column = pyarrow.array([row["query"] for row in largest], types.to_arrow_type(rows.schema[query].dataType))
+    column = pyarrow.array([row["query"] for row in large], types.to_arrow_type(rows.schema[query].dataType))
     frame = Frame(pyarrow.table({query: column}), {"query": query}, "truth")
-    return LargeQueries(column, frame.read_ids("query").names(), np.array([row["n"] for row in largest], "i8"))
+    return LargeQueries(column, frame.read_ids("query").names(), np.array([row["n"] for row in large], "i8"))
 
 
 def select_rows(rows: Any, columns: Scored, large: LargeQueries, *, are_large: bool) -> Any:
@@ -116,7 +116,6 @@ def select_rows(rows: Any, columns: Scored, large: LargeQueries, *, are_large: b
 
 def evaluate_large(rows: Any, columns: Scored, request: Request, large: LargeQueries) -> Results:
     """Evaluate large queries in jobs whose tasks count rows."""
-    functions = optional_import("pyspark.sql.functions", "Spark", "spark")
     own_rows = select_rows(rows, columns, large, are_large=True)
     _refuse_repeated(own_rows, columns)
     labelled = _collect_labelled(own_rows, columns, large)
@@ -127,13 +126,10 @@ def evaluate_large(rows: Any, columns: Scored, request: Request, large: LargeQue
             f"`split_above` must be left out where convention {convention.name} changes rows: it removes labels below "
             "0, or rounds scores to float32. Leave it out, or change the rows yourself."
         )
-    counts = own_rows.mapInArrow(CountTask(columns, large.column, labelled.scores, labelled.offsets), SCHEMA)
-    total = counts.groupBy("query", "place", "error", "message").agg(
-        functions.expr("sum(n) AS n"), functions.expr("sum(n_tied) AS n_tied")
-    )
-    count_rows = total.collect()
-    raise_errors(count_rows)
-    hits = CountedHits(_make_counts(labelled, count_rows), labelled.labels, read_only(labelled.offsets))
+    task = CountTask(columns, large.column, labelled.scores, labelled.offsets)
+    (counts,) = _collect(own_rows.mapInArrow(task, SCHEMA).repartition(1).mapInArrow(add_counts, SCHEMA))
+    ranks = _make_counts(labelled, np.frombuffer(counts, "<i8"))
+    hits = CountedHits(ranks, labelled.labels, read_only(labelled.offsets))
     offsets = read_only(count_before(large.sizes))
     rankings = CountedRankings(hits, offsets, None, large.ids, lambda _, places: places)
     return evaluate_prepared(rankings, None, parsed, Options())
@@ -150,36 +146,18 @@ class CountTask:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """
-        Yield counts of this task's rows, or an error.
+        Yield the counts of this task's rows, int64 numbers as bytes.
 
-        `n` is the number of rows with `place` labelled scores below theirs. `n_tied` of them have the score at `place`
-        itself.
+        Number p of a query is that of rows with p labelled scores below theirs. After those of all queries come the
+        numbers of rows with the score at place p itself.
         """
-        pyarrow = optional_import("pyarrow", "Spark", "spark")
-        schema = pyarrow.schema(
-            [("query", "int32"), ("place", "int32"), ("n", "int64"), ("n_tied", "int64"), ("error", "string"),
-             ("message", "string")]
-        )  # fmt: skip
-        try:
-            numbers, numbers_tied = self._count(batches)
-        except FastndcgError as error:
-            row = {"query": -1, "place": -1, "n": 0, "n_tied": 0, "error": type(error).__name__, "message": str(error)}
-            yield pyarrow.RecordBatch.from_pylist([row], schema)
-            return
-        places = np.flatnonzero(numbers)
-        starts = _find_starts(self.offsets)
-        queries = np.searchsorted(starts, places, side="right") - 1
-        nulls = pyarrow.nulls(len(places), "string")
-        columns = [queries.astype("i4"), (places - starts[queries]).astype("i4"), numbers[places], numbers_tied[places]]
-        arrays = [*map(pyarrow.array, columns), nulls, nulls]
-        yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
+        return send_parts(lambda: iter([Part(self._count(batches).astype("<i8").tobytes())]))
 
-    def _count(self, batches: Iterator[Any]) -> tuple[Array, Array]:
+    def _count(self, batches: Iterator[Any]) -> Array:
         pyarrow = optional_import("pyarrow", "Spark", "spark")
         compute = optional_import("pyarrow.compute", "Spark", "spark")
         starts = _find_starts(self.offsets)
-        numbers = np.zeros(starts[-1], "i8")
-        numbers_tied = np.zeros(starts[-1], "i8")
+        counts = np.zeros((2, starts[-1]), "i8")
         for batch in batches:
             refuse_nulls(batch, self.columns)
             frame = Frame(pyarrow.Table.from_batches([batch]), self.columns.names, "truth")
@@ -196,10 +174,56 @@ class CountTask:
                 labelled = self.scores[self.offsets[query] : self.offsets[query + 1]]
                 below = np.searchsorted(labelled, own_scores, side="left")
                 is_tied = below < np.searchsorted(labelled, own_scores, side="right")
-                part = slice(starts[query], starts[query + 1])
-                numbers[part] += np.bincount(below, minlength=len(labelled) + 1)
-                numbers_tied[part] += np.bincount(below[is_tied], minlength=len(labelled) + 1)
-        return numbers, numbers_tied
+                own_counts = counts[:, starts[query] : starts[query + 1]]
+                own_counts[0] += np.bincount(below, minlength=len(labelled) + 1)
+                own_counts[1] += np.bincount(below[is_tied], minlength=len(labelled) + 1)
+        return counts
+
+
+def add_counts(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the sum of the counts of many tasks, and their errors."""
+
+    def add_up() -> Iterator[Part]:
+        total: Any = 0
+        for row in (row for batch in batches for row in batch.to_pylist()):
+            if row["error"] is not None:
+                yield Part(error=row["error"], message=row["message"])
+            else:
+                total = total + np.frombuffer(row["part"], "<i8")
+        yield Part(np.asarray(total, "<i8").tobytes())
+
+    return send_parts(add_up)
+
+
+@dataclass(frozen=True, slots=True)
+class PackTask:
+    """The conversion of a task's rows to one row with an Arrow stream, which is collected faster."""
+
+    columns: Scored
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield the stream, if there are rows."""
+        return send_parts(lambda: self._pack(batches))
+
+    def _pack(self, batches: Iterator[Any]) -> Iterator[Part]:
+        pyarrow = optional_import("pyarrow", "Spark", "spark")
+        pieces = [batch for batch in batches if batch.num_rows]
+        if not pieces:
+            return
+        for batch in pieces:
+            refuse_nulls(batch, self.columns)
+        sink = pyarrow.BufferOutputStream()
+        with pyarrow.ipc.new_stream(sink, pieces[0].schema) as writer:
+            for batch in pieces:
+                writer.write_batch(batch)
+        yield Part(sink.getvalue().to_pybytes())
+
+
+def _collect(parts: Any) -> list[bytes]:
+    """Run a job, raise the error of a task, and return the bytes of all tasks."""
+    rows = parts.collect()
+    raise_errors(rows)
+    return [bytes(row["part"]) for row in rows]
 
 
 def _find_starts(offsets: Array) -> Array:
@@ -229,32 +253,25 @@ def _collect_labelled(rows: Any, columns: Scored, large: LargeQueries) -> Labell
     pyarrow = optional_import("pyarrow", "Spark", "spark")
     types = optional_import("pyspark.sql.pandas.types", "Spark", "spark")
     compute = optional_import("pyarrow.compute", "Spark", "spark")
-    roles = ("query", "label", "score")
-    selected = rows.where(_is_labelled(columns)).select(*(quote(columns.names[role]) for role in roles))
-    kinds = [types.to_arrow_type(field.dataType) for field in selected.schema.fields]
-    documents = selected.collect()
-    arrays = [pyarrow.array([row[place] for row in documents], kind) for place, kind in enumerate(kinds)]
-    table = pyarrow.table(arrays, [columns.names[role] for role in roles])
-    for batch in table.to_batches():
-        refuse_nulls(batch, columns._replace(names={role: columns.names[role] for role in roles}))
-    frame = Frame(table, {role: columns.names[role] for role in roles}, "truth")
+    names = {role: columns.names[role] for role in ("query", "label", "score")}
+    selected = rows.where(_is_labelled(columns)).select(*map(quote, names.values()))
+    fields = [(field.name, types.to_arrow_type(field.dataType)) for field in selected.schema.fields]
+    streams = _collect(selected.mapInArrow(PackTask(columns._replace(names=names)), SCHEMA))
+    tables = [pyarrow.ipc.open_stream(stream).read_all() for stream in streams]
+    table = pyarrow.concat_tables(tables) if tables else pyarrow.schema(fields).empty_table()
+    frame = Frame(table, names, "truth")
     labels = as_labels(frame.read_numbers("label"), "labels")
     scores = frame.read_numbers("score")
-    queries = compute.index_in(arrays[0], value_set=large.column).to_numpy()
+    queries = compute.index_in(table.column(names["query"]), value_set=large.column).to_numpy()
     order = np.lexsort((labels, scores, queries))
     offsets = count_before(np.bincount(queries, minlength=len(large.column)))
     return Labelled(read_only(labels[order]), scores[order], offsets)
 
 
-def _make_counts(labelled: Labelled, count_rows: list[Any]) -> RankCounts:
+def _make_counts(labelled: Labelled, counts: Array) -> RankCounts:
     """Return the counts of the labelled documents from those of all tasks."""
     starts = _find_starts(labelled.offsets)
-    numbers = np.zeros(starts[-1], "i8")
-    numbers_tied = np.zeros(starts[-1], "i8")
-    for row in count_rows:
-        place = starts[row["query"]] + row["place"]
-        numbers[place] += row["n"]
-        numbers_tied[place] += row["n_tied"]
+    numbers, numbers_tied = counts.reshape(2, -1)
     above = np.zeros(len(labelled.labels), "i8")
     ties = np.zeros(len(labelled.labels), "i8")
     for query, (start, stop) in enumerate(pairwise(labelled.offsets.tolist())):

@@ -91,7 +91,7 @@ def test_rows_of_split_queries_are_not_shuffled(session, spark, monkeypatch):
 
 
 def test_small_queries_are_not_split(session, spark):
-    """Queries with fewer rows, and large ones with many labelled documents, stay whole."""
+    """Queries with fewer rows stay whole, and large ones with many labelled documents are an error."""
     rows = draw_rows()
     expected = fn.evaluate(rows, metrics="ndcg@10")
     frame = session.createDataFrame(rows)
@@ -101,8 +101,10 @@ def test_small_queries_are_not_split(session, spark):
     columns = importlib.import_module("fastndcg.integrations.spark.columns").read_scored(frame, {}, None)
     assert module.find_large_queries(frame, columns, 10**6) is None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MOST_LABELLED", 10)
-        assert module.find_large_queries(frame, columns, 3000).ids.tolist() == [LARGE[1]]  # it has no label but 0
+        patch.setattr(module, "MOST_LABELLED", 100)
+        with pytest.raises(fn.InvalidInputError, match=r"at most .* with 100 labelled documents"):
+            module.find_large_queries(frame, columns, 3000)
+        assert module.find_large_queries(frame[frame["query"] != LARGE[0]], columns, 3000).ids.tolist() == [LARGE[1]]
 
 
 @pytest.mark.parametrize(
