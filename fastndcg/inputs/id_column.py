@@ -115,8 +115,10 @@ class IdColumn:
         if self.ids.width:
             data = self.ids.data.reshape(len(self), self.ids.width)[rows]
             return IdColumn(self.ids._replace(data=read_only(data.reshape(-1))), self.dtype, self.is_wide)
-        sizes = self.ids.offsets[rows + 1] - self.ids.offsets[rows]
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        offsets = np.zeros(len(rows) + 1, "i8")
+        np.take(self.ids.offsets[1:], rows, out=offsets[1:])
+        offsets[1:] -= self.ids.offsets[rows]
+        np.cumsum(offsets, out=offsets)
         data = np.empty(int(offsets[-1]), "u1")
         load_kernels("inputs.id_hashing").take(self.ids, read_only(rows), offsets, data)
         return IdColumn.of_bytes(data, offsets)
