@@ -116,7 +116,7 @@ class IdColumn:
             data = self.ids.data.reshape(len(self), self.ids.width)[rows]
             return IdColumn(self.ids._replace(data=read_only(data.reshape(-1))), self.dtype, self.is_wide)
         offsets = np.zeros(len(rows) + 1, "i8")
-        np.take(self.ids.offsets[1:], rows, out=offsets[1:])
+        np.take(self.ids.offsets[1:], rows, out=offsets[1:], mode="clip")  # "raise" copies; the next line raises
         offsets[1:] -= self.ids.offsets[rows]
         np.cumsum(offsets, out=offsets)
         data = np.empty(int(offsets[-1]), "u1")
