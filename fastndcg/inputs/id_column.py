@@ -189,14 +189,16 @@ def concatenate_columns(columns: Sequence[IdColumn]) -> IdColumn:
         is_wide = any(column.is_wide for column in columns)
         return IdColumn(columns[0].ids._replace(data=data), columns[0].dtype, is_wide)
     pieces = []
-    offsets = [np.zeros(1, "i8")]
+    offsets = np.zeros(1 + sum(map(len, columns)), "i8")
+    row = 1
     end = 0
     for column in columns:
         first, last = column.ids.offsets[[0, -1]].tolist()
         pieces.append(column.ids.data[first:last])
-        offsets.append(column.ids.offsets[1:] + (end - first))
+        np.add(column.ids.offsets[1:], end - first, out=offsets[row : row + len(column)])
+        row += len(column)
         end += last - first
-    return IdColumn.of_bytes(np.concatenate(pieces), np.concatenate(offsets))
+    return IdColumn.of_bytes(np.concatenate(pieces), offsets)
 
 
 def split_at_blanks(column: IdColumn) -> tuple[IdColumn, IdColumn]:

@@ -28,9 +28,7 @@ def is_falling(scores, start, stop):
 
 
 @kernel(allocates=True)
-def rank_rows(
-    scores, keys, has_keys, numbers, starts, sizes, offsets, averages, first, stop, out_ranks, out_ties
-):
+def rank_rows(scores, keys, has_keys, numbers, starts, sizes, offsets, averages, first, stop, out_ranks, out_ties):
     """Rank the rows of the queries `first` up to `stop`. Without keys, equal scores keep their order."""
     longest = 0
     for q in range(first, stop):
