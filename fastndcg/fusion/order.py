@@ -13,7 +13,7 @@ from fastndcg.rankings.validation import Array
 
 def order_documents(union: Union, fused: Array, ties: str) -> tuple[Array, Array]:
     """
-    Return the documents of a union by falling fused score, one query after the other: the rows of their ids, and scores.
+    Return the rows of the ids of a union's documents, and their scores, by query and falling fused score.
 
     Parameters
     ----------

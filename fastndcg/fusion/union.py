@@ -239,7 +239,8 @@ def rank_run(run: Run, ties: str, threads: int) -> Array:
     numbers = (np.arange(len(run)) - np.repeat(run.offsets[:-1], sizes)).astype("i4")
     rows = UnionRows(run.documents, run.values, run.offsets[None, :-1], sizes[None])
     order = "input" if ties == "average" else ties
-    return rows.rank(order, read_only(numbers), run.offsets, threads).ranks[0]
+    ranks: Array = rows.rank(order, read_only(numbers), run.offsets, threads).ranks[0]
+    return ranks
 
 
 def run_on_queries(offsets: Array, work: Callable[[Span], None], threads: int) -> None:
