@@ -39,18 +39,22 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--weights", metavar="W,W", help="the weight of each RUN in their order, or NAME=W,NAME=W (default: 1 each)"
     )
-    parser.add_argument("--depth", type=int, metavar="N", help="how many documents of each RUN and query count")
-    parser.add_argument("--absent", choices=ABSENT, help="what a RUN gives to documents that it lacks")
+    parser.add_argument("--depth", type=int, metavar="N", help="how many documents of each RUN and query "
+                        "count (default: all)")  # fmt: skip
+    parser.add_argument("--absent", choices=ABSENT, help="what a RUN gives to documents that it lacks "
+                        "(default: what the method's definition says)")  # fmt: skip
     options.add_fusion_convention(parser)
     parser.add_argument(
         "--train",
         nargs="+",
         metavar="FILE",
-        help="judgments, and a run of each system, in the order of the RUNs, from which methods learn",
+        help="judgments, and a run of each system in the order of the RUNs, for methods that learn, such as mapfuse",
     )
     parser.add_argument("--top", type=int, metavar="N", help="write only the first N documents of each query")
-    parser.add_argument("--tag", default="fastndcg", metavar="NAME", help="the name of the system in the last column")
-    parser.add_argument("--list", action="store_true", dest="lists", help="list methods, normalisations, conventions")
+    parser.add_argument("--tag", default="fastndcg", metavar="NAME", help="the name of the system in the last column "
+                        "(default: fastndcg)")  # fmt: skip
+    parser.add_argument("--list", action="store_true", dest="lists", help="list methods, normalisations and "
+                        "conventions")  # fmt: skip
     parser.add_argument("--format", choices=FORMATS, help="the format of FILE (default: by its suffix, and else trec)")
     options.add_threads(parser)
     options.add_output(parser)
@@ -70,10 +74,10 @@ def run(arguments: argparse.Namespace) -> None:
         from fastndcg.inputs.text.formats import read_run
 
         names = name_runs(arguments.runs)
-        runs = {}
+        runs = []
         for name, path in zip(names, arguments.runs, strict=True):
             begin_step(f"reading {Path(path).name}")
-            runs[name] = read_run(path, threads=arguments.threads)
+            runs.append((name, read_run(path, threads=arguments.threads)))
         begin_step("fusing")
         train = arguments.train and (arguments.train[0], dict(zip(names, arguments.train[1:], strict=True)))
         fused = fuse(

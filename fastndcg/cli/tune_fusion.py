@@ -68,9 +68,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="queries that stay in one fold; FILE has a query id and a cluster on each line",
     )
     parser.add_argument("--names", action="append", metavar="NAMES", help="names of the runs, separated by commas")
-    parser.add_argument("--depth", type=int, metavar="N", help="how many documents of each run count (default: all)")
+    parser.add_argument("--depth", type=int, metavar="N", help="how many documents of each RUN and query "
+                        "count (default: all)")  # fmt: skip
     parser.add_argument(
-        "--absent", choices=("zero", "minimum", "mean", "skip"), help="what a run gives to a document that it lacks"
+        "--absent",
+        choices=("zero", "minimum", "mean", "skip"),
+        help="what a RUN gives to documents that it lacks (default: what the method's definition says)",
     )
     options.add_fusion_convention(parser)
     options.add_convention(parser)
@@ -98,8 +101,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise InvalidInputError(f"{', '.join(targets)} must name different files. Change one of them.")
     if arguments.html:
         check_packages("a report", "report")
-    if arguments.plot:
-        optional_import("matplotlib", "plotting", "plots")
+    figure = _make_figure(arguments.plot) if arguments.plot else None
     parse_metrics(arguments.metric)
     tuned, runs = _tune(arguments)
     if arguments.html:
@@ -107,8 +109,8 @@ def run(arguments: argparse.Namespace) -> None:
 
         title = f"Fusion tuned for {tuned.metric}"
         output.write([page(tuned.comparison, title, {}, tuned)], arguments.html, "--html")
-    if arguments.plot:
-        _draw(tuned, arguments.plot)
+    if figure is not None:
+        _draw(tuned, figure, arguments.plot)
     if arguments.fused:
         tuned.apply(runs).write(arguments.fused)
     output.write(_format(tuned, arguments.format), arguments.output)
@@ -151,16 +153,24 @@ def _tune(arguments: argparse.Namespace) -> tuple[TunedFusion, Any]:
     return tuned, runs
 
 
-def _draw(tuned: TunedFusion, path: str) -> None:
-    """Save the picture of the curve."""
+def _make_figure(path: str) -> Any:
+    """Return a figure of matplotlib, or raise an error for a file that it cannot write."""
     figure = optional_import("matplotlib.figure", "plotting", "plots").Figure(figsize=(7.0, 4.0), layout="constrained")
-    tuned.plot(axes=figure.subplots())
-    ending = Path(path).suffix.removeprefix(".").lower()
-    if ending not in figure.canvas.get_supported_filetypes():
+    if _find_ending(path) not in figure.canvas.get_supported_filetypes():
         raise InvalidInputError(f"--plot must end in a format such as .png or .svg, but is {path}. Change the ending.")
+    return figure
+
+
+def _draw(tuned: TunedFusion, figure: Any, path: str) -> None:
+    """Save the picture of the curve."""
+    tuned.plot(axes=figure.subplots())
     picture = io.BytesIO()
-    figure.savefig(picture, dpi=150, format=ending)
+    figure.savefig(picture, dpi=150, format=_find_ending(path))
     output.write_file([picture.getvalue()], path, "--plot")
+
+
+def _find_ending(path: str) -> str:
+    return Path(path).suffix.removeprefix(".").lower()
 
 
 def _format(tuned: TunedFusion, form: str) -> Sequence[str]:

@@ -220,11 +220,11 @@ def combine_points(union: Union, points: Array, weights: Array, method: FusionMe
 def make_run(union: Union, fused: Array, convention: FusionConvention, method: str) -> FusedRun:
     """Return the fused run, each query's documents by falling score."""
     _refuse_infinite(union, fused, method, "Rescale the scores or the weights, or take a larger k of rrf")
-    order = order_documents(union, fused, convention.fused_ties)
-    documents = union.row_documents.take(union.document_rows[order])
+    rows, scores = order_documents(union, fused, convention.fused_ties)
+    documents = union.row_documents.take(rows)
     groups = Groups(union.offsets, None, union.offsets[:-1])
     run = FusedRun.__new__(FusedRun)
-    run._fill(Rows(union.queries, groups, documents, read_only(fused[order])), Source("the fused run"))
+    run._fill(Rows(union.queries, groups, documents, scores), Source("the fused run"))
     put(run, _counts=union.counts, _method=method)
     return run
 

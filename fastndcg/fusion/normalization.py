@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -104,14 +105,16 @@ def score_ranks(
     out = np.empty(union.scores.shape)
     kind = getattr(kernels, rule)
     entries = np.ascontiguousarray(np.broadcast_to(tables, (len(union.names), tables.shape[1])))
+    share = {OWN: absent_points, "zero": 0.0}.get(absent, math.nan)
 
     def work(span: Span) -> None:
         kernels.score_ranks(
-            *ranked, union.offsets, union.sizes, entries, kind, number, absent_points, absent != OWN, *span, out
+            *ranked, union.offsets, union.sizes, entries, kind, number, share, absent == OWN, *span, out
         )
 
     union.run_on_queries(work)
-    fill_absent(union, out, absent)
+    if absent != "zero":
+        fill_absent(union, out, absent)
     return out
 
 

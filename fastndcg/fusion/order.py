@@ -11,9 +11,9 @@ from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
 
 
-def order_documents(union: Union, fused: Array, ties: str) -> Array:
+def order_documents(union: Union, fused: Array, ties: str) -> tuple[Array, Array]:
     """
-    Return the documents of a union by falling fused score, one query after the other.
+    Return the rows of the ids of a union's documents, and their scores, by query and falling fused score.
 
     Parameters
     ----------
@@ -25,26 +25,24 @@ def order_documents(union: Union, fused: Array, ties: str) -> Array:
         The order of equal scores.
     """
     kernels = load_kernels("fusion.order")
-    order = np.empty(len(fused), "i8")
+    rows = np.empty(len(fused), "i8")
+    ordered = np.empty(len(fused))
     scores = read_only(fused)
     ids = union.row_documents
-    is_falling = ties == "id_descending"
     if ties.startswith("id_"):
         sort = kernels.order_by_ids if ids.are_texts else kernels.order_by_numbers
-        names = ids.ids if ids.are_texts else read_only(ids.order_numbers())
+        keys = ids.ids if ids.are_texts else read_only(ids.order_numbers())
+        option = ties == "id_descending"
+    else:
+        sort = kernels.order_by_keys
+        keys = read_only(_make_keys(union, ties))
+        option = len(keys) > 0
 
-        def sort_by_ids(span: Span) -> None:
-            sort(scores, names, union.document_rows, is_falling, union.offsets, *span, order)
+    def work(span: Span) -> None:
+        sort(scores, keys, union.document_rows, option, union.offsets, *span, rows, ordered)
 
-        union.run_on_queries(sort_by_ids)
-        return order
-    keys = read_only(_make_keys(union, ties))
-
-    def sort_by_keys(span: Span) -> None:
-        kernels.order_by_keys(scores, keys, len(keys) > 0, union.offsets, *span, order)
-
-    union.run_on_queries(sort_by_keys)
-    return order
+    union.run_on_queries(work)
+    return read_only(rows), read_only(ordered)
 
 
 def _make_keys(union: Union, ties: str) -> Array:

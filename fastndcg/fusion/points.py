@@ -67,7 +67,7 @@ def compute_points(
         points = _score_segments(union, method, convention, trained, treatment)
     else:
         points = _score_by_rule(union, method, convention, weights, trained, treatment)
-    if is_linear(method, convention, absent):
+    if treatment in ("skip", OWN) and is_linear(method, convention, absent):
         fill_absent(union, points, "zero")
     return points
 

@@ -11,7 +11,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, sho
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.inputs import NamedRuns, read_runs
 from fastndcg.fusion.method import FusionMethod
-from fastndcg.fusion.union import UnionRows
+from fastndcg.fusion.union import rank_run
 from fastndcg.inputs.diversity_qrels import DiversityQrels
 from fastndcg.inputs.forms import find_form
 from fastndcg.inputs.join import QRELS_AND_RUN, find_queries, match_documents
@@ -91,8 +91,7 @@ def judge_ranks(qrels: Qrels, run: Run, convention: FusionConvention, threads: i
     matched = match_documents((qrels, qrels.values), run, pairs[has_rows], row_offsets, QRELS_AND_RUN, threads)
     starts = np.where(has_rows, run.offsets[np.maximum(in_run, 0)], 0)
     rows = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes)
-    ties = "input" if convention.ties == "average" else convention.ties
-    ranks, _ = UnionRows(run.documents, run.values, run.offsets[None, :-1], run_sizes[None]).rank(ties, threads or 1)
+    ranks = rank_run(run, convention.ties, threads or 1)
     is_relevant = matched.judged & (matched.labels >= RELEVANT)
     n_relevant = np.add.reduceat(np.append(qrels.values >= RELEVANT, False), qrels.offsets[:-1], dtype="i8")
     queries = np.repeat(np.arange(len(in_run)), sizes)

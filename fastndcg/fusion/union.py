@@ -73,7 +73,7 @@ class Union:
         self._rows = rows
         self.sizes = rows.sizes
         self.offsets = self._number_documents()
-        self.scores = self._spread(rows.scores, np.nan, np.empty((len(names), int(self.offsets[-1]))))
+        self.scores = self._spread_scores()
         self._ranked: dict[str, RankedUnion] = {}
 
     @property
@@ -117,11 +117,7 @@ class Union:
             The order of equal scores. With 'average' they share the first rank of their group.
         """
         if ties not in self._ranked:
-            row_ranks, row_ties = self._rows.rank(ties, self.threads)
-            shape = self.scores.shape
-            ranks = self._spread(row_ranks, 0, np.empty(shape, "i4"))
-            group_sizes = self._spread(row_ties, 1, np.empty(shape, "i4"))
-            self._ranked[ties] = RankedUnion(read_only(ranks), read_only(group_sizes))
+            self._ranked[ties] = self._rows.rank(ties, self._numbers, self.offsets, self.threads)
         return self._ranked[ties]
 
     def describe(self, document: int) -> str:
@@ -162,16 +158,16 @@ class Union:
         self._document_rows = read_only(document_rows)
         return offsets
 
-    def _spread(self, values: Array, absent: float, out: Array) -> Array:
-        """Write what each run has for each document of the union."""
+    def _spread_scores(self) -> Array:
+        """Return the score of each document of the union in each run."""
         kernels = load_kernels("fusion.union")
         rows = self._rows
-        row_values = read_only(values)
+        out = np.empty((len(self.names), self.n_documents))
 
         def spread(span: Span) -> None:
-            kernels.spread(row_values, self._numbers, rows.starts, rows.sizes, self.offsets, *span, absent, out)
+            kernels.spread(rows.scores, self._numbers, rows.starts, rows.sizes, self.offsets, *span, out)
 
-        run_on_queries(self.offsets, spread, self.threads)
+        self.run_on_queries(spread)
         return out
 
 
@@ -230,14 +226,21 @@ def cut_run(run: Run, depth: int, ties: str, threads: int = 1) -> Run:
     """Return the first `depth` documents of each query."""
     if not len(run) or int(np.diff(run.offsets).max()) <= depth:
         return run
-    order = "input" if ties == "average" else ties
-    rows = UnionRows(run.documents, run.values, run.offsets[None, :-1], np.diff(run.offsets)[None])
-    ranks, _ = rows.rank(order, threads)
-    is_kept = ranks <= depth
+    is_kept = rank_run(run, ties, threads) <= depth
     offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(run.offsets), depth))])
     groups = Groups(offsets, None, offsets[:-1])
     rows_kept = Rows(run.queries, groups, run.documents.take(np.flatnonzero(is_kept)), run.values[is_kept])
     return Run.of(rows_kept, run.source, threads)
+
+
+def rank_run(run: Run, ties: str, threads: int) -> Array:
+    """Return the rank of each row of a run in its query, from 1. With 'average' equal scores keep their order."""
+    sizes = np.diff(run.offsets)
+    numbers = (np.arange(len(run)) - np.repeat(run.offsets[:-1], sizes)).astype("i4")
+    rows = UnionRows(run.documents, run.values, run.offsets[None, :-1], sizes[None])
+    order = "input" if ties == "average" else ties
+    ranks: Array = rows.rank(order, read_only(numbers), run.offsets, threads).ranks[0]
+    return ranks
 
 
 def run_on_queries(offsets: Array, work: Callable[[Span], None], threads: int) -> None:
@@ -259,25 +262,26 @@ class UnionRows(NamedTuple):
     starts: Array  # (n_runs, n_queries)
     sizes: Array  # (n_runs, n_queries)
 
-    def rank(self, ties: str, threads: int) -> tuple[Array, Array]:
-        """Return the rank of each row in its run and query, and the size of its tie group."""
+    def rank(self, ties: str, numbers: Array, offsets: Array, threads: int) -> RankedUnion:
+        """Rank the rows in their run and query. Each row has the number of its document in the query."""
         kernels = load_kernels("fusion.ranks")
         keys = read_only(self._make_keys(ties))
-        ranks = np.zeros(len(self.scores), "i4")
-        group_sizes = np.ones(len(self.scores), "i4")
+        shape = (len(self.starts), int(offsets[-1]))
+        ranks = np.zeros(shape, "i4")
+        group_sizes = np.ones(shape, "i4")
         scores = read_only(self.scores)
-        for starts, sizes in zip(self.starts, self.sizes, strict=True):
-            run_starts = read_only(np.ascontiguousarray(starts))
-            run_sizes = read_only(np.ascontiguousarray(sizes))
-            offsets = np.concatenate([[0], np.cumsum(sizes)])
+        starts = read_only(np.ascontiguousarray(self.starts))
+        sizes = read_only(np.ascontiguousarray(self.sizes))
 
-            def rank(span: Span, run_starts: Array = run_starts, run_sizes: Array = run_sizes) -> None:
+        def rank(span: Span) -> None:
+            for r in range(len(starts)):
                 kernels.rank_rows(
-                    scores, keys, len(keys) > 0, run_starts, run_sizes, ties == "average", *span, ranks, group_sizes
-                )
+                    scores, keys, len(keys) > 0, numbers, starts[r], sizes[r], offsets, ties == "average", *span,
+                    ranks[r], group_sizes[r],
+                )  # fmt: skip
 
-            run_on_queries(offsets, rank, threads)
-        return ranks, group_sizes
+        run_on_queries(offsets, rank, threads)
+        return RankedUnion(read_only(ranks), read_only(group_sizes))
 
     def _make_keys(self, ties: str) -> Array:
         """Return numbers in the order of the documents' ids, or none if equal scores keep their order."""

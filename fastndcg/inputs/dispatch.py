@@ -79,8 +79,8 @@ def join_predictions(
         liked = truth if isinstance(truth, Interactions) else convert_to_interactions(truth, len(scores))
         return match_scores(liked, scores, options.selection or ItemSelection())
     if predictions is not None:
-        remedy = "Give one float score per item, or leave the argument out and recommend only items that count"
-        options.check_no_selection("`predictions` is no array of floats with a column per item", remedy)
+        remedy = "Give these scores, or leave the argument out and recommend only items that count"
+        options.check_no_selection("`predictions` has no score for every item", remedy)
     if isinstance(truth, Qrels) and predictions is not None and not _is_item_lists(predictions):
         has_number_ids = bool(len(truth)) and not truth.documents.are_texts
         run = read_run_form(predictions, "predictions", replace(options, has_number_ids=has_number_ids))

@@ -115,8 +115,10 @@ class IdColumn:
         if self.ids.width:
             data = self.ids.data.reshape(len(self), self.ids.width)[rows]
             return IdColumn(self.ids._replace(data=read_only(data.reshape(-1))), self.dtype, self.is_wide)
-        sizes = self.ids.offsets[rows + 1] - self.ids.offsets[rows]
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        offsets = np.zeros(len(rows) + 1, "i8")
+        np.take(self.ids.offsets[1:], rows, out=offsets[1:], mode="clip")  # "raise" copies; the next line raises
+        offsets[1:] -= self.ids.offsets[rows]
+        np.cumsum(offsets, out=offsets)
         data = np.empty(int(offsets[-1]), "u1")
         load_kernels("inputs.id_hashing").take(self.ids, read_only(rows), offsets, data)
         return IdColumn.of_bytes(data, offsets)
@@ -187,14 +189,16 @@ def concatenate_columns(columns: Sequence[IdColumn]) -> IdColumn:
         is_wide = any(column.is_wide for column in columns)
         return IdColumn(columns[0].ids._replace(data=data), columns[0].dtype, is_wide)
     pieces = []
-    offsets = [np.zeros(1, "i8")]
+    offsets = np.zeros(1 + sum(map(len, columns)), "i8")
+    row = 1
     end = 0
     for column in columns:
         first, last = column.ids.offsets[[0, -1]].tolist()
         pieces.append(column.ids.data[first:last])
-        offsets.append(column.ids.offsets[1:] + (end - first))
+        np.add(column.ids.offsets[1:], end - first, out=offsets[row : row + len(column)])
+        row += len(column)
         end += last - first
-    return IdColumn.of_bytes(np.concatenate(pieces), np.concatenate(offsets))
+    return IdColumn.of_bytes(np.concatenate(pieces), offsets)
 
 
 def split_at_blanks(column: IdColumn) -> tuple[IdColumn, IdColumn]:

@@ -58,6 +58,6 @@ class Options(Picklable):
         """Raise if `exclude`, `candidates` or `missing_truth` is given for inputs of another kind."""
         if self.selection is not None:
             raise InvalidInputError(
-                f"`{self.selection.name}` can only be used with a score matrix for the items of users, but {kind}. "
+                f"`{self.selection.name}` can only be used with a model or a matrix that scores all items, but {kind}. "
                 f"{remedy}"
             )

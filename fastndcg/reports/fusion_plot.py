@@ -51,5 +51,5 @@ def draw_fusion_curve(tuned: Any, curve: Any, axes: Any = None) -> Any:
     axes.set_xlabel(f"weight of {escape_name(curve.run)} in {escape_name(tuned.best.method)}")
     axes.set_ylabel(escape_name(str(tuned.metric)))
     axes.grid(color=FAINT, alpha=0.25, linewidth=0.6)
-    axes.legend(frameon=False, fontsize=8.5, labelcolor=INK, loc="best")
+    axes.legend(edgecolor="none", fontsize=8.5, labelcolor=INK, loc="best")
     return axes

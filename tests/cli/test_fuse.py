@@ -1,5 +1,8 @@
 """``fastndcg fuse``: its output, its options, and its errors."""
 
+import subprocess
+import sys
+
 import pytest
 
 import fastndcg as fn
@@ -36,6 +39,23 @@ def test_cli_fuse_writes_a_file_with_weights_depth_and_tag(files, run):
     ]  # fmt: skip
 
 
+def test_cli_fuse_loads_few_kernels(files):
+    """A process that fuses two files loads 12 kernels, because each takes some milliseconds: 4 of them read files."""
+    (files / "good2.run").write_text((files / "good.run").read_text().replace(" good", " other"))
+    code = (
+        "from fastndcg.cli import main\n"
+        "main(['fuse', 'good.run', 'good2.run', '--method', 'rrf(k=60)', '-o', 'fused.run'])\n"
+        "from fastndcg.kernels.jit import _dispatchers\n"
+        "print(*sorted(kernel.__name__ for kernel in _dispatchers if kernel.signatures))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == [
+        "factorize", "find_duplicate", "gather_rows", "number_documents", "order_by_ids", "rank_rows", "read_lines",
+        "score_ranks", "spread", "take", "weighted_sum", "write_run_lines",
+    ]  # fmt: skip
+
+
 def test_cli_fuse_learns_from_judgments(files, run):
     """--train names the judgments and a run for each system."""
     code, out, _ = run(
@@ -66,7 +86,12 @@ def test_cli_fuse_lists_the_catalogue(run):
     ("arguments", "message"),
     [
         (["good.run"], "two or more RUNs"),
+        (["good.run", "good.run"], "'good.run' occurs 2 times"),
         (["good.run", "tied.run"], "'good' lacks query q9"),
+        (["good.run", "tied.run"], "Take --fusion-convention 'default(queries=union)'"),
+        (["good.run", "tied.run", "--method", "mapfuse"], "Give --train QRELS RUN RUN"),
+        (["good.run", "tied.run", "--method", "rrf(k=-1)"], "`k` of rrf must be 0 or more, not -1"),
+        (["good.run", "tied.run", "--method", "wsum", "--weights", "1"], "Give --weights NAME=W,NAME=W"),
         (["good.run", "tied.run", "--method", "rff"], "Did you mean 'rrf'"),
         (["good.run", "tied.run", "--weights", "a,b"], "--weights must be numbers"),
         (["good.run", "tied.run", "--weights", "good=1,2"], "--weights must name each run once"),

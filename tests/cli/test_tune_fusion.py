@@ -66,6 +66,7 @@ def test_report_and_picture_show_the_curve(files, tmp_path, capsys):
         (["--method", "wsun"], "Did you mean 'wsum'"),
         (["-m", "alpha_nDCG@5"], "`metric` must read one label a document"),
         (["--html", "same", "--run", "same"], "must name different files"),
+        (["--method", "mapfuse"], "Take `fastndcg fuse --train` for it"),
         (["--names", "a,b,c"], "--names must have a name for each of the 2 runs, got 3"),
     ],
 )
@@ -73,3 +74,10 @@ def test_wrong_use_is_one_line(files, arguments, message, capsys):
     """Errors go to standard error, and the exit code is 2."""
     assert main(["tune-fusion", *files, *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_the_picture_needs_a_known_ending_before_the_tuning(files, capsys):
+    """An unknown ending is refused before the runs are read."""
+    pytest.importorskip("matplotlib", reason="drawing needs matplotlib")
+    assert main(["tune-fusion", "absent.txt", *files[1:], "--plot", "curve.xyz"]) == 2
+    assert "--plot must end in a format such as .png or .svg" in capsys.readouterr().err

@@ -449,15 +449,15 @@ CSR = matrix(LIKED)
         (lambda: fn.evaluate(CSR, SCORES, "rr", missing_truth="last"), "`missing_truth` must be one of 'raise', 's"),
         (
             lambda: fn.evaluate(CSR.toarray(), SCORES, "rr", exclude=[0]),
-            "`exclude` can only be used with a score matrix for the items of users, but `truth` is an array of labels",
+            "`exclude` can only be used with a model or a matrix that scores all items, but `truth` is",
         ),
         (
             lambda: fn.evaluate(CSR, np.array([[0, 3]] * 4), "rr", candidates=[0]),
-            "`candidates` can only be used with a score matrix for the items of users, but `predictions` is no",
+            "`candidates` can only be used with a model or a matrix that scores all items, but `predic",
         ),
         (
             lambda: fn.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, "rr", missing_truth="skip"),
-            "`missing_truth` can only be used with a score matrix for the items of users, but `predictions` is no",
+            "`missing_truth` can only be used with a model or a matrix that scores all items, but `predic",
         ),
         (
             lambda: fn.compare(dict.fromkeys("ab", fn.evaluate([[1]], [[2]], "rr")), metrics="rr", exclude=[0]),

@@ -13,11 +13,12 @@ from fastndcg.fusion.tuning.weight_search import compute_standard_error
 from fastndcg.parsing import as_float
 from fastndcg.rankings.validation import Array
 from fastndcg.results.exact_sum import mean
+from fastndcg.runtime.escapes import show_name
 
 N_POINTS = 201  # of the band and the folds of a plot
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FusionCurve:
     """
     The mean of a metric over all queries for all weights of a run, the other weights sharing the rest.
@@ -50,6 +51,8 @@ class FusionCurve:
     >>> qrels = {f"q{i}": {"d1": 1} for i in range(6)}
     >>> runs = {"a": {q: {"d1": 2, "d2": 1} for q in qrels}, "b": {q: {"d2": 2, "d1": 1} for q in qrels}}
     >>> curve = fn.tune_fusion(qrels, runs, "rr", ["wsum"], folds=3).curve
+    >>> curve
+    FusionCurve of run a, 2 steps, mean 1 from 0.5 to 1
     >>> curve.find_mean(0.3), curve.find_mean(0.7)
     (0.5, 1.0)
     """
@@ -86,6 +89,12 @@ class FusionCurve:
         if number is None or not 0 <= number <= 1:
             raise InvalidInputError(f"`weight` must be a number from 0 to 1, not {shorten(weight)}")
         return float(self.means[int(np.searchsorted(self.weights, number, side="right")) - 1])
+
+    def __repr__(self) -> str:
+        return (
+            f"FusionCurve of run {show_name(self.run)}, {len(self.weights)} steps, mean {self.plateau.mean:.4g} from "
+            f"{self.plateau.low:.4g} to {self.plateau.high:.4g}"
+        )
 
 
 def make_curve(run: str, steps: StepFunction, plateau: Interval, folds: Folds, clusters: Array | None) -> FusionCurve:

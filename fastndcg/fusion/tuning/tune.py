@@ -221,10 +221,12 @@ def _unite(qrels: Qrels, named_runs: NamedRuns, request: _Request) -> _Inputs:
     """Make the union of the runs, and join it with the judgments. Documents are in the order of equal fused scores."""
     union = unite_runs(named_runs.runs, named_runs.names, request.fusion_convention, request.depth, request.threads)
     all_equal: FusedRun = make_run(union, np.zeros(union.n_documents), request.fusion_convention, "")
-    order = order_documents(union, np.zeros(union.n_documents), request.fusion_convention.fused_ties)
+    rows, _ = order_documents(union, np.zeros(union.n_documents), request.fusion_convention.fused_ties)
+    row_places = np.empty(len(union.row_documents), "i8")
+    row_places[union.document_rows] = np.arange(union.n_documents)
     judged = judge_union(qrels, all_equal, request.metric, request.convention.for_input(qrels=True), request.threads)
     store = PointStore(union, request.fusion_convention, request.absent)
-    return _Inputs(request, qrels, named_runs, union, judged, store, order[judged.rows])
+    return _Inputs(request, qrels, named_runs, union, judged, store, row_places[rows[judged.rows]])
 
 
 def _evaluate_equal(inputs: _Inputs, method: FusionMethod) -> Array:

@@ -1,13 +1,14 @@
 """
 Order the documents of each query by falling fused score.
 
-fused    (n_documents,) float64, no NaN
-keys     (n_documents,) float64: of equal scores the higher key comes first
-offsets  (n_queries + 1,) int64, query q owns documents offsets[q] up to offsets[q + 1]
-ids      ids of rows: see inputs/id_hashing.py
-numbers  (n_rows,) int64, numbers in the order of the rows' ids
-rows     (n_documents,) int64, the row of each document's id
-out      (n_documents,) int64, the documents in their order
+fused       (n_documents,) float64, no NaN
+keys        (n_documents,) float64: of equal scores the higher key comes first
+offsets     (n_queries + 1,) int64, query q owns documents offsets[q] up to offsets[q + 1]
+ids         ids of rows: see inputs/id_hashing.py
+numbers     (n_rows,) int64, numbers in the order of the rows' ids
+rows        (n_documents,) int64, the row of each document's id
+out_rows    (n_documents,) int64, the rows of the documents in their order
+out_scores  (n_documents,) float64, their fused scores
 """
 
 import numpy as np
@@ -36,8 +37,8 @@ def find_group_end(fused, start, order, i, n):
 
 
 @inline
-def sort_by_id(ids, rows, start, order, spare):
-    """Order documents by the bytes of their ids with a bottom-up merge sort."""
+def sort_by_id(ids, rows, start, is_falling, order, spare):
+    """Order documents by the bytes of their ids, all different, with a bottom-up merge sort."""
     n = order.shape[0]
     width = 1
     while width < n:
@@ -51,7 +52,10 @@ def sort_by_id(ids, rows, start, order, spare):
             for i in range(begin, stop):
                 if left == middle:
                     break
-                if right < stop and is_before(ids, rows[start + order[right]], rows[start + spare[left]]):
+                is_right = right < stop and (
+                    is_before(ids, rows[start + order[right]], rows[start + spare[left]]) != is_falling
+                )
+                if is_right:
                     order[i] = order[right]
                     right += 1
                 else:
@@ -60,8 +64,16 @@ def sort_by_id(ids, rows, start, order, spare):
         width *= 2
 
 
+@inline
+def write_order(fused, rows, start, order, out_rows, out_scores):
+    """Write the rows and the scores of the documents of a query."""
+    for i in range(order.shape[0]):
+        out_rows[start + i] = rows[start + order[i]]
+        out_scores[start + i] = fused[start + order[i]]
+
+
 @kernel(allocates=True)
-def order_by_keys(fused, keys, has_keys, offsets, first, stop, out):
+def order_by_keys(fused, keys, rows, has_keys, offsets, first, stop, out_rows, out_scores):
     """Order the queries `first` up to `stop`, equal scores by keys, or as they are."""
     longest = count_longest(offsets, first, stop)
     order = np.empty(longest, np.int32)
@@ -78,12 +90,11 @@ def order_by_keys(fused, keys, has_keys, offsets, first, stop, out):
             if end - i > 1:
                 sort_descending(keys[start : start + n], end - i, spare, order[i:end])
             i = end
-        for i in range(n):
-            out[start + i] = start + order[i]
+        write_order(fused, rows, start, order[:n], out_rows, out_scores)
 
 
 @kernel(allocates=True)
-def order_by_numbers(fused, numbers, rows, is_falling, offsets, first, stop, out):
+def order_by_numbers(fused, numbers, rows, is_falling, offsets, first, stop, out_rows, out_scores):
     """Order the queries `first` up to `stop`, equal scores by the number of each document's row, rising or falling."""
     longest = count_longest(offsets, first, stop)
     order = np.empty(longest, np.int32)
@@ -104,12 +115,11 @@ def order_by_numbers(fused, numbers, rows, is_falling, offsets, first, stop, out
                     keys[order[j]] = number if is_falling else ~number
                 sort_descending(keys, end - i, spare, order[i:end])
             i = end
-        for i in range(n):
-            out[start + i] = start + order[i]
+        write_order(fused, rows, start, order[:n], out_rows, out_scores)
 
 
 @kernel(allocates=True)
-def order_by_ids(fused, ids, rows, is_falling, offsets, first, stop, out):
+def order_by_ids(fused, ids, rows, is_falling, offsets, first, stop, out_rows, out_scores):
     """Order the queries `first` up to `stop`, equal scores by the bytes of their ids, rising or falling."""
     longest = count_longest(offsets, first, stop)
     order = np.empty(longest, np.int32)
@@ -124,7 +134,6 @@ def order_by_ids(fused, ids, rows, is_falling, offsets, first, stop, out):
         while i < n:
             end = find_group_end(fused, start, order, i, n)
             if end - i > 1:
-                sort_by_id(ids, rows, start, order[i:end], spare)
-            for j in range(i, end):
-                out[start + j] = start + order[i + end - 1 - j if is_falling else j]
+                sort_by_id(ids, rows, start, is_falling, order[i:end], spare)
             i = end
+        write_order(fused, rows, start, order[:n], out_rows, out_scores)

@@ -9,10 +9,9 @@ tables    (n_runs, n_entries) float64, points of the ranks 1, 2, …, or what a 
 kind      the rule: see the constants
 number    a parameter of the rule: the half of a window
 absent    what a document gets that a run lacks, NaN to mark it
+is_own    True if a rule that has points for such documents gives them in place of `absent`
 out       (n_runs, n_documents) float64
 """
-
-import math
 
 import numpy as np
 
@@ -69,8 +68,8 @@ def find_absent_points(kind, n, n_union, absent):
 
 
 @kernel(allocates=True)
-def score_ranks(ranks, ties, offsets, sizes, tables, kind, number, absent, marks_absent, first, stop, out):
-    """Write the points of every run in the queries `first` up to `stop`. With `marks_absent`, absent ones are NaN."""
+def score_ranks(ranks, ties, offsets, sizes, tables, kind, number, absent, is_own, first, stop, out):
+    """Write the points of every run in the queries `first` up to `stop`."""
     longest = 0
     for q in range(first, stop):
         longest = max(longest, offsets[q + 1] - offsets[q])
@@ -80,7 +79,7 @@ def score_ranks(ranks, ties, offsets, sizes, tables, kind, number, absent, marks
         for r in range(ranks.shape[0]):
             n = sizes[r, q]
             fill_points(kind, tables, r, n, n_union, number, points)
-            share = math.nan if marks_absent else find_absent_points(kind, n, n_union, absent)
+            share = find_absent_points(kind, n, n_union, absent) if is_own else absent
             for d in range(offsets[q], offsets[q + 1]):
                 rank = ranks[r, d]
                 if rank == 0:

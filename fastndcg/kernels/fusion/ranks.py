@@ -1,13 +1,15 @@
 """
-Rank the rows of one run in each query by falling score.
+Rank the rows of one run in each query by falling score, and write the ranks at the documents of a union.
 
 scores     (n_rows,) float32 or float64, no NaN
 keys       (n_rows,) int64, the order of equal scores: the lower key first
+numbers    (n_rows,) int32, the number of each row's document in its query
 starts     (n_queries,) int64, query q has the rows from starts[q] on
 sizes      (n_queries,) int64
+offsets    (n_queries + 1,) int64, query q owns documents offsets[q] up to offsets[q + 1]
 averages   True to give the documents of a tie group the rank of the first of them
-out_ranks  (n_rows,) int32, from 1
-out_ties   (n_rows,) int32, the size of each row's tie group, 1 unless `averages`
+out_ranks  (n_documents,) int32, from 1. Documents that the run lacks keep what is there
+out_ties   (n_documents,) int32, the size of each document's tie group, 1 unless `averages`
 """
 
 import numpy as np
@@ -26,7 +28,7 @@ def is_falling(scores, start, stop):
 
 
 @kernel(allocates=True)
-def rank_rows(scores, keys, has_keys, starts, sizes, averages, first, stop, out_ranks, out_ties):
+def rank_rows(scores, keys, has_keys, numbers, starts, sizes, offsets, averages, first, stop, out_ranks, out_ties):
     """Rank the rows of the queries `first` up to `stop`. Without keys, equal scores keep their order."""
     longest = 0
     for q in range(first, stop):
@@ -39,8 +41,8 @@ def rank_rows(scores, keys, has_keys, starts, sizes, averages, first, stop, out_
         n = sizes[q]
         if is_falling(scores, start, start + n):
             for i in range(n):
-                out_ranks[start + i] = i + 1
-                out_ties[start + i] = 1
+                out_ranks[offsets[q] + numbers[start + i]] = i + 1
+                out_ties[offsets[q] + numbers[start + i]] = 1
             continue
         for i in range(n):
             order[i] = i
@@ -56,6 +58,6 @@ def rank_rows(scores, keys, has_keys, starts, sizes, averages, first, stop, out_
                 while group_stop < n and scores[start + order[group_stop]] == scores[start + order[i]]:
                     group_stop += 1
             for j in range(i, group_stop):
-                out_ranks[start + order[j]] = i + 1
-                out_ties[start + order[j]] = group_stop - i
+                out_ranks[offsets[q] + numbers[start + order[j]]] = i + 1
+                out_ties[offsets[q] + numbers[start + order[j]]] = group_stop - i
             i = group_stop

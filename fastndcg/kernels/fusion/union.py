@@ -9,11 +9,13 @@ starts       (n_runs, n_queries) int64
 sizes        (n_runs, n_queries) int64
 bounds       (n_queries + 1,) int64, the number of rows before each query, over all runs
 offsets      (n_queries + 1,) int64, query q owns documents offsets[q] up to offsets[q + 1] of the union
-values       (n_rows,) what each row holds, such as its score
+scores       (n_rows,) float64
 out_numbers  (n_rows,) int32, the number of each row's document in its query
 out_rows     (n_rows,) int64, from bounds[q] on: the row in which each document of query q appears first
 out_counts   (n_queries,) int64, how many documents each query has
 """
+
+import math
 
 import numpy as np
 
@@ -77,11 +79,11 @@ def gather_rows(rows, bounds, offsets, first, stop, out):
 
 
 @kernel
-def spread(values, numbers, starts, sizes, offsets, first, stop, absent, out):
-    """Write the value that each run has for each document of the union, and `absent` where it has none."""
+def spread(scores, numbers, starts, sizes, offsets, first, stop, out):
+    """Write the score that each run has for each document of the union, and NaN where it has none."""
     for q in range(first, stop):
         for r in range(starts.shape[0]):
             if sizes[r, q] != offsets[q + 1] - offsets[q]:
-                out[r, offsets[q] : offsets[q + 1]] = absent
+                out[r, offsets[q] : offsets[q + 1]] = math.nan
             for row in range(starts[r, q], starts[r, q] + sizes[r, q]):
-                out[r, offsets[q] + numbers[row]] = values[row]
+                out[r, offsets[q] + numbers[row]] = scores[row]

@@ -7,12 +7,11 @@ the n ranked documents, R of which are relevant: see C. T. Hoyt et al. 2022, doi
 
 import math
 
-from fastndcg.kernels.jit import inline, kernel
+from fastndcg.kernels.jit import kernel
 from fastndcg.kernels.metrics.first_relevant import find_first_relevant, next_probability
+from fastndcg.kernels.metrics.harmonic import sum_reciprocals
 from fastndcg.kernels.metrics.tie_groups import count_relevant_hits
 from fastndcg.kernels.ranking.tie_groups import find_group_end_in_query
-
-FEW = 64  # terms of a harmonic sum that are added up; above, the rest of the series is below 2e-17
 
 
 @kernel
@@ -123,36 +122,3 @@ def chance_success(sizes, n_relevant_ranked, k, out):
                 value += none * share
                 none *= 1.0 - share
         out[q] = min(value, 1.0)
-
-
-@inline
-def sum_reciprocals(first, last):
-    """Return 1/first + … + 1/last, for whole numbers."""
-    if last - first < FEW:
-        return add_reciprocals(first, last)
-    start = first
-    total = 0.0
-    if first < FEW:
-        total = add_reciprocals(first, FEW - 1.0)
-        start = float(FEW)
-    below = start - 1.0
-    total += math.log1p((last - below) / below) - 0.5 * (last - below) / (last * below)
-    return total + series_rest(last) - series_rest(below)
-
-
-@inline
-def add_reciprocals(first, last):
-    """Return 1/first + … + 1/last, added up from the smallest on."""
-    total = 0.0
-    i = last
-    while i >= first:
-        total += 1.0 / i
-        i -= 1.0
-    return total
-
-
-@inline
-def series_rest(n):
-    """Return the terms of the harmonic number of n behind its logarithm, Euler's constant and 1 / (2 n)."""
-    square = 1.0 / (n * n)
-    return -square * (1.0 / 12.0 - square * (1.0 / 120.0 - square / 252.0))

@@ -17,6 +17,7 @@ import math
 import numpy as np
 
 from fastndcg.kernels.jit import inline, kernel
+from fastndcg.kernels.metrics.harmonic import FEW, sum_reciprocals
 from fastndcg.kernels.metrics.tie_groups import NO_QUERY, count_tied_relevant, divide
 
 
@@ -93,8 +94,15 @@ def expected_precision_sum(above, size, last, n_tied_relevant, n_before):
     """
     Return the expected sum of P@r over the relevant documents at ranks r = above + 1, …, last of a tie group.
 
-    `n_before` relevant documents are above the group.
+    `n_before` relevant documents are above the group. The closed form for many ranks takes AP of 20,000 tied hits from
+    240 to below 5 ms. It subtracts two sums of about `n_ranks`, so it is left where less than 13 digits would remain.
     """
+    n_ranks = last - above
+    if n_ranks >= FEW and (n_tied_relevant == 1 or above < 64 * n_ranks):
+        reciprocals = sum_reciprocals(above + 1.0, float(last))
+        slope = (n_tied_relevant - 1) / (size - 1)
+        total = (n_before + 1) * reciprocals + slope * (n_ranks - (above + 1) * reciprocals)
+        return total * (n_tied_relevant / size)
     total = 0.0
     for r in range(above + 1, last + 1):
         n_tied_above = (r - above - 1) * (n_tied_relevant - 1) / (size - 1) if size > 1 else 0.0

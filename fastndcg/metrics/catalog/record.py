@@ -87,7 +87,9 @@ class Parameter:
             bounds = f"of {self.min:g} or more" if self.max is None else f"from {self.min:g} to {self.max:g}"
         else:
             bounds = "finite"
-        return f"a whole number {bounds}" if self.type == "int" else bounds
+        if self.type == "int":
+            return f"a whole number {bounds}"
+        return bounds if self.type == "table" else bounds.removeprefix("of ")
 
 
 @dataclass(frozen=True, slots=True)
