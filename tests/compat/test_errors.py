@@ -299,6 +299,7 @@ def test_dropins_accept_input_of_originals(name):
     assert name not in EXPECTED or value == pytest.approx(EXPECTED[name])
 
 
+@pytest.mark.filterwarnings("ignore:.*unsafe cast from uint64 to int64")  # numba warns of casts in ranx
 @pytest.mark.parametrize("name", TAKEN)
 def test_dropins_give_value_of_originals(name, request):
     """The drop-in's value equals the original's value."""

@@ -34,9 +34,8 @@ def rows(tmp_path):
 
 def run_scenario(name, folder):
     """Run a scenario in a new process, and return its last line."""
-    environment = dict(os.environ)
-    if "FASTNDCG_TEST_INSTALLED" not in environment:
-        environment["PYTHONPATH"] = str(ROOT)
+    folders = [ROOT / "tests" / "helpers", *[ROOT] * ("FASTNDCG_TEST_INSTALLED" not in os.environ)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, folders))}
     script = ROOT / "tests" / "helpers" / "spark_scenarios.py"
     done = subprocess.run(
         [sys.executable, str(script), name, str(folder)], env=environment, capture_output=True, text=True, timeout=240
