@@ -16,8 +16,8 @@ CONFIGURATION = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "4",
 }
-# PySpark's own: it warns of pandas 3 and of its RankingMetrics, and leaves sockets to the garbage collector. JAX, where an
-# earlier test has imported it, warns of the process that PySpark starts
+# PySpark warns of pandas 3 and of its RankingMetrics, and leaves sockets to the garbage collector. JAX warns of the
+# process that PySpark starts, if an earlier test has imported JAX
 PYSPARK_WARNINGS = (
     r"ignore:os\.fork\(\) was called:RuntimeWarning",
     r"ignore:Deprecated in 3\.0\.0\. Use SparkSession:FutureWarning",

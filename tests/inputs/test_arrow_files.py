@@ -163,6 +163,8 @@ def test_arrow_file_that_is_absent(tmp_path):
 PEAK = """
 import sys
 import fastndcg as fn, fastndcg.engine.partitions, pyarrow as pa, pyarrow.dataset, pyarrow.ipc
+pa.set_cpu_count(2)  # the rows that a data set reads ahead grow with the CPUs
+pa.set_io_thread_count(2)
 def held(field):
     return next(int(line.split()[1]) / 1000 for line in open("/proc/self/status") if line.startswith(field))
 def opened(path):
