@@ -10,6 +10,7 @@ A workload that one version cannot evaluate, for example since a metric was rena
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,17 @@ class CannotEvaluateError(Exception):
 
 def compare_versions(base: str, names: tuple[str, ...], scale: float, repeat: int) -> int:
     """Print the ratios of the working tree's times to those of a commit, and return 1 if one is over 1.10 twice."""
+    with open_versions(base) as (old, new):
+        return judge_ratios(names, lambda name: measure_ratio(old, new, name, scale, repeat))
+
+
+@contextlib.contextmanager
+def open_versions(base: str) -> Iterator[tuple[Version, Version]]:
+    """Yield the package of a commit and that of the working tree, each in a process."""
     with tempfile.TemporaryDirectory() as folder:
         check_out(base, Path(folder))
         with Version(Path(folder)) as old, Version(ROOT) as new:
-            return judge_ratios(names, lambda name: measure_ratio(old, new, name, scale, repeat))
+            yield old, new
 
 
 def check_out(commit: str, folder: Path) -> None:

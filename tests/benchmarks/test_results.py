@@ -1,5 +1,6 @@
 """The benchmarks' results: tables, history, comparisons with commits, the chart."""
 
+import contextlib
 import json
 import warnings
 
@@ -76,7 +77,7 @@ def test_history_raises_on_incomplete_figures(changes, message, tmp_path):
 
 
 def test_check_tries_three_times(monkeypatch, capsys):
-    """Three slow measurements fail, one fast measurement passes, and without a history nothing fails."""
+    """After three slow measurements the recorded code decides. One fast measurement passes."""
     monkeypatch.setattr(check.metrics, "measure_added_costs", lambda *_, **__: [])
     monkeypatch.setattr(history, "SMOKE_SCALES", {"sparse8": 0.1, "dense-long": 0.1})
     line = {"commit": "abc", "smoke": {"sparse8": 2.0, "dense-long": 2.0}}
@@ -86,8 +87,15 @@ def test_check_tries_three_times(monkeypatch, capsys):
     assert check.check_speed() == 0  # dense-long in the first try, sparse8 in the third
     assert next(ratios, None) is None
     monkeypatch.setattr(history, "measure_ratio", lambda name, scale: 3.1)
+    times = {"sparse8": 1.4, "dense-long": 1.6}
+    monkeypatch.setattr(compare, "open_versions", lambda commit: contextlib.nullcontext((commit, "tree")))
+    monkeypatch.setattr(compare, "measure_ratio", lambda old, new, name, scale, repeat: times[name])
     assert check.check_speed() == 1
-    assert "3 times: sparse8, dense-long" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "3 times: sparse8, dense-long" in printed
+    assert printed.endswith("over 1.5 x the time of abc: dense-long\n")
+    times["dense-long"] = 1.5
+    assert check.check_speed() == 0
     monkeypatch.setattr(history, "read_last_line", lambda machine: None)
     assert check.check_speed() == 0
 
