@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import signal
 import stat
 import sys
 import tempfile
@@ -23,6 +24,10 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 settings.register_profile("fixed", derandomize=True)
 settings.register_profile("random", derandomize=False)
 settings.load_profile("fixed")
+
+# A shell ignores Ctrl-C in what it starts in the background. Tests send it to themselves and to their processes.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 QRELS = "q2 0 a 1\nq2 0 b 0\nq1 0 a 2\nq1 0 c 1\nq3 0 a 1\n"
 GOOD = "q1 Q0 a 1 0.9 good\nq1 Q0 c 2 0.8 good\nq2 Q0 a 1 0.7 good\nq2 Q0 b 2 0.6 good\nq3 Q0 a 1 1 good\n"
