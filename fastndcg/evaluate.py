@@ -474,7 +474,7 @@ def _rank_model(
         return join_predictions(truth, model, request.convention, options)
     counts = model.count_ranks(RankTask(matched_model.users, matched_model.matched), options)
     if convention.ties in BY_ID and isinstance(truth, Qrels):
-        counts = order_ties_by_id(model, matched_model, counts)
+        counts = order_ties_by_id(model, matched_model, counts, options)
     rankings = make_counted_rankings(matched_model, counts)
     return Joined(rankings, None, matched_model.n_missing_in_run, matched_model.n_missing_in_qrels, matched.notes)
 

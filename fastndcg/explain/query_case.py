@@ -35,6 +35,7 @@ class QueryCase(NamedTuple):
     rankings: Rankings
     query: Query
     is_judged: bool
+    scores: Array  # as users see them, while those of `rankings` rank documents
 
     @property
     def has_gain(self) -> bool:
@@ -106,7 +107,7 @@ def select_case(system: JoinedSystem, metric: Metric, q: int, pair: PairChoice |
     is_judged = system.unjudged is None or not system.unjudged[q]
     (metric,) = add_default_cutoff((metric.bare,), applied)
     own_query = read_query(own_rankings, 0, applied, metric.record.view)
-    return QueryCase(metric, system.convention, applied, own_rankings, own_query, is_judged)
+    return QueryCase(metric, system.convention, applied, own_rankings, own_query, is_judged, own_rankings.scores)
 
 
 def make_case(
@@ -119,7 +120,10 @@ def make_case(
         numbers = list(range(combined.n_queries))
         place = _find_query(numbers if combined.query_ids is None else combined.query_ids.tolist(), query)
         own_rankings = combined.select(place, place + 1)
-        return select_case(_apply_convention(prepared, Joined(own_rankings), convention), metric, 0, pair)
+        case = select_case(_apply_convention(prepared, Joined(own_rankings), convention), metric, 0, pair)
+        if combined.finish_scores is None:
+            return case
+        return case._replace(scores=combined.finish_scores(place, case.scores.copy()))
     joined = make_whole(combined)
     ids = _list_ids(joined.rankings)
     if convention.missing_in_run == "skip" and isinstance(query, Hashable) and query not in (None, *ids):

@@ -36,7 +36,7 @@ def list_ranking(case: QueryCase) -> Iterator[RankedDocument]:
                 first=ranks[0],
                 last=ranks[-1],
                 document=rankings.document_name("labels", document.place),
-                score=float(rankings.scores[document.place]),
+                score=float(case.scores[document.place]),
                 tie_group=n_tie_groups if has_ties else None,
                 label=document.label if is_judged else None,
                 gain=definition.gain(document.label) if case.has_gain else None,

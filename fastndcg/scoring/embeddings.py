@@ -44,9 +44,11 @@ class Embeddings(ScoringModel):
     query_ids, document_ids : sequence of str or int, optional
         An id for each user and for each item, as in the truth. By default they are numbered from 0.
     user_biases, item_biases : (n_users,) and (n_items,) arrays, optional
-        Numbers that are added to scores. Those of users change no rank, and appear in `top` alone.
+        Numbers that are added to scores. Those of users change no rank, and appear in `top` alone. Distances take
+        none of items.
     leave_query_out : bool, default False
-        Where queries are documents: leave document u out of the ranking of query u.
+        Where queries are documents: leave the document with the query's id out of its ranking. Without ids, document u
+        is query u.
     allow_tf32 : bool, default False
         For tensors of torch: let a device multiply float32 with fewer digits, which is faster there.
 
@@ -101,7 +103,7 @@ class Embeddings(ScoringModel):
             read_biases(user_biases, "user_biases", len(user_vectors)),
             read_biases(item_biases, "item_biases", len(item_vectors)),
         )  # fmt: skip
-        check_factors(self.factors, ("users", "items"))
+        check_factors(self.factors, ("users", "items"), self.score_dtype)
         self.n_users = len(user_vectors)
         self.n_items = len(item_vectors)
         self.query_ids = read_ids(query_ids, "query_ids", self.n_users)
@@ -129,7 +131,7 @@ class Embeddings(ScoringModel):
 
     def score_rows(self, users: Array) -> Array:
         """
-        Return the scores of some users for all items.
+        Return numbers that rank all items for some users, as kernels compute them.
 
         Parameters
         ----------
@@ -139,11 +141,34 @@ class Embeddings(ScoringModel):
         Returns
         -------
         (n, n_items) array
-            A row for each user.
+            A row for each user, to which `finish_scores` gives the scores.
         """
         if self.are_tensors:
             return torch_tiles.score_rows(self.factors, users, self.n_items, allows_tf32=self._allows_tf32)
         return score_rows(make_product(self.factors), users, self.n_items)
+
+    def finish_scores(self, users: Array, scores: Array) -> Array:
+        """
+        Return scores of the similarity, for those of `score_rows`, which only rank items alike.
+
+        Parameters
+        ----------
+        users : (n,) int array
+            The numbers of users.
+        scores : (n, n_items) array
+            A row for each user.
+
+        Returns
+        -------
+        (n, n_items) array
+            With negative distances in place of their squares, and with the biases of users.
+        """
+        if self.are_tensors:
+            product = torch_product.TorchProduct(self.factors)
+            return product.finish_scores(users, product.move(scores)).cpu().numpy()  # type: ignore[no-any-return]
+        finished = scores.copy()
+        make_product(self.factors).finish_scores(users, finished)
+        return finished
 
     def count_ranks(self, task: RankTask, options: Options) -> RankCounts:
         """

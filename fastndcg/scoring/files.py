@@ -91,11 +91,19 @@ def read_safetensors(path: str) -> dict[str, Any]:
             names = set(file.keys())
             tensors = {"users": find_tensor(USERS, names, path), "items": find_tensor(ITEMS, names, path)}
             tensors |= {name: name for name in BIASES if name in names}
+            unknown = sorted(names - set(tensors.values()))
+            if unknown:
+                raise InvalidInputError(
+                    f"{show_name(path)} must have tensors called {', '.join((*USERS, *ITEMS, *BIASES))} alone, but has "
+                    f"{shorten(unknown[0])}. Rename it, or leave it out"
+                )
+            if any(file.get_slice(name).get_dtype() == "BF16" for name in tensors.values()):
+                optional_import("ml_dtypes", "reading bfloat16", "safetensors")  # NumPy then has the dtype
             return {argument: file.get_tensor(name) for argument, name in tensors.items()}
     except (library.SafetensorError, TypeError, AttributeError) as error:
         raise InvalidInputError(
             f"{show_name(path)} must be a file of safetensors with vectors, but cannot be read: {error}. Write it by "
-            "safetensors.numpy.save_file, with ml_dtypes installed for bfloat16"
+            "safetensors.numpy.save_file"
         ) from None
 
 

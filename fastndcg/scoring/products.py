@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
 
 EXACT = {4: 1 << 24, 8: 1 << 53}  # whole numbers up to these are exact in a float of this number of bytes
@@ -45,6 +47,8 @@ class Product(Protocol):
         float32 or float64, int32 for pairs of int16, or uint64 for packed bits.
     score_dtype : dtype
         float32 or float64.
+    is_distance : bool or None
+        True if floats are compared by their distance, None if operands are multiplied, as kernels take it.
     """
 
     @property
@@ -55,6 +59,9 @@ class Product(Protocol):
 
     @property
     def score_dtype(self) -> np.dtype[Any]: ...  # noqa: D102
+
+    @property
+    def is_distance(self) -> bool | None: ...  # noqa: D102
 
     def take_users(self, users: slice | Array, out: Array) -> None:
         """Write the rows of some users to the first rows of an operand."""
@@ -70,14 +77,15 @@ class VectorProduct:
     """
     Dot product, cosine and euclidean distance of vectors of floats.
 
-    The bias of an item is one more column, whose number is 1 for all users. A euclidean score is u · v - |v|² / 2,
-    which ranks items like the negative distance.
+    The bias of an item is one more column, whose number is 1 for all users. A euclidean score is the negative squared
+    distance, which ranks items like the negative distance.
     """
 
     def __init__(self, factors: Factors) -> None:
         self._factors = factors
         self.operand_dtype = self.score_dtype = find_float_dtype(factors)
-        self._has_bias = factors.item_biases is not None or factors.similarity == "euclidean"
+        self.is_distance = True if factors.similarity == "euclidean" else None
+        self._has_bias = factors.item_biases is not None
         self.n_columns = factors.users.shape[1] + self._has_bias
 
     def take_users(self, users: slice | Array, out: Array) -> None:
@@ -88,21 +96,14 @@ class VectorProduct:
 
     def take_items(self, items: slice | Array, out: Array) -> None:
         """Write the rows of some items to the first rows of an operand."""
-        factors = self._factors
-        rows = self._take(factors.items, items, out)
-        if factors.similarity == "euclidean":
-            with ignore_warnings():
-                rows[:, -1] = compute_squares(rows[:, :-1]) / -2
-        if factors.item_biases is not None:
-            biases = factors.item_biases[items]
-            rows[:, -1] = biases if factors.similarity != "euclidean" else rows[:, -1] + biases
+        rows = self._take(self._factors.items, items, out)
+        if self._factors.item_biases is not None:
+            rows[:, -1] = self._factors.item_biases[items]
 
     def finish_scores(self, users: Array, scores: Array) -> None:
         """Turn scores that rank items into those of the similarity, in place. There is one row a user."""
-        if self._factors.similarity == "euclidean":
-            with ignore_warnings():
-                vectors = np.asarray(self._factors.users[users], self.operand_dtype)
-                write_distances(compute_squares(vectors)[:, None] - 2 * scores, scores)
+        if self.is_distance:
+            write_distances(-scores, scores)
         add_user_biases(self._factors, users, scores)
 
     def _take(self, vectors: Array, rows: slice | Array, out: Array) -> Array:
@@ -126,12 +127,13 @@ class IntegerProduct:
     """
 
     operand_dtype = np.dtype("i4")
+    is_distance = None  # whose squared length is a pair, as the sums are exact
 
     def __init__(self, factors: Factors) -> None:
         self._factors = factors
-        self._is_distance = factors.similarity == "euclidean"
+        self._has_squares = factors.similarity == "euclidean"
         self._n_pairs = (factors.users.shape[1] + 1) // 2
-        self.n_columns = self._n_pairs + self._is_distance
+        self.n_columns = self._n_pairs + self._has_squares
         self.score_dtype = np.dtype("f4" if find_largest_sum(factors) <= EXACT[4] else "f8")
 
     @staticmethod
@@ -147,14 +149,14 @@ class IntegerProduct:
     def take_users(self, users: slice | Array, out: Array) -> None:
         """Write the rows of some users to the first rows of an operand."""
         pairs = self._take(self._factors.users, users, out)
-        if self._is_distance:
+        if self._has_squares:
             pairs[:, -2] = -(1 << SQUARE_SHIFT)
             pairs[:, -1] = -1
 
     def take_items(self, items: slice | Array, out: Array) -> None:
         """Write the rows of some items to the first rows of an operand."""
         pairs = self._take(self._factors.items, items, out)
-        if self._is_distance:
+        if self._has_squares:
             squares = compute_squares(pairs[:, :-2]).astype("i8")
             pairs *= 2
             pairs[:, -2] = squares >> SQUARE_SHIFT
@@ -162,7 +164,7 @@ class IntegerProduct:
 
     def finish_scores(self, users: Array, scores: Array) -> None:
         """Turn scores that rank items into those of the similarity, in place. There is one row a user."""
-        if self._is_distance:
+        if self._has_squares:
             write_distances(compute_squares(self._factors.users[users])[:, None] - scores, scores)
         add_user_biases(self._factors, users, scores)
 
@@ -179,6 +181,7 @@ class BitProduct:
     """Hamming distance of packed bits: the score is the negative number of bits that differ."""
 
     operand_dtype = np.dtype("u8")
+    is_distance = None
 
     def __init__(self, factors: Factors) -> None:
         self._factors = factors
@@ -211,8 +214,15 @@ def ignore_warnings() -> np.errstate:
 
 
 def compute_squares(vectors: Array) -> Array:
-    """Return the squared length of each vector in float64."""
-    return np.asarray(np.einsum("ij,ij->i", vectors, vectors, dtype="f8"))
+    """
+    Return the squared length of each vector in float64.
+
+    A kernel adds in the order of the columns: sums of NumPy depend on the number of rows.
+    """
+    rows = read_only(np.ascontiguousarray(vectors, "f8" if vectors.dtype == np.float64 else "f4"))
+    squares = np.empty(len(rows))
+    load_kernels("scoring.product").sum_squares(rows, squares)
+    return squares
 
 
 def write_distances(squares: Array, out: Array) -> None:

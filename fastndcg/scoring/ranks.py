@@ -37,20 +37,27 @@ class LabelledRows(NamedTuple):
 
 
 def read_labelled_rows(task: RankTask, n_items: int) -> LabelledRows:
-    """Return the rows with labelled candidates: others need no scores."""
+    """Return the rows to count, by default those with labelled candidates: others need no scores."""
     matched = task.matched
-    rows = np.flatnonzero(np.diff(matched.offsets))
-    columns = select_columns(matched, rows, n_items)
+    sizes = np.diff(matched.offsets)
+    rows = np.flatnonzero(sizes)
     items = matched.liked.items[matched.is_candidate].astype("i4")
-    offsets = count_before(np.diff(matched.offsets)[rows])
+    if task.rows is not None:
+        items = items[np.isin(np.repeat(np.arange(len(sizes)), sizes), task.rows)]
+        rows = task.rows
+    columns = select_columns(matched, rows, n_items)
+    offsets = count_before(sizes[rows])
     places = items if columns.items is None else np.searchsorted(columns.items, items).astype("i4")
+    if task.item_order is not None:
+        columns, new_places = columns.sort(task.item_order)
+        places = new_places[places]
     return LabelledRows(task.users[rows], items, read_only(offsets), columns, read_only(places))
 
 
 def count_ranks(product: Product, n_items: int, task: RankTask, options: Options) -> RankCounts:
     """Count the candidates above and at the place of each labelled candidate."""
     rows = read_labelled_rows(task, n_items)
-    tiling = Tiling(product, rows.users, rows.columns, options)
+    tiling = Tiling(product, rows.users, rows.columns, options, label_offsets=rows.offsets)
     scores = score_pairs(product, np.repeat(rows.users, np.diff(rows.offsets)), rows.items)
     labelled = rows.labelled_columns, rows.offsets, read_only(scores)
     counts = RankCounts(*(np.zeros(len(scores), "i4") for _ in range(3)))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.recommendations.models import RankTask
 from fastndcg.kernels.lookup import load_kernels
@@ -17,13 +19,16 @@ from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import LONGEST_QUERY, Array, as_array
 from fastndcg.runtime.threads import check_threads, run_all
 from fastndcg.scoring.part_progress import follow
+from fastndcg.scoring.products import name_dtype
 from fastndcg.scoring.ranks import read_labelled_rows
 from fastndcg.scoring.tiles import Columns, read_memory
 from fastndcg.scoring.top_items import ScoringModel, read_ids
 from fastndcg.scoring.top_k import Leaders, TopScores, make_top_scores
+from fastndcg.scoring.torch_product import is_tensor
 
 MOST_USERS = 1024  # of a slice
 SCORE_BYTES = 8  # of a score that a model may return
+SMALL_FLOATS = ("bfloat16", "float8_e4m3fn", "float8_e5m2")  # that NumPy lacks
 ROWS_OF_SPAN = 32  # that a thread counts at once
 
 
@@ -43,7 +48,8 @@ class Scorer(ScoringModel):
     query_ids, document_ids : sequence of str or int, optional
         An id for each user and for each item, as in the truth. By default they are numbered from 0.
     leave_query_out : bool, default False
-        Where queries are documents: leave document u out of the ranking of query u.
+        Where queries are documents: leave the document with the query's id out of its ranking. Without ids, document u
+        is query u.
 
     Raises
     ------
@@ -75,8 +81,9 @@ class Scorer(ScoringModel):
             raise InvalidTypeError(f"`function` must be a function of a slice of users, not {shorten(function)}")
         self.function = function
         self.n_items = _check_number(n_items, "n_items")
-        if n_users is None and query_ids is not None:
-            n_users = len(query_ids)
+        if query_ids is not None:
+            query_ids = IdColumn.of(query_ids, "`query_ids`")
+            n_users = len(query_ids) if n_users is None else n_users
         self.n_users = 0 if n_users is None else _check_number(n_users, "n_users")
         self.query_ids = read_ids(query_ids, "query_ids", self.n_users)
         self.document_ids = read_ids(document_ids, "document_ids", self.n_items)
@@ -125,8 +132,11 @@ class Scorer(ScoringModel):
             A row for each user.
         """
         out = np.empty((len(users), self.n_items))
-        for place, user in enumerate(users.tolist()):
-            out[place] = self._score(user, user + 1)[0]
+        starts = np.flatnonzero(np.diff(users, prepend=-2) != 1).tolist()
+        for start, stop in pairwise([*starts, len(users)]):  # consecutive users
+            for first in range(start, stop, MOST_USERS):
+                last = min(first + MOST_USERS, stop)
+                out[first:last] = self._score(int(users[first]), int(users[last - 1]) + 1)
         return out
 
     def count_ranks(self, task: RankTask, options: Options) -> RankCounts:
@@ -163,7 +173,7 @@ class Scorer(ScoringModel):
                 arguments = columns.kernel_lists, labelled, tuple(scratch), tuple(counts)
                 return lambda span: kernels.count_rows(scores, numbers, span, *arguments)
 
-            spans = [(first, min(first + ROWS_OF_SPAN, len(scores))) for first in range(0, len(scores), ROWS_OF_SPAN)]
+            spans = list_spans(len(scores))
             run_all(spans, make_worker, min(threads, len(spans)))
 
         for first, stop in self._track(np.unique(rows.users), options):
@@ -190,17 +200,36 @@ class Scorer(ScoringModel):
         -------
         TopScores
             Items and scores in rank order.
+
+        Raises
+        ------
+        InvalidInputError
+            If the number of users is not known.
         """
+        if not self.n_users:
+            raise InvalidInputError("`n_users` must be given for `top`. Give it to the Scorer")
         k = min(k, columns.n_columns)
         best = make_top_scores(len(users), k, np.dtype("f8"))
         kernels = load_kernels("scoring.top")
+        threads = check_threads(options.threads)
         for first, stop in self._track(users, options):
             scores = read_only(columns.take_scores(self._score(first, stop)))
-            leaders = Leaders(stop - first, k, scores.dtype)
-            chunk, row = (np.empty(self.n_items + kernels.WIDE, scores.dtype) for _ in range(2))
-            scratch = chunk, row, leaders.sort_buffers
-            kernels.find_row_tops(scores, first, columns.kernel_lists, k, scratch, leaders.arrays)
-            leaders.write(best.items[first:stop], best.scores[first:stop])
+
+            def make_worker(scores: Array = scores, first: int = first) -> Callable[[tuple[int, int]], None]:
+                chunk, row = (np.empty(self.n_items + kernels.WIDE, scores.dtype) for _ in range(2))
+
+                def find(span: tuple[int, int]) -> None:
+                    leaders = Leaders(span[1] - span[0], k, scores.dtype)
+                    scratch = chunk, row, leaders.sort_buffers
+                    own = scores[slice(*span)]
+                    kernels.find_row_tops(own, first + span[0], columns.kernel_lists, k, scratch, leaders.arrays)
+                    own_users = slice(first + span[0], first + span[1])
+                    leaders.write(best.items[own_users], best.scores[own_users])
+
+                return find
+
+            spans = list_spans(stop - first)
+            run_all(spans, make_worker, min(threads, len(spans)))
         columns.restore_items(best.items)
         return best
 
@@ -215,11 +244,19 @@ class Scorer(ScoringModel):
     def _score(self, first: int, stop: int) -> Array:
         """Return the scores of consecutive users, checked, as float32 or float64."""
         block = self.function(slice(first, stop))
-        if hasattr(block, "detach"):  # a tensor of torch
-            block = block.detach().cpu()
-            block = (block.float() if str(block.dtype) == "torch.bfloat16" else block).numpy()
-        scores = as_array(block, "scores")
         where = f"of users {first} to {stop - 1}" if stop - first > 1 else f"of user {first}"
+        if is_tensor(block):
+            block = block.detach().cpu()
+            block = (block.float() if name_dtype(block) in SMALL_FLOATS else block).numpy()
+        if block is None or hasattr(block, "tocsr"):
+            kind = "None" if block is None else "a sparse matrix"
+            raise InvalidTypeError(
+                f"the scores {where} must be an array or a tensor, but `function` returned {kind}. Return a score for "
+                "each item"
+            )
+        scores = as_array(block, "scores")
+        if scores.dtype.name in SMALL_FLOATS:
+            scores = scores.astype("f4")
         if scores.shape != (stop - first, self.n_items):
             raise InvalidInputError(
                 f"the scores {where} must have shape ({stop - first}, {self.n_items}), one row per user and one column "
@@ -241,6 +278,11 @@ class Scorer(ScoringModel):
                 "comes from, or return -inf for items that do not count"
             )
         return read_only(converted)
+
+
+def list_spans(n_rows: int) -> list[tuple[int, int]]:
+    """Return the rows that a thread takes at once, from the first up to a stop."""
+    return [(first, min(first + ROWS_OF_SPAN, n_rows)) for first in range(0, n_rows, ROWS_OF_SPAN)]
 
 
 def _check_number(value: Any, name: str) -> int:

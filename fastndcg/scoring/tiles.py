@@ -23,6 +23,7 @@ MEMORY = 1 << 26  # bytes of the buffers of all workers
 MOST_ITEMS = 2048  # of a tile, whose scores then stay in the processor's second cache
 LEAST_ITEMS = 64
 MOST_TERMS = 15 << 30  # of one kernel call, some 0.3 s: Ctrl-C is handled between calls
+LABEL_TERMS = 3  # that take as long as comparing a score with a label's
 TILES_OF_PART = 16  # other users are packed again for each part, which takes 0.2 % of its time
 PARTS_OF_THREAD = 8  # at least, if there are so many tiles: threads then end at about the same time
 MOST_PAIR_BYTES = 1 << 22  # of operands of single pairs
@@ -49,6 +50,18 @@ class Columns(NamedTuple):
     def kernel_lists(self) -> tuple[Array, Array, int]:
         """The lists as kernels take them."""
         return self.listed, self.offsets, int(self.is_shown)
+
+    def sort(self, item_order: Array) -> tuple[Columns, Array]:
+        """Return the columns in another order of items, and the new place of each column."""
+        items = np.arange(self.n_columns) if self.items is None else self.items
+        own_order = item_order[np.isin(item_order, items)].astype("i4")
+        columns = np.searchsorted(items, own_order)
+        places = np.empty(self.n_columns, "i4")
+        places[columns] = np.arange(self.n_columns)
+        listed = places[self.listed]
+        rows = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        listed = read_only(listed[np.lexsort((listed, rows))])
+        return self._replace(items=read_only(own_order), listed=listed), places
 
     def take_scores(self, scores: Array) -> Array:
         """Return the columns of scores of all items."""
@@ -87,18 +100,20 @@ class Tiling:
     Tiles of the scores of some users for some items, within a number of bytes.
 
     Scores do not depend on the sizes of tiles. `row_bytes` are those of a row's result, beside its operand. A part of
-    the work has all columns of its rows if `has_whole_rows` is True.
+    the work has all columns of its rows if `has_whole_rows` is True. Row r has the labels ``label_offsets[r]`` up to
+    ``label_offsets[r + 1]``, with which its scores are compared.
     """
 
     def __init__(
         self, product: Product, users: Array, columns: Columns, options: Options, row_bytes: int = 0,
-        *, has_whole_rows: bool = False,
+        *, has_whole_rows: bool = False, label_offsets: Array | None = None,
     ) -> None:  # fmt: skip
         self.product = product
         self.users = users
         self.columns = columns
         self.threads = check_threads(options.threads)
         self._has_whole_rows = has_whole_rows
+        self._label_offsets = np.zeros(len(users) + 1, "i8") if label_offsets is None else label_offsets
         self._fit(read_memory(options), row_bytes)
 
     def _fit(self, memory: int, row_bytes: int) -> None:
@@ -114,12 +129,20 @@ class Tiling:
         n_columns = min(MOST_ITEMS, share // (8 * column_bytes))
         self.n_tile_columns = max(n_columns // LEAST_ITEMS * LEAST_ITEMS, LEAST_ITEMS)
         n_rows = (share - 2 * self.n_tile_columns * column_bytes) // own_bytes
-        n_rows = min(n_rows, MOST_TERMS // (self.n_tile_columns * self.product.n_columns))
+        n_rows = min(n_rows, max(len(self.users), 1))
+        while n_rows > panel and self._count_terms(n_rows) > MOST_TERMS:
+            n_rows = -(-n_rows // 2)
         n_tiles = -(-self.columns.n_columns // self.n_tile_columns)
         self._n_part_tiles = min(max(n_tiles // (PARTS_OF_THREAD * self.threads), 1), TILES_OF_PART)
         if self._has_whole_rows or n_tiles < 2 * self.threads:  # else threads share items, which each packs once
             n_rows = min(n_rows, -(-len(self.users) // self.threads))
         self.n_rows = max(-(-n_rows // panel) * panel, panel)
+
+    def _count_terms(self, n_rows: int) -> int:
+        """Return the number of terms of the largest tile with a number of rows."""
+        labels = self._label_offsets[n_rows:] - self._label_offsets[: len(self._label_offsets) - n_rows]
+        n_labels = int(labels.max(initial=0))
+        return self.n_tile_columns * (n_rows * self.product.n_columns + LABEL_TERMS * n_labels)
 
     def list_parts(self) -> list[Part]:
         """Return the parts of the work. Parts of the same items follow each other, which reads a file once for all."""
@@ -164,12 +187,14 @@ class TileWorker:
             place = (start - first) * n_columns
             self._pack(self._operand, end - start, self._user_panel, self.users[place:])
 
-    def load_items(self, first: int, stop: int) -> tuple[int, int, int, int, int]:
+    def load_items(self, first: int, stop: int) -> tuple[int, int, int, int, int, bool | None]:
         """Pack the items of some columns, and return the extent of the tile as kernels take it."""
         items = self._tiling.columns.items
-        self._tiling.product.take_items(slice(first, stop) if items is None else items[first:stop], self._operand)
+        product = self._tiling.product
+        product.take_items(slice(first, stop) if items is None else items[first:stop], self._operand)
         self._pack(self._operand, stop - first, self._item_panel, self.items)
-        return self._span[1] - self._span[0], self._span[0], stop - first, first, self._operand.shape[1]
+        n_rows = self._span[1] - self._span[0]
+        return n_rows, self._span[0], stop - first, first, product.n_columns, product.is_distance
 
 
 def score_rows(product: Product, users: Array, n_items: int) -> Array:
@@ -200,5 +225,5 @@ def score_pairs(product: Product, users: Array, items: Array) -> Array:
         span = slice(start, start + n_rows)
         product.take_users(users[span], user_rows)
         product.take_items(items[span], item_rows)
-        kernel(user_rows, item_rows, zero, len(users[span]), out[span])
+        kernel(user_rows, item_rows, zero, len(users[span]), product.is_distance, out[span])
     return np.asarray(out)

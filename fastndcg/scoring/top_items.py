@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,7 @@ class ScoringModel(Model):
 
     def top(
         self, k: int, *, exclude: Any = None, candidates: Any = None, memory: int | str | None = None,
-        threads: int | None = None,
+        threads: int | None = None, progress: Callable[[int, int], None] | None = None,
     ) -> TopItems:  # fmt: skip
         """
         Return the items with the highest scores of each user.
@@ -115,12 +116,14 @@ class ScoringModel(Model):
         k : int
             The number of items, 1 or more. At most all candidates are returned.
         exclude, candidates
-            See `evaluate`.
+            See `evaluate`. If the model has ids, these are ids.
         memory : int or str, optional
             The number of bytes for scores and copies of vectors, such as "1GB". By default 64 MiB. The result comes
             on top.
         threads : int, optional
             See `evaluate`.
+        progress : callable, optional
+            Called with the numbers of users that are done and of all users.
 
         Returns
         -------
@@ -143,10 +146,10 @@ class ScoringModel(Model):
             raise InvalidTypeError(f"`k` must be a whole number, not {shorten(k)}")
         if k < 1:
             raise InvalidInputError(f"`k` must be 1 or more, not {k}")
-        if not self.n_users:
-            raise InvalidInputError("`n_users` must be given for `top`. Give it to the Scorer")
         check_threads(threads)
-        options = Options(memory=memory, threads=threads, selection=ItemSelection(exclude, candidates, threads=threads))
+        selection = ItemSelection(exclude, candidates, threads=threads)
+        options = Options(memory=memory, threads=threads, progress=progress, selection=selection)
+        options.check_streaming(is_streamed=True)
         users = np.arange(self.n_users)
         columns = select_columns(match_nothing(self, options), users, self.n_items)
         best = self.find_top(users, columns, int(k), options)

@@ -111,7 +111,8 @@ class TorchProduct:
         n_columns = factors.users.shape[1]
         self._is_packed = factors.similarity == "hamming"
         self._n_own = n_columns * BYTE_BITS if self._is_packed else n_columns
-        self._has_bias = factors.item_biases is not None or factors.similarity == "euclidean"
+        self._is_distance = factors.similarity == "euclidean"
+        self._has_bias = factors.item_biases is not None
         self.n_columns = self._n_own + self._has_bias
 
     def take_users(self, users: Array, n_rows: int) -> Any:
@@ -126,22 +127,26 @@ class TorchProduct:
         factors = self._factors
         rows = items if isinstance(items, slice) else self.move(items)
         operand = self._take(factors.items, rows, n_rows)
-        if factors.similarity == "euclidean":
-            own = operand[:, :-1]
-            operand[:, -1] = (own * own).sum(1) / -2
         if factors.item_biases is not None:
             biases = self.move(factors.item_biases[items])
             operand[: len(biases), -1] += biases.to(self.dtype)
         return operand
+
+    def multiply(self, users: Any, items: Any) -> Any:
+        """
+        Return the scores of all rows of two operands.
+
+        Distances are added up from differences, which loses no digits where vectors are far from 0.
+        """
+        if self._is_distance:
+            return -self._torch.cdist(users, items, compute_mode="donot_use_mm_for_euclid_dist")
+        return users @ items.T
 
     def finish_scores(self, users: Array, scores: Any) -> Any:
         """Return scores of the similarity for scores that rank items. There is one row a user."""
         factors = self._factors
         if self._is_packed:
             scores = (scores - self._n_own) / 2
-        elif factors.similarity == "euclidean":
-            own = factors.users[self.move(users)].to(self.dtype)
-            scores = -((own * own).sum(1, keepdim=True) - 2 * scores).clamp_(min=0).sqrt_()
         if factors.user_biases is not None:
             scores = scores + self.move(factors.user_biases[users]).to(self.dtype)[:, None]
         return scores
@@ -152,26 +157,38 @@ class TorchProduct:
         return self._torch.from_numpy(copied).to(self.device)
 
     def _take(self, vectors: Any, rows: Any, n_rows: int) -> Any:
-        """Return an operand of floats, scaled to length 1 for cosine. Full blocks of floats may be a view."""
+        """
+        Return an operand of floats, scaled to length 1 for cosine. Full blocks of floats may be a view.
+
+        Lengths are taken of operands of one shape and layout: torch adds in another order for others.
+        """
         values = vectors[rows]
         if self._is_packed:
             shifts = self._torch.arange(BYTE_BITS, device=self.device, dtype=self._torch.uint8)
             values = ((values.unsqueeze(2) >> shifts) & 1).reshape(len(values), -1).to(self.dtype) * 2 - 1
         values = values.to(self.dtype)
-        if self._factors.similarity == "cosine":
-            values = values / self._torch.linalg.vector_norm(values, dim=1, keepdim=True)
-        if len(values) == n_rows and not self._has_bias:
+        is_cosine = self._factors.similarity == "cosine"
+        if len(values) == n_rows and not self._has_bias and not is_cosine:
             return values
         operand = self._torch.zeros((n_rows, self.n_columns), dtype=self.dtype, device=self.device)
-        operand[: len(values), : self._n_own] = values
+        own = operand[:, : self._n_own]
+        own[: len(values)] = values
+        if is_cosine:
+            lengths = self._torch.linalg.vector_norm(own, dim=1, keepdim=True)
+            own /= lengths.clamp_(min=self._torch.finfo(self.dtype).tiny)  # 0 of rows that fill the operand
         return operand
 
 
 def find_operand_dtype(factors: Factors) -> np.dtype[Any]:
-    """Return the dtype of operands: float64 for whole numbers whose sums are not exact in float32."""
+    """
+    Return the dtype of operands: float64 for whole numbers whose sums are not exact in float32.
+
+    Roots of squared distances of whole numbers are float64, as roots of float32 are equal for different numbers.
+    """
     if factors.similarity == "hamming":
         return np.dtype("f4" if BYTE_BITS * factors.users.shape[1] <= EXACT[4] else "f8")
     are_whole = all(name_dtype(vectors) in LARGEST for vectors in (factors.users, factors.items))
-    if are_whole and factors.item_biases is None and find_largest_sum(factors) <= EXACT[4]:
+    is_sum = factors.similarity == "dot" and factors.item_biases is None
+    if are_whole and is_sum and find_largest_sum(factors) <= EXACT[4]:
         return np.dtype("f4")
     return find_float_dtype(factors)

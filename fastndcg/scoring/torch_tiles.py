@@ -73,7 +73,7 @@ class TorchTiles:
             end = min(start + self.n_columns, self.columns.n_columns)
             own_items = slice(start, end) if items is None else items[start:end]
             item_operand = self.product.take_items(own_items, self.n_columns)
-            scores = (operand @ item_operand.T)[: stop - first]
+            scores = self.product.multiply(operand, item_operand)[: stop - first]
             scores[:, end - start :] = -np.inf
             if listed is not None:
                 span = slice(listed.starts[number], listed.starts[number + 1])
@@ -89,7 +89,7 @@ class TorchTiles:
             item_operand = self.product.take_items(items[span], self.n_columns)
             places = self.product.move(rows[span].astype("i8"))
             columns = self.torch.arange(len(places), device=self.product.device)
-            scores.append((operand @ item_operand.T)[places, columns])
+            scores.append(self.product.multiply(operand, item_operand)[places, columns])
         return self.torch.cat(scores)
 
     def sort_places(self, rows: Array, columns: Array) -> Listed:
@@ -218,7 +218,10 @@ def find_block_top(tiles: TorchTiles, first: int, stop: int, k: int) -> tuple[An
     row_numbers = torch.arange(stop - first, device=device)
     for start, _, scores in tiles.iterate(tiles.take_users(first, stop), first, stop):
         lowest = scores.topk(min(k, scores.shape[1]), dim=1).values[:, -1:]
-        rows, places = torch.nonzero((scores >= lowest) & (scores > best[:, -1:]), as_tuple=True)
+        is_better = (scores >= lowest) & (scores > best[:, -1:])
+        if int(is_better.sum()) > k * len(scores):  # of many scores at the lowest, k suffice
+            is_better &= (scores > lowest) | ((scores == lowest).cumsum(1, dtype=torch.int32) <= k)
+        rows, places = torch.nonzero(is_better, as_tuple=True)
         values = torch.cat([best.reshape(-1), scores[rows, places]])
         numbers = torch.cat([columns.reshape(-1), places + start])
         owners = torch.cat([row_numbers.repeat_interleave(k), rows])

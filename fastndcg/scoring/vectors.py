@@ -7,18 +7,17 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.rankings.validation import LONGEST_QUERY, Array, as_array
 from fastndcg.scoring import torch_product
-from fastndcg.scoring.products import LARGEST as LARGEST_WHOLE
-from fastndcg.scoring.products import OPERANDS, Factors, compute_squares, find_float_dtype, name_dtype
+from fastndcg.scoring.products import OPERANDS, Factors, compute_squares, name_dtype
 from fastndcg.scoring.torch_product import is_tensor
 
 BLOCK_BYTES = 1 << 22  # that are checked at once
 
 
-class Largest(NamedTuple):
-    """The largest magnitude of a number, and the row that has it."""
+class Peak(NamedTuple):
+    """The largest magnitude of the numbers of some vectors, and the row that has it."""
 
     size: float
     row: int
@@ -28,7 +27,14 @@ def read_vectors(values: Any, name: str) -> Array:
     """Return vectors as an array with a row for each, without a copy of a NumPy array or of a memory-mapped file."""
     if is_tensor(values):
         return torch_product.read_tensor(values, name)  # type: ignore[no-any-return]
+    if hasattr(values, "tocsr"):
+        raise InvalidTypeError(f"`{name}` must be dense vectors, but is a sparse matrix. Take {name}.toarray()")
     vectors = as_array(values, name)
+    if vectors.dtype.kind not in "fiuV" or values is None:
+        raise InvalidTypeError(
+            f"`{name}` must be an array of vectors, one per row, but is {shorten(values)} of type "
+            f"{type(values).__name__}. Give an array of shape (n, d)"
+        )
     if vectors.ndim != 2 or not vectors.shape[1]:
         raise InvalidInputError(
             f"`{name}` must have one row per vector and a column or more, but its shape is {vectors.shape}"
@@ -36,10 +42,10 @@ def read_vectors(values: Any, name: str) -> Array:
     if isinstance(values, list | tuple) and vectors.dtype.kind in "iu":
         vectors = vectors.astype("f8")
     if vectors.dtype.name not in OPERANDS:
-        raise InvalidTypeError(
-            f"`{name}` must be of dtype {', '.join(OPERANDS)}, but is {vectors.dtype}. Cast it, such as by "
-            f"{name}.astype('float32')"
-        )
+        remedy = f"Cast it, such as by {name}.astype('float32')"
+        if vectors.dtype.kind == "V":  # how NumPy writes bfloat16 to a file
+            remedy = f"For bfloat16 from a file take {name}.view(ml_dtypes.bfloat16)"
+        raise InvalidTypeError(f"`{name}` must be of dtype {', '.join(OPERANDS)}, but is {vectors.dtype}. {remedy}")
     if len(vectors) > LONGEST_QUERY:
         raise InvalidInputError(f"`{name}` must have at most {LONGEST_QUERY} rows, but has {len(vectors)}")
     return vectors.view(np.ndarray)
@@ -49,7 +55,12 @@ def read_biases(values: Any, name: str, n: int) -> Array | None:
     """Return biases as an array of floats with an entry for each user or item."""
     if values is None:
         return None
-    biases = as_array(values.detach().cpu() if is_tensor(values) else values, name)
+    if is_tensor(values):
+        values = values.detach().cpu()
+        values = (values.float() if name_dtype(values) == "bfloat16" else values).numpy()
+    biases = as_array(values, name)
+    if biases.dtype.name == "bfloat16":
+        biases = biases.astype("f4")
     if biases.shape != (n,):
         raise InvalidInputError(f"`{name}` must have shape ({n},), one per vector, but its shape is {biases.shape}")
     if biases.dtype.kind not in "fiu":
@@ -60,59 +71,73 @@ def read_biases(values: Any, name: str, n: int) -> Array | None:
     return biases
 
 
-def check_factors(factors: Factors, names: tuple[str, str]) -> None:
-    """Raise for vectors that are not finite, for zero vectors under cosine, and for scores that could overflow."""
+def check_factors(factors: Factors, names: tuple[str, str], dtype: np.dtype[Any]) -> None:
+    """
+    Raise for vectors that are not finite, for zero vectors under cosine, and for scores that could overflow.
+
+    `dtype` is that of scores.
+    """
+    if factors.item_biases is not None and factors.similarity in ("euclidean", "hamming"):
+        raise InvalidInputError(
+            f"`item_biases` must be left out for similarity={factors.similarity!r}, which is a distance. Leave them "
+            "out, or give a Scorer, whose function adds them"
+        )
     if factors.similarity == "hamming":
         check_bits(factors, names)
-        return
-    check = check_tensor if is_tensor(factors.users) else check_vectors
-    largest = [
-        check(vectors, name, has_direction=factors.similarity == "cosine")
-        for vectors, name in zip((factors.users, factors.items), names, strict=True)
-    ]
-    if all(name_dtype(vectors) in LARGEST_WHOLE for vectors in (factors.users, factors.items)):
-        return
-    check_overflow(factors, names, largest)
+        peaks = []
+    else:
+        check = check_tensor if is_tensor(factors.users) else check_vectors
+        peaks = [
+            check(vectors, name, has_direction=factors.similarity == "cosine")
+            for vectors, name in zip((factors.users, factors.items), names, strict=True)
+        ]
+    check_overflow(factors, names, peaks, dtype)
 
 
 def check_bits(factors: Factors, names: tuple[str, str]) -> None:
-    """Raise for vectors that are no packed bits, and for biases of items, which no distance has."""
+    """Raise for vectors that are no packed bits."""
     for vectors, name in zip((factors.users, factors.items), names, strict=True):
         if name_dtype(vectors) != "uint8":
             raise InvalidTypeError(
                 f"`{name}` must be packed bits of dtype uint8 for similarity='hamming', but is {vectors.dtype}. Take "
                 f"np.packbits({name}, axis=1)"
             )
-    if factors.item_biases is not None:
-        raise InvalidInputError("`item_biases` must be left out for similarity='hamming'. Leave them out")
 
 
-def check_overflow(factors: Factors, names: tuple[str, str], largest: list[Largest]) -> None:
-    """Raise for scores of floats that could be infinite."""
-    dtype = find_float_dtype(factors)
+def check_overflow(factors: Factors, names: tuple[str, str], peaks: list[Peak], dtype: np.dtype[Any]) -> None:
+    """Raise for scores that could be infinite."""
     limit = float(np.finfo(dtype).max)
-    biases = [own for own in (factors.item_biases, factors.user_biases) if own is not None]
-    bias = max((float(np.abs(own.astype("f8")).max(initial=0)) for own in biases), default=0.0)
+    cast = ", or cast them to float64" if dtype == np.float32 else ""
+    bias = 0.0
+    for name in ("item_biases", "user_biases"):
+        biases = getattr(factors, name)
+        if biases is not None and len(biases):
+            sizes = np.abs(biases.astype("f8"))
+            bias += float(sizes.max())
+            if not 2 * bias < limit:
+                place = int(sizes.argmax())
+                raise InvalidInputError(
+                    f"scores must fit {dtype}, but those with {name}[{place}], which is {biases[place]:g}, could be "
+                    f"infinite. Rescale the biases{cast.replace('them', 'the vectors')}"
+                )
     n_columns = factors.users.shape[1]
-    if factors.similarity == "cosine":
-        size = 2.0 + bias
-    elif factors.similarity == "dot":
-        size = n_columns * largest[0].size * largest[1].size + bias
+    if factors.similarity == "dot":
+        size = n_columns * peaks[0].size * peaks[1].size
+    elif factors.similarity == "euclidean":
+        size = 2 * n_columns * (peaks[0].size + peaks[1].size) ** 2
     else:
-        size = 2 * n_columns * (largest[0].size + largest[1].size) ** 2 + bias
-    if not size < limit:
-        user = largest[0].row
-        item = largest[1].row
+        size = 0.0  # a cosine, or a number of bits
+    if not size + bias < limit:
+        user, item = peaks
         raise InvalidInputError(
-            f"scores must fit {dtype}, but that of row {user} of `{names[0]}`, with the number {largest[0].size:g}, "
-            f"and row {item} of `{names[1]}`, with {largest[1].size:g}, could be infinite. Rescale the vectors"
-            + (", or cast them to float64" if dtype == np.float32 else "")
+            f"scores must fit {dtype}, but that of row {user.row} of `{names[0]}`, with the number {user.size:g}, "
+            f"and row {item.row} of `{names[1]}`, with {item.size:g}, could be infinite. Rescale the vectors{cast}"
         )
 
 
-def check_vectors(vectors: Array, name: str, *, has_direction: bool) -> Largest:
+def check_vectors(vectors: Array, name: str, *, has_direction: bool) -> Peak:
     """Return the largest magnitude. Raise for NaN and infinite numbers, and for zero vectors if a direction counts."""
-    largest = Largest(0.0, 0)
+    peak = Peak(0.0, 0)
     for start, block in iterate_blocks(vectors):
         block = block.astype("f8" if block.dtype.name == "float64" else "f4", copy=False)
         sizes = np.abs(block).max(axis=1)
@@ -120,11 +145,11 @@ def check_vectors(vectors: Array, name: str, *, has_direction: bool) -> Largest:
             row = int(np.argmin(np.isfinite(sizes)))
             refuse_number(block[row], name, start + row)
         row = int(np.argmax(sizes))
-        if float(sizes[row]) > largest.size:
-            largest = Largest(float(sizes[row]), start + row)
+        if float(sizes[row]) > peak.size:
+            peak = Peak(float(sizes[row]), start + row)
         if has_direction:
             check_lengths(block, name, start)
-    return largest
+    return peak
 
 
 def check_lengths(block: Array, name: str, start: int) -> None:
@@ -138,24 +163,24 @@ def check_lengths(block: Array, name: str, start: int) -> None:
         refuse_length(float(lengths[row]), name, start + row)
 
 
-def check_tensor(vectors: Any, name: str, *, has_direction: bool) -> Largest:
+def check_tensor(vectors: Any, name: str, *, has_direction: bool) -> Peak:
     """Check a tensor as `check_vectors` checks an array, on its device."""
-    largest = Largest(0.0, 0)
+    peak = Peak(0.0, 0)
     for start, block in torch_product.iterate_blocks(vectors):
         sizes = block.abs().amax(1)
         if not bool(sizes.isfinite().all()):
             row = int((~sizes.isfinite()).int().argmax())
             refuse_number(block[row].cpu().numpy(), name, start + row)
         row = int(sizes.argmax())
-        if float(sizes[row]) > largest.size:
-            largest = Largest(float(sizes[row]), start + row)
+        if float(sizes[row]) > peak.size:
+            peak = Peak(float(sizes[row]), start + row)
         if has_direction:
             lengths = block.norm(dim=1)
             is_wrong = ~lengths.isfinite() | (lengths < float(np.finfo("f4").tiny))
             if bool(is_wrong.any()):
                 row = int(is_wrong.int().argmax())
                 refuse_length(float(lengths[row]), name, start + row)
-    return largest
+    return peak
 
 
 def refuse_number(vector: Array, name: str, row: int) -> NoReturn:

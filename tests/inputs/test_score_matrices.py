@@ -412,7 +412,7 @@ CSR = matrix(LIKED)
         ),
         (
             lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[[1], [2], [7], [3]]),
-            "`exclude` must hold items below 7, the number of columns of the scores, but one of user 2 is 7",
+            "`exclude` must hold items below 7, the number of items of the predictions, but one of user 2 is 7",
         ),
         (lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[1, -2]), "`candidates`: `items` must be 0 or more, but"),
         (

@@ -242,6 +242,7 @@ class RankingPartitions(NamedTuple):
     new_builder: Callable[[], Callable[[int, int], Rankings]]  # the inner function takes the first query and the stop
     query_ids: Array | None
     notes: Callable[[], list[str]]  # notes of the result, after all parts were made
+    finish_scores: Callable[[int, Array], Array] | None = None  # from a query and its scores, those that users see
 
     def whole(self) -> Rankings:
         """Make all rankings at once, with all their arrays."""

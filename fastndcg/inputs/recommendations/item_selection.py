@@ -150,8 +150,8 @@ class ItemSelection(Picklable):
 
 
 def has_ids(items: ItemLists | Qrels | IdColumn) -> bool:
-    """Return True for items by their ids, and for whole numbers of all users, which may be ids."""
-    return not isinstance(items, ItemLists) or (items.is_shared and items.n_items is None)
+    """Return True for items by their ids, and for whole numbers, which may be ids. Matrices and masks have none."""
+    return not isinstance(items, ItemLists) or items.n_items is None
 
 
 class SelectedLists(NamedTuple):
@@ -159,20 +159,21 @@ class SelectedLists(NamedTuple):
     The lists of a selection for some users and items.
 
     `own` has items of each user that are excluded besides, such as the query itself where queries are documents.
-    `describe` names an entry of the truth in error messages, by default as item and user.
+    `describe` names an entry of the truth in error messages, by default as item and user. `notes` are for the result.
     """
 
     exclude: ItemLists | None
     candidates: ItemLists | None
     own: ItemLists | None = None
     describe: Callable[[int], str] | None = None
+    notes: tuple[str, ...] = ()
 
 
 def match_items(
     liked: Interactions, shape: tuple[int, int], lists: SelectedLists, missing_truth: str, threads: int | None
 ) -> MatchedItems:
     """Find the truth, whose items rise, among the candidates. Items beyond the second number of `shape` are unknown."""
-    exclude, candidates, own, _ = lists
+    exclude, candidates, own = lists[:3]
     liked_items = read_only(liked.items.astype("i4"))  # a copy: another thread may overwrite items
     is_excluded = np.zeros(len(liked_items), bool)
     if exclude is not None and exclude.is_shared:
@@ -195,7 +196,7 @@ def match_items(
         is_candidate &= codes < 0
         places = places + (codes + 1)  # a code is -1 less the number of gaps before the item
         sizes -= np.diff(gaps.offsets)
-    notes: tuple[str, ...] = ()
+    notes = lists.notes
     labels = liked.labels
     offsets = liked.offsets
     if not is_candidate.all():
@@ -270,7 +271,7 @@ def fit_lists(items: ItemLists | Qrels | IdColumn, name: str, shape: tuple[int, 
     if isinstance(items, IdColumn):
         raise InvalidTypeError(
             f"`{name}` must hold whole numbers where items are numbered, but one item is {shorten(items.name(0))}. "
-            "Number items as the columns, or give Embeddings with document_ids and truth with ids"
+            "Number items as the columns, or give a model with document_ids and truth with ids"
         )
     if isinstance(items, Qrels):
         try:
@@ -284,8 +285,8 @@ def fit_lists(items: ItemLists | Qrels | IdColumn, name: str, shape: tuple[int, 
         )
     if items.n_items is not None and items.n_items != n_items:
         raise InvalidInputError(
-            f"`{name}` must have one column per item, {n_items}, but has {items.n_items}. Give all three matrices the "
-            "items of the scores"
+            f"`{name}` must have one column per item, {n_items}, but has {items.n_items}. Give it the items of the "
+            "predictions"
         )
     own_items = read_only(items.items.copy())  # kernels follow items, which another thread may overwrite
     if not are_rising(own_items, items.offsets, threads):
@@ -295,8 +296,8 @@ def fit_lists(items: ItemLists | Qrels | IdColumn, name: str, shape: tuple[int, 
         user = int(np.searchsorted(items.offsets, place, side="right")) - 1
         where = "" if items.is_shared else f" of user {user}"
         raise InvalidInputError(
-            f"`{name}` must hold items below {n_items}, the number of columns of the scores, but one{where} is "
-            f"{own_items[place]}. Number items as the columns"
+            f"`{name}` must hold items below {n_items}, the number of items of the predictions, but one{where} is "
+            f"{own_items[place]}. Number items from 0"
         )
     return items._replace(items=read_only(own_items.astype("i4", copy=False)))
 
@@ -394,8 +395,11 @@ def _refuse_missing(
     item = liked.items[place]
     name = f"item {item} of user {user}" if lists.describe is None else lists.describe(place)
     if is_excluded[place]:
-        rule = f"be excluded, but {name} is in `exclude`" + ", or is the query itself" * (lists.own is not None)
+        rule = f"be excluded, but {name} is in `exclude`"
         remedy = "Take it out of one of the two, such as exclude = seen - seen.multiply(liked != 0)"
+        if lists.own is not None and _has_item(lists.own, user, int(item)):
+            rule = f"be the query itself with leave_query_out=True, but {name} is"
+            remedy = "Take it out of the truth"
     elif item >= n_items:
         rule = f"be missing in `predictions`, but {name} has no embedding"
         remedy = "Add it"
@@ -407,6 +411,11 @@ def _refuse_missing(
         f"items of `truth` must not {rule} (in all {n_missing}). {remedy}, or take missing_truth='skip' to leave such "
         "items out of the truth, or 'unretrieved' to count them as not retrieved"
     )
+
+
+def _has_item(lists: ItemLists, user: int, item: int) -> bool:
+    """Return True if an item is in the list of a user."""
+    return bool((lists.items[lists.offsets[user] : lists.offsets[user + 1]] == item).any())
 
 
 def _note_missing(liked: Interactions, is_missing: Array, choice: str) -> str:
@@ -460,6 +469,12 @@ def _read_rows(rows: Any, name: str, threads: int | None) -> ItemLists:
         wrong = next((row for row in rows if isinstance(row, np.ndarray) and row.ndim == 0), None)
     if wrong is not None:
         raise InvalidTypeError(f"rows must be lists, sets or arrays of items, but one is {shorten(wrong)}. Convert it")
+    first = next((item for row in rows for item in row), None)
+    if isinstance(first, str):
+        raise InvalidTypeError(
+            f"lists for each user must hold whole numbers, but one has {shorten(first)}. Give ids as a dict: "
+            "{query: [ids]}"
+        )
     arrays = [as_items(list(row) if isinstance(row, Set) else row, name, 1) if len(row) else () for row in rows]
     offsets = np.cumsum([0, *map(len, arrays)])
     items = np.concatenate([np.empty(0, "i8"), *arrays]).astype("i8")

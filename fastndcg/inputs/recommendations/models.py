@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.id_column import IdColumn
-from fastndcg.inputs.join import find_ids, find_queries
+from fastndcg.inputs.join import ABSENT, find_ids, find_queries
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.recommendations.interactions import Interactions, RankingPartitions
@@ -73,6 +74,11 @@ class Model(Picklable, ABC):
     def count_ranks(self, task: RankTask, options: Options) -> RankCounts:
         """Count for each labelled candidate the candidates above and at its place."""
 
+    def finish_scores(self, users: Array, scores: Array) -> Array:
+        """Return scores as users see them, for scores that rank items. There is one row a user."""
+        del users
+        return scores
+
     def fit_users(self, n_users: int) -> Model:
         """Return the model for a number of users, if it has none."""
         del n_users
@@ -88,12 +94,71 @@ class Model(Picklable, ABC):
         """True if users or items have ids."""
         return self.query_ids is not None or self.document_ids is not None
 
+    def find_own_items(self) -> Array:
+        """Return the item that each user is, where queries are documents, ABSENT for those that are none."""
+        if self.query_ids is None or self.document_ids is None:
+            users = np.arange(self.n_users)
+            return np.where(users < self.n_items, users, ABSENT)
+        items = find_ids(self.query_ids, self.document_ids, "queries", ("query_ids", "document_ids"))
+        if (items < 0).all():
+            raise InvalidInputError(
+                f"`document_ids` must have ids of queries where these are left out, but have none, such as "
+                f"{shorten(self.query_ids.name(0))}. Write ids alike, or take leave_query_out=False"
+            )
+        return items
+
+
+class ModelByIds(Model):
+    """A model whose items are numbered in the order of their ids, for tie policies by id."""
+
+    __slots__ = ("_model", "_order")
+
+    def __init__(self, model: Model, ids: IdColumn) -> None:
+        self._model = model
+        self._order = order_ids(ids)
+        self.n_users = model.n_users
+        self.n_items = model.n_items
+        self.query_ids = model.query_ids
+        self.document_ids = ids.take(self._order)
+        self.leaves_query_out = model.leaves_query_out
+
+    @property
+    def score_dtype(self) -> np.dtype[Any]:
+        """The dtype of scores, float32 or float64."""
+        return self._model.score_dtype
+
+    def score_rows(self, users: Array) -> Array:
+        """Return the scores of some users for all items, a row a user."""
+        return np.ascontiguousarray(self._model.score_rows(users)[:, self._order])
+
+    def finish_scores(self, users: Array, scores: Array) -> Array:
+        """Return scores as users see them, for scores that rank items. There is one row a user."""
+        return self._model.finish_scores(users, scores)
+
+    def count_ranks(self, task: RankTask, options: Options) -> RankCounts:
+        """Raise an error: ranks are counted with the numbers of the model itself."""
+        raise NotImplementedError
+
+    def find_own_items(self) -> Array:
+        """Return the item that each user is, where queries are documents, ABSENT for those that are none."""
+        items = self._model.find_own_items()
+        places = np.empty(self.n_items, "i8")
+        places[self._order] = np.arange(self.n_items)
+        return np.where(items >= 0, places[items], ABSENT)
+
 
 class RankTask(NamedTuple):
-    """The rows to rank: row r of `matched` has the scores of user ``users[r]``."""
+    """
+    The rows to rank: row r of `matched` has the scores of user ``users[r]``.
+
+    `rows` are the rows to count, None for all with labelled candidates. `item_order` has the items in the order that
+    equal scores are counted in, None for that of their numbers.
+    """
 
     users: Array
     matched: MatchedItems
+    rows: Array | None = None
+    item_order: Array | None = None
 
 
 class MatchedModel(NamedTuple):
@@ -205,23 +270,45 @@ def find_documents(table: Qrels, model: Model) -> Array:
     return find_ids(table.documents, _list_ids(model.document_ids, model.n_items), "documents", SIDES)
 
 
-def number_known_ids(items: ItemLists | Qrels | IdColumn, name: str, model: Model) -> ItemLists:
-    """Return the numbers of items with ids, without those that the model lacks."""
+def number_known_ids(items: ItemLists | Qrels | IdColumn, name: str, model: Model) -> tuple[ItemLists, int]:
+    """Return the numbers of items with ids, and how many of these the model lacks. They are left out."""
     if isinstance(items, Qrels):
         return list_known_items(items, model)
     if isinstance(items, ItemLists):
         if model.document_ids is None:
-            return fit_lists(items, name, model.shape, None)
+            return fit_lists(items, name, model.shape, None), 0
+        lists = items
         items = IdColumn.of(items.items, f"`{name}`")
+        if not lists.is_shared:
+            return _number_lists(lists, items, name, model)
     ids = _list_ids(model.document_ids, model.n_items)
     places = find_ids(take_different(items), ids, "documents", (name, SIDES[1]))
+    n_unknown = int(np.count_nonzero(places < 0))
     places = np.sort(places[places >= 0]).astype("i4")
-    if name == "candidates" and not len(places):
+    return ItemLists(read_only(places), read_only(np.array([0, len(places)])), None, True), n_unknown
+
+
+def _number_lists(lists: ItemLists, ids: IdColumn, name: str, model: Model) -> tuple[ItemLists, int]:
+    """Return the numbers of items in one list for each user of the model, and how many of them it lacks."""
+    n_lists = len(lists.offsets) - 1
+    if n_lists != model.n_users:
         raise InvalidInputError(
-            f"`candidates` must have a document of `predictions`, but has none, such as {shorten(items.name(0))}. Give "
-            "ids as in `document_ids`"
+            f"`{name}` must have one row per query of the model, {model.n_users}, but has {n_lists}. Give a row for "
+            "each, or a dict of ids by query"
         )
-    return ItemLists(read_only(places), read_only(np.array([0, len(places)])), None, True)
+    items = find_ids(ids, _list_ids(model.document_ids, model.n_items), "documents", (name, SIDES[1]))
+    users = np.repeat(np.arange(n_lists), np.diff(lists.offsets))
+    return _make_lists(users, items, model), int(np.count_nonzero(items < 0))
+
+
+def _make_lists(users: Array, items: Array, model: Model) -> ItemLists:
+    """Return lists of pairs of users and items, without those that are absent."""
+    is_known = (users >= 0) & (items >= 0)
+    users = users[is_known]
+    items = items[is_known]
+    order = np.lexsort((items, users))
+    offsets = count_before(np.bincount(users, minlength=model.n_users))
+    return ItemLists(read_only(items[order].astype("i4")), read_only(offsets), model.n_items, False)
 
 
 def take_different(ids: IdColumn) -> IdColumn:
@@ -230,17 +317,12 @@ def take_different(ids: IdColumn) -> IdColumn:
     return ids.take(first_rows)
 
 
-def list_known_items(table: Qrels, model: Model) -> ItemLists:
-    """Return a table's documents for each user of the model. Rows with an id that the model lacks are left out."""
+def list_known_items(table: Qrels, model: Model) -> tuple[ItemLists, int]:
+    """Return a table's documents for each user of the model, and how many of them the model lacks."""
     rows = find_queries(table.queries, _list_ids(model.query_ids, model.n_users), SIDES)
     users = np.repeat(rows, np.diff(table.offsets))
     items = find_documents(table, model)
-    is_known = (users >= 0) & (items >= 0)
-    users = users[is_known]
-    items = items[is_known]
-    order = np.lexsort((items, users))
-    offsets = count_before(np.bincount(users, minlength=model.n_users))
-    return ItemLists(read_only(items[order].astype("i4")), read_only(offsets), model.n_items, False)
+    return _make_lists(users, items, model), int(np.count_nonzero((users >= 0) & (items < 0)))
 
 
 def _number_documents(
@@ -259,9 +341,20 @@ def _number_documents(
 
 def _select_lists(model: Model, selection: ItemSelection, users: Array, *, has_ids: bool) -> SelectedLists:
     """Return the lists of a selection for the rows of some users. `has_ids` is True if ids in them are the model's."""
+    notes: list[str] = []
 
     def number_ids(items: ItemLists | Qrels | IdColumn, name: str) -> ItemLists:
-        return number_known_ids(items, name, model)
+        lists, n_unknown = number_known_ids(items, name, model)
+        if n_unknown and not len(lists.items):
+            ids = items.documents if isinstance(items, Qrels) else items
+            first = ids.items[0] if isinstance(ids, ItemLists) else ids.name(0)
+            raise InvalidInputError(
+                f"`{name}` must have a document of `predictions`, but has none, such as {shorten(first)}. Give ids as "
+                "in `document_ids`"
+            )
+        if n_unknown:
+            notes.append(f"documents of `{name}` that the model lacks, left out: {n_unknown}")
+        return lists
 
     exclude, candidates = (
         None if lists is None else take_lists(lists, users)
@@ -269,9 +362,10 @@ def _select_lists(model: Model, selection: ItemSelection, users: Array, *, has_i
     )
     own = None
     if model.leaves_query_out:
-        is_item = users < model.n_items
-        own = ItemLists(read_only(users[is_item].astype("i4")), read_only(count_before(is_item)), model.n_items, False)
-    return SelectedLists(exclude, candidates, own)
+        items = model.find_own_items()[users]
+        is_item = items >= 0
+        own = ItemLists(read_only(items[is_item].astype("i4")), read_only(count_before(is_item)), model.n_items, False)
+    return SelectedLists(exclude, candidates, own, notes=tuple(notes))
 
 
 def _list_ids(ids: IdColumn | None, n: int) -> IdColumn:
@@ -359,6 +453,8 @@ def partition_model(
     Some metrics and conventions read candidates without a label, and `explain` shows them.
     """
     model = fit_model(truth, model)
+    if model.document_ids is not None and isinstance(truth, Qrels) and convention.ties in BY_ID:
+        model = ModelByIds(model, model.document_ids)
     matched_model = match_model(truth, model, convention, options)
     if matched_model.n_missing_in_run and convention.missing_in_run == "zero":
         raise InvalidInputError(
@@ -366,45 +462,32 @@ def partition_model(
             f"but {matched_model.n_missing_in_run} have none. Add them, or take "
             "convention.replace(missing_in_run='skip')"
         )
-    if model.document_ids is not None and isinstance(truth, Qrels) and convention.ties in BY_ID:
-        raise InvalidInputError(
-            f"`document_ids` must be left out for ties='{convention.ties}' with metrics or conventions that read "
-            "unjudged documents, and in explain. Take convention.replace(ties='average')"
-        )
     has_ids = isinstance(truth, Qrels) and model.has_ids
-    rows = ModelRows(model, matched_model.users, model.document_ids if has_ids else None)
-    partitions = partition_rows(rows, matched_model.matched, is_ready=True)
+    users = matched_model.users
+    rows = ModelRows(model, users, model.document_ids if has_ids else None)
+
+    def finish_scores(row: int, scores: Array) -> Array:
+        return model.finish_scores(users[row : row + 1], scores[None])[0]  # type: ignore[no-any-return]
+
+    partitions = partition_rows(rows, matched_model.matched, is_ready=True)._replace(finish_scores=finish_scores)
     return partitions._replace(query_ids=matched_model.query_ids) if has_ids else partitions
 
 
-def order_ties_by_id(model: Model, matched_model: MatchedModel, counts: RankCounts) -> RankCounts:
-    """Count tied candidates with a lower id in place of those with a lower number."""
-    ids = model.document_ids
-    if ids is None:
+def order_ties_by_id(
+    model: Model, matched_model: MatchedModel, counts: RankCounts, options: Options
+) -> RankCounts:  # fmt: skip
+    """Count tied candidates with a lower id in place of those with a lower number, in rows with ties."""
+    has_ties = counts.ties > 1
+    if model.document_ids is None or not has_ties.any():
         return counts
-    matched = matched_model.matched
+    rows_of_entries = np.repeat(np.arange(len(matched_model.users)), np.diff(matched_model.matched.offsets))
+    rows = np.unique(rows_of_entries[has_ties])
+    task = RankTask(matched_model.users, matched_model.matched, rows, order_ids(model.document_ids))
     before = counts.before.copy()
-    items = matched.liked.items[matched.is_candidate]
-    rows = np.repeat(np.arange(len(matched_model.users)), np.diff(matched.offsets))
-    entries = np.flatnonzero(counts.ties > 1)
-    for row in np.unique(rows[entries]).tolist():
-        (scores,) = model.score_rows(matched_model.users[row : row + 1])
-        is_candidate = mask_candidates(matched, row, model.n_items)
-        for entry in entries[rows[entries] == row].tolist():
-            tied_items = np.flatnonzero(is_candidate & (scores == scores[items[entry]]))
-            names = ids.take(tied_items).names().tolist()
-            own = ids.name(items.item(entry))
-            before[entry] = sum(name < own for name in names)
+    before[np.isin(rows_of_entries, rows)] = model.count_ranks(task, replace(options, progress=None)).before
     return counts._replace(before=read_only(before))
 
 
-def mask_candidates(matched: MatchedItems, row: int, n_items: int) -> Array:
-    """Return a mask of the items that are candidates of a row."""
-    lists = matched.candidates
-    items = np.arange(n_items)
-    if len(lists.offsets) > 1:
-        items = lists.items[slice(*lists.offsets[[row * lists.step, row * lists.step + 1]].tolist())]
-    gaps = matched.gaps.items[slice(*matched.gaps.offsets[[row, row + 1]].tolist())]
-    mask = np.zeros(n_items, bool)
-    mask[np.delete(items, gaps)] = True
-    return mask
+def order_ids(ids: IdColumn) -> Array:
+    """Return the places of ids in rising order."""
+    return np.argsort(ids.names(), kind="stable")

@@ -37,6 +37,6 @@ def count_rows(scores, rows, span, lists, labelled, scratch, out):
                 row_width = (n + WIDE - 1) // WIDE * WIDE
                 for i in range(n):
                     chunk[i] = scores[r, start + i]
-                extent = Extent(1, 0, n, start, 0)
+                extent = Extent(1, 0, n, start, 0, None)
                 select_candidates(chunk, 0, row_width, extent, lists, row, row_scratch)
                 count_row(chunk, 0, row_width, extent, row, labelled, counts)

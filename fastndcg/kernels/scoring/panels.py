@@ -1,8 +1,9 @@
 """
 Instructions for the product of panels of users and items: see product.py.
 
-Elements of operands have one of three kinds. Floats are multiplied. An int32 holds a pair of int16, and the products of
-both are added. A uint64 holds 64 bits, of which those that differ are counted.
+Elements of operands have one of three kinds. Floats are multiplied, or the squares of their differences are taken off.
+An int32 holds a pair of int16, and the products of both are added. A uint64 holds 64 bits, of which those that differ
+are counted.
 
 Each instruction has a plain Python twin, which replaces it if the JIT is off.
 """
@@ -28,7 +29,7 @@ WORD = ir.IntType(64)
 class _Types:
     """Types of a product's vectors, by the type of an element and that of a score."""
 
-    def __init__(self, context, element_type, score_type):
+    def __init__(self, context, element_type, score_type, is_distance):
         self.element = context.get_data_type(element_type)
         self.score = context.get_data_type(score_type)
         self.size = context.get_abi_sizeof(self.element)
@@ -38,6 +39,7 @@ class _Types:
         self.scores = ir.VectorType(self.score, self.n_lanes)
         self.is_float = isinstance(element_type, types.Float)
         self.is_pair = not self.is_float and self.size == 4
+        self.is_distance = not isinstance(is_distance, types.NoneType)
 
 
 def _fill(builder, value, n_lanes):
@@ -59,6 +61,9 @@ def _add_terms(builder, kind, left, right, total):
     if kind.is_float:
         name = f"llvm.fma.v{kind.n_lanes}f{8 * kind.size}"
         signature = ir.FunctionType(kind.vector, [kind.vector] * 3)
+        if kind.is_distance:
+            right = builder.fsub(left, right)
+            left = builder.fneg(right)
         return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), [left, right, total])
     if kind.is_pair:
         return builder.add(total, _multiply_pairs(builder, kind, left, right))
@@ -90,7 +95,7 @@ def _convert_sums(builder, kind, sums):
 
 
 @intrinsic
-def multiply_panels(typing_context, users, items, places, n_columns, out, out_width):
+def multiply_panels(typing_context, users, items, places, n_columns, out, out_width, is_distance):
     """
     Write the scores of a panel of users for a panel of items.
 
@@ -98,10 +103,11 @@ def multiply_panels(typing_context, users, items, places, n_columns, out, out_wi
     places        where the panels begin in `users` and `items`, and where their first score is in `out`
     n_columns     number of columns, 1 or more
     out           tile with rows of out_width scores
+    is_distance   None for the product of floats, True for their negative squared distance
     """
 
     def build(context, builder, signature, arguments):
-        kind = _Types(context, signature.args[0].dtype, signature.args[4].dtype)
+        kind = _Types(context, signature.args[0].dtype, signature.args[4].dtype, is_distance)
         user, item, target = (
             builder.gep(
                 context.make_array(signature.args[array])(context, builder, arguments[array]).data,
@@ -143,25 +149,29 @@ def multiply_panels(typing_context, users, items, places, n_columns, out, out_wi
             store.align = kind.score_size
         return context.get_dummy_value()
 
-    signature = types.void(users, items, types.UniTuple(types.intp, 3), types.intp, out, types.intp)
+    signature = types.void(users, items, types.UniTuple(types.intp, 3), types.intp, out, types.intp, is_distance)
     return signature, build
 
 
 @intrinsic
-def add_term(typing_context, total, user, item):
+def add_term(typing_context, total, user, item, is_distance):
     """Return a sum with the terms of one more column, rounded as in `multiply_panels`."""
 
     def build_floats(context, builder, signature, arguments):
         name = f"llvm.fma.f{user.bitwidth}"
         function = ir.FunctionType(arguments[0].type, [arguments[0].type] * 3)
         fused = cgutils.get_or_insert_function(builder.module, function, name)
-        return builder.call(fused, [arguments[1], arguments[2], arguments[0]])
+        total, left, right = arguments[:3]
+        if not isinstance(is_distance, types.NoneType):
+            right = builder.fsub(left, right)
+            left = builder.fneg(right)
+        return builder.call(fused, [left, right, total])
 
     def build_pairs(context, builder, signature, arguments):
         shift = ir.Constant(ir.IntType(32), 16)
         total = arguments[0]
         for extract in (lambda pair: pair, lambda pair: builder.shl(pair, shift)):
-            halves = (builder.sext(builder.ashr(extract(pair), shift), WORD) for pair in arguments[1:])
+            halves = (builder.sext(builder.ashr(extract(pair), shift), WORD) for pair in arguments[1:3])
             total = builder.add(total, builder.mul(*halves))
         return total
 
@@ -169,30 +179,33 @@ def add_term(typing_context, total, user, item):
         return builder.sub(arguments[0], builder.ctpop(builder.xor(arguments[1], arguments[2])))
 
     if isinstance(user, types.Float):
-        return user(user, user, user), build_floats
-    return types.int64(types.int64, user, item), build_pairs if user.bitwidth == 32 else build_bits
+        return user(user, user, user, is_distance), build_floats
+    return types.int64(types.int64, user, item, is_distance), build_pairs if user.bitwidth == 32 else build_bits
 
 
-def _plain_multiply_panels(users, items, places, n_columns, out, out_width):
+def _plain_multiply_panels(users, items, places, n_columns, out, out_width, is_distance):
     user_place, item_place, out_place = places
     width = ITEM_PANEL_BYTES // users.itemsize
     rows = users[user_place : user_place + n_columns * USER_PANEL].reshape(n_columns, USER_PANEL, 1)
     columns = items[item_place : item_place + n_columns * width].reshape(n_columns, 1, width)
     sums = np.zeros((USER_PANEL, width), users.dtype if users.dtype.kind == "f" else np.int64)
     for user, item in zip(rows, columns, strict=True):
-        sums = _plain_add_term(sums, user, item)
+        sums = _plain_add_term(sums, user, item, is_distance)
     for row in range(USER_PANEL):
         start = out_place + row * out_width
         out[start : start + width] = sums[row]
 
 
-def _plain_add_term(total, user, item):
+def _plain_add_term(total, user, item, is_distance):
     if user.dtype.kind == "u":
         return total - np.bitwise_count(user ^ item).astype(np.int64)
     if user.dtype.kind == "i":
         low = [(value << 16 >> 16).astype(np.int64) for value in (user, item)]
         high = [(value >> 16).astype(np.int64) for value in (user, item)]
         return total + low[0] * low[1] + high[0] * high[1]
+    if is_distance is not None:
+        item = user - item
+        user = -item
     return np.add(np.multiply(user, item, dtype=np.float64), total).astype(user.dtype)  # products of float32 are exact
 
 

@@ -21,7 +21,7 @@ def score_rows(users, items, extent, tile, out):
     row_width = (extent.n_items + WIDE - 1) // WIDE * WIDE
     n_panels = (extent.n_rows + USER_PANEL - 1) // USER_PANEL
     for first_panel in range(0, n_panels, ROW_PANELS):
-        fill_tile(users, first_panel, min(ROW_PANELS, n_panels - first_panel), items, extent.n_columns, row_width, tile)
+        fill_tile(users, first_panel, min(ROW_PANELS, n_panels - first_panel), items, extent, row_width, tile)
         first_row = first_panel * USER_PANEL
         for r in range(min(ROW_PANELS * USER_PANEL, extent.n_rows - first_row)):
             for i in range(extent.n_items):

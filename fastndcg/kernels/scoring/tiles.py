@@ -18,7 +18,8 @@ class Extent(NamedTuple):
     """
     The users and items of a pair of operands.
 
-    first_row counts the first user among all rows, first_item the first item among all items.
+    first_row counts the first user among all rows, first_item the first item among all items. is_distance is None
+    where floats are multiplied, and True where they are compared by their distance. Its type selects the loop.
     """
 
     n_rows: int
@@ -26,6 +27,7 @@ class Extent(NamedTuple):
     n_items: int
     first_item: int
     n_columns: int  # of the operands
+    is_distance: bool | None
 
 
 class Lists(NamedTuple):

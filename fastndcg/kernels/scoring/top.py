@@ -56,7 +56,7 @@ def find_top(users, items, extent, lists, k, scratch, out):
     row_width = (extent.n_items + WIDE - 1) // WIDE * WIDE
     n_panels = (extent.n_rows + USER_PANEL - 1) // USER_PANEL
     for first_panel in range(0, n_panels, ROW_PANELS):
-        fill_tile(users, first_panel, min(ROW_PANELS, n_panels - first_panel), items, extent.n_columns, row_width, tile)
+        fill_tile(users, first_panel, min(ROW_PANELS, n_panels - first_panel), items, extent, row_width, tile)
         first_row = first_panel * USER_PANEL
         for r in range(min(ROW_PANELS * USER_PANEL, extent.n_rows - first_row)):
             row = first_row + r
@@ -82,7 +82,7 @@ def find_row_tops(scores, first_row, lists, k, scratch, out):
     for r in range(scores.shape[0]):
         for i in range(n_items):
             chunk[i] = scores[r, i]
-        extent = Extent(1, 0, n_items, 0, 0)
+        extent = Extent(1, 0, n_items, 0, 0, None)
         select_candidates(chunk, 0, row_width, extent, lists, first_row + r, row_scratch)
         add_leaders(chunk, 0, row_width, 0, r, k, buffers, leaders)
 
