@@ -28,8 +28,10 @@ from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.recommendations.interactions import Interactions
 from fastndcg.inputs.recommendations.models import (
     BY_ID,
+    MatchedModel,
     Model,
     RankTask,
+    count_in_order,
     fit_model,
     make_counted_rankings,
     match_model,
@@ -193,7 +195,7 @@ def evaluate(
         - items of all users: a set, range, list or int array, or an (n_items,) array of bool.
 
         A sparse matrix must store no 0. Scores of excluded items are not read, and may be NaN. For judgments with ids
-        and a model with ids, dicts, frames, paths and sets hold ids.
+        and a model with ids, items are ids, except in matrices and masks. One list a user is in the model's order.
     candidates : sparse matrix, Interactions, frame, dict, path or items, optional
         Items that are ranked, in the forms of `exclude`. By default all items. An excluded item is no candidate.
     missing_truth : {'raise', 'skip', 'unretrieved'}
@@ -453,7 +455,7 @@ def evaluate_prepared(
         rankings = truth.rankings(predictions)
         return _evaluate_rankings(rankings, request, request.array_convention, options.threads, cache, out)
     if isinstance(predictions, Model) and isinstance(truth, Qrels | Interactions):
-        joined: Any = _rank_model(truth, predictions, request, options)
+        joined: Any = _rank_model(truth, predictions, request, options, out)
     else:
         joined = join_predictions(truth, predictions, request.convention, options)
     convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
@@ -462,21 +464,48 @@ def evaluate_prepared(
     return _evaluate_partitions(joined, request, convention, options.threads, out)
 
 
+def check_model(evaluator: Evaluator, model: Model) -> None:
+    """Raise an error for a model that an evaluator refuses, before scores are computed."""
+    truth = evaluator._truth
+    if isinstance(truth, Qrels | Interactions):
+        _match_and_rehearse(truth, model, evaluator._request, evaluator._options)
+
+
 def _rank_model(
-    truth: Interactions | Qrels, model: Model, request: Request, options: Options
+    truth: Interactions | Qrels, model: Model, request: Request, options: Options, out: Array | None
 ) -> Rankings | Joined | PartitionedInput:
     """Count the ranks of labelled items, or score whole rows if metrics or the convention read other items."""
+    convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
+    model, matched_model, is_counted = _match_and_rehearse(truth, model, request, options, out)
+    matched = matched_model.matched
+    if not is_counted:
+        return join_predictions(truth, model, request.convention, options)
+    counts = model.count_ranks(RankTask(matched_model.users, matched), options)
+    if convention.ties in BY_ID and isinstance(truth, Qrels):
+        counts = order_ties_by_id(model, matched_model, counts, options)
+    rankings = make_counted_rankings(matched_model, counts)
+    return Joined(rankings, None, matched_model.n_missing_in_run, matched_model.n_missing_in_qrels, matched.notes)
+
+
+def _match_and_rehearse(
+    truth: Interactions | Qrels, model: Model, request: Request, options: Options, out: Array | None = None
+) -> tuple[Model, MatchedModel, bool]:
+    """
+    Find the truth in a model, and return True if counts suffice for the metrics.
+
+    The labels are then evaluated with ranks from 1, so that their errors come before scores are computed.
+    """
     convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
     model = fit_model(truth, model)
     matched_model = match_model(truth, model, request.convention, options)
     matched = matched_model.matched
     if _load_engine().needs_all_documents(request.metrics, convention, model.score_dtype, matched.liked.labels):
-        return join_predictions(truth, model, request.convention, options)
-    counts = model.count_ranks(RankTask(matched_model.users, matched_model.matched), options)
-    if convention.ties in BY_ID and isinstance(truth, Qrels):
-        counts = order_ties_by_id(model, matched_model, counts, options)
-    rankings = make_counted_rankings(matched_model, counts)
-    return Joined(rankings, None, matched_model.n_missing_in_run, matched_model.n_missing_in_qrels, matched.notes)
+        return model, matched_model, False
+    rankings = make_counted_rankings(matched_model, count_in_order(matched))
+    if out is not None:
+        _load_engine().check_out(out, rankings, len(request.metrics))
+    _evaluate_rankings(rankings, request, convention, options.threads, None, None)
+    return model, matched_model, True
 
 
 def _evaluate_rankings(

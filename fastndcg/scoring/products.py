@@ -246,7 +246,7 @@ def find_float_dtype(factors: Factors) -> np.dtype[Any]:
     """Return the dtype of operands of floats: float64 for float64, and for whole numbers if their sums are exact."""
     names = [name_dtype(vectors) for vectors in (factors.users, factors.items)]
     is_cosine = factors.similarity == "cosine"
-    return np.dtype(max("f4" if is_cosine and name in LARGEST else OPERANDS[name] for name in names))
+    return np.dtype(max("f4" if is_cosine and name in LARGEST else OPERANDS[name] for name in names))  # f8 if one is
 
 
 def find_largest_sum(factors: Factors) -> int:

@@ -125,7 +125,9 @@ class Tiling:
         self.threads = min(self.threads, max(memory // least, 1))
         share = memory // self.threads
         if share < least:
-            raise InvalidInputError(f"`memory` must be at least {least} bytes for these vectors, but is {memory}")
+            raise InvalidInputError(
+                f"`memory` must be at least {least} bytes for these vectors, but is {memory}. Give more, or leave it out"
+            )
         n_columns = min(MOST_ITEMS, share // (8 * column_bytes))
         self.n_tile_columns = max(n_columns // LEAST_ITEMS * LEAST_ITEMS, LEAST_ITEMS)
         n_rows = (share - 2 * self.n_tile_columns * column_bytes) // own_bytes

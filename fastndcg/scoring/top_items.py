@@ -59,8 +59,14 @@ class TopItems(Recommendations):
         self, items: Array, scores: Array, query_ids: Any = None, document_ids: Any = None,
         *, repeated: RepeatedItems = "raise",
     ) -> None:  # fmt: skip
+        items = np.asarray(items)
+        self.scores = np.asarray(scores)
+        if items.shape != self.scores.shape or items.ndim != 2:
+            raise InvalidInputError(
+                f"`items` and `scores` must have one shape, (n_users, k), but theirs are {items.shape} and "
+                f"{self.scores.shape}. Give a score for each item"
+            )
         super().__init__(items, repeated=repeated)
-        self.scores = scores
         self.query_ids = query_ids
         self.document_ids = document_ids
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +22,9 @@ from fastndcg.choices import (
 )
 from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names, shorten, suggest_name
-from fastndcg.evaluate import Evaluator
+from fastndcg.evaluate import Evaluator, check_model
 from fastndcg.inputs.dispatch import Options, make_selection
+from fastndcg.inputs.recommendations.models import Model
 from fastndcg.inputs.run_names import is_path_list, name_runs
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings.pair_rows import read_pair_rows
@@ -366,6 +368,10 @@ def _evaluate_systems(
             f"`{selections[0]}` must be left out if all systems are Results or Rankings. Apply it before"
         )
     evaluator = Evaluator(truth, metrics, **options) if truth is not None else None
+    for name, predictions in named_systems.items():
+        if evaluator is not None and isinstance(predictions, Model):
+            with _name_system(name):
+                check_model(evaluator, predictions)
     with track(named_systems.items(), "evaluating systems", len(named_systems)) as systems:
         return {name: _evaluate_system(name, predictions, evaluator, metrics, options) for name, predictions in systems}
 
@@ -375,11 +381,18 @@ def _evaluate_system(
 ) -> Results:
     if isinstance(predictions, Results):
         return predictions
-    try:
+    with _name_system(name):
         if isinstance(predictions, Rankings) or evaluator is None:
             own_options = {key: options[key] for key in ("competitors", "rows", "convention", "threads")}
             return Evaluator(predictions, metrics, **own_options).evaluate()
         return evaluator.evaluate(predictions)
+
+
+@contextlib.contextmanager
+def _name_system(name: str) -> Iterator[None]:
+    """Let errors begin with the name of a system."""
+    try:
+        yield
     except FastndcgError as error:
         raise type(error)(f"system {shorten(name)}: {error}") from None
 

@@ -229,8 +229,14 @@ def _match_ids(
     truth: Qrels, model: Model, convention: Convention, selection: ItemSelection, options: Options
 ) -> MatchedModel:
     """Find queries and documents of the truth by their ids."""
-    rows = find_queries(truth.queries, _list_ids(model.query_ids, model.n_users), SIDES)
+    ids = _list_ids(model.query_ids, model.n_users)
+    rows = find_queries(truth.queries, ids, SIDES)
     missing = np.flatnonzero(rows < 0)
+    if len(rows) and len(missing) == len(rows):
+        raise InvalidInputError(
+            f"`truth` and `predictions` must have a query in common, but have none, such as "
+            f"{shorten(truth.queries.name(0))} and {shorten(ids.name(0)) if len(ids) else 'none'}. Write ids alike"
+        )
     n_unjudged = model.n_users - (len(rows) - len(missing))
     _refuse_missing(truth, missing, n_unjudged, convention)
     queries = np.flatnonzero(rows >= 0)
@@ -347,7 +353,7 @@ def _select_lists(model: Model, selection: ItemSelection, users: Array, *, has_i
         lists, n_unknown = number_known_ids(items, name, model)
         if n_unknown and not len(lists.items):
             ids = items.documents if isinstance(items, Qrels) else items
-            first = ids.items[0] if isinstance(ids, ItemLists) else ids.name(0)
+            first = ids.items.item(0) if isinstance(ids, ItemLists) else ids.name(0)
             raise InvalidInputError(
                 f"`{name}` must have a document of `predictions`, but has none, such as {shorten(first)}. Give ids as "
                 "in `document_ids`"
@@ -385,6 +391,14 @@ def _make_id_reader(
         return np.asarray(numbers if ids is None else ids.take(numbers).names())
 
     return take_ids
+
+
+def count_in_order(matched: MatchedItems) -> RankCounts:
+    """Return counts of labelled candidates that score above all others, in their order, without ties."""
+    sizes = np.diff(matched.offsets)
+    above = np.arange(matched.offsets[-1]) - np.repeat(matched.offsets[:-1], sizes)
+    counts = above.astype("i4"), np.ones(len(above), "i4"), np.zeros(len(above), "i4")
+    return RankCounts(*map(read_only, counts))
 
 
 def make_counted_rankings(matched_model: MatchedModel, counts: RankCounts) -> CountedRankings:

@@ -18,7 +18,7 @@ class Leaders(NamedTuple):
 
     scores  (n_rows, size)  float32 or float64, size is above k
     items   (n_rows, size)  int32
-    counts  (n_rows,)       int32, number of entries in use
+    counts  (n_rows,)       int64, number of entries in use
     levels  (n_rows,)       the lowest score that is added, -inf until k items are known
     """
 

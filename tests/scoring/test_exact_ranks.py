@@ -1,0 +1,194 @@
+"""Ranks where rounding could change them: vectors far from 0, lengths in batches, ties by id, models that are large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+from fastndcg.inputs.options import Options
+from fastndcg.scoring import tiles
+from fastndcg.scoring.products import Factors, make_product
+
+METRICS = "rank, rr, auc"
+BEST, WORST = "default(ties=best)", "default(ties=worst)"
+
+
+def make_interactions(items: Any) -> fn.Interactions:
+    """Return one liked item for each user."""
+    return fn.Interactions(items, offsets=np.arange(len(items) + 1))
+
+
+@pytest.mark.parametrize("mean", [0, 10, 1000, 1e5])
+def test_distances_of_vectors_far_from_0(mean: float) -> None:
+    """float32 vectors with a large common part have the ranks and the distances of float64."""
+    rng = np.random.default_rng(1)
+    users, items = (rng.normal(mean, 1, (n, 33)).astype("f4") for n in (50, 700))
+    items[::7] = items[0]
+    liked = make_interactions(rng.integers(0, 700, 50))
+    distances = np.linalg.norm(users.astype("f8")[:, None] - items.astype("f8"), axis=2)
+    model = fn.Embeddings(users, items, similarity="euclidean")
+
+    for convention in (BEST, WORST):
+        ranks, expected = (
+            fn.evaluate(liked, own, METRICS, convention=convention).values for own in (model, -distances)
+        )
+        assert ranks.tolist() == expected.tolist()
+    best = model.top(9)
+    np.testing.assert_allclose(best.scores, -np.sort(distances, axis=1)[:, :9], rtol=1e-6)
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "euclidean", "dot"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_equal_long_vectors_tie_in_any_batch(similarity: Any, dtype: Any) -> None:
+    """Sums over more columns than a buffer of NumPy do not depend on the number of rows."""
+    rng = np.random.default_rng(2)
+    user, item = rng.standard_normal((2, 9000), dtype=dtype)
+    model = fn.Embeddings(user[None], np.repeat(item[None], 50, axis=0), similarity=similarity)
+
+    for convention, rank in ((BEST, 1), (WORST, 50)):
+        assert fn.evaluate(make_interactions([3]), model, "rank", convention=convention).values.tolist() == [[rank]]
+
+
+IDS = {"text": lambda n: [f"d{n - item:03}" for item in range(n)], "number": lambda n: list(range(5 * n, 0, -5))}
+BY_ID = ("id_ascending", "id_descending")
+
+
+@pytest.mark.parametrize("make_ids", IDS.values(), ids=IDS)
+@pytest.mark.parametrize("ties", BY_ID)
+@pytest.mark.parametrize("selection", ["all", "exclude", "candidates", "own candidates"])
+def test_ties_by_id_are_those_of_a_run(make_ids: Any, ties: str, selection: str) -> None:
+    """Where scores tie, ids decide, in metrics that count ranks and in those that read all documents."""
+    rng = np.random.default_rng(3)
+    users, items = (rng.integers(0, 2, (n, 3)).astype("f4") for n in (6, 40))
+    documents, queries = make_ids(40), [f"q{user}" for user in range(6)]
+    judged = rng.random((6, 40)) < 0.3
+    hidden = (rng.random((6, 40)) < 0.3) & ~judged
+    if selection == "all":
+        hidden[:] = False
+    elif selection == "candidates":
+        hidden[:] = ~judged.any(axis=0) & (np.arange(40) % 3 == 0)
+    qrels, run, seen, shown = (
+        {q: {documents[i]: float(values[u, i]) for i in np.flatnonzero(mask[u])} for u, q in enumerate(queries)}
+        for values, mask in ((judged, judged), (users @ items.T, ~hidden), (hidden, hidden), (~hidden, ~hidden))
+    )
+    options: dict[str, Any] = {"exclude": seen} if selection == "exclude" else {}
+    if selection.endswith("candidates"):
+        options = {"candidates": set(shown["q0"]) if selection == "candidates" else shown}
+    model = fn.Embeddings(users, items, query_ids=queries, document_ids=documents)
+    scorer = fn.Scorer(lambda rows: users[rows] @ items.T, n_items=40, query_ids=queries, document_ids=documents)
+    convention = f"default(ties={ties})"
+
+    for metrics in ("ndcg@5, ap, rr", "bpref, Judged@5"):
+        expected = fn.evaluate(qrels, run, metrics, convention=convention)
+        for own in (model, scorer):
+            assert fn.evaluate(qrels, own, metrics, convention=convention, **options).to_dict() == expected.to_dict()
+    rankings = [
+        fn.explain(qrels, own, "ap", query="q2", convention=convention, **more).ranking
+        for own, more in ((run, {}), (model, options))
+    ]
+    assert [str(document) for document in rankings[0]] == [str(document) for document in rankings[1]]
+
+
+def test_ties_by_id_count_the_rows_with_ties_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second count takes the queries with ties alone, and none without ties."""
+    rows = []
+    load = tiles.TileWorker.load_users
+
+    def load_users(worker: Any, first: int, stop: int) -> None:
+        rows.append(stop - first)
+        load(worker, first, stop)
+
+    monkeypatch.setattr(tiles.TileWorker, "load_users", load_users)
+    items = np.array([[3.0], [2.0], [1.0]], "f4")
+    names = {"query_ids": ["a", "b"], "document_ids": ["x", "y", "z"]}
+    qrels = {"a": {"y": 1}, "b": {"y": 1}}
+    model = fn.Embeddings(np.array([[1.0], [0.0]], "f4"), items, **names)  # all scores of b are 0
+
+    result = fn.evaluate(qrels, model, "rank", convention="default(ties=id_ascending)", threads=1)
+    assert result.values.tolist() == [[2], [2]]
+    assert sum(rows) == 3
+    rows.clear()
+    fn.evaluate(qrels, fn.Embeddings(np.ones((2, 1), "f4"), items, **names), "rank", convention="trec_eval", threads=1)
+    assert sum(rows) == 2
+
+
+@pytest.mark.parametrize("kind", ["dot", "euclidean", "int8", "hamming", "biases"])
+def test_explain_shows_scores_of_the_similarity(kind: str) -> None:
+    """Scores of an explanation are those of `top`, not the numbers that rank items alike."""
+    rng = np.random.default_rng(4)
+    users, items = (rng.integers(0, 9, (n, 4)).astype("u1" if kind == "hamming" else "i1") for n in (3, 8))
+    if kind in ("dot", "euclidean", "biases"):
+        users, items = users.astype("f4"), items.astype("f4")
+    similarity = {"int8": "euclidean", "biases": "dot"}.get(kind, kind)
+    biases = {"user_biases": [5.0, 6.0, 7.0]} if kind == "biases" else {}
+    model = fn.Embeddings(users, items, similarity=similarity, **biases)
+    best = model.top(8)
+
+    explanation = fn.explain(make_interactions([1, 2, 3]), model, "rr", query=2)
+
+    assert [document.score for document in explanation.ranking] == pytest.approx(best.scores[2].tolist(), rel=1e-6)
+
+
+def test_tiles_with_many_labels_end_soon() -> None:
+    """A kernel call has a bounded number of terms, those of labels included, wherever the labels are."""
+    factors = Factors(np.ones((20_000, 16), "f4"), np.ones((30_000, 16), "f4"), "dot", None, None)
+    columns = tiles.Columns(None, 30_000, np.empty(0, "i4"), np.zeros(1, "i8"), is_shown=False)
+    sizes = np.where(np.arange(20_000) < 10_000, 1000, 1)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    for label_offsets in (None, offsets):
+        tiling = tiles.Tiling(
+            make_product(factors), np.arange(20_000), columns, Options(threads=1), label_offsets=label_offsets
+        )
+        n_labels = 1000 * min(tiling.n_rows, 10_000) if label_offsets is not None else 0
+        n_terms = tiling.n_tile_columns * (16 * tiling.n_rows + tiles.LABEL_TERMS * n_labels)
+        assert tiles.MOST_TERMS / 4 < n_terms <= tiles.MOST_TERMS or label_offsets is None
+
+
+def test_query_is_left_out_by_its_id() -> None:
+    """The document with the query's id is left out, and without ids the document of its number."""
+    vectors = np.random.default_rng(5).standard_normal((5, 4), dtype="f4")
+    documents = [f"d{item}" for item in range(5)]
+    model = fn.Embeddings(
+        vectors[[3, 1]], vectors, query_ids=["d3", "d1"], document_ids=documents, leave_query_out=True
+    )
+
+    lists = model.top(5).to_run().to_dict()
+
+    assert {query: set(documents) - set(row) for query, row in lists.items()} == {"d3": {"d3"}, "d1": {"d1"}}
+    qrels = {"d3": {"d0": 1}, "d1": {"d2": 1}}
+    expected = fn.evaluate(qrels, lists, METRICS)
+    for convention in ("default", "trec_eval"):
+        ours, theirs = (fn.evaluate(qrels, own, METRICS, convention=convention).to_dict() for own in (model, lists))
+        assert ours == theirs
+    assert expected.to_dict() == fn.evaluate(qrels, model, METRICS).to_dict()
+    square = fn.Embeddings(vectors, vectors, leave_query_out=True).top(5).items
+    assert all(user not in row for user, row in enumerate(square.tolist()))
+    with pytest.raises(fn.InvalidInputError, match=r"document 'd3' of query 'd3' is.*Take it out of the truth"):
+        fn.evaluate({"d3": {"d3": 1}, "d1": {"d2": 1}}, model, "rr")
+    other = fn.Embeddings(vectors, vectors, query_ids=list("abcde"), document_ids=documents, leave_query_out=True)
+    with pytest.raises(fn.InvalidInputError, match=r"`document_ids` must have ids of queries .* such as 'a'"):
+        other.top(2)
+
+
+def test_lists_of_each_query_hold_ids() -> None:
+    """With ids, `exclude` and `candidates` hold ids in every form but matrices, in `evaluate` and in `top`."""
+    users, items = np.ones((2, 1), "f4"), np.arange(6, dtype="f4")[:, None]
+    model = fn.Embeddings(users, items, query_ids=["a", "b"], document_ids=range(100, 106))
+    qrels = {"a": {101: 1}, "b": {102: 1}}
+    forms = ([{105}, {104, 105}], np.array([[105, -1], [104, 105]]), {"a": {105: 1}, "b": {104: 1, 105: 1}})
+
+    for exclude in forms:
+        assert model.top(2, exclude=exclude).to_run().to_dict() == {"a": {104: 4, 103: 3}, "b": {103: 3, 102: 2}}
+        assert fn.evaluate(qrels, model, "rank", exclude=exclude).values.tolist() == [[4], [2]]
+    result = fn.evaluate(qrels, model, "rank", exclude={105, 7, 8})
+    assert result.notes == ("documents of `exclude` that the model lacks, left out: 2",)
+    for exclude in ({1}, [{1}, {2}], {"a": {1: 1}}):
+        with pytest.raises(fn.InvalidInputError, match=r"`exclude` must have a document of `predictions`.* such as 1"):
+            model.top(2, exclude=exclude)
+    with pytest.raises(fn.InvalidInputError, match="`exclude` must have one row per query of the model, 2, but has 1"):
+        model.top(2, exclude=[{101}])
+    with pytest.raises(fn.InvalidTypeError, match="lists for each user must hold whole numbers, but one has 'x'"):
+        model.top(2, exclude=[{"x"}, {"y"}])
