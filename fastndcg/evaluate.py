@@ -30,12 +30,11 @@ from fastndcg.inputs.recommendations.models import (
     BY_ID,
     MatchedModel,
     Model,
-    RankTask,
     count_in_order,
+    count_ranks,
     fit_model,
     make_counted_rankings,
     match_model,
-    order_ties_by_id,
 )
 from fastndcg.metrics.catalog import REGISTERED
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
@@ -466,9 +465,8 @@ def evaluate_prepared(
 
 def check_model(evaluator: Evaluator, model: Model) -> None:
     """Raise an error for a model that an evaluator refuses, before scores are computed."""
-    truth = evaluator._truth
-    if isinstance(truth, Qrels | Interactions):
-        _match_and_rehearse(truth, model, evaluator._request, evaluator._options)
+    if isinstance(evaluator._truth, Qrels | Interactions):
+        _match_and_rehearse(evaluator._truth, model, evaluator._request, evaluator._options)
 
 
 def _rank_model(
@@ -477,14 +475,12 @@ def _rank_model(
     """Count the ranks of labelled items, or score whole rows if metrics or the convention read other items."""
     convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
     model, matched_model, is_counted = _match_and_rehearse(truth, model, request, options, out)
-    matched = matched_model.matched
     if not is_counted:
         return join_predictions(truth, model, request.convention, options)
-    counts = model.count_ranks(RankTask(matched_model.users, matched), options)
-    if convention.ties in BY_ID and isinstance(truth, Qrels):
-        counts = order_ties_by_id(model, matched_model, counts, options)
+    counts = count_ranks(model, matched_model, options, by_id=convention.ties in BY_ID and isinstance(truth, Qrels))
     rankings = make_counted_rankings(matched_model, counts)
-    return Joined(rankings, None, matched_model.n_missing_in_run, matched_model.n_missing_in_qrels, matched.notes)
+    notes = matched_model.matched.notes
+    return Joined(rankings, None, matched_model.n_missing_in_run, matched_model.n_missing_in_qrels, notes)
 
 
 def _match_and_rehearse(
@@ -498,10 +494,10 @@ def _match_and_rehearse(
     convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
     model = fit_model(truth, model)
     matched_model = match_model(truth, model, request.convention, options)
-    matched = matched_model.matched
-    if _load_engine().needs_all_documents(request.metrics, convention, model.score_dtype, matched.liked.labels):
+    labels = matched_model.matched.liked.labels
+    if _load_engine().needs_all_documents(request.metrics, convention, model.score_dtype, labels):
         return model, matched_model, False
-    rankings = make_counted_rankings(matched_model, count_in_order(matched))
+    rankings = make_counted_rankings(matched_model, count_in_order(matched_model.matched))
     if out is not None:
         _load_engine().check_out(out, rankings, len(request.metrics))
     _evaluate_rankings(rankings, request, convention, options.threads, None, None)

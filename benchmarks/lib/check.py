@@ -5,8 +5,8 @@ Every metric of the catalogue is compared with the reference. Scaled-down worklo
 ratio to the baseline that results/history.jsonl records. Each workload has three tries, as CI shares its machine.
 
 A machine whose memory is slow raises the ratio of workloads that write much: all_trec took 29 times the baseline where
-its code takes 7 elsewhere. So a workload that is too slow three times is compared with the recorded commit's code, in
-alternation, and fails if it takes over 1.5 times as long as that.
+its code takes 7 elsewhere. So a workload that is too slow three times is compared with the recorded commit's code. It
+fails if it takes over 1.5 times as long as that, in alternation.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ def prepare_truth(truth: Any, options: Options) -> TruthInput:
     """Read and check the truth once, for any number of predictions."""
     if isinstance(truth, Model):
         raise InvalidTypeError(
-            f"`truth` must be what users like, or judgments, but is {type(truth).__name__}, which are predictions. Give "
-            "the truth first, and predictions second"
+            f"`truth` must be what users like, or judgments, but is {type(truth).__name__}, which are predictions. "
+            "Give the truth first, and predictions second"
         )
     form = find_form(truth, "truth")
     if form is None:

@@ -126,7 +126,8 @@ class Tiling:
         share = memory // self.threads
         if share < least:
             raise InvalidInputError(
-                f"`memory` must be at least {least} bytes for these vectors, but is {memory}. Give more, or leave it out"
+                f"`memory` must be at least {least} bytes for these vectors, but is {memory}. Give more, or leave it "
+                "out"
             )
         n_columns = min(MOST_ITEMS, share // (8 * column_bytes))
         self.n_tile_columns = max(n_columns // LEAST_ITEMS * LEAST_ITEMS, LEAST_ITEMS)

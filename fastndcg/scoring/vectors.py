@@ -79,8 +79,8 @@ def check_factors(factors: Factors, names: tuple[str, str], dtype: np.dtype[Any]
     """
     if factors.item_biases is not None and factors.similarity in ("euclidean", "hamming"):
         raise InvalidInputError(
-            f"`item_biases` must be left out for similarity={factors.similarity!r}, which is a distance. Leave them "
-            "out, or give a Scorer, whose function adds them"
+            f"`item_biases` must be left out for similarity={shorten(factors.similarity)}, which is a distance. Leave "
+            "them out, or give a Scorer, whose function adds them"
         )
     if factors.similarity == "hamming":
         check_bits(factors, names)

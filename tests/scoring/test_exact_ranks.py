@@ -60,7 +60,7 @@ BY_ID = ("id_ascending", "id_descending")
 @pytest.mark.parametrize("ties", BY_ID)
 @pytest.mark.parametrize("selection", ["all", "exclude", "candidates", "own candidates"])
 def test_ties_by_id_are_those_of_a_run(make_ids: Any, ties: str, selection: str) -> None:
-    """Where scores tie, ids decide, in metrics that count ranks and in those that read all documents."""
+    """Ids order equal scores, in metrics that count ranks and in those that read all documents."""
     rng = np.random.default_rng(3)
     users, items = (rng.integers(0, 2, (n, 3)).astype("f4") for n in (6, 40))
     documents, queries = make_ids(40), [f"q{user}" for user in range(6)]

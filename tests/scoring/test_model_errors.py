@@ -57,10 +57,24 @@ WRONG = {
     "zero vector of an item": ((USERS, ITEMS * [[1], [1], [1], [0]]), {"similarity": "cosine"}, "`items` .* row 3 has"),
     "dimensions": ((USERS, ITEMS[:, :1]), {}, "vectors of one length, but theirs are 2 and 1"),
     "one dimension": ((USERS[0], ITEMS), {}, "one row per vector"),
+    "bfloat16 of a file": ((USERS.astype("f2").view("V2"), ITEMS), {}, r"take users.view\(ml_dtypes.bfloat16\)"),
+    "None": ((None, ITEMS), {}, r"`users` must be an array of vectors, .* but is None"),
+    "sparse": ((scipy.sparse.csr_array(USERS), ITEMS), {}, r"is a sparse matrix. Take users.toarray\(\)"),
     "similarity": ((USERS, ITEMS), {"similarity": "manhattan"}, "`similarity` must be 'dot'"),
     "repeated id": ((USERS, ITEMS), {"query_ids": ["a", "b", "a"]}, "each id once, but 'a' stands again in place 2"),
     "number of ids": ((USERS, ITEMS), {"document_ids": ["a"]}, "`document_ids` must have length 4"),
     "number of biases": ((USERS, ITEMS), {"item_biases": [1.0]}, r"`item_biases` must have shape \(4,\)"),
+    "biases of distances": ((USERS, ITEMS), {"similarity": "euclidean", "item_biases": [1, 2, 3, 4]}, "is a distance"),
+    "infinite sum of biases": (
+        (USERS, ITEMS),
+        {"item_biases": [1, 2e38, 3, 4], "user_biases": [2e38, 0, 0]},
+        r"item_biases\[1\], which is 2e\+38, could be infinite. Rescale the biases, or cast the vectors",
+    ),
+    "infinite bias of bits": (
+        (np.packbits(USERS > 0, axis=1), np.packbits(ITEMS > 0, axis=1)),
+        {"similarity": "hamming", "user_biases": [0, 1e39, 0]},
+        r"user_biases\[1\], which is 1e\+39",
+    ),
     "NaN bias": ((USERS, ITEMS), {"user_biases": [1.0, np.nan, 0.0]}, r"user_biases\[1\] is nan"),
 }
 
@@ -68,7 +82,7 @@ WRONG = {
 @pytest.mark.parametrize(("vectors", "options", "message"), WRONG.values(), ids=WRONG)
 def test_error_of_vectors(vectors: Any, options: dict[str, Any], message: str) -> None:
     """An error when the model is made names the argument and the row."""
-    with pytest.raises(fn.InvalidInputError, match=message):
+    with pytest.raises((fn.InvalidInputError, fn.InvalidTypeError), match=message):
         fn.Embeddings(*vectors, **options)
 
 
@@ -97,11 +111,62 @@ def test_error_of_a_call_comes_before_scores(
             evaluate(truth, make_model("embeddings"), METRICS, **options)
 
 
-def test_wrong_label_names_its_user() -> None:
-    """A label that the convention refuses is named with its user, though unlabelled items are not stored."""
+def test_wrong_label_names_its_user(no_scores: None) -> None:
+    """A label that the convention refuses is named with its user before scores are computed."""
     liked = fn.Interactions([0, 1, 2, 3], [1, 1, 1, -1], offsets=[0, 1, 2, 4])
     with pytest.raises(fn.InvalidInputError, match=r"`labels` must not be negative, but .* \(query 2\) is -1"):
         fn.evaluate(liked, make_model("embeddings"), "ndcg@2")
+
+
+def test_errors_of_metrics_come_before_scores(no_scores: None) -> None:
+    """Metrics that do not fit the labels or each other, `out`, and the second system of `compare` cost no scores."""
+    model = make_model("embeddings")
+    subtopics = "alpha_ndcg@5"
+    with pytest.raises(fn.InvalidInputError, match="subtopic"):
+        fn.evaluate(LIKED, model, subtopics)
+    with pytest.raises(fn.InvalidInputError, match="rel"):
+        fn.evaluate(LIKED, model, "R(rel=1)@2, R(rel=2)@2", rows="pair")
+    with pytest.raises(fn.InvalidInputError, match="`out` must"):
+        fn.Evaluator(LIKED, METRICS).evaluate(model, out=np.empty((1, 7)))
+    with pytest.raises(fn.InvalidInputError, match=r"system 'b': .*\(3, n_items\), but its shape is \(2, 4\)"):
+        fn.compare(LIKED, {"a": model, "b": fn.Embeddings(USERS[:2], ITEMS)}, METRICS)
+    with pytest.raises(fn.InvalidTypeError, match="Give the truth first"):
+        fn.evaluate(model, LIKED, METRICS)
+
+
+SCORER_BLOCKS = {
+    "shape": (lambda rows: SCORES[rows, :3], r"of users 0 to 2 must have shape \(3, 4\), .* returned \(3, 3\)"),
+    "NaN": (lambda rows: replace(SCORES, (1, 2), np.nan)[rows], "the score of user 1 for item 2 must be a number"),
+    "None": (lambda rows: None, "of users 0 to 2 must be an array or a tensor, but `function` returned None"),
+    "sparse": (lambda rows: scipy.sparse.csr_array(SCORES[rows]), "returned a sparse matrix"),
+    "texts": (lambda rows: np.full((3, 4), "x"), "must be floats or integers"),
+}
+
+
+@pytest.mark.parametrize(("function", "message"), SCORER_BLOCKS.values(), ids=SCORER_BLOCKS)
+def test_wrong_blocks_of_a_scorer_name_their_users(function: Any, message: str) -> None:
+    """A block of another shape or type, or with NaN, is an error that names the user, in `evaluate` and in `top`."""
+    model = fn.Scorer(function, n_items=4, n_users=3)
+    for call in (lambda: fn.evaluate(LIKED, model, "rr"), lambda: model.top(2)):
+        with pytest.raises(fn.FastndcgError, match=message):
+            call()
+
+
+def test_scorer_is_called_with_slices() -> None:
+    """Metrics that read whole rows call the function for many users at once, and any number of threads may be used."""
+    slices = []
+
+    def score(rows: slice) -> Any:
+        slices.append((rows.start, rows.stop))
+        return np.asarray(np.tile(SCORES, (40, 1))[rows])
+
+    liked = fn.Interactions(np.tile([0, 1, 2], 40), offsets=np.arange(121))
+    result = fn.evaluate(liked, fn.Scorer(score, n_items=4), "bpref, rr")
+    assert len(slices) < 20
+    assert result["rr"].tolist() == fn.evaluate(liked, np.tile(SCORES, (40, 1)), "rr")["rr"].tolist()
+    model = fn.Scorer(score, n_items=4, n_users=120)
+    tops = [model.top(3, threads=threads) for threads in (1, 5)]
+    assert tops[0].items.tolist() == tops[1].items.tolist() == np.argsort(-np.tile(SCORES, (40, 1)))[:, :3].tolist()
 
 
 WRONG_IDS = {
@@ -109,6 +174,7 @@ WRONG_IDS = {
     "excluded": ({"a": {"x": 1}}, {"exclude": {"a": {"x"}}}, "document 'x' of query 'a' is in `exclude`"),
     "no candidate": ({"a": {"x": 1}}, {"candidates": {"y", "z"}}, "document 'x' of query 'a' is not in `candidates`"),
     "no known candidate": ({"a": {"x": 1}}, {"candidates": ["u", "v"]}, "`candidates` must have a document"),
+    "no query": ({"u": {"x": 1}}, {}, "must have a query in common, but have none, such as 'u' and 'a'"),
     "subtopics": (SUBTOPICS, {}, "one label per document for embeddings"),
 }
 

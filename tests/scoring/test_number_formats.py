@@ -107,6 +107,19 @@ def test_biases_of_every_dtype(dtype: str, similarity: Any) -> None:
         assert_values_of(model, scores + item_biases + user_biases[:, None])
 
 
+def test_bfloat16_biases_and_blocks() -> None:
+    """Biases of bfloat16, and blocks of bfloat16 from a function, are read as float32."""
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    rng = np.random.default_rng(5)
+    users, items = (rng.integers(-3, 4, (n, 4)).astype(bfloat16) for n in (N_USERS, N_ITEMS))
+    biases = rng.integers(-5, 6, N_ITEMS)
+    scores = users.astype("f4") @ items.astype("f4").T
+
+    assert_values_of(fn.Embeddings(users, items, item_biases=biases.astype(bfloat16)), scores + biases)
+    model = fn.Scorer(lambda rows: scores[rows].astype(bfloat16), n_items=N_ITEMS, n_users=N_USERS)
+    assert_values_of(model, scores.astype(bfloat16).astype("f4"))
+
+
 @pytest.mark.parametrize("dtype", ["f4", "i1"])
 def test_query_is_left_out_of_its_ranking(dtype: str) -> None:
     """A query that is a document has the ranks that it has without its own document."""

@@ -31,7 +31,16 @@ SELECTIONS: dict[str, dict[str, Any]] = {
     "own candidates": {"candidates": [set(RNG.choice(N_ITEMS, 50).tolist()) | own for own in OWN], "exclude": SEEN},
     "candidates": {"candidates": set(range(0, N_ITEMS, 3)) | set(LIKED.items.tolist())},
 }
-KINDS = [("f4", "dot"), ("f4", "euclidean"), ("f8", "dot"), ("f2", "dot"), ("i1", "dot"), ("u1", "hamming")]
+KINDS = [
+    ("f4", "dot"), ("f4", "euclidean"), ("f8", "dot"), ("f8", "euclidean"), ("f2", "dot"), ("i1", "dot"),
+    ("i1", "euclidean"), ("u1", "hamming"),
+]  # fmt: skip
+LAYOUTS: dict[str, Any] = {
+    "rows": lambda tensor: tensor,
+    "columns": lambda tensor: tensor.T.contiguous().T,
+    "every other row": lambda tensor: tensor.repeat_interleave(2, 0)[::2],
+    "offset": lambda tensor: torch.cat([tensor[:, :1], tensor], 1)[:, 1:],
+}
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +79,8 @@ def test_biases_whole_rows_and_bfloat16() -> None:
     users, items = make_vectors("f4")
     biases = {"user_biases": np.arange(N_USERS), "item_biases": np.arange(N_ITEMS) % 7}
     array = fn.Embeddings(users, items, **biases)
-    tensor = fn.Embeddings(torch.from_numpy(users).bfloat16(), torch.from_numpy(items).bfloat16(), **biases)
+    halves = {name: torch.from_numpy(values).bfloat16() for name, values in biases.items()}
+    tensor = fn.Embeddings(torch.from_numpy(users).bfloat16(), torch.from_numpy(items).bfloat16(), **halves)
     for metrics in (METRICS, "judged@10, bpref"):
         values = [fn.evaluate(LIKED, own, metrics, missing_truth="unretrieved").values for own in (array, tensor)]
         assert values[0].tobytes() == values[1].tobytes()
@@ -94,6 +104,45 @@ def test_equal_vectors_tie_and_bits_do_not_depend_on_the_batch() -> None:
     part = fn.Interactions(liked.items[5:9], offsets=np.arange(5), n_items=N_ITEMS)
     some = fn.evaluate(part, fn.Embeddings(users[5:9], items), "rank", convention="default(ties=best)")["rank"]
     assert some.tobytes() == best[5:9].tobytes()
+
+
+@pytest.mark.parametrize("n_columns", [33, 100])
+@pytest.mark.parametrize("similarity", ["dot", "cosine", "euclidean"])
+def test_tensors_of_any_layout_tie_and_rank_alike(similarity: Any, n_columns: int) -> None:
+    """Copies of a vector tie, and ranks are those of float64, whatever the strides of the tensors."""
+    generator = torch.Generator().manual_seed(2)
+    users, items = (torch.randn(n, n_columns, generator=generator) for n in (N_USERS, N_ITEMS))
+    copies = RNG.choice(N_ITEMS, 60, replace=False)
+    items[copies] = items[copies[0]].clone()
+    liked = fn.Interactions(RNG.choice(copies, N_USERS), offsets=np.arange(N_USERS + 1), n_items=N_ITEMS)
+    double = fn.Embeddings(users.double().numpy(), items.double().numpy(), similarity=similarity)
+    expected = fn.evaluate(liked, double, "rank", convention="default(ties=best)")["rank"]
+
+    for layout in LAYOUTS.values():
+        model = fn.Embeddings(layout(users), layout(items), similarity=similarity)
+        for ties, shift in (("best", 0), ("worst", 59)):
+            ranks = fn.evaluate(liked, model, "rank", convention=f"default(ties={ties})")["rank"]
+            assert (ranks - shift).tolist() == expected.tolist()
+        np.testing.assert_allclose(model.top(5).scores, double.top(5).scores, rtol=1e-4, atol=1e-6)
+
+
+def test_best_of_many_equal_scores_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a tile whose scores all tie, k of each row are sorted."""
+    sizes = []
+    sort = torch.sort
+
+    def count(values: Any, **options: Any) -> Any:
+        sizes.append(len(values))
+        return sort(values, **options)
+
+    monkeypatch.setattr(torch, "sort", count)
+    users, items = torch.ones(8, 3), torch.ones(N_ITEMS, 3)
+    items[150] = 2
+
+    best = fn.Embeddings(users, items).top(4)
+
+    assert best.items.tolist() == [[150, 0, 1, 2]] * 8
+    assert max(sizes) <= 8 * (4 + 4)
 
 
 @pytest.mark.parametrize("allow_tf32", [False, True])

@@ -95,7 +95,7 @@ class Model(Picklable, ABC):
         return self.query_ids is not None or self.document_ids is not None
 
     def find_own_items(self) -> Array:
-        """Return the item that each user is, where queries are documents, ABSENT for those that are none."""
+        """Return the item that each user is, where queries are documents, or ABSENT."""
         if self.query_ids is None or self.document_ids is None:
             users = np.arange(self.n_users)
             return np.where(users < self.n_items, users, ABSENT)
@@ -140,7 +140,7 @@ class ModelByIds(Model):
         raise NotImplementedError
 
     def find_own_items(self) -> Array:
-        """Return the item that each user is, where queries are documents, ABSENT for those that are none."""
+        """Return the item that each user is, where queries are documents, or ABSENT."""
         items = self._model.find_own_items()
         places = np.empty(self.n_items, "i8")
         places[self._order] = np.arange(self.n_items)
@@ -487,12 +487,15 @@ def partition_model(
     return partitions._replace(query_ids=matched_model.query_ids) if has_ids else partitions
 
 
-def order_ties_by_id(
-    model: Model, matched_model: MatchedModel, counts: RankCounts, options: Options
-) -> RankCounts:  # fmt: skip
-    """Count tied candidates with a lower id in place of those with a lower number, in rows with ties."""
+def count_ranks(model: Model, matched_model: MatchedModel, options: Options, *, by_id: bool) -> RankCounts:
+    """
+    Count the candidates above and at the place of each labelled candidate.
+
+    If `by_id` is True, tied candidates with a lower id are counted in place of those with a lower number.
+    """
+    counts = model.count_ranks(RankTask(matched_model.users, matched_model.matched), options)
     has_ties = counts.ties > 1
-    if model.document_ids is None or not has_ties.any():
+    if not by_id or model.document_ids is None or not has_ties.any():
         return counts
     rows_of_entries = np.repeat(np.arange(len(matched_model.users)), np.diff(matched_model.matched.offsets))
     rows = np.unique(rows_of_entries[has_ties])

@@ -18,8 +18,8 @@ class Extent(NamedTuple):
     """
     The users and items of a pair of operands.
 
-    first_row counts the first user among all rows, first_item the first item among all items. is_distance is None
-    where floats are multiplied, and True where they are compared by their distance. Its type selects the loop.
+    first_row counts the first user among all rows, first_item the first item among all items. If is_distance is None,
+    floats are multiplied. If it is True, they are compared by their distance. Its type selects the loop.
     """
 
     n_rows: int
