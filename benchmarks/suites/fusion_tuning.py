@@ -112,4 +112,4 @@ def compare_with_ranx(options: Options) -> list[Row]:
 
 
 PARTS: dict[str, Callable[[Options], list[Row]]] = {"weights": compare_with_one_weight, "ranx": compare_with_ranx}
-SUITE = Suite(partial(measure_parts, PARTS), tuple(PARTS), packages=("ranx",))
+SUITE = Suite(partial(measure_parts, PARTS), tuple(PARTS), packages=("ranx",), is_published=True)
