@@ -279,6 +279,11 @@ fusion_conventions = FusionConventions(
                 "runs and 30 of 286 for four",
                 "ranx/fusion_optimization/optimize_weights.py",
             ),
+            Difference(
+                "with norm='borda', methods that read ranks get those of a set of texts, which differ between "
+                "processes. compat.ranx takes the ranks of the runs",
+                "ranx/normalization/borda_norm.py",
+            ),
             Difference("bayesfuse reads beyond its table for ranks above 1000", "ranx/fusion/bayesfuse.py"),
         ),
     ),
