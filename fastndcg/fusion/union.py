@@ -208,12 +208,11 @@ def unite(
     tables = []
     for r, run in enumerate(runs):
         has_rows = places[r] >= 0
-        kept_run = run
-        if depth is not None:
-            kept_run = cut_run(run, depth, ties, threads)
-            n_cut += len(run) - len(kept_run)
-        starts[r, has_rows] = before + kept_run.offsets[places[r][has_rows]]
-        sizes[r, has_rows] = np.diff(kept_run.offsets)[places[r][has_rows]]
+        fused_queries = places[r][has_rows]
+        kept_run = run if depth is None else cut_run(run, depth, ties, threads)
+        starts[r, has_rows] = before + kept_run.offsets[fused_queries]
+        sizes[r, has_rows] = np.diff(kept_run.offsets)[fused_queries]
+        n_cut += int(np.diff(run.offsets)[fused_queries].sum() - sizes[r].sum())
         before += len(kept_run)
         tables.append(kept_run)
     documents = _concatenate_documents([table.documents for table in tables], names)

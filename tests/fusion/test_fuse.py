@@ -116,6 +116,15 @@ def test_depth_cuts_each_run_and_the_result_counts_it():
     assert fn.fuse(tied, "sum", depth=1, fusion_convention="default(ties=id_ascending)").to_dict() == {"q": {"a": 2}}
 
 
+def test_documents_of_queries_that_are_left_out_are_not_counted_as_cut():
+    """Of the query in common one document is cut. The other query has three, none of which `depth` cut."""
+    runs = {"a": A, "b": {"q2": B["q2"]}}
+
+    counts = fn.fuse(runs, depth=1, fusion_convention="default(queries=common)").counts
+
+    assert (counts.n_cut, counts.n_left_out) == (1, 1)
+
+
 def test_queries_of_some_runs_are_refused_fused_or_left_out_and_counted():
     """The message names a run and a query, and the policies that take them."""
     runs = {"a": A, "b": {"q1": B["q1"], "q7": {"d1": 1.0}}}
