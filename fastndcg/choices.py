@@ -15,6 +15,7 @@ ConventionName: TypeAlias = Literal[
 Correction: TypeAlias = Literal["holm", "bonferroni", "bh", "none"]
 Family: TypeAlias = Literal["table", "metric"]
 Format: TypeAlias = Literal["parquet", "arrow", "jsonl", "json", "beir", "msmarco", "csv", "trec", "trec_diversity"]
+FusionKind: TypeAlias = Literal["scores", "ranks", "training", "normalization"]
 IntervalMethod: TypeAlias = Literal["percentile", "bca", "t", "poisson"]
 PartInterval: TypeAlias = Literal["t", "poisson"]
 MetricFamily: TypeAlias = Literal[

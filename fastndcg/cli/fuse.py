@@ -132,12 +132,8 @@ def list_catalogue() -> Iterator[str]:
     from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
     from fastndcg.fusion.conventions import FIELDS, fusion_conventions
 
-    parameters = {
-        name: ", ".join(f"{p.name}={p.default}" if p.default is not None else p.name for p in record.parameters)
-        for name, record in FUSION_METHODS.items()
-    }
     tables = {
-        "method": [[name, parameters[name], record.title] for name, record in FUSION_METHODS.items()],
+        "method": [[name, ", ".join(record.parameter_texts), record.title] for name, record in FUSION_METHODS.items()],
         "normalisation": [[name, record.formula] for name, record in NORMALIZATIONS.items()],
         "fusion convention": [
             [name, " ".join(filter(None, (record.peer, record.versions))) or record.source]

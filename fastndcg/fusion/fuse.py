@@ -57,7 +57,7 @@ def fuse(
         recommended items and `Recommendations` have the users' numbers as ids of queries.
     method : str or callable
         The method with its parameters and its normalisation, such as "rrf(k=60)", "wsum(norm=min_max)" or "condorcet".
-        ``fastndcg fuse --list`` lists them. Or a function ``(scores, ranks) -> float`` of one document, which Numba
+        `list_fusion_methods` lists them. Or a function ``(scores, ranks) -> float`` of one document, which Numba
         compiles: ``scores`` (n_runs,) float64, NaN where absent, and ``ranks`` (n_runs,) int64 from 1, 0 where absent.
     weights : {name: weight} or sequence of float, optional
         The weight of each run, finite and 0 or more, not all 0. By default 1 each. For weighted methods.
