@@ -169,6 +169,35 @@ class FusedRun(Run):
         )
         return tuple(f"{text}: {n}" for text, n in remarks if n)
 
+    def top(self, k: int) -> FusedRun:
+        """
+        Return the k documents with the highest fused scores of each query, with the method, the notes and the counts.
+
+        Parameters
+        ----------
+        k : int
+            The number of documents, 1 or more.
+
+        Returns
+        -------
+        FusedRun
+            Of equal scores the earlier documents are kept.
+
+        Raises
+        ------
+        InvalidInputError
+            If `k` is less than 1.
+
+        Examples
+        --------
+        >>> fused = fn.fuse([{"q": {"a": 2, "b": 1}}, {"q": {"c": 3, "b": 2}}], "rrf", depth=1)
+        >>> fused.top(1).to_dict(), fused.top(1).notes
+        ({'q': {'a': 0.01639344262295082}}, ('documents below depth, cut: 2',))
+        """
+        first_documents: FusedRun = super().top(k)  # type: ignore[assignment]
+        put(first_documents, _counts=self.counts, _method=self.method)
+        return first_documents
+
     def __repr__(self) -> str:
         return f"{super().__repr__()} by {self.method}" if self.method else super().__repr__()
 

@@ -116,6 +116,16 @@ def test_depth_cuts_each_run_and_the_result_counts_it():
     assert fn.fuse(tied, "sum", depth=1, fusion_convention="default(ties=id_ascending)").to_dict() == {"q": {"a": 2}}
 
 
+def test_the_first_documents_of_a_fused_run_keep_its_method_notes_and_counts():
+    """`top` cuts documents of the fused run. What `depth` cut before is still said."""
+    fused = fn.fuse(RUNS, "sum", depth=1)
+
+    first = fused.top(1)
+
+    assert first.to_dict() == {"q1": {"d2": 9}, "q2": {"d9": 3}}
+    assert (first.method, first.notes, first.counts) == ("sum", fused.notes, fused.counts)
+
+
 def test_documents_of_queries_that_are_left_out_are_not_counted_as_cut():
     """Of the query in common one document is cut. The other query has three, none of which `depth` cut."""
     runs = {"a": A, "b": {"q2": B["q2"]}}
