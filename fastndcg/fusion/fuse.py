@@ -206,7 +206,7 @@ def unite_runs(
     runs: Sequence[Run], names: Sequence[str], convention: FusionConvention, depth: int | None, threads: int
 ) -> Union:
     """Make the union of runs as a convention says."""
-    return unite(runs, names, depth=depth, ties=convention.ties, queries=convention.queries, threads=threads)
+    return unite(runs, names, convention, depth=depth, threads=threads)
 
 
 def fuse_union(
@@ -248,7 +248,8 @@ def combine_points(union: Union, points: Array, weights: Array, method: FusionMe
 
 def make_run(union: Union, fused: Array, convention: FusionConvention, method: str) -> FusedRun:
     """Return the fused run, each query's documents by falling score."""
-    _refuse_infinite(union, fused, method, "Rescale the scores or the weights, or take a larger k of rrf")
+    remedy = "Take a larger k" if method.startswith("rrf") else "Rescale the scores or the weights"
+    _refuse_infinite(union, fused, method, remedy)
     rows, scores = order_documents(union, fused, convention.fused_ties)
     documents = union.row_documents.take(rows)
     groups = Groups(union.offsets, None, union.offsets[:-1])

@@ -25,7 +25,11 @@ def fusions(draw):
     queries = draw(st.lists(st.sampled_from(["q1", "q2", "q3"]), min_size=1, max_size=3, unique=True))
     runs = [{query: draw(ROWS) for query in queries} for _ in range(n_runs)]
     record = draw(st.sampled_from(list(FUSION_METHODS.values())))
-    norm = {"norm": draw(st.sampled_from(list(NORMALIZATIONS)))} if record.reads_scores else {}
+    norm = (
+        {"norm": draw(st.sampled_from(list(NORMALIZATIONS)))}
+        if "norm" in [parameter.name for parameter in record.parameters]
+        else {}
+    )
     method = FusionMethod.make(record.name, **norm)
     choices = {field: draw(st.sampled_from(values)) for field, values in CHOICES.items() if field != "queries"}
     weights = None

@@ -82,11 +82,6 @@ class FusionRecord:
         """The parameters with their defaults, such as 'gamma=0.5', or the name alone of one without a default."""
         return tuple(p.name if p.default is None else f"{p.name}={p.default}" for p in self.parameters)
 
-    @property
-    def reads_scores(self) -> bool:
-        """True if the method reads scores, which a normalisation changes."""
-        return any(parameter.name == "norm" for parameter in self.parameters)
-
 
 @dataclass(frozen=True, slots=True)
 class NormalizationRecord:
