@@ -2,6 +2,7 @@
 
 from typing import Literal, TypeAlias
 
+AbsentTreatment: TypeAlias = Literal["zero", "minimum", "mean", "skip"]
 AggregateName: TypeAlias = Literal["gm", "hm", "median", "quantile", "worst", "micro", "adjusted", "over_chance"]
 Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 Competitors: TypeAlias = Literal["all", "nonrelevant"]
