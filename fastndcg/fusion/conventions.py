@@ -82,7 +82,7 @@ class FusionConvention:
     name : str
         The name, with the choices that differ from the convention of this name.
     absent, queries, ties, fused_ties : str
-        See the guide on fusion, or ``fastndcg fuse --list``, for the meaning of each choice.
+        ``fastndcg fuse --list`` and the reference page "Fusion methods and conventions" have each field's choices.
     first_rank : int
         The rank of the first document in rrf: 1 or 0.
     rrf_k : float
