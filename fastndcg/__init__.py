@@ -32,7 +32,7 @@ _PUBLIC = {
         "FastndcgError", "InvalidInputError", "InvalidTypeError", "MissingPackageError", "RegisteredMetricError",
         "UndefinedMetricError", "UnknownConventionError", "UnknownFusionError", "UnknownMetricError",
     ],
-    "discovery": ["list_conventions", "list_metrics"],
+    "discovery": ["list_conventions", "list_fusion_methods", "list_metrics"],
     "evaluate": ["Evaluator", "evaluate"],
     "explain": ["explain"],
     "explain.explanation": ["Explanation"],

@@ -7,6 +7,7 @@ from fastndcg.beyond_accuracy import beyond_accuracy as beyond_accuracy
 from fastndcg.conventions import Convention as Convention
 from fastndcg.conventions import conventions as conventions
 from fastndcg.discovery import list_conventions as list_conventions
+from fastndcg.discovery import list_fusion_methods as list_fusion_methods
 from fastndcg.discovery import list_metrics as list_metrics
 from fastndcg.errors import FastndcgError as FastndcgError
 from fastndcg.errors import InvalidInputError as InvalidInputError

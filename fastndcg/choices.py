@@ -2,6 +2,7 @@
 
 from typing import Literal, TypeAlias
 
+AbsentTreatment: TypeAlias = Literal["zero", "minimum", "mean", "skip"]
 AggregateName: TypeAlias = Literal["gm", "hm", "median", "quantile", "worst", "micro", "adjusted", "over_chance"]
 Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 Competitors: TypeAlias = Literal["all", "nonrelevant"]
@@ -15,6 +16,7 @@ ConventionName: TypeAlias = Literal[
 Correction: TypeAlias = Literal["holm", "bonferroni", "bh", "none"]
 Family: TypeAlias = Literal["table", "metric"]
 Format: TypeAlias = Literal["parquet", "arrow", "jsonl", "json", "beir", "msmarco", "csv", "trec", "trec_diversity"]
+FusionKind: TypeAlias = Literal["scores", "ranks", "training", "normalization"]
 IntervalMethod: TypeAlias = Literal["percentile", "bca", "t", "poisson"]
 PartInterval: TypeAlias = Literal["t", "poisson"]
 MetricFamily: TypeAlias = Literal[

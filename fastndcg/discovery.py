@@ -1,19 +1,22 @@
-"""List metrics and conventions in Python: the functions `list_metrics` and `list_conventions`."""
+"""List metrics, conventions and fusion methods in Python: `list_metrics`, `list_conventions`, `list_fusion_methods`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from fastndcg.choices import ConventionKind, MetricFamily, MetricFunction
+from fastndcg.choices import ConventionKind, FusionKind, MetricFamily, MetricFunction
 from fastndcg.conventions import KINDS, conventions
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
+from fastndcg.fusion import catalog as fusion_catalog
 from fastndcg.metrics.catalog import FAMILIES, OTHER_RECORDS, RECORDS, REGISTERED, Record
 from fastndcg.metrics.describe import describe_parameters, list_trec_names
 from fastndcg.statistics.table import Column, Table
 
 CUSTOM = "custom"  # the family of registered metrics
 FUNCTIONS = ("evaluate", "agreement", "beyond_accuracy")
+NORMALIZATION = "normalization"  # the kind of normalisations of scores
+FUSION_KINDS = (*fusion_catalog.FAMILIES, NORMALIZATION)
 
 
 class MetricRow(NamedTuple):
@@ -43,6 +46,24 @@ class ConventionRow(NamedTuple):
     kind: str
     peer: str
     versions: str
+    source: str
+
+
+class FusionRow(NamedTuple):
+    """
+    A fusion method, or a normalisation of scores.
+
+    `parameters` are names with their defaults, `is_weighted` is True if the method takes weights, and `aliases` are
+    all other names that parse.
+    """
+
+    name: str
+    title: str
+    kind: str
+    formula: str
+    parameters: tuple[str, ...]
+    is_weighted: bool
+    aliases: tuple[str, ...]
     source: str
 
 
@@ -135,6 +156,68 @@ def list_conventions(search: str | None = None, *, kind: ConventionKind | None =
         Column("follows", lambda row: f"{row.peer} {row.versions}".strip() or row.source, left=True),
     ]
     return Table(rows, columns, _note_count(len(rows), "convention", "print(fn.conventions['sklearn']) shows one"))
+
+
+def list_fusion_methods(search: str | None = None, *, kind: FusionKind | None = None) -> Table[FusionRow]:
+    """
+    List the methods that `fuse` and `tune_fusion` take, and the normalisations of scores.
+
+    Parameters
+    ----------
+    search : str, optional
+        Words that the name, title, formula, aliases, source or names in other programs contain, in any case.
+    kind : {'scores', 'ranks', 'training', 'normalization'}, optional
+        Methods that combine scores or ranks, methods that learn from judgments, or normalisations.
+
+    Returns
+    -------
+    Table of FusionRow
+        It prints as a table, also in notebooks. Rows have the formula, parameters and source, too.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such kind, or `search` is no text.
+
+    Examples
+    --------
+    >>> [row.name for row in fn.list_fusion_methods("elasticsearch")]
+    ['wsum', 'rrf', 'none', 'min_max', 'l2']
+    >>> fn.list_fusion_methods("reciprocal", kind="ranks")[0].parameters
+    ('k',)
+    """
+    _check_choice("kind", kind, FUSION_KINDS)
+    words = _split_words(search)
+    rows = [
+        row
+        for row, peers in _describe_fusion()
+        if kind in (None, row.kind)
+        and _has_words(words, row.name, row.title, row.formula, row.source, *row.aliases, *peers)
+    ]
+    columns = [
+        Column("name", lambda row: row.name, left=True),
+        Column("title", lambda row: row.title, left=True),
+        Column("kind", lambda row: row.kind, left=True),
+        Column("parameters", lambda row: ", ".join(row.parameters), left=True),
+    ]
+    hint = "fn.fuse(runs, 'wsum(norm=min_max)') takes a method with its parameters"
+    return Table(rows, columns, _note_count(len(rows), "record", hint))
+
+
+def _describe_fusion() -> Iterator[tuple[FusionRow, list[str]]]:
+    """Yield a row for each method and normalisation, with the names of other programs and theirs of it."""
+    for kind, records in fusion_catalog.FAMILIES.items():
+        for record in records:
+            names = tuple(dict.fromkeys([*record.aliases, *record.names_elsewhere]))
+            row = FusionRow(
+                record.name, record.title, kind, record.formula, record.parameter_texts, record.is_weighted, names,
+                record.source,
+            )  # fmt: skip
+            yield row, [name for peer in record.peers for name in peer]
+    for norm in fusion_catalog.NORMALIZATIONS.values():
+        names = tuple(dict.fromkeys([*norm.aliases, *norm.names_elsewhere]))
+        row = FusionRow(norm.name, norm.title, NORMALIZATION, norm.formula, (), False, names, norm.source)
+        yield row, [name for peer in norm.peers for name in peer]
 
 
 def _list_registered() -> list[Record]:

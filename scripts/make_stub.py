@@ -63,7 +63,8 @@ def make_choices() -> str:
     from fastndcg.compat.ranx import precision_recall_plot as ranx_plot
     from fastndcg.compat.ranx.report import TESTS as TESTS_OF_RANX
     from fastndcg.conventions import CHOICES, KINDS, conventions
-    from fastndcg.discovery import CUSTOM, FUNCTIONS
+    from fastndcg.discovery import CUSTOM, FUNCTIONS, FUSION_KINDS
+    from fastndcg.fusion.conventions import ABSENT
     from fastndcg.inputs.recommendations.item_lists import REPEATED
     from fastndcg.inputs.recommendations.item_selection import MISSING_TRUTH
     from fastndcg.inputs.text.formats import FORMATS_BY_NAME
@@ -76,6 +77,7 @@ def make_choices() -> str:
     from fastndcg.statistics import settings
 
     choices = {
+        "AbsentTreatment": ABSENT,
         "AggregateName": AGGREGATES,
         "Alternative": settings.ALTERNATIVES,
         "Competitors": COMPETITORS,
@@ -84,6 +86,7 @@ def make_choices() -> str:
         "Correction": settings.CORRECTIONS,
         "Family": settings.FAMILIES,
         "Format": FORMATS_BY_NAME,
+        "FusionKind": FUSION_KINDS,
         "IntervalMethod": settings.INTERVALS,
         "PartInterval": settings.PART_INTERVALS,
         "MetricFamily": [*dict.fromkeys(FAMILIES.values()), CUSTOM],

@@ -77,6 +77,14 @@ def test_numbers_of_items_and_order_of_users_do_not_matter(case, seed):
     np.testing.assert_allclose(result, expected[users], rtol=1e-12, atol=1e-14)
 
 
+def test_refuses_a_model_with_the_call_that_lists_its_items():
+    """A model has no lists. Its method `top` makes them."""
+    model = fn.Embeddings([[1.0]], [[2.0], [3.0]])
+    with pytest.raises(fn.InvalidTypeError, match=r"not a model \(Embeddings\). Pass its best items: model.top\(k\)"):
+        fn.beyond_accuracy(model, "coverage@1", catalogue=2)
+    assert fn.beyond_accuracy(model.top(1), "coverage@1", catalogue=2).mean() == {"coverage@1": 0.5}
+
+
 def test_refuses_items_that_interactions_do_not_number():
     """Items that would need an array of many gigabytes, and those that another thread made wrong, are an error."""
     huge = fn.Interactions([0, 1 << 40], [1, 1], [0, 2])

@@ -15,6 +15,7 @@ import fastndcg as fn
 from fastndcg import choices
 from fastndcg.cli import completion
 from fastndcg.conventions import KINDS, conventions
+from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.metrics.catalog import EVERY, FAMILIES
 
 
@@ -59,7 +60,25 @@ def test_list_conventions_has_all():
     assert set(KINDS) == set(conventions)
 
 
-@pytest.mark.parametrize("listed", [fn.list_metrics(), fn.list_conventions()], ids=["metrics", "conventions"])
+def test_list_fusion_methods_has_the_whole_catalogue():
+    """Every method and normalisation is listed with its facts. Words find names in other programs."""
+    rows = fn.list_fusion_methods()
+    by_name = {(row.kind == "normalization", row.name): row for row in rows}
+    assert [row.name for row in rows] == [*FUSION_METHODS, *NORMALIZATIONS]
+    assert by_name[False, "gmnz"].parameters == ("gamma=0.5", "norm=none")
+    assert by_name[False, "wsum"].is_weighted
+    assert by_name[False, "rrf"].kind == "ranks"
+    assert by_name[True, "borda"].formula == NORMALIZATIONS["borda"].formula
+    assert [row.name for row in fn.list_fusion_methods("cormack")] == ["rrf"]
+    assert {row.kind for row in fn.list_fusion_methods(kind="training")} == {"training"}
+    assert [row.name for row in fn.list_fusion_methods("zmuv")] == ["z_score"]
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [fn.list_metrics(), fn.list_conventions(), fn.list_fusion_methods()],
+    ids=["metrics", "conventions", "fusion methods"],
+)
 def test_lists_print_and_convert(listed):
     """Lists are tables in print, in notebooks and in frames."""
     assert len(repr(listed).splitlines()) == len(listed) + 2
@@ -75,6 +94,8 @@ def test_lists_print_and_convert(listed):
         (lambda: fn.list_metrics(family="dgc"), "`family` has no choice 'dgc'. Did you mean 'dcg'?"),
         (lambda: fn.list_metrics(function=3), "`function` has no choice 3. There are evaluate, agreement"),
         (lambda: fn.list_metrics(7), "`search` must be a text, not 7"),
+        (lambda: fn.list_fusion_methods(kind="rank"), "`kind` has no choice 'rank'. Did you mean 'ranks'?"),
+        (lambda: fn.list_fusion_methods(3), "`search` must be a text, not 3"),
         (lambda: fn.list_conventions(kind="serach"), "`kind` has no choice 'serach'. Did you mean 'search'?"),
     ],
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fastndcg import __version__
 from fastndcg.cli import options, output
+from fastndcg.cli.embeddings import refuse_embeddings
 from fastndcg.cli.progress import show_progress
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.results.text_table import align_columns
@@ -55,6 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_threads(arguments.threads)
     paths = [arguments.first, arguments.second]
     options.check_standard_input(paths)
+    refuse_embeddings("agreement", paths)
     if arguments.output is not None:
         output.check(arguments.output, paths)
     with show_progress(len(paths) + 1) as begin_step:

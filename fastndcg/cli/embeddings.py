@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fastndcg.errors import InvalidInputError
+from fastndcg.errors import InvalidInputError, shorten
 
 if TYPE_CHECKING:
     from fastndcg.inputs.qrels_run import Qrels, Run
@@ -19,6 +19,16 @@ OPTIONS = ("query_ids", "document_ids", "exclude", "candidates")  # that only em
 def has_embeddings(runs: Sequence[str]) -> bool:
     """Return True if a run is a file of vectors."""
     return any(run.endswith(SUFFIXES) for run in runs)
+
+
+def refuse_embeddings(command: str, runs: Sequence[str]) -> None:
+    """Raise for files of vectors, given to a command that reads ranked documents."""
+    for run in runs:
+        if has_embeddings([run]):
+            raise InvalidInputError(
+                f"{command} takes runs of ranked documents, but {shorten(run)} holds vectors. Write their best "
+                "documents in Python: fn.Embeddings(users, items).top(k).to_run().write(FILE)."
+            )
 
 
 def check_options(arguments: argparse.Namespace, runs: Sequence[str]) -> None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import get_args
 
+from fastndcg.choices import AbsentTreatment
 from fastndcg.cli import completion, options, output
+from fastndcg.cli.compare import read_names
+from fastndcg.cli.embeddings import refuse_embeddings
 from fastndcg.cli.progress import show_progress
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.results.text_table import align_columns
@@ -24,7 +29,6 @@ EXAMPLES = """\
   fastndcg fuse bm25.run dense.run --fusion-convention weaviate --method 'wsum(norm=min_max)' --weights dense=3,bm25=1
   fastndcg fuse bm25.run dense.run --method mapfuse --train qrels.txt old_bm25.run old_dense.run
 """
-ABSENT = ("zero", "minimum", "mean", "skip")
 FORMATS = ("trec", "json", "jsonl", "csv", "parquet")
 
 
@@ -39,10 +43,20 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--weights", metavar="W,W", help="the weight of each RUN in their order, or NAME=W,NAME=W (default: 1 each)"
     )
+    parser.add_argument(
+        "--names",
+        action="append",
+        metavar="NAMES",
+        help="names of the RUNs in their order, separated by commas; may be repeated (default: TREC's sixth column "
+        "where runs differ in it, else file names without suffixes)",
+    )
     parser.add_argument("--depth", type=int, metavar="N", help="how many documents of each RUN and query "
                         "count (default: all)")  # fmt: skip
-    parser.add_argument("--absent", choices=ABSENT, help="what a RUN gives to documents that it lacks "
-                        "(default: what the method's definition says)")  # fmt: skip
+    parser.add_argument(
+        "--absent",
+        choices=get_args(AbsentTreatment),
+        help="what a RUN gives to documents that it lacks (default: what the method's definition says)",
+    )
     options.add_fusion_convention(parser)
     parser.add_argument(
         "--train",
@@ -67,13 +81,15 @@ def run(arguments: argparse.Namespace) -> None:
         output.write(list_catalogue(), arguments.output)
         return
     _check_files(arguments)
+    given_names = read_names(arguments)
     check_threads(arguments.threads)
     with show_progress(len(arguments.runs) + 2) as begin_step:
         from fastndcg.fusion.fuse import fuse  # imports numpy, which --help and the checks above do without
         from fastndcg.inputs.run_names import name_runs
         from fastndcg.inputs.text.formats import read_run
 
-        names = name_runs(arguments.runs)
+        names = given_names or name_runs(arguments.runs)
+        _refuse_repeated(names)
         runs = []
         for name, path in zip(names, arguments.runs, strict=True):
             begin_step(f"reading {Path(path).name}")
@@ -132,12 +148,8 @@ def list_catalogue() -> Iterator[str]:
     from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
     from fastndcg.fusion.conventions import FIELDS, fusion_conventions
 
-    parameters = {
-        name: ", ".join(f"{p.name}={p.default}" if p.default is not None else p.name for p in record.parameters)
-        for name, record in FUSION_METHODS.items()
-    }
     tables = {
-        "method": [[name, parameters[name], record.title] for name, record in FUSION_METHODS.items()],
+        "method": [[name, ", ".join(record.parameter_texts), record.title] for name, record in FUSION_METHODS.items()],
         "normalisation": [[name, record.formula] for name, record in NORMALIZATIONS.items()],
         "fusion convention": [
             [name, " ".join(filter(None, (record.peer, record.versions))) or record.source]
@@ -153,6 +165,15 @@ def list_catalogue() -> Iterator[str]:
         yield "\n"
 
 
+def _refuse_repeated(names: Sequence[str]) -> None:
+    """Raise for two runs of one name."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise InvalidInputError(
+                f"RUNs must have different names, but {shorten(name)} is the name of {count}. Give --names A,B."
+            )
+
+
 def _check_files(arguments: argparse.Namespace) -> None:
     """Raise an error for files that cannot be fused or written, before any work is done."""
     if len(arguments.runs) < 2:
@@ -160,6 +181,11 @@ def _check_files(arguments: argparse.Namespace) -> None:
             "fuse needs two or more RUNs, because there is nothing to fuse otherwise. Name another."
         )
     inputs = [*arguments.runs, *(arguments.train or [])]
+    refuse_embeddings("fuse", inputs)
+    for option in ("depth", "top"):
+        number = getattr(arguments, option)
+        if number is not None and number < 1:
+            raise InvalidInputError(f"--{option} must be 1 or more, not {number}. Leave it out to take all documents.")
     options.check_standard_input(inputs)
     if arguments.train and len(arguments.train) != len(arguments.runs) + 1:
         raise InvalidInputError(

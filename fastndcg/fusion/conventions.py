@@ -82,7 +82,7 @@ class FusionConvention:
     name : str
         The name, with the choices that differ from the convention of this name.
     absent, queries, ties, fused_ties : str
-        See the guide on fusion, or ``fastndcg fuse --list``, for the meaning of each choice.
+        ``fastndcg fuse --list`` and the reference page "Fusion methods and conventions" have each field's choices.
     first_rank : int
         The rank of the first document in rrf: 1 or 0.
     rrf_k : float
@@ -278,6 +278,11 @@ fusion_conventions = FusionConventions(
                 "optimize_fusion keeps weights whose sum in floating point is exactly 1, and loses 4 of 66 for three "
                 "runs and 30 of 286 for four",
                 "ranx/fusion_optimization/optimize_weights.py",
+            ),
+            Difference(
+                "with norm='borda', methods that read ranks get those of a set of texts, which differ between "
+                "processes. compat.ranx takes the ranks of the runs",
+                "ranx/normalization/borda_norm.py",
             ),
             Difference("bayesfuse reads beyond its table for ranks above 1000", "ranx/fusion/bayesfuse.py"),
         ),

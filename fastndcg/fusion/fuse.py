@@ -57,7 +57,7 @@ def fuse(
         recommended items and `Recommendations` have the users' numbers as ids of queries.
     method : str or callable
         The method with its parameters and its normalisation, such as "rrf(k=60)", "wsum(norm=min_max)" or "condorcet".
-        ``fastndcg fuse --list`` lists them. Or a function ``(scores, ranks) -> float`` of one document, which Numba
+        `list_fusion_methods` lists them. Or a function ``(scores, ranks) -> float`` of one document, which Numba
         compiles: ``scores`` (n_runs,) float64, NaN where absent, and ``ranks`` (n_runs,) int64 from 1, 0 where absent.
     weights : {name: weight} or sequence of float, optional
         The weight of each run, finite and 0 or more, not all 0. By default 1 each. For weighted methods.
@@ -169,6 +169,35 @@ class FusedRun(Run):
         )
         return tuple(f"{text}: {n}" for text, n in remarks if n)
 
+    def top(self, k: int) -> FusedRun:
+        """
+        Return the k documents with the highest fused scores of each query, with the method, the notes and the counts.
+
+        Parameters
+        ----------
+        k : int
+            The number of documents, 1 or more.
+
+        Returns
+        -------
+        FusedRun
+            Of equal scores the earlier documents are kept.
+
+        Raises
+        ------
+        InvalidInputError
+            If `k` is less than 1.
+
+        Examples
+        --------
+        >>> fused = fn.fuse([{"q": {"a": 2, "b": 1}}, {"q": {"c": 3, "b": 2}}], "rrf", depth=1)
+        >>> fused.top(1).to_dict(), fused.top(1).notes
+        ({'q': {'a': 0.01639344262295082}}, ('documents below depth, cut: 2',))
+        """
+        first_documents: FusedRun = super().top(k)  # type: ignore[assignment]
+        put(first_documents, _counts=self.counts, _method=self.method)
+        return first_documents
+
     def __repr__(self) -> str:
         return f"{super().__repr__()} by {self.method}" if self.method else super().__repr__()
 
@@ -177,7 +206,7 @@ def unite_runs(
     runs: Sequence[Run], names: Sequence[str], convention: FusionConvention, depth: int | None, threads: int
 ) -> Union:
     """Make the union of runs as a convention says."""
-    return unite(runs, names, depth=depth, ties=convention.ties, queries=convention.queries, threads=threads)
+    return unite(runs, names, convention, depth=depth, threads=threads)
 
 
 def fuse_union(
@@ -219,7 +248,8 @@ def combine_points(union: Union, points: Array, weights: Array, method: FusionMe
 
 def make_run(union: Union, fused: Array, convention: FusionConvention, method: str) -> FusedRun:
     """Return the fused run, each query's documents by falling score."""
-    _refuse_infinite(union, fused, method, "Rescale the scores or the weights, or take a larger k of rrf")
+    remedy = "Take a larger k" if method.startswith("rrf") else "Rescale the scores or the weights"
+    _refuse_infinite(union, fused, method, remedy)
     rows, scores = order_documents(union, fused, convention.fused_ties)
     documents = union.row_documents.take(rows)
     groups = Groups(union.offsets, None, union.offsets[:-1])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.forms import find_form, read_run_form
 from fastndcg.inputs.frames import refuse_unknown
 from fastndcg.inputs.id_column import IdColumn
@@ -16,12 +17,14 @@ from fastndcg.inputs.id_lists import IdLists, refuse_repeated_ids
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.inputs.recommendations.item_lists import PADDING, Recommendations, read_item_rows
+from fastndcg.inputs.recommendations.models import Model
 from fastndcg.inputs.run_names import is_path_list, name_runs
 from fastndcg.inputs.source import Source
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
 
 FEWEST = 2
+_READERS_NAME = re.compile(r"^`(predictions|run)`")  # how messages of readers begin
 
 
 class NamedRuns(NamedTuple):
@@ -34,6 +37,8 @@ class NamedRuns(NamedTuple):
 def read_runs(runs: Any, options: Options, argument: str = "runs") -> NamedRuns:
     """Read two or more runs: {name: run}, pairs of a name and a run, paths, or runs without names."""
     pairs = pair_names(runs, argument)
+    if isinstance(runs, Mapping):
+        _refuse_one_run(runs, argument)
     if len(pairs) < FEWEST:
         raise InvalidInputError(f"`{argument}` must have two or more runs, but has {len(pairs)}. Add a run")
     names = [name for name, _ in pairs]
@@ -63,7 +68,28 @@ def pair_names(runs: Any, argument: str) -> list[tuple[Any, Any]]:
     values = list(runs)
     if are_pairs(values):
         return [(name, run) for name, run in values]
-    return [(f"run {number}", run) for number, run in enumerate(values, start=1)]
+    return list(zip(_number_runs(len(values)), values, strict=True))
+
+
+def are_unnamed(names: Sequence[str]) -> bool:
+    """Return True if names are those of runs without names."""
+    return list(names) == _number_runs(len(names))
+
+
+def _number_runs(n_runs: int) -> list[str]:
+    """Return the names of runs without names."""
+    return [f"run {number}" for number in range(1, n_runs + 1)]
+
+
+def _refuse_one_run(runs: Mapping[Any, Any], argument: str) -> None:
+    """Raise for a dict of dicts of scores, {query: {document: score}}, in place of {name: run}."""
+    query, row = next(iter(runs.items()), (None, None))
+    score = next(iter(row.values()), None) if isinstance(row, Mapping) else None
+    if isinstance(score, int | float | np.number):
+        raise InvalidTypeError(
+            f"`{argument}` must be {{name: run}} of two or more runs, but looks like one run, because {shorten(query)} "
+            f"maps to {shorten(row)}. Give each run a name, such as {{'bm25': run, 'dense': other_run}}"
+        )
 
 
 def are_pairs(runs: Sequence[Any]) -> bool:
@@ -75,11 +101,34 @@ def _read_run(run: Any, name: str, options: Options) -> Run:
     """Read one run. Lists of recommended items have the users' numbers as ids of queries."""
     if isinstance(run, Qrels):
         raise InvalidTypeError(f"`{name}` must be a run, not judgments. Pass a Run, or the path of a file with scores")
+    if isinstance(run, Model):
+        raise InvalidTypeError(
+            f"`{name}` must be a run, not a model ({type(run).__name__}). Pass its best items: model.top(k)"
+        )
+    _refuse_text_items(run, name)
     if isinstance(run, Recommendations) or (isinstance(run, np.ndarray) and run.ndim == 2 and run.dtype.kind in "iu"):
         return _read_items(run, name)
     if find_form(run, "run") is None and _is_item_column(run):
         return _read_items(run, name)
-    return read_run_form(run, name, options)
+    try:
+        return read_run_form(run, name, options)
+    except FastndcgError as error:
+        raise type(error)(_READERS_NAME.sub(lambda _: f"`{name}`", str(error))) from None
+
+
+def _refuse_text_items(run: Any, name: str) -> None:
+    """Raise for lists of items that are texts. Rows of three texts are read as records."""
+    if not isinstance(run, list | tuple):
+        return
+    user = next((user for user, row in enumerate(run) if not isinstance(row, list | tuple) or row), None)
+    row = run[user] if user is not None else None
+    if not isinstance(row, list | tuple) or hasattr(row, "_fields") or len(row) == 3:
+        return
+    if all(isinstance(item, str) for item in row):
+        raise InvalidTypeError(
+            f"`{name}` must hold items as whole numbers, but the first one of user {user} is {shorten(row[0])}. Give "
+            "texts as {user: [item, …]}"
+        )
 
 
 def _is_item_column(run: Any) -> bool:

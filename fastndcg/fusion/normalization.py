@@ -51,6 +51,11 @@ def normalize(union: Union, normalization: str, convention: FusionConvention, ab
     -------
     (n_runs, n_documents) float64 array
         Without NaN unless `absent` leaves it.
+
+    Raises
+    ------
+    InvalidInputError
+        If a score divided by the run's highest score overflows.
     """
     record = NORMALIZATIONS[find_normalization(normalization)]
     file, _, rule = record.kernel.partition(".")
@@ -65,6 +70,8 @@ def normalize(union: Union, normalization: str, convention: FusionConvention, ab
         kernels.normalize(union.scores, union.offsets, kind, rules, *span, out)
 
     union.run_on_queries(work)
+    if record.name == "max":
+        _refuse_infinite(union, out)
     has_mean_zero = record.name == "z_score" and not convention.lowest_score
     fill_absent(union, out, "zero" if absent == "mean" and has_mean_zero else absent)  # a computed mean may be 1e-17
     return out
@@ -129,6 +136,18 @@ def fill_absent(union: Union, out: Array, absent: str) -> None:
         kernels.fill_absent(union.offsets, treatment, *span, out)
 
     union.run_on_queries(work)
+
+
+def _refuse_infinite(union: Union, out: Array) -> None:
+    """Raise for a score that is too large to be divided by the run's highest score."""
+    is_infinite = np.isinf(out)
+    if not is_infinite.any():
+        return
+    run, document = np.argwhere(is_infinite)[0].tolist()
+    raise InvalidInputError(
+        f"the normalisation max must give finite scores, but that of {union.describe(document)} in run "
+        f"{shorten(union.names[run])} is {out[run, document]}, because the highest score is so small. Take norm=min_max"
+    )
 
 
 def check_absent(absent: str | None) -> str | None:

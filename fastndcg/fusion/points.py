@@ -6,14 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fastndcg.errors import InvalidInputError
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.method import FusionMethod
 from fastndcg.fusion.normalization import NO_TABLES, OWN, fill_absent, normalize, score_ranks
 from fastndcg.fusion.training import NO_RELEVANT, SEGFUSE_ENDS, TrainedTables
 from fastndcg.fusion.union import Union
 from fastndcg.rankings.validation import Array
-
-MOST_PHI = 1.0
 
 
 def find_treatment(method: FusionMethod, convention: FusionConvention, absent: str | None) -> str:
@@ -120,9 +119,14 @@ def _make_rrf(method: FusionMethod, convention: FusionConvention, places: Array,
     """Return 1 / (k + rank) for each rank, a row for each run where weights divide ranks."""
     k = method.get("k")
     constant = float(convention.rrf_k if k is None else k)
-    ranks = places + convention.first_rank
     if convention.rrf_weights == "factor" or weights is None:
-        return _divide(constant + ranks)[None]
+        if constant + convention.first_rank == 0:
+            raise InvalidInputError(
+                f"rrf must have k + rank above 0, but k is 0, and ranks begin at 0 in the fusion convention "
+                f"{convention}. Take a larger k"
+            )
+        ranks = places + convention.first_rank
+        return 1.0 / (constant + ranks)[None]
     shift = constant + convention.first_rank - 1
     rows = [_divide((places + 1) / weight + shift) if weight > 0 else np.zeros(len(places)) for weight in weights]
     return np.array(rows).reshape(len(weights), len(places))
@@ -146,7 +150,7 @@ def _make_rbc(method: FusionMethod, convention: FusionConvention, places: Array,
     """Return (1 − phi) · phi^(rank − 1) for each rank."""
     del convention, weights
     phi = float(method.get("phi"))
-    points: Array = (MOST_PHI - phi) * phi ** places[None]
+    points: Array = (1.0 - phi) * phi ** places[None]
     return points
 
 

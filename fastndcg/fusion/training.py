@@ -9,7 +9,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.fusion.conventions import FusionConvention
-from fastndcg.fusion.inputs import NamedRuns, read_runs
+from fastndcg.fusion.inputs import NamedRuns, are_unnamed, read_runs
 from fastndcg.fusion.method import FusionMethod
 from fastndcg.fusion.union import rank_run
 from fastndcg.inputs.diversity_qrels import DiversityQrels
@@ -186,8 +186,9 @@ def _order_runs(runs: NamedRuns, names: tuple[str, ...]) -> list[Run]:
     by_name = dict(zip(runs.names, runs.runs, strict=True))
     missing = [name for name in names if name not in by_name]
     if missing or len(by_name) != len(names):
+        remedy = "Give train=(qrels, {name: run})" if are_unnamed(runs.names) else "Name them alike"
         raise InvalidInputError(
             f"`train` must have the same runs as `runs`, {join_names(list(names))}, but has "
-            f"{join_names(list(by_name))}. Name them alike"
+            f"{join_names(list(by_name))}. {remedy}"
         )
     return [by_name[name] for name in names]

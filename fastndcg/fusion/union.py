@@ -9,6 +9,7 @@ import numpy as np
 
 from fastndcg.engine.spans import Span, cut_queries
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
+from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.inputs.group_by_query import Groups
 from fastndcg.inputs.id_column import IdColumn, concatenate_columns, make_comparable
 from fastndcg.inputs.id_table import Rows
@@ -20,8 +21,6 @@ from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_stopped, run_all
 
 CHUNK_DOCUMENTS = 1 << 16
-QUERIES = ("raise", "union", "common")
-RUN_TIES = ("average", "input", "id_ascending", "id_descending")
 ABSENT = -1
 
 
@@ -56,8 +55,6 @@ class Union:
         Query q owns documents ``offsets[q]`` up to ``offsets[q + 1]``.
     scores : (n_runs, n_documents) float64 array
         The score of each document in each run, NaN where the run lacks it.
-    is_present : (n_runs, n_documents) bool array
-        True where the run has the document.
     sizes : (n_runs, n_queries) int64 array
         How many documents each run has for each query.
     counts : UnionCounts
@@ -87,12 +84,6 @@ class Union:
         return int(self.offsets[-1])
 
     @property
-    def is_present(self) -> Array:
-        """True where a run has a document."""
-        present: Array = ~np.isnan(self.scores)
-        return present
-
-    @property
     def document_rows(self) -> Array:
         """The row of each document's id in the concatenated ids of all runs."""
         return self._document_rows
@@ -101,11 +92,6 @@ class Union:
     def row_documents(self) -> IdColumn:
         """The ids of the documents of all rows, one run after the other."""
         return self._rows.documents
-
-    @property
-    def documents(self) -> IdColumn:
-        """The ids of the union's documents."""
-        return self._rows.documents.take(self._document_rows)
 
     def rank(self, ties: str = "average") -> RankedUnion:
         """
@@ -174,10 +160,9 @@ class Union:
 def unite(
     runs: Sequence[Run],
     names: Sequence[str],
+    convention: FusionConvention,
     *,
     depth: int | None = None,
-    ties: str = "average",
-    queries: str = "raise",
     threads: int = 1,
 ) -> Union:
     """
@@ -189,18 +174,17 @@ def unite(
         Two or more, without NaN and infinite scores.
     names : sequence of str
         The name of each run, for error messages.
+    convention : FusionConvention
+        Its `ties` order equal scores at the cut of `depth`, where 'average' means the order of the input. Its
+        `queries` are what is done with queries that some run lacks.
     depth : int, optional
         The number of documents of each run and query that count, the first in its order.
-    ties : {'average', 'input', 'id_ascending', 'id_descending'}
-        The order of equal scores at the cut of `depth`. 'average' means the order of the input.
-    queries : {'raise', 'union', 'common'}
-        What to do with queries that some run lacks: raise an error, fuse what there is, or leave them out.
     threads : int
         The number of threads.
     """
     for run, name in zip(runs, names, strict=True):
         _refuse_odd_scores(run, name)
-    places, queries_column, counts = _join_queries(runs, names, queries)
+    places, queries_column, counts = _join_queries(runs, names, convention)
     starts = np.zeros(places.shape, "i8")
     sizes = np.zeros(places.shape, "i8")
     before = 0
@@ -208,12 +192,11 @@ def unite(
     tables = []
     for r, run in enumerate(runs):
         has_rows = places[r] >= 0
-        kept_run = run
-        if depth is not None:
-            kept_run = cut_run(run, depth, ties, threads)
-            n_cut += len(run) - len(kept_run)
-        starts[r, has_rows] = before + kept_run.offsets[places[r][has_rows]]
-        sizes[r, has_rows] = np.diff(kept_run.offsets)[places[r][has_rows]]
+        fused_queries = places[r][has_rows]
+        kept_run = run if depth is None else cut_run(run, depth, convention.ties, threads)
+        starts[r, has_rows] = before + kept_run.offsets[fused_queries]
+        sizes[r, has_rows] = np.diff(kept_run.offsets)[fused_queries]
+        n_cut += int(np.diff(run.offsets)[fused_queries].sum() - sizes[r].sum())
         before += len(kept_run)
         tables.append(kept_run)
     documents = _concatenate_documents([table.documents for table in tables], names)
@@ -323,7 +306,9 @@ def _refuse_odd_scores(run: Run, name: str) -> None:
     )
 
 
-def _join_queries(runs: Sequence[Run], names: Sequence[str], policy: str) -> tuple[Array, IdColumn, UnionCounts]:
+def _join_queries(
+    runs: Sequence[Run], names: Sequence[str], convention: FusionConvention
+) -> tuple[Array, IdColumn, UnionCounts]:
     """Return the place of each query in each run, (n_runs, n_queries), and the ids of the queries."""
     columns = [run.queries for run in runs]
     ids = _concatenate_ids(columns, names, "queries")
@@ -335,9 +320,9 @@ def _join_queries(runs: Sequence[Run], names: Sequence[str], policy: str) -> tup
         before += len(column)
     is_complete = (places >= 0).all(axis=0)
     n_incomplete = int(np.count_nonzero(~is_complete))
-    if n_incomplete and policy == "raise":
-        _refuse_different(places, ids.take(firsts), names, n_incomplete)
-    if policy == "common" and n_incomplete:
+    if n_incomplete and convention.queries == "raise":
+        _refuse_different(places, ids.take(firsts), names, convention)
+    if convention.queries == "common" and n_incomplete:
         if not is_complete.any():
             raise InvalidInputError(
                 f"`runs` must have a query in common, but {join_names(list(names))} have none. Check that the ids are "
@@ -347,13 +332,14 @@ def _join_queries(runs: Sequence[Run], names: Sequence[str], policy: str) -> tup
     return places, ids.take(firsts), UnionCounts(0, n_incomplete, 0)
 
 
-def _refuse_different(places: Array, queries: IdColumn, names: Sequence[str], n_incomplete: int) -> None:
+def _refuse_different(places: Array, queries: IdColumn, names: Sequence[str], convention: FusionConvention) -> None:
+    n_incomplete = int(np.count_nonzero((places < 0).any(axis=0)))
+    union, common = (str(convention.replace(queries=policy)) for policy in ("union", "common"))
     run, query = np.argwhere(places < 0)[0].tolist()
     raise InvalidInputError(
         f"`runs` must have the same queries, but {shorten(names[run])} lacks query {show_name(queries.name(query))}, "
         f"and {n_incomplete} of {places.shape[1]} queries are missing in some run. Take "
-        "fusion_convention='default(queries=union)' to fuse what there is, or 'default(queries=common)' to leave them "
-        "out"
+        f"fusion_convention={shorten(union)} to fuse what there is, or {shorten(common)} to leave them out"
     )
 
 

@@ -12,6 +12,8 @@ Points = list[float | None]  # of one document, one for each run, None where a r
 
 SEGFUSE_ENDS = [10 * 2 ** (j - 1) - 5 for j in range(1, 11)]
 UNSEEN = math.log(0.001 / 0.999)
+LARGEST = 2.0**480  # the squares of larger scores may overflow
+SHRINK = 2.0**-600
 
 
 def fuse(
@@ -178,7 +180,13 @@ def normalize(row: Scores, norm: str, convention: Any) -> dict[Any, float]:
     """Return the normalised scores of one run and query."""
     if not row:
         return {}
-    values = NORMALIZATIONS[norm](list(row.values()), convention)
+    scores = list(row.values())
+    if norm not in ("none", "max") and max(map(abs, scores)) > LARGEST:  # normalised scores have no unit
+        scores = [score * SHRINK for score in scores]
+        convention = convention.replace(
+            equal_within=convention.equal_within * SHRINK, smallest_divisor=convention.smallest_divisor * SHRINK
+        )
+    values = NORMALIZATIONS[norm](scores, convention)
     if convention.lowest_score and norm in ("min_max", "min_max_inverted", "z_score"):
         values = [value if value > 0 else convention.lowest_score for value in values]
     return dict(zip(row, values, strict=True))

@@ -43,6 +43,7 @@ def test_cli_agreement_errors(files, run):
     for arguments, message in (
         (["good.run", "tied.run", "-m", "ndcg"], "Call fastndcg.evaluate"),
         (["good.run"], "arguments are required"),
+        (["good.run", "model.safetensors"], "'model.safetensors' holds vectors. Write their best documents"),
         (["-", "-"], "standard input can be read once"),
         (["good.run", "none.run"], "none.run"),
         (["good.run", "tied.run", "-o", "tied.run"], "must not name an input file"),

@@ -39,6 +39,16 @@ def test_cli_fuse_writes_a_file_with_weights_depth_and_tag(files, run):
     ]  # fmt: skip
 
 
+def test_cli_fuse_takes_names_of_runs(files, run):
+    """A file may be fused with itself under two names, which weights use."""
+    code, out, err = run(
+        "fuse", "good.run", "good.run", "--names", "a,b", "--method", "wsum", "--weights", "a=3,b=1"
+    )  # fmt: skip
+
+    fused = fn.fuse({"a": "good.run", "b": "good.run"}, "wsum", weights=[3, 1])
+    assert (code, out, err) == (0, fused.to_trec(tag="fastndcg"), "")
+
+
 def test_cli_fuse_loads_few_kernels(files):
     """A process that fuses two files loads 12 kernels, because each takes some milliseconds: 4 of them read files."""
     (files / "good2.run").write_text((files / "good.run").read_text().replace(" good", " other"))
@@ -86,7 +96,13 @@ def test_cli_fuse_lists_the_catalogue(run):
     ("arguments", "message"),
     [
         (["good.run"], "two or more RUNs"),
-        (["good.run", "good.run"], "'good.run' occurs 2 times"),
+        (["good.run", "good.run"], "'good.run' is the name of 2. Give --names A,B."),
+        (["good.run", "good.run", "--names", "a,a"], "'a' is the name of 2"),
+        (["good.run", "good.run", "--names", "a"], "--names must have a name for each of the 2 runs, got 1"),
+        (["good.run", "tied.run", "--top", "0"], "--top must be 1 or more, not 0. Leave it out"),
+        (["good.run", "tied.run", "--depth", "-1"], "--depth must be 1 or more, not -1. Leave it out"),
+        (["good.run", "users.npy,items.npy"], "'users.npy,items.npy' holds vectors. Write their best documents"),
+        (["good.run", "tied.run", "--fusion-convention", "ranx"], "Take --fusion-convention 'ranx(queries=union)'"),
         (["good.run", "tied.run"], "'good' lacks query q9"),
         (["good.run", "tied.run"], "Take --fusion-convention 'default(queries=union)'"),
         (["good.run", "tied.run", "--method", "mapfuse"], "Give --train QRELS RUN RUN"),

@@ -66,6 +66,48 @@ def test_learned_parameters_are_those_that_fuse_takes(method, text):
         assert fused.run[query] == pytest.approx(row, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("rrf", {"k": 20}),
+        ("isr", {}),
+        ("log_isr", {}),
+        ("logn_isr", {}),
+        ("rbc", {"phi": 0.7}),
+        ("bordafuse", {}),
+        ("w_bordafuse", {"weights": [0.2, 0.5, 0.3]}),
+        ("condorcet", {}),
+        ("w_condorcet", {"weights": [0.2, 0.5, 0.3]}),
+    ],
+)
+def test_methods_by_rank_take_the_ranks_of_the_runs_with_any_normalisation(method, params):
+    """Only distances are ranked the other way. With 'borda' ranx has the order of a set, which is not copied."""
+    expected = ours.fuse(make_runs(ours), None, method, params).run
+
+    for norm in ("min-max", "max", "sum", "zmuv", "rank", "borda"):
+        assert ours.fuse(make_runs(ours), norm, method, params).run == expected
+    assert ours.fuse(make_runs(ours), "min-max-inverted", method, params).run != expected
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "message"),
+    [
+        ("rrf", {"kk": 5}, "`params` of rrf must be among k, name, not 'kk'. Did you mean 'k'?"),
+        ("rrf", {"weights": [1, 1, 1]}, "`params` of rrf must be among k, name, not 'weights'"),
+        ("isr", {"k": 5}, "`params` of isr must be among name, not 'k'"),
+        ("wsum", {}, "`params` of wsum must have weights, but it is missing"),
+        ("rbc", {}, "must have phi"),
+        ("gmnz", {}, "must have gamma"),
+        ("slidefuse", {"probs": [[0.1]] * 3}, "must have w"),
+        ("posfuse", {}, "must have probs"),
+    ],
+)
+def test_parameters_are_those_of_ranx(method, params, message):
+    """A parameter that the method lacks and a missing one are refused as in ranx, with a TypeError."""
+    with pytest.raises(TypeError, match=re.escape(message)):
+        ours.fuse(make_runs(ours), None, method, params)
+
+
 def test_fused_run_has_a_name_and_keeps_empty_queries():
     """The name is ranx's default or the one in `params`. A query without documents stays."""
     runs = [ours.Run({"a": {"x": 1.0}, "b": {}}), ours.Run({"a": {"y": 1.0}, "b": {}})]
@@ -126,3 +168,27 @@ def test_optimize_fusion_finds_the_parameters_of_ranx(method, norm, ranx_library
     assert report.configs == [re.sub(r"np\.float64\(([^)]*)\)", r"\1", text) for text in their_report.configs]
     assert report.results == pytest.approx(their_report.results, abs=1e-9)
     assert best == theirs
+
+
+@pytest.mark.peers
+@pytest.mark.filterwarnings("ignore")  # the library warns when it compiles
+@pytest.mark.parametrize("method", ["rrf", "bordafuse"])
+@pytest.mark.parametrize("norm", [None, "min-max", "min-max-inverted", "max", "sum", "zmuv", "rank"])
+def test_methods_by_rank_equal_ranx_with_any_normalisation(method, norm, ranx_library):
+    """Ranks are those that ranx reads from normalised runs. 'borda' is random in ranx."""
+    theirs = ranx_library.fuse(make_runs(ranx_library), norm, method).to_dict()
+
+    fused = ours.fuse(make_runs(ours), norm, method)
+
+    for query, row in theirs.items():
+        assert fused.run[query] == pytest.approx(row, abs=1e-9)
+
+
+@pytest.mark.peers
+@pytest.mark.filterwarnings("ignore")  # the library warns when it compiles
+@pytest.mark.parametrize(("method", "params"), [("rrf", {"kk": 5}), ("wsum", {}), ("rbc", {}), ("isr", {"k": 1})])
+def test_wrong_parameters_are_type_errors_of_ranx(method, params, ranx_library):
+    """Both libraries refuse them."""
+    for module in (ours, ranx_library):
+        with pytest.raises(TypeError):
+            module.fuse(make_runs(module), None, method, params)

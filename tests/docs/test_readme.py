@@ -10,6 +10,7 @@ from page_examples import check_blocks, read_blocks
 
 import fastndcg as fn
 from benchmarks.lib import documents
+from fastndcg.cli import COMMANDS
 from fastndcg.metrics.catalog import OTHER_RECORDS, RECORDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,6 +51,14 @@ def test_readme_counts():
     assert f"and {len(set(fn.conventions) - {'default', 'lightgbm'})} more names" in README
     for example in re.findall(r"\| `(fn\..*)` \|$", README, re.MULTILINE):
         compile(example, "README.md", "eval")
+
+
+def test_readme_names_every_command():
+    """The sentence about other commands has each command of the package, in the order of `fastndcg --help`."""
+    commands = [command.__name__.rpartition(".")[2].replace("_", "-") for command in COMMANDS]
+    sentence = re.search(r"The other commands are [^.]*\.", README)[0]
+
+    assert re.findall(r"`([\w-]+)`", sentence) == [command for command in commands if command != "evaluate"]
 
 
 def test_every_extra_is_in_the_table():

@@ -85,6 +85,37 @@ def test_normalisation_gives_the_score_of_its_definition(norm):
     assert fused.to_dict()["q"] == pytest.approx(NORMS[norm], rel=1e-12, abs=1e-15)
 
 
+@pytest.mark.parametrize(
+    "unit", [2.0**1021, 2.0**600, 2.0**-450, 2.0**-1070], ids=["2e307", "4e180", "3e-136", "8e-323"]
+)
+@pytest.mark.parametrize("norm", [norm for norm in NORMS if norm != "none"])
+def test_normalised_scores_of_very_large_and_very_small_scores_are_the_same_bits(norm, unit):
+    """Scores that are multiplied by a power of two keep their normalised scores: no sum overflows or is lost."""
+    row = {document: score * unit for document, score in A.items()}
+    row["z"] = -row["x"]  # so that the range of the scores overflows, too
+
+    ordinary, extreme = (
+        fn.fuse([{"q": scores}] * 2, f"max(norm={norm})").to_dict()["q"] for scores in (A | {"z": -4.0}, row)
+    )
+
+    assert extreme == ordinary
+
+
+def test_the_mean_of_large_scores_is_finite():
+    """An absent document gets the mean of a run whose sum overflows: (1e308 + 1.5e308) / 2."""
+    runs = [{"q": {"x": 1e308, "y": 1.5e308}}, {"q": {"z": 1.0}}]
+
+    assert fn.fuse(runs, "max", absent="mean").to_dict()["q"]["z"] == pytest.approx(1.25e308, rel=1e-15)
+
+
+def test_a_score_that_overflows_when_divided_by_the_highest_is_refused():
+    """-1e308 divided by 1e-310 is no number, and is not taken for an absent score."""
+    runs = [{"q": {"x": 1e-310, "z": -1e308}}, {"q": {"x": 1.0}}]
+
+    with pytest.raises(fn.InvalidInputError, match=r"max must .* document z of query q in run 'run 1' is -inf"):
+        fn.fuse(runs, "max(norm=max)")
+
+
 def test_every_record_of_the_catalogue_has_a_definition_test():
     """A new method or normalisation needs an entry in the tables above."""
     assert {FusionMethod.parse(text).name for text in METHODS} == set(FUSION_METHODS)

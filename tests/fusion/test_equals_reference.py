@@ -9,6 +9,7 @@ from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.fusion.conventions import CHOICES
 from fastndcg.fusion.fuse import fuse_union, unite_runs
 from fastndcg.fusion.method import FusionMethod
+from fastndcg.fusion.normalization import normalize
 from fastndcg.fusion.training import TrainedTables
 from fastndcg.reference import fusion as reference
 
@@ -24,7 +25,11 @@ def fusions(draw):
     queries = draw(st.lists(st.sampled_from(["q1", "q2", "q3"]), min_size=1, max_size=3, unique=True))
     runs = [{query: draw(ROWS) for query in queries} for _ in range(n_runs)]
     record = draw(st.sampled_from(list(FUSION_METHODS.values())))
-    norm = {"norm": draw(st.sampled_from(list(NORMALIZATIONS)))} if record.reads_scores else {}
+    norm = (
+        {"norm": draw(st.sampled_from(list(NORMALIZATIONS)))}
+        if "norm" in [parameter.name for parameter in record.parameters]
+        else {}
+    )
     method = FusionMethod.make(record.name, **norm)
     choices = {field: draw(st.sampled_from(values)) for field, values in CHOICES.items() if field != "queries"}
     weights = None
@@ -75,6 +80,25 @@ def test_fused_scores_equal_the_reference(case):
         assert [own[document] for document in own] == sorted(own.values(), reverse=True)
         if list(own.values()) == list(row.values()):
             assert list(own) == list(row)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    ROWS.filter(bool),
+    st.sampled_from(["min_max", "min_max_inverted", "sum", "z_score", "l2", "dbsf"]),
+    st.sampled_from([1e307, 1e200, 1e120, 1e-140, 1e-200, 1e-310]),
+    st.sampled_from(["default", "ranx", "elasticsearch", "opensearch"]),
+)
+def test_normalised_scores_of_any_size_equal_the_reference(row, norm, unit, name):
+    """Very large and very small scores are normalised as the exact arithmetic of the reference says."""
+    convention = fn.fusion_conventions[name]
+    scores = {document: score * unit for document, score in row.items()}
+    union = unite_runs([fn.Run.from_dict({"q": scores})] * 2, ["a", "b"], convention, None, 1)
+
+    own = normalize(union, norm, convention)[0]
+
+    expected = reference.normalize(scores, norm, convention)
+    assert own.tolist() == pytest.approx(list(expected.values()), rel=1e-11, abs=1e-12)
 
 
 class Tables:

@@ -116,11 +116,34 @@ def test_depth_cuts_each_run_and_the_result_counts_it():
     assert fn.fuse(tied, "sum", depth=1, fusion_convention="default(ties=id_ascending)").to_dict() == {"q": {"a": 2}}
 
 
+def test_the_first_documents_of_a_fused_run_keep_its_method_notes_and_counts():
+    """`top` cuts documents of the fused run. What `depth` cut before is still said."""
+    fused = fn.fuse(RUNS, "sum", depth=1)
+
+    first = fused.top(1)
+
+    assert first.to_dict() == {"q1": {"d2": 9}, "q2": {"d9": 3}}
+    assert (first.method, first.notes, first.counts) == ("sum", fused.notes, fused.counts)
+
+
+def test_documents_of_queries_that_are_left_out_are_not_counted_as_cut():
+    """Of the query in common one document is cut. The other query has three, none of which `depth` cut."""
+    runs = {"a": A, "b": {"q2": B["q2"]}}
+
+    counts = fn.fuse(runs, depth=1, fusion_convention="default(queries=common)").counts
+
+    assert (counts.n_cut, counts.n_left_out) == (1, 1)
+
+
 def test_queries_of_some_runs_are_refused_fused_or_left_out_and_counted():
     """The message names a run and a query, and the policies that take them."""
     runs = {"a": A, "b": {"q1": B["q1"], "q7": {"d1": 1.0}}}
     with pytest.raises(fn.InvalidInputError, match=r"'a' lacks query q7, and 2 of 3 .*queries=union.*queries=common"):
         fn.fuse(runs)
+    with pytest.raises(fn.InvalidInputError, match=r"'ranx\(queries=union\)' to .* 'ranx\(queries=common\)' to leave"):
+        fn.fuse(runs, fusion_convention="ranx")
+    with pytest.raises(fn.InvalidInputError, match=r"'default\(queries=union,ties=input\)'"):
+        fn.fuse(runs, fusion_convention="default(ties=input)")
     union = fn.fuse(runs, fusion_convention="default(queries=union)")
     assert (set(union.to_dict()), union.counts.n_incomplete) == ({"q1", "q2", "q7"}, 2)
     assert union.notes == ("queries that some run lacks, fused from the others: 2",)
@@ -146,7 +169,7 @@ def test_queries_of_some_runs_are_refused_fused_or_left_out_and_counted():
         ({"weights": 0.5}, "in the order of the runs, not float: 0.5"),
         ({"weights": "12"}, "in the order of the runs, not str"),
         ({"weights": {1.0, 2.0}}, "in the order of the runs, not set"),
-        ({"weights": [1e308, 1e308], "method": "wsum"}, "Rescale the scores or the weights"),
+        ({"weights": [1e308, 1e308], "method": "wsum"}, "is inf. Rescale the scores or the weights$"),
         ({"weights": [1]}, "one weight for each of 2 runs, but has 1"),
         ({"weights": {"a": 1, "c": 1}}, "there is no run 'c'"),
         ({"weights": {"a": 1}}, "of 'b' is missing"),
@@ -158,14 +181,26 @@ def test_queries_of_some_runs_are_refused_fused_or_left_out_and_counted():
         ({"method": "rrf(k=-6)"}, "`k` of rrf must be"),
         ({"method": "rrf@10"}, "must have no cutoff"),
         ({"method": 7}, "must be a text"),
-        ({"method": "rrf(k=0)", "fusion_convention": "weaviate"}, "must give finite scores"),
+        ({"method": "rrf(k=0)", "fusion_convention": "weaviate"}, "k is 0, and ranks .* weaviate. Take a"),
+        ({"method": "rrf(k=0)", "fusion_convention": "weaviate", "weights": [0, 1]}, "k is 0, and ranks begin at 0"),
+        ({"method": "rrf(k=0)", "fusion_convention": "qdrant", "weights": [1, 1]}, "is inf. Take a larger k$"),
+        ({"runs": A}, r"looks like one run, because 'q1' maps to .* such as \{'bm25': run"),
+        ({"runs": {"q1": {"d1": 1}}}, "looks like one run"),
+        ({"runs": {"a": [["x", "y"], ["z"]], "b": B}}, r"`runs\['a'\]` must hold .* user 0 is 'x'. Give texts as"),
+        ({"runs": {"a": [[], ["z"]], "b": B}}, "of user 1 is 'z'"),
+        ({"runs": {"a": [["x", "y"]], "b": B}}, "of user 0 is 'x'"),
+        ({"runs": {"a": [["x", "y", "z"]], "b": B}}, r"`runs\['a'\]`, row 0: score must be a number"),
+        ({"runs": {"a": [[5, 7], []], "b": B}}, r"`runs\['a'\]` must have rows of one length.*Pad rows with -1"),
+        ({"runs": {"a": {"query": ["q"], "document": ["d"]}, "b": B}}, r"`runs\['a'\]` must have one column of score"),
+        ({"runs": {"a": fn.Embeddings([[1.0]], [[2.0]]), "b": B}}, r"not a model .* model.top\(k\)"),
+        ({"method": "mapfuse", "train": ({"q1": {"d1": 1}}, [A, B])}, r"Give train=\(qrels, \{name: run\}\)"),
         ({"depth": 0}, "`depth` must be a whole number of 1 or more"),
         ({"absent": "none"}, "`absent` must be one of"),
         ({"method": "condorcet", "absent": "zero"}, "compares ranks"),
         ({"method": "mapfuse"}, "`train` is missing"),
         ({"method": "rrf", "train": ({}, {})}, "does not. Leave it out"),
         ({"method": "mapfuse", "train": 3}, r"must be \(qrels, runs\)"),
-        ({"method": "mapfuse", "train": ({"q1": {"d1": 1}}, {"a": A, "c": B})}, "same runs as `runs`"),
+        ({"method": "mapfuse", "train": ({"q1": {"d1": 1}}, {"a": A, "c": B})}, "same runs as `runs`.* Name them"),
         ({"method": "mapfuse", "train": ({"q8": {"d1": 1}}, {"a": A, "b": B})}, "judged queries in its runs"),
         ({"method": max, "weights": [1, 1]}, "cannot be used with a function"),
         ({"method": dict}, "function that Numba can compile, not dict"),
@@ -197,15 +232,15 @@ def test_repeated_documents_are_refused(tmp_path):
 
 def test_linear_fusion_is_the_weighted_sum_of_normalised_scores():
     """`unite` and `normalize` give what a search for weights needs: no NaN, and the fused score is a sum."""
-    union = unite([fn.Run.from_dict(A), fn.Run.from_dict(B)], ["a", "b"], threads=1)
+    union = unite([fn.Run.from_dict(A), fn.Run.from_dict(B)], ["a", "b"], fn.fusion_conventions["default"])
     points = normalize(union, "min_max", fn.fusion_conventions["default"], "zero")
 
     fused = fn.fuse(RUNS, "wsum(norm=min_max)", weights=[0.3, 0.7]).to_dict()
 
     assert union.scores.shape == points.shape == (2, 6)
-    assert union.is_present.sum() == 8
+    assert np.count_nonzero(~np.isnan(union.scores)) == 8
     sums = 0.3 * points[0] + 0.7 * points[1]
-    names = union.documents.names().tolist()
+    names = union.row_documents.take(union.document_rows).names().tolist()
     assert dict(zip(names[:4], sums[:4].tolist(), strict=True)) == fused["q1"]
 
 

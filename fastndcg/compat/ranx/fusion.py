@@ -12,7 +12,7 @@ from fastndcg.compat.ranx.errors import MismatchError
 from fastndcg.compat.ranx.metric_names import CONVENTION, parse_metric
 from fastndcg.compat.ranx.qrels import Qrels
 from fastndcg.compat.ranx.run import Run
-from fastndcg.errors import UnknownFusionError, shorten, suggest_name
+from fastndcg.errors import InvalidTypeError, UnknownFusionError, shorten, suggest_name
 from fastndcg.evaluate import Evaluator
 from fastndcg.fusion.arguments import read_weights
 from fastndcg.fusion.catalog import FUSION_METHODS
@@ -38,9 +38,19 @@ NAMES = {
     "sum": "comb_sum",
     "anz": "comb_anz",
     "mnz": "comb_mnz",
+    "gmnz": "comb_gmnz",
+    "wsum": "weighted_sum",
+    "w_bordafuse": "weighted_bordafuse",
+    "w_condorcet": "weighted_condorcet",
 }
-NAMES |= {"gmnz": "comb_gmnz", "wsum": "weighted_sum", "w_bordafuse": "weighted_bordafuse"}
-NAMES |= {"w_condorcet": "weighted_condorcet"}
+REQUIREMENTS = {
+    **dict.fromkeys(("wsum", "mixed", "wmnz", "w_bordafuse", "w_condorcet"), ("weights",)),
+    **{method: (table,) for method, table in TABLES.items()},
+    "slidefuse": ("probs", "w"),
+    "gmnz": ("gamma",),
+    "rbc": ("phi",),
+}
+OPTIONAL = {"rrf": ("k",), "logn_isr": ("sigma",)}
 HEADINGS = {
     "logn_isr": "Sigma", "gmnz": "Gamma", "probfuse": "# Segments", "rbc": "phi", "rrf": "k", "slidefuse": "w",
 }  # fmt: skip
@@ -53,6 +63,9 @@ def fuse(
     """
     Fuse runs. See `ranx.fuse`.
 
+    A method that reads ranks alone takes the ranks of the runs, whatever the normalisation. With 'borda' ranx ranks
+    documents by the order of a set of texts, which differs between processes.
+
     Parameters
     ----------
     runs : list of Run
@@ -62,7 +75,8 @@ def fuse(
     method : str
         The method, such as 'wsum', 'rrf' or 'mnz'.
     params : dict, optional
-        The parameters of the method, such as ``{"weights": [0.3, 0.7]}``, and ``name``.
+        The parameters of the method, such as ``{"weights": [0.3, 0.7]}``, and ``name``. As in ranx the weights, gamma,
+        phi, w and learned values must be given. By default the k of rrf is 60, and the sigma of logn_isr 0.01.
 
     Returns
     -------
@@ -75,6 +89,8 @@ def fuse(
         If there are fewer than two runs, or their queries differ. It is also an AssertionError.
     UnknownFusionError
         If there is no such method or normalisation. It is also a ValueError.
+    InvalidTypeError
+        If the method has no such parameter, or needs one that is missing. It is also a TypeError.
 
     Examples
     --------
@@ -84,9 +100,10 @@ def fuse(
     """
     parameters = dict(params or {})
     name = parameters.pop("name", NAMES.get(method, method))
-    union, tables = _unite(runs, norm)
-    del tables
-    fused = fuse_once(union, _make_method(method, norm, parameters), parameters)
+    tables = _read_runs(runs, norm)
+    fusion_method = _make_method(method, norm, parameters)
+    _check_parameters(method, parameters)
+    fused = fuse_once(_unite(tables), fusion_method, parameters)
     rows = fused.to_dict()
     return Run({query: rows.get(query, {}) for query in runs[0].run}, name)
 
@@ -150,7 +167,8 @@ def optimize_fusion(
     >>> optimize_fusion(qrels, runs, method="rrf", metric="mrr")
     {'k': 100}
     """
-    union, tables = _unite(runs, norm)
+    tables = _read_runs(runs, norm)
+    union = _unite(tables)
     for number, run in enumerate(runs):
         if run.keys() != qrels.keys():
             raise MismatchError(f"Run {number} and Qrels query ids do not match. Pass run.make_comparable(qrels)")
@@ -244,8 +262,8 @@ def fuse_once(union: Union, method: FusionMethod, parameters: Mapping[str, Any])
     return fuse_union(union, method, FUSION, weights=weights, trained=trained)
 
 
-def _unite(runs: Sequence[Run], norm: str | None) -> tuple[Union, list[qrels_run.Run]]:
-    """Return the union of the runs, and the runs. Distances are negated."""
+def _read_runs(runs: Sequence[Run], norm: str | None) -> list[qrels_run.Run]:
+    """Return the runs, whose queries must be the same. Distances are negated."""
     if len(runs) < 2:
         raise MismatchError("Only one run provided. Pass two or more")
     for number, run in enumerate(runs[1:], start=1):
@@ -258,8 +276,26 @@ def _unite(runs: Sequence[Run], norm: str | None) -> tuple[Union, list[qrels_run
         if is_inverted:
             rows = {query: {document: -score for document, score in row.items()} for query, row in rows.items()}
         tables.append(qrels_run.Run.from_dict(rows))
-    names = [f"run {number}" for number in range(1, len(runs) + 1)]
-    return unite_runs(tables, names, FUSION, None, check_threads(None)), tables
+    return tables
+
+
+def _unite(tables: Sequence[qrels_run.Run]) -> Union:
+    """Return the union of runs."""
+    names = [f"run {number}" for number in range(1, len(tables) + 1)]
+    return unite_runs(tables, names, FUSION, None, check_threads(None))
+
+
+def _check_parameters(method: str, parameters: Mapping[str, Any]) -> None:
+    """Raise for a parameter that ranx's method lacks, and for a missing one that has no default."""
+    requirements = REQUIREMENTS.get(method, ())
+    names = (*requirements, *OPTIONAL.get(method, ()), "name")
+    for name in parameters:
+        if name not in names:
+            hint = suggest_name(name, names) or " Leave it out."
+            raise InvalidTypeError(f"`params` of {method} must be among {', '.join(names)}, not {shorten(name)}.{hint}")
+    for name in requirements:
+        if name not in parameters:
+            raise InvalidTypeError(f"`params` of {method} must have {name}, but it is missing. Pass it")
 
 
 def _make_method(method: str, norm: str | None, parameters: Mapping[str, Any]) -> FusionMethod:

@@ -78,9 +78,9 @@ class FusionRecord:
         return tuple(name for _, name in self.peers if re.fullmatch(r"[\w-]+", name))
 
     @property
-    def reads_scores(self) -> bool:
-        """True if the method reads scores, which a normalisation changes."""
-        return any(parameter.name == "norm" for parameter in self.parameters)
+    def parameter_texts(self) -> tuple[str, ...]:
+        """The parameters with their defaults, such as 'gamma=0.5', or the name alone of one without a default."""
+        return tuple(p.name if p.default is None else f"{p.name}={p.default}" for p in self.parameters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from fastndcg.inputs.group_by_query import split_spans
 from fastndcg.inputs.ragged import read_ragged
 from fastndcg.inputs.recommendations.interactions import Interactions, checked_matrix
 from fastndcg.inputs.recommendations.item_lists import Recommendations, describe_gap, read_item_rows
+from fastndcg.inputs.recommendations.models import Model
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.read_only import read_only
@@ -81,6 +82,11 @@ def _read_lists(recommended: Any) -> tuple[Array, Array, Array]:
         if recommended.repeated != "raise":
             raise InvalidInputError("`recommended` must have each item once in a row: leave out repeated='once'")
         recommended = recommended.items
+    if isinstance(recommended, Model):
+        raise InvalidTypeError(
+            f"`recommended` must be lists of items, not a model ({type(recommended).__name__}). Pass its best items: "
+            "model.top(k)"
+        )
     items, offsets, _ = read_item_rows(recommended, "recommended")
     items = read_only(items.copy())  # kernels use them as indices, so no other thread may change them
     return items, read_only(np.asarray(offsets[:-1], "i8")), np.diff(offsets).astype("i4")

@@ -2,13 +2,12 @@
 Normalise the scores of each run in each query, and give documents that a run lacks their share.
 
 scores    (n_runs, n_documents) float64, NaN where a run lacks the document
-ranks     (n_runs, n_documents) int32, from 1, the first of its tie group if ties share ranks, 0 where absent
-ties      (n_runs, n_documents) int32, sizes of tie groups
 offsets   (n_queries + 1,) int64, query q owns documents offsets[q] up to offsets[q + 1]
 rules     a NamedTuple of the convention's numbers: see fusion/normalization.py
 out       (n_runs, n_documents) float64, NaN where absent. May be `scores` itself
 
-A normalisation maps a score x to (x - shift) / divisor. `describe_scores` gives both.
+A normalisation maps a score x to (x - shift) / divisor. Very large and very small scores are first multiplied by a
+power of two, their unit. Then no sum of their squares overflows or is lost. The unit of other scores is 1.
 """
 
 import math
@@ -26,16 +25,28 @@ Z_SCORE = 5
 L2 = 6
 DBSF = 7
 
-AS_IS = 0
 ZERO = 1
 MINIMUM = 2
 MEAN = 3
 
 MIDDLE = 0.5  # of an interval from 0 to 1
+LARGEST = 2.0**480  # a sum of squares of 2**60 such scores is finite
+SMALLEST = 2.0**-400  # the square of a difference of two such scores has all its bits
+SHRINK = 2.0**-600
+ENLARGE = 2.0**600
 
 
 @inline
-def summarize(scores, r, start, stop):
+def find_unit(low, high):
+    """Return the power of two by which scores between two bounds are multiplied before their squares are summed."""
+    largest = max(abs(low), abs(high))
+    if largest > LARGEST:
+        return SHRINK
+    return ENLARGE if 0.0 < largest < SMALLEST else 1.0
+
+
+@inline
+def summarize(scores, r, start, stop, unit):
     """Return the number of a run's scores, the lowest, the highest, their sum, and the sum of their squares."""
     n = 0
     low = np.inf
@@ -43,7 +54,7 @@ def summarize(scores, r, start, stop):
     total = 0.0
     squares = 0.0
     for d in range(start, stop):
-        x = scores[r, d]
+        x = scores[r, d] * unit
         if not math.isnan(x):
             n += 1
             low = min(low, x)
@@ -54,21 +65,21 @@ def summarize(scores, r, start, stop):
 
 
 @inline
-def compute_deviation(scores, r, start, stop, mean, n):
+def compute_deviation(scores, r, start, stop, unit, mean, n):
     """Return the square root of the sum of squared differences from the mean, divided by n."""
     total = 0.0
     for d in range(start, stop):
-        x = scores[r, d]
+        x = scores[r, d] * unit
         if not math.isnan(x):
             total += (x - mean) * (x - mean)
     return math.sqrt(total / n) if n > 0 else 0.0
 
 
 @inline
-def scale_scores(scores, r, start, stop, shift, divisor, factor, out):
-    """Write (x - shift) · factor / divisor for each score x of a run."""
+def scale_scores(scores, r, start, stop, unit, shift, divisor, out):
+    """Write (x - shift) / divisor for each score x of a run."""
     for d in range(start, stop):
-        out[r, d] = (scores[r, d] - shift) * factor / divisor
+        out[r, d] = (scores[r, d] * unit - shift) / divisor
 
 
 @inline
@@ -93,37 +104,40 @@ def normalize(scores, offsets, kind, rules, first, stop, out):
         start = offsets[q]
         end = offsets[q + 1]
         for r in range(scores.shape[0]):
-            n, low, high, total, squares = summarize(scores, r, start, end)
+            n, low, high, total, squares = summarize(scores, r, start, end, 1.0)
+            unit = 1.0 if kind in (NONE, MAX) else find_unit(low, high)  # these two sum nothing
+            if unit != 1.0:
+                n, low, high, total, squares = summarize(scores, r, start, end, unit)
+            least = rules.smallest_divisor * unit
+            equal_within = rules.equal_within * unit
             shift = 0.0
             divisor = 1.0
-            factor = 1.0
             constant = 0.0
             is_constant = False
             if kind in (MIN_MAX, MIN_MAX_INVERTED):
                 shift = low if kind == MIN_MAX else high
-                factor = 1.0 if kind == MIN_MAX else -1.0
-                divisor = max(high - low, rules.smallest_divisor)
-                is_constant = n == 1 or high - low <= rules.equal_within
+                divisor = max(high - low, least) if kind == MIN_MAX else -max(high - low, least)
+                is_constant = n == 1 or high - low <= equal_within
                 constant = rules.single_document if n == 1 else rules.equal_scores
             elif kind == MAX:
-                divisor = max(high, rules.smallest_divisor) if rules.smallest_divisor > 0.0 else abs(high)
+                divisor = max(high, least) if least > 0.0 else abs(high)
                 is_constant = divisor == 0.0
             elif kind == SUM:
                 shift = low
-                divisor = max(total - n * low, rules.smallest_divisor)
+                divisor = max(total - n * low, least)
                 is_constant = divisor <= 0.0
             elif kind == Z_SCORE:
                 shift = total / max(n, 1)
-                divisor = compute_deviation(scores, r, start, end, shift, n - rules.n_fewer)
-                divisor = max(divisor, rules.smallest_divisor)
+                divisor = compute_deviation(scores, r, start, end, unit, shift, n - rules.n_fewer)
+                divisor = max(divisor, least)
                 is_constant = divisor == 0.0 or low == high
             elif kind == L2:
                 divisor = math.sqrt(squares)
-                if divisor <= rules.equal_within:
-                    divisor = 1.0
+                if divisor <= equal_within:
+                    divisor = unit  # keeps the scores
             elif kind == DBSF:
                 mean = total / max(n, 1)
-                deviation = compute_deviation(scores, r, start, end, mean, n - 1)
+                deviation = compute_deviation(scores, r, start, end, unit, mean, n - 1)
                 shift = mean - 3.0 * deviation
                 divisor = 6.0 * deviation
                 is_constant = low == high or divisor == 0.0
@@ -131,7 +145,7 @@ def normalize(scores, offsets, kind, rules, first, stop, out):
             if n == 0 or is_constant:
                 set_all(scores, r, start, end, constant, out)
             else:
-                scale_scores(scores, r, start, end, shift, divisor, factor, out)
+                scale_scores(scores, r, start, end, unit, shift, divisor, out)
             if rules.lowest_score > 0.0 and kind in (MIN_MAX, MIN_MAX_INVERTED, Z_SCORE):
                 raise_lowest(r, start, end, 0.0, rules.lowest_score, out)
 
@@ -143,9 +157,12 @@ def fill_absent(offsets, treatment, first, stop, out):
         for r in range(out.shape[0]):
             value = 0.0
             if treatment != ZERO:
-                n, low, _, total, _ = summarize(out, r, offsets[q], offsets[q + 1])
+                n, low, _, total, _ = summarize(out, r, offsets[q], offsets[q + 1], 1.0)
                 if n > 0:
                     value = low if treatment == MINIMUM else total / n
+                if treatment == MEAN and math.isinf(total):
+                    _, _, _, total, _ = summarize(out, r, offsets[q], offsets[q + 1], SHRINK)
+                    value = total / n / SHRINK
             for d in range(offsets[q], offsets[q + 1]):
                 if math.isnan(out[r, d]):
                     out[r, d] = value
