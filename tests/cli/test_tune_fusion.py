@@ -59,6 +59,12 @@ def test_report_and_picture_show_the_curve(files, tmp_path, capsys):
     capsys.readouterr()
 
 
+def test_the_default_methods_work_where_ranks_begin_at_0(files, capsys):
+    """``--fusion-convention weaviate`` takes no k of 0."""
+    assert main(["tune-fusion", *files, "-m", "ndcg@5", "--fusion-convention", "weaviate", "--folds", "3"]) == 0
+    assert "best on all queries" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -75,6 +75,20 @@ def test_k_of_rrf_is_tuned_unless_the_text_has_it():
         assert alone.best.mean <= tuned.best.mean
 
 
+@pytest.mark.parametrize("convention", ["weaviate", "azure", "qdrant"])
+def test_ranks_from_0_leave_k_of_0_out_of_the_grid(convention):
+    """1 / (0 + 0) is infinite: the grid has no such k, and `rrf(k=0)` gets the error of `fuse`."""
+    qrels, runs, tuned = tune(4, ["rrf", *WSUM], fusion_convention=convention)
+    assert fn.evaluate(qrels, tuned.apply(runs), "ndcg@5").means()[0] == tuned.best.mean
+    with pytest.raises(InvalidInputError) as expected:
+        fn.fuse(runs, "rrf(k=0)", fusion_convention=convention)
+    with pytest.raises(InvalidInputError) as raised:
+        fn.tune_fusion(qrels, runs, "ndcg@5", [*WSUM, "rrf(k=0)"], fusion_convention=convention)
+    assert str(raised.value).startswith("rrf(k=0) must give finite scores, but that of document")
+    if convention != "azure":  # where ranks are divided by weights, another weight fails
+        assert str(raised.value) == str(expected.value)
+
+
 def test_held_out_values_come_from_the_other_folds():
     """Judgments of a fold change nothing of what is chosen for that fold."""
     qrels, runs, _ = tune(5)

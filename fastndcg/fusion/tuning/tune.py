@@ -140,7 +140,7 @@ def tune_fusion(
         check_threads(threads),
     )
     _check_plateau(plateau)
-    texts = read_methods(methods, request.absent)
+    texts = read_methods(methods, request.fusion_convention, request.absent)
     with use_progress(progress):
         truth = _read_qrels(qrels, Options(columns=columns, threads=threads))
         named_runs = read_runs(
