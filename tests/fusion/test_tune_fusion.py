@@ -5,12 +5,13 @@ import pickle
 
 import numpy as np
 import pytest
-from fusion_cases import draw_runs
+from fusion_cases import draw_runs, judge
 from shared_data import shared
 
 import fastndcg as fn
 from fastndcg.errors import InvalidInputError, UnknownFusionError
 from fastndcg.fusion.tuning.weight_search import list_grid
+from fastndcg.results.exact_sum import mean
 
 pytest.importorskip("scipy", reason="comparing systems needs SciPy")
 WSUM = ["wsum(norm=min_max)"]
@@ -53,6 +54,106 @@ def test_no_weight_of_a_grid_is_better():
             assert fn.evaluate(qrels, fused, "ndcg@5").means()[0] <= tuned.best.mean + 1e-15
 
 
+def make_near_ties(difference):
+    """Return one query six times whose relevant document almost ties with another one in a long range of weights."""
+    qrels = {f"q{q}": {"r": 1} for q in range(6)}
+    first = {query: {"r": 1e9, "n": 1e9, "m": 0.0} for query in qrels}
+    second = {query: {"n": difference, "y": 1e9} for query in qrels}
+    return qrels, {"a": first, "b": second}
+
+
+def make_scores_at_the_mean():
+    """Return six queries in which a z-score is 0 for a score equal to the mean, next to absent documents."""
+    qrels = {f"q{q}": {"r": 1} for q in range(6)}
+    first = {query: {"r": 1.0, "n": 1.0, **{f"o{i}": 0.0 for i in range(40)}} for query in qrels}
+    second = {query: {"x": 0.1, "n": 0.2, "y": 0.3} for query in qrels}
+    return qrels, {"a": first, "b": second}
+
+
+def round_scores(qrels, runs):
+    """Return runs whose scores are small whole numbers, so that many documents tie and many lines cross at once."""
+    return qrels, {
+        name: {query: {doc: float(round(score)) for doc, score in row.items()} for query, row in run.items()}
+        for name, run in runs.items()
+    }
+
+
+def draw_whole_scores():
+    """Return six queries of two runs with whole numbers."""
+    return round_scores(*draw_runs(21, n_queries=6, n_documents=8))
+
+
+def evaluate_grid(qrels, runs, method, metric, grid):
+    """Return the engine's mean at each weight of the first run, and how far the weight is from the next crossing."""
+    fused = fn.fuse(runs, method)
+    scores = [fn.fuse(runs, method, weights=weights).to_dict() for weights in ([1, 0], [0, 1])]
+    union = judge(fn.Qrels.from_dict(qrels), fused, metric)
+    x, y = (np.array([own[q][d] for q, row in fused.to_dict().items() for d in row])[union.rows] for own in scores)
+    crossings = [0.0, 1.0]
+    for first, stop in itertools.pairwise(union.rankings.offsets.tolist()):
+        dx = np.subtract.outer(x[first:stop], x[first:stop])
+        dy = np.subtract.outer(y[first:stop], y[first:stop])
+        is_crossing = dx * dy < 0
+        crossings += (dy[is_crossing] / (dy[is_crossing] - dx[is_crossing])).tolist()
+    crossings = np.unique(crossings)
+    places = np.searchsorted(crossings, grid).clip(1, len(crossings) - 1)
+    distances = np.minimum(grid - crossings[places - 1], crossings[places] - grid)
+    results = [mean(union.evaluate(weight * x + (1.0 - weight) * y, 1)) for weight in grid.tolist()]
+    return np.array(results), distances
+
+
+@pytest.mark.parametrize(
+    ("case", "method", "metric"),
+    [
+        (make_scores_at_the_mean(), "wsum(norm=z_score)", "rr"),
+        (make_near_ties(1e-8), "wsum", "rr"),
+        (make_near_ties(1e-7), "wsum", "rr"),
+        (make_near_ties(-1e-7), "wsum", "rr"),
+        (make_near_ties(1e-5), "wsum", "rr"),
+        (draw_whole_scores(), "wsum", "ap"),
+        (draw_whole_scores(), "wsum(norm=min_max)", "ndcg@3"),
+        (draw_whole_scores(), "wsum(norm=z_score)", "rr"),
+        (draw_runs(22, n_queries=4, n_documents=10), "wsum(norm=min_max)", "ap"),
+        (draw_runs(22, n_queries=4, n_documents=10), "rrf(k=5)", "ndcg@3"),
+    ],
+    ids=range(10),
+)
+def test_the_curve_is_the_engine_at_10_001_weights(case, method, metric):
+    """At each weight between crossings, also where fused scores differ by rounding alone. None has a better mean."""
+    qrels, runs = case
+    tuned = fn.tune_fusion(qrels, runs, metric, [method], folds=2)
+    grid = np.linspace(0.0, 1.0, 10_001)
+    values, distances = evaluate_grid(qrels, runs, method, metric, grid)
+    is_between = distances > 1e-6
+    curve = np.array([tuned.curve.find_mean(weight) for weight in grid.tolist()])
+    np.testing.assert_array_equal(curve[is_between], values[is_between])
+    assert tuned.best.mean >= values[is_between].max()
+    assert fn.evaluate(qrels, tuned.apply(runs), metric).means()[0] == tuned.best.mean
+
+
+@pytest.mark.parametrize("convention", ["default", "trec_eval"])
+def test_a_crossing_is_no_choice_though_its_mean_may_be_higher(convention):
+    """At 1/4 three documents tie, and the mean is above that of both sides."""
+    qrels = {f"q{q}": {"r": 1} for q in range(6)}
+    runs = {"a": {q: {"r": 1.0, "n2": 4.0} for q in qrels}, "b": {q: {"r": 1.0, "n1": 4 / 3} for q in qrels}}
+    tuned = fn.tune_fusion(qrels, runs, "ap", ["wsum"], folds=3, convention=convention)
+    at_crossing = fn.fuse(runs, "wsum", weights=[0.25, 0.75])
+    assert fn.evaluate(qrels, at_crossing, "ap", convention=convention).means()[0] > tuned.best.mean == 0.5
+    assert tuned.curve.find_mean(0.2) == tuned.curve.find_mean(0.3) == 0.5
+
+
+def test_training_means_are_those_of_the_engine():
+    """The mean of a fold's training queries is the one that `evaluate` gives, also where rounding decides the order."""
+    for qrels, runs in (make_near_ties(-1e-7), draw_whole_scores(), draw_runs(23)):
+        folds = {query: place % 3 for place, query in enumerate(qrels)}
+        for row in fn.tune_fusion(qrels, runs, "ap", ["wsum"], folds=folds).folds:
+            values = fn.evaluate(qrels, fn.fuse(runs, "wsum", weights=row.weights), "ap")
+            training = [
+                value for query, value in zip(values.query_ids, values["ap"], strict=True) if folds[query] != row.fold
+            ]
+            assert mean(np.array(training)) == row.training
+
+
 def test_three_runs_are_tuned_line_by_line():
     """The weights add up to 1, `apply` has the mean, and the grid of a simplex is no better."""
     qrels, runs, tuned = tune(2, WSUM, n_runs=3, folds=3)
@@ -62,6 +163,19 @@ def test_three_runs_are_tuned_line_by_line():
     for weights in list_grid(3):
         fused = fn.fuse(runs, WSUM[0], weights=weights.tolist())
         assert fn.evaluate(qrels, fused, "ndcg@5").means()[0] <= tuned.best.mean
+
+
+def test_curves_of_three_runs_have_the_mean_of_the_best_weights():
+    """Whole numbers often tie. Then the plateau is one weight, and else the curve has the best mean there."""
+    for case in (51, 58, 59):
+        qrels, runs = round_scores(*draw_runs(case, n_runs=4, n_queries=4, n_documents=8))
+        tuned = fn.tune_fusion(qrels, runs, "ap", ["wsum"], folds=2)
+        assert fn.evaluate(qrels, tuned.apply(runs), "ap").means()[0] == tuned.best.mean
+        for curve in tuned.curves:
+            low, high, at_best = curve.plateau
+            assert low <= tuned.best.weights[curve.run] <= high
+            assert at_best == tuned.best.mean
+            assert low == high or curve.find_mean(tuned.best.weights[curve.run]) == tuned.best.mean
 
 
 def test_k_of_rrf_is_tuned_unless_the_text_has_it():

@@ -25,13 +25,13 @@ from fastndcg.fusion.tuning.cross_validation import (
     cross_validate,
 )
 from fastndcg.fusion.tuning.curve import FusionCurve, make_curve
+from fastndcg.fusion.tuning.engine_curve import EngineCurve
 from fastndcg.fusion.tuning.folds import FoldOptions, FoldPlan, plan_folds
 from fastndcg.fusion.tuning.judged_union import JudgedUnion, judge_union
-from fastndcg.fusion.tuning.line_search import search_line
 from fastndcg.fusion.tuning.method_fusion import MethodFusion, PointStore, read_methods
-from fastndcg.fusion.tuning.step_function import Interval
+from fastndcg.fusion.tuning.step_function import StepFunction
 from fastndcg.fusion.tuning.tuned_fusion import BestFusion, FoldRow, MethodRow, Origin, TunedFusion, name_weights
-from fastndcg.fusion.tuning.weight_search import Training, share_rest
+from fastndcg.fusion.tuning.weight_search import Training, search_around, share_rest
 from fastndcg.fusion.union import Union
 from fastndcg.inputs.dispatch import Options, prepare_truth
 from fastndcg.inputs.qrels_run import Qrels
@@ -70,8 +70,10 @@ def tune_fusion(
     Tune the fusion of two or more runs on judged queries, and report values of queries that were not used for tuning.
 
     For methods that are linear in their weights, such as wsum and rrf, the search is exact. The metric is a step
-    function of the weight of a run, and all its steps are found. More than two runs are tuned one weight after the
-    other, from several starts. Other weighted methods take the best weights of a grid.
+    function of the weight of a run, and all its steps are found. No weight between two steps is better than the chosen
+    one. A step itself, at which documents tie, is no choice: the smallest change of a score would break the tie. More
+    than two runs are tuned one weight after the other, from several starts. Other weighted methods take the best
+    weights of a grid.
 
     Parameters
     ----------
@@ -236,7 +238,11 @@ def _evaluate_equal(inputs: _Inputs, method: FusionMethod) -> Array:
 
 
 def _make_curves(
-    inputs: _Inputs, families: Sequence[Family], validation: Validation, training: Training, steps: Any
+    inputs: _Inputs,
+    families: Sequence[Family],
+    validation: Validation,
+    training: Training,
+    steps: StepFunction | None,
 ) -> tuple[FusionCurve, ...]:
     """Return the curve of the first of two runs, of each of more, or none for methods that are not linear."""
     names = inputs.union.names
@@ -248,10 +254,9 @@ def _make_curves(
         return ()
     curves = []
     for r, name in enumerate(names):
-        lines = fusion.lines
-        steps = search_line(inputs.judged, lines[r], share_rest(choice.weights, r) @ lines, threads=training.threads)
-        low, high = steps.find_cell(float(choice.weights[r]))
-        curves.append(make_curve(name, steps, Interval(low, high, choice.mean), training.folds, training.clusters))
+        engine = EngineCurve(inputs.judged, fusion, r, share_rest(choice.weights, r), training.threads)
+        steps, plateau = search_around(engine, float(choice.weights[r]), choice.mean)
+        curves.append(make_curve(name, steps, plateau, training.folds, training.clusters))
     return tuple(curves)
 
 
