@@ -355,6 +355,22 @@ def test_counts_are_in_the_notes():
     assert fn.evaluate(qrels, tuned.apply(runs), "ndcg@5").means()[0] == tuned.best.mean
 
 
+def test_every_row_has_the_common_queries():
+    """Queries that a run lacks are left out of the fusion and of the judgments, so that no row counts them as 0."""
+    qrels, runs, _ = tune(15)
+    short = {"run0": runs["run0"], "run1": {query: runs["run1"][query] for query in list(qrels)[:20]}}
+    short["run1"]["q40"] = {"d0": 1.0}
+    judged = {**qrels, "q40": {"d0": 1}, "q41": {"d0": 1}}  # no run has q41: it counts as 0 in each row
+    tuned = fn.tune_fusion(judged, short, "ndcg@5", WSUM, fusion_convention="default(queries=common)")
+    common = {query: qrels[query] for query in short["run1"] if query in qrels} | {"q41": {"d0": 1}}
+    assert [row.n for row in tuned.rows] == [21] * 5
+    assert "queries that some run lacks, left out: 11" in str(tuned)
+    for name, run in runs.items():
+        assert tuned.baselines[name].means()[0] == fn.evaluate(common, run, "ndcg@5").means()[0]
+    values = fn.evaluate(common, tuned.apply(short), "ndcg@5")
+    assert values.means()[0] == tuned.best.mean
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -98,7 +98,8 @@ def tune_fusion(
         The weight for two runs. 'best': the middle of the interval with the best mean, or one of the simple weights 0,
         0.5 and 1 if it is better. 'widest': the middle of the widest interval within one standard error of the best.
     depth, absent, fusion_convention
-        See `fuse`.
+        See `fuse`. If the fusion convention leaves out queries that some run lacks (queries=common), they count in no
+        row: neither for fusions nor for single runs.
     convention : str or Convention
         The meaning of the metric: see `evaluate`. One that rounds scores to float32 is refused.
     columns, threads
@@ -222,6 +223,8 @@ def _read_qrels(qrels: Any, options: Options) -> Qrels:
 def _unite(qrels: Qrels, named_runs: NamedRuns, request: _Request) -> _Inputs:
     """Make the union of the runs, and join it with the judgments. Documents are in the order of equal fused scores."""
     union = unite_runs(named_runs.runs, named_runs.names, request.fusion_convention, request.depth, request.threads)
+    if union.counts.n_left_out:
+        qrels, named_runs = _leave_out(qrels, named_runs, union)
     all_equal: FusedRun = make_run(union, np.zeros(union.n_documents), request.fusion_convention, "")
     rows, _ = order_documents(union, np.zeros(union.n_documents), request.fusion_convention.fused_ties)
     row_places = np.empty(len(union.row_documents), "i8")
@@ -229,6 +232,14 @@ def _unite(qrels: Qrels, named_runs: NamedRuns, request: _Request) -> _Inputs:
     judged = judge_union(qrels, all_equal, request.metric, request.convention.for_input(qrels=True), request.threads)
     store = PointStore(union, request.fusion_convention, request.absent)
     return _Inputs(request, qrels, named_runs, union, judged, store, row_places[rows[judged.rows]])
+
+
+def _leave_out(qrels: Qrels, named_runs: NamedRuns, union: Union) -> tuple[Qrels, NamedRuns]:
+    """Return judgments and runs without the queries that the union leaves out since some run lacks them."""
+    common = union.queries.names().tolist()
+    left_out = {query for run in named_runs.runs for query in run.queries.names().tolist()} - set(common)
+    judged = [query for query in qrels.queries.names().tolist() if query not in left_out]
+    return qrels.filter(judged), named_runs._replace(runs=tuple(run.filter(common) for run in named_runs.runs))
 
 
 def _evaluate_equal(inputs: _Inputs, method: FusionMethod) -> Array:
