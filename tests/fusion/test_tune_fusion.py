@@ -9,7 +9,7 @@ from fusion_cases import draw_runs, judge
 from shared_data import shared
 
 import fastndcg as fn
-from fastndcg.errors import InvalidInputError, UnknownFusionError
+from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownFusionError
 from fastndcg.fusion.tuning.weight_search import list_grid
 from fastndcg.results.exact_sum import mean
 
@@ -281,17 +281,96 @@ def test_noise_is_called_noise():
     assert "the gain is within the noise" in str(tuned)
 
 
-def test_a_gain_is_called_a_gain():
-    """Two runs that know different halves of the relevant documents are better together."""
+def draw_halves(scales, n_queries=60):
+    """Return qrels and two runs with independent noise, which see relevant documents as well as their scales say."""
     rng = np.random.default_rng(0)
-    qrels = {f"q{q}": {f"d{d}": int(d < 8) for d in range(20)} for q in range(60)}
+    qrels = {f"q{q}": {f"d{d}": int(d < 8) for d in range(20)} for q in range(n_queries)}
     runs = {
         name: {q: {f"d{d}": float(rng.normal() + scale * (d < 8)) for d in range(20)} for q in qrels}
-        for name, scale in (("weak", 1.0), ("strong", 2.0))
+        for name, scale in zip(("first", "second"), scales, strict=True)
     }
+    return qrels, runs
+
+
+def test_a_gain_is_called_a_gain():
+    """The weights 0.9 and 0.1 are better than equal weights and each run, and no note speaks of noise."""
+    qrels, runs = draw_halves((0.6, 2.0), n_queries=300)
     tuned = fn.tune_fusion(qrels, runs, "ap", ["wsum"])
-    assert tuned.rival.gain > 0
-    assert ("within the noise" in str(tuned)) == (not tuned.has_gain)
+    assert tuned.has_gain
+    assert not tuned.has_loss
+    assert tuned.rival.gain_low > 0
+    assert "within the noise" not in str(tuned)
+    assert "worse" not in str(tuned)
+
+
+def test_a_loss_is_called_a_loss():
+    """Folds of opposite queries choose the wrong run, and the note names the better system."""
+    qrels, runs = draw_halves((1.0, 1.0))
+    strong = [query for place, query in enumerate(qrels) if place < 30]
+    for place, query in enumerate(qrels):
+        wrong = "second" if place < 30 else "first"
+        runs[wrong][query] = {doc: -score for doc, score in runs[wrong][query].items()}
+    folds = {query: int(query in strong) for query in qrels}
+    tuned = fn.tune_fusion(qrels, runs, "ap", ["wsum"], folds=folds)
+    assert tuned.has_loss
+    assert not tuned.has_gain
+    rival = tuned.rival.system
+    assert f"tuned is significantly worse than {rival}: -0." in str(tuned)
+    assert f"take {rival}" in str(tuned)
+    assert "within the noise" not in str(tuned)
+
+
+def test_equal_weights_have_the_method_that_other_folds_choose():
+    """The row is held out: each fold has the method and k that the others choose."""
+    qrels, runs = draw_runs(5)
+    folds = {query: place % 3 for place, query in enumerate(qrels)}
+    tuned = fn.tune_fusion(qrels, runs, "ap", ["rrf", "rbc"], folds=folds)
+    assert len({row.method for row in tuned.folds}) == 3
+    results = tuned.baselines["equal weights"]
+    for row in tuned.folds:
+        expected = dict(zip(qrels, fn.evaluate(qrels, fn.fuse(runs, row.method), "ap")["ap"], strict=True))
+        for query, value in zip(results.query_ids.tolist(), results["ap"], strict=True):
+            assert folds[query] != row.fold or value == expected[query]
+
+
+def test_methods_without_weights_have_no_row_of_equal_weights():
+    """The best of three methods on all queries is no fair rival, and with equal weights it is the tuned fusion."""
+    _, _, tuned = tune(9, ["isr", "mnz(norm=min_max)", "sum(norm=z_score)"])
+    assert [row.system for row in tuned.rows] == ["tuned", "run0", "run1", "rrf(k=60)"]
+
+
+def test_names_of_runs_do_not_collide_with_rows():
+    """Runs may be called like the rows of simple fusions."""
+    qrels, runs, _ = tune(9)
+    names = ["equal weights", "fusion equal weights", "rrf(k=60)", "tuned", "fusion tuned"]
+    many = dict(zip(names, [*runs.values(), *runs.values(), runs["run0"]], strict=True))
+    tuned = fn.tune_fusion(qrels, many, "ndcg@5", WSUM, folds=2)
+    rows = ["fusion fusion equal weights", "fusion rrf(k=60)"]
+    assert [row.system for row in tuned.rows] == ["fusion fusion tuned", *names, *rows]
+
+
+def test_notes_say_what_the_interval_means():
+    """Best interval, plateau within one standard error, or one weight alone."""
+    _, _, best = tune(11)
+    assert "the mean of all queries is the same from" in str(best)
+    _, _, widest = tune(11, plateau="widest")
+    assert "weight of run0: within one standard error of the best mean from" in str(widest)
+    assert "the same" not in str(widest)
+    assert f"plateau from {widest.best.interval.low:.4g} to" in repr(widest.curve)
+    qrels = {f"q{q}": {"r": 1} for q in range(6)}
+    runs = {"a": {q: {"r": 1.0, "n2": 2.0} for q in qrels}, "b": {q: {"r": 1.0, "n1": 2.0} for q in qrels}}
+    alone = fn.tune_fusion(qrels, runs, "ap", ["wsum"], folds=2)
+    assert "weight of a: 0.5 alone, where documents tie or one run has no weight" in str(alone)
+
+
+def test_a_parameter_at_the_end_of_its_grid_is_noted():
+    """A smaller phi may be better than the smallest of the grid. No k is smaller than 0."""
+    note = "best phi of rbc: 0.5, an end of the grid from 0.5 to 0.98; a value beyond it may be better"
+    _, _, at_end = tune(1, ["rbc"], "rr")
+    assert (at_end.best.method, note in str(at_end)) == ("rbc(phi=0.5)", True)
+    for case, methods, metric, best in ((2, ["rbc"], "rr", "rbc(phi=0.7)"), (5, ["rrf"], "ap", "rrf(k=0)")):
+        _, _, tuned = tune(case, methods, metric)
+        assert (tuned.best.method, "an end of the grid" in str(tuned)) == (best, False)
 
 
 def test_widest_plateau_is_within_one_standard_error():
@@ -408,6 +487,10 @@ def test_unknown_methods_and_wrong_runs_are_refused():
         fn.tune_fusion(qrels, {"a": runs["run0"]}, "ndcg@5")
     with pytest.raises(InvalidInputError, match="`qrels` must be judgments with ids"):
         fn.tune_fusion([[1, 0]], runs, "ndcg@5")
+    with pytest.raises(InvalidTypeError, match=r"`qrels` must be judgments with ids, .* not NoneType"):
+        fn.tune_fusion(None, runs, "ndcg@5")
+    with pytest.raises(InvalidInputError, match="`run` must be the name of a tuned run, not 'zz'"):
+        tuned.find_curve("zz")
     with pytest.raises(InvalidInputError, match=r"lacks 'run1'"):
         tuned.apply({"run0": runs["run0"]})
     with pytest.raises(InvalidInputError, match="Did you mean 'run1'"):
@@ -457,7 +540,7 @@ def test_a_fold_without_judged_queries_is_refused():
     for query in ("q28", "q29"):
         qrels[query] = dict.fromkeys(qrels[query], 0)
     folds = {query: int(query in ("q28", "q29")) for query in qrels}
-    with pytest.raises(InvalidInputError, match="fold 1 has none with a value of the metric"):
+    with pytest.raises(InvalidInputError, match="`folds` must have a judged query in each fold, but fold 1 has none"):
         fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, folds=folds)
 
 

@@ -51,3 +51,21 @@ def test_report_has_the_section(tmp_path):
     assert "Methods, each tuned alone" in page
     assert "Its gain is within the noise" in page
     assert "weights <b>" not in page
+    assert "difference: the system minus tuned" in page
+    assert "gain: tuned minus the system" not in page
+
+
+def test_report_names_a_better_system(tmp_path):
+    """A significant loss is no noise."""
+    pytest.importorskip("jinja2", reason="a report needs Jinja")
+    qrels, runs = draw_runs(2)
+    for place, query in enumerate(qrels):
+        run = runs["run0" if place < 15 else "run1"]
+        run[query] = {doc: -score for doc, score in run[query].items()}
+    folds = {query: int(place < 15) for place, query in enumerate(qrels)}
+    path = tmp_path / "report.html"
+    tuned = fn.tune_fusion(qrels, runs, "ap", ["wsum"], folds=folds)
+    tuned.to_html(path)
+    page = path.read_text(encoding="utf-8")
+    assert f"It is significantly worse than {tuned.rival.system}: take that." in page
+    assert "within the noise" not in page

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fastndcg.fusion.method import FusionMethod
 from fastndcg.fusion.tuning.engine_curve import EngineCurve, repair_at
 from fastndcg.fusion.tuning.folds import FoldPlan, Folds
 from fastndcg.fusion.tuning.judged_union import JudgedUnion
@@ -34,14 +35,24 @@ class Family:
     ----------
     text : str
         The text of the method as the user wrote it.
-    fusions : sequence of Fusion
+    methods : sequence of FusionMethod
         One for each point of the grid.
+    fusions : sequence of Fusion
+        The fusion by each method.
     steps : list of StepFunction or None
         The step function of each fusion of two runs.
     """
 
-    def __init__(self, text: str, fusions: Sequence[Fusion], union: JudgedUnion, threads: int) -> None:
+    def __init__(
+        self,
+        text: str,
+        methods: Sequence[FusionMethod],
+        fusions: Sequence[Fusion],
+        union: JudgedUnion,
+        threads: int,
+    ) -> None:
         self.text = text
+        self.methods = methods
         self.fusions = fusions
         self._union = union
         self._threads = threads
@@ -166,6 +177,9 @@ class Validation(NamedTuple):
         What all queries choose of each family.
     outcomes : list of FoldOutcome
         The choice for each fold.
+    equal_values : (n_queries,) float64 array or None
+        The held-out values of equal weights, with the method and parameters that the other folds choose. None if no
+        fold chooses a method with weights.
     """
 
     values: Array
@@ -174,6 +188,7 @@ class Validation(NamedTuple):
     setting: Setting
     settings: list[Setting]
     outcomes: list[FoldOutcome]
+    equal_values: Array | None
 
 
 def cross_validate(families: Sequence[Family], training: Training, plan: FoldPlan) -> Validation:
@@ -190,6 +205,7 @@ def cross_validate(families: Sequence[Family], training: Training, plan: FoldPla
     """
     sign = 1 if training.union.metric.record.higher_is_better else -1
     totals = np.zeros(training.union.n_queries)
+    equal_totals = np.zeros(training.union.n_queries)
     family_totals = [np.zeros(training.union.n_queries) for _ in families]
     outcomes: list[FoldOutcome] = []
     full: list[Setting] = []
@@ -209,10 +225,28 @@ def cross_validate(families: Sequence[Family], training: Training, plan: FoldPla
             outcomes.append(FoldOutcome(repeat, fold, choice, settings[choice][1 + fold], own_values))
         for total, column in zip(family_totals, values, strict=True):
             total += column
+        equal_totals += _evaluate_equal_weights(families, outcomes[-folds.n :], folds)
     n = len(plan.repeats)
     family_values = [total / n for total in family_totals]
     best = int(np.argmax([sign * mean(values) for values in family_values]))
-    return Validation(totals / n, family_values, best, full[best], full, outcomes)
+    is_weighted = any(families[outcome.family].fusions[outcome.setting.fusion].is_weighted for outcome in outcomes)
+    equal_values = equal_totals / n if is_weighted else None
+    return Validation(totals / n, family_values, best, full[best], full, outcomes, equal_values)
+
+
+def _evaluate_equal_weights(families: Sequence[Family], outcomes: list[FoldOutcome], folds: Folds) -> Array:
+    """Return the metric of each query for equal weights of what the other folds choose."""
+    values = np.empty(len(folds.numbers))
+    for place, family in enumerate(families):
+        settings = {
+            outcome.fold: Setting(outcome.setting.fusion, Choice(None, np.nan))
+            for outcome in outcomes
+            if outcome.family == place
+        }
+        if settings:
+            is_own = np.isin(folds.numbers, list(settings))
+            values[is_own] = family.evaluate_by_fold(folds.numbers, settings)[is_own]
+    return values
 
 
 def _choose_families(families: Sequence[Family], training: Training, folds: Folds) -> list[int]:

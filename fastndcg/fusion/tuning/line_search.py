@@ -136,7 +136,7 @@ def _check_defined(union: JudgedUnion, steps: StepFunction) -> None:
     if len(mixed):
         raise UndefinedMetricError(
             f"{union.metric} must have a value for all weights of a query or for none, but "
-            f"{union.rankings.query_name(int(mixed[0]))} has one for some. Take convention.replace(undefined=0)."
+            f"{union.rankings.query_name(int(mixed[0]))} has one for some. Take convention.replace(undefined=0)"
         )
 
 

@@ -143,17 +143,17 @@ def read_methods(
         )
     parsed = [(text, FusionMethod.parse(text)) for text in texts]
     if not parsed:
-        raise InvalidInputError("`methods` must have one method or more, but is empty. Pass ['rrf'].")
+        raise InvalidInputError("`methods` must have one method or more, but is empty. Pass ['rrf']")
     families: list[tuple[str, list[FusionMethod]]] = []
     for text, method in parsed:
         if method.record.needs_training:
             raise InvalidInputError(
                 f"`methods` must be methods without training, but {method.name} learns from judgments. Take "
-                "fuse(train=...) for it."
+                "fuse(train=...) for it"
             )
         check_absent_for(method, absent)
         if str(method) in dict(families):
-            raise InvalidInputError(f"`methods` must differ, but {method} occurs twice. Leave one out.")
+            raise InvalidInputError(f"`methods` must differ, but {method} occurs twice. Leave one out")
         families.append((str(method), _list_grid(text, method, convention)))
     return families
 
@@ -170,3 +170,16 @@ def _list_grid(text: str | FusionMethod, method: FusionMethod, convention: Fusio
                 if not is_rrf or value + convention.first_rank > 0
             ]
     return [method]
+
+
+def note_on_grid(methods: Sequence[FusionMethod], place: int) -> list[str]:
+    """Return a remark if the best parameter is at an end of its grid. 0 is no end: parameters are not negative."""
+    method = methods[place]
+    for name, parameter in GRIDS:
+        if name == method.name and len(methods) > 1 and place in (0, len(methods) - 1) and method.get(parameter):
+            values = [other.get(parameter) for other in methods]
+            return [
+                f"best {parameter} of {name}: {method.get(parameter):g}, an end of the grid from {min(values):g} to "
+                f"{max(values):g}; a value beyond it may be better"
+            ]
+    return []

@@ -14,7 +14,11 @@ from fastndcg.rankings.validation import Array
 
 
 class Interval(NamedTuple):
-    """Weights from `low` to `high` with one mean of the metric."""
+    """
+    Weights from `low` to `high` with one mean of the metric.
+
+    On a plateau within one standard error, `mean` is that of the weight in the middle.
+    """
 
     low: float
     high: float
