@@ -109,11 +109,11 @@ def run(arguments: argparse.Namespace) -> None:
 
         title = f"Fusion tuned for {tuned.metric}"
         output.write([page(tuned.comparison, title, {}, tuned)], arguments.html, "--html")
-    if figure is not None:
-        _draw(tuned, figure, arguments.plot)
     if arguments.fused:
         tuned.apply(runs).write(arguments.fused)
     output.write(_format(tuned, arguments.format), arguments.output)
+    if figure is not None:  # last: a method that is not linear has no curve, and the tuning has taken its time
+        _draw(tuned, figure, arguments.plot)
 
 
 def _tune(arguments: argparse.Namespace) -> tuple[TunedFusion, Any]:
@@ -162,7 +162,12 @@ def _make_figure(path: str) -> Any:
 
 
 def _draw(tuned: TunedFusion, figure: Any, path: str) -> None:
-    """Save the picture of the curve."""
+    """Save the picture of the curve, or raise an error for a method without one."""
+    if not tuned.curves:
+        raise InvalidInputError(
+            f"--plot needs a best method that is linear in its weights, such as wsum or rrf, but {tuned.best.method} "
+            "is not. Everything else was written."
+        )
     tuned.plot(axes=figure.subplots())
     picture = io.BytesIO()
     figure.savefig(picture, dpi=150, format=_find_ending(path))

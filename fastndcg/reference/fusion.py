@@ -229,12 +229,14 @@ def sum_norm(scores: list[float], convention: Any) -> list[float]:
 
 
 def z_score(scores: list[float], convention: Any) -> list[float]:
-    """Return (x - mean) / deviation."""
+    """Return (x - mean) / deviation, 0 for a difference that may be rounding."""
     if max(scores) == min(scores):
         return [0.0] * len(scores)
     compute = statistics.stdev if convention.deviation == "sample" else statistics.pstdev
     divisor = max(compute(scores), convention.smallest_divisor)
-    return [(score - statistics.fmean(scores)) / divisor for score in scores]
+    mean = statistics.fmean(scores)
+    rounding = len(scores) * 2.0**-52 * max(map(abs, scores))
+    return [(score - mean) / divisor if abs(score - mean) > rounding else 0.0 for score in scores]
 
 
 def l2(scores: list[float], convention: Any) -> list[float]:

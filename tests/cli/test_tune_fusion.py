@@ -59,6 +59,27 @@ def test_report_and_picture_show_the_curve(files, tmp_path, capsys):
     capsys.readouterr()
 
 
+def test_the_default_methods_work_where_ranks_begin_at_0(files, capsys):
+    """``--fusion-convention weaviate`` takes no k of 0."""
+    assert main(["tune-fusion", *files, "-m", "ndcg@5", "--fusion-convention", "weaviate", "--folds", "3"]) == 0
+    assert "best on all queries" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("method", ["wmnz(norm=min_max)", "condorcet"])
+def test_a_method_without_a_curve_loses_nothing_but_the_picture(files, tmp_path, method, capsys):
+    """The table and the fused run are written before the error about the picture."""
+    pytest.importorskip("matplotlib", reason="drawing needs matplotlib")
+    fused = tmp_path / "fused.run"
+    picture = tmp_path / "curve.png"
+    assert main(["tune-fusion", *files, "--method", method, "--run", str(fused), "--plot", str(picture)]) == 2
+    printed = capsys.readouterr()
+    assert "best on all queries" in printed.out
+    assert len(fn.read_run(fused)) > 0
+    assert not picture.exists()
+    message = "--plot needs a best method that is linear in its weights, such as wsum or rrf, but"
+    assert f"{message} {method} is not. Everything else was written." in printed.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

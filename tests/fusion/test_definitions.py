@@ -7,6 +7,7 @@ import pytest
 import fastndcg as fn
 from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.fusion.method import FusionMethod
+from fastndcg.reference.fusion import fuse
 
 A = {"x": 4.0, "y": 3.0, "z": 1.0}  # places 1, 2, 3
 B = {"y": 10.0, "w": 2.0}  # places 1, 2
@@ -237,3 +238,12 @@ def test_a_failing_function_is_named_with_its_document():
 
     with pytest.raises(fn.RegisteredMetricError, match=r"'fail' failed at document x of query q: IndexError"):
         fn.fuse(RUNS, fail)
+
+
+def test_z_score_of_the_mean_is_exactly_0():
+    """The mean of 0.1, 0.2 and 0.3 is rounded, but 0.2 ties with a document that the other run lacks."""
+    run = {"q": {"x": 0.1, "n": 0.2, "y": 0.3}}
+    assert fn.fuse([run, run], "max(norm=z_score)").to_dict()["q"]["n"] == 0
+    assert fuse([run, run], FusionMethod.parse("max(norm=z_score)"), fn.fusion_conventions["default"])["q"]["n"] == 0
+    close = {"q": {"x": 1e9, "n": 2e9 + 1e-3, "y": 3e9}}
+    assert fn.fuse([close, close], "max(norm=z_score)").to_dict()["q"]["n"] > 0

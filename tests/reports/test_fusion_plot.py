@@ -29,6 +29,16 @@ def test_plot_has_the_curve_the_folds_and_the_band():
     assert axes.get_xlabel() == "weight of run0 in wsum(norm=min_max)"
 
 
+def test_plot_has_steps_and_no_legend_above_its_lines():
+    """Folds and band are steps as their means are, and the legend is outside."""
+    axes = tune(["wsum(norm=min_max)"]).plot()
+    assert [line.get_drawstyle() for line in axes.lines[:4]] == ["steps-mid"] * 4
+    heights = axes.collections[0].get_paths()[0].vertices[1:-1, 1]
+    assert len(heights) > 2 * 2 * 201
+    axes.figure.canvas.draw()
+    assert axes.get_legend().get_window_extent().y0 >= axes.get_window_extent().y1
+
+
 def test_each_run_of_three_has_a_curve():
     """The curve of a run is found by its name, other names and methods without weights are refused."""
     tuned = tune(["wsum(norm=min_max)"], n_runs=3)
@@ -51,3 +61,21 @@ def test_report_has_the_section(tmp_path):
     assert "Methods, each tuned alone" in page
     assert "Its gain is within the noise" in page
     assert "weights <b>" not in page
+    assert "difference: the system minus tuned" in page
+    assert "gain: tuned minus the system" not in page
+
+
+def test_report_names_a_better_system(tmp_path):
+    """A significant loss is no noise."""
+    pytest.importorskip("jinja2", reason="a report needs Jinja")
+    qrels, runs = draw_runs(2)
+    for place, query in enumerate(qrels):
+        run = runs["run0" if place < 15 else "run1"]
+        run[query] = {doc: -score for doc, score in run[query].items()}
+    folds = {query: int(place < 15) for place, query in enumerate(qrels)}
+    path = tmp_path / "report.html"
+    tuned = fn.tune_fusion(qrels, runs, "ap", ["wsum"], folds=folds)
+    tuned.to_html(path)
+    page = path.read_text(encoding="utf-8")
+    assert f"It is significantly worse than {tuned.rival.system}: take that." in page
+    assert "within the noise" not in page

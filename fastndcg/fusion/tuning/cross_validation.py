@@ -7,14 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fastndcg.fusion.method import FusionMethod
+from fastndcg.fusion.tuning.engine_curve import EngineCurve, repair_at
 from fastndcg.fusion.tuning.folds import FoldPlan, Folds
 from fastndcg.fusion.tuning.judged_union import JudgedUnion
 from fastndcg.fusion.tuning.step_function import StepFunction
-from fastndcg.fusion.tuning.weight_search import Choice, Fusion, Training, make_steps, search_weights
+from fastndcg.fusion.tuning.weight_search import Choice, Fusion, Training, search_run, search_weights
 from fastndcg.rankings.validation import Array
 from fastndcg.results.exact_sum import mean
 
 MOST_REPAIRS = 100
+FIRST_OF_TWO = np.array([0.0, 1.0])  # the other weights where that of the first of two runs varies
 
 
 class Setting(NamedTuple):
@@ -32,19 +35,29 @@ class Family:
     ----------
     text : str
         The text of the method as the user wrote it.
-    fusions : sequence of Fusion
+    methods : sequence of FusionMethod
         One for each point of the grid.
+    fusions : sequence of Fusion
+        The fusion by each method.
     steps : list of StepFunction or None
         The step function of each fusion of two runs.
     """
 
-    def __init__(self, text: str, fusions: Sequence[Fusion], union: JudgedUnion, threads: int) -> None:
+    def __init__(
+        self,
+        text: str,
+        methods: Sequence[FusionMethod],
+        fusions: Sequence[Fusion],
+        union: JudgedUnion,
+        threads: int,
+    ) -> None:
         self.text = text
+        self.methods = methods
         self.fusions = fusions
         self._union = union
         self._threads = threads
         self.steps: list[StepFunction | None] = [
-            make_steps(fusion, union, threads)
+            search_run(EngineCurve(union, fusion, 0, FIRST_OF_TWO, threads))
             if fusion.is_weighted and fusion.lines is not None and fusion.n_runs == 2
             else None
             for fusion in fusions
@@ -63,6 +76,57 @@ class Family:
                 if sign * choice.mean > sign * best[s].choice.mean:
                     best[s] = Setting(place, choice)
         return best
+
+    def confirm(self, settings: list[Setting], training: Training) -> list[Setting]:
+        """
+        Return settings whose mean is the engine's, to the bit.
+
+        Where the engine has another value at a chosen weight than the step function, it is repaired there, and the
+        best settings are searched again.
+
+        Parameters
+        ----------
+        settings : list of Setting
+            Those of `tune` for the same training sets.
+        """
+        for _ in range(MOST_REPAIRS):
+            values = self._evaluate_searched(settings)
+            if not sum(self._repair(settings[s], own_values) for s, own_values in values.items()):
+                break
+            settings = self.tune(training)
+        else:
+            values = self._evaluate_searched(settings)
+        masks = training.masks()
+        confirmed = list(settings)
+        for s, own_values in values.items():
+            choice = settings[s].choice._replace(mean=mean(own_values[masks[s]]))
+            confirmed[s] = settings[s]._replace(choice=choice)
+        return confirmed
+
+    def _evaluate_searched(self, settings: list[Setting]) -> dict[int, Array]:
+        """Return the engine's value of each query for the settings whose weights come from a step function."""
+        values: dict[tuple[int, float], Array] = {}
+        places: dict[int, tuple[int, float]] = {}
+        for s, setting in enumerate(settings):
+            interval = setting.choice.interval
+            if interval is None or interval.low == interval.high:
+                continue  # the engine has chosen the weights
+            places[s] = (setting.fusion, interval.middle)
+            if places[s] not in values:
+                values[places[s]] = self._union.evaluate(self.fuse(setting), self._threads)
+        return {s: values[key] for s, key in places.items()}
+
+    def _repair(self, setting: Setting, values: Array) -> bool:
+        """Return True if the step function had other values than the engine at the weight of a setting."""
+        steps = self.steps[setting.fusion]
+        interval = setting.choice.interval
+        if steps is None or interval is None:
+            return False
+        engine = EngineCurve(self._union, self.fusions[setting.fusion], 0, FIRST_OF_TWO, self._threads)
+        repaired = repair_at(steps, engine, interval.middle, values)
+        if repaired is not None:
+            self.steps[setting.fusion] = repaired
+        return repaired is not None
 
     def fuse(self, setting: Setting) -> Array:
         """Return the fused score of each document at a setting."""
@@ -113,6 +177,9 @@ class Validation(NamedTuple):
         What all queries choose of each family.
     outcomes : list of FoldOutcome
         The choice for each fold.
+    equal_values : (n_queries,) float64 array or None
+        The held-out values of equal weights, with the method and parameters that the other folds choose. None if no
+        fold chooses a method with weights.
     """
 
     values: Array
@@ -121,6 +188,7 @@ class Validation(NamedTuple):
     setting: Setting
     settings: list[Setting]
     outcomes: list[FoldOutcome]
+    equal_values: Array | None
 
 
 def cross_validate(families: Sequence[Family], training: Training, plan: FoldPlan) -> Validation:
@@ -137,12 +205,13 @@ def cross_validate(families: Sequence[Family], training: Training, plan: FoldPla
     """
     sign = 1 if training.union.metric.record.higher_is_better else -1
     totals = np.zeros(training.union.n_queries)
+    equal_totals = np.zeros(training.union.n_queries)
     family_totals = [np.zeros(training.union.n_queries) for _ in families]
     outcomes: list[FoldOutcome] = []
     full: list[Setting] = []
     for repeat, folds in enumerate(plan.repeats):
         outer = training._replace(folds=folds, sets=folds.training_sets)
-        settings = [family.tune(outer) for family in families]
+        settings = [family.confirm(family.tune(outer), outer) for family in families]
         full = [own[0] for own in settings]
         choices = _choose_families(families, outer, folds) if len(families) > 1 else [0] * folds.n
         values = [
@@ -156,10 +225,28 @@ def cross_validate(families: Sequence[Family], training: Training, plan: FoldPla
             outcomes.append(FoldOutcome(repeat, fold, choice, settings[choice][1 + fold], own_values))
         for total, column in zip(family_totals, values, strict=True):
             total += column
+        equal_totals += _evaluate_equal_weights(families, outcomes[-folds.n :], folds)
     n = len(plan.repeats)
     family_values = [total / n for total in family_totals]
     best = int(np.argmax([sign * mean(values) for values in family_values]))
-    return Validation(totals / n, family_values, best, full[best], full, outcomes)
+    is_weighted = any(families[outcome.family].fusions[outcome.setting.fusion].is_weighted for outcome in outcomes)
+    equal_values = equal_totals / n if is_weighted else None
+    return Validation(totals / n, family_values, best, full[best], full, outcomes, equal_values)
+
+
+def _evaluate_equal_weights(families: Sequence[Family], outcomes: list[FoldOutcome], folds: Folds) -> Array:
+    """Return the metric of each query for equal weights of what the other folds choose."""
+    values = np.empty(len(folds.numbers))
+    for place, family in enumerate(families):
+        settings = {
+            outcome.fold: Setting(outcome.setting.fusion, Choice(None, np.nan))
+            for outcome in outcomes
+            if outcome.family == place
+        }
+        if settings:
+            is_own = np.isin(folds.numbers, list(settings))
+            values[is_own] = family.evaluate_by_fold(folds.numbers, settings)[is_own]
+    return values
 
 
 def _choose_families(families: Sequence[Family], training: Training, folds: Folds) -> list[int]:
@@ -178,53 +265,8 @@ def _choose_families(families: Sequence[Family], training: Training, folds: Fold
 
 
 def confirm_setting(family: Family, setting: Setting, training: Training) -> tuple[Setting, StepFunction | None]:
-    """
-    Return a setting whose step function has the values of the engine, to the bit, and that step function.
-
-    Close to a crossing, rounding decides the order of two documents. Where a value of the step function differs from
-    the engine's there, it is replaced, and the best interval is searched again.
-    """
-    fusion = family.fusions[setting.fusion]
-    steps = family.steps[setting.fusion]
-    if steps is None:
-        return setting, None
-    for _ in range(MOST_REPAIRS):
-        weights = setting.choice.weights
-        interval = setting.choice.interval
-        assert weights is not None
-        assert interval is not None
-        values = training.union.evaluate(fusion.fuse(weights), training.threads)
-        setting = setting._replace(choice=setting.choice._replace(mean=mean(values)))
-        if interval.low == interval.high:
-            break
-        own = steps.look_up(np.array([weights[0]]))[:, 0]
-        is_other = (own != values) & ~(np.isnan(own) & np.isnan(values))
-        if not is_other.any():
-            break
-        steps = _repair(steps, steps.find_cell(float(weights[0])), np.flatnonzero(is_other), values)
-        family.steps[setting.fusion] = steps
-        setting = setting._replace(choice=search_weights(fusion, training, steps)[0])
-    return setting, steps
-
-
-def _repair(steps: StepFunction, cell: tuple[float, float], queries: Array, values: Array) -> StepFunction:
-    """Return a step function with other values of some queries between two neighbouring steps of any queries."""
-    low, high = cell
-    places: list[int] = []
-    starts: list[float] = []
-    new_values: list[float] = []
-    for query in queries.tolist():
-        first, stop = steps.offsets[query : query + 2].tolist()
-        place = first + int(np.searchsorted(steps.starts[first:stop], low, side="right"))
-        last = float(steps.values[place - 1])
-        places += [place, place]
-        starts += [low, high]
-        new_values += [float(values[query]), last]
-    counts = np.zeros(steps.n_queries, "i8")
-    counts[queries] = 2
-    return StepFunction(
-        np.insert(steps.starts, places, starts),
-        np.insert(steps.values, places, new_values),
-        steps.offsets + np.concatenate([[0], np.cumsum(counts)]),
-        steps.sign,
-    )
+    """Return the setting of all queries with the engine's mean, to the bit, and its step function."""
+    n_folds = training.folds.n
+    everything = training._replace(sets=np.ones((1, n_folds), "u1"))
+    setting = family.confirm([setting], everything)[0]
+    return setting, family.steps[setting.fusion]

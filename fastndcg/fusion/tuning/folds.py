@@ -91,13 +91,13 @@ def plan_folds(options: FoldOptions, query_ids: Array, has_value: Array, *, is_n
     if isinstance(options.folds, Mapping) or hasattr(options.folds, "__len__"):
         if repeats > 1:
             raise InvalidInputError(
-                f"`repeats` must be 1 where `folds` names the fold of each query, got {repeats}. Pass folds=5."
+                f"`repeats` must be 1 where `folds` names the fold of each query, got {repeats}. Pass folds=5"
             )
         return FoldPlan([_read_folds(options.folds, query_ids, has_value, clusters, fewest)], clusters)
     n = check_whole_number(options.folds, "folds", FEWEST)
     if n < fewest:
         raise InvalidInputError(
-            f"`folds` must be {fewest} or more to compare methods, got {n}. Pass folds=5, or one method."
+            f"`folds` must be {fewest} or more to compare methods, got {n}. Pass folds=5, or one method"
         )
     return FoldPlan(
         [_draw_folds(n, draw_numbers(seed, r, len(has_value)), has_value, clusters) for r in range(repeats)], clusters
@@ -114,11 +114,11 @@ def _draw_folds(n: int, random: Array, has_value: Array, clusters: Array | None)
     if not len(judged):
         raise InvalidInputError(
             "`qrels` must have a query in which the metric has a value, but have none. Judge relevant documents of the "
-            "queries of the runs."
+            "queries of the runs"
         )
     if len(judged) < n:
         raise InvalidInputError(
-            f"`folds` must be at most the number of {what}, {len(judged)}, got {n}. Pass fewer folds."
+            f"`folds` must be at most the number of {what}, {len(judged)}, got {n}. Pass fewer folds"
         )
     order = judged[np.argsort(random[: len(judged)], kind="stable")]
     numbers = np.zeros(int(units.max()) + 1, "i4")
@@ -132,15 +132,13 @@ def _read_folds(given_folds: Any, query_ids: Array, has_value: Array, clusters: 
     names, numbers = np.unique(labels, return_inverse=True)
     numbers = numbers.reshape(-1).astype("i4")
     if len(names) < fewest:
-        raise InvalidInputError(
-            f"`folds` must name {fewest} folds or more, got {len(names)}. Divide the queries again."
-        )
+        raise InvalidInputError(f"`folds` must name {fewest} folds or more, got {len(names)}. Divide the queries again")
     n_judged = np.bincount(numbers[has_value], minlength=len(names))
     if not n_judged.all():
         name = names[int(np.argmin(n_judged))]
         raise InvalidInputError(
-            f"each fold must have a judged query, but fold {shorten(name.item())} has none with a value of the metric. "
-            "Merge it with another fold."
+            f"`folds` must have a judged query in each fold, but fold {shorten(name.item())} has none with a value of "
+            "the metric. Merge it with another fold"
         )
     if clusters is not None:
         order = np.lexsort((numbers, clusters))
@@ -149,7 +147,7 @@ def _read_folds(given_folds: Any, query_ids: Array, has_value: Array, clusters: 
             query = query_ids[order[int(np.argmax(is_split)) + 1]]
             raise InvalidInputError(
                 f"`folds` must keep each cluster together, but that of query {show_name(query)} is in two folds. Leave "
-                "out `clusters`, or change the folds."
+                "out `clusters`, or change the folds"
             )
     return Folds(numbers, len(names))
 

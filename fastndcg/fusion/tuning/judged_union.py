@@ -150,7 +150,7 @@ def _with_values(run: Run, values: Array) -> Run:
 
 def _check_metric(metric: Metric, convention: Convention) -> None:
     """Raise an error for a metric whose mean does not follow from the ranks of relevant documents in each query."""
-    remedy = "Take a metric such as ndcg@10."
+    remedy = "Take a metric such as ndcg@10"
     if metric.record.by_subtopic or metric.record.function_name != "evaluate":
         raise InvalidInputError(f"`metric` must read one label a document, but {metric} does not. {remedy}")
     if metric.aggregate is not None or find_denominators((metric,), convention):
@@ -162,5 +162,5 @@ def _check_metric(metric: Metric, convention: Convention) -> None:
     if convention.score_dtype == "float32":
         raise InvalidInputError(
             f"`convention` must compare scores as they are, but {convention} rounds them to float32. Take "
-            "convention.replace(score_dtype='as given')."
+            "convention.replace(score_dtype='as given')"
         )

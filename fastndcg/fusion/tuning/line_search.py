@@ -40,7 +40,7 @@ class Steps(NamedTuple):
 
 
 class _Inputs(NamedTuple):
-    """The arrays that the search reads, as kernels take them."""
+    """The arrays that the search reads, as kernels take them, and the marks of undecided queries, which it writes."""
 
     lines: tuple[Array, ...]
     candidates: tuple[Array, ...]
@@ -48,6 +48,7 @@ class _Inputs(NamedTuple):
     sizes: Array
     union: JudgedUnion
     depth: int
+    is_undecided: Array
 
 
 def search_line(union: JudgedUnion, x: Array, y: Array, *, threads: int | None = None) -> StepFunction:
@@ -55,6 +56,7 @@ def search_line(union: JudgedUnion, x: Array, y: Array, *, threads: int | None =
     Return the metric of each query for the scores ``w * x + (1 - w) * y`` of all weights w between 0 and 1.
 
     Memory is bounded, except for the steps of the result. Values are those of the engine for the hits of each ranking.
+    Rankings are those of the lines without rounding: see `StepFunction` for where the engine has others.
 
     Parameters
     ----------
@@ -84,7 +86,7 @@ def search_line(union: JudgedUnion, x: Array, y: Array, *, threads: int | None =
         run_all(tracked_spans, make_worker, min(n_threads, max(len(spans), 1)))
     columns = [np.concatenate(column) for column in zip(*(parts[span] for span in sorted(spans)), strict=True)]
     sign = 1 if union.metric.record.higher_is_better else -1
-    steps = join_steps(columns[0], columns[1], columns[2], union.n_queries, sign)
+    steps = join_steps(columns[0], columns[1], columns[2], inputs.is_undecided, sign)
     _check_defined(union, steps)
     return steps
 
@@ -105,7 +107,8 @@ def _make_inputs(union: JudgedUnion, x: Array, y: Array) -> _Inputs:
     pool = (read_only(pool[0]), read_only(pool[1]))
     lines = (read_only(x), read_only(y), read_only(_make_keys(union)), rankings.offsets)
     depth = make_plan((union.metric,), union.convention).depth
-    return _Inputs(lines, candidates, pool, np.diff(rankings.offsets), union, depth)
+    is_undecided = np.zeros(union.n_queries, bool)
+    return _Inputs(lines, candidates, pool, np.diff(rankings.offsets), union, depth, is_undecided)
 
 
 def _make_keys(union: JudgedUnion) -> Array:
@@ -133,7 +136,7 @@ def _check_defined(union: JudgedUnion, steps: StepFunction) -> None:
     if len(mixed):
         raise UndefinedMetricError(
             f"{union.metric} must have a value for all weights of a query or for none, but "
-            f"{union.rankings.query_name(int(mixed[0]))} has one for some. Take convention.replace(undefined=0)."
+            f"{union.rankings.query_name(int(mixed[0]))} has one for some. Take convention.replace(undefined=0)"
         )
 
 
@@ -191,7 +194,7 @@ class _Worker:
         first, stop = span
         inputs = self._inputs
         offsets = np.empty(stop - first + 1, "i8")
-        events = (*self._events, offsets, self._above, self._ties)
+        events = (*self._events, offsets, self._above, self._ties, inputs.is_undecided)
         reached_query = self._kernels.find_events(
             inputs.lines,
             inputs.candidates,
@@ -218,7 +221,7 @@ class _Worker:
         inputs = self._inputs
         cursor = self._cursor
         cursor[:] = (span[0], 0, 0, 0)
-        events = (*self._events, event_offsets, self._above, self._ties)
+        events = (*self._events, event_offsets, self._above, self._ties, inputs.is_undecided)
         rankings = (self._starts, self._queries, *self._offsets, *self._hits, self._pool)
         limits = (*span, low, inputs.depth)
         while cursor[0] < span[1]:

@@ -10,7 +10,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.fusion.arguments import check_absent_for
 from fastndcg.fusion.conventions import FusionConvention
-from fastndcg.fusion.fuse import count_majorities, find_number
+from fastndcg.fusion.fuse import count_majorities, find_number, fuse_union
 from fastndcg.fusion.method import FusionMethod
 from fastndcg.fusion.points import compute_points, has_weighted_points, is_linear
 from fastndcg.fusion.union import Union
@@ -56,6 +56,10 @@ class PointStore:
             last = self._selected = (method, rows, read_only(points))
         return last[2]
 
+    def refuse(self, method: FusionMethod, weights: Array | None) -> None:
+        """Raise the error of `fuse` for scores that are not finite."""
+        fuse_union(self.union, method, self.convention, weights=weights, absent=self.absent)
+
 
 class MethodFusion:
     """
@@ -87,6 +91,8 @@ class MethodFusion:
         if not (is_linear(self.method, convention, self._store.absent) or self.method.name == "mixed"):
             return None
         points = self._store.select(self.method, self._rows)
+        if np.isinf(points).any():
+            self._store.refuse(self.method, None)
         if self.method.name == "mixed":
             n_present = np.count_nonzero(~np.isnan(points), axis=0)
             points = points * np.sqrt(n_present)
@@ -116,6 +122,8 @@ class MethodFusion:
         fused = np.empty(len(self._rows))
         kernel = getattr(load_kernels(f"fusion.{file}"), name)
         kernel(points, read_only(factors), find_number(self.method), 0, len(fused), fused)
+        if not np.isfinite(fused).all():
+            self._store.refuse(self.method, weights)
         return fused
 
     def select(self, places: Array) -> MethodFusion:
@@ -123,7 +131,9 @@ class MethodFusion:
         return MethodFusion(self.method, self._store, self._rows[places])
 
 
-def read_methods(methods: Sequence[str] | str, absent: str | None = None) -> list[tuple[str, list[FusionMethod]]]:
+def read_methods(
+    methods: Sequence[str] | str, convention: FusionConvention, absent: str | None = None
+) -> list[tuple[str, list[FusionMethod]]]:
     """Return the text of each method, and one method for each point of the grid of the parameters it leaves out."""
     many = methods if isinstance(methods, Iterable) and not isinstance(methods, str) else [methods]
     texts = list(many)
@@ -133,25 +143,43 @@ def read_methods(methods: Sequence[str] | str, absent: str | None = None) -> lis
         )
     parsed = [(text, FusionMethod.parse(text)) for text in texts]
     if not parsed:
-        raise InvalidInputError("`methods` must have one method or more, but is empty. Pass ['rrf'].")
+        raise InvalidInputError("`methods` must have one method or more, but is empty. Pass ['rrf']")
     families: list[tuple[str, list[FusionMethod]]] = []
     for text, method in parsed:
         if method.record.needs_training:
             raise InvalidInputError(
                 f"`methods` must be methods without training, but {method.name} learns from judgments. Take "
-                "fuse(train=...) for it."
+                "fuse(train=...) for it"
             )
         check_absent_for(method, absent)
         if str(method) in dict(families):
-            raise InvalidInputError(f"`methods` must differ, but {method} occurs twice. Leave one out.")
-        families.append((str(method), _list_grid(text, method)))
+            raise InvalidInputError(f"`methods` must differ, but {method} occurs twice. Leave one out")
+        families.append((str(method), _list_grid(text, method, convention)))
     return families
 
 
-def _list_grid(text: str | FusionMethod, method: FusionMethod) -> list[FusionMethod]:
+def _list_grid(text: str | FusionMethod, method: FusionMethod, convention: FusionConvention) -> list[FusionMethod]:
     """Return the method with each value of a parameter that its text leaves out, or the method alone."""
     settings = dict(method.parameters) if isinstance(text, FusionMethod) else parse_call(text)[1]
     for (name, parameter), values in GRIDS.items():
         if name == method.name and parameter not in settings:
-            return [method.replace(**{parameter: value}) for value in values]
+            is_rrf = name == "rrf"  # 1 / (k + first rank) must be finite
+            return [
+                method.replace(**{parameter: value})
+                for value in values
+                if not is_rrf or value + convention.first_rank > 0
+            ]
     return [method]
+
+
+def note_on_grid(methods: Sequence[FusionMethod], place: int) -> list[str]:
+    """Return a remark if the best parameter is at an end of its grid. 0 is no end: parameters are not negative."""
+    method = methods[place]
+    for name, parameter in GRIDS:
+        if name == method.name and len(methods) > 1 and place in (0, len(methods) - 1) and method.get(parameter):
+            values = [other.get(parameter) for other in methods]
+            return [
+                f"best {parameter} of {name}: {method.get(parameter):g}, an end of the grid from {min(values):g} to "
+                f"{max(values):g}; a value beyond it may be better"
+            ]
+    return []

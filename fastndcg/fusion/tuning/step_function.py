@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,7 +14,11 @@ from fastndcg.rankings.validation import Array
 
 
 class Interval(NamedTuple):
-    """Weights from `low` to `high` with one mean of the metric."""
+    """
+    Weights from `low` to `high` with one mean of the metric.
+
+    On a plateau within one standard error, `mean` is that of the weight in the middle.
+    """
 
     low: float
     high: float
@@ -25,6 +30,14 @@ class Interval(NamedTuple):
         return self.low + (self.high - self.low) / 2
 
 
+class Piece(NamedTuple):
+    """A value that a query has from `low` up to `high`."""
+
+    low: float
+    high: float
+    value: float
+
+
 @dataclass(frozen=True, slots=True)
 class StepFunction:
     """
@@ -32,6 +45,11 @@ class StepFunction:
 
     Between two steps a query's ranking stays the same. At a step itself documents tie, and the function has the value
     that follows.
+
+    The function equals the engine's values to the bit at each weight between the crossings of documents. A crossing is
+    a weight at which two fused scores are equal. Closer than 1e-6 to it, to 0 and to 1, rounding may decide the order.
+    The queries of `is_undecided` have fused scores that differ by a few roundings over a wider range. Their values are
+    the engine's at some hundred weights.
 
     Attributes
     ----------
@@ -41,12 +59,15 @@ class StepFunction:
         Query q owns steps ``offsets[q]`` up to ``offsets[q + 1]``.
     sign : int
         1 if higher values are better, else -1.
+    is_undecided : (n_queries,) bool array, optional
+        True for queries in which rounding decides the order of documents over a range of weights. By default none.
     """
 
     starts: Array
     values: Array
     offsets: Array
     sign: int = 1
+    is_undecided: Array = field(default_factory=lambda: np.zeros(0, bool))
     _sorted: list[tuple[Array, Array, Array]] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -104,6 +125,41 @@ class StepFunction:
         low = float(weights[place - 1]) if place else 0.0
         return low, float(weights[place]) if place < len(weights) else 1.0
 
+    def select(self, queries: Array) -> StepFunction:
+        """Return the step function of some queries."""
+        counts = np.diff(self.offsets)[queries]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[queries] - offsets[:-1], counts)
+        return StepFunction(self.starts[places], self.values[places], read_only(offsets), self.sign)
+
+    def replace(self, pieces: Mapping[int, Sequence[Piece]]) -> StepFunction:
+        """
+        Return a step function with other values.
+
+        Parameters
+        ----------
+        pieces : {query: sequence of Piece}
+            The new values of some queries, in rising order without overlaps.
+        """
+        starts: list[Array] = []
+        values: list[Array] = []
+        counts = np.diff(self.offsets)
+        n_copied = 0
+        for query in sorted(pieces):
+            first, stop = self.offsets[query : query + 2].tolist()
+            own_starts, own_values = _replace_pieces(self.starts[first:stop], self.values[first:stop], pieces[query])
+            starts += [self.starts[n_copied:first], own_starts]
+            values += [self.values[n_copied:first], own_values]
+            counts[query] = len(own_starts)
+            n_copied = stop
+        return StepFunction(
+            np.concatenate([*starts, self.starts[n_copied:]]),
+            np.concatenate([*values, self.values[n_copied:]]),
+            read_only(np.concatenate([[0], np.cumsum(counts)])),
+            self.sign,
+            self.is_undecided,
+        )
+
     def sum_curve(self) -> tuple[Array, Array]:
         """Return the weights at which the mean over all queries changes, from 0 on, and the mean from each one on."""
         weights, queries, values = self.sort()
@@ -133,13 +189,33 @@ class StepFunction:
         return out
 
 
-def join_steps(queries: Array, starts: Array, values: Array, n_queries: int, sign: int) -> StepFunction:
+def _replace_pieces(starts: Array, values: Array, pieces: Sequence[Piece]) -> tuple[Array, Array]:
+    """Return the steps of one query with other values in some pieces."""
+    lows, highs, new_values = np.array([piece for piece in pieces if piece.low < piece.high]).reshape(-1, 3).T
+    edges = np.unique(np.concatenate([starts, lows, highs]))
+    edges = edges[edges < 1.0]
+    all_values = values[np.searchsorted(starts, edges, side="right") - 1]
+    places = np.searchsorted(lows, edges, side="right") - 1
+    is_inside = places >= 0
+    is_inside[is_inside] &= edges[is_inside] < highs[places[is_inside]]
+    all_values[is_inside] = new_values[places[is_inside]]
+    is_change = _find_changes(all_values)
+    return edges[is_change], all_values[is_change]
+
+
+def _find_changes(values: Array) -> Array:
+    """Return True for the first value, and for each that differs from the one before. NaN is equal to NaN."""
+    is_change = np.ones(len(values), bool)
+    is_change[1:] = (values[1:] != values[:-1]) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
+    return is_change
+
+
+def join_steps(queries: Array, starts: Array, values: Array, is_undecided: Array, sign: int) -> StepFunction:
     """Return the step function of steps in the order of queries and weights. Steps without a change are left out."""
     is_first = np.ones(len(queries), bool)
     is_first[1:] = queries[1:] != queries[:-1]
-    is_change = is_first.copy()
-    is_change[1:] |= (values[1:] != values[:-1]) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
+    is_change = is_first | _find_changes(values)
     starts = starts[is_change]
     starts[is_first[is_change]] = 0.0
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(queries[is_change], minlength=n_queries))])
-    return StepFunction(starts, values[is_change], read_only(offsets), sign)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(queries[is_change], minlength=len(is_undecided)))])
+    return StepFunction(starts, values[is_change], read_only(offsets), sign, is_undecided)

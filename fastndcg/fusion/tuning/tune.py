@@ -12,30 +12,42 @@ from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.evaluate import evaluate
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
-from fastndcg.fusion.fuse import FusedRun, make_run, unite_runs
+from fastndcg.fusion.fuse import FusedRun, unite_runs
 from fastndcg.fusion.inputs import NamedRuns, read_runs
 from fastndcg.fusion.method import FusionMethod
 from fastndcg.fusion.normalization import check_absent
 from fastndcg.fusion.order import order_documents
 from fastndcg.fusion.tuning.cross_validation import (
     Family,
-    Setting,
     Validation,
     confirm_setting,
     cross_validate,
 )
 from fastndcg.fusion.tuning.curve import FusionCurve, make_curve
+from fastndcg.fusion.tuning.engine_curve import EngineCurve
 from fastndcg.fusion.tuning.folds import FoldOptions, FoldPlan, plan_folds
 from fastndcg.fusion.tuning.judged_union import JudgedUnion, judge_union
-from fastndcg.fusion.tuning.line_search import search_line
-from fastndcg.fusion.tuning.method_fusion import MethodFusion, PointStore, read_methods
-from fastndcg.fusion.tuning.step_function import Interval
-from fastndcg.fusion.tuning.tuned_fusion import BestFusion, FoldRow, MethodRow, Origin, TunedFusion, name_weights
-from fastndcg.fusion.tuning.weight_search import Training, share_rest
+from fastndcg.fusion.tuning.method_fusion import MethodFusion, PointStore, note_on_grid, read_methods
+from fastndcg.fusion.tuning.step_function import StepFunction
+from fastndcg.fusion.tuning.tuned_fusion import (
+    BestFusion,
+    FoldRow,
+    MethodRow,
+    Origin,
+    TunedFusion,
+    find_free_name,
+    name_weights,
+)
+from fastndcg.fusion.tuning.weight_search import Training, search_around, share_rest
 from fastndcg.fusion.union import Union
 from fastndcg.inputs.dispatch import Options, prepare_truth
+from fastndcg.inputs.forms import find_form
+from fastndcg.inputs.group_by_query import Groups
+from fastndcg.inputs.id_table import Rows
 from fastndcg.inputs.qrels_run import Qrels
+from fastndcg.inputs.source import Source
 from fastndcg.metrics.metric import Metric, parse_metrics
+from fastndcg.rankings.read_only import put
 from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.results.exact_sum import mean
 from fastndcg.results.results import Results
@@ -70,8 +82,10 @@ def tune_fusion(
     Tune the fusion of two or more runs on judged queries, and report values of queries that were not used for tuning.
 
     For methods that are linear in their weights, such as wsum and rrf, the search is exact. The metric is a step
-    function of the weight of a run, and all its steps are found. More than two runs are tuned one weight after the
-    other, from several starts. Other weighted methods take the best weights of a grid.
+    function of the weight of a run, and all its steps are found. No weight between two steps is better than the chosen
+    one. A step itself, at which documents tie, is no choice: the smallest change of a score would break the tie. More
+    than two runs are tuned one weight after the other, from several starts. Other weighted methods take the best
+    weights of a grid.
 
     Parameters
     ----------
@@ -96,7 +110,9 @@ def tune_fusion(
         The weight for two runs. 'best': the middle of the interval with the best mean, or one of the simple weights 0,
         0.5 and 1 if it is better. 'widest': the middle of the widest interval within one standard error of the best.
     depth, absent, fusion_convention
-        See `fuse`.
+        See `fuse`. Single runs are compared with all their documents, as they would be used alone: `depth` cuts only
+        what is fused. Queries that the fusion convention leaves out, since some run lacks them (queries=common), count
+        in no row.
     convention : str or Convention
         The meaning of the metric: see `evaluate`. One that rounds scores to float32 is refused.
     columns, threads
@@ -140,7 +156,7 @@ def tune_fusion(
         check_threads(threads),
     )
     _check_plateau(plateau)
-    texts = read_methods(methods, request.absent)
+    texts = read_methods(methods, request.fusion_convention, request.absent)
     with use_progress(progress):
         truth = _read_qrels(qrels, Options(columns=columns, threads=threads))
         named_runs = read_runs(
@@ -157,6 +173,7 @@ def tune_fusion(
         families = [
             Family(
                 text,
+                grid,
                 [MethodFusion(method, inputs.store, inputs.rows) for method in grid],
                 inputs.judged,
                 request.threads,
@@ -167,7 +184,7 @@ def tune_fusion(
         setting, steps = confirm_setting(families[validation.best], validation.setting, training)
         validation = validation._replace(setting=setting)
         curves = _make_curves(inputs, families, validation, training, steps)
-    return _make_result(inputs, families, validation, plan, curves=curves, seed=seed, threads=threads)
+    return _make_result(inputs, families, validation, plan, curves=curves, plateau=plateau, seed=seed, threads=threads)
 
 
 class _Request(NamedTuple):
@@ -192,27 +209,28 @@ class _Inputs(NamedTuple):
     judged: JudgedUnion
     store: PointStore
     rows: Array
+    notes: tuple[str, ...]
 
 
 def _read_metric(metric: Any) -> Metric:
     metrics = parse_metrics(metric)
     if len(metrics) != 1:
-        raise InvalidInputError(f"`metric` must be one metric, got {len(metrics)}: {shorten(metric)}. Choose one.")
+        raise InvalidInputError(f"`metric` must be one metric, got {len(metrics)}: {shorten(metric)}. Choose one")
     return metrics[0]
 
 
 def _check_plateau(plateau: Any) -> None:
     if plateau not in PLATEAUS:
-        hint = suggest_name(plateau, PLATEAUS) or " There are 'best' and 'widest'."
+        hint = suggest_name(plateau, PLATEAUS) or " There are 'best' and 'widest'"
         raise InvalidInputError(f"`plateau` has no choice {shorten(plateau)}.{hint}")
 
 
 def _read_qrels(qrels: Any, options: Options) -> Qrels:
-    truth = prepare_truth(qrels, options)
+    truth = None if find_form(qrels, "truth") is None else prepare_truth(qrels, options)
     if not isinstance(truth, Qrels):
         raise InvalidTypeError(
             f"`qrels` must be judgments with ids, such as {{query: {{document: label}}}}, not {type(qrels).__name__}. "
-            "Pass a path, a dict, a frame or Qrels."
+            "Pass a path, a dict, a frame or Qrels"
         )
     return truth
 
@@ -220,13 +238,33 @@ def _read_qrels(qrels: Any, options: Options) -> Qrels:
 def _unite(qrels: Qrels, named_runs: NamedRuns, request: _Request) -> _Inputs:
     """Make the union of the runs, and join it with the judgments. Documents are in the order of equal fused scores."""
     union = unite_runs(named_runs.runs, named_runs.names, request.fusion_convention, request.depth, request.threads)
-    all_equal: FusedRun = make_run(union, np.zeros(union.n_documents), request.fusion_convention, "")
-    rows, _ = order_documents(union, np.zeros(union.n_documents), request.fusion_convention.fused_ties)
+    if union.counts.n_left_out:
+        qrels, named_runs = _leave_out(qrels, named_runs, union)
+    all_equal, rows = _order_union(union, request.fusion_convention)
     row_places = np.empty(len(union.row_documents), "i8")
     row_places[union.document_rows] = np.arange(union.n_documents)
     judged = judge_union(qrels, all_equal, request.metric, request.convention.for_input(qrels=True), request.threads)
     store = PointStore(union, request.fusion_convention, request.absent)
-    return _Inputs(request, qrels, named_runs, union, judged, store, row_places[rows[judged.rows]])
+    rows_of_judged = row_places[rows[judged.rows]]
+    return _Inputs(request, qrels, named_runs, union, judged, store, rows_of_judged, all_equal.notes)
+
+
+def _order_union(union: Union, convention: FusionConvention) -> tuple[FusedRun, Array]:
+    """Return a run with the documents of a union in the order of equal fused scores, and the row of each one's id."""
+    rows, scores = order_documents(union, np.zeros(union.n_documents), convention.fused_ties)
+    run = FusedRun.__new__(FusedRun)
+    groups = Groups(union.offsets, None, union.offsets[:-1])
+    run._fill(Rows(union.queries, groups, union.row_documents.take(rows), scores), Source("the union of the runs"))
+    put(run, _counts=union.counts, _method="")
+    return run, rows
+
+
+def _leave_out(qrels: Qrels, named_runs: NamedRuns, union: Union) -> tuple[Qrels, NamedRuns]:
+    """Return judgments and runs without the queries that the union leaves out since some run lacks them."""
+    common = union.queries.names().tolist()
+    dropped_queries = {query for run in named_runs.runs for query in run.queries.names().tolist()} - set(common)
+    judged = [query for query in qrels.queries.names().tolist() if query not in dropped_queries]
+    return qrels.filter(judged), named_runs._replace(runs=tuple(run.filter(common) for run in named_runs.runs))
 
 
 def _evaluate_equal(inputs: _Inputs, method: FusionMethod) -> Array:
@@ -236,7 +274,11 @@ def _evaluate_equal(inputs: _Inputs, method: FusionMethod) -> Array:
 
 
 def _make_curves(
-    inputs: _Inputs, families: Sequence[Family], validation: Validation, training: Training, steps: Any
+    inputs: _Inputs,
+    families: Sequence[Family],
+    validation: Validation,
+    training: Training,
+    steps: StepFunction | None,
 ) -> tuple[FusionCurve, ...]:
     """Return the curve of the first of two runs, of each of more, or none for methods that are not linear."""
     names = inputs.union.names
@@ -248,10 +290,9 @@ def _make_curves(
         return ()
     curves = []
     for r, name in enumerate(names):
-        lines = fusion.lines
-        steps = search_line(inputs.judged, lines[r], share_rest(choice.weights, r) @ lines, threads=training.threads)
-        low, high = steps.find_cell(float(choice.weights[r]))
-        curves.append(make_curve(name, steps, Interval(low, high, choice.mean), training.folds, training.clusters))
+        engine = EngineCurve(inputs.judged, fusion, r, share_rest(choice.weights, r), training.threads)
+        steps, plateau = search_around(engine, float(choice.weights[r]), choice.mean)
+        curves.append(make_curve(name, steps, plateau, training.folds, training.clusters))
     return tuple(curves)
 
 
@@ -262,33 +303,36 @@ def _make_result(
     plan: FoldPlan,
     *,
     curves: tuple[FusionCurve, ...],
+    plateau: str,
     seed: int,
     threads: int | None,
 ) -> TunedFusion:
     names = inputs.union.names
     ids = inputs.judged.query_ids
     setting = validation.setting
-    method = _name_method(families[validation.best], setting)
+    method = str(families[validation.best].methods[setting.fusion])
     interval = setting.choice.interval
     clusters = None if plan.clusters is None else dict(zip(ids.tolist(), plan.clusters.tolist(), strict=True))
     request = inputs.request
-    empty = make_run(inputs.union, np.zeros(inputs.union.n_documents), request.fusion_convention, method)
     return TunedFusion(
         BestFusion(method, name_weights(names, setting.choice.weights), interval, setting.choice.mean),
         _make_results(inputs, validation.values),
-        _evaluate_baselines(inputs, FusionMethod.parse(method)),
+        _evaluate_baselines(inputs, validation.equal_values),
         method_rows=_make_method_rows(families, validation, names),
         fold_rows=_make_fold_rows(families, validation, names),
         curves=curves,
         origin=Origin(
-            names, request.depth, request.absent, request.fusion_convention, empty.notes, seed, clusters, threads
+            names,
+            request.depth,
+            request.absent,
+            request.fusion_convention,
+            (*note_on_grid(families[validation.best].methods, setting.fusion), *inputs.notes),
+            plateau,
+            seed,
+            clusters,
+            threads,
         ),
     )
-
-
-def _name_method(family: Family, setting: Setting) -> str:
-    fusion: Any = family.fusions[setting.fusion]
-    return str(fusion.method)
 
 
 def _make_results(inputs: _Inputs, values: Array) -> Results:
@@ -304,19 +348,17 @@ def _make_results(inputs: _Inputs, values: Array) -> Results:
     )
 
 
-def _evaluate_baselines(inputs: _Inputs, method: FusionMethod) -> dict[str, Results]:
+def _evaluate_baselines(inputs: _Inputs, equal_values: Array | None) -> dict[str, Results]:
     """Return the results of each single run, of equal weights and of rrf(k=60)."""
     request = inputs.request
     baselines = {
         name: evaluate(inputs.qrels, run, request.metric, convention=request.convention, threads=request.threads)
         for name, run in zip(*inputs.named_runs, strict=True)
     }
-    equal = "equal weights" if method.record.is_weighted else str(method)
-    fused = {equal: _evaluate_equal(inputs, method)}
-    if str(method) != RRF or method.record.is_weighted:
-        fused[RRF] = _evaluate_equal(inputs, FusionMethod.parse(RRF))
+    fused = {} if equal_values is None else {"equal weights": equal_values}
+    fused[RRF] = _evaluate_equal(inputs, FusionMethod.parse(RRF))
     for label, values in fused.items():
-        baselines[label if label not in baselines else f"fusion {label}"] = _make_results(inputs, values)
+        baselines[find_free_name(label, "fusion", baselines)] = _make_results(inputs, values)
     return baselines
 
 
@@ -324,7 +366,9 @@ def _make_method_rows(
     families: Sequence[Family], validation: Validation, names: tuple[str, ...]
 ) -> tuple[MethodRow, ...]:
     return tuple(
-        MethodRow(family.text, mean(values), _name_method(family, setting), name_weights(names, setting.choice.weights))
+        MethodRow(
+            family.text, mean(values), str(family.methods[setting.fusion]), name_weights(names, setting.choice.weights)
+        )
         for family, values, setting in zip(families, validation.family_values, validation.settings, strict=True)
     )
 
@@ -339,7 +383,7 @@ def _make_fold_rows(families: Sequence[Family], validation: Validation, names: t
                 outcome.repeat,
                 outcome.fold,
                 int(np.count_nonzero(~np.isnan(values))),
-                _name_method(families[outcome.family], setting),
+                str(families[outcome.family].methods[setting.fusion]),
                 name_weights(names, setting.choice.weights),
                 setting.choice.mean,
                 mean(values),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, join_names, suggest_name
+from fastndcg.errors import InvalidInputError, join_names, shorten, suggest_name
 from fastndcg.exports.exportable import Exportable, PrintedTable
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.fuse import FusedRun, fuse
@@ -41,7 +41,8 @@ class BestFusion(NamedTuple):
     weights : dict of float or None
         The weight of each run, with the sum 1. None for a method without weights.
     interval : Interval or None
-        For two runs, the weights of the first one that share the mean.
+        For two runs, the weights of the first one that share the mean. For ``plateau="widest"`` those within one
+        standard error of the best mean. Both ends are equal if a mean holds for one weight alone.
     mean : float
         The mean of the metric over all queries. The same queries were used for tuning, so it is too optimistic.
     """
@@ -104,6 +105,7 @@ class Origin(NamedTuple):
     absent: str | None
     convention: FusionConvention
     notes: tuple[str, ...]
+    plateau: str
     seed: int
     clusters: dict[Any, Any] | None
     threads: int | None
@@ -122,7 +124,8 @@ class TunedFusion(Exportable):
     held_out : Results
         The metric of each query, fused with what other queries chose.
     baselines : dict of Results
-        The values of each single run, of equal weights and of rrf(k=60).
+        The values of each single run, of equal weights and of rrf(k=60). Those of equal weights are held out, too: the
+        other folds choose the method and its parameters.
     method_rows : tuple of MethodRow
         One for each method.
     fold_rows : tuple of FoldRow
@@ -186,14 +189,14 @@ class TunedFusion(Exportable):
         """The metric against the weight of the first run."""
         if not self.curves:
             raise InvalidInputError(
-                f"a curve needs a method that is linear in its weights, not {self.best.method}. Take wsum or rrf."
+                f"a curve needs a method that is linear in its weights, not {self.best.method}. Take wsum or rrf"
             )
         return self.curves[0]
 
     @property
     def name(self) -> str:
-        """The name of the tuned fusion in tables: 'tuned', unless a run has that name."""
-        return "tuned" if "tuned" not in self.baselines else "tuned fusion"
+        """The name of the tuned fusion in tables: 'tuned', or another if a run has that name."""
+        return find_free_name("tuned", "fusion", self.baselines)
 
     @functools.cached_property
     def comparison(self) -> Comparison:
@@ -224,6 +227,12 @@ class TunedFusion(Exportable):
         sign = 1 if self.metric.record.higher_is_better else -1
         return self.rival.significant and sign * self.rival.gain > 0
 
+    @property
+    def has_loss(self) -> bool:
+        """True if the tuned fusion is significantly worse than the best single run, equal weights or rrf(k=60)."""
+        sign = 1 if self.metric.record.higher_is_better else -1
+        return self.rival.significant and sign * self.rival.gain < 0
+
     def table(self) -> Table[TuningRow]:
         """
         Return the held-out mean next to the means of runs and simple fusions, with the gain over each.
@@ -242,30 +251,57 @@ class TunedFusion(Exportable):
         Returns
         -------
         list of str
-            What was chosen, how gains were tested, a warning if the gain is within the noise, and counts.
+            What was chosen, how gains were tested, a warning if the gain is within the noise or a significant loss,
+            and counts.
         """
-        notes = [f"{self.metric}; best on all queries: {self.describe_best()}"]
-        if self.best.interval is not None and self.best.weights is not None:
-            first = next(iter(self.best.weights))
-            low, high, _ = self.best.interval
-            notes.append(
-                f"weight of {show_name(first)}: the mean of all queries is the same from {low:.6g} to {high:.6g}"
-            )
+        return self._list_notes(f"gain: {self.name} minus the system")
+
+    def report_notes(self) -> list[str]:
+        """
+        Return the notes for a report, whose tables have differences in place of gains.
+
+        Returns
+        -------
+        list of str
+            Those of `notes`, with the sign of a difference.
+        """
+        return self._list_notes(f"difference: the system minus {self.name}")
+
+    def _list_notes(self, sign_note: str) -> list[str]:
+        notes = [f"{self.metric}; best on all queries: {self.describe_best()}", *self._notes_on_weights()]
         n_folds = len({row.fold for row in self.folds})
         n_repeats = len({row.repeat for row in self.folds})
         notes.append(
             f"{self.name}: held-out values, {n_folds} folds, {n_repeats} repeat{'s' if n_repeats > 1 else ''}, seed "
-            f"{self._origin.seed}; gain: {self.name} minus the system"
+            f"{self._origin.seed}; {sign_note}"
         )
         if not self.has_gain:
             rival = self.rival
+            name = show_name(rival.system)
+            verdict = "the gain is within the noise"
+            remedy = "prefer the simpler one, or judge more queries"
+            if self.has_loss:
+                verdict = f"{self.name} is significantly worse than {name}"
+                remedy = f"take {name}"
             notes.append(
-                f"the gain is within the noise: {format_number(rival.gain, signed=True)} over "
-                f"{show_name(rival.system)}, interval "
+                f"{verdict}: {format_number(rival.gain, signed=True)} over {name}, interval "
                 f"{format_interval(rival.gain_low, rival.gain_high, signed=True)}, corrected p "
-                f"{format_p_value(rival.p_corrected)}; prefer the simpler one, or judge more queries"
+                f"{format_p_value(rival.p_corrected)}; {remedy}"
             )
         return [*notes, *self.comparison.notes()[1:], *self._origin.notes]
+
+    def _notes_on_weights(self) -> list[str]:
+        """Return what the interval of the best weight of two runs means."""
+        interval = self.best.interval
+        if interval is None or self.best.weights is None:
+            return []
+        name = f"weight of {show_name(next(iter(self.best.weights)))}"
+        low, high, _ = interval
+        if low == high:
+            return [f"{name}: {low:.6g} alone, where documents tie or one run has no weight"]
+        if self._origin.plateau == "widest":
+            return [f"{name}: within one standard error of the best mean from {low:.6g} to {high:.6g}"]
+        return [f"{name}: the mean of all queries is the same from {low:.6g} to {high:.6g}"]
 
     def describe_best(self) -> str:
         """
@@ -325,7 +361,7 @@ class TunedFusion(Exportable):
         if len(pairs) != len(names):
             raise InvalidInputError(
                 f"`runs` must have one run for each of the {len(names)} tuned runs, {join_names(names)}, but has "
-                f"{len(pairs)}. Pass {{name: run}}."
+                f"{len(pairs)}. Pass {{name: run}}"
             )
         return pairs
 
@@ -334,11 +370,11 @@ class TunedFusion(Exportable):
         names = self._origin.names
         for name in given_names:
             if name not in names:
-                hint = suggest_name(name, names) or f" They are {join_names(names)}."
+                hint = suggest_name(name, names) or f" They are {join_names(names)}"
                 raise InvalidInputError(f"`runs` must have the names of the tuned runs, but has {name!s:.100}.{hint}")
         missing = [name for name in names if name not in given_names]
         if missing:
-            raise InvalidInputError(f"`runs` must have all tuned runs, but lacks {join_names(missing)}. Add it.")
+            raise InvalidInputError(f"`runs` must have all tuned runs, but lacks {join_names(missing)}. Add it")
 
     def plot(self, *, run: str | None = None, axes: Any = None) -> Any:
         """
@@ -392,7 +428,8 @@ class TunedFusion(Exportable):
         if self.curves:
             hint = suggest_name(run, [curve.run for curve in self.curves])
             raise InvalidInputError(
-                f"`run` must be the name of a tuned run.{hint} There are {join_names(self._origin.names)}."
+                f"`run` must be the name of a tuned run, not {shorten(run)}.{hint} There are "
+                f"{join_names(self._origin.names)}"
             )
         return self.curve
 
@@ -435,6 +472,18 @@ class TunedFusion(Exportable):
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
+
+
+def find_free_name(name: str, prefix: str, names: Container[str]) -> str:
+    """
+    Return a name that no other system has, with a prefix as often as needed.
+
+    >>> find_free_name("tuned", "fusion", ["tuned", "fusion tuned"])
+    'fusion fusion tuned'
+    """
+    while name in names:
+        name = f"{prefix} {name}"
+    return name
 
 
 def describe_fusion(method: str, weights: Mapping[str, float] | None) -> str:

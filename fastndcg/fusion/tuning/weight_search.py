@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from fastndcg.fusion.tuning.engine_curve import EngineCurve, repair_at, sample_undecided
 from fastndcg.fusion.tuning.folds import Folds, draw_numbers
 from fastndcg.fusion.tuning.judged_union import JudgedUnion
 from fastndcg.fusion.tuning.line_search import search_line
@@ -16,6 +17,7 @@ from fastndcg.results.exact_sum import mean
 from fastndcg.runtime.threads import check_stopped
 
 SIMPLE_WEIGHTS = (0.0, 0.5, 1.0)  # each list alone, and equal weights: here documents often tie
+CROSSING_WIDTH = 1e-6  # a narrower interval around a weight is the rounding error of a crossing
 N_RANDOM_STARTS = 1
 STARTS = 1 << 32  # the purpose of random numbers: those of folds have the number of the repeat
 MOST_ROUNDS = 20  # of a coordinate ascent; most end after 3
@@ -88,23 +90,40 @@ def search_weights(fusion: Fusion, training: Training, steps: StepFunction | Non
     Parameters
     ----------
     steps : StepFunction, optional
-        The step function of the fusion of two runs, if it is known.
+        The step function of a linear fusion of two runs.
     """
     if not fusion.is_weighted:
         values = training.union.evaluate(fusion.fuse(None), training.threads)
         return [Choice(None, mean(values[mask])) for mask in training.masks()]
     if fusion.lines is None:
         return _search_grid(fusion, training)
-    if fusion.n_runs == 2:
-        return _search_pair(fusion, training, steps or make_steps(fusion, training.union, training.threads))
+    if steps is not None:
+        return _search_pair(fusion, training, steps)
     return [_ascend_on_queries(fusion, training, mask) for mask in training.masks()]
 
 
-def make_steps(fusion: Fusion, union: JudgedUnion, threads: int) -> StepFunction:
-    """Return the step function of a linear fusion of two runs, in the weight of the first one."""
-    lines = fusion.lines
+def search_run(engine: EngineCurve) -> StepFunction:
+    """Return the step function of a linear fusion in the weight of a run."""
+    lines = engine.fusion.lines
     assert lines is not None
-    return search_line(union, lines[0], lines[1], threads=threads)
+    steps = search_line(engine.union, lines[engine.run], engine.rest @ lines, threads=engine.threads)
+    return sample_undecided(steps, engine)
+
+
+def search_around(engine: EngineCurve, weight: float, best_mean: float) -> tuple[StepFunction, Interval]:
+    """
+    Return the step function in the weight of a run, and the interval of weights around one with its mean.
+
+    The interval is that weight alone where documents tie, so that both sides have another mean.
+    """
+    steps = search_run(engine)
+    values = engine.evaluate(weight)
+    repaired = repair_at(steps, engine, weight, values)
+    low, high = (repaired or steps).find_cell(weight)
+    is_crossing = repaired is not None and (weight in SIMPLE_WEIGHTS or high - low < CROSSING_WIDTH)
+    if is_crossing or mean(values) != best_mean:
+        return steps, Interval(weight, weight, best_mean)
+    return repaired or steps, Interval(low, high, best_mean)
 
 
 def _search_pair(fusion: Fusion, training: Training, steps: StepFunction) -> list[Choice]:

@@ -34,6 +34,7 @@ LARGEST = 2.0**480  # a sum of squares of 2**60 such scores is finite
 SMALLEST = 2.0**-400  # the square of a difference of two such scores has all its bits
 SHRINK = 2.0**-600
 ENLARGE = 2.0**600
+EPSILON = 2.0**-52  # the mean of n scores has an error of less than n times this, relative to the largest one
 
 
 @inline
@@ -97,6 +98,14 @@ def raise_lowest(r, start, stop, at_most, lowest, out):
             out[r, d] = lowest
 
 
+@inline
+def clear_rounding(r, start, stop, at_most, out):
+    """Replace values between -`at_most` and `at_most` by 0."""
+    for d in range(start, stop):
+        if abs(out[r, d]) <= at_most:
+            out[r, d] = 0.0
+
+
 @kernel
 def normalize(scores, offsets, kind, rules, first, stop, out):
     """Normalise the scores of every run in the queries `first` up to `stop`."""
@@ -146,6 +155,8 @@ def normalize(scores, offsets, kind, rules, first, stop, out):
                 set_all(scores, r, start, end, constant, out)
             else:
                 scale_scores(scores, r, start, end, unit, shift, divisor, out)
+                if kind == Z_SCORE:  # a score equal to the mean ties with an absent document
+                    clear_rounding(r, start, end, n * EPSILON * max(abs(low), abs(high)) / divisor, out)
             if rules.lowest_score > 0.0 and kind in (MIN_MAX, MIN_MAX_INVERTED, Z_SCORE):
                 raise_lowest(r, start, end, 0.0, rules.lowest_score, out)
 

@@ -100,9 +100,11 @@ def _collect_tuning(tuned: Any) -> dict[str, Any]:
         "best": tuned.describe_best(),
         "metric": str(tuned.metric),
         "has_gain": tuned.has_gain,
+        "has_loss": tuned.has_loss,
+        "rival": show_name(tuned.rival.system),
         "figures": figures,
         "tables": [(name, table.cells()) for name, table in tables],
-        "notes": tuned.notes(),
+        "notes": tuned.report_notes(),
     }
 
 
