@@ -7,8 +7,9 @@ import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from fastndcg.choices import AbsentTreatment
 from fastndcg.cli import completion, options, output
 from fastndcg.cli.compare import read_names, read_segments
 from fastndcg.cli.progress import show_progress
@@ -72,7 +73,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
                         "count (default: all)")  # fmt: skip
     parser.add_argument(
         "--absent",
-        choices=("zero", "minimum", "mean", "skip"),
+        choices=get_args(AbsentTreatment),
         help="what a RUN gives to documents that it lacks (default: what the method's definition says)",
     )
     options.add_fusion_convention(parser)
