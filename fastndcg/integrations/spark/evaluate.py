@@ -88,7 +88,7 @@ def evaluate(
     truth : DataFrame
         Rows with labels and scores, or one row per query with lists of them, or judgments.
     predictions : DataFrame, optional
-        The run, if the truth is judgments. Otherwise the metrics may be given here.
+        The run with scores or ranks, if the truth is judgments. Otherwise the metrics may be given here.
     metrics : str, Metric, or iterable of them, optional
         See `fn.evaluate`. A metric with an aggregate other than the mean is an error.
     query, document, label, score : str, optional
@@ -211,7 +211,7 @@ def collect_parts(data: Any, task: Any, *, has_replicates: bool) -> tuple[Partia
     """
     Run a job and return the sums of all tasks with their largest values.
 
-    Replicates take 16 bytes each for a metric, so one more task adds up those of all tasks for the driver.
+    Replicates take some 40 bytes each for a metric, so one more task adds up those of all tasks for the driver.
     """
     parts = data.mapInArrow(task, SCHEMA)
     if has_replicates:
