@@ -353,6 +353,10 @@ class StreamedResults(Results):
         self._partial = partial
         self._n_queries = n_queries
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        counts = {name: getattr(self, name) for name in COUNTS}
+        return type(self), (self._partial, self._n_queries, self.metrics, self.convention, counts)
+
     def __len__(self) -> int:
         return self._n_queries
 
@@ -471,6 +475,15 @@ class StreamedResults(Results):
 
     def __getitem__(self, metric: Any) -> NoReturn:
         self._refuse()
+
+    @property
+    def values(self) -> NoReturn:
+        """Raise an error: values of single queries are not kept."""
+        self._refuse()
+
+    @values.setter
+    def values(self, values: Array) -> None:
+        del values
 
     @property
     def query_ids(self) -> NoReturn:

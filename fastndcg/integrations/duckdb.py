@@ -93,19 +93,14 @@ def register(
     functions: dict[str, Metric] = {}
     for name, request in requests.items():
         full_name = f"{prefix}{name}"
-        if not IDENTIFIER.fullmatch(full_name):
-            raise InvalidInputError(
-                f"names of functions must have letters, digits and underscores, but one is {shorten(full_name)}. "
-                "Choose another name."
-            )
-        if full_name.lower() in built_in:
-            continue
-        metric = parse_query_metrics(request, parsed_convention)[0]
+        _check_name(full_name, functions)
+        if full_name.lower() not in built_in:
+            functions[full_name] = parse_query_metrics(request, parsed_convention)[0]
+    for full_name, metric in functions.items():
         if full_name.lower() in names_in_use:
             _remove(connection, full_name)
         compute = _make_function(full_name, metric, parsed_convention, threads)
         connection.create_function(full_name, compute, None, "DOUBLE", type="arrow", null_handling="special")
-        functions[full_name] = metric
     return functions
 
 
@@ -140,6 +135,21 @@ def _read_mapping(metrics: Any) -> Mapping[str, str | Metric]:
     return metrics
 
 
+def _check_name(name: str, functions: Mapping[str, Metric]) -> None:
+    """Raise an error for a name that is no identifier, or that differs from an earlier one in its case alone."""
+    if not IDENTIFIER.fullmatch(name):
+        raise InvalidInputError(
+            f"names of functions must have letters, digits and underscores, but one is {shorten(name)}. Choose another "
+            "name."
+        )
+    other = next((other for other in functions if other.lower() == name.lower()), None)
+    if other is not None:
+        raise InvalidInputError(
+            f"names of functions must differ in more than their case, but there are {shorten(other)} and "
+            f"{shorten(name)}. Choose another name."
+        )
+
+
 def _list_functions(connection: Any) -> set[str]:
     """Return the names of all functions of a database, in lower case."""
     rows = connection.cursor().execute("SELECT lower(function_name) FROM duckdb_functions()").fetchall()
@@ -152,7 +162,8 @@ def _remove(connection: Any, name: str) -> None:
         connection.remove_function(name)
     except Exception:
         raise InvalidInputError(
-            f"the database has another function {shorten(name)}. Choose another name, or pass prefix='fn_'."
+            f"the database has another function {shorten(name)}, which this connection did not create. Choose another "
+            "name, or pass prefix='fn_'. Functions that `register` created by another connection work in this one."
         ) from None
 
 
@@ -189,10 +200,15 @@ def _evaluate(
 
 def _read_cutoffs(column: Any, name: str) -> Array:
     pyarrow = optional_import("pyarrow", "functions of DuckDB", "arrow")
-    if not pyarrow.types.is_integer(column.type) or column.null_count:
+    types = pyarrow.types
+    is_huge = types.is_decimal(column.type) and not column.type.scale  # a HUGEINT of DuckDB
+    if not (types.is_integer(column.type) or is_huge) or column.null_count:
         kind = "NULL" if column.null_count else column.type
         raise InvalidInputError(f"the cutoff of {name} must be a whole number, not {kind}. Write 10, or leave it out.")
-    return np.asarray(column.to_numpy())
+    try:
+        return np.asarray(column.cast(pyarrow.int64()).to_numpy())
+    except pyarrow.ArrowInvalid:
+        raise InvalidInputError(f"the cutoff of {name} must be below 2**63. Write 10, or leave it out.") from None
 
 
 def _check_lists(pyarrow: Any, column: Any, name: str, what: str) -> None:

@@ -19,6 +19,8 @@ from pathlib import Path
 from spark_sessions import CONFIGURATION
 
 METRICS = "ndcg@10, ap, rr"
+FORMS = ("pairs", "compare", "lists", "split")  # evaluated while a task fails
+BY_ORDER = "default(ties=input)"
 ROWS_PER_BATCH = 500  # so that a task dies between two batches
 SPECULATION = {
     "spark.speculation": "true",
@@ -30,14 +32,18 @@ SPECULATION = {
 
 
 def die_once(batches, kind, mark):
-    """Pass batches on. The first attempt of the second partition fails in the middle, in one of three ways."""
+    """
+    Pass batches on. The first attempt of the second partition fails, in one of three ways.
+
+    Of rows it fails in the middle. Other forms have one batch a partition.
+    """
     from pyspark import TaskContext
 
     context = TaskContext.get()
     for number, batch in enumerate(batches):
-        if number == 1 and context.partitionId() == 1 and not os.path.exists(mark):
+        if number == (kind not in FORMS) and context.partitionId() == 1 and not os.path.exists(mark):
             Path(mark).touch()
-            if kind == "task":
+            if kind in ("task", *FORMS):
                 os._exit(1)
             if kind == "executor":
                 os.kill(find_executor(), signal.SIGKILL)
@@ -67,8 +73,15 @@ def describe(result):
 
 
 def run_cluster(folder):
-    """Evaluate on two executors while a task fails, and while an executor is lost."""
-    return evaluate_while_dying("local-cluster[2,1,1024]", folder, ("none", "task", "executor"))
+    """Evaluate on two executors while a task of each form fails, and while an executor is lost."""
+    import pyspark
+
+    home = Path(folder) / "home"  # which gets Spark's folder `work`
+    home.mkdir()
+    for path in Path(pyspark.__file__).parent.iterdir():
+        (home / path.name).symlink_to(path)
+    os.environ["SPARK_HOME"] = str(home)
+    return evaluate_while_dying("local-cluster[2,1,1024]", folder, ("none", "task", "executor", *FORMS))
 
 
 def run_speculation(folder):
@@ -101,33 +114,73 @@ def evaluate_while_dying(master, folder, kinds):
     """Return the results of a cluster for each way in which a task dies."""
     from pyspark.sql import SparkSession
 
-    from fastndcg.integrations import spark
-
     builder = SparkSession.builder.master(master)
     own = {"spark.executor.memory": "512m", "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_BATCH)}
+    own["spark.executor.extraJavaOptions"] = f"-Djava.io.tmpdir={folder}"  # for files of executors that are killed
     for name, value in {**CONFIGURATION, **SPECULATION, **own}.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     frame = session.read.parquet(f"{folder}/rows.parquet")
-    module = importlib.import_module("fastndcg.integrations.spark.evaluate")  # the package has a function of its name
-    collect_sums = module.collect_sums
     results = {}
     for kind in kinds:
         mark = f"{folder}/{kind}"
         if kind == "none":
             Path(mark).touch()
-
-        def collect(data, task, kind=kind, mark=mark, **options):
-            return collect_sums(data, lambda batches: task(die_once(batches, kind, mark)), **options)
-
-        module.collect_sums = collect
-        started = time.monotonic()
-        result = spark.evaluate(frame, METRICS, partitions=4, interval="poisson", replicates=50)
-        seconds = time.monotonic() - started
-        results[kind] = {"result": describe(result), "died": os.path.exists(mark), "seconds": seconds}
+        with die_in_tasks(kind, mark):
+            started = time.monotonic()
+            found = evaluate_form(frame, kind)
+            seconds = time.monotonic() - started
+        results[kind] = {"result": found, "died": os.path.exists(mark), "seconds": seconds}
     session.stop()
     return results
+
+
+@contextlib.contextmanager
+def die_in_tasks(kind, mark):
+    """Let a task die: of the counts of split queries, or of the evaluation."""
+    evaluation = importlib.import_module("fastndcg.integrations.spark.evaluate")  # the package has functions of
+    comparison = importlib.import_module("fastndcg.integrations.spark.compare")  # these names
+    counts = importlib.import_module("fastndcg.integrations.spark.large_queries")
+    collect_parts = evaluation.collect_parts
+    make_count = counts.CountTask
+
+    def make_dying(task):
+        return lambda batches: task(die_once(batches, kind, mark))
+
+    def collect(data, task, **options):
+        return collect_parts(data, make_dying(task), **options)
+
+    if kind == "split":
+        counts.CountTask = lambda *arguments: make_dying(make_count(*arguments))
+    else:
+        evaluation.collect_parts = comparison.collect_parts = collect
+    yield
+    counts.CountTask = make_count
+    evaluation.collect_parts = comparison.collect_parts = collect_parts
+
+
+def evaluate_form(frame, form):
+    """Return the results of rows in a form of data. All forms must give the same, compare its means."""
+    from fastndcg.integrations import spark
+
+    options = {"interval": "poisson", "replicates": 50}
+    qrels, run = frame.select("query", "document", "label"), frame.select("query", "document", "score")
+    if form == "compare":
+        rows = spark.compare(qrels, {"a": run, "b": run}, METRICS, partitions=4, **options)
+        return [row.mean.hex() for row in rows if row.system == "b"]
+    if form == "pairs":
+        return describe(spark.evaluate(qrels, run, METRICS, partitions=4, **options))
+    if form == "lists":
+        columns = "query", "collect_list(label) AS label", "collect_list(score) AS score"
+        frame.createOrReplaceTempView("rows")
+        lists = frame.sparkSession.sql(f"SELECT {', '.join(columns)} FROM rows GROUP BY query").repartition(4)
+        return describe(spark.evaluate(lists, METRICS, **options))
+    if form == "split":
+        return describe(spark.evaluate(frame.repartition(4), METRICS, split_above=55, **options))
+    if form == "order":
+        return describe(spark.evaluate(frame, METRICS, order="document", convention=BY_ORDER, **options))
+    return describe(spark.evaluate(frame, METRICS, partitions=4, **options))
 
 
 def run_connect(folder):
@@ -151,9 +204,11 @@ def run_connect(folder):
         error = ""
     except fn.InvalidInputError as raised:
         error = str(raised)
+    forms = {form: evaluate_form(frame, form) for form in ("pairs", "lists", "split", "order")}
     session.stop()
     return {
         "result": describe(result),
+        "forms": forms,
         "module": type(frame).__module__,
         "per_query": [list(row) for row in per_query],
         "differences": [row.difference for row in rows],

@@ -16,12 +16,13 @@ CONFIGURATION = {
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "4",
 }
-# PySpark warns of pandas 3 and of its RankingMetrics, and leaves sockets to the garbage collector. JAX warns of the
-# process that PySpark starts, if an earlier test has imported JAX
+# PySpark warns of pandas 3 and of its RankingMetrics, and leaves sockets to the garbage collector. Spark 3.5 calls a
+# function that pandas 3 deprecates. JAX warns of the process that PySpark starts, if an earlier test has imported JAX
 PYSPARK_WARNINGS = (
     r"ignore:os\.fork\(\) was called:RuntimeWarning",
     r"ignore:Deprecated in 3\.0\.0\. Use SparkSession:FutureWarning",
     "ignore:PySpark does not yet fully support pandas:FutureWarning",
+    r"ignore:is_(datetime64tz|categorical)_dtype is deprecated",
     r"ignore:unclosed <socket\.socket:ResourceWarning",
 )
 

@@ -120,6 +120,8 @@ def test_functions_are_replaced_and_built_in_ones_stay():
         ("ndcg([1], [1], NULL)", "the cutoff of ndcg must be a whole number, not NULL"),
         ("ndcg([1], [1], 1.5)", "the cutoff of ndcg must be a whole number, not decimal"),
         ("ndcg([1], [1], 0)", "must be 1 or more, not 0"),
+        ("ndcg([1], [1], 0::HUGEINT)", "must be 1 or more, not 0"),
+        ("ndcg([1], [1], 1::HUGEINT << 70)", r"the cutoff of ndcg must be below 2\*\*63"),
         ("auc([1, 0], [1, 0], 5)", "AUC must have no cutoff"),
     ],
 )
@@ -142,7 +144,9 @@ def test_a_null_list_among_others_is_an_error(connection):
         (({"a b": "rr"},), "letters, digits and underscores, but one is 'a b'"),
         (({"own": "gm(AP)"},), r"values for single queries, not gm\(AP\). Take AP"),
         (("ndcg",), "`metrics` must be {name: metric}, got 'ndcg'"),
-        (({"taken": "rr"},), "the database has another function 'taken'"),
+        (({"taken": "rr"},), "the database has another function 'taken', which this connection did not create"),
+        (({"x": "rr", "X": "ap"},), "must differ in more than their case, but there are 'x' and 'X'"),
+        (({"x": "rr", "y": "nope"},), "no metric is called 'nope'"),
         (({"list_value": "rr"},), "the database has another function 'list_value'"),
     ],
 )
@@ -152,6 +156,17 @@ def test_bad_names_are_errors(arguments, problem):
     connection.execute("CREATE MACRO taken(x) AS x")
     with pytest.raises(fn.FastndcgError, match=problem):
         register(connection, *arguments)
+    assert not connection.execute("SELECT 1 FROM duckdb_functions() WHERE function_name = 'x'").fetchall()
+
+
+def test_functions_work_in_cursors():
+    """A cursor has the functions of its database, and cannot replace them."""
+    connection = duckdb.connect()
+    register(connection, {"x": "rr"})
+    cursor = connection.cursor()
+    assert cursor.execute("SELECT x([0, 1], [2, 1], 2::HUGEINT)").fetchone() == (0.5,)
+    with pytest.raises(fn.InvalidInputError, match="that `register` created by another connection work in this one"):
+        register(cursor, {"x": "ap"})
 
 
 def test_other_objects_are_no_connection():

@@ -3,30 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from fastndcg.conventions import Convention
-from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
+from fastndcg.errors import InvalidInputError, InvalidTypeError, cut, join_names, shorten
 from fastndcg.inputs.frames import Frame
 from fastndcg.integrations.spark.errors import name_arguments
 from fastndcg.runtime.optional_packages import optional_import
 
+REMEDY = "For data of this machine take fn.evaluate."
 LARGEST = 1 << 53  # the largest whole number up to which float64 has all
+BY_BYTES = "UTF8_BINARY"  # the collation of texts that are equal if their bytes are
 SIDE = "side"  # of a row: 0 for judgments, 1 for the first run, 2 for the second one
 
 
 class Scored(NamedTuple):
-    """The columns of a DataFrame with labels and scores, and whether they hold lists. `order` may be None."""
+    """
+    The columns of a DataFrame with labels and scores, and whether they hold lists. `order` may be None.
+
+    Spark has the columns by their roles, as `mapInArrow` reads a dot in a name as a field of a struct. Tasks restore
+    the names of the user for messages.
+    """
 
     names: dict[str, str]
     order: str | None
     has_lists: bool
 
+    @property
+    def all_names(self) -> dict[str, str]:
+        """The names of the columns to read by role."""
+        return self.names if self.order is None else self.names | {"order": self.order}
+
     def list_columns(self) -> list[str]:
         """Return the names of the columns to read, each once."""
-        return list(dict.fromkeys([*self.names.values(), *filter(None, [self.order])]))
+        return list(dict.fromkeys(self.all_names.values()))
+
+    def select(self, data: Any) -> Any:
+        """Return a DataFrame with the columns to read, by role."""
+        return data.selectExpr(*(f"{express(data, name)} AS {quote(role)}" for role, name in self.all_names.items()))
+
+    def restore(self, batch: Any) -> Any:
+        """Return a batch of Arrow with the names of the user in place of the roles."""
+        pyarrow = optional_import("pyarrow", "Spark", "spark")
+        names = self.all_names
+        columns = {names[role]: batch.column(place) for place, role in enumerate(batch.schema.names)}
+        return pyarrow.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
 class Side(NamedTuple):
@@ -37,16 +60,23 @@ class Side(NamedTuple):
     names: dict[str, str]
     are_texts: tuple[bool, bool]  # the ids of queries, and those of documents
     has_whole_values: bool
-    order: str | None = None
 
 
 def check_data(data: Any, name: str) -> None:
     """Raise an error for a value that is no DataFrame of Spark."""
     if not hasattr(data, "mapInArrow") or not hasattr(data, "repartition"):
         raise InvalidTypeError(
-            f"`{name}` must be a DataFrame of Spark 3.5 or later, not {type(data).__name__}. For data of this machine "
-            "take fn.evaluate."
+            f"`{name}` must be a DataFrame of Spark 3.5 or later, not {type(data).__name__}. "
+            + ("Give all metrics as one text." if isinstance(data, str) and name == "predictions" else REMEDY)
         )
+
+
+def check_names(names: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of columns that the user gave, by role. Raise an error for a value that is no text."""
+    for role, name in names.items():
+        if name is not None and not isinstance(name, str):
+            raise InvalidTypeError(f"`{role}` must be the name of a column, not {type(name).__name__}. Pass a text.")
+    return {role: name for role, name in names.items() if name is not None and role != "order"}
 
 
 def check_number(value: Any, name: str) -> int | None:
@@ -64,6 +94,9 @@ def check_number(value: Any, name: str) -> int | None:
 def read_scored(data: Any, columns: Mapping[str, str], order: str | None) -> Scored:
     """Find the columns of a DataFrame with labels and scores, and check their types."""
     frame = _make_empty_frame(data, columns, "truth")
+    _refuse_subtopics(frame)
+    if not frame.has("score"):
+        _refuse_absent_scores(frame)
     has_lists = frame.has("label") and frame.has("score") and frame.has_list_columns
     roles = ["label", "score", *["query"] * (not has_lists or frame.has("query"))]
     roles += ["document"] * frame.has("document")
@@ -77,7 +110,7 @@ def read_scored(data: Any, columns: Mapping[str, str], order: str | None) -> Sco
         (frame.read_lists if has_lists else frame.read_numbers)(role)
     if has_lists and order is not None:
         raise InvalidInputError("`order` must be left out for columns of lists, which are in order. Sort the lists.")
-    _check_order(frame, order)
+    _check_order(frame, data, order)
     return Scored(names, order, has_lists)
 
 
@@ -86,49 +119,54 @@ def read_side(data: Any, columns: Mapping[str, str], what: str, order: str | Non
     """Find the columns of judgments or a run, and check their types."""
     check_data(data, what)
     frame = _make_empty_frame(data, columns, what)
-    value = "label" if what == "qrels" else "score"
-    if value == "label" and frame.has("subtopic"):
-        raise InvalidInputError(
-            f"`{what}` must have no subtopics, but column {shorten(frame.column_name('subtopic'))} has the usual name "
-            "of one. Drop the column."
-        )
+    value = "label"
+    if what == "qrels":
+        _refuse_subtopics(frame)
+    else:
+        value = "rank" if frame.is_ranked else "score"
     are_texts = frame.read_ids("query").are_texts, frame.read_ids("document").are_texts
     names = {role: frame.column_name(role) for role in ("query", "document")}
     has_whole_values = True
-    if value == "score" or not frame.is_interactions:
+    if value != "label" or not frame.is_interactions:
         has_whole_values = frame.read_numbers(value).dtype.kind in "iu"
         names[value] = frame.column_name(value)
-    _check_order(frame, order)
-    return Side(data, what, names, are_texts, has_whole_values, order)
+    _check_order(frame, data, order)
+    if order is not None:
+        names["order"] = order
+    return Side(data, what, names, are_texts, has_whole_values)
+
+
+def check_id_types(qrels: Side, run: Side) -> None:
+    """Raise an error for judgments and a run whose ids are texts on one side and numbers on the other."""
+    for role, ours, theirs in zip(("query", "document"), qrels.are_texts, run.are_texts, strict=True):
+        if ours != theirs:
+            kinds = {True: "texts", False: "whole numbers"}
+            raise InvalidTypeError(
+                f"ids of {role} must have one type, but are {kinds[ours]} in the qrels and {kinds[theirs]} in the run. "
+                "Cast them to one type."
+            )
 
 
 def bring_together(qrels: Side, runs: Sequence[Side]) -> Any:
     """Return a DataFrame with the rows of judgments and runs, which a column tells apart."""
-    for run in runs:
-        for role, ours, theirs in zip(("query", "document"), qrels.are_texts, run.are_texts, strict=True):
-            if ours != theirs:
-                kinds = {True: "texts", False: "whole numbers"}
-                raise InvalidTypeError(
-                    f"ids of {role} must have one type, but are {kinds[ours]} in the qrels and {kinds[theirs]} in the "
-                    "run. Cast them to one type."
-                )
-    has_order = any(run.order for run in runs)
+    has_order = any("order" in run.names for run in runs)
     kind = "BIGINT" if all(side.has_whole_values for side in (qrels, *runs)) else "DOUBLE"
     together = None
     for side, table in enumerate((qrels, *runs)):
-        value = table.names.get("label" if side == 0 else "score")
+        value = next((table.names[role] for role in ("label", "score", "rank") if role in table.names), None)
         number = "1" if value is None else quote(value)
         if kind == "DOUBLE" and table.has_whole_values:  # an error in the task, as float64 lacks the number
             is_exact = f"{number} BETWEEN -{LARGEST} AND {LARGEST}"
             number = f"IF({is_exact}, CAST({number} AS DOUBLE), {number} * double('inf'))"
         expressions = [
-            f"{quote(table.names['query'])} AS query",
-            f"{quote(table.names['document'])} AS document",
+            f"{express(table.data, table.names['query'])} AS query",
+            f"{express(table.data, table.names['document'])} AS document",
             f"CAST({number} AS {kind}) AS value",
             f"CAST({side} AS TINYINT) AS {SIDE}",
         ]
         if has_order:
-            expressions.append(f"{quote(table.order)} AS order" if table.order else "NULL AS order")
+            order = express(table.data, table.names["order"]) if "order" in table.names else "NULL"
+            expressions.append(f"{order} AS {quote('order')}")
         rows = table.data.selectExpr(*expressions)
         together = rows if together is None else together.unionByName(rows)
     return together
@@ -148,16 +186,20 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def express(data: Any, name: str) -> str:
+    """
+    Return the expression of a column.
+
+    Texts with a collation are compared by their bytes, as on one machine.
+    """
+    collation = getattr(data.schema[name].dataType, "collation", BY_BYTES)  # Spark 3.5 has none
+    return quote(name) if collation == BY_BYTES else f"{quote(name)} COLLATE {BY_BYTES}"
+
+
 def _make_empty_frame(data: Any, columns: Mapping[str, str], name: str) -> Frame:
     """Return a frame with the columns of a DataFrame and without rows."""
     pyarrow = optional_import("pyarrow", "Spark", "spark")
-    types = optional_import("pyspark.sql.pandas.types", "Spark", "spark")
-    fields = []
-    for field in data.schema.fields:
-        try:
-            fields.append(pyarrow.field(field.name, types.to_arrow_type(field.dataType)))
-        except Exception:  # a type that Arrow lacks has no role here
-            fields.append(pyarrow.field(field.name, pyarrow.null()))
+    fields = [(field.name, _find_arrow_type(field.dataType)) for field in data.schema.fields]
     frame = Frame(pyarrow.schema(fields).empty_table(), columns, name)
     absent = next((role for role in columns if columns[role] not in frame.column_names), None)
     if absent is not None:
@@ -168,9 +210,51 @@ def _make_empty_frame(data: Any, columns: Mapping[str, str], name: str) -> Frame
     return frame
 
 
-def _check_order(frame: Frame, order: str | None) -> None:
-    if order is not None and order not in frame.column_names:
+def _find_arrow_type(kind: Any) -> Any:
+    """Return Arrow's type of a type of Spark, the type of nulls where Arrow has none."""
+    pyarrow = optional_import("pyarrow", "Spark", "spark")
+    types = optional_import("pyspark.sql.pandas.types", "Spark", "spark")
+    try:
+        return types.to_arrow_type(kind)
+    except Exception:
+        return pyarrow.null()
+
+
+def _refuse_subtopics(frame: Frame) -> None:
+    if frame.has("subtopic"):
+        raise InvalidInputError(
+            f"`{frame.name}` must have no subtopics, but column {shorten(frame.column_name('subtopic'))} has the usual "
+            "name of one. Drop the column."
+        )
+
+
+def _refuse_absent_scores(frame: Frame) -> NoReturn:
+    """Raise an error for data without scores: ranks, or judgments whose run is missing."""
+    if frame.is_ranked:
+        raise InvalidInputError(
+            f"`{frame.name}` must have scores, but column {shorten(frame.column_name('rank'))} has ranks, and a higher "
+            "score is better. Pass judgments and the run with ranks as two DataFrames, or a column of -rank by score=."
+        )
+    raise InvalidInputError(
+        f"`{frame.name}` must have a column of scores, but has {join_names(frame.column_names)}. Name it: score=NAME, "
+        "or pass a run: evaluate(qrels, run, metrics)."
+    )
+
+
+def _check_order(frame: Frame, data: Any, order: str | None) -> None:
+    """Raise an error for an order that no column has, or one whose values cannot be compared."""
+    if order is None:
+        return
+    if order not in frame.column_names:
         raise InvalidInputError(
             f"`order` must name a column of `{frame.name}`, which has {join_names(frame.column_names)}, not "
             f"{shorten(order)}. Correct the name."
+        )
+    types = optional_import("pyarrow", "Spark", "spark").types
+    kind = data.schema[order].dataType
+    arrow_kind = _find_arrow_type(kind)
+    if types.is_nested(arrow_kind) or types.is_null(arrow_kind):
+        raise InvalidTypeError(
+            f"`order` must name a column of numbers, texts or times, but {shorten(order)} of `{frame.name}` has type "
+            f"{cut(kind.simpleString())}. Name another column."
         )

@@ -14,8 +14,16 @@ from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten, suggest_name
 from fastndcg.evaluate import parse_request
 from fastndcg.integrations.list_columns import parse_query_metrics
-from fastndcg.integrations.spark.columns import bring_together, check_number, check_ties, quote
-from fastndcg.integrations.spark.evaluate import collect_parts, make_request, read_sides, refuse_disjoint
+from fastndcg.integrations.spark.columns import (
+    bring_together,
+    check_id_types,
+    check_names,
+    check_number,
+    check_ties,
+    read_side,
+)
+from fastndcg.integrations.spark.errors import name_system
+from fastndcg.integrations.spark.evaluate import collect_parts, make_request, refuse_disjoint, split_names
 from fastndcg.integrations.spark.partitions import PairsTask, Request
 from fastndcg.metrics.metric import Metrics
 from fastndcg.rankings.validation import Array
@@ -140,14 +148,18 @@ def compare(
     )  # fmt: skip
     names = _check_systems(systems)
     place = _find_baseline(baseline, names)
-    columns = {"query": query, "document": document, "label": label, "score": score}
-    given_names = {role: name for role, name in columns.items() if name is not None}
+    columns = {"query": query, "document": document, "label": label, "score": score, "order": order}
+    qrels_names, run_names = split_names(check_names(columns))
     request = make_request(metrics, convention, False, (interval, replicates, seed), None)
     parse_query_metrics(request.metrics, parse_convention(convention))
     check_ties(parse_request(request.metrics, request.convention).qrels_convention, order)
-    sides = read_sides(qrels, dict(systems), given_names, order)
+    sides = [read_side(qrels, qrels_names, "qrels")]
+    for name, run in systems.items():
+        with name_system(name):
+            sides.append(read_side(run, run_names, "run", order))
+            check_id_types(sides[0], sides[-1])
     n_partitions = filter(None, [check_number(partitions, "partitions")])
-    data = bring_together(sides[0], sides[1:]).repartition(*n_partitions, quote("query"))
+    data = bring_together(sides[0], sides[1:]).repartition(*n_partitions, "query")
     task = PairsTask(request, tuple(side.names for side in sides), names, place, order is not None)
     sums, largest = collect_parts(data, task, has_replicates=bool(request.replicates))
     if sums is None or largest is None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fastndcg import errors
-from fastndcg.errors import FastndcgError
+from fastndcg.errors import FastndcgError, shorten
 from fastndcg.runtime.optional_packages import optional_import
 
 SCHEMA = "part binary, largest binary, error string, message string"
@@ -45,14 +45,45 @@ def name_arguments() -> Iterator[None]:
         raise type(error)(_translate(str(error))) from None
 
 
+@contextlib.contextmanager
+def name_system(name: str | None) -> Iterator[None]:
+    """Let errors begin with the name of a system, unless it is None."""
+    try:
+        yield
+    except FastndcgError as error:
+        if name is None:
+            raise
+        raise type(error)(f"system {shorten(name)}: {error}") from None
+
+
+@contextlib.contextmanager
+def name_rows(queries: Any) -> Iterator[None]:
+    """Let errors name the query of a row in place of its number among the rows of a task."""
+    try:
+        yield
+    except FastndcgError as error:
+        message = str(error)
+        if queries is not None:
+            message = re.sub(r"\brow (\d+)", lambda row: _name_row(queries, int(row[1])), message)
+        raise type(error)(message) from None
+
+
+def _name_row(queries: Any, row: int) -> str:
+    return f"the row of query {shorten(queries[row].as_py())}"
+
+
 def _translate(message: str) -> str:
     """
     Return a message with arguments of `spark.evaluate` in place of those of `fn.evaluate`.
 
-    >>> _translate("Give columns={'label': NAME}")
-    'Give label=NAME'
+    Numbers of rows are left out, as they count the rows of one task.
+
+    >>> _translate("Give columns={'label': NAME}"), _translate("document 3 is in rows 0 and 20")
+    ('Give label=NAME', 'document 3 is in two rows')
     """
-    return re.sub(r"columns=\{'(\w+)': NAME\}", r"\1=NAME", message)
+    message = re.sub(r"columns=\{'(\w+)': NAME\}", r"\1=NAME", message)
+    message = re.sub(r"(the run|the qrels), row \d+:", r"\1:", message)
+    return re.sub(r"\brows \d+ and \d+", "two rows", message)
 
 
 def raise_errors(rows: Sequence[Any]) -> None:

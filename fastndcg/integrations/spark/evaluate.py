@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
@@ -16,9 +17,10 @@ from fastndcg.integrations.list_columns import parse_query_metrics
 from fastndcg.integrations.spark.columns import (
     bring_together,
     check_data,
+    check_id_types,
+    check_names,
     check_number,
     check_ties,
-    quote,
     read_scored,
     read_side,
 )
@@ -38,7 +40,7 @@ from fastndcg.integrations.spark.partitions import (
     add_up_results,
     merge_parts,
 )
-from fastndcg.metrics.metric import Metrics, parse_metrics
+from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.results.partial import PartialSums
 from fastndcg.results.results import Results
 from fastndcg.runtime.optional_packages import optional_import
@@ -46,6 +48,7 @@ from fastndcg.statistics.settings import PART_INTERVALS, Settings
 from fastndcg.streaming import COUNTS, StreamedResults, check_streaming
 
 MEMORY = 1 << 30  # bytes for the rows of a task
+METRICS_TYPES = (str, Metric, list, tuple, set, dict, Iterator)  # of what is no DataFrame
 
 
 class SparkResults(StreamedResults):
@@ -85,7 +88,7 @@ def evaluate(
     truth : DataFrame
         Rows with labels and scores, or one row per query with lists of them, or judgments.
     predictions : DataFrame, optional
-        The run, if the truth is judgments. Otherwise the metrics may be given here.
+        The run with scores or ranks, if the truth is judgments. Otherwise the metrics may be given here.
     metrics : str, Metric, or iterable of them, optional
         See `fn.evaluate`. A metric with an aggregate other than the mean is an error.
     query, document, label, score : str, optional
@@ -137,13 +140,14 @@ def evaluate(
     >>> print(result.confidence_interval("rr"))
     0.8333 [0.1162, 1.5504], 95 % t, 3 queries
     """
-    if predictions is not None and metrics is None and not hasattr(predictions, "mapInArrow"):
+    if predictions is not None and metrics is None and isinstance(predictions, METRICS_TYPES):
         metrics = predictions
         predictions = None
-    columns = {"query": query, "document": document, "label": label, "score": score}
-    names = {role: name for role, name in columns.items() if name is not None}
-    request = make_request(metrics, convention, per_query, (interval, replicates, seed), memory)
+    names = check_names({"query": query, "document": document, "label": label, "score": score, "order": order})
     check_data(truth, "truth")
+    if predictions is not None:
+        check_data(predictions, "predictions")
+    request = make_request(metrics, convention, per_query, (interval, replicates, seed), memory)
     split_above = check_number(split_above, "split_above")
     layout = _Layout(order, has_whole_queries, split_above, check_number(partitions, "partitions"))
     if predictions is None:
@@ -151,7 +155,7 @@ def evaluate(
     else:
         plan = _plan_pairs(truth, predictions, names, request, layout)
     if per_query:
-        return _map_queries(truth, plan)
+        return _map_queries(plan)
     partial = collect_sums(plan.data, plan.task, has_replicates=bool(request.replicates))
     if plan.large is not None:
         large = add_up_results(request, plan.large)
@@ -186,6 +190,12 @@ def make_request(
         parsed_metrics = parse_metrics(metrics)
         for metric in parsed_metrics:
             check_streaming(metric, parsed, per_query=False)
+    for metric in parsed_metrics:
+        if metric.record.function is not None:
+            raise InvalidInputError(
+                f"`metrics` must be metrics of the catalogue, but {metric} was registered in this process, which "
+                "executors lack. Evaluate it by fn.evaluate or a StreamingEvaluator on collected rows."
+            )
     n_replicates = settings.replicates if name == "poisson" and not per_query else 0
     n_bytes = MEMORY if memory is None else parse_memory(memory)
     return Request(parsed_metrics, parsed, n_replicates, settings.seed, n_bytes)
@@ -201,7 +211,7 @@ def collect_parts(data: Any, task: Any, *, has_replicates: bool) -> tuple[Partia
     """
     Run a job and return the sums of all tasks with their largest values.
 
-    Replicates take 16 bytes each for a metric, so one more task adds up those of all tasks for the driver.
+    Replicates take some 40 bytes each for a metric, so one more task adds up those of all tasks for the driver.
     """
     parts = data.mapInArrow(task, SCHEMA)
     if has_replicates:
@@ -257,7 +267,7 @@ def _plan_scored(data: Any, names: dict[str, str], request: Request, layout: _La
         )
     if layout.split_above is not None:
         check_metrics(request, columns)
-    rows = data.select(*map(quote, columns.list_columns()))
+    rows = columns.select(data)
     task = ScoredTask(request, columns)
     if columns.has_lists or query is None:
         return _Plan(rows, task, query)
@@ -266,11 +276,11 @@ def _plan_scored(data: Any, names: dict[str, str], request: Request, layout: _La
         large = find_large_queries(rows, columns, layout.split_above)
         if large is not None:
             results = evaluate_large(rows, columns, request, large)
-            rows = select_rows(rows, columns, large, are_large=False)
+            rows = select_rows(rows, large, are_large=False)
     if not layout.has_whole_queries:
-        rows = rows.repartition(*filter(None, [layout.partitions]), quote(query))
+        rows = rows.repartition(*filter(None, [layout.partitions]), "query")
     if order is not None:
-        rows = rows.sortWithinPartitions(quote(query), quote(order))
+        rows = rows.sortWithinPartitions("query", "order")
     return _Plan(rows, task, query, results)
 
 
@@ -286,20 +296,21 @@ def _plan_pairs(qrels: Any, run: Any, names: dict[str, str], request: Request, l
             "rows with labels and scores."
         )
     check_ties(parse_request(request.metrics, request.convention).qrels_convention, layout.order)
-    sides = read_sides(qrels, {"run": run}, names, layout.order)
-    rows = bring_together(sides[0], sides[1:]).repartition(*filter(None, [layout.partitions]), quote("query"))
+    qrels_names, run_names = split_names(names)
+    sides = [read_side(qrels, qrels_names, "qrels"), read_side(run, run_names, "run", layout.order)]
+    check_id_types(*sides)
+    rows = bring_together(sides[0], sides[1:]).repartition(*filter(None, [layout.partitions]), "query")
     task = PairsTask(request, tuple(side.names for side in sides), has_order=layout.order is not None)
     return _Plan(rows, task, sides[0].names["query"])
 
 
-def read_sides(qrels: Any, runs: dict[str, Any], names: dict[str, str], order: str | None) -> list[Any]:
-    """Find the columns of judgments and runs."""
+def split_names(names: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the names of the columns of judgments, and those of a run."""
     qrels_names = {role: name for role, name in names.items() if role != "score"}
-    run_names = {role: name for role, name in names.items() if role != "label"}
-    return [read_side(qrels, qrels_names, "qrels"), *(read_side(run, run_names, "run", order) for run in runs.values())]
+    return qrels_names, {role: name for role, name in names.items() if role != "label"}
 
 
-def _map_queries(truth: Any, plan: _Plan) -> Any:
+def _map_queries(plan: _Plan) -> Any:
     """Return a DataFrame with the values of each query."""
     types = optional_import("pyspark.sql.types", "Spark", "spark")
     arrow_types = optional_import("pyspark.sql.pandas.types", "Spark", "spark")
@@ -311,7 +322,7 @@ def _map_queries(truth: Any, plan: _Plan) -> Any:
         raise InvalidInputError(
             f"the column of queries must not have the name of a metric, {query}. Rename the column."
         )
-    kind = truth.schema[query].dataType
+    kind = plan.data.schema["query"].dataType  # of judgments and a run the wider one
     fields = [types.StructField(query, kind), *(types.StructField(name, types.DoubleType()) for name in metrics)]
     schema = types.StructType(fields)
     values = plan.data.mapInArrow(PerQueryTask(plan.task, query, arrow_types.to_arrow_type(kind)), schema)
@@ -319,4 +330,4 @@ def _map_queries(truth: Any, plan: _Plan) -> Any:
         return values
     columns = [[None if math.isnan(value) else value for value in row] for row in plan.large.values.tolist()]
     rows = [(name, *row) for name, row in zip(plan.large.query_ids.tolist(), columns, strict=True)]
-    return values.union(truth.sparkSession.createDataFrame(rows, schema))
+    return values.union(values.sparkSession.createDataFrame(rows, schema))

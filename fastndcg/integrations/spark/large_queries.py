@@ -20,7 +20,7 @@ from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.evaluate import evaluate_prepared, parse_request
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.options import Options
-from fastndcg.integrations.spark.columns import Scored, quote
+from fastndcg.integrations.spark.columns import Scored
 from fastndcg.integrations.spark.errors import SCHEMA, Part, raise_errors, send_parts
 from fastndcg.integrations.spark.partitions import Request, refuse_nulls
 from fastndcg.metrics.metric import Metric, parse_metrics
@@ -33,6 +33,7 @@ from fastndcg.runtime.optional_packages import optional_import
 
 MOST_LABELLED = 1_000_000  # labelled documents of all large queries, whose scores each task gets
 MOST_QUERIES = 10_000
+IS_LABELLED = "CAST(label AS DOUBLE) <> 0"  # of rows, which have columns by role
 
 
 class Labelled(NamedTuple):
@@ -48,11 +49,23 @@ class Labelled(NamedTuple):
 
 
 class LargeQueries(NamedTuple):
-    """The ids of large queries, as a column of Arrow and as numbers or texts, and their numbers of rows."""
+    """The ids of large queries, as a column of Arrow and as numbers or texts, and how many rows they have."""
 
     column: Any
     ids: Array
     sizes: Array
+    n_labelled: Array  # rows with a label other than 0
+
+    def check(self, what: str, numbers: Array, new_numbers: Array) -> None:
+        """Raise an error for a query whose rows two jobs counted differently."""
+        is_other = numbers != new_numbers
+        if is_other.any():
+            query = int(np.argmax(is_other))
+            raise InvalidInputError(
+                "`truth` must have the same rows in each job of `split_above`, but query "
+                f"{shorten(self.ids[query : query + 1].tolist()[0])} had {numbers[query]:,} {what} in one job and "
+                f"{new_numbers[query]:,} in the next. Write it to a file or cache it first."
+            )
 
 
 def check_metrics(request: Request, columns: Scored) -> None:
@@ -87,11 +100,12 @@ def find_large_queries(rows: Any, columns: Scored, split_above: int) -> LargeQue
     pyarrow = optional_import("pyarrow", "Spark", "spark")
     types = optional_import("pyspark.sql.pandas.types", "Spark", "spark")
     functions = optional_import("pyspark.sql.functions", "Spark", "spark")
-    query = columns.names["query"]
-    sizes = rows.groupBy(functions.col(quote(query)).alias("query")).agg(
-        functions.expr("count(*) AS n"), functions.expr(f"count_if({_is_labelled(columns)}) AS n_labelled")
+    row_counts = rows.groupBy("query").agg(
+        functions.expr("count(*) AS n"), functions.expr(f"count_if({IS_LABELLED}) AS n_labelled")
     )
-    large = sizes.where(f"n > {split_above} AND query IS NOT NULL").orderBy("query").limit(MOST_QUERIES + 1).collect()
+    large = (
+        row_counts.where(f"n > {split_above} AND query IS NOT NULL").orderBy("query").limit(MOST_QUERIES + 1).collect()
+    )
     n_labelled = sum(row["n_labelled"] for row in large)
     if len(large) > MOST_QUERIES or n_labelled > MOST_LABELLED:
         raise InvalidInputError(
@@ -101,22 +115,24 @@ def find_large_queries(rows: Any, columns: Scored, split_above: int) -> LargeQue
         )
     if not large:
         return None
-    column = pyarrow.array([row["query"] for row in large], types.to_arrow_type(rows.schema[query].dataType))
+    query = columns.names["query"]
+    column = pyarrow.array([row["query"] for row in large], types.to_arrow_type(rows.schema["query"].dataType))
     frame = Frame(pyarrow.table({query: column}), {"query": query}, "truth")
-    return LargeQueries(column, frame.read_ids("query").names(), np.array([row["n"] for row in large], "i8"))
+    sizes, numbers = (np.array([row[name] for row in large], "i8") for name in ("n", "n_labelled"))
+    return LargeQueries(column, frame.read_ids("query").names(), sizes, numbers)
 
 
-def select_rows(rows: Any, columns: Scored, large: LargeQueries, *, are_large: bool) -> Any:
+def select_rows(rows: Any, large: LargeQueries, *, are_large: bool) -> Any:
     """Return the rows of the large queries, or those of all others."""
     functions = optional_import("pyspark.sql.functions", "Spark", "spark")
-    query = functions.col(quote(columns.names["query"]))
+    query = functions.col("query")
     is_large = query.isin(large.column.to_pylist())
     return rows.where(is_large if are_large else ~is_large | query.isNull())  # an id that is null is an error later
 
 
 def evaluate_large(rows: Any, columns: Scored, request: Request, large: LargeQueries) -> Results:
     """Evaluate large queries in jobs whose tasks count rows."""
-    own_rows = select_rows(rows, columns, large, are_large=True)
+    own_rows = select_rows(rows, large, are_large=True)
     _refuse_repeated(own_rows, columns)
     labelled = _collect_labelled(own_rows, columns, large)
     parsed = parse_request(request.metrics, request.convention)
@@ -128,7 +144,7 @@ def evaluate_large(rows: Any, columns: Scored, request: Request, large: LargeQue
         )
     task = CountTask(columns, large.column, labelled.scores, labelled.offsets)
     (counts,) = _collect(own_rows.mapInArrow(task, SCHEMA).repartition(1).mapInArrow(add_counts, SCHEMA))
-    ranks = _make_counts(labelled, np.frombuffer(counts, "<i8"))
+    ranks = _make_counts(labelled, large, np.frombuffer(counts, "<i8"))
     hits = CountedHits(ranks, labelled.labels, read_only(labelled.offsets))
     offsets = read_only(count_before(large.sizes))
     rankings = CountedRankings(hits, offsets, None, large.ids, lambda _, places: places)
@@ -158,7 +174,7 @@ class CountTask:
         compute = optional_import("pyarrow.compute", "Spark", "spark")
         starts = _find_starts(self.offsets)
         counts = np.zeros((2, starts[-1]), "i8")
-        for batch in batches:
+        for batch in map(self.columns.restore, batches):
             refuse_nulls(batch, self.columns)
             frame = Frame(pyarrow.Table.from_batches([batch]), self.columns.names, "truth")
             scores = frame.read_numbers("score")
@@ -207,7 +223,7 @@ class PackTask:
 
     def _pack(self, batches: Iterator[Any]) -> Iterator[Part]:
         pyarrow = optional_import("pyarrow", "Spark", "spark")
-        pieces = [batch for batch in batches if batch.num_rows]
+        pieces = [self.columns.restore(batch) for batch in batches if batch.num_rows]
         if not pieces:
             return
         for batch in pieces:
@@ -231,17 +247,12 @@ def _find_starts(offsets: Array) -> Array:
     return offsets + np.arange(len(offsets))
 
 
-def _is_labelled(columns: Scored) -> str:
-    return f"CAST({quote(columns.names['label'])} AS DOUBLE) <> 0"
-
-
 def _refuse_repeated(rows: Any, columns: Scored) -> None:
     """Run a job that finds a document that stands twice in a query."""
     if "document" not in columns.names:
         return
-    names = columns.names["query"], columns.names["document"]
-    numbers = rows.groupBy(*map(quote, names)).count().where(f"count > 1 AND {quote(names[1])} IS NOT NULL")
-    for row in numbers.orderBy(*map(quote, names)).limit(1).collect():
+    numbers = rows.groupBy("query", "document").count().where("count > 1 AND document IS NOT NULL")
+    for row in numbers.orderBy("query", "document").limit(1).collect():
         raise InvalidInputError(
             f"`truth`: a document must stand once in a query, but document {row[1]} of query {row[0]} is in {row[2]} "
             "rows. Keep one of them."
@@ -254,8 +265,8 @@ def _collect_labelled(rows: Any, columns: Scored, large: LargeQueries) -> Labell
     types = optional_import("pyspark.sql.pandas.types", "Spark", "spark")
     compute = optional_import("pyarrow.compute", "Spark", "spark")
     names = {role: columns.names[role] for role in ("query", "label", "score")}
-    selected = rows.where(_is_labelled(columns)).select(*map(quote, names.values()))
-    fields = [(field.name, types.to_arrow_type(field.dataType)) for field in selected.schema.fields]
+    selected = rows.where(IS_LABELLED).select(*names)
+    fields = [(names[field.name], types.to_arrow_type(field.dataType)) for field in selected.schema.fields]
     streams = _collect(selected.mapInArrow(PackTask(columns._replace(names=names)), SCHEMA))
     tables = [pyarrow.ipc.open_stream(stream).read_all() for stream in streams]
     table = pyarrow.concat_tables(tables) if tables else pyarrow.schema(fields).empty_table()
@@ -264,14 +275,18 @@ def _collect_labelled(rows: Any, columns: Scored, large: LargeQueries) -> Labell
     scores = frame.read_numbers("score")
     queries = compute.index_in(table.column(names["query"]), value_set=large.column).to_numpy()
     order = np.lexsort((labels, scores, queries))
-    offsets = count_before(np.bincount(queries, minlength=len(large.column)))
+    numbers = np.bincount(queries, minlength=len(large.column))
+    large.check("labelled documents", large.n_labelled, numbers)
+    offsets = count_before(numbers)
     return Labelled(read_only(labels[order]), scores[order], offsets)
 
 
-def _make_counts(labelled: Labelled, counts: Array) -> RankCounts:
+def _make_counts(labelled: Labelled, large: LargeQueries, counts: Array) -> RankCounts:
     """Return the counts of the labelled documents from those of all tasks."""
     starts = _find_starts(labelled.offsets)
     numbers, numbers_tied = counts.reshape(2, -1)
+    large.check("rows", large.sizes, np.add.reduceat(numbers, starts[:-1]))
+    n_found = np.zeros(len(large.sizes), "i8")
     above = np.zeros(len(labelled.labels), "i8")
     ties = np.zeros(len(labelled.labels), "i8")
     for query, (start, stop) in enumerate(pairwise(labelled.offsets.tolist())):
@@ -280,4 +295,6 @@ def _make_counts(labelled: Labelled, counts: Array) -> RankCounts:
         own = slice(starts[query], starts[query + 1])
         ties[start:stop] = numbers_tied[own][first]
         above[start:stop] = (numbers[own][::-1].cumsum()[::-1] - numbers[own])[first]
+        n_found[query] = np.minimum(numbers_tied[own], np.bincount(first, minlength=stop - start + 1)).sum()
+    large.check("labelled documents", large.n_labelled, n_found)
     return RankCounts(*(read_only(counts.astype("i4")) for counts in (above, ties, np.zeros_like(ties))))

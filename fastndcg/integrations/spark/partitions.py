@@ -19,7 +19,7 @@ from fastndcg.evaluate import Evaluator, evaluate_prepared, parse_request
 from fastndcg.inputs.dispatch import Options
 from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.integrations.spark.columns import SIDE, Scored
-from fastndcg.integrations.spark.errors import Part, send_parts
+from fastndcg.integrations.spark.errors import Part, name_rows, name_system, send_parts
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 from fastndcg.results.partial import PartialSums, add_up_columns
@@ -71,15 +71,47 @@ def count_cpus() -> int:
 def refuse_nulls(batch: Any, columns: Scored) -> None:
     """Raise an error for a null in a column of a batch, with the query of its row."""
     for name in columns.list_columns():
-        column = batch.column(batch.schema.get_field_index(name))
-        if not column.null_count:
-            continue
-        place = ""
         query = columns.names.get("query")
-        if query is not None and query != name:
-            row = column.is_null().to_pylist().index(True)
-            place = f" for query {shorten(batch.column(batch.schema.get_field_index(query))[row].as_py())}"
-        raise InvalidInputError(f"column {shorten(name)} must have no null, but has one{place}. Drop or fill it.")
+        queries = None if query in (None, name) else batch.column(query)
+        _refuse_null(batch.column(name), queries, f"column {shorten(name)}")
+
+
+def _refuse_null(column: Any, queries: Any, what: str) -> None:
+    """Raise an error for a null in a column, with the query of its row unless `queries` is None."""
+    if column.null_count:
+        row = column.is_null().to_pylist().index(True)
+        place = "" if queries is None else f" for query {shorten(queries[row].as_py())}"
+        raise InvalidInputError(f"{what} must have no null, but has one{place}. Drop or fill it.")
+
+
+def _refuse_equal_places(queries: Any, places: Any, last: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
+    """
+    Raise an error for two rows of a query with one place, or one that is NaN, in rows sorted by query and place.
+
+    `last` is the query and the place of the row above. Return those of the last row.
+    """
+    pyarrow = optional_import("pyarrow", "Spark", "spark")
+    compute = optional_import("pyarrow.compute", "Spark", "spark")
+    is_nan = compute.is_nan(places) if pyarrow.types.is_floating(places.type) else None
+    if is_nan is not None and compute.any(is_nan).as_py():
+        row = is_nan.to_pylist().index(True)
+        raise InvalidInputError(
+            f"`order` must not be NaN, but that of a document of query {shorten(queries[row].as_py())} is nan. Give "
+            "each document a place."
+        )
+    if last is not None:
+        queries, places = (
+            pyarrow.concat_arrays([pyarrow.array([value], column.type), column])
+            for value, column in zip(last, (queries, places), strict=True)
+        )
+    is_equal = compute.and_(*(compute.equal(column[1:], column[:-1]) for column in (queries, places)))
+    if compute.any(is_equal).as_py():
+        row = is_equal.to_pylist().index(True)
+        raise InvalidInputError(
+            f"`order` must give each document of a query another place, but two of query "
+            f"{shorten(queries[row].as_py())} have {shorten(places[row].as_py())}. Name a column without equal values."
+        )
+    return queries[-1].as_py(), places[-1].as_py()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +152,14 @@ class ScoredTask:
             yield Part(total.to_bytes())
 
     def _evaluate(self, table: Any, memory: int | None = None) -> Results:
-        evaluator = Evaluator(
-            table, self.request.metrics, columns=self.columns.names, convention=self.request.convention, memory=memory,
-            threads=count_cpus(), progress=False,
-        )  # fmt: skip
-        return evaluator.evaluate()
+        query = self.columns.names.get("query")
+        queries = table.column(query) if self.columns.has_lists and query is not None else None
+        with name_rows(queries):
+            evaluator = Evaluator(
+                table, self.request.metrics, columns=self.columns.names, convention=self.request.convention,
+                memory=memory, threads=count_cpus(), progress=False,
+            )  # fmt: skip
+            return evaluator.evaluate()
 
     def _check(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Yield the batches with rows, and refuse nulls and equal places in an order."""
@@ -132,34 +167,14 @@ class ScoredTask:
         for batch in batches:
             if not batch.num_rows:
                 continue
+            batch = self.columns.restore(batch)
             refuse_nulls(batch, self.columns)
             if self.columns.order is not None:
-                last = self._check_order(batch, last)
+                last = _refuse_equal_places(
+                    batch.column(self.columns.names["query"]), batch.column(self.columns.order), last
+                )
                 batch = batch.select(list(dict.fromkeys(self.columns.names.values())))
             yield batch
-
-    def _check_order(self, batch: Any, last: tuple[Any, Any] | None) -> tuple[Any, Any]:
-        """Raise an error for two rows of a query with one place. Return the last row's query and place."""
-        pyarrow = optional_import("pyarrow", "Spark", "spark")
-        compute = optional_import("pyarrow.compute", "Spark", "spark")
-        queries, places = (
-            batch.column(batch.schema.get_field_index(name))
-            for name in (self.columns.names["query"], self.columns.order)
-        )
-        if last is not None:
-            queries, places = (
-                pyarrow.concat_arrays([pyarrow.array([value], column.type), column])
-                for value, column in zip(last, (queries, places), strict=True)
-            )
-        is_equal = compute.and_(*(compute.equal(column[1:], column[:-1]) for column in (queries, places)))
-        if compute.any(is_equal).as_py():
-            row = is_equal.to_pylist().index(True)
-            raise InvalidInputError(
-                f"`order` must give each document of a query another place, but two of query "
-                f"{shorten(queries[row].as_py())} have {shorten(places[row].as_py())}. Name a column without equal "
-                "values."
-            )
-        return queries[-1].as_py(), places[-1].as_py()
 
 
 def add_up_results(request: Request, result: Results) -> PartialSums:
@@ -212,25 +227,24 @@ class PairsTask:
         table = _make_table(pieces)
         sides = table.column(SIDE)
         if self.has_order:
-            table = table.take(compute.sort_indices(table, [("order", "ascending")]))
+            table = table.take(compute.sort_indices(table, [("query", "ascending"), ("order", "ascending")]))
             sides = table.column(SIDE)
         tables = [
             table.filter(compute.equal(sides, pyarrow.scalar(side, sides.type))) for side in range(len(self.names))
         ]
+        for side, part in enumerate(tables):
+            self._check(part, side)
         threads = count_cpus()
-        for side in range(len(self.names)):
-            self._refuse_null(tables[side], side)
-            if self.has_order and side > 0:
-                _refuse_equal_places(tables[side])
         roles = {"query": "query", "document": "document"}
         selected = [part.select(["query", "document", "value"]) for part in tables]
         qrels = Qrels.from_frame(selected[0], roles | {"label": "value"}, threads=threads)
         request = parse_request(self.request.metrics, self.request.convention)
         options = Options(threads=threads, is_part=True)
         results: dict[str, Results] = {}
-        for system, part in zip(self.systems, selected[1:], strict=True):
-            run = Run.from_frame(part, roles | {"score": "value"}, threads=threads)
-            results[system] = evaluate_prepared(qrels, run, request, options)
+        for system, part, names in zip(self.systems, selected[1:], self.names[1:], strict=True):
+            with name_system(system if self.baseline is not None else None):
+                run = Run.from_frame(part, roles | {"rank" if "rank" in names else "score": "value"}, threads=threads)
+                results[system] = evaluate_prepared(qrels, run, request, options)
         yield results, len(qrels.queries)
 
     def _compare(self, results: dict[str, Results], n_judged: int, baseline: int) -> Part:
@@ -250,20 +264,19 @@ class PairsTask:
         largest = np.where(np.isnan(sizes), 0.0, sizes).max(axis=(0, 1), initial=0.0)
         return Part(partial.to_bytes(), largest.astype("<f8").tobytes())
 
-    def _refuse_null(self, table: Any, side: int) -> None:
-        """Raise an error for a null in a column of a side, with the query of its row."""
+    def _check(self, table: Any, side: int) -> None:
+        """Raise an error for a null in a column of a side, and for equal places in its order."""
         what = "qrels" if side == 0 else "run"
+        system = self.systems[side - 1] if side > 0 and self.baseline is not None else None
         names = self.names[side]
-        for name in ("query", "document", "value", *["order"] * (self.has_order and side > 0)):
-            column = table.column(name)
-            if not column.null_count:
-                continue
-            row = column.is_null().to_pylist().index(True)
-            column_name = names.get(name, names.get("label", names.get("score", name)))
-            place = "" if name == "query" else f" for query {shorten(table.column('query')[row].as_py())}"
-            raise InvalidInputError(
-                f"column {shorten(column_name)} of the {what} must have no null, but has one{place}. Drop or fill it."
-            )
+        value = next((names[role] for role in ("label", "score", "rank") if role in names), "value")
+        with name_system(system):
+            for role in ("query", "document", "value", *["order"] * (self.has_order and side > 0)):
+                name = value if role == "value" else names[role]
+                queries = None if role == "query" else table.column("query")
+                _refuse_null(table.column(role), queries, f"column {shorten(name)} of the {what}")
+            if self.has_order and side > 0 and len(table):
+                _refuse_equal_places(*(table.column(role).combine_chunks() for role in ("query", "order")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,19 +296,6 @@ class PerQueryTask:
                 values = np.ascontiguousarray(result.values[:, place])
                 columns[str(metric)] = pyarrow.array(values, mask=np.isnan(values))
             yield pyarrow.RecordBatch.from_pydict(columns)
-
-
-def _refuse_equal_places(table: Any) -> None:
-    """Raise an error for two documents of a query with one place in the order."""
-    counts = table.group_by(["query", "order"]).aggregate([([], "count_all")])
-    numbers = counts.column("count_all").to_numpy()
-    if (numbers > 1).any():
-        row = int(np.argmax(numbers > 1))
-        query, place = (counts.column(name)[row].as_py() for name in ("query", "order"))
-        raise InvalidInputError(
-            f"`order` must give each document of a query another place, but two of query {shorten(query)} have "
-            f"{shorten(place)}. Name a column without equal values."
-        )
 
 
 def merge_parts(batches: Iterator[Any]) -> Iterator[Any]:

@@ -1,6 +1,7 @@
 """split_above: queries whose rows are counted in many tasks, with the bits of one machine."""
 
 import importlib
+import random
 
 import numpy as np
 import pytest
@@ -164,3 +165,21 @@ def test_the_driver_gets_as_much_for_any_number_of_queries(session, spark, inter
         )
         spark.evaluate(frame, "ndcg@10, ap", interval=interval, replicates=50, partitions=4)
     assert sizes[1] <= sizes[0] + 64  # digits of counts in the header of each part
+
+
+def test_rows_that_change_are_an_error(session, spark):
+    """Rows that Spark draws anew in each job are an error of split queries, which names one."""
+    from pyspark.sql import functions
+
+    draw = functions.udf(lambda: random.SystemRandom().random(), "double").asNondeterministic()
+    rows = session.range(3000).withColumn("x", draw()).withColumn("y", draw())
+    columns = {"rows": ("int(2 * x)", "0"), "labelled documents": ("0", "int(2 * y)")}
+    for what, (query, label) in columns.items():
+        frame = rows.selectExpr(f"{query} AS query", f"{label} AS label", "y AS score")
+        with pytest.raises(fn.InvalidInputError, match=f"same rows in each job .* had .* {what} in one job"):
+            spark.evaluate(frame, "rr", split_above=1000)
+    frame = (
+        session.range(3000).withColumn("x", draw()).selectExpr("0 AS query", "int(id % 9 = 0) AS label", "x AS score")
+    )
+    with pytest.raises(fn.InvalidInputError, match="had 334 labelled documents in one job and"):
+        spark.evaluate(frame, "rr", split_above=1000)
