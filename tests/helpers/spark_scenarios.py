@@ -127,7 +127,7 @@ def evaluate_while_dying(master, folder, kinds):
         mark = f"{folder}/{kind}"
         if kind == "none":
             Path(mark).touch()
-        with die_in_tasks(kind, mark):
+        with die_in_tasks(frame, kind, mark):
             started = time.monotonic()
             found = evaluate_form(frame, kind)
             seconds = time.monotonic() - started
@@ -137,13 +137,14 @@ def evaluate_while_dying(master, folder, kinds):
 
 
 @contextlib.contextmanager
-def die_in_tasks(kind, mark):
+def die_in_tasks(frame, kind, mark):
     """Let a task die: of the counts of split queries, or of the evaluation."""
     evaluation = importlib.import_module("fastndcg.integrations.spark.evaluate")  # the package has functions of
     comparison = importlib.import_module("fastndcg.integrations.spark.compare")  # these names
     counts = importlib.import_module("fastndcg.integrations.spark.large_queries")
     collect_parts = evaluation.collect_parts
-    make_count = counts.CountTask
+    data_frame = type(frame)
+    map_in_arrow = data_frame.mapInArrow
 
     def make_dying(task):
         return lambda batches: task(die_once(batches, kind, mark))
@@ -151,12 +152,15 @@ def die_in_tasks(kind, mark):
     def collect(data, task, **options):
         return collect_parts(data, make_dying(task), **options)
 
+    def map_counts(self, task, *arguments):
+        return map_in_arrow(self, make_dying(task) if isinstance(task, counts.CountTask) else task, *arguments)
+
     if kind == "split":
-        counts.CountTask = lambda *arguments: make_dying(make_count(*arguments))
+        data_frame.mapInArrow = map_counts
     else:
         evaluation.collect_parts = comparison.collect_parts = collect
     yield
-    counts.CountTask = make_count
+    data_frame.mapInArrow = map_in_arrow
     evaluation.collect_parts = comparison.collect_parts = collect_parts
 
 

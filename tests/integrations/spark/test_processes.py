@@ -39,6 +39,7 @@ def run_scenario(name, folder):
     folders = [ROOT / "tests" / "helpers", *[ROOT] * ("FASTNDCG_TEST_INSTALLED" not in os.environ)]
     folders += filter(None, [os.environ.get("PYTHONPATH")])
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, folders))}
+    environment["JAVA_TOOL_OPTIONS"] = f"-Djava.io.tmpdir={folder}"  # a JVM that is killed leaves its libraries there
     command = [sys.executable, str(ROOT / "tests" / "helpers" / "spark_scenarios.py"), name, str(folder)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env=environment, start_new_session=True, **pipes) as process:
