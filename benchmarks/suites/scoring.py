@@ -310,8 +310,5 @@ PARTS: dict[str, Callable[[Options], list[Row]]] = {
     "sentence_transformers": compare_with_sentence_transformers,
 }
 SUITE = Suite(
-    partial(measure_parts, PARTS),
-    tuple(PARTS),
-    packages=("torch", "recometrics", "implicit", "sentence-transformers"),
-    is_published=True,
+    partial(measure_parts, PARTS), tuple(PARTS), packages=("torch", "recometrics", "implicit", "sentence-transformers")
 )

@@ -198,4 +198,4 @@ PARTS: dict[str, Callable[[Options], list[Row]]] = {
     "ranking_metrics": partial(measure_with_spark, compare_with_ranking_metrics),
     "splitting": partial(measure_with_spark, compare_splitting),
 }
-SUITE = Suite(partial(measure_parts, PARTS), tuple(PARTS), packages=("pyspark", "pyarrow"), is_published=True)
+SUITE = Suite(partial(measure_parts, PARTS), tuple(PARTS), packages=("pyspark", "pyarrow"))
