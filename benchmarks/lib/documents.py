@@ -22,7 +22,9 @@ from benchmarks.lib.suite import RESULTS
 README = ROOT / "README.md"
 BENCHMARKS = ROOT / "benchmarks" / "README.md"
 CHART = RESULTS / "peers.png"
-TABLES = ("peers", "core", "limits", "scaling", "startup", "inputs", "metrics", "fusion", "fusion_tuning")  # in benchmarks/README.md
+TABLES = (  # in benchmarks/README.md
+    "peers", "core", "limits", "scaling", "startup", "inputs", "metrics", "fusion", "fusion_tuning",
+)  # fmt: skip
 
 
 def render_documents(*, is_check: bool = False) -> int:

@@ -65,8 +65,8 @@ REASONS = {
     },
     ("fusion_tuning", "all weights, against ranx's grid of 11"): Reason(
         ("fusion_tuning", "all weights, 5 folds, 10,000 queries of 200 documents"),
-        "ranx's grid takes some 150 times as long as our fuse and evaluate. A hundredth would leave 1.5 of them for all "
-        "weights and five folds.",
+        "ranx's grid takes some 150 times as long as our fuse and evaluate. A hundredth would leave 1.5 of them for "
+        "all weights and five folds.",
     ),
     ("metrics", "`all_trec`, 96 metrics in one pass"): Reason(NDCG_OF_ALL_RANKS, "See all_trec of the core suite."),
 }
