@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from spark_sessions import PYSPARK_WARNINGS, skip_without_spark, start_session
+from spark_sessions import PYSPARK_WARNINGS
 
 import fastndcg as fn
 
@@ -13,21 +13,6 @@ pytestmark = [pytest.mark.peers, *(pytest.mark.filterwarnings(warning) for warni
 
 METRICS = "ndcg@5, ap"
 PAIR = {"query": "id % 5", "document": "id", "label": "int(id % 2)", "score": "double(id % 7)"}
-
-
-@pytest.fixture(scope="module")
-def session():
-    """Return the session of this process."""
-    skip_without_spark()
-    return start_session()
-
-
-@pytest.fixture(scope="module")
-def spark(session):
-    """Return the integration."""
-    from fastndcg.integrations import spark
-
-    return spark
 
 
 def draw_rows(n=400):

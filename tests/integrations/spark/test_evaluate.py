@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from shared_data import shared
-from spark_sessions import PYSPARK_WARNINGS, skip_without_spark, start_session
+from spark_sessions import PYSPARK_WARNINGS
 
 import fastndcg as fn
 
@@ -14,21 +14,6 @@ pytestmark = [pytest.mark.peers, *(pytest.mark.filterwarnings(warning) for warni
 
 METRICS = "ndcg@10, ap, rr, p@5"
 PARTITIONS = (1, 7, 64)
-
-
-@pytest.fixture(scope="module")
-def session():
-    """Return the session of this process."""
-    skip_without_spark()
-    return start_session()
-
-
-@pytest.fixture(scope="module")
-def spark(session):
-    """Return the integration."""
-    from fastndcg.integrations import spark
-
-    return spark
 
 
 def draw_rows(n=6000, n_queries=150, seed=3):

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from spark_sessions import PYSPARK_WARNINGS, skip_without_spark, start_session
+from spark_sessions import PYSPARK_WARNINGS
 
 import fastndcg as fn
 
@@ -16,21 +16,6 @@ pytestmark = [pytest.mark.peers, *(pytest.mark.filterwarnings(warning) for warni
 
 METRICS = "ndcg@10, ap, rr, p@5, auc, recall@100, rbp, err@20"
 LARGE = (3, 7)  # queries with over 3,000 rows
-
-
-@pytest.fixture(scope="module")
-def session():
-    """Return the session of this process."""
-    skip_without_spark()
-    return start_session()
-
-
-@pytest.fixture(scope="module")
-def spark(session):
-    """Return the integration."""
-    from fastndcg.integrations import spark
-
-    return spark
 
 
 def draw_rows(dtype="f4", n=20_000):
