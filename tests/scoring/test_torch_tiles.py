@@ -126,6 +126,19 @@ def test_tensors_of_any_layout_tie_and_rank_alike(similarity: Any, n_columns: in
         np.testing.assert_allclose(model.top(5).scores, double.top(5).scores, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_cosines_of_one_direction_tie_in_large_tiles(monkeypatch: pytest.MonkeyPatch, layout: Any) -> None:
+    """A vector has one length in a tile of the usual size and in a pair, whatever its strides."""
+    monkeypatch.setitem(torch_tiles.SHAPES, "cpu", (256, 4096))
+    generator = torch.Generator().manual_seed(1)
+    items = torch.randn(1, 100, generator=generator).repeat(5000, 1)
+    model = fn.Embeddings(torch.randn(20, 100, generator=generator), layout(items), similarity="cosine")
+    liked = fn.Interactions(np.arange(20), offsets=np.arange(21), n_items=5000)
+
+    for ties, rank in (("best", 1), ("worst", 5000)):
+        assert (fn.evaluate(liked, model, "rank", convention=f"default(ties={ties})").values == rank).all()
+
+
 def test_best_of_many_equal_scores_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a tile whose scores all tie, k of each row are sorted."""
     sizes = []
