@@ -55,7 +55,8 @@ run_pip() {
     fail "pip could not install what fastndcg needs (its messages are above): it takes a network, or PIP_INDEX_URL"
 }
 
-# install_package EXTRA: build the wheel and install it with this extra, unless that was done with the same sources.
+# install_package GROUP: build the wheel and install it with its extra `all` and this dependency group, unless that was
+# done with the same sources. The group `progress` is an extra: what a user of `scripts/demo` needs.
 install_package() {
   make_venv
   local stamp=$ROOT/.venv/installed have=() implied wheel hash
@@ -73,17 +74,28 @@ install_package() {
   if [[ -t 2 ]]; then
     shown=--progress-bar=on
   fi
-  echo "installing fastndcg[$1] into .venv$size ..." >&2
+  echo "installing fastndcg and what $1 needs into .venv$size ..." >&2
   rm -rf "$ROOT/.whl" "$stamp"
   run_pip wheel --quiet --no-deps --wheel-dir "$ROOT/.whl" "$ROOT"
   wheel=("$ROOT"/.whl/fastndcg-*.whl)
-  run_pip install "$shown" "${wheel[0]}[$1]"
-  run_pip install --quiet --no-deps --force-reinstall "${wheel[0]}"
   case $1 in
-    test) implied="progress test" ;;
-    peers) implied="progress test peers" ;;
-    bench) implied="progress test bench" ;;
-    *) implied=$1 ;;
+    progress) implied=progress ;;
+    peers | bench | docs) implied="progress test $1" ;;
+    *) implied="progress $1" ;;
   esac
+  if [[ $1 == progress ]]; then
+    run_pip install "$shown" "${wheel[0]}[progress]"
+  else
+    update_pip
+    run_pip install "$shown" "${wheel[0]}[all]" --group "$1"
+  fi
+  run_pip install --quiet --no-deps --force-reinstall "${wheel[0]}"
   echo "$hash" "${have[@]:1}" "$implied" > "$stamp"
+}
+
+# Dependency groups need pip 25.1.
+update_pip() {
+  if ! "$BIN/python" -m pip install --help | grep -q -- --group; then
+    run_pip install --quiet --upgrade "pip>=25.1"
+  fi
 }

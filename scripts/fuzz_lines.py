@@ -1,7 +1,7 @@
 """
 Fuzz the readers of TREC text, guided by coverage: whatever the bytes, rows are those of plain Python, or are refused.
 
-Usage: pip install '.[fuzz]', then python scripts/fuzz_lines.py [options of libFuzzer, such as -max_total_time=600]
+Usage: pip install . --group fuzz, then python scripts/fuzz_lines.py [options of libFuzzer, such as -max_total_time=600]
 
 Kernels run without the JIT, so that an index out of bounds raises, and atheris sees their branches.
 """

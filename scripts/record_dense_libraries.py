@@ -3,7 +3,7 @@ Record values of BEIR, MTEB and sentence-transformers for `tests/peers/test_dens
 
 Run it where these libraries are installed, and again when they change:
 
-    pip install -e ".[dense]" && python scripts/record_dense_libraries.py
+    pip install -e '.[all]' --group dense && python scripts/record_dense_libraries.py
 """
 
 import copy

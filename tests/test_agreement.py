@@ -130,7 +130,7 @@ def test_equals_ircor():
 
 def test_equals_rbo():
     """RBO equals `rbo_ext` of the package rbo for lists of any length without ties."""
-    rbo = pytest.importorskip("rbo", reason="rbo is absent (it wants NumPy before 2): pip install .[recommenders]")
+    rbo = pytest.importorskip("rbo", reason="rbo is absent (it wants NumPy before 2): the group recommenders")
     generator = np.random.default_rng(3)
     for _ in range(50):
         lists = [generator.permutation(30)[: generator.integers(1, 25)].tolist() for _ in range(2)]

@@ -210,7 +210,7 @@ def test_render_headline():
 
 def test_chart_has_a_bar_for_each_library(tmp_path):
     """The chart has a bar for each library that was measured."""
-    pytest.importorskip("matplotlib", reason="matplotlib draws the chart: pip install 'fastndcg[bench]'")
+    pytest.importorskip("matplotlib", reason="matplotlib draws the chart: pip install 'fastndcg[plots]'")
     report = make_peers_report()
     assert [name for name, *_ in chart.list_bars(report)] == ["other 1.2 ¹", "fastndcg"]
     with warnings.catch_warnings():

@@ -21,30 +21,35 @@ DISTRIBUTIONS = {  # where the name of a distribution is another one than that o
     "pytorch_lightning": "pytorch-lightning", "pytrec_eval": "pytrec_eval-terrier", "replay": "replay-rec",
     "sentence_transformers": "sentence-transformers", "sklearn": "scikit-learn", "xgboost": "xgboost-cpu",
 }  # fmt: skip
-OPTIONAL = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-EXTRAS = ("test", "peers", "dense", "recommenders", "ray")
+PROJECT_FILE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+OPTIONAL, GROUPS = PROJECT_FILE["project"]["optional-dependencies"], PROJECT_FILE["dependency-groups"]
+GROUPS_OF_EXAMPLES = ("test", "peers", "dense", "recommenders", "ray")
 
 
-def list_packages(extra):
-    """Return the names of the distributions that an extra installs, with those of the extras that it names."""
+def list_packages(requirements):
+    """Return the names of the distributions of a list of requirements, with those of its groups and extras."""
     names = set()
-    for requirement in OPTIONAL[extra]:
-        name, _, others = re.match(r"([\w.-]+)(\[([\w,]+)\])?", requirement).groups(default="")
-        names |= {name} if name != "fastndcg" else set().union(*map(list_packages, others.split(",")))
+    for requirement in requirements:
+        if isinstance(requirement, dict):
+            names |= list_packages(GROUPS[requirement["include-group"]])
+            continue
+        name, _, extras = re.match(r"([\w.-]+)(\[([\w,]+)\])?", requirement).groups(default="")
+        names |= {name} if name != "fastndcg" else set().union(*(list_packages(OPTIONAL[x]) for x in extras.split(",")))
     return names
 
 
-def find_extra(package):
-    """Return the first extra that installs a package, by the name of its module."""
+def find_group(package):
+    """Return the first group that installs a package, by the name of its module. Groups come with the extra `all`."""
     name = DISTRIBUTIONS.get(package, package)
-    return next((extra for extra in EXTRAS if name in list_packages(extra)), None)
+    packages = {group: list_packages(["fastndcg[all]", *GROUPS[group]]) for group in GROUPS_OF_EXAMPLES}
+    return next((group for group, names in packages.items() if name in names), None)
 
 
 NEEDS = [
     (name, package)
     for name, path in PAGES.items()
     for package in sorted({need for block in read_blocks(path) for need in block.needs})
-    if find_extra(package) != "test"
+    if find_group(package) != "test"
 ]
 
 
@@ -72,15 +77,15 @@ def test_examples_of_page(name):
 @pytest.mark.parametrize(("name", "package"), NEEDS)
 @pytest.mark.peers
 def test_examples_with_package(name, package):
-    """Every example prints what the page says where a package is installed that the extra `test` lacks."""
+    """Every example prints what the page says where a package is installed that the group `test` lacks."""
     if not is_installed(package):
-        pytest.skip(f"{package} is absent: pip install '.[{find_extra(package)}]'")
+        pytest.skip(f"{package} is absent: pip install '.[all]' --group {find_group(package)}")
     test_examples_of_page(name)
 
 
-def test_extras_install_the_packages_of_examples():
-    """Each package that an example needs is installed by an extra."""
+def test_groups_install_the_packages_of_examples():
+    """Each package that an example needs is installed by a group."""
     used = {need for path in PAGES.values() for block in read_blocks(path) for need in block.needs}
 
-    assert [package for package in sorted(used) if find_extra(package) is None] == []
-    assert {find_extra(package) for package in used} == set(EXTRAS)
+    assert [package for package in sorted(used) if find_group(package) is None] == []
+    assert {find_group(package) for package in used} == set(GROUPS_OF_EXAMPLES)

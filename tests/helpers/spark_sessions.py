@@ -30,7 +30,7 @@ PYSPARK_WARNINGS = (
 def find_missing():
     """Return why Spark cannot run, None if it can."""
     if importlib.util.find_spec("pyspark") is None:
-        return "pyspark is absent: pip install '.[peers]'"
+        return "pyspark is absent: pip install '.[all]' --group peers"
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         return "there is no JVM: Spark needs Java 17"
     return None

@@ -93,7 +93,7 @@ def test_process_pool_executor(expected, method):
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_host_uses_joblib(expected, backend):
     """Loops of joblib in processes and in threads give the same values."""
-    pytest.importorskip("joblib", reason="needs joblib: pip install 'fastndcg[test]'")
+    pytest.importorskip("joblib", reason="needs joblib: pip install joblib")
     assert run(f"loop {backend}") == [expected] * 4
 
 
