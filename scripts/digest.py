@@ -6,9 +6,6 @@ Usage: python scripts/digest.py [--against FILE] > FILE
 Each line is the name of a case and a hash of its values. A case is a metric under a convention and a tie policy, a form
 of input, a drop-in, a statistic or a report. With `--against`, the lines that differ from an earlier digest are printed
 on stderr, and the exit code is 1 if there are any. Only public names are used, so that the code may move.
-
-The real data lie in the folder `shared` beside the repository, or where FASTNDCG_SHARED points. Their cases are left
-out, and named on stderr, where the folder is absent.
 """
 
 # ruff: noqa: B023  each function is called before the loop that makes it goes on
@@ -18,7 +15,6 @@ import argparse
 import gzip
 import hashlib
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -30,7 +26,7 @@ import numpy as np
 
 import fastndcg as fn
 
-SHARED = Path(os.environ.get("FASTNDCG_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+DRAWN_RUNS = Path(__file__).resolve().parents[1] / "tests" / "data" / "drawn_runs"
 TIES = ("average", "input", "id_descending", "id_ascending", "best", "worst", "input_reversed")
 CUTOFFS = (None, 1, 3, 10, 64)
 FIELDS = {
@@ -391,43 +387,17 @@ def statistics() -> Lines:
     yield "latex", comparison.to_latex
 
 
-def real_data() -> Lines:
-    """Yield every metric on the real runs and judgments."""
-    if not SHARED.is_dir():
-        print(f"{SHARED} is absent: the cases of real data are left out", file=sys.stderr)
-        return
-    folder = SHARED / "data" / "trec-dl19"
+def recorded_runs() -> Lines:
+    """Yield every metric on the recorded runs and judgments."""
+    qrels = DRAWN_RUNS / "qrels.txt.gz"
     metrics = [metric for metric in plain_metrics() if metric.k in (None, 10)]
-    for path in sorted((folder / "runs").iterdir()):
+    for path in sorted((DRAWN_RUNS / "runs").iterdir()):
         for convention, step in (("trec_eval", 1), ("trec_eval_9", 7), ("default", 7)):
             for metric in metrics[::step]:
                 yield (
                     f"{path.name} {convention} {metric}",
-                    lambda: fn.evaluate(folder / "qrels.txt", path, [metric], convention=convention).values,
+                    lambda: fn.evaluate(qrels, path, [metric], convention=convention).values,
                 )
-    robust = np.load(SHARED / "data" / "robust03" / "robust03.npz")
-    n_lists = 300
-    last = robust["offsets"][n_lists]
-    pool = [robust["pool_labels"][a:b] for a, b in pairwise(robust["pool_offsets"])]
-    topics = robust["list_topic"][:n_lists]
-    rankings = fn.Rankings(
-        np.maximum(robust["label"][:last], 0),
-        robust["score"][:last],
-        robust["offsets"][: n_lists + 1],
-        judged=robust["judged"][:last],
-        pool=(
-            np.maximum(np.concatenate([pool[t] for t in topics]), 0),
-            np.cumsum([0, *(len(pool[t]) for t in topics)]),
-        ),
-        tie_keys=robust["tiebreak"][:last],
-    )
-    for metric in metrics:
-        for ties in ("average", "id_descending"):
-            convention = fn.conventions["default"].replace(ties=ties)
-            yield (
-                f"robust03 {metric} {ties}",
-                lambda: fn.evaluate(rankings, metrics=[metric], convention=convention).values,
-            )
 
 
 GROUPS = (
@@ -439,7 +409,7 @@ GROUPS = (
     recommendations,
     drop_ins,
     statistics,
-    real_data,
+    recorded_runs,
 )
 
 

@@ -21,7 +21,7 @@ from beir.retrieval.evaluation import EvaluateRetrieval  # noqa: E402
 from mteb._evaluators.retrieval_metrics import calculate_retrieval_scores  # noqa: E402
 from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator  # noqa: E402
 
-PATH = ROOT / "tests" / "peers" / "dense_libraries.json"
+PATH = ROOT / "tests" / "data" / "peers" / "dense_libraries.json"
 PACKAGES = ("beir", "mteb", "sentence-transformers", "pytrec_eval-terrier", "torch")
 
 

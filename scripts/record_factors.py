@@ -23,7 +23,7 @@ from lightfm import LightFM, evaluation  # noqa: E402
 from scipy import sparse  # noqa: E402
 from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator  # noqa: E402
 
-PATH = ROOT / "tests" / "peers" / "factors.json"
+PATH = ROOT / "tests" / "data" / "peers" / "factors.json"
 PACKAGES = ("recometrics", "lightfm-next", "sentence-transformers", "torch")
 SEEDS = 1000
 

@@ -1,5 +1,5 @@
 """
-Record what ranx and trectools fuse from random runs, in tests/peers/fusion.json.
+Record what ranx and trectools fuse from random runs, in tests/data/peers/fusion.json.
 
 Usage: python scripts/record_fusion.py ranx|trectools
 
@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-PATH = Path(__file__).resolve().parents[1] / "tests" / "peers" / "fusion.json"
+PATH = Path(__file__).resolve().parents[1] / "tests" / "data" / "peers" / "fusion.json"
 NORMS = {
     "none": None, "min_max": "min-max", "min_max_inverted": "min-max-inverted", "max": "max", "sum": "sum",
     "z_score": "zmuv", "rank": "rank", "borda": "borda",

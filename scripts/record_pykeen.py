@@ -19,7 +19,7 @@ import torch  # noqa: E402
 from pykeen.evaluation import MacroRankBasedEvaluator, RankBasedEvaluator  # noqa: E402
 from pykeen.evaluation.evaluator import create_sparse_positive_filter_, filter_scores_  # noqa: E402
 
-PATH = ROOT / "tests" / "peers" / "pykeen.json"
+PATH = ROOT / "tests" / "data" / "peers" / "pykeen.json"
 PACKAGES = ("pykeen", "torch")
 METRICS = (
     "arithmetic_mean_rank",

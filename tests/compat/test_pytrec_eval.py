@@ -7,7 +7,7 @@ import pytest
 import strategies
 from hypothesis import given
 from hypothesis import strategies as st
-from shared_data import shared, trec_output
+from recorded_data import TREC_EVAL, trec_output
 from trec_dicts import dicts
 
 import fastndcg as fn
@@ -152,12 +152,11 @@ def test_set_f_takes_beta_squared(beta, name):
 )
 def test_trec_eval_own_test(qrels_name, output, level):
     """Aggregates of parsed judgments and runs equal trec_eval's recorded output."""
-    folder = shared("data", "trec_eval-test", "v9.0.8")
-    with (folder / qrels_name).open(encoding="utf-8") as lines:
+    with (TREC_EVAL / qrels_name).open(encoding="utf-8") as lines:
         qrels = ours.parse_qrel(lines)
-    with (folder / "results.test").open(encoding="utf-8") as lines:
+    with (TREC_EVAL / "results.test").open(encoding="utf-8") as lines:
         run = ours.parse_run(lines)
-    printed = trec_output(folder / output)["all"]
+    printed = trec_output(TREC_EVAL / "v9.0.8" / output)["all"]
     names = [name for name in printed if fits(name) and name != "runid"]
     assert len(names) > 10
     evaluator = ours.RelevanceEvaluator(qrels, names, relevance_level=level)

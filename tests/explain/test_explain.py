@@ -8,7 +8,7 @@ import pytest
 import strategies
 from hypothesis import given
 from hypothesis import strategies as st
-from shared_data import shared
+from recorded_data import DRAWN_RUNS, drawn_run
 
 import fastndcg as fn
 from fastndcg.metrics.catalog import CATALOG
@@ -281,11 +281,10 @@ def test_half_way_there_may_be_no_value():
     assert explained.why() == ("gain", "negative_labels")
 
 
-def test_real_runs():
-    """Queries of a TREC run with many tied scores, each metric: evaluate's value, to the bit."""
-    qrels = fn.read_qrels(shared("data", "trec-dl19", "qrels.txt"))
-    folder = shared("data", "trec-dl19", "runs")
-    run = fn.read_run(sorted(folder.iterdir())[0])
+def test_recorded_runs():
+    """Queries of a run with many tied scores, each metric: evaluate's value, to the bit."""
+    qrels = fn.read_qrels(DRAWN_RUNS / "qrels.txt.gz")
+    run = fn.read_run(drawn_run("impacts"))
     for metric in ("ndcg@10", "map", "mrr", "p@10"):
         result = fn.evaluate(qrels, run, metric, convention="trec_eval_9")
         for row in (0, 7, 20):

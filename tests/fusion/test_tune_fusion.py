@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from fusion_cases import draw_runs, judge
-from shared_data import shared
+from recorded_data import DRAWN_RUNS, RUN_NAMES, drawn_run
 
 import fastndcg as fn
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownFusionError
@@ -557,17 +557,16 @@ def test_a_fold_without_judged_queries_is_refused():
         fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, folds=folds)
 
 
-@pytest.mark.parametrize("pair", [("BM25", "ANCE"), ("BM25RM3", "prf_rank_beta05"), ("BM25_deepct", "BM25")])
-def test_exact_weights_are_not_below_a_grid_on_real_runs(pair):
-    """Runs of TREC DL 2019: no weight of 101 is better, and `evaluate` gives the mean to the bit."""
-    check_real_pair(pair)
+@pytest.mark.parametrize("pair", [("bm25", "dense"), ("impacts", "reranked"), ("likelihood", "bm25")])
+def test_exact_weights_are_not_below_a_grid_on_recorded_runs(pair):
+    """No weight of 101 is better, and `evaluate` gives the mean to the bit."""
+    check_recorded_pair(pair)
 
 
-def check_real_pair(pair, method="wsum(norm=min_max)", depth=None):
-    """Compare the tuned mean of two real runs with 101 weights, and with the public functions."""
-    qrels = fn.read_qrels(shared("data", "trec-dl19", "qrels.txt"))
-    folder = shared("data", "trec-dl19", "runs")
-    runs = {name: fn.read_run(find_run(folder, name)) for name in pair}
+def check_recorded_pair(pair, method="wsum(norm=min_max)", depth=None):
+    """Compare the tuned mean of two recorded runs with 101 weights, and with the public functions."""
+    qrels = fn.read_qrels(DRAWN_RUNS / "qrels.txt.gz")
+    runs = {name: fn.read_run(drawn_run(name)) for name in pair}
     options = {"depth": depth, "fusion_convention": "default(queries=union)"}
     tuned = fn.tune_fusion(qrels, runs, "ndcg@10", [method], **options)
     assert fn.evaluate(qrels, tuned.apply(runs), "ndcg@10").means()[0] == tuned.best.mean
@@ -575,21 +574,12 @@ def check_real_pair(pair, method="wsum(norm=min_max)", depth=None):
     assert values.max() <= tuned.best.mean
 
 
-def find_run(folder, name):
-    """Return the file of a run."""
-    return next(path for path in sorted(folder.iterdir()) if path.name in (f"{name}.2019.res.gz", f"{name}.gz"))
-
-
 @pytest.mark.stress
 @pytest.mark.parametrize("method", ["wsum(norm=min_max)", "rrf(k=60)"])
-def test_exact_weights_are_not_below_a_grid_on_all_real_pairs(method):
-    """All pairs of the 17 runs of TREC DL 2019, by scores and by ranks: no weight of 101 is better."""
-    names = [
-        path.name.removesuffix(".gz").removesuffix(".2019.res")
-        for path in sorted(shared("data", "trec-dl19", "runs").iterdir())
-    ]
-    for pair in itertools.combinations(names, 2):
-        check_real_pair(pair, method, depth=100)
+def test_exact_weights_are_not_below_a_grid_on_all_recorded_pairs(method):
+    """All pairs of the recorded runs, by scores and by ranks: no weight of 101 is better."""
+    for pair in itertools.combinations(RUN_NAMES, 2):
+        check_recorded_pair(pair, method, depth=100)
 
 
 @pytest.mark.stress

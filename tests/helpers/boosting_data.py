@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-import shared_data
+from recorded_data import DATA
 
 
 class Data(NamedTuple):
@@ -51,10 +51,10 @@ def random_data(n_queries=120, seed=0, most=40, highest=4):
 
 
 def example(part):
-    """Return LightGBM's ranking example, "train" or "test", and skip the test if the example is missing."""
+    """Return LightGBM's ranking example, "train" or "test"."""
     from sklearn.datasets import load_svmlight_file
 
-    folder = shared_data.shared("data", "ltr-lightgbm")
-    features, labels = load_svmlight_file(str(folder / f"rank.{part}"), n_features=301)
+    folder = DATA / "ranking_example"
+    features, labels = load_svmlight_file(str(folder / f"rank.{part}.gz"), n_features=301)
     groups = np.loadtxt(folder / f"rank.{part}.query", dtype="i8")
     return Data(features.toarray(), labels, groups, np.ones(len(groups)))

@@ -1,13 +1,14 @@
 """Records of what other programs printed, each with the convention and the metric that should give the same number."""
 
 import functools
+import gzip
 import json
 import math
 import re
 from typing import NamedTuple
 
 import numpy as np
-from shared_data import shared
+from recorded_data import DATA
 
 import fastndcg as fn
 from fastndcg.conventions import parse_convention
@@ -77,7 +78,7 @@ class Answer(NamedTuple):
 @functools.cache
 def every_record():
     """Return all records of the file."""
-    return json.loads(shared("golden", "peers.json").read_text())
+    return json.loads(gzip.decompress((DATA / "peers" / "peers.json.gz").read_bytes()))
 
 
 def records():

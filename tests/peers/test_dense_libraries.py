@@ -3,17 +3,17 @@
 import copy
 import importlib
 import json
-from pathlib import Path
 
 import dense_cases
 import numpy as np
 import peer_libraries
 import pytest
+from recorded_data import DATA
 
 from fastndcg.compat import pytrec_eval
 from fastndcg.integrations.top_documents import Cutoffs, TopDocuments, evaluate_hits
 
-RECORD = json.loads((Path(__file__).parent / "dense_libraries.json").read_text(encoding="utf-8"))
+RECORD = json.loads((DATA / "peers" / "dense_libraries.json").read_text(encoding="utf-8"))
 NAMES = {"NDCG": "ndcg_cut", "MAP": "map_cut", "Recall": "recall", "P": "P", "Hit Rate": "success"}
 
 

@@ -1,15 +1,15 @@
-"""Fused runs equal what ranx and trectools have fused from the same runs: tests/peers/fusion.json."""
+"""Fused runs equal what ranx and trectools have fused from the same runs: tests/data/peers/fusion.json."""
 
 import json
-from pathlib import Path
 
 import pytest
+from recorded_data import DATA
 
 import fastndcg as fn
 from fastndcg.fusion.catalog import FUSION_METHODS
 from fastndcg.fusion.method import FusionMethod
 
-RECORD = json.loads((Path(__file__).parent / "fusion.json").read_text())
+RECORD = json.loads((DATA / "peers" / "fusion.json").read_text())
 WEIGHTS = {"a": 0.2, "b": 0.5, "c": 0.3}
 WEIGHTED = ("wsum", "mixed", "wmnz", "wborda", "wcondorcet")
 

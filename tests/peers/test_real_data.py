@@ -1,4 +1,4 @@
-"""Metrics of real data equal the values of LightGBM, XGBoost, CatBoost and three search libraries."""
+"""Metrics of recorded data equal the values of LightGBM, XGBoost, CatBoost and three search libraries."""
 
 import gzip
 import warnings
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import peer_libraries
 import pytest
-from shared_data import shared
+from recorded_data import DATA, DRAWN_RUNS, drawn_run
 
 import fastndcg as fn
 
@@ -30,8 +30,8 @@ class Part(NamedTuple):
 def part(name):
     """Return a part of LightGBM's example of learning to rank, `rank.train` or `rank.test`."""
     datasets = peer_libraries.library("sklearn.datasets")
-    folder = shared("data", "ltr-lightgbm")
-    features, labels = datasets.load_svmlight_file(str(folder / name), n_features=301)
+    folder = DATA / "ranking_example"
+    features, labels = datasets.load_svmlight_file(str(folder / f"{name}.gz"), n_features=301)
     return Part(features.toarray(), labels, np.loadtxt(folder / f"{name}.query", dtype=int))
 
 
@@ -124,22 +124,21 @@ def test_catboost_prints_while_it_learns(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def dl19():
-    """Return judgments and a run of TREC 2019 Deep Learning as dicts, with tied and unjudged documents."""
+def dicts():
+    """Return judgments and a run as dicts, with tied and unjudged documents."""
     qrels, run = {}, {}
-    for line in shared("data", "trec-dl19", "qrels.txt").read_text().splitlines():
+    for line in gzip.decompress((DRAWN_RUNS / "qrels.txt.gz").read_bytes()).decode().splitlines():
         query, _, document, label = line.split()
         qrels.setdefault(query, {})[document] = int(label)
-    folder = shared("data", "trec-dl19", "runs")
-    for line in gzip.decompress((folder / "BM25.2019.res.gz").read_bytes()).decode().splitlines():
+    for line in gzip.decompress(drawn_run("impacts").read_bytes()).decode().splitlines():
         query, _, document, _, score, _ = line.split()
         run.setdefault(query, {})[document] = float(score)
     return qrels, {query: documents for query, documents in run.items() if query in qrels}
 
 
-def test_pytrec_eval_on_dl19(dl19):
+def test_pytrec_eval_on_runs(dicts):
     """Every query's values equal those of pytrec_eval."""
-    qrels, run = dl19
+    qrels, run = dicts
     names = {
         "ndcg_cut_10": "nDCG@10", "map": "AP", "map_cut_100": "AP@100", "recip_rank": "RR", "P_10": "P@10",
         "recall_100": "R@100",
@@ -151,9 +150,9 @@ def test_pytrec_eval_on_dl19(dl19):
         assert result[metric] == pytest.approx([theirs[query][name] for query in result.query_ids], rel=1e-12)
 
 
-def test_ir_measures_on_dl19(dl19):
+def test_ir_measures_on_runs(dicts):
     """Aggregates equal those of ir_measures."""
-    qrels, run = dl19
+    qrels, run = dicts
     module = peer_libraries.library("ir_measures")
     measures = [module.parse_measure(name) for name in ("nDCG@10", "AP(rel=2)@100", "P(rel=2)@10", "R(rel=2)@100")]
     theirs = module.calc_aggregate(measures, qrels, run)
@@ -161,9 +160,9 @@ def test_ir_measures_on_dl19(dl19):
     assert ours == pytest.approx([theirs[measure] for measure in measures], rel=1e-9)
 
 
-def test_ranx_on_dl19(dl19):
+def test_ranx_on_runs(dicts):
     """Means of a run without ties equal those of ranx, whose sort is unstable."""
-    qrels, run = dl19
+    qrels, run = dicts
     distinct = {
         query: {document: place for place, document in enumerate(sorted(documents, key=documents.get))}
         for query, documents in run.items()

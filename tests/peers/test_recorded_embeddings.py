@@ -1,7 +1,6 @@
 """Values that libraries gave for factors, from embeddings: PyKEEN, recometrics, LightFM and sentence-transformers."""
 
 import json
-from pathlib import Path
 
 import dense_cases
 import factor_cases
@@ -9,12 +8,12 @@ import link_prediction_cases
 import numpy as np
 import pytest
 import scipy.sparse
+from recorded_data import DATA
 
 import fastndcg as fn
 
-FOLDER = Path(__file__).parent
 PYKEEN, FACTORS, DENSE = (
-    json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    json.loads((DATA / "peers" / f"{name}.json").read_text(encoding="utf-8"))
     for name in ("pykeen", "factors", "dense_libraries")
 )
 TIES = {"optimistic": "best", "realistic": "mean_rank", "pessimistic": "worst"}

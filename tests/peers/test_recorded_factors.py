@@ -1,15 +1,15 @@
 """recometrics, LightFM and sentence-transformers: their conventions give the values that they gave for factors."""
 
 import json
-from pathlib import Path
 
 import factor_cases
 import numpy as np
 import pytest
+from recorded_data import DATA
 
 import fastndcg as fn
 
-RECORD = json.loads((Path(__file__).parent / "factors.json").read_text(encoding="utf-8"))
+RECORD = json.loads((DATA / "peers" / "factors.json").read_text(encoding="utf-8"))
 CUTOFFS = factor_cases.CUTOFFS
 RECOMETRICS = factor_cases.RECOMETRICS
 LIGHTFM = factor_cases.LIGHTFM

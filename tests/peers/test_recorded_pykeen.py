@@ -1,15 +1,15 @@
 """Link prediction: the convention `pykeen` gives the values that PyKEEN's evaluators gave."""
 
 import json
-from pathlib import Path
 
 import link_prediction_cases
 import numpy as np
 import pytest
+from recorded_data import DATA
 
 import fastndcg as fn
 
-RECORD = json.loads((Path(__file__).parent / "pykeen.json").read_text(encoding="utf-8"))
+RECORD = json.loads((DATA / "peers" / "pykeen.json").read_text(encoding="utf-8"))
 TIES = {"optimistic": "best", "realistic": "mean_rank", "pessimistic": "worst"}
 NAMES = {
     "arithmetic_mean_rank": "Rank",

@@ -1,21 +1,17 @@
-"""Values of real runs equal those of trec_eval 10.0 and 9.0.8 for every query, to the last printed digits."""
+"""Values of drawn runs equal those of trec_eval 10.0 and 9.0.8 for every query, to the last printed digits."""
 
+import gzip
 from functools import cache
 
 import numpy as np
 import pytest
-from shared_data import our_metrics, shared, trec_mean, trec_output
+from recorded_data import DRAWN_RUNS, RUN_NAMES, drawn_run, our_metrics, trec_mean, trec_output
 
 import fastndcg as fn
 
-DL19_RUNS = [
-    "ANCE.2019.res", "BM25.2019.res", "BM25RM3.2019.res", "BM25_deepct.2019.res", "BM25_deepct_ColBERT.2019.res",
-    "BM25_docT5q.2019.res", "BM25_docT5q_ColBERT.2019.res", "bm25.mt5.dl19.100", "bm25RM3_VBERT.2019.res",
-    "bm25_VBERT.2019.res", "bm25deepCT_VBERT.2019.res", "bm25doct5q_VBERT.2019.res", "prf_rank_beta05.2019.res",
-    "prf_rank_beta1.2019.res", "prf_rerank_beta05.2019.res", "prf_rerank_beta1.2019.res", "splade.dl19.100",
-]  # fmt: skip
+N_QUERIES = 40
 NO_METRICS = {"runid", "num_q", "relstring"}
-ROBUST_VERSIONS = {"trec_eval": "expected_v10", "trec_eval_9": "expected_v9"}
+VERSIONS = {"v10.0": "trec_eval", "v9.0.8": "trec_eval_9"}
 
 
 def assert_same(ours, theirs, what):
@@ -24,36 +20,42 @@ def assert_same(ours, theirs, what):
 
 
 @pytest.fixture(scope="module")
-def dl19_qrels():
-    """Return the judgments of TREC 2019 Deep Learning, passages."""
-    return fn.read_qrels(shared("data", "trec-dl19", "qrels.txt"))
+def qrels():
+    """Return the judgments of the drawn runs."""
+    return fn.read_qrels(DRAWN_RUNS / "qrels.txt.gz")
 
 
 @cache
-def dl19_run(name):
-    """Read a run of TREC 2019 Deep Learning once."""
-    return fn.read_run(shared("data", "trec-dl19", "runs", f"{name}.gz"))
+def read_run(name):
+    """Read a drawn run once."""
+    return fn.read_run(drawn_run(name))
+
+
+def read_output(name, version):
+    """Return what trec_eval printed about a drawn run."""
+    return trec_output(DRAWN_RUNS / "expected" / f"{name}.{version}.txt.gz")
 
 
 @pytest.mark.parametrize(
     ("version", "convention", "rel"),
     [("v10.0", "trec_eval", 1), ("v10.0.l2", "trec_eval", 2), ("v9.0.8", "trec_eval_9", 1)],
 )
-@pytest.mark.parametrize("name", DL19_RUNS)
-def test_trec_eval_values_of_dl19(dl19_qrels, name, version, convention, rel):
+@pytest.mark.parametrize("name", RUN_NAMES)
+def test_trec_eval_values(qrels, name, version, convention, rel):
     """Every line of all_trec has trec_eval's value for each query and for all queries, in each version and level."""
-    printed = trec_output(shared("data", "trec-dl19", "expected", f"{name}.{version}.txt.gz"))
+    printed = read_output(name, version)
     metrics = our_metrics(printed["all"], rel)
-    result = fn.evaluate(dl19_qrels, dl19_run(name), metrics.values(), convention=convention)
+    run = read_run(name)
+    result = fn.evaluate(qrels, run, metrics.values(), convention=convention)
     assert metrics.keys() == printed["all"].keys() - NO_METRICS
     assert len(metrics) == (92 if version == "v9.0.8" else 97)
     assert sorted(result.query_ids) == sorted(printed.keys() - {"all"})
-    assert int(printed["all"]["num_q"]) == len(result) == 43
+    assert int(printed["all"]["num_q"]) == len(result) == N_QUERIES
     for trec_name, metric in metrics.items():
         if trec_name.startswith("gm_"):
             theirs = None  # trec_eval prints no value for a query
         elif trec_name == "rbp_resid":
-            theirs = residuals(printed, result, fn.evaluate(dl19_qrels, dl19_run(name), "Judged,num_ret"))
+            theirs = residuals(printed, result, fn.evaluate(qrels, run, "Judged,num_ret"))
             assert_same(result[metric], theirs, f"{trec_name} of {name}")
             continue
         else:
@@ -71,50 +73,52 @@ def residuals(printed, result, coverage):
     return np.where(is_complete, 0.9 ** coverage["num_ret"], theirs)
 
 
-@pytest.fixture(scope="module")
-def robust():
-    """Return 1,700 lists of TREC 2003 Robust as rankings with the pools of their topics, and trec_eval's values."""
-    with np.load(shared("data", "robust03", "robust03.npz")) as archive:
-        data = dict(archive)
-    starts, topics = data["pool_offsets"], data["list_topic"]
-    pool_labels = np.concatenate([data["pool_labels"][starts[t] : starts[t + 1]] for t in topics])
-    pool_offsets = np.concatenate([[0], np.cumsum(np.diff(starts)[topics])])
-    rankings = fn.Rankings(
-        data["label"],
-        data["score"],
-        data["offsets"],
-        judged=data["judged"],
-        pool=(pool_labels, pool_offsets),
-        tie_keys=data["tiebreak"],
+def read_rows(path, places):
+    """Return columns of a file as texts."""
+    rows = [line.split() for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
+    return [[row[place] for row in rows] for place in places]
+
+
+def make_rankings(name):
+    """Return a drawn run as rankings with the pools of its topics, made without the readers."""
+    labels = {
+        (q, d): int(label) for q, d, label in zip(*read_rows(DRAWN_RUNS / "qrels.txt.gz", (0, 2, 3)), strict=True)
+    }
+    queries, documents, scores = read_rows(drawn_run(name), (0, 2, 4))
+    names, counts = np.unique(queries, return_counts=True)
+    order = np.argsort(queries, kind="stable")  # the queries of a run lie together
+    pools = [[label for (q, _), label in labels.items() if q == name] for name in names]
+    own = [labels.get((queries[row], documents[row])) for row in order]
+    return fn.Rankings(
+        [label or 0 for label in own],
+        np.array(scores, "f8")[order],
+        np.cumsum([0, *counts]),
+        judged=[label is not None for label in own],
+        pool=(np.concatenate(pools), np.cumsum([0, *map(len, pools)])),
+        tie_keys=np.unique(documents, return_inverse=True)[1][order],
+        query_ids=names,
     )
-    return rankings, data
 
 
-@pytest.mark.parametrize("convention", ROBUST_VERSIONS)
-def test_trec_eval_values_of_robust03(robust, convention):
-    """Every list has trec_eval's values of all 23 metrics."""
-    rankings, data = robust
-    metrics = our_metrics(data["measures"].tolist())
-    result = fn.evaluate(rankings, metrics=metrics.values(), convention=convention)
-    assert len(metrics) == 23
-    for column, trec_name in enumerate(data["measures"].tolist()):
-        assert_same(result[metrics[trec_name]], data[ROBUST_VERSIONS[convention]][:, column], trec_name)
+@pytest.mark.parametrize("name", RUN_NAMES)
+def test_rankings_differ_where_trec_eval_does(name):
+    """Arrays have trec_eval's values in both versions, which differ where float32 holds two scores equal."""
+    rankings = make_rankings(name)
+    values = {}
+    for version, convention in VERSIONS.items():
+        printed = read_output(name, version)
+        metrics = our_metrics(["ndcg", "ndcg_cut_10", "map", "recip_rank", "P_5", "recall_100", "bpref", "Rprec"])
+        result = fn.evaluate(rankings, metrics=metrics.values(), convention=convention)
+        theirs = [[float(printed[query][name]) for name in metrics] for query in result.query_ids]
+        assert_same(result.values, theirs, version)
+        values[version] = result.values
+    n_differing = (np.abs(values["v10.0"] - values["v9.0.8"]) > 1e-12).any(axis=1).sum()
+    assert (n_differing > 0) == (name == "dense")
 
 
-def test_robust03_lists_that_float32_changes(robust):
-    """The conventions of both versions differ on the same 13 lists as trec_eval, which compares doubles or floats."""
-    rankings, data = robust
-    metrics = our_metrics(data["measures"].tolist())
-    ours = [fn.evaluate(rankings, metrics=metrics.values(), convention=name).values for name in ROBUST_VERSIONS]
-    theirs = [data[field] for field in ROBUST_VERSIONS.values()]
-    differing = [np.flatnonzero((np.abs(new - old) > 1e-12).any(axis=1)) for new, old in (ours, theirs)]
-    assert len(differing[1]) == 13
-    np.testing.assert_array_equal(*differing)
-
-
-def test_robust03_in_any_order(robust):
+def test_rankings_in_any_order():
     """Another order of the documents in a list changes no bit under trec_eval's tie rule."""
-    rankings, _ = robust
+    rankings = make_rankings("impacts")
     query = np.repeat(np.arange(rankings.n_queries), np.diff(rankings.offsets))
     order = np.lexsort((np.random.default_rng(3).random(len(query)), query))
     shuffled = rankings.replace(

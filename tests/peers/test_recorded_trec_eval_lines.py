@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from shared_data import our_metrics, shared, trec_mean, trec_output
+from recorded_data import TREC_EVAL, our_metrics, trec_mean, trec_output
 
 import fastndcg as fn
 
@@ -42,7 +42,7 @@ def first_documents(run, n):
 def test_line_by_line(version, output):
     """Each recorded line of a metric is reproduced, for each query and for all queries."""
     qrels_name, run_name = OUTPUTS[output]
-    printed = trec_output(shared("data", "trec_eval-test", version, output))
+    printed = trec_output(TREC_EVAL / version / output)
     metrics = our_metrics(printed["all"], rel=2 if output.endswith("l") else 1)
     metrics |= {name: metric for name, metric in WITH_PARAMETERS.items() if name in printed["all"]}
     # where all documents of a query were judged, trec_eval has no residual: a bug that is not copied
@@ -50,13 +50,11 @@ def test_line_by_line(version, output):
     convention = fn.conventions[VERSIONS[version]]
     if "c" in output.removeprefix("out.test"):
         convention = convention.replace(missing_in_run="zero")
-    run = fn.read_run(shared("data", "trec_eval-test", version, run_name))
+    run = fn.read_run(TREC_EVAL / run_name)
     if output.endswith("M"):
         run = first_documents(run, 100)
 
-    result = fn.evaluate(
-        shared("data", "trec_eval-test", version, qrels_name), run, metrics.values(), convention=convention
-    )
+    result = fn.evaluate(TREC_EVAL / qrels_name, run, metrics.values(), convention=convention)
 
     rows = result.to_dict()
     for query, lines in printed.items():
@@ -72,7 +70,7 @@ def test_line_by_line(version, output):
 
 def test_judged_query_that_the_run_lacks():
     """A judged query that the run lacks is an error under trec_eval 10.0 without -c. Version 9.0.8 skips the query."""
-    files = [shared("data", "trec_eval-test", "v10.0", name) for name in ("qrels.test", "results.trunc")]
+    files = [TREC_EVAL / name for name in ("qrels.test", "results.trunc")]
     with pytest.raises(fn.InvalidInputError, match="judged query 302 is missing in the run"):
         fn.evaluate(*files, "map", convention="trec_eval")
     result = fn.evaluate(*files, "map", convention="trec_eval_9")
@@ -82,6 +80,5 @@ def test_judged_query_that_the_run_lacks():
 
 def test_qrels_of_several_judges_are_refused():
     """A file with judgments of three judges is no qrels file. The error names two lines of the same document."""
-    path = shared("data", "trec_eval-test", "v10.0", "qrels.123")
     with pytest.raises(fn.InvalidInputError, match="CR93E-10279 of query 301 is in lines 1 and 3682"):
-        fn.read_qrels(path)
+        fn.read_qrels(TREC_EVAL / "qrels.123")

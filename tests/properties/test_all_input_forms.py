@@ -1,4 +1,4 @@
-"""Real data in every form: identical bytes come out."""
+"""Recorded data in every form: identical bytes come out."""
 
 import bz2
 import collections
@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 from item_lists import Collection, Items
-from shared_data import shared
+from recorded_data import DRAWN_RUNS, RATINGS, drawn_run
 from table_forms import LIBRARY_FORMS, PLAIN_FORMS
 
 import fastndcg as fn
@@ -26,10 +26,11 @@ RANKINGS = fn.Rankings([0, 1], [2.0, 1.0], [0, 2])
 
 @pytest.fixture(scope="module")
 def trec():
-    """Judgments and a run of TREC 2019, as rows of plain Python."""
-    qrels = [line.split() for line in shared("data", "trec-dl19", "qrels.txt").read_text().splitlines()]
-    packed = shared("data", "trec-dl19", "runs", "BM25.2019.res.gz")
-    run = [line.split() for line in gzip.decompress(packed.read_bytes()).decode().splitlines()]
+    """Judgments and a run with ties, as rows of plain Python."""
+    qrels, run = (
+        [line.split() for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
+        for path in (DRAWN_RUNS / "qrels.txt.gz", drawn_run("impacts"))
+    )
     return [(q, d, int(v)) for q, _, d, v in qrels], [(row[0], row[2], float(row[4])) for row in run]
 
 
@@ -87,9 +88,9 @@ def forms(qrels, run, folder):
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_trec_data_in_every_form(trec, tmp_path, convention):
-    """TREC 2019: dicts, frames and files of every kind, ties by id among them."""
+    """Dicts, frames and files of every kind, ties by id among them."""
     expected = fn.evaluate(*map(nested, trec), METRICS, convention=convention)
-    assert len(expected) == 43
+    assert len(expected) == 40
     names = []
     for name, (qrels, run) in forms(*trec, tmp_path):
         result = fn.evaluate(qrels, run, METRICS, convention=convention)
@@ -101,7 +102,7 @@ def test_trec_data_in_every_form(trec, tmp_path, convention):
 
 @pytest.mark.parametrize("name", LIBRARY_FORMS)
 def test_trec_data_in_forms_of_libraries(trec, tmp_path, name):
-    """TREC 2019: data sets of Hugging Face and frames of Dask."""
+    """Data sets of Hugging Face and frames of Dask."""
     qrels, run = (
         LIBRARY_FORMS[name](pa.table(frame(*one)), tmp_path) for one in zip(trec, ("label", "score"), strict=True)
     )
@@ -113,13 +114,14 @@ def test_trec_data_in_forms_of_libraries(trec, tmp_path, name):
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_ranked_ids_in_every_form(trec, tmp_path, convention):
-    """TREC 2019 without scores and grades: lists and sets of ids, frames and records with ranks, collections, files."""
-    relevant = {query: [d for d, label in row.items() if label] for query, row in nested(trec[0]).items()}
+    """Runs without scores and grades: lists and sets of ids, frames and records with ranks, collections, files."""
+    found = {query: [d for d, label in row.items() if label > 0] for query, row in nested(trec[0]).items()}
+    relevant = {query: ids for query, ids in found.items() if ids}
     ranked = {query: sorted(row, key=row.get, reverse=True) for query, row in nested(trec[1]).items()}
     labels = {query: dict.fromkeys(ids, 1) for query, ids in relevant.items()}
     scores = {query: {document: -rank for rank, document in enumerate(ids)} for query, ids in ranked.items()}
     expected = fn.evaluate(labels, scores, METRICS, convention=convention)
-    assert len(expected) == 43
+    assert len(expected) == 37
     rows = [(query, document, rank) for query, ids in ranked.items() for rank, document in enumerate(ids, 1)]
     ranks = pd.DataFrame(frame(rows, "rank"))
     liked = pd.DataFrame(frame([(q, d, 1.0) for q, ids in relevant.items() for d in ids], "weight"))
@@ -144,9 +146,9 @@ def test_ranked_ids_in_every_form(trec, tmp_path, convention):
         assert values.tobytes() == expected.values.tobytes(), name
 
 
-def test_movielens_data_in_every_form(tmp_path):
-    """MovieLens with scores: arrays, shuffled rows, ragged columns, frames, Parquet and batches."""
-    ratings = pl.read_csv(shared("data", "ml-latest-small", "ratings.csv"))
+def test_ratings_in_every_form(tmp_path):
+    """Ratings with scores: arrays, shuffled rows, ragged columns, frames, Parquet and batches."""
+    ratings = pl.read_csv(RATINGS)
     rated = ratings.select("userId", "rating").with_columns(score=np.random.default_rng(6).random(len(ratings)))
     users, labels, scores = (rated[name].to_numpy() for name in rated.columns)
     expected = fn.evaluate(labels, scores, METRICS, query_ids=users)
@@ -175,28 +177,28 @@ def test_movielens_data_in_every_form(tmp_path):
         assert result.mean() == expected.mean(), name
 
 
-def test_recommended_movies():
-    """Half of each user's ratings against the popular movies: a matrix, interactions, frames and dicts."""
+def test_recommended_items():
+    """Half of each user's ratings against the popular items: a matrix, interactions, frames and dicts."""
     sparse = pytest.importorskip("scipy.sparse")
-    ratings = pl.read_csv(shared("data", "ml-latest-small", "ratings.csv")).select("userId", "movieId", "rating")
-    popular = ratings["movieId"].value_counts(sort=True)["movieId"][:50].to_numpy()
+    ratings = pl.read_csv(RATINGS).select("userId", "itemId", "rating")
+    popular = ratings["itemId"].value_counts(sort=True)["itemId"][:50].to_numpy()
     users = ratings["userId"].unique(maintain_order=True).to_numpy()
     rows = np.searchsorted(users, ratings["userId"].to_numpy())
-    shape = (len(users), int(ratings["movieId"].max()) + 1)
-    matrix = sparse.csr_matrix((ratings["rating"].to_numpy(), (rows, ratings["movieId"].to_numpy())), shape=shape)
+    shape = (len(users), int(ratings["itemId"].max()) + 1)
+    matrix = sparse.csr_matrix((ratings["rating"].to_numpy(), (rows, ratings["itemId"].to_numpy())), shape=shape)
     recommended = np.tile(popular, (len(users), 1))
     expected = fn.evaluate(matrix, recommended, METRICS)
-    by_user = ratings.group_by("userId", maintain_order=True).agg("movieId", "rating")
-    run = {user: {movie: -rank for rank, movie in enumerate(popular.tolist())} for user in users.tolist()}
-    dicts = {user: dict(zip(movies, given, strict=True)) for user, movies, given in by_user.iter_rows()}
-    movies, columns = np.unique(matrix.indices, return_inverse=True)
-    numbered = sparse.csr_matrix((matrix.data, columns, matrix.indptr), shape=(len(users), len(movies)))
-    candidates = np.searchsorted(movies, popular)
+    by_user = ratings.group_by("userId", maintain_order=True).agg("itemId", "rating")
+    run = {user: {item: -rank for rank, item in enumerate(popular.tolist())} for user in users.tolist()}
+    dicts = {user: dict(zip(items, given, strict=True)) for user, items, given in by_user.iter_rows()}
+    items, columns = np.unique(matrix.indices, return_inverse=True)
+    numbered = sparse.csr_matrix((matrix.data, columns, matrix.indptr), shape=(len(users), len(items)))
+    candidates = np.searchsorted(items, popular)
     scores = np.zeros(numbered.shape, "f4")
     scores[:, candidates] = np.arange(50, 0, -1)
     for result in (
-        fn.evaluate(fn.Interactions(by_user["movieId"], by_user["rating"]), recommended, METRICS),
-        fn.evaluate(fn.Qrels.from_frame(ratings, {"document": "movieId"}), run, METRICS),
+        fn.evaluate(fn.Interactions(by_user["itemId"], by_user["rating"]), recommended, METRICS),
+        fn.evaluate(fn.Qrels.from_frame(ratings, {"document": "itemId"}), run, METRICS),
         fn.evaluate(dicts, run, METRICS),
         fn.evaluate(numbered, scores, METRICS, candidates=candidates, missing_truth="unretrieved"),
     ):

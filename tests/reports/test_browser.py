@@ -5,7 +5,7 @@ import json
 
 import pytest
 from browser import chromium
-from shared_data import shared
+from recorded_data import DRAWN_RUNS, RUN_NAMES, drawn_run
 from system_values import drawn, results_of
 
 import fastndcg as fn
@@ -278,16 +278,15 @@ def test_names_are_text(tmp_path):
         assert rows(driver)[1][0].startswith("<img src=x")
 
 
-def test_trec_dl19(tmp_path):
-    """The 17 runs in one report."""
-    folder = shared("data", "trec-dl19")
-    runs = {path.name.partition(".")[0]: path for path in sorted((folder / "runs").iterdir())}
-    path = tmp_path / "dl19.html"
-    fn.compare(folder / "qrels.txt", runs, "ndcg@10,map", baseline="BM25", curves="ndcg").to_html(path)
+def test_recorded_runs(tmp_path):
+    """Five runs of files in one report."""
+    runs = {name: drawn_run(name) for name in RUN_NAMES}
+    path = tmp_path / "runs.html"
+    fn.compare(DRAWN_RUNS / "qrels.txt.gz", runs, "ndcg@10,map", baseline="bm25", curves="ndcg").to_html(path)
     with chromium(tmp_path / "profile") as driver:
         driver.get(path.as_uri())
         assert driver.get_log("browser") == []
-        assert len(driver.find_elements("css selector", "#summary tbody tr")) == 34
+        assert len(driver.find_elements("css selector", "#summary tbody tr")) == 10
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from shared_data import shared
+from recorded_data import DRAWN_RUNS, RUN_NAMES, drawn_run
 from system_values import METRICS, drawn, results_by_name, results_of
 
 import fastndcg as fn
@@ -391,16 +391,16 @@ def test_conventions_that_differ():
     assert "convention default (a), trec_eval (b)" in str(mixed)
 
 
-def test_trec_dl19():
-    """17 real runs: every value is that of evaluating the run alone, and the best is surely better than BM25."""
-    folder = shared("data", "trec-dl19")
-    runs = {path.name.partition(".")[0]: path for path in sorted((folder / "runs").iterdir())}
-    found = fn.compare(folder / "qrels.txt", runs, "ndcg@10,map", baseline="BM25", threads=2)
-    assert len(found.rows) == 2 * len(runs) == 34
+def test_runs_in_files():
+    """Five runs: every value is that of evaluating the run alone, and the best is surely better than bm25."""
+    qrels = DRAWN_RUNS / "qrels.txt.gz"
+    runs = {name: drawn_run(name) for name in RUN_NAMES}
+    found = fn.compare(qrels, runs, "ndcg@10,map", baseline="bm25", threads=2)
+    assert len(found.rows) == 2 * len(runs) == 10
     for row in found.rows[:3]:
-        alone = fn.evaluate(folder / "qrels.txt", runs[row.system], "ndcg@10").means()[0]
+        alone = fn.evaluate(qrels, runs[row.system], "ndcg@10").means()[0]
         assert row.mean == pytest.approx(alone, rel=1e-15)
-    best = max(found.rows[:17], key=lambda row: row.mean)
+    best = max(found.rows[:5], key=lambda row: row.mean)
     assert best.significant
     assert best.difference_low > 0
-    assert found.baseline == "BM25"
+    assert found.baseline == "bm25"

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from shared_data import shared
+from recorded_data import DRAWN_RUNS, drawn_run
 from spark_sessions import PYSPARK_WARNINGS
 
 import fastndcg as fn
@@ -196,12 +196,10 @@ def test_comparisons_equal_one_machine(session, spark, interval):
     assert "paired t test" in str(result)
 
 
-def test_recorded_runs_equal_one_machine(session, spark):
-    """Runs of TREC DL 2019 have the bits of one machine under the convention of trec_eval."""
-    folder = shared("data", "trec-dl19")
-    qrels = fn.read_qrels(folder / "qrels.txt")
-    path = min((folder / "runs").iterdir())
-    run = fn.read_run(path)
+def test_recorded_run_equals_one_machine(session, spark):
+    """A recorded run has the bits of one machine under the convention of trec_eval."""
+    qrels = fn.read_qrels(DRAWN_RUNS / "qrels.txt.gz")
+    run = fn.read_run(drawn_run("impacts"))
     metrics = "ndcg@10, map, rr, p@10, recall@100"
 
     def convert(table, value):

@@ -1,13 +1,13 @@
 """
-Train factors for MovieLens by implicit and record evaluations for `tests/peers/test_recorded_movielens.py`.
+Draw ratings, train factors by implicit, and record evaluations, in tests/data/ratings.
 
 Run it where these libraries are installed, and again when they change:
 
-    pip install implicit rectools lenskit && python scripts/record_movielens.py
+    pip install implicit rectools lenskit && python scripts/record_ratings.py
 """
 
+import gzip
 import json
-import os
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -15,9 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 
-import movielens_cases  # noqa: E402
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
+import rating_cases  # noqa: E402
 from implicit.als import AlternatingLeastSquares  # noqa: E402
 from implicit.evaluation import ranking_metrics_at_k  # noqa: E402
 from lenskit.data import ItemList  # noqa: E402
@@ -25,26 +25,27 @@ from lenskit.metrics import ranking  # noqa: E402
 from rectools import metrics as rectools_metrics  # noqa: E402
 from rectools.models.rank import Distance, ImplicitRanker  # noqa: E402
 
-PATH = ROOT / "tests" / "peers" / "movielens.json"
-RATINGS = Path(os.environ.get("FASTNDCG_SHARED", ROOT.parent / "shared")) / "data" / "ml-latest-small" / "ratings.csv"
-FACTORS = PATH.with_suffix(".npz")
+FOLDER = ROOT / "tests" / "data" / "ratings"
+RATINGS = FOLDER / "ratings.csv.gz"
+N_USERS, N_ITEMS, N_TRAITS = 400, 500, 4
 PACKAGES = ("implicit", "rectools", "lenskit")
-K = movielens_cases.K
+K = rating_cases.K
 RECTOOLS = ("NDCG", "MAP", "Precision", "Recall", "MRR", "HitRate")
 LENSKIT = ("NDCG", "AveragePrecision", "Precision", "Recall", "RecipRank", "Hit")
 
 
 def main() -> None:
-    """Write factors, and values with the versions of the libraries."""
-    case = movielens_cases.read_case(RATINGS)
+    """Write ratings, factors, and values with the versions of the libraries."""
+    draw_ratings()
+    case = rating_cases.read_case(RATINGS)
     model = AlternatingLeastSquares(factors=8, iterations=10, num_threads=1, random_state=0)
     model.fit(case.train, show_progress=False)
     users, items = (np.asarray(factors).astype("f2") for factors in (model.user_factors, model.item_factors))
     model.user_factors = users.astype("f4")
     model.item_factors = items.astype("f4")
-    np.savez_compressed(FACTORS, users=users, items=items)
+    np.savez_compressed(FOLDER / "factors.npz", users=users, items=items)
     record = {
-        "command": "python scripts/record_movielens.py",
+        "command": "python scripts/record_ratings.py",
         "versions": {name: version(name) for name in PACKAGES},
         "implicit": {
             name: float(value)
@@ -55,7 +56,23 @@ def main() -> None:
         "rectools": run_rectools(case, model),
         "lenskit": run_lenskit(case, model),
     }
-    PATH.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (FOLDER / "recorded.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def draw_ratings():
+    """Write ratings from 0.5 to 5 of items that users choose by popularity and taste."""
+    random = np.random.default_rng(20261126)
+    users, items = (random.normal(size=(n, N_TRAITS)) for n in (N_USERS, N_ITEMS))
+    taste = users @ items.T / 2
+    chosen = taste / 2 + random.gumbel(size=taste.shape) - np.log(np.arange(1, N_ITEMS + 1))
+    sizes = np.clip(random.lognormal(3.6, 0.7, N_USERS).astype(int), 15, 250)
+    rows = ["userId,itemId,rating\n"]
+    for u, size in enumerate(sizes):
+        for i in np.sort(np.argsort(-chosen[u])[:size]):
+            rating = np.clip(round(2 * (3.4 + taste[u, i] + random.normal(scale=0.6))) / 2, 0.5, 5)
+            rows.append(f"{u + 1},{i + 1},{rating}\n")
+    RATINGS.parent.mkdir(parents=True, exist_ok=True)
+    RATINGS.write_bytes(gzip.compress("".join(rows).encode(), mtime=0))
 
 
 def run_rectools(case, model):

@@ -1,4 +1,4 @@
-"""MovieLens ratings, divided into training and test, for factors that implicit trains."""
+"""Drawn ratings, divided into training and test, for factors that implicit trains."""
 
 from typing import Any, NamedTuple
 
@@ -10,14 +10,14 @@ LIKED = 4  # the least rating of a liked item
 K = 10
 
 
-class MovieLensCase(NamedTuple):
+class RatingCase(NamedTuple):
     """Matrices of users by items: ratings for training, and 1 for liked items of the test."""
 
     train: Any
     test: Any
 
 
-def read_case(path) -> MovieLensCase:
+def read_case(path) -> RatingCase:
     """Divide the ratings of a file: of each user's liked items, one in 5 is for the test."""
     users, items, ratings = np.loadtxt(path, delimiter=",", skiprows=1, usecols=(0, 1, 2)).T
     _, codes, counts = np.unique(items, return_inverse=True, return_counts=True)
@@ -33,4 +33,4 @@ def read_case(path) -> MovieLensCase:
     ]
     for part in parts:
         part.sort_indices()
-    return MovieLensCase(*parts)
+    return RatingCase(*parts)

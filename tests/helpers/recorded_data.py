@@ -1,25 +1,22 @@
-"""Real data and recorded outputs of other tools, in a folder `shared` beside the repository."""
+"""The recorded data of `tests/data/`, and what trec_eval printed."""
 
 import functools
 import gzip
-import os
 from pathlib import Path
-
-import pytest
 
 import fastndcg as fn
 from fastndcg.errors import UnknownMetricError
 
-FOLDER = Path(os.environ.get("FASTNDCG_SHARED", Path(__file__).resolve().parents[3] / "shared"))
+DATA = Path(__file__).resolve().parents[1] / "data"
+DRAWN_RUNS = DATA / "drawn_runs"
+TREC_EVAL = DATA / "trec_eval"
+RATINGS = DATA / "ratings" / "ratings.csv.gz"
+RUN_NAMES = ("bm25", "dense", "impacts", "likelihood", "reranked")
 
 
-def shared(*parts):
-    """Return the path of a shared file or folder, and skip the test if the path is missing."""
-    path = FOLDER.joinpath(*parts)
-    if not path.exists():
-        absent = path if FOLDER.exists() else FOLDER
-        pytest.skip(f"{absent} is absent: put the folder `shared` beside the repository, or set FASTNDCG_SHARED")
-    return path
+def drawn_run(name):
+    """Return the file of a drawn run."""
+    return DRAWN_RUNS / "runs" / f"{name}.gz"
 
 
 @functools.lru_cache(maxsize=8)

@@ -1,18 +1,16 @@
-"""MovieLens with factors that implicit trained: the values of implicit, RecTools and LensKit."""
+"""Ratings with factors that implicit trained: the values of implicit, RecTools and LensKit."""
 
 import json
-from pathlib import Path
 
-import movielens_cases
 import numpy as np
 import pytest
-from shared_data import shared
+import rating_cases
+from recorded_data import DATA, RATINGS
 
 import fastndcg as fn
 
-PATH = Path(__file__).parent / "movielens.json"
-RECORD = json.loads(PATH.read_text(encoding="utf-8"))
-K = movielens_cases.K
+RECORD = json.loads((DATA / "ratings" / "recorded.json").read_text(encoding="utf-8"))
+K = rating_cases.K
 METRICS = {
     "implicit": {"precision": f"P@{K}", "map": f"AP@{K}", "ndcg": f"nDCG@{K}"},
     "rectools": {
@@ -29,9 +27,8 @@ METRICS = {
 @pytest.fixture(scope="module")
 def case():
     """Return matrices of training and test, and vectors of users and items."""
-    factors = np.load(PATH.with_suffix(".npz"))
-    path = shared("data", "ml-latest-small", "ratings.csv")
-    return movielens_cases.read_case(path), factors["users"], factors["items"]
+    factors = np.load(DATA / "ratings" / "factors.npz")
+    return rating_cases.read_case(RATINGS), factors["users"], factors["items"]
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4"])
