@@ -27,7 +27,9 @@ from rectools.models.rank import Distance, ImplicitRanker  # noqa: E402
 
 FOLDER = ROOT / "tests" / "data" / "ratings"
 RATINGS = FOLDER / "ratings.csv.gz"
-N_USERS, N_ITEMS, N_TRAITS = 400, 500, 4
+N_USERS = 400
+N_ITEMS = 500
+N_TRAITS = 4
 PACKAGES = ("implicit", "rectools", "lenskit")
 K = rating_cases.K
 RECTOOLS = ("NDCG", "MAP", "Precision", "Recall", "MRR", "HitRate")
@@ -64,11 +66,11 @@ def draw_ratings():
     random = np.random.default_rng(20261126)
     users, items = (random.normal(size=(n, N_TRAITS)) for n in (N_USERS, N_ITEMS))
     taste = users @ items.T / 2
-    chosen = taste / 2 + random.gumbel(size=taste.shape) - np.log(np.arange(1, N_ITEMS + 1))
+    appeal = taste / 2 + random.gumbel(size=taste.shape) - np.log(np.arange(1, N_ITEMS + 1))
     sizes = np.clip(random.lognormal(3.6, 0.7, N_USERS).astype(int), 15, 250)
     rows = ["userId,itemId,rating\n"]
     for u, size in enumerate(sizes):
-        for i in np.sort(np.argsort(-chosen[u])[:size]):
+        for i in np.sort(np.argsort(-appeal[u])[:size]):
             rating = np.clip(round(2 * (3.4 + taste[u, i] + random.normal(scale=0.6))) / 2, 0.5, 5)
             rows.append(f"{u + 1},{i + 1},{rating}\n")
     RATINGS.parent.mkdir(parents=True, exist_ok=True)

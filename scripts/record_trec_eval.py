@@ -19,7 +19,8 @@ import numpy as np
 
 FOLDER = Path(__file__).resolve().parents[1] / "tests" / "data" / "drawn_runs"
 SEED = 20261126
-N_TOPICS, N_DOCUMENTS = 40, 400
+N_TOPICS = 40
+N_DOCUMENTS = 400
 POOL_DEPTH = 30  # documents that a run brings to the judges
 
 
@@ -74,8 +75,10 @@ def main() -> None:
         for t, row in enumerate(rows):
             best = sorted(range(N_DOCUMENTS), key=lambda d: -float(row[d]))[:depth]
             is_judged[t, best[:POOL_DEPTH]] = True
-            placed = enumerate(best, 1) if name != "impacts" else enumerate(random.permutation(best).tolist(), 1)
-            lines[name] += [f"{topics[t]} Q0 {documents[t][d]} {rank} {row[d]} {name}\n" for rank, d in placed]
+            row_order = random.permutation(best).tolist() if name == "impacts" else best
+            lines[name] += [
+                f"{topics[t]} Q0 {documents[t][d]} {rank} {row[d]} {name}\n" for rank, d in enumerate(row_order, 1)
+            ]
     labels[random.random(labels.shape) < 0.01] = -1  # in the pool, and left unjudged
     judgments = [
         f"{topics[t]} 0 {documents[t][d]} {labels[t, d]}\n"
@@ -91,7 +94,8 @@ def main() -> None:
         "v9.0.8": (programs.version_9, "1"),
     }
     with tempfile.TemporaryDirectory() as scratch:
-        qrels, run = Path(scratch) / "qrels", Path(scratch) / "run"
+        qrels = Path(scratch) / "qrels"
+        run = Path(scratch) / "run"
         qrels.write_text("".join(judgments), encoding="utf-8")
         for name, rows in lines.items():
             write_gzip(FOLDER / "runs" / f"{name}.gz", "".join(rows))
