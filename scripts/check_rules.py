@@ -1,11 +1,10 @@
 """
-Check the rules of the code base that no linter has, on the syntax trees and the catalogue.
+Check the rules that no linter knows, on the syntax trees, the catalogue and the public docstrings.
 
-Usage: python scripts/check_rules.py [ROOT]
-       python scripts/check_rules.py --find RULE
+Usage: python scripts/check_rules.py [RULE...]
 
 Prints one line for each place that breaks a rule, and exits with 1 if there is any. A rule is a function in
-scripts/rules that yields these lines. With --find, check one rule, by its name.
+scripts/rules that yields these lines. `scripts/check` runs all of them.
 """
 
 from __future__ import annotations
@@ -16,72 +15,35 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from rules.code import (
-    assignments_stand_alone,
-    messages_are_short,
-    names_say_what_they_hold,
-    nothing_is_long,
-    nothing_is_unfinished,
-    parameters_are_few,
-)
-from rules.english import english_is_plain
-from rules.kernels import (
-    catalogue_is_complete,
-    instructions_have_twins,
-    kernel_inputs_are_known,
-    kernels_have_one_door,
-    kernels_look_alike,
-    loaded_kernels_exist,
-    metrics_read_back,
-    public_names_are_generated,
-)
-from rules.layout import (
-    files_have_no_circles,
-    import_is_light,
-    imports_go_one_way,
-    numba_is_for_kernels,
-    optional_packages_wait,
-)
+from rules import kernels, texts
 
-RULES: tuple[Callable[[Path], Iterator[str]], ...] = (
-    imports_go_one_way,
-    files_have_no_circles,
-    numba_is_for_kernels,
-    optional_packages_wait,
-    import_is_light,
-    kernels_look_alike,
-    instructions_have_twins,
-    kernels_have_one_door,
-    loaded_kernels_exist,
-    kernel_inputs_are_known,
-    catalogue_is_complete,
-    metrics_read_back,
-    public_names_are_generated,
-    messages_are_short,
-    nothing_is_long,
-    nothing_is_unfinished,
-    parameters_are_few,
-    assignments_stand_alone,
-    names_say_what_they_hold,
-    english_is_plain,
-)
+Rule = Callable[[Path], Iterator[str]]
+RULES: dict[str, Rule] = {
+    rule.__name__: rule
+    for rule in (
+        kernels.kernels_look_alike,
+        kernels.instructions_have_twins,
+        kernels.loaded_kernels_exist,
+        kernels.kernel_inputs_are_known,
+        kernels.catalogue_is_complete,
+        kernels.metrics_read_back,
+        kernels.import_is_light,
+        texts.docstrings_are_complete,
+        texts.messages_are_short,
+        texts.words_are_plain,
+    )
+}
 
 
 def main() -> int:
-    """Check every rule, or one."""
-    arguments = sys.argv[1:]
+    """Check every rule, or those that are named."""
     root = Path(__file__).resolve().parents[1]
-    rules = RULES
-    if arguments and arguments[0] == "--find":
-        rules = tuple(rule for rule in RULES if rule.__name__ in arguments[1:])
-        if not rules:
-            sys.exit(f"--find needs the name of a rule: {', '.join(rule.__name__ for rule in RULES)}")
-    elif arguments:
-        root = Path(arguments[0]).resolve()
-    problems = [line for rule in rules for line in rule(root)]
-    for line in problems:
-        print(line)
-    print(f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'}, {len(problems)} broken")
+    names = sys.argv[1:] or list(RULES)
+    unknown = [name for name in names if name not in RULES]
+    if unknown:
+        sys.exit(f"{unknown[0]} is no rule. The rules are {', '.join(RULES)}.")
+    problems = [line for name in names for line in RULES[name](root)]
+    print(*problems, f"{len(names)} rules, {len(problems)} broken", sep="\n")
     return 1 if problems else 0
 
 

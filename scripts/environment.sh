@@ -1,4 +1,4 @@
-# Sourced by scripts/demo, scripts/test and .ci/run: makes .venv and keeps the package in it up to date.
+# Sourced by the commands in scripts/ and .ci/run: makes .venv and keeps the package in it up to date.
 
 unset CDPATH
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -91,6 +91,21 @@ install_package() {
   fi
   run_pip install --quiet --no-deps --force-reinstall "${wheel[0]}"
   echo "$hash" "${have[@]:1}" "$implied" > "$stamp"
+}
+
+# Install the tools of scripts/check and what fastndcg depends on, unless that was done with the same pyproject.toml.
+install_tools() {
+  make_venv
+  local stamp=$ROOT/.venv/tools dependencies
+  if cmp -s "$ROOT/pyproject.toml" "$stamp"; then
+    return
+  fi
+  echo "installing the tools of scripts/check into .venv ..." >&2
+  read -r -a dependencies < <("$BIN/python" -c 'import tomllib
+print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"])')
+  update_pip
+  run_pip install --quiet "${dependencies[@]}" --group lint
+  cp "$ROOT/pyproject.toml" "$stamp"
 }
 
 # Dependency groups need pip 25.1.

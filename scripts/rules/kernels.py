@@ -1,20 +1,18 @@
-"""Rules on kernels: their form, their twins, their inputs, and who imports them."""
+"""Rules on kernels, on records of metrics, and on what importing the package imports."""
 
 from __future__ import annotations
 
 import ast
 import functools
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from rules.project import File, Function, parse, read_catalogue, read_files, read_imports, run_python
+from rules.project import File, Function, parse, read_catalogue, read_files, run_python
 
 # decorators, intrinsics, and the lookup of kernels
 NO_KERNELS = {"__init__", "bytes", "cache", "jit", "lookup", "panels", "python_objects", "simd"}
 DECORATORS = ("kernel", "inline", "helper")
-KERNEL_PLACE = re.compile(r"[a-z_0-9]+\.[a-z_0-9]+")
 
 
 def kernels_look_alike(root: Path) -> Iterator[str]:
@@ -39,23 +37,6 @@ def instructions_have_twins(root: Path) -> Iterator[str]:
             decorators = [ast.unparse(decorator) for decorator in function.decorator_list]
             if "intrinsic" in decorators and f"_plain_{name.lstrip('_')}" not in functions:
                 yield f"{file.name}:{function.lineno}: {name} needs a twin, _plain_{name.lstrip('_')}"
-
-
-def kernels_have_one_door(root: Path) -> Iterator[str]:
-    """Check that no file outside kernels/ imports a kernel module at its top: `kernels/lookup.py` finds kernels."""
-    modules = {
-        file.module
-        for file in read_files(root, "fastndcg/kernels")
-        if file.path.stem not in NO_KERNELS
-    }  # fmt: skip
-    for file in read_files(root, "fastndcg"):
-        if file.room == "kernels":
-            continue
-        for statement in read_imports(file):
-            names = (statement.module, *(f"{statement.module}.{name}" for name in statement.names))
-            for name in names:
-                if statement.at_top and name in modules:
-                    yield f"{file.name}:{statement.line}: {name} must be found by kernels/lookup.py, not imported here"
 
 
 def catalogue_is_complete(root: Path) -> Iterator[str]:
@@ -113,20 +94,6 @@ def loaded_kernels_exist(root: Path) -> Iterator[str]:
             yield f"{file.name}:{line}: kernels/{place.replace('.', '/')}.py has no {name}"
 
 
-def find_called_kernels(root: Path) -> set[str]:
-    """
-    Return "file.function" of the kernels that Python calls: those of records, and those taken by `load_kernels`.
-
-    Records are texts in fastndcg/metrics. A text that names no kernel does no harm.
-    """
-    kernels = {f"{place.rpartition('.')[2]}.{name}" for _, _, place, name in _read_loaded(root)}
-    for file in read_files(root, "fastndcg/metrics"):
-        for node in ast.walk(file.tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and KERNEL_PLACE.fullmatch(node.value):
-                kernels.add(node.value)
-    return kernels
-
-
 def _read_loaded(root: Path) -> Iterator[tuple[File, int, str, str]]:
     """Yield what files take from files of kernels by `load_kernels`: file, line, file of kernels, name."""
     for file in read_files(root, "fastndcg", "benchmarks"):
@@ -168,14 +135,36 @@ def metrics_read_back(root: Path) -> Iterator[str]:
     yield from read_catalogue(root)["not_read_back"]
 
 
-def public_names_are_generated(root: Path) -> Iterator[str]:
-    """Check that the names of metrics in `fastndcg/__init__.py`, and `fastndcg/__init__.pyi`, are up to date."""
-    import sys
+def import_is_light(root: Path) -> Iterator[str]:
+    """Check that `import fastndcg` imports neither numpy nor numba, and that no module imports an optional package."""
+    for line in run_python(root, _IMPORT_ALL).splitlines():
+        module, *packages = line.split()
+        yield f"{module}: its import must not import {', '.join(packages)}"
 
-    command = [sys.executable, str(root / "scripts" / "make_stub.py"), "--check"]
-    process = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-    if process.returncode:
-        yield from (process.stdout + process.stderr).splitlines()[-3:]
+
+_IMPORT_ALL = """
+import importlib, pkgutil, sys
+
+def load(module, *allowed):
+    before = set(sys.modules)
+    try:
+        importlib.import_module(module)
+    except ImportError:  # an integration says that its library is absent
+        pass
+    packages = {name.partition(".")[0] for name in set(sys.modules) - before} - sys.stdlib_module_names - set(allowed)
+    if packages:
+        print(module, *sorted(packages))
+
+load("fastndcg", "fastndcg")
+if "fastndcg.metrics.catalog" in sys.modules:
+    print("fastndcg", "fastndcg.metrics.catalog")
+load("fastndcg.cli", "fastndcg")
+import numba, numpy  # numba imports other packages, such as scipy, where they are installed
+NEED = {"fastndcg.compat.torchmetrics", "fastndcg.integrations.sentence_transformers", "fastndcg.integrations.torch"}
+for module in pkgutil.walk_packages(sys.modules["fastndcg"].__path__, "fastndcg."):
+    if module.name not in {"fastndcg.__main__", *NEED}:
+        load(module.name, "fastndcg", "numpy", "numba", "llvmlite")
+"""
 
 
 def known_inputs(root: Path) -> tuple[str, ...]:

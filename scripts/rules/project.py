@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,31 +24,10 @@ class File(NamedTuple):
     tree: ast.Module
 
     @property
-    def room(self) -> str:
-        """The package or module directly in `fastndcg` that the file belongs to, "" for the package itself."""
-        parts = Path(self.name).with_suffix("").parts[1:]
-        return "" if parts[0] == "__init__" else parts[0]
-
-    @property
-    def package(self) -> str:
-        """The room of a file of the package, and the top folder of any other file."""
-        return (self.room or "fastndcg") if self.name.startswith("fastndcg/") else self.name.partition("/")[0]
-
-    @property
     def module(self) -> str:
         """The dotted name of the module."""
         parts = Path(self.name).with_suffix("").parts
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-class Import(NamedTuple):
-    """One import statement: whether it runs when its file is imported, and whether only type checkers read it."""
-
-    module: str
-    names: tuple[str, ...]
-    line: int
-    at_top: bool
-    is_type_only: bool
 
 
 def read_files(root: Path, *folders: str) -> list[File]:
@@ -64,41 +42,6 @@ def read_files(root: Path, *folders: str) -> list[File]:
 
 
 parse = functools.cache(ast.parse)
-
-
-def read_imports(file: File) -> Iterator[Import]:
-    """Yield every import of a file, relative imports with their dots."""
-    type_only = _find_nodes(file, _is_type_checking)
-    inner = _find_nodes(file, lambda node: isinstance(node, Function)) | type_only
-    for node in ast.walk(file.tree):
-        at_top = id(node) not in inner
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield Import(alias.name, (), node.lineno, at_top, id(node) in type_only)
-        elif isinstance(node, ast.ImportFrom):
-            names = tuple(alias.name for alias in node.names)
-            module = "." * node.level + (node.module or "")
-            yield Import(module, names, node.lineno, at_top, id(node) in type_only)
-
-
-def _find_nodes(file: File, is_block: Callable[[ast.AST], bool]) -> set[int]:
-    """Return the ids of all nodes inside some blocks."""
-    return {id(node) for block in ast.walk(file.tree) if is_block(block) for node in ast.walk(block)}
-
-
-def _is_type_checking(node: ast.AST) -> bool:
-    """Return True for a block that only type checkers read."""
-    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-
-
-def list_project_files(root: Path) -> Iterable[Path]:
-    """Return all files under version control, or all files that no tool has written if there is no repository."""
-    if (root / ".git").exists():
-        command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-        listing = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-        if listing.returncode == 0:
-            return [root / name for name in listing.stdout.split("\0") if (root / name).is_file()]
-    return [path for path in root.rglob("*") if path.is_file() and not SKIPPED_FOLDERS & set(path.parts)]
 
 
 def run_python(root: Path, code: str) -> str:

@@ -1,0 +1,149 @@
+"""Rules on texts: public docstrings, errors, and words that plain English does not need."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import inspect
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rules.project import File, Function, read_files
+
+# codes of numpydoc that are off, and why
+OFF = {
+    "GL01": "ruff checks the place of the opening quotes",
+    "GL02": "ruff checks the place of the closing quotes",
+    "ES01": "a summary often says everything",
+    "SA01": "names in back-ticks link to related objects",
+    "PR06": "'integer' and 'string' occur in the types of arrays",
+    "PR08": "descriptions may be phrases that begin with a symbol",
+    "RT02": "results may have names",
+    "RT04": "descriptions may be phrases that begin with a symbol",
+}
+NO_EXAMPLE = {"EX01"}  # of methods, which the example of their class shows, of errors and of drop-ins
+NO_SECTIONS = {"PR01", "RT01", "YD01"}  # of methods whose docstring is a summary
+NEEDS = {  # the module of another package that a module of ours needs to be imported
+    "fastndcg.compat.torchmetrics": "torch",
+    "fastndcg.integrations.sentence_transformers": "sentence_transformers",
+    "fastndcg.integrations.torch": "torchmetrics",
+}
+FOLDERS = ("fastndcg", "scripts", "benchmarks", "tests", "examples")
+WORDS = {  # words and phrases, and what to write instead
+    r"sooner": "faster, earlier",
+    r"in turns": "alternately, interleaved",
+    r"none of (those|it)": "name the rule that is broken",
+    r"of (its|their|our|your) own": "say whose it is, or leave it out",
+    r"nobody|somebody": "say who: the caller, another thread",
+    r"lets? go|let go": "skip, drop, release",
+    r"(of no|no) use|of no meaning": "unused, ignored",
+    r"giants?": "large query",
+    r"asks? for|asked for|asking for": "need, request",
+    r"(is|are|was|were) told": "receives, gets",
+    r"to be sure": "leave it out",
+    r"(kernels?|loops?|python|numba|processors?) (asks?|tells?|knows?|expects?|wants?|looks?|waits?|sees?)":
+        "say what happens: takes, raises, reads",
+    r"nothing but|but for": "only, except",
+}  # fmt: skip
+FORBIDDEN = re.compile(r"\b(?:" + "|".join(WORDS) + r")\b", re.IGNORECASE)
+CODE = re.compile(r"``[^`]*``|`[^`]*`|^\s*(>>>|\.\.\.) .*$", re.MULTILINE)
+
+
+def docstrings_are_complete(root: Path) -> Iterator[str]:
+    """Check public docstrings by numpydoc. Methods need no sections, but the sections that they have are complete."""
+    from numpydoc.docscrape import get_doc_object
+    from numpydoc.validate import Validator, validate
+
+    for name, value, is_method in find_public(root):
+        document = get_doc_object(value)
+        off = set(OFF)
+        if (
+            is_method
+            or name.startswith("fastndcg.compat.")
+            or (inspect.isclass(value) and issubclass(value, Exception))
+        ):
+            off |= NO_EXAMPLE
+        if is_method and "\n" not in (inspect.getdoc(value) or "").strip():
+            off |= NO_SECTIONS
+        texts = {key: " ".join(text) for key, (_, text) in Validator(document).doc_all_parameters.items()}
+        shared = [
+            f'"{key}"' for key, text in texts.items() if text.startswith("See `")
+        ]  # another function has the type
+        for code, message in validate(document)["errors"]:
+            if code not in off and not (code == "PR04" and any(key in message for key in shared)):
+                yield f"{name}: {code}: {message}"
+
+
+def find_public(root: Path) -> Iterator[tuple[str, Any, bool]]:
+    """Yield public functions, classes and methods of these: name, object, whether it is a method."""
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    package = importlib.import_module("fastndcg")
+    names = {f"fastndcg.{name}" for name in package.__all__} | read_listed_names(root)
+    for name in sorted(names):
+        module, _, attribute = name.rpartition(".")
+        if module in NEEDS and not importlib.util.find_spec(NEEDS[module]):
+            continue
+        value = getattr(importlib.import_module(module), attribute)
+        if inspect.isclass(value):
+            yield name, value, False
+            for key, member in vars(value).items():
+                method = getattr(member, "__func__", member)
+                if not key.startswith("_") and (inspect.isfunction(method) or isinstance(method, property)):
+                    yield f"{name}.{key}", method, True
+        elif callable(value) and hasattr(value, "__name__"):
+            yield name, getattr(value, "py_func", value), False
+
+
+def read_listed_names(root: Path) -> set[str]:
+    """Return the names in the tables of the reference's pages, each with its module."""
+    names = set()
+    for page in (root / "docs" / "reference").glob("*.md"):
+        module = ""
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if line.startswith(".. currentmodule:: "):
+                module = line.split()[-1]
+            elif re.fullmatch(r"   \w+", line):
+                names.add(f"{module}.{line.strip()}")
+    return names
+
+
+def messages_are_short(root: Path) -> Iterator[str]:
+    """Check that errors show a user's values by `shorten`, which cuts them. Attributes are names, which are short."""
+    for file in read_files(root, "fastndcg"):
+        for error in ast.walk(file.tree):
+            if not isinstance(error, ast.Raise) or "AttributeError" in ast.unparse(error):
+                continue
+            for value in ast.walk(error):
+                if isinstance(value, ast.FormattedValue) and value.conversion == ord("r"):
+                    text = ast.unparse(value.value)
+                    yield f"{file.name}:{value.lineno}: a message must show shorten({text}), not {{{text}!r}}"
+
+
+def words_are_plain(root: Path) -> Iterator[str]:
+    """Check that docstrings, comments and errors have none of the words in `WORDS`, outside of code."""
+    for file in read_files(root, *FOLDERS):
+        for line, text in _read_texts(file):
+            for match in FORBIDDEN.finditer(" ".join(CODE.sub("", text).split())):
+                better = next(better for word, better in WORDS.items() if re.fullmatch(word, match[0], re.IGNORECASE))
+                yield f"{file.name}:{line}: must not say {match[0]!r}: {better}"
+
+
+def _read_texts(file: File) -> Iterator[tuple[int, str]]:
+    """Yield the docstrings, the comments and the texts of raised errors of a file, with their lines."""
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.Module | ast.ClassDef | Function):
+            yield getattr(node, "lineno", 1), ast.get_docstring(node) or ""
+        elif isinstance(node, ast.Raise):
+            for part in ast.walk(node):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    yield part.lineno, part.value
+    for token in tokenize.generate_tokens(io.StringIO(file.path.read_text(encoding="utf-8")).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
