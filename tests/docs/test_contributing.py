@@ -35,11 +35,3 @@ def test_packages_in_the_map_are_all_packages():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     packages = {path.parent.name for path in (ROOT / "fastndcg").glob("*/__init__.py")}
     assert packages == {name.split("/")[1] for name in PATH.findall(text) if re.fullmatch(r"fastndcg/\w+/", name)}
-
-
-def test_import_order_is_that_of_the_rules():
-    """The order of packages in CONTRIBUTING.md equals `ROOMS` of the rules."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    (order,) = re.findall(r"^errors → .*?cli$", text, re.MULTILINE | re.DOTALL)
-    rooms = re.search(r"ROOMS = \((.*?)\)", (ROOT / "scripts/rules/layout.py").read_text(encoding="utf-8"), re.DOTALL)
-    assert re.findall(r"\w+", order) == [name for name in re.findall(r'"(\w+)"', rooms[1]) if name != "__main__"]
