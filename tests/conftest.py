@@ -1,29 +1,40 @@
-"""Shared fixtures: files and runs of the command line, ranx, and a catalogue that is restored after every test."""
+"""What all tests share: a clean environment, what a run prints about itself, profiles of Hypothesis, and fixtures."""
 
+import collections
+import os
+import platform
 import re
 import shutil
 import signal
 import stat
 import sys
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-import fastndcg as fn
-from fastndcg import cli
-from fastndcg.metrics import metric
-from fastndcg.metrics.catalog import CATALOG
+# A user's settings change what is printed and where machine code is kept. `scripts/test` sets what it means for tests.
+SETTINGS = sorted(name for name in os.environ if name.startswith("FASTNDCG_"))
+SETTINGS = [name for name in SETTINGS if not re.match("FASTNDCG_(TEST_|SHARED$|SITE$)", name)]
+for _name in SETTINGS:
+    del os.environ[_name]
+
+import fastndcg as fn  # noqa: E402
+from fastndcg import cli  # noqa: E402
+from fastndcg.metrics import metric  # noqa: E402
+from fastndcg.metrics.catalog import CATALOG  # noqa: E402
 
 # at the end, so that tests import the benchmarks of this folder but an installed fastndcg comes first
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-# The same examples in every run, so that a change that is right is not refused by luck. New ones are for developers:
-# pytest --hypothesis-profile=random
-settings.register_profile("fixed", derandomize=True)
-settings.register_profile("random", derandomize=False)
-settings.load_profile("fixed")
+# The same examples in every run, so that a change that is right is not refused by luck. `plain` has fewer of them than
+# `all`, which `scripts/test --all` takes. New ones are for developers: pytest --hypothesis-profile=random
+settings.register_profile("plain", derandomize=True, max_examples=50)
+settings.register_profile("all", derandomize=True, max_examples=100)
+settings.register_profile("random", derandomize=False, max_examples=100)
+settings.load_profile("plain")
 
 # A shell ignores Ctrl-C in what it starts in the background. Tests send it to themselves and to their processes.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -35,6 +46,31 @@ TIED = "q1 Q0 b 1 0.5 tied\nq1 Q0 a 2 0.5 tied\nq2 Q0 b 1 0.7 tied\nq2 Q0 a 2 0.
 
 PEERS = {"ranx", "lightgbm", "xgboost", "catboost", "rax", "jax", "torch", "torchmetrics", "pytorch_lightning"}
 PEERS |= {"pyNTCIREVAL", "selenium"}
+
+
+def pytest_sessionstart(session):
+    """Print which fastndcg is tested, in quiet runs, too."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:  # a worker of pytest-xdist
+        return
+    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "hypothesis"))
+    reporter.write_line(f"fastndcg {fn.__version__} of {Path(fn.__file__).parent}")
+    reporter.write_line(f"Python {platform.python_version()}, {versions}")
+    if SETTINGS:
+        reporter.write_line(f"left out of the tests' environment: {', '.join(SETTINGS)}")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print how many tests were skipped for each reason."""
+    reasons = collections.Counter(
+        report.longrepr[2].removeprefix("Skipped: ")
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple)
+    )
+    if reasons:
+        terminalreporter.section("skipped")
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count:5} {reason}")
 
 
 @pytest.hookimpl(wrapper=True)

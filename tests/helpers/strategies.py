@@ -50,8 +50,15 @@ def bits(evaluated):
     return evaluated.values.tobytes(), evaluated.n_tied
 
 
-def examples(number):
-    """Return Hypothesis settings for a test of kernels, with fewer examples if kernels are not compiled."""
+def examples(number, plain=None):
+    """
+    Return Hypothesis settings for a test of kernels.
+
+    A test gets `number` examples with the profile `all`. The profile `plain` takes half of them, but 12 if there are as
+    many, or the given number. If kernels are not compiled, a test gets a third.
+    """
+    if settings.default.max_examples < settings.get_profile("all").max_examples:
+        number = plain or max(number // 2, min(number, 12))
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
     return settings(max_examples=number if JIT else number // 3, deadline=None, suppress_health_check=slow)
 

@@ -116,7 +116,7 @@ def parsed(text):
     return None if out.counts[2] else float(out.values[0])
 
 
-@examples(2000)
+@examples(2000, plain=300)
 @given(text=NUMBERS.filter(bool))
 def test_numbers_are_rounded_as_python_does(text):
     """A number that the kernel parses equals float() of its text to the bit."""
