@@ -118,7 +118,7 @@ def test_host_without_free_threads(expected):
 
 
 @NEEDS_SIGNALS
-@pytest.mark.parametrize("scenario", ["interrupted", "interrupted_giant", "interrupted_often"])
+@pytest.mark.parametrize("scenario", ["interrupted chunks", "interrupted giant", "interrupted_often"])
 def test_control_c(expected, scenario):
     """Ctrl-C raises KeyboardInterrupt and leaves no thread, and the next call gives the same values."""
     assert run(scenario) == [expected] * 2

@@ -19,7 +19,7 @@ QRELS = b"q1 0 d1 1\nq1 0 d2 0\n"
 N = 24
 ROWS = np.arange(N)
 METRICS = "ndcg,rr,num_ret"
-MUTATIONS = 250  # of each kind of file
+MUTATIONS = pytest.mark.parametrize("n_mutations", [40, pytest.param(250, marks=pytest.mark.stress)])
 
 
 def written(tmp_path, content, name="file"):
@@ -199,17 +199,18 @@ def evaluated(path, format):
         return None
 
 
+@MUTATIONS
 @pytest.mark.parametrize("kind", ["plain", "mixed", "categories", "views", "lists"])
 @pytest.mark.parametrize(
     ("format", "suffix"), [("parquet", "parquet"), ("feather", "feather"), ("feather", "table")], ids=str
 )
-def test_mutated_files_are_read_or_refused(tmp_path, kind, format, suffix):
+def test_mutated_files_are_read_or_refused(tmp_path, kind, format, suffix, n_mutations):
     """A file with changed bytes gives values for all its rows or raises an error of fastndcg."""
     random, content = np.random.default_rng(11), content_of(kind, format)
     path = tmp_path / f"file.{suffix}"
     path.write_bytes(content)
     n_read = int(evaluated(path, format)["num_ret"].sum())
-    for _ in range(MUTATIONS):
+    for _ in range(n_mutations):
         path.write_bytes(mutated(content, random))
         result = evaluated(path, format)
         if result is None:
@@ -222,11 +223,12 @@ def test_mutated_files_are_read_or_refused(tmp_path, kind, format, suffix):
     assert os.listdir(tmp_path) == [path.name]
 
 
-def test_mutated_csv_is_read_or_refused(tmp_path):
+@MUTATIONS
+def test_mutated_csv_is_read_or_refused(tmp_path, n_mutations):
     """A CSV file with changed bytes gives valid values or raises an error of fastndcg."""
     random, content = np.random.default_rng(12), content_of("plain", "csv")
     path = tmp_path / "file.csv"
-    for _ in range(MUTATIONS):
+    for _ in range(n_mutations):
         path.write_bytes(mutated(content, random))
         result = evaluated(path, "csv")
         assert result is None or ((result.values >= 0) | np.isnan(result.values)).all()

@@ -208,6 +208,7 @@ print(held("VmHWM") - before)
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads Linux's account of memory")
 @pytest.mark.parametrize("order", ["sorted", "mixed"])
+@pytest.mark.stress
 def test_memory_is_bounded(tmp_path, order):
     """With `memory` of 20 MB, 4 million rows take less than 40 MB more than 200,000 rows."""
     paths = tmp_path / "few.parquet", tmp_path / "many.parquet"
@@ -251,37 +252,47 @@ def test_signals_leave_no_temporary_files(tmp_path, temporary, number):
     assert os.listdir(temporary) == []
 
 
-def limited(tmp_path, temporary, limit):
-    """Return the output and the errors of a process that evaluates unsorted rows under a limit."""
+LIMITED = """
+import os, resource, sys, fastndcg as fn
+fn.evaluate(sys.argv[1], metrics="rr", memory="1GB")
+kind = getattr(resource, sys.argv[2])
+_, hard = resource.getrlimit(kind)
+n_open = max(map(int, os.listdir("/proc/self/fd"))) if kind == resource.RLIMIT_NOFILE else 0
+for limit in map(int, sys.argv[3:]):
+    resource.setrlimit(kind, (limit + n_open, hard))
+    try:
+        print(fn.evaluate(sys.argv[1], metrics="rr", memory="9kB").mean()["RR"])
+    except OSError as error:
+        print(error)
+"""
+
+
+def limited(tmp_path, temporary, *limits):
+    """Return the values or the errors of a process that evaluates unsorted rows under one limit after another."""
     path = tmp_path / "rows.parquet"
     pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path, row_group_size=1000)
-    code = (
-        "import os, resource, sys, fastndcg as fn\n"
-        "fn.evaluate(sys.argv[1], metrics='rr', memory='1GB')\n"
-        f"{limit}\n"
-        "print(fn.evaluate(sys.argv[1], metrics='rr', memory='9kB').mean()['RR'])"
-    )
+    command = [sys.executable, "-c", LIMITED, str(path), *map(str, limits)]
     environment = os.environ | {"TMPDIR": str(temporary)}
-    done = subprocess.run([sys.executable, "-c", code, str(path)], env=environment, capture_output=True, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert os.listdir(temporary) == []
-    return done.stdout.decode(), done.stderr.decode()
+    return done.stdout.splitlines()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files: run on POSIX")
 def test_files_that_cannot_grow(tmp_path, temporary):
     """A limit on the size of files raises OSError with the remedy, and no temporary files are left."""
-    _, errors = limited(tmp_path, temporary, "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))")
-    assert "OSError: [Errno 27] files must not become large enough for the rows; raise their size (ulimit -f)" in errors
+    (error,) = limited(tmp_path, temporary, "RLIMIT_FSIZE", 4096)
+    assert "[Errno 27] files must not become large enough for the rows; raise their size (ulimit -f)" in error
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="counts open files: run on Linux")
 def test_parquet_opens_few_files(tmp_path, temporary):
     """Unsorted rows need at most six more open files. A lower limit raises OSError with the remedy."""
-    limit = "n = max(map(int, os.listdir('/proc/self/fd'))) + {}\nresource.setrlimit(resource.RLIMIT_NOFILE, (n, n))"
-    out, _ = limited(tmp_path, temporary, limit.format(6))
-    assert float(out) == UNSORTED.mean()["RR"]
-    errors = [limited(tmp_path, temporary, limit.format(more))[1] for more in range(4)]
-    assert all(error == "" or "\nOSError: [Errno 24] " in error for error in errors)
+    first, *others = limited(tmp_path, temporary, "RLIMIT_NOFILE", 6, 0, 1, 2, 3)
+    expected = str(UNSORTED.mean()["RR"])
+    assert first == expected
+    errors = [line for line in others if line != expected]
+    assert all(error.startswith("[Errno 24] ") for error in errors)
     assert any("too many open files; close some, or raise their number (ulimit -n): " in error for error in errors)
 
 
