@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
+from fastndcg.engine.transforms import apply_convention
 
 LABELS, SCORES, OFFSETS = [3, 0, 1, 0], [0.1, 0.9, 0.5, 0.5], [0, 1, 4]
 
@@ -190,27 +191,35 @@ def test_offsets_stay_as_they_were_checked():
     assert fn.evaluate(rankings, metrics="ndcg")["ndcg"].tolist() == [1.0, 1.0]
 
 
-def test_wide_scores_are_not_rounded_to_float32():
-    """Whole numbers beyond 2**53 become ranks, so that they do not tie as float32."""
-    scores = 2**60 + np.arange(2**24 + 3)
-    labels = np.zeros(len(scores), "i1")
-    labels[-2] = 1
-    as_float32 = fn.conventions["default"].replace(score_dtype="float32")
-    assert fn.reciprocal_rank(labels, scores, [0, len(scores)], convention=as_float32).tolist() == [0.5]
+AS_FLOAT32 = fn.conventions["default"].replace(score_dtype="float32", unjudged="removed")
 
 
-def test_rankings_replace_wide_integer_scores():
-    """Scores that replace wide whole numbers are floats. A part of wide whole numbers still becomes ranks."""
-    as_float32 = fn.conventions["default"].replace(score_dtype="float32", unjudged="removed")
-    wide = fn.Rankings([1, 0], 2**60 + np.array([1, 0]), [0, 2])
-    tied = wide.replace(scores=[1 + 1e-12, 1.0])
-    assert fn.evaluate(wide, metrics="rr", convention=as_float32)["rr"].tolist() == [1.0]
-    assert fn.evaluate(tied, metrics="rr", convention=as_float32)["rr"].tolist() == [0.75]
+@pytest.mark.parametrize("n_removed", [0, 1])
+def test_wide_scores_are_not_rounded_to_float32(n_removed):
+    """Whole numbers beyond 2**53 become ranks, which stay as they are, also if some documents are removed."""
+    rankings = fn.Rankings([0, 1, 0], 2**60 + np.arange(3), [0, 3], judged=[n_removed == 0, True, True])
+    ranked = apply_convention(rankings, AS_FLOAT32)
+    assert (len(ranked.scores), ranked.scores.dtype.itemsize) == (3 - n_removed, 8)
+    assert fn.evaluate(rankings, metrics="rr", convention=AS_FLOAT32)["rr"].tolist() == [0.5]
+
+
+@pytest.mark.stress  # 2 GB
+def test_many_wide_scores_are_not_rounded_to_float32():
+    """More ranks than float32 tells apart do not tie."""
     scores = 2**60 + np.arange(2**24 + 4)
     labels, judged = np.zeros(len(scores), "i1"), np.ones(len(scores), bool)
     labels[-2], judged[0] = 1, False
-    part = fn.Rankings(labels, scores, [0, len(scores)], judged=judged)
-    assert fn.evaluate(part, metrics="rr", convention=as_float32)["rr"].tolist() == [0.5]
+    for judgments in (None, judged):
+        rankings = fn.Rankings(labels, scores, [0, len(scores)], judged=judgments)
+        assert fn.evaluate(rankings, metrics="rr", convention=AS_FLOAT32)["rr"].tolist() == [0.5]
+
+
+def test_rankings_replace_wide_integer_scores():
+    """Scores that replace wide whole numbers are floats."""
+    wide = fn.Rankings([1, 0], 2**60 + np.array([1, 0]), [0, 2])
+    tied = wide.replace(scores=[1 + 1e-12, 1.0])
+    assert fn.evaluate(wide, metrics="rr", convention=AS_FLOAT32)["rr"].tolist() == [1.0]
+    assert fn.evaluate(tied, metrics="rr", convention=AS_FLOAT32)["rr"].tolist() == [0.75]
 
 
 def test_labels_are_counted_with_those_of_the_pool():
