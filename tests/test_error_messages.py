@@ -85,22 +85,23 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("value", HUGE.values(), ids=HUGE)
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_messages_about_huge_values_are_short(call, value):
+def test_messages_about_huge_values_are_short(call):
     """Whatever is refused is refused in a few lines, by the package's own errors or the documented ones."""
-    message = ""
-    try:
-        call(value)
-    except (fn.FastndcgError, OSError, TypeError) as error:  # Python's own TypeError is about keys of a dict
-        message = str(error)
-    assert len(message) < MOST
+    messages = {}
+    for name, value in HUGE.items():
+        try:
+            call(value)
+        except (fn.FastndcgError, OSError, TypeError) as error:  # Python's own TypeError is about keys of a dict
+            messages[name] = str(error)
+    assert {name for name, message in messages.items() if len(message) >= MOST} == set()
+    assert len(messages) > len(HUGE) / 2  # most values are refused
 
 
-@pytest.mark.parametrize("value", HUGE.values(), ids=HUGE)
-def test_shorten_gives_at_most_300_characters(value):
+def test_shorten_gives_at_most_300_characters():
     """The beginning of a value is there, and how large it is."""
-    assert 0 < len(shorten(value)) <= 300
+    for name, value in HUGE.items():
+        assert 0 < len(shorten(value)) <= 300, name
 
 
 def test_shorten_builds_no_more_than_it_shows():

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from pairwise_cover import pairs
 
 import fastndcg as fn
 from fastndcg.inputs.parquet import truth
@@ -28,12 +29,14 @@ def table_of(queries, documents):
     return pa.table({"qid": queries, "docno": documents, "score": ROWS % 3 / 2, "label": ROWS % 4 % 3, "row": ROWS})
 
 
+REPEATED = [(0, (0, 1)), (3, (0, 8)), (3, (8, 9)), (11, (0, 9))]
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("order", ["sorted", "mixed"])
-@pytest.mark.parametrize("group", [7, 25, N])
-@pytest.mark.parametrize(("query", "places"), [(0, (0, 1)), (3, (0, 8)), (3, (8, 9)), (11, (0, 9))])
-def test_parquet_raises_on_repeated_document(tmp_path, kind, order, group, query, places):
+@pytest.mark.parametrize(("order", "group", "repeated"), pairs(["sorted", "mixed"], [7, 25, N], REPEATED))
+def test_parquet_raises_on_repeated_document(tmp_path, kind, order, group, repeated):
     """A repeated document raises an error that names query, document and both rows, unless another column is named."""
+    query, places = repeated
     queries = ROWS // SIZE if order == "sorted" else ROWS % (N // SIZE)
     documents = np.empty(N, "i8")
     documents[np.argsort(queries, kind="stable")] = DOCUMENTS
@@ -54,9 +57,9 @@ def test_parquet_raises_on_repeated_document(tmp_path, kind, order, group, query
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("order", ["sorted", "mixed"])
-@pytest.mark.parametrize("group", [1, 33])
-@pytest.mark.parametrize("ties", ["id_ascending", "id_descending"])
+@pytest.mark.parametrize(
+    ("order", "group", "ties"), pairs(["sorted", "mixed"], [1, 33], ["id_ascending", "id_descending"])
+)
 def test_ties_by_id(tmp_path, kind, order, group, ties, monkeypatch):
     """Parquet rows give the values of the frame under every memory limit. The reference gives equal values."""
     monkeypatch.setattr(truth, "MOST_ROWS", 50)

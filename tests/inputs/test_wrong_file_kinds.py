@@ -73,24 +73,24 @@ WHOLE = re.compile(
 )
 
 
-@pytest.mark.parametrize("format", FITTING)
 @pytest.mark.parametrize("read", [fn.read_qrels, fn.read_run], ids=["qrels", "run"])
 @pytest.mark.parametrize("kind", FILES)
-def test_wrong_file_kinds_raise(tmp_path, kind, read, format):
-    """A file of a wrong kind raises an error that names the file, the line or row, and a remedy."""
+def test_wrong_file_kinds_raise(tmp_path, kind, read):
+    """A file of a wrong kind raises an error that names the file, the line or row, and a remedy, in every format."""
     path = tmp_path / "file"
     path.write_bytes(FILES[kind] if isinstance(FILES[kind], bytes) else FILES[kind].encode())
-    fitting = FITTING[format][read is fn.read_run]
-    if fitting is not None and kind in fitting:
-        assert len(read(path, format=format)) > 0
-        return
-    with pytest.raises(fn.InvalidInputError) as error:
-        read(path, format=format)
-    message = str(error.value).replace(str(path), "FILE")
-    if fitting is None:
-        assert message.startswith(f"`format` '{format}' is one of ")
-    else:
-        assert (WHOLE if format in ("parquet", "arrow") else PLACED).fullmatch(message)
+    for format, sides in FITTING.items():
+        fitting = sides[read is fn.read_run]
+        if fitting is not None and kind in fitting:
+            assert len(read(path, format=format)) > 0
+            continue
+        with pytest.raises(fn.InvalidInputError) as error:
+            read(path, format=format)
+        message = str(error.value).replace(str(path), "FILE")
+        if fitting is None:
+            assert message.startswith(f"`format` '{format}' is one of ")
+        else:
+            assert (WHOLE if format in ("parquet", "arrow") else PLACED).fullmatch(message), (format, message)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in FILES if kind not in ("svmlight", "scores")])
