@@ -48,7 +48,8 @@ PEERS = {"ranx", "lightgbm", "xgboost", "catboost", "rax", "jax", "torch", "torc
 PEERS |= {"pyNTCIREVAL", "selenium"}
 
 
-def pytest_sessionstart(session):
+@pytest.hookimpl(specname="pytest_sessionstart")
+def name_tested_package(session):
     """Print which fastndcg is tested, in quiet runs, too."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None:  # a worker of pytest-xdist
@@ -60,7 +61,8 @@ def pytest_sessionstart(session):
         reporter.write_line(f"left out of the tests' environment: {', '.join(SETTINGS)}")
 
 
-def pytest_terminal_summary(terminalreporter):
+@pytest.hookimpl(specname="pytest_terminal_summary")
+def count_skipped_tests(terminalreporter):
     """Print how many tests were skipped for each reason."""
     reasons = collections.Counter(
         report.longrepr[2].removeprefix("Skipped: ")

@@ -3,7 +3,7 @@
 import signal
 import threading
 from itertools import accumulate
-from math import comb, fsum
+from math import ceil, comb, fsum
 
 import numpy as np
 import pytest
@@ -179,3 +179,23 @@ def test_iap_with_ties_is_mean_of_iprec(levels, rel):
     np.testing.assert_allclose(values[:, 0], each.mean(axis=1), rtol=1e-14)
     np.testing.assert_allclose(values[:, 1], each[:, [9, 2, 7, 2]].mean(axis=1), rtol=1e-14)
     np.testing.assert_array_equal(each[:, 5], alone[:, 0])
+
+
+@pytest.mark.parametrize("n_relevant", [31, 32, 33, 70])
+@pytest.mark.parametrize("rel", [1, 2])
+def test_recalls_of_few_and_of_many_relevant_documents(n_relevant, rel):
+    """IAP equals its definition for few relevant documents and for many."""
+    rng = np.random.default_rng(n_relevant)
+    labels = np.concatenate([np.full(n_relevant, 2), np.ones(20), np.zeros(90)])
+    ranked = [rng.permutation(labels) for _ in range(3)]
+    labels, scores = np.concatenate(ranked), np.tile(-np.arange(len(labels), dtype="f8"), 3)
+    offsets, recalls = np.arange(4) * (n_relevant + 110), np.arange(11) / 10
+
+    found = fn.evaluate(labels, scores, f"IAP(rel={rel})", offsets=offsets).values[:, 0]
+
+    for value, own in zip(found, ranked, strict=True):
+        relevant = own >= rel
+        precisions = np.cumsum(relevant) / np.arange(1, len(own) + 1)
+        asked = [max(ceil(recall * relevant.sum() - 1e-9), 1) for recall in recalls]
+        highest = [precisions[np.cumsum(relevant) >= n].max() for n in asked]
+        assert value == pytest.approx(np.mean(highest), rel=1e-13)

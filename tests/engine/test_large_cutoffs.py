@@ -1,5 +1,6 @@
-"""Cutoffs beyond the most ranks that a query may have: the value of the definition, or an error."""
+"""Cutoffs beyond the most ranks that a query may have, and hits below all cutoffs."""
 
+import numpy as np
 import pytest
 
 import fastndcg as fn
@@ -46,3 +47,19 @@ def test_large_cutoff_is_refused_where_ranks_below_the_last_document_count(metri
     """INST and BPM of so many ranks differ from those of all ranks, and kernels do not tell them apart."""
     with pytest.raises(fn.InvalidInputError, match=r"`k` of .* must be below 2147483647\. Leave it out"):
         fn.evaluate(LABELS, SCORES, metric @ k)
+
+
+@pytest.mark.parametrize("depth", [1022, 1023, 1024, 1500])
+def test_hits_below_all_cutoffs_are_skipped(depth):
+    """Hits below all cutoffs count nowhere, and no discount beyond the last one is looked up."""
+    labels = np.zeros(3000, "u1")
+    labels[::7] = 1
+    rankings = fn.Rankings(labels, np.zeros(3000, "f4"), [0, 3000])
+    metrics = [f"nDCG@{depth}", f"P@{depth}", "nDCG@3", "AP@5"]
+
+    values = fn.evaluate(rankings, metrics=metrics, convention="default(ties=input)").values[0]
+
+    discounts = 1.0 / np.log2(np.arange(2.0, depth + 2.0))
+    best = discounts[: labels.sum()].sum()
+    assert values[0] == pytest.approx(discounts[::7].sum() / best, rel=1e-12)
+    assert values[1] == len(range(0, depth, 7)) / depth

@@ -12,13 +12,19 @@ OPTIONS = (
 )  # fmt: skip
 
 
-@contextlib.contextmanager
-def chromium(folder, dark=False, width=1280, height=900):
-    """Yield a driver of Chromium with its profile in this folder, and skip the test if Chromium is missing."""
+def find_chromium():
+    """Return selenium and the paths of Chromium and its driver, and skip the test if one of them is missing."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="pages are tried in a browser by selenium")
     programs = [shutil.which("chromium"), shutil.which("chromedriver")]
     if None in programs:
         pytest.skip("chromium or chromedriver is absent: apt-get install chromium chromium-driver")
+    return webdriver, programs
+
+
+@contextlib.contextmanager
+def chromium(folder, dark=False, width=1280, height=900):
+    """Yield a driver of Chromium with its profile in this folder, and skip the test if Chromium is missing."""
+    webdriver, programs = find_chromium()
     options = webdriver.ChromeOptions()
     options.binary_location = programs[0]
     for option in (*OPTIONS, f"--user-data-dir={folder}", f"--window-size={width},{height}"):

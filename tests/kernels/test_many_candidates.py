@@ -1,11 +1,14 @@
 """Queries with many candidates, whose hits are counted or sorted apart from all others."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import fastndcg as fn
 from fastndcg.conventions import parse_convention
 from fastndcg.engine import run as engine
+from fastndcg.kernels.ranking.many_candidates import is_counting_faster
 from fastndcg.kernels.ranking.rank import COUNT, SORT
 from fastndcg.metrics.metric import parse_metrics
 
@@ -39,3 +42,54 @@ def test_rank_matches_brute_force_with_many_candidates(dtype, kind, strategy):
 
         expected = fn.reference.evaluate(labels, scores, asked, offsets=offsets, convention=convention).values
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_bytes", [4, 8])
+def test_ranking_sorts_many_candidates_and_counts_few(n_bytes):
+    """Ranking counts if candidates are few, and sorts if they are many."""
+    choose = getattr(is_counting_faster, "py_func", is_counting_faster)
+    for n_documents in (1000, 10_000, 100_000):
+        assert choose(n_documents, 65, n_bytes)
+        assert not choose(n_documents, n_documents // 2, n_bytes)
+
+
+RANDOM = np.random.default_rng(13)
+N_DOCUMENTS = 20_000
+SCORES = {
+    "of many values": RANDOM.standard_normal(N_DOCUMENTS),
+    "of few values, both zeros among them": RANDOM.integers(-2, 3, N_DOCUMENTS)
+    * RANDOM.choice([-0.5, 0.5], N_DOCUMENTS),
+    "large and infinite": RANDOM.choice([-np.inf, -1e308, 1e-308, -0.0, 0.0, 3e38, np.inf], N_DOCUMENTS),
+    "of one differing digit": 1.0 + RANDOM.integers(0, 1000, N_DOCUMENTS) * 2.0**-52,
+    "all alike": np.full(N_DOCUMENTS, -7.0),
+}
+LABELS = {"of many grades": RANDOM.integers(0, 40, N_DOCUMENTS), "of one": RANDOM.integers(0, 2, N_DOCUMENTS)}
+
+
+def ndcg(labels, scores, *, as_given):
+    """Compute nDCG by definition. Tied scores share the discounts of their ranks, unless they are ranked as given."""
+    gains = labels[np.argsort(-scores, kind="stable")].astype("f8")
+    discounts = 1 / np.log2(np.arange(2, len(labels) + 2))
+    ideal = np.sort(gains)[::-1] @ discounts
+    if not as_given:
+        _, group, sizes = np.unique(-np.sort(-scores), return_inverse=True, return_counts=True)
+        discounts = (np.bincount(group, discounts) / sizes)[group]
+    return gains @ discounts / ideal
+
+
+@pytest.mark.parametrize("ties", ["average", "input"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("scores", SCORES)
+def test_large_and_small_queries(scores, labels, dtype, ties):
+    """Among small queries, whose ranks are found as ever, a large one has the value of the definition."""
+    with np.errstate(over="ignore"):
+        values = np.concatenate([[0.5, 0.5, 0.1], SCORES[scores], [0.3, 0.9]]).astype(dtype)
+    grades = np.concatenate([[1, 0, 2], LABELS[labels], [0, 1]])
+    offsets = [0, 3, 3 + N_DOCUMENTS, 5 + N_DOCUMENTS]
+    convention = fn.conventions["default"].replace(ties=ties)
+    found = engine.run(fn.Rankings(grades, values, offsets), (fn.nDCG,), convention, strategy=SORT).values[:, 0]
+
+    queries = [slice(*bounds) for bounds in pairwise(offsets)]
+    expected = [ndcg(grades[query], values[query], as_given=ties == "input") for query in queries]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -18,6 +18,7 @@ pa = pytest.importorskip("pyarrow")
 pl = pytest.importorskip("polars")
 pd = pytest.importorskip("pandas")
 METRICS = "ndcg,ndcg@10,map,rr,p@5,recall@100"
+N_QUERIES = 15
 CONVENTIONS = ("default", "trec_eval_9")
 Judgment = collections.namedtuple("Judgment", "query_id doc_id relevance")
 ScoredDocument = collections.namedtuple("ScoredDocument", "query_id doc_id score")
@@ -31,7 +32,11 @@ def trec():
         [line.split() for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
         for path in (DRAWN_RUNS / "qrels.txt.gz", drawn_run("impacts"))
     )
-    return [(q, d, int(v)) for q, _, d, v in qrels], [(row[0], row[2], float(row[4])) for row in run]
+    queries = set(sorted({row[0] for row in qrels})[:N_QUERIES])
+    return (
+        [(q, d, int(v)) for q, _, d, v in qrels if q in queries],
+        [(row[0], row[2], float(row[4])) for row in run if row[0] in queries],
+    )
 
 
 def frame(rows, name):
@@ -90,7 +95,7 @@ def forms(qrels, run, folder):
 def test_trec_data_in_every_form(trec, tmp_path, convention):
     """Dicts, frames and files of every kind, ties by id among them."""
     expected = fn.evaluate(*map(nested, trec), METRICS, convention=convention)
-    assert len(expected) == 40
+    assert len(expected) == N_QUERIES
     names = []
     for name, (qrels, run) in forms(*trec, tmp_path):
         result = fn.evaluate(qrels, run, METRICS, convention=convention)
@@ -121,7 +126,7 @@ def test_ranked_ids_in_every_form(trec, tmp_path, convention):
     labels = {query: dict.fromkeys(ids, 1) for query, ids in relevant.items()}
     scores = {query: {document: -rank for rank, document in enumerate(ids)} for query, ids in ranked.items()}
     expected = fn.evaluate(labels, scores, METRICS, convention=convention)
-    assert len(expected) == 37
+    assert len(expected) == len(relevant) > 10
     rows = [(query, document, rank) for query, ids in ranked.items() for rank, document in enumerate(ids, 1)]
     ranks = pd.DataFrame(frame(rows, "rank"))
     liked = pd.DataFrame(frame([(q, d, 1.0) for q, ids in relevant.items() for d in ids], "weight"))

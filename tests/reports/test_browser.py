@@ -4,7 +4,7 @@ import base64
 import json
 
 import pytest
-from browser import chromium
+from browser import chromium, find_chromium
 from recorded_data import DRAWN_RUNS, RUN_NAMES, drawn_run
 from system_values import drawn, results_of
 
@@ -16,6 +16,12 @@ for _needed in ("scipy", "jinja2", "matplotlib"):
     pytest.importorskip(_needed, reason="the report needs it")
 
 NAMES = ("base", "better", "worse")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _browser():
+    """Skip all tests without a browser, before a report takes time."""
+    find_chromium()
 
 
 @pytest.fixture(scope="module")
