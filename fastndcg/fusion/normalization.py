@@ -50,7 +50,7 @@ def normalize(union: Union, normalization: str, convention: FusionConvention, ab
     Returns
     -------
     (n_runs, n_documents) float64 array
-        Without NaN unless `absent` leaves it.
+        Without NaN unless `absent` leaves it, or a run lacks a query.
 
     Raises
     ------
@@ -126,7 +126,11 @@ def score_ranks(
 
 
 def fill_absent(union: Union, out: Array, absent: str) -> None:
-    """Replace NaN by what `absent` says, in place."""
+    """
+    Replace NaN by what `absent` says, in place.
+
+    A run that lacks a whole query has neither a lowest nor a mean score there: NaN stays, and the run does not count.
+    """
     if absent in ("skip", OWN):
         return
     kernels = load_kernels("fusion.normalize")
@@ -136,6 +140,15 @@ def fill_absent(union: Union, out: Array, absent: str) -> None:
         kernels.fill_absent(union.offsets, treatment, *span, out)
 
     union.run_on_queries(work)
+    if absent != "zero":
+        leave_out_runs(union, out)
+
+
+def leave_out_runs(union: Union, out: Array) -> None:
+    """Write NaN for each run in the queries that it lacks."""
+    lacks_query = union.sizes == 0
+    if lacks_query.any():
+        out[np.repeat(lacks_query, np.diff(union.offsets), axis=1)] = np.nan
 
 
 def _refuse_infinite(union: Union, out: Array) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.method import FusionMethod
-from fastndcg.fusion.normalization import NO_TABLES, OWN, fill_absent, normalize, score_ranks
+from fastndcg.fusion.normalization import NO_TABLES, OWN, fill_absent, leave_out_runs, normalize, score_ranks
 from fastndcg.fusion.training import NO_RELEVANT, SEGFUSE_ENDS, TrainedTables
 from fastndcg.fusion.union import Union
 from fastndcg.rankings.validation import Array
@@ -37,7 +37,8 @@ def compute_points(
     Compute what each run gives to each document.
 
     For a linear fusion (`is_linear`) the fused score is the sum of the runs' weights times their points, or their
-    weighted mean. Points of a linear fusion have no NaN.
+    weighted mean. Points of a linear fusion have NaN only where a run lacks a query. What it gives to all documents of
+    that query alike does not change their order, so 0 and the method's own points stay.
 
     Parameters
     ----------
@@ -66,7 +67,9 @@ def compute_points(
         points = _score_segments(union, method, convention, trained, treatment)
     else:
         points = _score_by_rule(union, method, convention, weights, trained, treatment)
-    if treatment in ("skip", OWN) and is_linear(method, convention, absent):
+    if not is_linear(method, convention, absent):
+        leave_out_runs(union, points)
+    elif treatment in ("skip", OWN):
         fill_absent(union, points, "zero")
     return points
 

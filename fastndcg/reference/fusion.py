@@ -83,8 +83,10 @@ def fuse_query(
         treatment = "own"
     if reads_normalised and treatment == "mean" and method.norm == "z_score" and not convention.lowest_score:
         treatment = "zero"  # the mean of z-scores
+    is_mean = method.record.kernel == "combine.arithmetic_mean"
+    is_sum = method.record.is_linear and not (is_mean and treatment == "skip")  # a constant of all documents may stay
     columns = [
-        fill_absent(row, value, documents, treatment, (method, len(documents)))
+        fill_absent(row, value, documents, "skip" if not row and not is_sum else treatment, (method, len(documents)))
         for row, value in zip(rows, values, strict=True)
     ]
     if method.name == "rrf" and convention.rrf_weights == "divisor":
@@ -272,10 +274,10 @@ def fill_absent(
         share = 0.5 - (len(row) - 1) / (2 * n_union)
     elif treatment == "own":
         share = UNSEEN if method.name == "bayesfuse" else (n_union - len(row) + 1) / 2
-    elif treatment == "minimum" and values:
-        share = min(values.values())
-    elif treatment == "mean" and values:
-        share = statistics.fmean(values.values())
+    elif treatment == "minimum":
+        share = min(values.values(), default=None)
+    elif treatment == "mean":
+        share = statistics.fmean(values.values()) if values else None
     return {document: values.get(document, share) for document in documents}
 
 

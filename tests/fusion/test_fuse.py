@@ -153,6 +153,35 @@ def test_queries_of_some_runs_are_refused_fused_or_left_out_and_counted():
         fn.fuse([{"x": {"d": 1}}, {"y": {"d": 1}}], fusion_convention="default(queries=common)")
 
 
+@pytest.mark.parametrize("absent", [None, "skip", "minimum", "mean", "zero"])
+@pytest.mark.parametrize("method", ["max", "min", "med", "anz", "min(norm=rank)", "max(norm=borda)"])
+def test_a_run_that_lacks_a_query_has_no_part_in_it(method, absent):
+    """Scores are negative, so that a run that counted as 0 would win by `max`, and tie all documents."""
+    alone = {"q1": {"d1": -1.0, "d2": -9.0}, "q2": {"d1": -4.0, "d3": -2.0, "d4": -7.5}}
+    runs = {"a": alone, "b": {"q1": {"d1": -3.0, "d2": -2.0}}}
+
+    fused = fn.fuse(runs, method, absent=absent, fusion_convention="default(queries=union)").to_dict()["q2"]
+
+    assert list(fused) == ["d3", "d1", "d4"]
+    if "norm" in method:
+        assert list(fused.values()) == pytest.approx([1, 2 / 3, 1 / 3], rel=1e-15)
+    else:
+        assert fused == alone["q2"]
+
+
+def test_a_function_reads_nan_of_a_run_that_lacks_a_query():
+    """A run without a query has neither a lowest nor a mean score there."""
+
+    def first(scores, ranks):
+        return scores[0] if scores[1] != scores[1] else 0.0
+
+    runs = {"a": {"q1": {"d1": -1.0}, "q2": {"d3": -2.0}}, "b": {"q1": {"d1": -3.0}}}
+
+    for absent in ("skip", "minimum", "mean"):
+        fused = fn.fuse(runs, first, absent=absent, fusion_convention="default(queries=union)")
+        assert fused.to_dict() == {"q1": {"d1": 0.0}, "q2": {"d3": -2.0}}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
