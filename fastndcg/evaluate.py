@@ -44,6 +44,7 @@ from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
 from fastndcg.runtime.compilation import without_progress
+from fastndcg.runtime.pickling import Picklable
 from fastndcg.runtime.progress import use_progress
 from fastndcg.runtime.threads import check_threads
 
@@ -273,7 +274,7 @@ def evaluate(
         return evaluate_prepared(prepare_truth(truth, options), predictions, request, options)
 
 
-class Evaluator:
+class Evaluator(Picklable):
     """
     Truth that is prepared once, for the predictions of many systems or training rounds.
 

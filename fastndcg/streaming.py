@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
+import threading
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from fastndcg.results.partial import PartialSums
 from fastndcg.results.replicate_sums import ReplicateSums, refuse_infinite
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.pickling import Picklable
 from fastndcg.runtime.threads import check_threads
 
 if TYPE_CHECKING:
@@ -28,13 +31,24 @@ if TYPE_CHECKING:
 COUNTS = ("n_tied", "n_missing_in_run", "n_missing_in_qrels")
 
 
-class StreamingEvaluator:
+class _Totals(NamedTuple):
+    """The sums of all batches that count, and the number of batches whose values are kept."""
+
+    partial: PartialSums | None = None  # of no batch yet
+    n_batches: int = 0
+    replicates: _Replicates | None = None
+
+
+class StreamingEvaluator(Picklable):
     """
     Evaluate batches of whole queries, from a generator, a training loop or a database cursor.
 
     Sums are exact: the mean is bit-identical for any batches, and for any order in which workers' parts are merged.
     The ids of all queries are kept, so that a query in two batches is an error. Values of single queries are kept on
     request.
+
+    Any number of threads may share an evaluator: they evaluate batches at once, and add them one after the other. A
+    batch counts whole or not at all, also if an error or Ctrl-C ends `update` or `merge`: then it can be sent again.
 
     Parameters
     ----------
@@ -84,10 +98,16 @@ class StreamingEvaluator:
         if threads is not None:
             check_threads(threads)
         self._threads = threads
-        self._partial: PartialSums | None = None  # of no batch yet
         self._query_ids: set[Any] = set()
         self._batches: list[tuple[Array, Array | None]] | None = [] if per_query else None
-        self._replicates = None if replicates is None else _Replicates(replicates, seed, threads)
+        added = None if replicates is None else _Replicates(replicates, seed, threads)
+        self._totals = _Totals(replicates=added)
+        self._begun: tuple[set[Any], _Totals] | None = None  # ids that an update adds, and the totals with it
+        self._lock = os.getpid(), threading.Lock()
+
+    @property
+    def _replicates(self) -> _Replicates | None:
+        return self._totals.replicates
 
     def update(
         self,
@@ -125,14 +145,14 @@ class StreamingEvaluator:
         batch = evaluator.evaluate(predictions)
         batch_ids = batch.query_ids if batch.has_query_ids else None
         weighted = None if self._replicates is None else self._replicates.weigh(batch.values, batch_ids)
-        if batch_ids is not None:
-            self._add_query_ids(batch_ids.tolist())
-        if self._replicates is not None and weighted is not None:
-            self._replicates.add(*weighted)
         counts = {"n_queries": len(batch), **{name: getattr(batch, name) for name in COUNTS}}
-        self._add(PartialSums.from_values(self.metrics, self.convention, batch.values, counts))
-        if self._batches is not None:
-            self._batches.append((batch.values, batch_ids))
+        partial = PartialSums.from_values(self.metrics, self.convention, batch.values, counts)
+        with self._own_lock():
+            replicates = copy.copy(self._replicates)
+            if replicates is not None and weighted is not None:
+                replicates.add(*weighted)
+            ids = [] if batch_ids is None else batch_ids.tolist()
+            self._add(ids, partial, [(batch.values, batch_ids)], replicates)
         return self
 
     def merge(self, other: StreamingEvaluator) -> StreamingEvaluator:
@@ -167,18 +187,17 @@ class StreamingEvaluator:
             raise InvalidInputError(
                 "`other` must keep values of single queries as this does. Give both the same per_query=."
             )
-        theirs = other._replicates
+        taken = copy.copy(other)  # nobody adds to it meanwhile, and never two locks are held
+        theirs = taken._replicates
         if (self._replicates and self._replicates.choice) != (theirs and theirs.choice):
             raise InvalidInputError(
                 "`other` must have the same replicates and seed as this. Give both the same replicates= and seed=."
             )
-        self._add_query_ids(other._query_ids)
-        if self._replicates is not None and theirs is not None:
-            self._replicates.merge(theirs)
-        if other._partial is not None:
-            self._add(other._partial)
-        if self._batches is not None and other._batches is not None:
-            self._batches.extend(other._batches)
+        with self._own_lock():
+            replicates = copy.copy(self._replicates)
+            if replicates is not None and theirs is not None:
+                replicates.merge(theirs)
+            self._add(taken._query_ids, taken._totals.partial, taken._batches or [], replicates)
         return self
 
     def result(self) -> Results:
@@ -190,12 +209,13 @@ class StreamingEvaluator:
         Results
             With means alone, unless values of single queries are kept.
         """
-        counts: dict[str, Any] = {name: self._count(name) for name in COUNTS}
-        if self._batches is None:
-            partial = self.partial_sums()
-            return StreamedResults(partial, self._count("n_queries"), self.metrics, self.convention, counts)
-        values = [np.empty((0, len(self.metrics))), *(batch for batch, _ in self._batches)]
-        ids = self._concatenate_ids()
+        taken = copy.copy(self)
+        counts: dict[str, Any] = {name: taken._count(name) for name in COUNTS}
+        if taken._batches is None:
+            partial = taken.partial_sums()
+            return StreamedResults(partial, taken._count("n_queries"), self.metrics, self.convention, counts)
+        values = [np.empty((0, len(self.metrics))), *(batch for batch, _ in taken._batches)]
+        ids = taken._concatenate_ids()
         return Results(np.concatenate(values), self.metrics, ids, self.convention, **counts)
 
     def partial_sums(self) -> PartialSums | None:
@@ -207,45 +227,93 @@ class StreamingEvaluator:
         PartialSums or None
             With the sums of the replicates, if there are some. None before the first batch.
         """
-        if self._partial is None or self._replicates is None:
-            return self._partial
-        return self._partial.with_replicates(self._replicates.total())
+        with self._own_lock():
+            partial, _, replicates = self._totals
+            if partial is None or replicates is None:
+                return partial
+            return partial.with_replicates(replicates.total())
 
     def __copy__(self) -> StreamingEvaluator:
         """Return a copy that evaluates further batches independently, as `copy.deepcopy` does."""
         copied = object.__new__(type(self))
-        vars(copied).update(vars(self))
-        copied._query_ids = set(self._query_ids)
-        copied._batches = None if self._batches is None else list(self._batches)
-        copied._replicates = copy.copy(self._replicates)
+        with self._own_lock():
+            self._undo()
+            vars(copied).update(vars(self))
+            copied._lock = os.getpid(), threading.Lock()
+            copied._query_ids = set(self._query_ids)
+            copied._batches = None if self._batches is None else list(self._batches)
+            copied._totals = self._totals._replace(replicates=copy.copy(self._replicates))
         return copied
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state with sums as versioned bytes."""
-        partial = self.partial_sums()
-        state = vars(self) | {"_partial": None if partial is None else partial.to_bytes()}
-        return state if self._replicates is None else state | {"_replicates": self._replicates.choice}
+        taken = copy.copy(self)
+        partial = taken.partial_sums()
+        state = {name: value for name, value in vars(taken).items() if name not in ("_totals", "_begun", "_lock")}
+        state["_partial"] = None if partial is None else partial.to_bytes()
+        state["_replicates"] = None if taken._replicates is None else taken._replicates.choice
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        content = state["_partial"]
+        content = state.pop("_partial")
+        choice = state.pop("_replicates")
         partial = None if content is None else PartialSums.from_bytes(content)
-        choice = state.get("_replicates")
         replicates = None
         if choice is not None:
             replicates = _Replicates(choice[0], choice[1], state["_threads"])
             if partial is not None and partial.replicates is not None:
                 replicates.add_total(partial.replicates)
                 partial = partial.with_replicates(None)
-        vars(self).update(state | {"_partial": partial, "_replicates": replicates})
+        n_batches = len(state["_batches"] or ())
+        vars(self).update(
+            state, _totals=_Totals(partial, n_batches, replicates), _begun=None, _lock=(os.getpid(), threading.Lock())
+        )
 
     def __repr__(self) -> str:
         return f"StreamingEvaluator of {self._count('n_queries')} queries"
 
-    def _add(self, partial: PartialSums) -> None:
-        self._partial = partial if self._partial is None else self._partial + partial
+    def _add(
+        self, ids: Any, partial: PartialSums | None, batches: list[tuple[Array, Array | None]],
+        replicates: _Replicates | None,
+    ) -> None:  # fmt: skip
+        """
+        Add a batch, or raise an error for a query that is already there. The lock is held.
+
+        One assignment makes the batch count. `_undo` takes away what an interrupted call added before it.
+        """
+        self._undo()
+        new_ids = self._check_query_ids(ids)
+        total, n_batches, _ = self._totals
+        if partial is not None:
+            total = partial if total is None else total + partial
+        totals = _Totals(total, n_batches + len(batches), replicates)
+        self._begun = new_ids, totals
+        self._query_ids |= new_ids
+        if self._batches is not None:
+            self._batches.extend(batches)
+        self._totals = totals
+        self._begun = None
+
+    def _own_lock(self) -> threading.Lock:
+        """Return the lock, a new one in a forked process, where the thread that held it does not exist."""
+        if self._lock[0] != os.getpid():
+            self._lock = os.getpid(), threading.Lock()
+        return self._lock[1]
+
+    def _undo(self) -> None:
+        """Take away the ids and values of a batch whose update was interrupted before it counted."""
+        if self._begun is None:
+            return
+        new_ids, totals = self._begun
+        if self._totals is not totals:
+            self._query_ids -= new_ids
+            if self._batches is not None:
+                del self._batches[self._totals.n_batches :]
+        self._begun = None
 
     def _count(self, name: str) -> int:
-        return 0 if self._partial is None else self._partial.counts[name]
+        partial = self._totals.partial
+        return 0 if partial is None else partial.counts[name]
 
     def _concatenate_ids(self) -> Array | None:
         """Return the ids of all queries. A query without an id gets its number where others have ids."""
@@ -259,8 +327,8 @@ class StreamingEvaluator:
         has_one_kind = len({part.dtype.kind for part in parts}) == 1
         return np.concatenate(parts if has_one_kind else [part.astype(object) for part in parts])
 
-    def _add_query_ids(self, ids: Any) -> None:
-        """Add the ids of a batch, or raise an error for a query that is already there."""
+    def _check_query_ids(self, ids: Any) -> set[Any]:
+        """Return the ids of a batch, or raise an error for a query that is already there."""
         new_ids = set(ids)
         repeated = new_ids & self._query_ids
         if repeated or len(new_ids) < len(ids):
@@ -269,7 +337,7 @@ class StreamingEvaluator:
                 f"a query must be in one batch, whole, but query {show_name(query)} comes again. Bring its documents "
                 "together."
             )
-        self._query_ids |= new_ids
+        return new_ids
 
 
 class _Replicates:
@@ -353,9 +421,12 @@ class StreamedResults(Results):
         self._partial = partial
         self._n_queries = n_queries
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __getstate__(self) -> tuple[Any, ...]:
         counts = {name: getattr(self, name) for name in COUNTS}
-        return type(self), (self._partial, self._n_queries, self.metrics, self.convention, counts)
+        return self._partial, self._n_queries, self.metrics, self.convention, counts
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.__init__(*state)  # type: ignore[misc]
 
     def __len__(self) -> int:
         return self._n_queries

@@ -1,9 +1,13 @@
 """Batches and merged parts have the same means to the bit as one evaluation, with sums without rounding."""
 
+import contextlib
 import copy
+import itertools
 import json
 import math
 import pickle
+import sys
+import threading
 import zlib
 from fractions import Fraction
 from itertools import permutations
@@ -324,3 +328,71 @@ def test_intervals_of_streams_need_replicates():
         result.confidence_interval("rr", method="poisson", replicates=31)
     with pytest.raises(fn.InvalidInputError, match="`seed` must be that of the stream, 0, got 1"):
         result.confidence_interval("rr", method="poisson", seed=1)
+
+
+def test_threads_that_share_a_stream_lose_no_query():
+    """Eight threads send 50 batches each while Python switches threads after each few instructions."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for per_query in (False, True):
+            stream = fn.StreamingEvaluator("rr", threads=1, per_query=per_query)
+
+            def send(first, stream=stream):
+                for place in range(50):
+                    stream.update([0, 1, 1], [0.0, 0.2, 0.3], query_ids=[first * 100 + place] * 3)
+
+            threads = [threading.Thread(target=send, args=(first,)) for first in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert (len(stream.result()), stream.result().means()) == (400, [1.0])
+            assert stream.partial_sums().counts["n_queries"] == 400
+    finally:
+        sys.setswitchinterval(interval)
+
+
+@pytest.mark.parametrize("per_query", [False, True])
+@pytest.mark.parametrize("method", ["update", "merge"])
+def test_a_batch_counts_whole_or_can_be_sent_again(per_query, method):
+    """An interrupt at any line of `_add`, which adds the batch: afterwards all or nothing of it counts."""
+    counts = set()
+    for line in range(1, 40):
+        stream = fn.StreamingEvaluator("rr", threads=1, per_query=per_query)
+        stream.update([0, 1], [0.1, 0.9], query_ids=[1, 1])
+        other = fn.StreamingEvaluator("rr", threads=1, per_query=per_query)
+        other.update([0, 1], [0.9, 0.1], query_ids=[2, 2])
+
+        def send(stream=stream, other=other):
+            if method == "merge":
+                stream.merge(other)
+            else:
+                stream.update([0, 1], [0.9, 0.1], query_ids=[2, 2])
+
+        interrupt_at_line(fn.StreamingEvaluator._add.__code__, line, send)
+        counts.add(len(stream.result()))
+        if len(stream.result()) == 1:
+            send()
+        assert (len(stream.result()), stream.result().means()) == (2, [0.75])
+    assert counts == {1, 2}
+
+
+def interrupt_at_line(code, n_lines, call):
+    """Call a function, and raise KeyboardInterrupt when `code` has run a number of lines."""
+    lines = itertools.count(1)
+
+    def trace(frame, event, argument):
+        if frame.f_code is not code:
+            return None
+        if event == "line" and next(lines) == n_lines:
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            call()
+    finally:
+        sys.settrace(before)

@@ -93,7 +93,7 @@ class ArrayLayout(Picklable):
         return document if self.order is None else int(self.order[document])
 
 
-class ArrayTruth:
+class ArrayTruth(Picklable):
     """Labels and their layout, ready for the scores of many systems."""
 
     _patterns: Patterns | None = None  # labels number these patterns if the last dimension are subtopics

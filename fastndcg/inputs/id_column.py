@@ -13,6 +13,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.read_only import freeze, read_only
 from fastndcg.rankings.validation import Array
+from fastndcg.runtime.pickling import pack_arrays
 
 TEXT = np.dtype(object)
 WORD = 8  # bytes that kernels read at once
@@ -27,11 +28,15 @@ class IdBytes(NamedTuple):
     width: int
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, tuple(self)
+        return _restore, pack_arrays(tuple(self))
 
 
 def _restore(data: Array, offsets: Array, width: int) -> IdBytes:
     return IdBytes(*freeze((data, offsets, width)))
+
+
+def _restore_column(ids: IdBytes, dtype: str, is_wide: bool) -> IdColumn:
+    return IdColumn(ids, np.dtype(dtype), is_wide)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,9 @@ class IdColumn:
     ids: IdBytes
     dtype: np.dtype[Any]
     is_wide: bool = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_column, (self.ids, self.dtype.str, self.is_wide)
 
     @classmethod
     def of(cls, ids: Any, name: str) -> IdColumn:

@@ -19,11 +19,12 @@ from fastndcg.inputs.source import Source
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels
 from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.pickling import Picklable
 
 TELL_APART = "Keep one of them, or name a column that tells them apart: columns={'document': NAME}"
 
 
-class ScoredRows:
+class ScoredRows(Picklable):
     """
     Labels and scores of a frame, query after query. Error messages call it `name`.
 

@@ -20,6 +20,7 @@ from fastndcg.results.per_query import read_per_query_array, read_query_texts
 from fastndcg.results.results import Results
 from fastndcg.runtime.atomic_write import write_whole
 from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.pickling import Picklable
 from fastndcg.statistics.alignment import AlignedValues
 from fastndcg.statistics.all_pairs import Pair, make_pair_columns, make_pair_settings, run_pair_tests
 from fastndcg.statistics.compared_inputs import ComparedInputs
@@ -54,7 +55,7 @@ FAMILY_NAMES = {"table": "the table", "metric": "a metric"}
 CORRECTION_NAMES = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini–Hochberg"}
 
 
-class Comparison(Exportable):
+class Comparison(Picklable, Exportable):
     """
     The comparison of systems with a baseline, query by query. `compare` returns it.
 

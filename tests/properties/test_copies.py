@@ -3,7 +3,12 @@
 import copy
 import gc
 import inspect
+import os
 import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -171,3 +176,57 @@ def test_changes_of_a_copy_for_ranx_stay_there(kind):
         other.add_score("q1", f"new{place}", 2)
     assert len(original["q1"]) < 100 < len(other["q1"])
     assert ranx.evaluate(qrels, run, "ndcg") == expected
+
+
+DAMAGE = """
+import pickle, random, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))  # a damaged length is a MemoryError, and no swapping
+sys.path.insert(0, sys.argv[1])
+from test_copies import EXAMPLES
+import fastndcg as fn
+from fastndcg.runtime.pickling import Picklable
+for name in sys.argv[2:]:
+    make, look = EXAMPLES[name]
+    original = make()
+    content, expected, generator = pickle.dumps(original), look(original), random.Random(1)
+    n_found = 0
+    for place in range(100):
+        damaged = bytearray(content)
+        position = generator.randrange(len(content))
+        damaged[position] ^= 1 << generator.randrange(8)
+        print(name, position, flush=True)
+        try:
+            again = pickle.loads(bytes(damaged))
+        except Exception as error:
+            n_found += isinstance(error, fn.InvalidInputError)
+            continue
+        try:
+            value = look(again)
+        except Exception:
+            continue
+        if name != "Scorer" and isinstance(original, Picklable) and type(again) is type(original) and value != expected:
+            sys.exit(f"damage of {name} was not found: byte {position}")
+    print(name, n_found, "damaged pickles were refused")
+"""
+UNTOUCHED = ("compat.pytrec_eval.RelevanceEvaluator", "compat.ranx.Qrels", "compat.ranx.Report", "compat.ranx.Run")
+CHECKED = ("Embeddings", "Evaluator", "FusedRun", "Interactions", "Qrels", "Rankings", "Results", "Run", "TopItems")
+
+
+@pytest.mark.parametrize("first", range(3))
+def test_damaged_pickles_are_refused_and_never_end_the_process(first):
+    """100 pickles of each class with one flipped bit: an error, or the same results as those of the original."""
+    names = [name for name in EXAMPLES if name not in UNTOUCHED][first::3]
+    folder = str(Path(__file__).parent)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", DAMAGE, folder, *names],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+    )
+
+    assert run.returncode == 0, run.stdout[-300:] + run.stderr[-300:]
+    found = dict(re.findall(r"^(.+) (\d+) damaged pickles were refused$", run.stdout, re.M))
+    assert set(found) == set(names)
+    assert all(int(found[name]) > 20 for name in CHECKED if name in found)

@@ -14,12 +14,13 @@ from fastndcg.parsing import as_float
 from fastndcg.rankings.validation import Array
 from fastndcg.results.exact_sum import mean
 from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.pickling import Picklable
 
 N_POINTS = 201  # of the band and the folds of a plot
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class FusionCurve:
+class FusionCurve(Picklable):
     """
     The mean of a metric over all queries for all weights of a run, the other weights sharing the rest.
 

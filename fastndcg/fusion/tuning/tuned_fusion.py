@@ -22,6 +22,7 @@ from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
 from fastndcg.runtime.atomic_write import write_whole
 from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.pickling import Picklable
 from fastndcg.statistics.compare import compare
 from fastndcg.statistics.comparison import Comparison
 from fastndcg.statistics.result_rows import Row
@@ -111,7 +112,7 @@ class Origin(NamedTuple):
     threads: int | None
 
 
-class TunedFusion(Exportable):
+class TunedFusion(Picklable, Exportable):
     """
     A fusion whose method, parameters and weights were tuned on judged queries. `tune_fusion` returns it.
 
