@@ -262,14 +262,95 @@ def test_repeats_average_held_out_values():
 
 
 def test_clusters_stay_in_one_fold():
-    """Queries of a user are trained on or held out together, and resampled together."""
+    """Queries of a user are trained on or held out together."""
     qrels, runs, _ = tune(8)
     clusters = {query: f"user{place // 3}" for place, query in enumerate(qrels)}
     tuned = fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, folds=5, clusters=clusters)
     assert [row.n for row in tuned.folds] == [6] * 5
-    assert "clusters" in str(tuned.table()) or tuned.rows[1].p > 0
     with pytest.raises(InvalidInputError, match="number of clusters with a value, 2, got 5"):
         fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, clusters={q: q[-1] > "4" for q in qrels})
+
+
+def tune_clusters():
+    """Return qrels, runs, their tuned fusion, and clusters of three queries."""
+    qrels, runs = draw_runs(8)
+    clusters = {query: f"user{place // 3}" for place, query in enumerate(qrels)}
+    return qrels, runs, fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, folds=5, clusters=clusters), clusters
+
+
+def test_clusters_are_units_of_the_comparison():
+    """The rows are those of `compare` with the same clusters, and not those of single queries."""
+    _, _, tuned, clusters = tune_clusters()
+    values = {"tuned": tuned.held_out} | tuned.baselines
+    expected = fn.compare(values, baseline="tuned", clusters=clusters).rows[1:]
+    others = fn.compare(values, baseline="tuned").rows[1:]
+    for row, own, other in zip(tuned.rows[1:], expected, others, strict=True):
+        assert row.p == own.p != other.p
+        assert {row.gain_low, row.gain_high} == {-own.difference_high, -own.difference_low}
+
+
+def test_clusters_are_units_of_the_standard_error():
+    """A point of the curve has the spread of the sums of its clusters."""
+    qrels, runs, tuned, clusters = tune_clusters()
+    place = len(tuned.curve.points) // 3
+    weight = tuned.curve.points[place]
+    values = fn.evaluate(qrels, fn.fuse(runs, WSUM[0], weights=[weight, 1 - weight]), "ndcg@5")
+    by_query = dict(zip(values.query_ids.tolist(), values["ndcg@5"] - values.means()[0], strict=True))
+    sums = [sum(by_query[query] for query in clusters if clusters[query] == user) for user in set(clusters.values())]
+    n = len(sums)
+    expected = np.sqrt(np.square(sums).sum() * n / (n - 1)) / len(by_query)
+    assert tuned.curve.errors[place] == pytest.approx(expected, rel=1e-12)
+
+
+def test_curves_of_folds_are_those_of_evaluate():
+    """At each point a fold has the mean of its own queries."""
+    qrels, runs = draw_runs(25)
+    folds = {query: place % 3 for place, query in enumerate(qrels)}
+    curve = fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, folds=folds).curve
+    for place in (3, len(curve.points) // 2):
+        weights = [curve.points[place], 1 - curve.points[place]]
+        values = fn.evaluate(qrels, fn.fuse(runs, WSUM[0], weights=weights), "ndcg@5")
+        for fold in range(3):
+            own = [folds[query] == fold for query in values.query_ids.tolist()]
+            assert curve.fold_means[fold, place] == pytest.approx(values["ndcg@5"][own].mean(), rel=1e-12)
+
+
+def tune_three(case, **options):
+    """Return qrels, three runs, and their tuned fusion with two given folds."""
+    qrels, runs = draw_runs(case, n_runs=3, n_queries=12, n_documents=10)
+    folds = {query: place % 2 for place, query in enumerate(qrels)}
+    return qrels, runs, fn.tune_fusion(qrels, runs, "ndcg@3", WSUM, folds=folds, threads=1, **options)
+
+
+def test_random_starts_depend_on_the_seed():
+    """With the same folds, another seed begins the search elsewhere, and finds other weights of an equal mean."""
+    _, _, first = tune_three(12)
+    _, _, same = tune_three(12, seed=0)
+    _, _, other = tune_three(12, seed=1)
+    assert first.best.weights == same.best.weights != other.best.weights
+    assert first.best.mean == pytest.approx(other.best.mean, rel=0.01)
+
+
+@pytest.mark.parametrize("case", [13, 58])
+def test_an_ascent_begins_at_the_best_run(case):
+    """A better mean than from the other starts, and than that of all weights of a grid."""
+    qrels, runs, tuned = tune_three(case)
+    for weights in list_grid(3):
+        fused = fn.fuse(runs, WSUM[0], weights=weights.tolist())
+        assert fn.evaluate(qrels, fused, "ndcg@3").means()[0] <= tuned.best.mean
+
+
+def test_a_crossing_is_a_plateau_of_one_weight():
+    """The best weights are a run alone, where its documents tie: a smaller weight breaks the tie the wrong way."""
+    qrels = {f"q{q}": {"r": 1} for q in range(6)}
+    runs = {
+        "tied": {query: {"r": 1.0, "n": 1.0} for query in qrels},
+        **{name: {query: {"n": 1.0, "m": 0.5, "r": 0.0} for query in qrels} for name in ("b", "c")},
+    }
+    tuned = fn.tune_fusion(qrels, runs, "rr", ["wsum"], folds=2)
+    assert tuned.best.weights == {"tied": 1, "b": 0, "c": 0}
+    assert [curve.plateau for curve in tuned.curves] == [(weight, weight, 0.75) for weight in (1, 0, 0)]
+    assert tuned.curves[0].find_mean(1 - 1e-9) == 0.5
 
 
 def test_the_table_compares_with_runs_equal_weights_and_rrf():
@@ -405,7 +486,7 @@ def test_lower_is_better_for_some_metrics():
 
 
 def test_rounding_close_to_a_crossing_is_repaired():
-    """Scores that differ by a few roundings: the reported mean is the one that `evaluate` gives."""
+    """Scores that differ by a few roundings: the mean and the curve at the best weight are those of `evaluate`."""
     rng = np.random.default_rng(1)
     for seed in range(20):
         qrels = {f"q{q}": {f"d{d}": int(rng.integers(0, 2)) for d in range(8)} for q in range(6)}
@@ -415,6 +496,8 @@ def test_rounding_close_to_a_crossing_is_repaired():
         }
         tuned = fn.tune_fusion(qrels, runs, "ndcg@3", ["wsum"], folds=2, seed=seed)
         assert fn.evaluate(qrels, tuned.apply(runs), "ndcg@3").means()[0] == tuned.best.mean
+        low, high, _ = tuned.best.interval
+        assert low == high or tuned.curve.find_mean(tuned.best.weights["a"]) == tuned.best.mean
 
 
 def test_seed_and_threads():
