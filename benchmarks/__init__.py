@@ -1,1 +1,1 @@
-"""Benchmarks of fastndcg: `python -m benchmarks run SUITE`."""
+"""Benchmarks of fastndcg: pytest files on pytest-benchmark."""

@@ -3,7 +3,7 @@ Update the output of the demo in the README.
 
 Usage: python scripts/readme.py [--check]
 
---check changes nothing and exits with 1 if something is out of date. `python -m benchmarks render` writes the figures.
+--check changes nothing and exits with 1 if something is out of date. `scripts/bench --figures` writes the figures.
 """
 
 from __future__ import annotations

@@ -1,93 +1,92 @@
-"""The parts of the page about benchmarks: tables, charts in light and dark, and goals that are missed."""
+"""The parts of the page about benchmarks: the rows of every suite and their history, from the saved results."""
 
 from __future__ import annotations
 
-import io
-import json
-import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from benchmarks.lib.chart import list_bars
-from benchmarks.lib.misses import render_misses
-from benchmarks.lib.render import describe_conditions, render_headline, render_peers, render_report
+from benchmarks.record import load_history, load_results
+from scripts.figures import (
+    TEXT,
+    describe_conditions,
+    draw_libraries,
+    finish_figure,
+    format_ratio,
+    make_figure,
+    write_libraries,
+)
 
-RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
-SUITES = {
-    "core": ("Core", "The workloads, as multiples of the time that adding up the same arrays takes."),
-    "limits": ("Limits", "What bounds the time of many metrics."),
-    "scaling": ("Scaling", "Threads, sizes, memory, and one small query."),
-    "startup": ("Startup", "Imports and first calls."),
-    "inputs": ("Inputs", "Each form of input against a plain reader."),
-    "metrics": ("Metrics", "The cost of each metric beside nDCG@10."),
-}
-THEMES = {"light": ("#1f2328", "#c2410c", "#2f6f9f"), "dark": ("#e6edf3", "#fb923c", "#6cb2e2")}  # text, ours, theirs
+COLOURS = ("#e8590c", "#4c8fbd", "#2f9e44", "#9c36b5", "#c2a200", "#868e96")
 
 
 def make_pages() -> dict[str, str | bytes]:
-    """Return the parts of the page about benchmarks, and its charts."""
-    reports = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))}
-    pages: dict[str, str | bytes] = {}
-    if "peers" in reports:
-        for theme in THEMES:
-            pages[f"_generated/pictures/peers_{theme}.svg"] = draw_peers(reports["peers"], theme)
-    pages["_generated/parts/benchmarks.md"] = "".join(write_page(reports))
+    """Return the parts of the page about benchmarks, and its pictures."""
+    results = load_results()
+    lines = load_history()
+    pages: dict[str, str | bytes] = {"_generated/parts/benchmarks.md": "".join(write_page(results, lines))}
+    if "peers" in results:
+        pages["_generated/pictures/peers.png"] = draw_libraries(results["peers"])
+    for suite in results:
+        if any(suite in line["ratios"] for line in lines):
+            pages[f"_generated/pictures/history_{suite}.png"] = draw_history(suite, lines)
     return pages
 
 
-def write_page(reports: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """Yield the lines of the page below its introduction."""
-    if "peers" in reports:
-        yield f"## Libraries\n\n{render_headline(reports['peers'])}\n\n"
-        text = f"Queries per second by library: {describe_fastest(reports['peers'])}"
-        for theme in THEMES:
-            yield f":::{{container}} chart\n```{{image}} _generated/pictures/peers_{theme}.svg\n"
-            yield f":alt: {text}\n:class: only-{theme}\n```\n:::\n\n"
-        yield f"{render_peers(reports['peers'])}\n\n"
-    yield "## What falls short\n\nEach row has a goal that is missed, the measured value, what limits it, and why.\n\n"
-    yield f"{render_misses(reports)}\n"
-    for name, (title, text) in SUITES.items():
-        if name in reports:
-            yield f"\n## {title}\n\n{text}\n\n{render_report(reports[name])}\n"
+def write_page(results: dict[str, Any], lines: list[Any]) -> Iterator[str]:
+    """Yield the parts of the page about benchmarks: every row of every suite, and the history of each suite."""
+    if "peers" in results:
+        yield "## Libraries\n\n```{image} _generated/pictures/peers.png\n:alt: fastndcg against libraries\n```\n\n"
+        yield f"{write_libraries(results['peers'], None)}\n"
+    for suite, result in results.items():
+        rows = list(write_rows(result))
+        if rows:
+            yield f"\n## {suite.capitalize()}\n\n| benchmark | time | against |\n| :-- | --: | :-- |\n"
+            yield "\n".join(rows) + f"\n\n{describe_conditions(result)}\n"
+        if any(suite in line["ratios"] for line in lines):
+            yield f"\n```{{image}} _generated/pictures/history_{suite}.png\n:alt: history of {suite}\n```\n"
 
 
-def describe_fastest(report: dict[str, Any]) -> str:
-    """Return the speeds of fastndcg and of the fastest other library in words."""
-    speeds = {is_ours: (label, speed) for label, speed, is_ours, _ in list_bars(report)}
-    return "; ".join(f"{label} {speed:,.0f}" for label, speed in (speeds[True], speeds[False]))
+def write_rows(result: Any) -> Iterator[str]:
+    """Yield the rows of a suite's table, without those of the libraries."""
+    for benchmark in result["benchmarks"]:
+        facts = benchmark["extra_info"]
+        if benchmark["name"].startswith("test_library["):
+            continue
+        parts = [describe_ratio(name, ratio) for name, ratio in facts.get("against", {}).items()]
+        parts += [f"{name.replace('_mib', '').replace('_', ' ')} {value:,.0f} MiB"
+                  for name, value in facts.items() if "_mib" in name and value]  # fmt: skip
+        name = benchmark["name"].removeprefix("test_").replace("_", " ").replace("[", ": ", 1).removesuffix("]")
+        yield f"| {name} | {format_seconds(benchmark['stats'].get('median', 0.0))} | {'; '.join(parts)} |"
 
 
-def draw_peers(report: dict[str, Any], theme: str) -> bytes:
-    """Return the chart of libraries as SVG, in the colours of a theme."""
-    import matplotlib as mpl
+def describe_ratio(name: str, ratio: Any) -> str:
+    """Return a comparison in words."""
+    bounds = f" ({format_ratio(ratio['low'])} to {format_ratio(ratio['high'])})" if "low" in ratio else ""
+    value = f"{format_ratio(ratio['median'])}{bounds}"
+    return f"{value} × {name}" if ratio["kind"] == "floor" else f"{value} × as fast as {name}"
 
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
 
-    text, ours, theirs = THEMES[theme]
-    bars = list_bars(report)
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "fastndcg", "hatch.color": theirs}):
-        figure, axes = plt.subplots(figsize=(9, 1.4 + 0.34 * len(bars)), layout="constrained")
-        for position, (_, speed, is_ours, agrees) in enumerate(bars):
-            colour = ours if is_ours else theirs
-            style = {} if agrees else {"hatch": "///", "fill": False, "edgecolor": colour}
-            axes.barh(position, speed, color=colour, height=0.72, **style)
-            axes.annotate(
-                f"{speed:,.0f}", (speed, position), (4, 0), textcoords="offset points", va="center", color=text
-            )
-        axes.set_yticks(range(len(bars)), [label for label, *_ in bars])
-        axes.set_xscale("log")
-        speeds = [speed for _, speed, *_ in bars]
-        axes.set_xlim(min(speeds) / 3, max(speeds) * 6)
-        axes.tick_params(which="both", colors=text, length=0)
-        axes.grid(axis="x", color=text, alpha=0.25, linewidth=0.6)
-        axes.set_axisbelow(True)
-        axes.set_title("queries per second, log scale", color=text, loc="left")
-        axes.spines[:].set_visible(False)
-        note = f"Hatched: the numbers differ. {describe_conditions(report)}"
-        figure.supxlabel("\n".join(textwrap.wrap(note, 110)), color=text, fontsize=8, x=0.01, ha="left")
-        file = io.BytesIO()
-        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
-        plt.close(figure)
-    return file.getvalue()
+def format_seconds(value: float) -> str:
+    """Return a time with its unit."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value * 1e9:.3g} ns" if value else ""
+
+
+def draw_history(suite: str, lines: list[Any]) -> bytes:
+    """Return the ratios of a suite over all records as PNG, 1 at the first record of a row."""
+    figure, axes = make_figure(2.4)
+    lines = [line for line in lines if suite in line["ratios"]]
+    names = sorted({name for line in lines for name in line["ratios"][suite]})
+    for number, name in enumerate(names):
+        points = [(place, line["ratios"][suite].get(name)) for place, line in enumerate(lines)]
+        points = [(place, value) for place, value in points if value]
+        places, values = zip(*points, strict=True)
+        axes.plot(places, [value / values[0] for value in values], "o-", color=COLOURS[number % len(COLOURS)],
+                  linewidth=0.8, markersize=3)  # fmt: skip
+    axes.set_yscale("log")
+    labels = [f"{line['commit'][:8]}\n{line['date']}" for line in lines]
+    axes.set_xticks(range(len(lines)), labels, fontsize=7)
+    axes.set_title(f"{suite}: {len(names)} ratios over the records, relative to the first", color=TEXT, loc="left")
+    return finish_figure(figure, axes)

@@ -9,7 +9,6 @@ from pathlib import Path
 from page_examples import check_blocks, read_blocks
 
 import fastndcg as fn
-from benchmarks.lib import documents
 from fastndcg.cli import COMMANDS
 from fastndcg.metrics.catalog import OTHER_RECORDS, RECORDS
 
@@ -71,14 +70,6 @@ def test_every_extra_is_in_the_table():
 def test_output_of_the_demo():
     """The output of the demo is its real output."""
     assert f"<!-- demo -->\n```text\n{script().demo_output()}```\n<!-- /demo -->" in README
-
-
-def test_readme_shows_saved_figures():
-    """The figures in both READMEs are those that the benchmarks saved."""
-    text = documents.BENCHMARKS.read_text(encoding="utf-8")
-
-    assert documents.update_readme(README) == README
-    assert documents.update_benchmarks(text) == text
 
 
 def test_readme_is_up_to_date():

@@ -110,7 +110,7 @@ def test_live_sklearn_values(theirs, ours, convention, data):
     case = data.draw(cases(GRADED, ties=not theirs[1], least=2, weighted=True))
 
     assert mean_of_lists(case, ours, convention) == pytest.approx(
-        peer_libraries.sklearn(case, theirs), rel=1e-12, abs=1e-12
+        peer_libraries.mean("scikit-learn", case, theirs), rel=1e-12, abs=1e-12
     )
 
 
@@ -179,7 +179,7 @@ def test_pytrec_eval(theirs, ours, case):
     assume(all(any(label is not None and label >= 0 for label in labels.values()) for labels in case.qrels.values()))
 
     assert mean_of_run(case, ours, "trec_eval_9") == pytest.approx(
-        peer_libraries.pytrec_eval(case, theirs), rel=1e-12, abs=1e-12
+        peer_libraries.mean("pytrec_eval-terrier", case, theirs), rel=1e-12, abs=1e-12
     )
 
 
@@ -191,7 +191,7 @@ def test_pytrec_eval_of_judged_documents(theirs, ours, case):
     assume(all(any(label is not None and label >= 0 for label in labels.values()) for labels in case.qrels.values()))
     assume(all(any(label is not None and label >= 0 for label in labels) for labels in case.labels))
 
-    expected = peer_libraries.pytrec_eval(case, theirs, judged_docs_only_flag=True)
+    expected = peer_libraries.mean("pytrec_eval-terrier", case, theirs, judged_docs_only_flag=True)
     ours = mean_of_run(case, ours, "trec_eval_9(unjudged=removed)")
     assert ours == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
@@ -211,7 +211,9 @@ def test_live_ranx_values(theirs, ours, case):
     """Metrics equal ranx's values, with ties and with unjudged and missing documents."""
     assume(all(case.qrels.values()))
 
-    assert mean_of_run(case, ours, "ranx") == pytest.approx(peer_libraries.ranx(case, theirs), rel=1e-9, abs=1e-12)
+    assert mean_of_run(case, ours, "ranx") == pytest.approx(
+        peer_libraries.mean("ranx", case, theirs), rel=1e-9, abs=1e-12
+    )
 
 
 IR_MEASURES = [
@@ -261,7 +263,7 @@ TORCHMETRICS = [
 def test_torchmetrics_ndcg(top_k, case):
     """The nDCG equals torchmetrics' value, which is averaged over ties."""
     metric = fn.Metric("nDCG", top_k)
-    theirs = peer_libraries.torchmetrics(case, ("retrieval_normalized_dcg", {"top_k": top_k}))
+    theirs = peer_libraries.mean("torchmetrics", case, ("retrieval_normalized_dcg", {"top_k": top_k}))
 
     assert mean_of_lists(case, metric, "torchmetrics") == pytest.approx(theirs, rel=1e-5, abs=1e-6)
 
@@ -270,7 +272,7 @@ def test_torchmetrics_ndcg(top_k, case):
 @given(case=cases(BINARY))
 def test_torchmetrics_auroc(case):
     """AUC equals torchmetrics' value, which counts equal scores 0.5 and a query of one class 0."""
-    theirs = peer_libraries.torchmetrics(case, ("retrieval_auroc", {}))
+    theirs = peer_libraries.mean("torchmetrics", case, ("retrieval_auroc", {}))
 
     assert mean_of_lists(case, "AUC", "torchmetrics") == pytest.approx(theirs, rel=1e-5, abs=1e-6)
 
@@ -299,7 +301,7 @@ def test_torchmetrics_of_labels_to_rank(name, ours, convention, ties, data):
 @given(case=cases(BINARY, ties=False, positive=True))
 def test_torchmetrics_binary(name, arguments, ours, case):
     """Binary metrics equal torchmetrics' values of distinct scores above 0."""
-    theirs = peer_libraries.torchmetrics(case, (name, arguments))
+    theirs = peer_libraries.mean("torchmetrics", case, (name, arguments))
 
     assert mean_of_lists(case, ours, "torchmetrics") == pytest.approx(theirs, rel=1e-5, abs=1e-6)
 
@@ -318,7 +320,7 @@ RAX = [
 @given(case=cases(GRADED))
 def test_live_rax_values(name, arguments, ours, convention, case):
     """Metrics equal Rax's values, with ties in the given order."""
-    theirs = peer_libraries.rax(case, (name, arguments))
+    theirs = peer_libraries.mean("rax", case, (name, arguments))
 
     assert mean_of_lists(case, ours, convention) == pytest.approx(theirs, rel=1e-5, abs=1e-6)
 
@@ -338,7 +340,7 @@ def test_live_lightgbm_values(name, parameters, ours, convention, data):
     weighted = data.draw(st.booleans())
     case = data.draw(cases(GRADED, weighted=weighted, all_relevant=weighted))
 
-    theirs = peer_libraries.lightgbm(case, (name, parameters))
+    theirs = peer_libraries.mean("LightGBM", case, (name, parameters))
 
     assert mean_of_lists(case, ours, convention) == pytest.approx(theirs, rel=1e-9, abs=1e-12)
 
@@ -360,7 +362,7 @@ def test_live_xgboost_values(name, parameters, ours, convention, labels, data):
     weighted = data.draw(st.booleans())
     case = data.draw(cases(labels, weighted=weighted, all_relevant=weighted))
 
-    theirs = peer_libraries.xgboost(case, (name, parameters))
+    theirs = peer_libraries.mean("XGBoost", case, (name, parameters))
 
     assert mean_of_lists(case, ours, convention) == pytest.approx(theirs, rel=1e-6, abs=1e-6)
 
@@ -368,7 +370,7 @@ def test_live_xgboost_values(name, parameters, ours, convention, labels, data):
 def test_lightgbm_gains_that_fall():
     """The nDCG is 1 if a higher label gains less. LightGBM's nDCG exceeds 1, because its ideal order is by label."""
     case = Case([[2, 1]], [[1.0, 2.0]], [1.0], [[]])
-    theirs = peer_libraries.lightgbm(case, ("ndcg", {"label_gain": "0,5,2"}))
+    theirs = peer_libraries.mean("LightGBM", case, ("ndcg", {"label_gain": "0,5,2"}))
     best_by_label, reached = 2 + 5 / np.log2(3), 5 + 2 / np.log2(3)
 
     assert theirs == pytest.approx(reached / best_by_label, rel=1e-9)
@@ -383,7 +385,7 @@ def test_xgboost_counts_32_ranks_without_a_cutoff(place):
 
     for name, metric in (("ndcg", "nDCG"), ("map", "AP"), ("pre", "P")):
         ours = mean_of_lists(case, metric, "xgboost")
-        assert ours == pytest.approx(peer_libraries.xgboost(case, (name, {})), rel=1e-6, abs=1e-9)
+        assert ours == pytest.approx(peer_libraries.mean("XGBoost", case, (name, {})), rel=1e-6, abs=1e-9)
         assert (ours > 0) == (place <= 32)
 
 
@@ -404,7 +406,7 @@ def test_live_catboost_values(theirs, ours, convention, data):
     case = data.draw(cases(GRADED, weighted="NDCG" in theirs))
 
     assert mean_of_lists(case, ours, convention) == pytest.approx(
-        peer_libraries.catboost(case, theirs), rel=1e-6, abs=1e-6
+        peer_libraries.mean("CatBoost", case, theirs), rel=1e-6, abs=1e-6
     )
 
 
@@ -421,7 +423,7 @@ CATBOOST_OF_CHANCES = [
 def test_catboost_of_chances(theirs, ours, convention, case):
     """ERR and PFound with labels as chances to stop equal CatBoost's values."""
     assert mean_of_lists(case, ours, convention) == pytest.approx(
-        peer_libraries.catboost(case, theirs), rel=1e-6, abs=1e-6
+        peer_libraries.mean("CatBoost", case, theirs), rel=1e-6, abs=1e-6
     )
 
 
@@ -436,5 +438,5 @@ def test_catboost_auc(theirs, ours, labels, data):
     convention = "catboost(ties=average,undefined=0)"
 
     assert mean_of_lists(case, ours, convention) == pytest.approx(
-        peer_libraries.catboost(case, theirs), rel=1e-6, abs=1e-6
+        peer_libraries.mean("CatBoost", case, theirs), rel=1e-6, abs=1e-6
     )

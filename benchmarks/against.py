@@ -1,0 +1,217 @@
+"""
+Comparison of the working tree with another commit: both run every benchmark in alternation, in one run.
+
+Both packages are built and installed into separate folders, beside the same dependencies. Three processes run the
+benchmarks of the working tree: two with the commit's package, one with the tree's. In each round every process times
+the call once. Each row shows the commit against itself, which is how far two processes of one version differ, and the
+tree against the mean of both. A row is slow if its interval is above 1.10 and above that of the commit against itself.
+Slow rows are measured again in new processes, and fail if they are slow again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.race import Ratio, count_calls, estimate_ratio
+from benchmarks.record import ROOT
+
+LIMIT = 1.10
+MIN_ROUNDS = 9
+SECONDS = 4.0  # of the rounds of a row whose interval stays wide
+UNDECIDED_SECONDS = 20.0  # of a row whose interval holds the limit
+WIDTH = 1.04  # of an interval that is narrow enough: its upper bound over its lower one
+SIDES = ("base", "again", "tree")
+
+
+class Row(NamedTuple):
+    """The ratios of one benchmark: the commit against itself, and the tree against the commit."""
+
+    name: str
+    itself: Ratio
+    tree: Ratio
+
+    @property
+    def is_slow(self) -> bool:
+        """Return True if the tree is slower by more than 10 %, beyond the interval and beyond the commit's own."""
+        return self.tree.low > max(LIMIT, self.itself.high, 1 / self.itself.low)
+
+
+def compare_with(commit: str, expression: str, n_rows: int | None, scale: float) -> int:
+    """Print the ratios of the working tree to a commit, and return 1 if a row is slow twice."""
+    with tempfile.TemporaryDirectory(prefix="fastndcg-bench-") as made:
+        folder = Path(made)
+        packages = install_packages(commit, folder)
+        with open_workers(packages, expression, scale, folder) as workers:
+            names = select_rows(workers["tree"].names, n_rows)
+            print(f"{len(names)} rows, {commit} against itself and the working tree against {commit}:", flush=True)
+            rows = measure_rows(workers, names)
+        if not rows:
+            print("no benchmark could be compared")
+            return 1
+        print(f"{'geometric mean':72} {'':22} {find_mean(rows):.3f}")
+        slow = [row.name for row in rows if row.is_slow]
+        if slow:
+            print(f"slower than {LIMIT:.2f}, measured again in new processes:", flush=True)
+            with open_workers(packages, expression, scale, folder) as workers:
+                slow = [row.name for row in measure_rows(workers, slow) if row.is_slow]
+    print(f"slower by more than {LIMIT - 1:.0%}: {', '.join(slow)}" if slow else "no row is slower by more than 10 %")
+    return int(bool(slow))
+
+
+def find_mean(rows: list[Row]) -> float:
+    """Return the geometric mean of the tree's ratios."""
+    return math.exp(sum(math.log(row.tree.median) for row in rows) / len(rows))
+
+
+def select_rows(names: list[str], n_rows: int | None) -> list[str]:
+    """Return all rows, or some at even distances, which spreads them over the suites."""
+    if n_rows is None or n_rows >= len(names):
+        return names
+    return [names[int((number + 0.5) * len(names) / n_rows)] for number in range(n_rows)]
+
+
+def install_packages(commit: str, folder: Path) -> dict[str, Path]:
+    """Build and install the package of a commit and that of the working tree, without their dependencies."""
+    source = folder / "source"
+    added = subprocess.run(
+        ["git", "worktree", "add", "--quiet", "--detach", str(source), commit],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if added.returncode:
+        raise SystemExit(f"`--against` takes a commit, but git says: {added.stderr.strip()}")
+    try:
+        packages = {"base": folder / "base", "tree": folder / "tree"}
+        for side, path in (("base", source), ("tree", ROOT)):
+            command = ["install", "--quiet", "--no-deps", "--no-compile", "--target", str(packages[side]), str(path)]
+            subprocess.run([sys.executable, "-m", "pip", *command], check=True, stdout=sys.stderr)
+    finally:
+        subprocess.run(["git", "worktree", "remove", "--force", str(source)], cwd=ROOT, check=True)
+    return {**packages, "again": packages["base"]}
+
+
+@contextlib.contextmanager
+def open_workers(
+    packages: dict[str, Path], expression: str, scale: float, folder: Path
+) -> Iterator[dict[str, Worker]]:  # fmt: skip
+    """Yield a process for each side, and end them."""
+    with contextlib.ExitStack() as stack:
+        workers = {side: Worker(packages[side], expression, scale, folder / f"{side}.log") for side in SIDES}
+        for worker in workers.values():
+            stack.callback(worker.close)
+        for worker in workers.values():
+            worker.connect()
+        yield workers
+
+
+def measure_rows(workers: dict[str, Worker], names: list[str]) -> list[Row]:
+    """Measure and print the rows that all sides can run."""
+    rows = []
+    for name in names:
+        label = name.removeprefix("benchmarks/bench_").replace(".py::test_", ": ")
+        row = measure_row(workers, name)
+        if isinstance(row, str):
+            print(f"{label:72} left out: {row}", flush=True)
+            continue
+        rows.append(row)
+        mark = " slow" if row.is_slow else ""
+        print(f"{label:72} {row.itself!s:22} {row.tree!s:22}{mark}", flush=True)
+    return rows
+
+
+def measure_row(workers: dict[str, Worker], name: str) -> Row | str:
+    """Return the ratios of one benchmark, or why it cannot run."""
+    for worker in workers.values():
+        worker.send(run=name)
+    answers = {side: worker.receive() for side, worker in workers.items()}
+    problems = [f"{answer['problem']} ({side})" for side, answer in answers.items() if "problem" in answer]
+    if problems:
+        for side, worker in workers.items():
+            if "ready" in answers[side]:
+                worker.end()
+        return problems[0]
+    n_calls = count_calls(max(answer["ready"] for answer in answers.values()))
+    itself: list[float] = []
+    tree: list[float] = []
+    start = time.perf_counter()
+    while True:
+        seconds = {}
+        for side in SIDES[len(tree) % 3 :] + SIDES[: len(tree) % 3]:
+            seconds[side] = workers[side].ask(time=n_calls)["seconds"]
+        itself.append(seconds["again"] / seconds["base"])
+        tree.append(seconds["tree"] / math.sqrt(seconds["base"] * seconds["again"]))
+        if len(tree) >= MIN_ROUNDS:
+            ratio = estimate_ratio(tree)
+            limit = UNDECIDED_SECONDS if ratio.low < LIMIT < ratio.high else SECONDS
+            if ratio.high / ratio.low < WIDTH or time.perf_counter() - start > limit:
+                break
+    for worker in workers.values():
+        worker.end()
+    return Row(name, estimate_ratio(itself), estimate_ratio(tree))
+
+
+class Worker:
+    """A process of pytest that runs the benchmarks of the working tree with the package of one folder."""
+
+    def __init__(self, package: Path, expression: str, scale: float, log: Path) -> None:
+        to_read, to_answer = os.pipe()
+        to_serve, to_request = os.pipe()
+        self._package = package
+        self._log = log
+        command = [sys.executable, "-m", "pytest", "benchmarks", "-q", "-p", "no:cacheprovider", "--color=no"]
+        command += ["-k", expression, "--scale", str(scale), "--serve", f"{to_serve},{to_answer}"]
+        with log.open("w", encoding="utf-8") as file:
+            self._process = subprocess.Popen(
+                command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(package), "PYTHONSAFEPATH": "1"},
+                stdin=subprocess.DEVNULL, stdout=file, stderr=file, pass_fds=(to_serve, to_answer),
+            )  # fmt: skip
+        for descriptor in (to_serve, to_answer):
+            os.close(descriptor)
+        self._answers = os.fdopen(to_read, encoding="utf-8")
+        self._requests = os.fdopen(to_request, "w", encoding="utf-8")
+        self.names: list[str] = []
+
+    def connect(self) -> None:
+        """Read the names of the benchmarks, and check that the process measures its package."""
+        answer = self.ask(list=True)
+        if not Path(answer["file"]).resolve().is_relative_to(self._package.resolve()):
+            raise SystemExit(f"the package in {self._package} must be measured, but Python imports {answer['file']}")
+        self.names = answer["names"]
+
+    def send(self, **request: Any) -> None:
+        """Send a request."""
+        with contextlib.suppress(BrokenPipeError):
+            self._requests.write(json.dumps(request) + "\n")
+            self._requests.flush()
+
+    def receive(self) -> dict[str, Any]:
+        """Return the next answer."""
+        line = self._answers.readline()
+        if not line:
+            tail = self._log.read_text(encoding="utf-8").splitlines()[-15:]
+            raise SystemExit("a process of the benchmarks has ended:\n" + "\n".join(tail))
+        return json.loads(line)
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """Send a request and return its answer."""
+        self.send(**request)
+        return self.receive()
+
+    def end(self) -> None:
+        """End the benchmark that is ready."""
+        self.ask(end=True)
+
+    def close(self) -> None:
+        """End the process."""
+        self._requests.close()
+        self._process.wait()
+        self._answers.close()

@@ -1,0 +1,114 @@
+"""Intervals and tests of compared systems, against their arithmetic alone and against SciPy."""
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+from benchmarks.processes import measure_peak
+from benchmarks.record import ROOT
+
+METRICS = (fn.nDCG @ 10, fn.AP, fn.RR, fn.P @ 5, fn.R @ 100)
+QUERIES = 10_000
+SYSTEMS = 10
+BATCH = 100  # of SciPy's resamples, with which it is several times faster than by default
+MEMORY = """
+import sys; sys.path.append({root!r})
+from benchmarks.bench_statistics import make_results
+results = make_results({queries}, 10)
+"""
+
+
+def make_results(n_queries, n_systems, n_metrics=5):
+    """Make results with values from 0 to 1, with the skew of nDCG."""
+    rng = np.random.default_rng(1)
+    ease = rng.beta(0.7, 0.7, (n_queries, n_metrics))
+    columns = [np.clip(ease + rng.normal(0.01 * s, 0.2, ease.shape), 0, 1) for s in range(n_systems)]
+    convention = fn.conventions["default"]
+    return {
+        f"system {s}": fn.Results(values, METRICS[:n_metrics], None, convention) for s, values in enumerate(columns)
+    }
+
+
+def prepare_arithmetic(results, n_replicates):
+    """Return a call of NumPy's product of prepared weights and all values, in blocks of replicates."""
+    values = np.concatenate([result.values for result in results.values()], axis=1)
+    n_weights = min(500, n_replicates)
+    weights = np.random.default_rng(2).poisson(1.0, (n_weights, len(values))).astype("f8")
+    return lambda: [weights @ values for _ in range(n_replicates // n_weights)]
+
+
+@pytest.mark.parametrize("queries", [50, QUERIES], ids=["50 queries", "10000 queries"])
+@pytest.mark.parametrize("interval", ["percentile", "bca", "poisson"])
+def test_compare(race, interval, queries):
+    """Time `compare` of ten systems and five metrics, in multiples of the arithmetic of its replicates."""
+    n_replicates = race.size(10_000, 500)
+    if interval == "percentile" and queries == QUERIES:
+        code = MEMORY.format(root=str(ROOT), queries=race.size(500_000, 1_000))
+        race.info["peak_mib"] = measure_peak(code + "import fastndcg\nfastndcg.compare(results, replicates=50)")
+        race.info["peak_mib_of_values"] = measure_peak(code)
+    results = make_results(queries if queries < 100 else race.size(queries, 100), SYSTEMS)
+
+    def check(comparison):
+        from scipy import stats
+
+        first, second = (results[name].values[:, 0] for name in ("system 0", "system 1"))
+        row = comparison.to_dict()["system 1"]["nDCG@10"]
+        error = (second - first).std() / np.sqrt(len(first))
+        assert row["difference"] == pytest.approx((second - first).mean(), rel=1e-12)
+        width = 2 * stats.norm.ppf(0.975) * error
+        assert row["difference_high"] - row["difference_low"] == pytest.approx(width, rel=0.25)
+
+    race(
+        lambda: fn.compare(results, interval=interval, replicates=n_replicates, progress=False),
+        check,
+        floors={"the arithmetic by NumPy": prepare_arithmetic(results, n_replicates)},
+    )
+
+
+@pytest.mark.parametrize("threads", [1, None], ids=["one thread", "all threads"])
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_interval(race, method, threads):
+    """Time the interval of one mean against SciPy's vectorised bootstrap."""
+    stats = pytest.importorskip("scipy.stats")
+    n_replicates = race.size(10_000, 1_000)
+    (result,) = make_results(race.size(QUERIES, 100), 1, 1).values()
+    data = (result.values[:, 0],)
+    generator = np.random.default_rng(3)
+
+    def bootstrap():
+        return stats.bootstrap(
+            data, lambda values, axis: values.mean(axis=axis), method={"bca": "BCa"}.get(method, method),
+            n_resamples=n_replicates, vectorized=True, batch=BATCH, rng=generator,
+        ).confidence_interval  # fmt: skip
+
+    error = data[0].std() / np.sqrt(len(data[0]))
+    tolerance = 7 * error * np.sqrt(2 * 0.025 * 0.975 / n_replicates) / stats.norm.pdf(1.96)
+    race(
+        lambda: result.confidence_interval("ndcg@10", method=method, replicates=n_replicates, threads=threads),
+        lambda interval: np.testing.assert_allclose([interval.low, interval.high], bootstrap(), atol=tolerance),
+        peers={"SciPy": bootstrap},
+    )
+
+
+@pytest.mark.parametrize("threads", [1, None], ids=["one thread", "all threads"])
+def test_randomization(race, threads):
+    """Time `compare` of two systems by a randomisation test, against SciPy's permutation test alone."""
+    stats = pytest.importorskip("scipy.stats")
+    n_replicates = race.size(10_000, 1_000)
+    results = make_results(race.size(QUERIES, 100), 2, 1)
+    first, second = (result.values[:, 0] for result in results.values())
+    generator = np.random.default_rng(3)
+
+    def permute():
+        return stats.permutation_test(
+            (second - first,), lambda values, axis: values.mean(axis=axis), permutation_type="samples",
+            n_resamples=n_replicates, vectorized=True, batch=BATCH, rng=generator,
+        ).pvalue  # fmt: skip
+
+    race(
+        lambda: fn.compare(results, replicates=n_replicates, threads=threads, progress=False),
+        lambda comparison: np.testing.assert_allclose(
+            comparison.to_dict()["system 1"]["nDCG@10"]["p"], permute(), atol=7 * np.sqrt(0.5 / n_replicates)
+        ),
+        peers={"SciPy": permute},
+    )

@@ -1,1 +1,0 @@
-"""Tools that the suites share: workloads, baselines, timing, verification, tables."""

@@ -1,1 +1,0 @@
-"""Suites of benchmarks, one module each (see `benchmarks.lib.suite.SUITES`)."""

@@ -1,0 +1,223 @@
+"""The harness of the benchmarks: intervals, proofs, the comparison with a commit, records and figures."""
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from unittest.mock import Mock
+
+import numpy as np
+import peer_libraries
+import pytest
+
+import fastndcg as fn
+from benchmarks import against, data, processes, proof, race, record
+from benchmarks.against import Row
+from benchmarks.race import Ratio
+from scripts import figures
+from scripts.site import benchmark_pages
+
+SCALE = 1e-4
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("name", data.RECIPES)
+def test_workload_follows_its_recipe(name):
+    """Equal names give equal bytes, the reading sums the arrays, and our values on them equal the reference's."""
+    workload, again = (data.make_workload(name, SCALE) for _ in range(2))
+    recipe = data.RECIPES[name]
+    assert (workload.labels.dtype, workload.scores.dtype) == (recipe.label_dtype, recipe.score_dtype)
+    for field in ("labels", "scores", "offsets"):
+        assert getattr(workload, field).tobytes() == getattr(again, field).tobytes()
+    total = workload.scores.sum(dtype="f8") + workload.labels.sum(dtype="f8")
+    assert data.prepare_reading(workload, threads=2)() == pytest.approx(total, rel=1e-5)
+    assert proof.verify_values(workload, data.prepare_evaluation(workload)(), 20) > 0
+
+
+def test_verify_raises_on_a_wrong_value():
+    """A value that is off by 1e-9 raises, and so does a workload with too many orders of tied scores."""
+    workload = data.make_workload("sparse8", SCALE)
+    values = data.prepare_evaluation(workload)()
+    values[7] += 1e-9
+    with pytest.raises(AssertionError, match="query 7 is"):
+        proof.verify_values(workload, values)
+    offsets = [0, 200, 400]
+    tied = fn.Rankings(np.arange(400) % 2, np.zeros(400), offsets)
+    with pytest.raises(AssertionError, match="the reference can check only 0 of 2"):
+        proof.verify_rankings(tied, fn.evaluate(tied, metrics="AP").values, "AP", "default")
+
+
+def test_cut_query_keeps_ndcg():
+    """Documents that nDCG@k does not depend on can be cut off, with ties at rank k too."""
+    workload = data.make_workload("tied", SCALE)
+    rankings = fn.Rankings(workload.labels, workload.scores, workload.offsets)
+    for query in range(10):
+        single = proof.select_query(rankings, query)
+        values = fn.evaluate(proof.cut_query(single, 10), metrics="ndcg@10").values
+        np.testing.assert_allclose(values, fn.evaluate(single, metrics="ndcg@10").values, rtol=0, atol=1e-15)
+
+
+def test_rows_have_what_users_bring():
+    """Shuffled rows of text ids have the same labels as sorted rows of whole numbers, and levels make ties."""
+    plain = data.make_rows(20, 50, is_text=False, is_shuffled=False)
+    text = data.make_rows(20, 50, is_text=True, is_shuffled=True, levels=5)
+    assert plain.labels.sum() == text.labels.sum() > 0
+    assert text.queries.dtype.kind == "U"
+    assert len(np.unique(plain.scores)) == len(plain.scores) > 8 > len(np.unique(text.scores))
+    assert (np.diff(plain.queries) >= 0).all()
+    qrels, run = text.make_dicts()
+    assert sum(map(len, run.values())) == 1000
+    assert set(qrels) <= set(run)
+
+
+@pytest.mark.parametrize(("n", "low", "high"), [(5, 0, 4), (6, 0, 5), (9, 1, 7), (15, 3, 11), (101, 40, 60)])
+def test_interval_of_the_median(n, low, high):
+    """The bounds are order statistics: the narrowest pair that misses the median with at most 5 %."""
+    assert race.estimate_ratio([float(value) for value in range(n)]) == Ratio((n - 1) / 2, low, high)
+
+
+def test_intervals_cover_the_median():
+    """Of 500 intervals of 15 ratios of one distribution, at least 92 % hold its median."""
+    draws = np.exp(np.random.default_rng(5).normal(0.1, 0.2, (500, 15)))
+    ratios = [race.estimate_ratio(row.tolist()) for row in draws]
+    assert sum(ratio.low <= np.exp(0.1) <= ratio.high for ratio in ratios) > 460
+
+
+@pytest.mark.parametrize(
+    ("itself", "tree", "is_slow"),
+    [
+        (Ratio(1, 0.99, 1.01), Ratio(1.2, 1.15, 1.25), True),
+        (Ratio(1, 0.99, 1.01), Ratio(1.2, 1.05, 1.35), False),
+        (Ratio(1, 0.99, 1.3), Ratio(1.2, 1.15, 1.25), False),
+        (Ratio(0.8, 0.75, 0.99), Ratio(1.2, 1.15, 1.25), False),
+    ],
+)
+def test_slow_row(itself, tree, is_slow):
+    """A row is slow above 1.10 beyond its interval and beyond how far the commit is from itself."""
+    assert Row("row", itself, tree).is_slow == is_slow
+
+
+def test_rows_are_spread():
+    """A smaller number of rows is taken at even distances."""
+    assert against.select_rows(list("abcdefghij"), 3) == ["b", "f", "i"]
+    assert against.select_rows(list("ab"), 9) == ["a", "b"]
+
+
+def make_worker(seconds, problem=None):
+    """Return a worker whose calls take a known time, or that cannot run a row."""
+    return Mock(
+        receive=lambda: {"problem": problem} if problem else {"ready": 0.5}, ask=lambda **_: {"seconds": seconds}
+    )
+
+
+def test_planted_slowdown_is_found():
+    """A tree that takes 1.2 times as long is slow, and one that takes as long is not."""
+    sides = {"base": make_worker(0.5), "again": make_worker(0.5), "tree": make_worker(0.6)}
+    row = against.measure_row(sides, "row")
+    assert row.tree == pytest.approx((1.2, 1.2, 1.2))
+    assert row.itself == (1, 1, 1)
+    assert row.is_slow
+    assert [worker.end.call_count for worker in sides.values()] == [1, 1, 1]
+    assert not against.measure_row({**sides, "tree": make_worker(0.5)}, "row").is_slow
+
+
+def test_row_that_one_side_cannot_run():
+    """A row that a version cannot run is left out with the reason, and the other sides go on."""
+    sides = {"base": make_worker(1, "no metric is called 'x'"), "again": make_worker(1), "tree": make_worker(1)}
+    assert against.measure_row(sides, "row") == "no metric is called 'x' (base)"
+    assert [worker.end.call_count for worker in sides.values()] == [0, 1, 1]
+
+
+def test_peak_of_a_process():
+    """The peak of a process is its own: what it allocates, and not what this process holds."""
+    held = np.ones(30_000_000)
+    small, large = (processes.measure_peak(f"data = bytearray({size})") for size in (10**6, 10**8))
+    assert small < 60 < held.nbytes / 2**20
+    assert large - small == pytest.approx(99e6 / 2**20, abs=5)
+    with pytest.raises(AssertionError, match="a process failed"):
+        processes.run_python("-c", "raise SystemExit('no')")
+
+
+@pytest.mark.parametrize("name", [name for name, entry in peer_libraries.PEERS.items() if entry.ndcg is not None])
+@pytest.mark.peers
+def test_library_agrees(name):
+    """Every library of the registry gives our nDCG@10 under its convention, on what is timed without ties."""
+    from benchmarks import bench_peers
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Numba about casts in ranx
+        assert bench_peers.measure_difference(name, data.make_grid(60, 30)) <= peer_libraries.PEERS[name].tolerance
+
+
+RESULT = {
+    "machine_info": {"cpu": {"brand": "chip", "count": 2}, "system": "Linux", "python_version": "3.12.0",
+                     "versions": {"numpy": "2.0", "ranx": "0.3"}},
+    "commit_info": {"id": "0123456789abcdef", "dirty": False}, "datetime": "2026-01-02T03:04", "scale": 1.0,
+    "benchmarks": [
+        {"name": name, "options": {"max_time": 1}, "extra_info": {
+            "package": "ranx", "binary": True, "ranked_before": False, "queries": 10, "documents": 5,
+            "tolerance": 1e-9, "difference_on_ties": 0.25, "peak_mib": 61.23456,
+            "against": {other: {"kind": kind, "median": ratio, "low": ratio / 2, "high": ratio * 2, "seconds": 0.1}}},
+         "stats": dict.fromkeys([*record.STATS, "q1"], 0.0123456)}
+        for name, other, kind, ratio in (
+            ("test_library[scikit-learn]", "scikit-learn", "peer", 154.4), ("test_library[ranx]", "ranx", "peer", 20.0),
+            ("test_dicts[ranx]", "ranx", "peer", 3.0), ("test_workload[a]", "reading the arrays", "floor", 1.25))
+    ],
+}  # fmt: skip
+
+
+def test_line_of_the_history():
+    """A record keeps the times that pages read, and its line of the history has every ratio by row."""
+    result = record.trim_result(json.loads(json.dumps(RESULT)))
+    assert result["commit_info"] == {"id": "0123456789ab", "dirty": False}
+    assert result["benchmarks"][0]["stats"] == dict.fromkeys(record.STATS, 0.01235)
+    line = record.make_line({"peers": result})
+    assert line["ratios"]["peers"]["library[ranx], ranx"] == 20.0
+    assert line["ratios"]["peers"]["workload[a], reading the arrays"] == 1.25
+    assert (line["commit"], line["date"], line["cpus"]) == ("0123456789ab", "2026-01-02", 2)
+
+
+def test_document_shows_each_comparison_once():
+    """The sentence, the table and the page take one figure from one row, with its interval."""
+    text = figures.fill_document(
+        "a\n  <!-- headline -->\nold\n  <!-- /headline -->\n<!-- libraries -->\n<!-- /libraries -->\n",
+        {"peers": RESULT},
+    )
+    assert "old" not in text
+    assert "  is **154 times as fast** as scikit-learn" in text.replace("documents each is", "documents each\n  is")
+    assert "| ranx 0.3 ¹ | 20 | 10 to 40 | differs by 0.25 |" in text
+    assert figures.fill_document(text, {"peers": RESULT}) == text
+    line = record.make_line({"peers": RESULT})
+    page = "".join(benchmark_pages.write_page({"peers": RESULT}, [line]))
+    assert "| workload: a | 12.3 ms | 1.25 (0.625 to 2.5) × reading the arrays; peak 61 MiB |" in page
+    assert "3 (1.5 to 6) × as fast as ranx" in page
+    for picture in (figures.draw_libraries(RESULT), benchmark_pages.draw_history("peers", [line, line])):
+        assert picture.startswith(b"\x89PNG")
+
+
+def test_saved_figures_are_shown():
+    """The figures in README and docs are those of the saved results."""
+    assert figures.write_figures(is_check=True) == 0
+
+
+@pytest.mark.peers
+def test_run_of_a_benchmark(tmp_path):
+    """A benchmark runs under pytest-benchmark, and its JSON has the ratio, the interval and the first call."""
+    pytest.importorskip("pytest_benchmark", reason="pytest-benchmark is not installed: pip install . --group bench")
+    path = tmp_path / "result.json"
+    command = [sys.executable, "-m", "pytest", "benchmarks/bench_core.py", "-k", "sparse8", "--scale", "0.001", "-q"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    subprocess.run(
+        [*command, f"--benchmark-json={path}", "-p", "no:cacheprovider"],
+        cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    result = json.loads(path.read_text(encoding="utf-8"))
+    (benchmark,) = result["benchmarks"]
+    ratio = benchmark["extra_info"]["against"]["reading the arrays"]
+    assert ratio["low"] <= ratio["median"] <= ratio["high"]
+    assert benchmark["extra_info"]["first_call_seconds"] > 0
+    assert benchmark["group"] == "core: test_workload"
+    assert result["scale"] == 0.001
+    assert "node" not in result["machine_info"]
