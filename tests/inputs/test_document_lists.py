@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from pairwise_cover import pairs
 
 import fastndcg as fn
 from fastndcg.inputs.parquet import truth
@@ -62,9 +63,7 @@ def lists_of(documents, **others):
     return pa.table(lists | others)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("ties", ["id_ascending", "id_descending"])
+@pytest.mark.parametrize(("kind", "form", "ties"), pairs(KINDS, FORMS, ["id_ascending", "id_descending"]))
 def test_ties_by_id(tmp_path, kind, form, ties, monkeypatch):
     """Lists give the values of flat rows in every form and memory limit. The reference gives equal values."""
     monkeypatch.setattr(truth, "MOST_ROWS", 3)
@@ -80,12 +79,13 @@ def test_ties_by_id(tmp_path, kind, form, ties, monkeypatch):
     np.testing.assert_allclose(reference.values[SIZES > 0], expected, rtol=1e-14)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("row", "places"), [(0, (0, 2)), (2, (8, 9)), (11, (1, 3))])
-@pytest.mark.parametrize("has_ids", [True, False])
-def test_document_lists_raise_on_repeated_document(tmp_path, kind, form, row, places, has_ids):
+REPEATED = [(0, (0, 2)), (2, (8, 9)), (11, (1, 3))]  # a row, and two places in its list
+
+
+@pytest.mark.parametrize(("kind", "form", "repeated", "has_ids"), pairs(KINDS, FORMS, REPEATED, [True, False]))
+def test_document_lists_raise_on_repeated_document(tmp_path, kind, form, repeated, has_ids):
     """A repeated document raises an error that names document, query, row and places unless another column is used."""
+    row, places = repeated
     documents = DOCUMENTS.copy()
     first, second = (OFFSETS[row] + place for place in places)
     documents[second] = documents[first]
