@@ -2,14 +2,14 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
+from recorded_data import DATA
 
 import fastndcg as fn
 from fastndcg.compat import ranx as ours
 
-RECORD = json.loads((Path(__file__).parents[1] / "peers" / "fusion.json").read_text())
+RECORD = json.loads((DATA / "peers" / "fusion.json").read_text())
 THEIR_NORMS = {"min_max": "min-max", "min_max_inverted": "min-max-inverted", "z_score": "zmuv", "none": None}
 QRELS = {query: {d: label for d, label in labels.items() if label} for query, labels in RECORD["qrels"].items()}
 
