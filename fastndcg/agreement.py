@@ -74,6 +74,8 @@ class Agreement(Results):
     """
     The agreement of two rankings of each query: `Results` with a line on ties.
 
+    Any number of threads may use one at once.
+
     `agreement` makes it.
 
     Parameters

@@ -22,7 +22,7 @@ from fastndcg.inputs.dispatch import (
     make_selection,
     prepare_truth,
 )
-from fastndcg.inputs.hints import note_swapped
+from fastndcg.inputs.hints import note_confused
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.recommendations.interactions import Interactions
@@ -411,10 +411,11 @@ def evaluate_arrays(
     threads: int | None,
     labels: Any,
     scores: Any,
-    offsets: Any,
+    cuts: tuple[Any, Any, Any],
     **parameters: Any,
 ) -> Array:
-    """Return the values of one metric for labels and scores in arrays."""
+    """Return the values of one metric for labels and scores in arrays, cut by offsets, groups or query ids."""
+    offsets, groups, query_ids = cuts
     try:
         request = _make_metric_request(name, k, convention, **parameters)
     except TypeError:  # a list of gains
@@ -426,11 +427,11 @@ def evaluate_arrays(
             f"`offsets` must be an array of the first document of each query, not {shorten(offsets)}. The cutoff is a "
             f"keyword: k={shorten(offsets)}."
         )
-    rankings = make_ready_rankings(labels, scores, offsets)
+    rankings = make_ready_rankings(labels, scores, offsets) if groups is None and query_ids is None else None
     if rankings is not None:  # other forms of arrays take as long to convert as a short query to evaluate
         output = _load_engine().run(rankings, request.metrics, request.array_convention, threads=threads)
         return output.values[:, 0]  # type: ignore[no-any-return]
-    options = Options(offsets, threads=threads)
+    options = Options(offsets, groups, query_ids, threads=threads)
     return evaluate_prepared(prepare_truth(labels, options), scores, request, options).values[:, 0]
 
 
@@ -544,7 +545,7 @@ def _evaluate_rankings(
         values, metrics, rankings.query_ids, request.convention,
         n_tied=output.n_tied, **_make_extra_values(output.values, request),
         n_missing_in_run=n_missing_in_run, n_missing_in_qrels=n_missing_in_qrels,
-        notes=note_swapped(rankings) + notes,
+        notes=note_confused(rankings) + notes,
     )  # fmt: skip
 
 
@@ -579,7 +580,7 @@ def _evaluate_pairs(joined: Joined, request: Request, convention: Convention, th
     return Results(
         output.values[:, : len(request.metrics)], request.metrics, query_ids, request.convention,
         n_tied=output.n_tied, n_missing_in_run=joined.n_missing_in_run,
-        n_missing_in_qrels=joined.n_missing_in_qrels, notes=note_swapped(rankings) + joined.notes,
+        n_missing_in_qrels=joined.n_missing_in_qrels, notes=note_confused(rankings) + joined.notes,
         document_ids=output.document_ids, **_make_extra_values(output.values, request),
     )  # fmt: skip
 

@@ -11,7 +11,8 @@ from fastndcg.rankings.validation import Array
 
 
 def ndcg(
-    labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, gain: Any = None,
+    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    k: int | None = None, gain: Any = None,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
@@ -22,7 +23,7 @@ def ndcg(
 
     Parameters
     ----------
-    labels, scores, offsets
+    labels, scores, offsets, groups, query_ids
         See `evaluate`.
     k : int, optional
         Cutoff: the number of ranks that count, 1 or more. By default all ranks.
@@ -51,11 +52,12 @@ def ndcg(
     >>> fn.ndcg([1, 0, 2], [0.9, 0.1, 0.5], [0, 3], k=10).round(5)
     array([0.85972])
     """
-    return evaluate_arrays("nDCG", k, convention, threads, labels, scores, offsets, gain=gain)
+    return evaluate_arrays("nDCG", k, convention, threads, labels, scores, (offsets, groups, query_ids), gain=gain)
 
 
 def dcg(
-    labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, gain: Any = None,
+    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    k: int | None = None, gain: Any = None,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
@@ -65,7 +67,7 @@ def dcg(
 
     Parameters
     ----------
-    labels, scores, offsets
+    labels, scores, offsets, groups, query_ids
         See `evaluate`.
     k : int, optional
         Cutoff: the number of ranks that count, 1 or more. By default all ranks.
@@ -94,11 +96,12 @@ def dcg(
     >>> fn.dcg([1, 0, 2], [0.9, 0.1, 0.5], [0, 3]).round(5)  # 1/log2(2) + 2/log2(3)
     array([2.26186])
     """
-    return evaluate_arrays("DCG", k, convention, threads, labels, scores, offsets, gain=gain)
+    return evaluate_arrays("DCG", k, convention, threads, labels, scores, (offsets, groups, query_ids), gain=gain)
 
 
 def average_precision(
-    labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, rel: float = 1,
+    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    k: int | None = None, rel: float = 1,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
@@ -109,7 +112,7 @@ def average_precision(
 
     Parameters
     ----------
-    labels, scores, offsets
+    labels, scores, offsets, groups, query_ids
         See `evaluate`.
     k : int, optional
         Cutoff: the number of ranks that count, 1 or more. By default all ranks.
@@ -137,11 +140,12 @@ def average_precision(
     >>> fn.average_precision([1, 0, 1], [0.9, 0.5, 0.1], [0, 3])  # (1/1 + 2/3) / 2
     array([0.83333333])
     """
-    return evaluate_arrays("AP", k, convention, threads, labels, scores, offsets, rel=rel)
+    return evaluate_arrays("AP", k, convention, threads, labels, scores, (offsets, groups, query_ids), rel=rel)
 
 
 def reciprocal_rank(
-    labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, rel: float = 1,
+    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    k: int | None = None, rel: float = 1,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
@@ -152,7 +156,7 @@ def reciprocal_rank(
 
     Parameters
     ----------
-    labels, scores, offsets
+    labels, scores, offsets, groups, query_ids
         See `evaluate`.
     k : int, optional
         Cutoff: the number of ranks that count, 1 or more. By default all ranks.
@@ -180,11 +184,12 @@ def reciprocal_rank(
     >>> fn.reciprocal_rank([0, 1, 1], [0.9, 0.5, 0.1], [0, 3])
     array([0.5])
     """
-    return evaluate_arrays("RR", k, convention, threads, labels, scores, offsets, rel=rel)
+    return evaluate_arrays("RR", k, convention, threads, labels, scores, (offsets, groups, query_ids), rel=rel)
 
 
 def precision(
-    labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, rel: float = 1,
+    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    k: int | None = None, rel: float = 1,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
@@ -195,7 +200,7 @@ def precision(
 
     Parameters
     ----------
-    labels, scores, offsets
+    labels, scores, offsets, groups, query_ids
         See `evaluate`.
     k : int, optional
         Cutoff: the number of ranks that count, 1 or more. By default all ranks.
@@ -223,11 +228,12 @@ def precision(
     >>> fn.precision([1, 0, 1], [0.9, 0.5, 0.1], [0, 3], k=2)
     array([0.5])
     """
-    return evaluate_arrays("P", k, convention, threads, labels, scores, offsets, rel=rel)
+    return evaluate_arrays("P", k, convention, threads, labels, scores, (offsets, groups, query_ids), rel=rel)
 
 
 def recall(
-    labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, rel: float = 1,
+    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    k: int | None = None, rel: float = 1,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
@@ -237,7 +243,7 @@ def recall(
 
     Parameters
     ----------
-    labels, scores, offsets
+    labels, scores, offsets, groups, query_ids
         See `evaluate`.
     k : int, optional
         Cutoff: the number of ranks that count, 1 or more. By default all ranks.
@@ -265,11 +271,12 @@ def recall(
     >>> fn.recall([1, 0, 1], [0.9, 0.5, 0.1], [0, 3], k=2)
     array([0.5])
     """
-    return evaluate_arrays("R", k, convention, threads, labels, scores, offsets, rel=rel)
+    return evaluate_arrays("R", k, convention, threads, labels, scores, (offsets, groups, query_ids), rel=rel)
 
 
 def f_score(
-    labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, beta: float = 1, rel: float = 1,
+    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    k: int | None = None, beta: float = 1, rel: float = 1,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
@@ -279,7 +286,7 @@ def f_score(
 
     Parameters
     ----------
-    labels, scores, offsets
+    labels, scores, offsets, groups, query_ids
         See `evaluate`.
     k : int, optional
         Cutoff: the number of ranks that count, 1 or more. By default all ranks.
@@ -309,11 +316,14 @@ def f_score(
     >>> fn.f_score([1, 0, 1, 1], [0.9, 0.5, 0.1, 0.7], [0, 4], k=2)  # P = 1, R = 2/3
     array([0.8])
     """
-    return evaluate_arrays("F", k, convention, threads, labels, scores, offsets, beta=beta, rel=rel)
+    return evaluate_arrays(
+        "F", k, convention, threads, labels, scores, (offsets, groups, query_ids), beta=beta, rel=rel
+    )
 
 
 def success(
-    labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, rel: float = 1,
+    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    k: int | None = None, rel: float = 1,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
@@ -323,7 +333,7 @@ def success(
 
     Parameters
     ----------
-    labels, scores, offsets
+    labels, scores, offsets, groups, query_ids
         See `evaluate`.
     k : int, optional
         Cutoff: the number of ranks that count, 1 or more. By default all ranks.
@@ -351,11 +361,12 @@ def success(
     >>> fn.success([0, 1, 1], [0.9, 0.5, 0.1], [0, 3], k=1)
     array([0.])
     """
-    return evaluate_arrays("Success", k, convention, threads, labels, scores, offsets, rel=rel)
+    return evaluate_arrays("Success", k, convention, threads, labels, scores, (offsets, groups, query_ids), rel=rel)
 
 
 def r_precision(
-    labels: Any, scores: Any, offsets: Any = None, *, k: int | None = None, rel: float = 1,
+    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    k: int | None = None, rel: float = 1,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
     """
@@ -366,7 +377,7 @@ def r_precision(
 
     Parameters
     ----------
-    labels, scores, offsets
+    labels, scores, offsets, groups, query_ids
         See `evaluate`.
     k : int, optional
         Cutoff: the number of ranks that count, 1 or more. By default all ranks.
@@ -394,4 +405,4 @@ def r_precision(
     >>> fn.r_precision([1, 0, 1], [0.9, 0.5, 0.1], [0, 3])
     array([0.5])
     """
-    return evaluate_arrays("Rprec", k, convention, threads, labels, scores, offsets, rel=rel)
+    return evaluate_arrays("Rprec", k, convention, threads, labels, scores, (offsets, groups, query_ids), rel=rel)

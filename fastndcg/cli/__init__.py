@@ -31,6 +31,7 @@ from fastndcg.cli import (
     warmup,
 )
 from fastndcg.cli.completion import SET_UP, complete
+from fastndcg.cli.options import choose_format
 from fastndcg.cli.remedies import translate_remedies
 from fastndcg.errors import FastndcgError, join_names, shorten, suggest_name
 from fastndcg.runtime.escapes import MOST_NOTED, show_name
@@ -101,6 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.command is None:
             output.write([parser.format_help()], None)
             return SUCCESS
+        choose_format(arguments)
         arguments.run(arguments)
     except SystemExit as exit_request:  # argparse exits after --help, --version and errors
         return int(exit_request.code or 0)

@@ -34,7 +34,7 @@ EXAMPLES = """\
   fastndcg evaluate qrels.txt a.run b.run --convention trec_eval --per-query
   fastndcg evaluate qrels.txt run.txt -m all_trec --convention trec_eval --format trec
   fastndcg evaluate qrels.txt users.npy,items.npy -m ndcg@10,auc --exclude seen.txt
-  fastndcg evaluate triples.tsv ranks.run -m mrr,hits@10,amri --convention pykeen --competitors nonrelevant --rows pair
+  fastndcg evaluate true.tsv ranks.run -m mrr,hit_rate@10,amri --convention pykeen --competitors nonrelevant --rows pair
 """
 
 

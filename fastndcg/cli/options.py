@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import os
+from collections.abc import Collection, Sequence
 from typing import get_args
 
 from fastndcg.choices import MissingTruth, Similarity
@@ -149,7 +150,22 @@ def add_per_query(parser: argparse.ArgumentParser) -> None:
 
 def add_format(parser: argparse.ArgumentParser, choices: tuple[str, ...]) -> None:
     """Add the option ``--format``."""
-    parser.add_argument("--format", choices=choices, default="table", help="the output format (default: table)")
+    parser.add_argument(
+        "--format", choices=choices, help="the output format (default: by the suffix of -o, and else table)"
+    )
+    parser.set_defaults(format_choices=choices)
+
+
+SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}  # and the format of such an output
+
+
+def choose_format(arguments: argparse.Namespace) -> None:
+    """Set the output format that the suffix of the output has, if none is given."""
+    choices: Collection[str] = getattr(arguments, "format_choices", ())
+    if choices and arguments.format is None:
+        suffix = os.path.splitext(getattr(arguments, "output", None) or "")[1].lower()
+        name = SUFFIXES.get(suffix, "table")
+        arguments.format = name if name in choices else "table"
 
 
 def add_fusion_convention(parser: argparse.ArgumentParser) -> None:

@@ -15,24 +15,49 @@ from fastndcg.parsing import parse_call
 __all__ = ["CHOICES", "FIELDS", "KINDS", "Bug", "Convention", "Conventions", "conventions", "parse_convention"]
 
 
+ALIASES = {
+    "trec_eval_10": "trec_eval",
+    "pytrec_eval": "trec_eval_9",
+    "beir": "trec_eval_9",
+    "mteb": "trec_eval_9",
+    "ir_measures": "trec_eval_9_c",
+    "pyterrier": "trec_eval_9_c",
+}  # programs that compute with another one, and versions
+
+
+def _read_name(name: str) -> str:
+    """Return the name of a convention for its name or alias in any case of letters, with - or _."""
+    text = name.strip().lower().replace("-", "_")
+    return ALIASES.get(text, text)
+
+
 class Conventions(Mapping[str, Convention]):
-    """The named conventions. An unknown name raises an error with a suggestion."""
+    """
+    The named conventions, also by the names of programs that compute with them, in any case of letters.
+
+    An unknown name raises an error with a suggestion.
+
+    Examples
+    --------
+    >>> fn.conventions["pytrec_eval"].name, fn.conventions["PyTerrier"].name
+    ('trec_eval_9', 'trec_eval_9_c')
+    """
 
     def __init__(self, *records: Convention) -> None:
         self._by_name = {convention.name: convention for convention in records}
 
     def __getitem__(self, name: str) -> Convention:
-        if not isinstance(name, str) or name not in self._by_name:
-            hint = suggest_name(name, self._by_name) or f" There are {', '.join(self._by_name)}."
+        if not isinstance(name, str) or _read_name(name) not in self._by_name:
+            hint = suggest_name(name, [*self._by_name, *ALIASES]) or f" There are {', '.join(self._by_name)}."
             raise UnknownConventionError(f"no convention is called {shorten(name)}.{hint}")
-        return self._by_name[name]
+        return self._by_name[_read_name(name)]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._by_name
+        return isinstance(name, str) and _read_name(name) in self._by_name
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the convention of this name, or `default`."""
-        return self._by_name.get(name, default)
+        return self._by_name.get(_read_name(name), default) if isinstance(name, str) else default
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_name)

@@ -40,6 +40,8 @@ class Convention:
     """
     All choices that give a metric's number its meaning.
 
+    Any number of threads may use one at once.
+
     `print` shows each field, and marks differences from the default.
 
     Parameters

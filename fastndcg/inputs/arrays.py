@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.diversity_qrels import encode_matrix
 from fastndcg.inputs.group_by_query import group
 from fastndcg.inputs.id_column import IdColumn, as_id_numbers, is_text_list
@@ -98,7 +98,12 @@ class ArrayTruth(Picklable):
 
     _patterns: Patterns | None = None  # labels number these patterns if the last dimension are subtopics
 
+    _index: Any = None  # of labels in a pandas Series
+
     def __init__(self, labels: Any, offsets: Any, groups: Any, query_ids: Any) -> None:
+        if is_series(labels):
+            self._index = labels.index
+            query_ids = align_series(query_ids, "query_ids", self._index)
         if is_kernel_ready(labels, READY_LABELS):
             self._layout = layout = make_layout(labels.shape, offsets, groups, query_ids)
             self._labels = read_only(labels if layout.order is None else layout.in_order(labels))
@@ -119,6 +124,8 @@ class ArrayTruth(Picklable):
         """Make rankings of scores of the same shape."""
         layout = self._layout
         is_wide_number = False
+        if self._index is not None:
+            scores = align_series(scores, "scores", self._index)
         is_alike = is_kernel_ready(scores, READY_SCORES) and scores.shape == layout.shape
         if not is_alike or layout.order is not None or layout.is_ragged:
             values = layout.arrange(scores, "scores")
@@ -130,6 +137,25 @@ class ArrayTruth(Picklable):
         rankings.are_ordinals = is_wide_number
         rankings.patterns = self._patterns
         return rankings
+
+
+def is_series(values: Any) -> bool:
+    """Return True for a pandas Series, which has a name for each value."""
+    return hasattr(values, "iloc") and getattr(values, "ndim", 0) == 1
+
+
+def align_series(values: Any, name: str, index: Any) -> Any:
+    """Return a pandas Series in the order of the index of the labels. Arrays stay as they are."""
+    if not is_series(values) or values.index.equals(index):
+        return values
+    is_same = len(values) == len(index) and index.is_unique and values.index.is_unique
+    if not is_same or not index.isin(values.index).all():
+        own, theirs = (shorten(names[:3].tolist()) for names in (values.index, index))
+        raise InvalidInputError(
+            f"`{name}` must have the index of the labels, but its index begins with {own}, and theirs with {theirs}. "
+            f"Take {name}.to_numpy() if it is in the order of the labels"
+        )
+    return values.reindex(index)
 
 
 def make_ready_rankings(labels: Any, scores: Any, offsets: Any) -> Rankings | None:

@@ -22,7 +22,7 @@ from fastndcg.inputs.parquet.truth import StreamedTruth
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.ragged import read_ragged
 from fastndcg.inputs.recommendations.interactions import Interactions, RankingPartitions, match_recommendations
-from fastndcg.inputs.recommendations.item_lists import Recommendations
+from fastndcg.inputs.recommendations.item_lists import Recommendations, refuse_frame
 from fastndcg.inputs.recommendations.item_selection import ItemSelection, convert_to_interactions
 from fastndcg.inputs.recommendations.models import Model, partition_model
 from fastndcg.inputs.recommendations.score_matrix import match_scores, read_score_matrix
@@ -103,6 +103,7 @@ def join_predictions(
             "rows of one length, padded by -1, or relevant items as a dict, too"
         )
     recommended = predictions if isinstance(predictions, Recommendations) else Recommendations(predictions)
+    refuse_frame(recommended.items, "predictions")
     liked = truth if isinstance(truth, Interactions) else convert_to_interactions(truth, recommended.n_users)
     return match_recommendations(liked, recommended.items, once=recommended.repeated == "once")
 

@@ -15,6 +15,12 @@ from fastndcg.rankings.rankings import Rankings
 
 COMPARE = "Evaluate them one by one, or give them to fn.compare(truth, systems, metrics)"
 MOST_COLUMNS = len(NAMES) + 5  # a dict of more items is no dict of columns
+SAMPLE = 1000  # queries that are looked at
+LEAST_ID = 5  # a row of different grades that are all smaller may be one of labels
+LISTS_OF_IDS = (
+    "labels and scores are whole numbers like ids, and scores are among the labels of their row: were lists of ids "
+    "meant? Give {query: set of ids} and {query: list of ids}"
+)
 SWAPPED = "no label is a whole number, and all scores are: were truth and predictions swapped?"
 _PAIRS = {
     "qrels": (
@@ -144,10 +150,38 @@ def refuse_missing_header(names: list[str], place: str, value_name: str) -> None
         )
 
 
-def note_swapped(rankings: Rankings) -> tuple[str, ...]:
-    """Return a note if all labels have fractions and all scores are whole, as if the two were swapped."""
+def note_confused(rankings: Rankings) -> tuple[str, ...]:
+    """Return a note on labels and scores that look swapped, or like lists of ids."""
     if rankings.judged_hits is not None:  # it has ranks, no scores
         return ()
+    return _note_swapped(rankings) + _note_lists_of_ids(rankings)
+
+
+def _note_lists_of_ids(rankings: Rankings) -> tuple[str, ...]:
+    """Return a note if the labels of rows differ like ids, and rows have ids among labels and scores."""
+    scores = rankings.scores
+    if rankings.judged is not None or rankings.pool is not None or rankings.patterns is not None:
+        return ()
+    if not len(scores) or scores.item(0) % 1 != 0 or scores.item(0) < 0:  # as in most inputs, at no cost
+        return ()
+    offsets = rankings.offsets[: SAMPLE + 1]
+    n = int(offsets[-1])
+    labels = rankings.labels[:n].astype("f8")
+    scores = scores[:n].astype("f8")
+    with np.errstate(invalid="ignore"):
+        if n < 2 or labels.max() < LEAST_ID or (labels % 1 != 0).any() or (scores % 1 != 0).any():
+            return ()
+    rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    listed = set(zip(rows.tolist(), labels.tolist(), strict=True))
+    shared = {row for row, score in zip(rows.tolist(), scores.tolist(), strict=True) if (row, score) in listed}
+    n_rows = np.count_nonzero(np.diff(offsets))
+    are_distinct = len(listed) >= 0.9 * n and n > n_rows
+    are_alike = np.array_equal(labels, scores)  # labels as scores: the ideal ranking
+    return (LISTS_OF_IDS,) if are_distinct and not are_alike and len(shared) * 2 > n_rows else ()
+
+
+def _note_swapped(rankings: Rankings) -> tuple[str, ...]:
+    """Return a note if all labels have fractions and all scores are whole, as if the two were swapped."""
     labels = rankings.labels if rankings.pool is None else rankings.pool[0]
     if labels.dtype.kind != "f":
         return ()

@@ -98,12 +98,22 @@ def join(
     pairs[: len(judged), 0] = judged
     pairs[: len(judged), 1] = in_run[judged]
     pairs[len(judged) :, 1] = extra
-    return Joined(
-        _make_rankings(qrels, run, pairs, convention, threads),
-        pairs[:, 0] < 0 if len(extra) else None,
-        len(missing),
-        len(unjudged),
-    )
+    rankings = _make_rankings(qrels, run, pairs, convention, threads)
+    notes = () if is_part else _note_unjudged(qrels, run, pairs, rankings)
+    return Joined(rankings, pairs[:, 0] < 0 if len(extra) else None, len(missing), len(unjudged), notes)
+
+
+def _note_unjudged(qrels: Qrels, run: Run, pairs: Array, rankings: Rankings) -> tuple[str, ...]:
+    """Return a note with an id of each side if no retrieved document is judged. In most inputs the first ones are."""
+    if rankings.judged is None or not len(rankings.judged) or rankings.judged.any():
+        return ()
+    for judged, retrieved in pairs.tolist():
+        if judged < 0 or retrieved < 0 or qrels.offsets[judged] == qrels.offsets[judged + 1]:
+            continue
+        theirs = shorten(qrels.documents.name(int(qrels.offsets[judged])))
+        own = shorten(run.documents.name(int(run.offsets[retrieved])))
+        return (f"no document of the run is judged: the qrels have {theirs}, the run has {own}. Are ids alike?",)
+    return ()
 
 
 def join_runs(first: Run, second: Run, threads: int | None = None) -> JoinedRuns:

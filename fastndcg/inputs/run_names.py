@@ -15,6 +15,11 @@ from fastndcg.inputs.text.formats import read_run_tag
 
 VECTOR_SUFFIXES = (".npy", ".safetensors")  # of files that have no tag
 _FORMAT_SUFFIX = re.compile(r"(\.run)?(\.(gz|bz2|zst))?$")
+_KNOWN_SUFFIXES = re.compile(
+    r"(\.(run|res|results?|trec|txt|tsv|csv|jsonl?|ndjson|parquet|arrow|feather|npy|safetensors|qrels?))*"
+    r"(\.(gz|bz2|zst|xz))?$",
+    re.IGNORECASE,
+)
 
 
 def is_path_list(systems: Any) -> TypeGuard[Sequence[FilePath]]:
@@ -65,6 +70,11 @@ def _name_pair(paths: Sequence[FilePath]) -> str:
 
 
 def name_file(path: FilePath) -> str:
-    """Return the name of a file up to its first dot, without the dot that begins a hidden file's name."""
-    name = os.path.basename(os.fspath(path))
-    return name.lstrip(".").partition(".")[0] or name
+    """
+    Return the name of a file without the suffixes of known formats and the dot that begins a hidden file's name.
+
+    >>> name_file("runs/bm25.v1.2.run.gz"), name_file("a.b.txt"), name_file(".run")
+    ('bm25.v1.2', 'a.b', 'run')
+    """
+    name = os.path.basename(os.fspath(path)).lstrip(".")
+    return _KNOWN_SUFFIXES.sub("", name) or name

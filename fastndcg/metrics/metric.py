@@ -29,7 +29,9 @@ from fastndcg.runtime.escapes import show_name
 UNLIMITED = 2**31 - 1  # the cutoff of kernels for no cutoff: no query has more documents
 AMBIGUOUS = {
     "accuracy": "'accuracy' has two meanings. Name ClassificationAccuracy, the share of documents on the right side of "
-    "the cutoff, or Success, the hit rate, which sentence-transformers, BEIR and DPR call accuracy"
+    "the cutoff, or Success, the hit rate, which sentence-transformers, BEIR and DPR call accuracy",
+    "hits": "'hits' has two meanings. Name hit_rate, 0 or 1, which link prediction calls hits@k, or n_hits, the number "
+    "of relevant documents among the first k, which ranx calls hits",
 }
 NAMES = {
     text.lower(): record.name
@@ -72,6 +74,8 @@ class Aggregate(NamedTuple):
 class Metric:
     """
     A metric with its parameters and cutoff. Metrics are hashable, equal by value, and their texts parse back.
+
+    Any number of threads may use one at once.
 
     Parameters
     ----------

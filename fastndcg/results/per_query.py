@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from fastndcg.runtime.escapes import show_name
 
 def read_per_query_array(values: Any, name: str, query_ids: Array) -> Array:
     """Return one value a query from an array or a mapping, or raise an error that names the first query without one."""
+    if hasattr(values, "iloc") and getattr(values, "ndim", 1) == 1:
+        values = _read_series(values, name, query_ids)
     if isinstance(values, Mapping):
         ids = [find_key(query, values) for query in query_ids.tolist()]
         missing = [query for query in ids if query not in values]
@@ -41,7 +43,25 @@ def read_per_query_array(values: Any, name: str, query_ids: Array) -> Array:
     return array
 
 
-def find_key(row_id: Any, values: Mapping[Any, Any]) -> Any:
+def _read_series(series: Any, name: str, query_ids: Array) -> dict[Any, Any]:
+    """Return a pandas Series as {query id: value}, or raise an error if its index has no query ids."""
+    ids = series.index.tolist()
+    if len(set(ids)) < len(ids):
+        repeated = next(query for query in ids if ids.count(query) > 1)
+        raise InvalidInputError(
+            f"`{name}` must have one value a query, but its index has {shorten(repeated)} more than once. Keep one."
+        )
+    own = set(ids)
+    if ids and len(query_ids) and not any(find_key(query, own) in own for query in query_ids.tolist()):
+        raise InvalidInputError(
+            f"`{name}` must have the ids of the queries, such as {shorten(query_ids.tolist()[0])}, in its index, but "
+            f"has {shorten(ids[0])}. Take {name}.set_axis(ids), or {name}.to_numpy() for values in the order of the "
+            "results."
+        )
+    return dict(zip(ids, series.tolist(), strict=True))
+
+
+def find_key(row_id: Any, values: Collection[Any]) -> Any:
     """Return the key of a row: its id, or the query of a pair of a query and a document."""
     return row_id[0] if isinstance(row_id, tuple) and row_id not in values else row_id
 

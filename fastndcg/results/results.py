@@ -31,6 +31,8 @@ class Results(Picklable, Exportable):
     """
     The values of metrics for every query.
 
+    Any number of threads may use one at once.
+
     `evaluate` makes them. Parameters are attributes, too. Results are equal only to themselves: compare `values`,
     `metrics` and `query_ids`.
 

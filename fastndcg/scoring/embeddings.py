@@ -29,6 +29,8 @@ class Embeddings(ScoringModel):
     """
     Vectors of users and items, or of queries and documents, whose similarity is the score.
 
+    Any number of threads may use one at once.
+
     They are predictions for `evaluate`, `Evaluator`, `compare` and `explain`. All items are ranked, by counting.
 
     Parameters

@@ -36,6 +36,8 @@ class Scorer(ScoringModel):
     """
     A function that scores users for all items, as predictions. See `Embeddings` for vectors.
 
+    Any number of threads may use one at once, if they may call the function at once.
+
     Parameters
     ----------
     function : callable

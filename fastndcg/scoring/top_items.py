@@ -26,6 +26,8 @@ class TopItems(Recommendations):
     """
     The best items of each user in rank order, with their scores. `Embeddings.top` returns them.
 
+    Any number of threads may use one at once.
+
     They are predictions for `evaluate` and recommendations for `beyond_accuracy`. `to_run` makes a run of them.
 
     Parameters

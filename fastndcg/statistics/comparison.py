@@ -59,6 +59,8 @@ class Comparison(Picklable, Exportable):
     """
     The comparison of systems with a baseline, query by query. `compare` returns it.
 
+    Any number of threads may use one at once.
+
     A comparison is equal only to itself. Compare the `rows` of two comparisons. Frames have every field of `rows`, CSV
     has the settings too, and JSON also has curves and segments.
 
@@ -569,6 +571,16 @@ class Comparison(Picklable, Exportable):
             for name, result in self.results.items()
             if result.n_missing_in_run
         ]
+        notes += notes_on_systems(
+            {
+                name: [
+                    f"queries of the run missing in the qrels: {result.n_missing_in_qrels} "
+                    f"({result.convention.missing_in_qrels})"
+                ]
+                * (result.n_missing_in_qrels > 0)
+                for name, result in self.results.items()
+            }
+        )
         notes += notes_on_systems({name: result.notes for name, result in self.results.items()})
         for place, metric in enumerate(self.metrics):
             n_undefined = [int(np.count_nonzero(np.isnan(column[:, place]))) for column in self.columns]

@@ -26,7 +26,7 @@ FILES = {
     ),
     "beir and msmarco": (
         "\nquery-id\tcorpus-id\tscore\n" + "".join(f"{q}\t{d}\t{v}\n" for q, d, v in rows(QRELS)),
-        "".join(f"{q}\t{d}\t{4 - v}\n" for q, d, v in rows(RUN)),
+        "".join(f"{q}\t{d}\t{sum(u >= v for u in RUN[q].values())}\n" for q, d, v in rows(RUN)),
     ),
     "json": (json.dumps(QRELS, indent=2), json.dumps(RUN, indent=1, ensure_ascii=False)),
     "json on one line": (json.dumps(QRELS), json.dumps(RUN)),
@@ -196,9 +196,8 @@ def test_lines_of_svmlight(tmp_path, labels, scores, message):
 @pytest.mark.parametrize(
     ("kind", "text", "message"),
     [
-        ("run", "q1\td1\t0.5\n", ", line 1: rank must be a whole number from 1 on, but is 0.5. For scores in three"),
-        ("run", "q1\td1\t0\n", ", line 1: rank must be a whole number from 1 on, but is 0"),
-        ("run", "q1\td1\tinf\n", ", line 1: rank must be a whole number from 1 on, but is inf"),
+        ("run", "q1\td1\t0\n", "from 1 on, but that of document d1 of query q1 (line 1) is 0"),
+        ("run", "q1\td1\tinf\n", "from 1 on, but that of document d1 of query q1 (line 1) is inf"),
         ("run", "q1\td1\t1\nq1\td2\n", ", line 2: must have 3 fields (query, document, rank), but has 2: 'q1 d2'"),
         ("qrels", "q1\td1\t1\n", ", line 1: must have 4 fields (query, iteration, document, label), but has 3"),
         ("qrels", "query-id\tcorpus-id\tscore\nq\td\thigh\n", ", line 2: label must be a number, but is 'high'"),

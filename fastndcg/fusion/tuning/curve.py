@@ -24,6 +24,8 @@ class FusionCurve(Picklable):
     """
     The mean of a metric over all queries for all weights of a run, the other weights sharing the rest.
 
+    Any number of threads may use one at once.
+
     The mean is a step function: between two entries of `weights` it stays the same. These queries have tuned the
     weight, so the highest mean is too optimistic. `TunedFusion.held_out` has values of queries that did not.
 

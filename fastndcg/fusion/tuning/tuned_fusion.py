@@ -116,6 +116,8 @@ class TunedFusion(Picklable, Exportable):
     """
     A fusion whose method, parameters and weights were tuned on judged queries. `tune_fusion` returns it.
 
+    Any number of threads may use one at once.
+
     It prints as the table of `table`. Frames, CSV and JSON have the rows of that table.
 
     Parameters

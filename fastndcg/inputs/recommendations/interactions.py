@@ -33,6 +33,8 @@ class Interactions(ReadOnly):
     """
     The items that each user likes, as whole numbers from 0, with labels.
 
+    Any number of threads may use one at once.
+
     Parameters
     ----------
     items : (n_interactions,) int array, or ragged column

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.choices import RepeatedItems
-from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
+from fastndcg.inputs.frames import find_usual_roles
 from fastndcg.inputs.ragged import read_ragged
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array, as_array
@@ -28,6 +29,8 @@ class Recommended(NamedTuple):
 class Recommendations(Picklable):
     """
     Recommended items with options.
+
+    Any number of threads may use one at once.
 
     Parameters
     ----------
@@ -66,6 +69,7 @@ class Recommendations(Picklable):
 
 def read_item_rows(items: Any, name: str = "predictions") -> Recommended:
     """Read recommended items from an array with a row per user, or a ragged column."""
+    refuse_frame(items, name)
     lists = read_ragged(items, name)
     if lists is not None:
         longest = int(np.diff(lists.offsets).max(initial=0))
@@ -77,6 +81,18 @@ def read_item_rows(items: Any, name: str = "predictions") -> Recommended:
     array = as_items(items, name, 2)
     n_users, n_columns = array.shape
     return Recommended(array.reshape(-1), read_only(np.arange(n_users + 1, dtype="i8") * n_columns), n_columns)
+
+
+def refuse_frame(values: Any, name: str) -> None:
+    """Raise for a frame whose columns are users, items and the like, which would be read as a matrix of items."""
+    columns = getattr(values, "column_names", getattr(values, "columns", None))
+    names = [column for column in (() if columns is None else columns) if isinstance(column, str)]
+    if len(set(find_usual_roles(names).values())) > 1:
+        raise InvalidTypeError(
+            f"`{name}` must be a matrix with one row per user, but is a frame with columns {join_names(names)}. Give a "
+            "list per user, such as frame.sort_values('rank').groupby('user')['item'].agg(list), padded to a matrix, "
+            "or frames for truth and predictions alike"
+        )
 
 
 def _refuse_uneven(rows: Any, name: str) -> None:

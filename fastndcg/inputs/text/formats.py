@@ -17,10 +17,12 @@ from fastndcg.inputs.id_column import split_at_blanks
 from fastndcg.inputs.id_table import Table
 from fastndcg.inputs.parquet.stream import is_parquet, read_parquet
 from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.inputs.ranks import convert_ranks
 from fastndcg.inputs.text.blocks import FilePath, describe_path, first_line
 from fastndcg.inputs.text.csv_files import read_csv
 from fastndcg.inputs.text.json_files import is_json, read_json, read_json_lines
 from fastndcg.inputs.text.reader import NO_LIMIT, REMEDY, Layout, read_rows
+from fastndcg.runtime.escapes import show_name
 
 Kind = TypeVar("Kind", bound=Table)
 Columns = Mapping[str, str] | None
@@ -101,7 +103,8 @@ def read_run(
     format : str, optional
         'trec' (query, 'Q0', document, rank, score, name, separated by blanks or tabs), 'msmarco' (query, document,
         rank), 'json' or 'jsonl' ({query: {document: score}}), 'csv', 'parquet' or 'arrow' (also Feather). By default
-        the first line decides.
+        the first line decides. Ranks of 'msmarco' are 1, 2, 3 and so on in each query, and values with fractions are
+        scores.
     columns : dict, optional
         Names of columns of a CSV, Parquet or Arrow file, see `evaluate`. Names for labels and subtopics are ignored:
         they are for the judgments.
@@ -217,19 +220,31 @@ def _read_beir(kind: type[Kind], path: FilePath, columns: Columns, threads: int 
 
 
 def _read_msmarco(kind: type[Kind], path: FilePath, columns: Columns, threads: int | None) -> Kind:
-    """Read a run of ranks. Negative ranks serve as scores."""
+    """
+    Read a run of ranks 1, 2, 3 and so on in each query, whose negative values serve as scores.
+
+    Three fields are often a query, a document and a score: values with a fraction are scores, and others are refused.
+    """
     del columns
     if not issubclass(Run, kind):
         raise InvalidInputError("`format` 'msmarco' is one of runs, not of judgments. MS MARCO's are 'trec'")
     rows, source = read_rows(path, MSMARCO, threads)
-    wrong = ~((rows.values >= 1) & (rows.values == np.floor(rows.values)) & (rows.values < np.inf))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise InvalidInputError(
-            f"{source.place(row)}: rank must be a whole number from 1 on, but is {rows.values[row]:g}. For scores in "
-            f"three fields, read {describe_path(path)} as a frame, or write TREC's six"
-        )
-    return kind.of(rows._replace(values=-rows.values), source, threads)
+    with np.errstate(invalid="ignore"):
+        if len(rows.values) and (rows.values % 1 != 0).any() and np.isfinite(rows.values).all():
+            return kind.of(rows, source, threads)
+    names = rows.queries.names()
+
+    def describe(row: int) -> str:
+        query = int(np.searchsorted(rows.groups.offsets, row if order is None else places[row], side="right")) - 1
+        document = show_name(rows.documents.name(row))
+        return f"document {document} of query {show_name(names[query])} ({source.place(row).rpartition(', ')[2]})"
+
+    order = rows.groups.rows
+    places = np.empty(len(rows.values), "i8")
+    places[np.arange(len(places)) if order is None else order] = np.arange(len(places))
+    return kind.of(
+        rows._replace(values=convert_ranks(rows.values, rows.groups, describe, source.name)), source, threads
+    )
 
 
 def _matches_parquet(sample: FileSample) -> bool:

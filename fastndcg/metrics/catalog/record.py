@@ -21,6 +21,8 @@ class Parameter:
     """
     A parameter of a metric.
 
+    Any number of threads may use one at once.
+
     Parameters
     ----------
     name : str

@@ -44,6 +44,7 @@ COUNTS = (
         parameters=(REL,),
         variants=(("ties", "mean_rank", "mean_rank.n_retrieved_at_mean_rank"),),
         ties=TIES_AND_MEAN_RANK,
+        aliases=("n_hits",),
         trec_name="num_rel_ret",
         sums_in_trec_eval=True,
         peers=(

@@ -13,7 +13,7 @@ from typing import Any
 from fastndcg import __version__
 from fastndcg.reports import plots, text
 from fastndcg.reports.fusion_plot import SIZE, draw_fusion_curve
-from fastndcg.reports.html.assets import join_scripts, join_styles, render_page
+from fastndcg.reports.html.assets import join_scripts, join_styles, make_policy, render_page
 from fastndcg.reports.html.curve_figure import draw_curves, list_curve_numbers
 from fastndcg.reports.html.documents import N_ROWS, collect_documents, pack_documents
 from fastndcg.reports.html.figures import render_svg
@@ -48,8 +48,9 @@ def page(comparison: Comparison, title: str = "", queries: dict[Any, str] | None
     content = _collect_content(comparison, title)
     content["tuning"] = None if tuned is None else _collect_tuning(tuned)
     content |= _collect_queries(comparison, queries or {})
-    content |= {"style": join_styles(), "script": join_scripts()}
-    return render_page(content, ("data", "style", "script", "table_csv"))
+    style, script = join_styles(), join_scripts()
+    content |= {"style": style, "script": script, "policy": make_policy(style, script)}
+    return render_page(content, ("data", "style", "script", "policy", "table_csv"))
 
 
 def _collect_content(comparison: Comparison, title: str) -> dict[str, Any]:

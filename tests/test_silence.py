@@ -1,0 +1,217 @@
+"""Nothing in silence: notes, errors and names where a number would be wrong without a word."""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+import fastndcg as fn
+from fastndcg.cli import main
+
+QRELS = {"1": {"a": 1}, "2": {"c": 1}}
+
+
+@pytest.mark.parametrize("name", ["pytrec_eval", "BEIR", "mteb", "Trec_Eval_9", "trec-eval-9"])
+def test_conventions_have_the_names_of_programs_that_compute_with_them(name):
+    """pytrec_eval, BEIR and MTEB compute with trec_eval 9.0.8."""
+    assert fn.conventions[name] == fn.conventions["trec_eval_9"]
+    assert name in fn.conventions
+    tied = fn.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, "rr", convention=name)
+    assert tied.means() == [1 / 2]
+    assert [fn.conventions[text].name for text in ("ir_measures", "PyTerrier", "trec_eval_10", "SKLEARN")] == [
+        "trec_eval_9_c", "trec_eval_9_c", "trec_eval", "sklearn",
+    ]  # fmt: skip
+
+
+def test_hits_is_refused_as_it_has_two_meanings():
+    """Link prediction means 0 or 1, ranx a count."""
+    truth, run = {"q1": {"a"}, "q2": {"x", "y"}}, {"q1": ["a", "b", "c"], "q2": ["x", "y", "z"]}
+
+    with pytest.raises(fn.UnknownMetricError, match=r"two meanings.* hit_rate, .* n_hits"):
+        fn.evaluate(truth, run, "hits@3")
+
+    assert fn.evaluate(truth, run, "hit_rate@3, n_hits@3").means() == [1.0, 1.5]
+
+
+def test_a_run_without_any_judged_document_has_a_note(tmp_path, capsys):
+    """The note has an id of each side, in Python, on the command line and in a comparison."""
+    qrels = {"q1": {"S1-A1": 1, "S1-A2": 0}, "q2": {"S2-A1": 1}}
+    run = {"q2": {"2-A1": 0.5}, "q1": {"1-A1": 0.5, "1-A2": 0.1}}
+    note = "no document of the run is judged: the qrels have 'S1-A1', the run has '1-A1'. Are ids alike?"
+
+    result = fn.evaluate(qrels, run, "rr")
+
+    assert (result.means(), result.notes) == ([0.0], (note,))
+    assert note in str(result)
+    fn.Qrels.from_dict(qrels).write(tmp_path / "q")
+    fn.Run.from_dict(run).write(tmp_path / "r")
+    assert main(["evaluate", str(tmp_path / "q"), str(tmp_path / "r"), "-m", "rr"]) == 0
+    assert note in capsys.readouterr().out
+    assert any(note in line for line in compared_notes(qrels, {"a": run, "b": qrels}))
+    assert fn.evaluate(qrels, {"q1": {"S1-A2": 0.5}, "q2": {"x": 1}}, "rr").notes == ()
+
+
+def compared_notes(qrels, systems):
+    """Return the lines below the table of a comparison."""
+    return str(fn.compare(qrels, systems, "rr", test="t", interval="t")).splitlines()
+
+
+def test_compare_says_what_evaluate_says_of_queries_without_judgments():
+    """The run has a query that the qrels lack."""
+    run = {"1": {"a": 1.0}, "2": {"c": 1.0}, "3": {"d": 1.0}}
+    line = "queries of the run missing in the qrels: 1 (skip)"
+
+    assert line in str(fn.evaluate(QRELS, run, "rr"))
+    assert line in compared_notes(QRELS, {"a": run, "b": run})
+    assert f"a: {line}" in compared_notes(QRELS, {"a": run, "b": QRELS})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1\ta\t12\n2\tx\t1\n2\tc\t4\n", r"document a of query 1 \(line 1\) has rank 12"),
+        ("1\tb\t35\n1\ta\t22\n2\tc\t21\n", r"ranks must be 1, 2, 3 and so on"),
+        ("1\tb\t1\n1\ta\t1\n2\tc\t1\n", r"document b of query 1 \(line 1\) and document a of query 1 \(line 2\) both"),
+        ("1\tb\t2\n2\tc\t1\n1\ta\t1\n", [3 / 3]),
+        ("1\tb\t3.5\n1\ta\t2.5\n2\tc\t1\n", [(1 / 2 + 1) / 2]),
+    ],
+    ids=["gap", "scores", "tie", "ranks out of order", "scores with fractions"],
+)
+def test_a_third_field_is_ranks_without_gaps_or_scores_with_fractions(text, expected, tmp_path):
+    """MS MARCO's ranks are 1, 2, 3 and so on. Whole scores would be read in the wrong order."""
+    (tmp_path / "run.tsv").write_text(text)
+
+    if isinstance(expected, str):
+        with pytest.raises(fn.InvalidInputError, match=expected):
+            fn.evaluate(QRELS, tmp_path / "run.tsv", "rr")
+    else:
+        assert fn.evaluate(QRELS, tmp_path / "run.tsv", "rr").means() == expected
+
+
+def test_arrays_that_look_like_lists_of_ids_have_a_note():
+    """Kaggle's mapk(actual, predicted) has rows of ids. Labels, and labels as scores, have no note."""
+    assert "lists of ids" in fn.evaluate([[12, 5], [4, 8]], [[12, 34], [9, 4]], "map@3").notes[0]
+    for labels, scores in (([[3, 2, 0]], [[3, 1, 2]]), ([[7, 5, 0]], [[7, 5, 0]]), ([[9, 1]], [[0.9, 9.5]])):
+        assert fn.evaluate(labels, scores, "ndcg").notes == ()
+
+
+SERIES = pd.Series([1.0, 3.0], index=["2", "1"])
+VALUES = fn.evaluate(QRELS, {"1": {"a": 1.0}, "2": {"x": 2.0, "c": 1.0}}, "rr")  # 1 and 1/2
+
+
+def test_series_are_read_by_their_index():
+    """Query 1 has the weight 3 and the value 1, query 2 the weight 1 and the value 1/2."""
+    assert VALUES.mean(SERIES) == {"RR": (3 * 1 + 1 / 2) / 4}
+    assert VALUES.mean(SERIES) == VALUES.mean(SERIES.to_dict()) == VALUES.mean(np.array([3.0, 1.0]))
+    segments = pd.Series(["short", "long"], index=["2", "1"])
+    assert {row.segment: row.mean for row in VALUES.by(segments, method="t")} == {"long": 1.0, "short": 0.5}
+
+
+@pytest.mark.parametrize("argument", ["weights", "clusters", "strata"])
+@pytest.mark.parametrize(
+    ("series", "message"),
+    [
+        (pd.Series([1.0, 3.0]), r"such as '1', in its index, but has 0\. Take \w+\.set_axis\(ids\)"),
+        (pd.Series([1.0, 3.0, 2.0], index=["1", "2", "1"]), r"'1' more than once"),
+        (pd.Series([1.0], index=["1"]), r"query '2' has none"),
+    ],
+)
+def test_series_without_the_ids_of_queries_are_refused(argument, series, message):
+    """A Series of another index would give values to the wrong queries."""
+    with pytest.raises(fn.InvalidInputError, match=f"`{argument}`.*{message}"):
+        VALUES.confidence_interval("rr", method="t", **{argument: series})
+
+
+def test_labels_and_scores_in_series_are_aligned_or_refused():
+    """The document with the label has the highest score by name, and the lowest by place."""
+    labels = pd.Series([1, 0, 0], index=["a", "b", "c"])
+    scores = pd.Series([0.1, 0.5, 0.9], index=["c", "b", "a"])
+
+    assert fn.evaluate(labels, scores, "rr", offsets=[0, 3]).means() == [1.0]
+    assert fn.reciprocal_rank(labels, scores, [0, 3]).tolist() == [1.0]
+    assert fn.evaluate(labels, scores.to_numpy(), "rr", offsets=[0, 3]).means() == [1 / 3]
+    queries = pd.Series([1, 1, 0], index=["c", "b", "a"])
+    assert fn.evaluate(labels, scores, "rr", query_ids=queries).query_ids.tolist() == [0, 1]
+    for other in (scores.reset_index(drop=True), scores.set_axis(["a", "a", "b"])):
+        with pytest.raises(fn.InvalidInputError, match=r"`scores` must have the index of the labels.*to_numpy"):
+            fn.evaluate(labels, other, "rr", offsets=[0, 3])
+
+
+def test_frames_in_place_of_matrices_are_refused():
+    """Columns of users, items and ranks were read as three recommended items a row."""
+    frame = pd.DataFrame({"user": [0, 0, 1], "item": [1, 2, 0], "rank": [1, 2, 1]})
+
+    for read in (
+        lambda: fn.beyond_accuracy(frame, "coverage", catalogue=5),
+        lambda: fn.evaluate(scipy.sparse.csr_array(np.eye(3)), frame, "rr"),
+        lambda: fn.evaluate(scipy.sparse.csr_array(np.eye(3)), fn.Recommendations(frame), "rr"),
+    ):
+        with pytest.raises(fn.InvalidTypeError, match="is a frame with columns 'user', 'item', 'rank'"):
+            read()
+
+
+def test_groups_and_query_ids_cut_queries_in_functions_as_in_evaluate():
+    """One function and `evaluate` have the same values."""
+    labels, scores = [0, 1, 1, 0], [0.9, 0.1, 0.8, 0.2]
+
+    assert fn.ndcg(labels, scores, groups=[2, 2], k=1).tolist() == [0.0, 1.0]
+    assert fn.success(labels, scores, query_ids=["b", "b", "a", "a"], k=1).tolist() == [0.0, 1.0]
+    with pytest.raises(fn.InvalidInputError, match="exactly one"):
+        fn.ndcg(labels, scores, [0, 4], groups=[4])
+
+
+def test_output_has_the_format_of_its_suffix(tmp_path):
+    """-o out.json is JSON. An explicit format stays."""
+    path = tmp_path / "out.json"
+
+    assert main(["evaluate", "-m", "rr", "-o", str(path)]) == 0
+    json.loads(path.read_text())
+    assert main(["evaluate", "-m", "rr", "-o", str(path), "--format", "table"]) == 0
+    assert path.read_text().startswith(("run", "metric"))
+
+
+def test_a_file_of_blank_lines_is_refused_at_once(tmp_path):
+    """A gzip of 30 million blank lines has 30 kB. A loop over its lines took 15 s, and Ctrl-C did not end it."""
+    with gzip.open(tmp_path / "blank.gz", "wb") as file:
+        file.write(b"\n" * 30_000_000)
+
+    before = time.process_time()
+    with pytest.raises(fn.InvalidInputError, match="is empty"):
+        fn.read_run(tmp_path / "blank.gz")
+    assert time.process_time() - before < 5
+
+
+@pytest.mark.parametrize("blank", ["\n\n", "\n" * 3_000_000, " \r\n" * 10])
+def test_blank_lines_before_the_first_row_do_not_count(blank, tmp_path):
+    """Also more of them than one block has."""
+    path = tmp_path / "run.txt"
+    path.write_bytes(f"{blank}1 Q0 a 1 0.5 x\n2 Q0 c 1 0.5 x\n".encode())
+
+    assert fn.read_run(path).to_dict() == {"1": {"a": 0.5}, "2": {"c": 0.5}}
+
+
+def test_report_allows_its_own_script_and_style_alone(tmp_path):
+    """The policy has the hashes of the script and the style as they stand in the page."""
+    fn.compare(QRELS, {"a": QRELS, "b": {"1": {"x": 1.0}, "2": {"c": 1.0}}}, "rr", test="t").to_html(tmp_path / "page")
+    page = (tmp_path / "page").read_text()
+
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page)[1]
+    assert policy.startswith("default-src 'none'; ")
+    for element, directive in (("<script>", "script-src"), ("<style>", "style-src-elem")):
+        (content,) = re.findall(f"{element}(.*?){element.replace('<', '</')}", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{directive} 'sha256-{digest}'" in policy
+
+
+@pytest.mark.parametrize("name", [name for name in fn.__all__ if isinstance(getattr(fn, name), type)])
+def test_every_class_says_whether_threads_may_share_it(name):
+    """Errors are for one thread."""
+    kind = getattr(fn, name)
+    assert issubclass(kind, Exception) or re.search(r"threads may (use|share)", kind.__doc__)
