@@ -19,7 +19,7 @@ RUN = {"q1": {"b": 0.9, "a": 0.5, "x": 0.5, "c": 0.1}, "q2": {"a": 1.0}}
 
 
 @pytest.mark.parametrize("name", strategies.PLAIN)
-@strategies.examples(56, plain=24)
+@strategies.examples(56, plain=16)
 @given(data=st.data())
 def test_numbers_are_those_of_evaluate(name, data):
     """Under every tie policy and convention: the value to the bit, and a base and contributions that add up to it."""

@@ -35,7 +35,7 @@ def test_diversity_metrics_equal_reference(name, data):
 
 
 @pytest.mark.parametrize("name", strategies.BY_SUBTOPIC)
-@strategies.examples(12)
+@strategies.examples(12, plain=6)
 @given(data=st.data())
 def test_large_tie_groups_equal_the_reference(name, data):
     """One tie group of up to 40 documents, of which few are relevant to subtopics, with a cutoff at any place in it."""

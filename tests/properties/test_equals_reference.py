@@ -27,7 +27,7 @@ VARIANTS = [
 
 
 @pytest.mark.parametrize("name", strategies.PLAIN)
-@strategies.examples(75)
+@strategies.examples(75, plain=32)
 @given(data=st.data())
 def test_metric_equals_reference(name, data):
     """Each metric under any tie policy and convention, on short ragged rankings of every kind."""
@@ -45,7 +45,7 @@ def test_metric_equals_reference(name, data):
 
 
 @pytest.mark.parametrize("ties", strategies.POLICIES)
-@strategies.examples(48)
+@strategies.examples(48, plain=16)
 @given(data=st.data())
 def test_long_queries_equal_reference(ties, data):
     """All metrics together on longer queries, whichever way ranks are found."""
@@ -64,7 +64,7 @@ def test_long_queries_equal_reference(ties, data):
 
 
 @pytest.mark.parametrize("name", strategies.PLAIN)
-@strategies.examples(15)
+@strategies.examples(15, plain=8)
 @given(data=st.data())
 def test_large_tie_groups_equal_the_reference(name, data):
     """One tie group of up to 60 documents, of which few are relevant, with a cutoff at any place in it."""
