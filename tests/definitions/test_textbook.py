@@ -151,6 +151,15 @@ def test_unjudged_documents_keep_their_rank_or_lose_it(evaluate, unjudged, expec
     assert result["num_ret"] == [{"nonrelevant": 3, "removed": 2}[unjudged]]
 
 
+@pytest.mark.parametrize(("pool", "expected"), [("judged", 1 / 2), ("retrieved", 1 / 1)])
+@EVALUATE
+def test_documents_that_were_not_retrieved_count_or_not(evaluate, pool, expected):
+    """One of two relevant documents was retrieved."""
+    rankings = Rankings([1, 0], [2, 1], [0, 2], pool=([1, 1, 0], [0, 3]))
+
+    assert evaluate(rankings, metrics="R", convention=f"default(pool={pool})")["R"] == exactly(expected)
+
+
 @pytest.mark.parametrize(
     ("choice", "expected"),
     [

@@ -314,3 +314,14 @@ def test_tests_without_a_meaning_are_refused(test, given):
     qrels, run = {q: {"d": 1} for q in "abc"}, {q: {"d": 1.0} for q in "abc"}
     with pytest.raises(fn.InvalidInputError, match=f"`{given}` must be left out with test='{test}'"):
         fn.compare(qrels, {"x": run, "y": run}, "rr", test=test, **{given: [1, 2, 3]})
+
+
+@pytest.mark.parametrize("test", ["wilcoxon", "sign"])
+def test_rounding_has_no_sign_and_no_rank(test):
+    """Sums that are equal but for rounding are ties, and SciPy gets the other differences alone."""
+    values = np.random.default_rng(24).normal(0.1, 1, 30)
+    one = np.concatenate([np.zeros(30), np.full(12, 0.3)])
+    other = np.concatenate([values, np.full(12, 0.1 + 0.2)])  # 0.1 + 0.2 is above 0.3
+    n_wins = int((values > 0).sum())
+    expected = {"wilcoxon": lambda: stats.wilcoxon(values), "sign": lambda: stats.binomtest(n_wins, 30)}[test]().pvalue
+    assert p_of([one[:, None], other[:, None]], test).p == pytest.approx(expected, rel=1e-10)

@@ -1,0 +1,361 @@
+"""
+Put faults into a copy of the package, one at a time, and run the tests that must find each of them.
+
+Usage: scripts/test --faults [--only TEXT] [--jobs N]
+
+A fault is a replacement in one file. It is caught if one of its tests fails. All named tests are run without a fault
+first: they must pass. Tests of a fault in a kernel run without the JIT, so that nothing is compiled.
+The exit code is 1 if a fault escapes, or if its text is not once in its file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+LIMIT = 1200  # seconds for one run of tests
+IGNORED = shutil.ignore_patterns(".*", "__pycache__", "_build", "_generated")
+
+
+class Fault(NamedTuple):
+    """A wrong text in place of a right one, in a file of fastndcg/ or tests/, and tests in tests/ that find it."""
+
+    subject: str
+    file: str
+    right: str
+    wrong: str
+    tests: str
+
+    @property
+    def has_jit(self) -> bool:
+        """False for a kernel, which would be compiled."""
+        return not self.file.startswith("kernels/")
+
+
+DEFINITIONS = "definitions/test_{}.py"
+RECORDED = "peers/test_recorded_values.py::test_recorded_values_are_reproduced_or_listed[kernels]"
+CHOICES = "definitions/test_textbook.py::test_convention_choices_change_values_as_defined"
+METRICS = "definitions/test_metrics.py"
+TREC = "definitions/test_trec_eval.py"
+TIES = "definitions/test_metrics.py::test_tie_policy_places_the_relevant_document"
+ONE_SIDE = "definitions/test_textbook.py::test_queries_on_one_side_only"
+TUNING = "fusion/test_tune_fusion.py::test_"
+SIGNIFICANCE = "statistics/test_significance.py::test_"
+FAULTS = (
+    # a kernel of each family of metrics
+    Fault("DCG: the discount of the rank above", "kernels/metrics/dcg.py",
+          "discount = discounts[above + np.uint32(1)] if above < k",
+          "discount = discounts[above + np.uint32(0)] if above < k",
+          METRICS),
+    Fault("nDCG: above 1", "kernels/metrics/dcg.py",
+          "min(dcg[q] / idcg[q], highest_ndcg)", "dcg[q] / idcg[q] * 2", METRICS),
+    Fault("DCG at ties: another size", "kernels/metrics/dcg.py",
+          "discount = group_discount(all_discounts, above, last, size)",
+          "discount = group_discount(all_discounts, above, last, size + 1)", METRICS),
+    Fault("AP at ties: not the document itself", "kernels/metrics/precision_recall.py",
+          "total += (n_before + 1 + n_tied_above) / r", "total += (n_before + n_tied_above) / r", METRICS),
+    Fault("F: beta is not squared", "kernels/metrics/precision_recall.py",
+          "1.0 / (1.0 + beta * beta)", "1.0 / (1.0 + beta)", METRICS),
+    Fault("RR at ties: the next rank", "kernels/metrics/first_relevant.py",
+          "total += probability / r", "total += probability / (r + 1)", METRICS),
+    Fault("fall-out counts relevant documents", "kernels/metrics/set_based.py",
+          "(min(sizes[q], k) - n_relevant_found[q]) / n_negative if", "min(sizes[q], k) / n_negative if",
+          DEFINITIONS.format("set_based")),
+    Fault("AUC at ties: the document itself", "kernels/metrics/auc.py",
+          "(hits.tie_sizes[h] - 1)\n        twice_above", "hits.tie_sizes[h]\n        twice_above",
+          DEFINITIONS.format("auc")),
+    Fault("Q: the last gain alone", "kernels/metrics/q_measure.py",
+          "gain_before += hit_gains[h]", "gain_before = hit_gains[h]", DEFINITIONS.format("q_measure")),
+    Fault("PFound: one rank later", "kernels/metrics/cascade.py",
+          "decay ** (r - 1)\n\n", "decay ** r\n\n", DEFINITIONS.format("cascade")),
+    Fault("bpref: more wrong pairs than preferences", "kernels/metrics/incomplete_judgments.py",
+          "n_wrong = min(float(above), n_preferences)", "n_wrong = float(above)", TREC),
+    Fault("alpha-nDCG: nothing is redundant", "kernels/metrics/diversity.py",
+          "gain += powers[n_before[s]]", "gain += powers[0]", DEFINITIONS.format("diversity")),
+    Fault("coverage error: one rank too high", "kernels/metrics/multilabel_ranking.py",
+          "out[query] = hit_above[h] + 1.0 if", "out[query] = hit_above[h] + 0.0 if",
+          DEFINITIONS.format("multilabel_ranking")),
+    Fault("INST: half the goal", "kernels/metrics/adaptive.py", "x = 2.0 * goal + i", "x = goal + i",
+          DEFINITIONS.format("adaptive")),
+    Fault("IPrec: the precision there, not the highest below", "kernels/metrics/interpolated_precision.py",
+          "highest_precision = max(highest_precision if query == last_query else 0.0, precision)",
+          "highest_precision = precision", TREC),
+    Fault("Compat is not normalised", "kernels/metrics/compatibility.py",
+          "out[q] = min(out[q] / ideal_overlaps[n_ideal], 1.0) if", "out[q] = min(out[q], 1.0) if",
+          DEFINITIONS.format("compatibility")),
+    Fault("nDCG_rel: unretrieved documents count 0", "kernels/metrics/ndcg_variants.py",
+          "total = out[q] + (n_unranked * (out_dcg[q] / best) if n_unranked > 0.0 else 0.0)", "total = out[q]", TREC),
+    Fault("mean rank of tied documents", "kernels/metrics/mean_rank.py",
+          "rank = hit_above[h] + (hit_ties[h] + 1) / (n_relevant + 1)", "rank = hit_above[h] + (hit_ties[h] + 1) / 2",
+          DEFINITIONS.format("mean_rank")),
+    Fault("tau_b: discordant pairs do not count", "kernels/rank_correlation/correlation.py",
+          "(n_concordant - n_discordant) / np.sqrt(product)", "n_concordant / np.sqrt(product)",
+          DEFINITIONS.format("rank_correlation")),
+    Fault("RBO: all depths weigh the same", "kernels/rank_correlation/rbo.py",
+          "weight *= p\n", "weight *= 1.0\n", DEFINITIONS.format("rank_correlation")),
+    Fault("Gini: another middle", "kernels/beyond_accuracy/all_users.py",
+          "(2 * i + 1 - n) * sorted_counts[i]", "(2 * i - n) * sorted_counts[i]",
+          DEFINITIONS.format("beyond_accuracy")),
+    Fault("Jaccard: categories of the first item alone", "kernels/beyond_accuracy/per_user.py",
+          "n_all += popcount(x | y)", "n_all += popcount(x)", DEFINITIONS.format("beyond_accuracy")),
+    # ranking and tie policies
+    Fault("ranks: a score above is not counted in the last block", "kernels/ranking/count.py",
+          "return above + popcount(higher & tail.lanes), ties", "return above, ties", METRICS),
+    Fault("ties=average: twice the share", "engine/hits.py",
+          "if n_tied and ties not in AS_GROUPS:", "if n_tied:", TIES),
+    Fault("ties=best: as worst", "kernels/ranking/tie_policies.py",
+          "hits.above[i] += i - h + (n_zeros if hits.labels[i] < 0.0 else 0)",
+          "hits.above[i] += i - h + (n_zeros if hits.labels[i] > 0.0 else 0)", TIES),
+    Fault("ties=worst: documents without a label are forgotten", "kernels/ranking/tie_policies.py",
+          "hits.above[i] += i - h + (n_zeros if hits.labels[i] > 0.0 else 0)", "hits.above[i] += i - h", TIES),
+    Fault("ties=id_ascending: as id_descending", "engine/hits.py",
+          "keys = ~keys  #", "keys = keys  #", TIES),
+    Fault("ties=id_descending: as given", "kernels/ranking/tie_policies.py",
+          "    if keys.shape[0] > 0:\n", "    if False:\n", TIES),
+    Fault("ties=input: by key", "engine/hits.py",
+          'rankings.tie_keys is None or policy == "input" else', "rankings.tie_keys is None else", TIES),
+    Fault("ties=input_reversed: as given", "engine/transforms.py",
+          "tie_keys=np.arange(rankings.n_documents)", "tie_keys=-np.arange(rankings.n_documents)", RECORDED),
+    Fault("ties=mean_rank: the highest rank", "kernels/metrics/mean_rank.py",
+          "rank = hit_above[h] + 0.5 * (hit_ties[h] + 1)\n            value",
+          "rank = hit_above[h] + 1\n            value",
+          DEFINITIONS.format("mean_rank")),
+    # fields of a convention
+    Fault("gain: always linear", "engine/label_checks.py",
+          "return convention.gain if own_gain is None else own_gain",
+          'return "linear" if own_gain is None else own_gain', CHOICES),
+    Fault("label_fractions: always kept", "engine/run.py",
+          'truncates = plan.convention.label_fractions == "cut off" and', "truncates = False and", RECORDED),
+    Fault("discount: always log2", "engine/run.py",
+          "discounts = make_discounts(plan.convention.discount,", 'discounts = make_discounts("log2",', CHOICES),
+    Fault("ideal: always the judged documents", "engine/kernel_inputs/gains.py",
+          'if chunk.context.plan.convention.ideal == "k best":', "if False:", RECORDED),
+    Fault("pool: always the judged documents", "engine/transforms.py",
+          'if convention.pool == "retrieved" and rankings.pool is not None:', "if False:",
+          "definitions/test_textbook.py::test_documents_that_were_not_retrieved_count_or_not"),
+    Fault("relevant: above 0 as at least 1", "engine/label_checks.py",
+          '"above 0": sys.float_info.min,', '"above 0": 1.0,', RECORDED),
+    Fault("relevant: 0.5 is above 0.5", "engine/label_checks.py",
+          '"above 0.5": math.nextafter(0.5, 1),', '"above 0.5": 0.5,', RECORDED),
+    Fault("default_k: never", "metrics/resolve.py", "if not isinstance(default, int):", "if True:", RECORDED),
+    Fault("undefined: always NaN", "engine/plan.py",
+          "return convention.undefined_ap if is_own else convention.undefined",
+          'return convention.undefined_ap if is_own else "nan"', CHOICES),
+    Fault("undefined_ap: as undefined", "engine/plan.py",
+          'is_own = metric.name == "AP" and convention.undefined_ap != "as undefined"', "is_own = False", RECORDED),
+    Fault("no_relevant: never skipped", "engine/plan.py",
+          'return convention.no_relevant == "skipped"', "return False", RECORDED),
+    Fault("unjudged: never removed", "engine/transforms.py",
+          'if convention.unjudged == "removed" and', 'if convention.unjudged == "never" and',
+          "definitions/test_textbook.py::test_unjudged_documents_keep_their_rank_or_lose_it"),
+    Fault("negative_labels: kept under every choice", "engine/chunk.py",
+          'floor = 0.0 if convention.negative_labels == "keep" else -np.inf', "floor = 0.0", CHOICES),
+    Fault("missing_in_run: never skipped", "inputs/join.py",
+          'judged = common if convention.missing_in_run == "skip" else', "judged =", ONE_SIDE),
+    Fault("missing_in_qrels: always skipped", "inputs/join.py",
+          'extra = unjudged if convention.missing_in_qrels == "undefined" else unjudged[:0]', "extra = unjudged[:0]",
+          ONE_SIDE),
+    Fault("nan_scores: never last", "engine/transforms.py",
+          'if convention.nan_scores == "last" and', "if False and", CHOICES),
+    Fault("score_dtype: as given", "engine/transforms.py",
+          'if convention.score_dtype == "float32" and scores.dtype', "if False and scores.dtype", CHOICES),
+    Fault("ap_denominator: all relevant documents", "engine/kernel_inputs/relevance.py",
+          'if choice == "n_relevant":\n        return', "if True:\n        return", CHOICES),
+    Fault("precision_denominator: always k", "engine/kernel_inputs/relevance.py",
+          'if choice == "k" and task.metric.k is not None:', "if task.metric.k is not None:", CHOICES),
+    Fault("recall_denominator: always all", "engine/kernel_inputs/relevance.py",
+          'if chunk.context.plan.convention.recall_denominator == "n_relevant":', "if True:", RECORDED),
+    Fault("recall_rounding: nearest as up from a tenth", "engine/kernel_inputs/relevance.py",
+          '"nearest": 0.5', '"nearest": 0.9', f"{TREC}::test_recall_is_rounded_as_the_convention_says"),
+    Fault("rbp_gain: always the gain", "engine/label_checks.py",
+          'metric.name == "RBP" and convention.rbp_gain == "binary"', "False", TREC),
+    Fault("residual_of_nothing: always 1", "metrics/catalog/incomplete_judgments.py",
+          'variants=(("residual_of_nothing", 0, "incomplete_judgments.rbp_residual_if_ranked"),),', "",
+          "peers/test_recorded_trec_eval_lines.py cli/test_trec_format.py"),
+    Fault("precision_mean: always macro", "metrics/resolve.py",
+          'return metric.name == "P" and convention.precision_mean == "micro"', "return False", RECORDED),
+    # join and readers
+    Fault("join: runs by position", "inputs/join.py",
+          "pairs[: len(judged), 1] = in_run[judged]", "pairs[: len(judged), 1] = np.arange(len(judged))",
+          "inputs/test_join.py"),
+    Fault("join: unjudged documents are judged", "kernels/inputs/join.py",
+          "out.judged[offsets[q] : offsets[q + 1]] = False", "out.judged[offsets[q] : offsets[q + 1]] = True",
+          "inputs/test_join.py::test_unjudged_and_unretrieved_documents"),
+    Fault("TREC files: decimals move the wrong way", "kernels/inputs/parse_float.py",
+          "power = first - place", "power = place - first",
+          "inputs/test_text_lines.py::test_numbers_are_rounded_as_python_does"),
+    Fault("svmlight: the prefix stays in the query", "inputs/text/svmlight.py",
+          "names[query] = name.removeprefix(QUERY)", "names[query] = name", "inputs/test_formats.py"),
+    Fault("CSV: 0x10 is a number", "inputs/text/csv_files.py",
+          "if value and not DECIMAL.fullmatch(value):", "if False:", "inputs/test_formats.py"),
+    Fault("JSON: the last of repeated keys counts", "inputs/text/json_files.py",
+          "if len(parsed) < len(pairs):", "if False:", "inputs/test_damaged_files.py::test_json_with_too_many_digits"),
+    Fault("frames: a null is a number", "inputs/frames.py",
+          "        if column.null_count:\n            place", "        if False:\n            place",
+          "inputs/test_frames.py"),
+    Fault("Parquet: any order of queries is sorted", "inputs/parquet/batches.py",
+          "if not (self._rises or self._falls):", "if False:", "inputs/test_parquet.py::test_order_that_breaks_late"),
+    Fault("Arrow: views of lists are not checked", "inputs/frames.py",
+          "check_column(column, self._describe(name), self.first_row)\n        return name, column",
+          "return name, column",
+          "inputs/test_arrow_data.py::test_views_of_lists"),
+    Fault("damaged files: all are refused after the first ones", "inputs/parquet/dataset.py",
+          "def open_dataset(name: str) -> Any:\n",
+          "def open_dataset(name: str, calls=[]) -> Any:\n    calls.append(name)\n    if len(calls) > 4:\n"
+          "        raise InvalidInputError('refused')\n",
+          "inputs/test_damaged_files.py::test_mutated_files_are_read_or_refused"),
+    # statistics
+    Fault("randomisation: p may be 0", "statistics/significance.py",
+          "Significance((1 + n_extreme) / (1 + settings.replicates))", "Significance(n_extreme / settings.replicates)",
+          f"{SIGNIFICANCE}sampled_p_is_never_0"),
+    Fault("randomisation: equal sums are not extreme", "kernels/statistics/permute.py",
+          "abs(total) >= abs(observed) - rounding", "abs(total) > abs(observed) + rounding",
+          f"{SIGNIFICANCE}exact_randomisation_counts_every_sign"),
+    Fault("Wilcoxon: noise has ranks", "statistics/significance.py",
+          "nonzero = differences[np.abs(differences) > threshold]", "nonzero = differences[np.abs(differences) >= 0]",
+          f"{SIGNIFICANCE}rounding_has_no_sign_and_no_rank"),
+    Fault("t test: one tail", "statistics/significance.py",
+          "float(2 * special.stdtr(moments.degrees_of_freedom, -abs(t)))",
+          "float(special.stdtr(moments.degrees_of_freedom, -abs(t)))", f"{SIGNIFICANCE}classical_tests_are_scipys"),
+    Fault("bootstrap interval: not expanded", "statistics/intervals.py",
+          "return quantile * math.sqrt(moments", "return quantile * bool(moments", "statistics/test_intervals.py"),
+    Fault("Holm: as Bonferroni", "statistics/corrections.py",
+          "np.maximum.accumulate(ascending * np.arange(n, 0, -1))", "np.maximum.accumulate(ascending * n)",
+          f"{SIGNIFICANCE}corrections_are_statsmodels"),
+    Fault("power: one tail", "statistics/power.py",
+          "stdtrit(degrees_of_freedom, 1 - alpha /", "stdtrit(degrees_of_freedom, 1 - 2 * alpha /",
+          f"{SIGNIFICANCE}smallest_difference_is_statsmodels"),
+    Fault("standard error of clusters: twice the variance", "statistics/moments.py",
+          "(unit_sums**2", "(2 * unit_sums**2", "statistics/test_intervals.py"),
+    Fault("bootstrap: draws of the next replicate", "kernels/statistics/bootstrap_counts.py",
+          "stream = draw(key, np.uint64(first + r))", "stream = draw(key, np.uint64(first + r + 1))",
+          "statistics/test_resampling.py::test_bootstrap_counts_are_those_of_the_seed_replicate_and_query"),
+    Fault("a sum loses its low bits", "kernels/statistics/exact_sum.py",
+          "out_limbs[limb] += sign * (lower & LOW)", "out_limbs[limb] += sign * 0", "results/test_aggregates.py"),
+    # fusion
+    Fault("mnz: a sum", "kernels/fusion/combine.py",
+          "out[d] = add_points(points, weights, d) * count_runs(points, d)\n",
+          "out[d] = add_points(points, weights, d)\n",
+          "fusion/test_definitions.py"),
+    Fault("min_max, z_score: the shift is forgotten", "kernels/fusion/normalize.py",
+          "(scores[r, d] * unit - shift) / divisor", "scores[r, d] * unit / divisor", "fusion/test_definitions.py"),
+    Fault("rrf: a rank too high", "kernels/fusion/points.py",
+          "out[r, d] = points[rank - 1]", "out[r, d] = points[max(rank - 2, 0)]", "fusion/test_definitions.py"),
+    Fault("line search: crossings turn the wrong way", "kernels/fusion/line_search.py",
+          "above += 1 if buffers.crossing_bits[i] & 1 else -1", "above += -1 if buffers.crossing_bits[i] & 1 else 1",
+          "fusion/test_line_search.py::test_step_function_equals_the_twin"),
+    Fault("tuning: the first interval, not the best", "kernels/fusion/step_sums.py",
+          "is_better = value > out_best[s, 2] or", "is_better = out_best[s, 2] == -np.inf or",
+          "fusion/test_line_search.py::test_best_interval_is_not_below_10_001_weights"),
+    Fault("tuning: the comparison forgets clusters", "fusion/tuning/tuned_fusion.py",
+          "clusters=origin.clusters,", "clusters=None,", f"{TUNING}clusters_are_units_of_the_comparison"),
+    Fault("tuning: standard errors forget clusters", "fusion/tuning/weight_search.py",
+          "    if clusters is not None:\n", "    if False:\n", f"{TUNING}clusters_are_units_of_the_standard_error"),
+    Fault("tuning: random starts forget the seed", "fusion/tuning/weight_search.py",
+          "draw_numbers(training.seed, STARTS,", "draw_numbers(0, STARTS,",
+          f"{TUNING}random_starts_depend_on_the_seed"),
+    Fault("tuning: a crossing is a plateau", "fusion/tuning/weight_search.py",
+          "is_crossing = repaired is not None and (", "is_crossing = False and (",
+          f"{TUNING}a_crossing_is_a_plateau_of_one_weight"),
+    Fault("tuning: the first run for the best run", "fusion/tuning/weight_search.py",
+          "singles[int(np.argmax(means))]", "singles[0]", f"{TUNING}an_ascent_begins_at_the_best_run"),
+    Fault("tuning: every fold has the curve of all", "fusion/tuning/curve.py",
+          "values[folds.numbers == fold], axis=0", "values, axis=0", f"{TUNING}curves_of_folds_are_those_of_evaluate"),
+    Fault("tuning: simple weights are not tried", "fusion/tuning/weight_search.py",
+          "    for weight in SIMPLE_WEIGHTS:\n        weights = np", "    for weight in ():\n        weights = np",
+          f"{TUNING}notes_say_what_the_interval_means"),
+    Fault("tuning: rounding at the best weight is not repaired", "fusion/tuning/cross_validation.py",
+          "repaired = repair_at(steps, engine, interval.middle, values)", "repaired = None",
+          f"{TUNING}rounding_close_to_a_crossing_is_repaired"),
+    # models
+    Fault("embeddings: an item above itself", "kernels/scoring/count.py",
+          "above -= tile[start + column] > level", "above -= 0",
+          "scoring/test_ranks.py::test_values_are_those_of_the_score_matrix"),
+    Fault("hamming: equal bits are counted", "kernels/scoring/panels.py",
+          "(user ^ item)", "(user & item)",
+          "scoring/test_number_formats.py::test_hamming_distance_of_packed_bits"),
+    # proofs of the tables
+    Fault("a convention claims a metric without a proof", "tests/helpers/factor_cases.py",
+          '"precision_at_k@{k}": "P@{k}", ', "",
+          "conventions/test_peer_metrics.py::test_equal_metrics_are_proven"),
+)  # fmt: skip
+
+
+def run_tests(folder: Path, tests: str, *, has_jit: bool) -> tuple[int, str]:
+    """Return pytest's exit code and its summary, for tests in a copy of the repository."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("FASTNDCG_", "PYTEST_"))}
+    environment |= {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1", "NUMBA_DISABLE_JIT": "0" if has_jit else "1"}
+    names = [f"tests/{test}" for test in tests.split()]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--no-header", *names]
+    try:
+        ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        return -1, f"not done after {LIMIT} s"
+    failed = [line for line in ended.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return ended.returncode, (failed or ended.stdout.splitlines() or ["no output"])[-1]
+
+
+def find_problem(fault: Fault, folder: Path) -> str:
+    """Return why a fault was not caught, or an empty text if it was."""
+    path = folder / fault.file if fault.file.startswith("tests/") else folder / "fastndcg" / fault.file
+    text = path.read_text(encoding="utf-8")
+    if text.count(fault.right) != 1:
+        return f"does not apply: its text is {text.count(fault.right)} times in {fault.file}"
+    path.write_text(text.replace(fault.right, fault.wrong), encoding="utf-8")
+    try:
+        code, summary = run_tests(folder, fault.tests, has_jit=fault.has_jit)
+    finally:
+        path.write_text(text, encoding="utf-8")
+    return "" if code == 1 else f"ESCAPES: {summary}"
+
+
+def main() -> int:
+    """Run the tests of all faults, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="faults with this text in their subject or file")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    faults = [fault for fault in FAULTS if arguments.only in f"{fault.subject} {fault.file}"]
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(arguments.jobs) as pool:
+        folders: SimpleQueue[Path] = SimpleQueue()
+        for number in range(arguments.jobs):
+            folders.put(shutil.copytree(ROOT, Path(scratch) / str(number), ignore=IGNORED))
+
+        def with_folder(work, *given):  # type: ignore[no-untyped-def]
+            folder = folders.get()
+            begin = time.monotonic()
+            try:
+                return work(*given, folder), time.monotonic() - begin
+            finally:
+                folders.put(folder)
+
+        def run_clean(has_jit: bool, folder: Path) -> str:
+            tests = dict.fromkeys(fault.tests for fault in faults if fault.has_jit == has_jit)
+            code, summary = run_tests(folder, " ".join(tests), has_jit=has_jit) if tests else (0, "")
+            return "" if code == 0 else f"FAILS WITHOUT A FAULT: {summary}"
+
+        n_bad = 0
+        for problem, _ in pool.map(lambda has_jit: with_folder(run_clean, has_jit), (False, True)):
+            n_bad += bool(problem)
+            print(problem or "all tests pass without a fault", flush=True)
+        for fault, (problem, seconds) in zip(
+            faults, pool.map(lambda fault: with_folder(find_problem, fault), faults), strict=True
+        ):
+            n_bad += bool(problem)
+            print(f"{seconds:5.0f} s  {fault.subject:60}  {problem or 'caught'}", flush=True)
+    print(f"{len(faults)} faults, {n_bad} problems")
+    return int(n_bad > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
