@@ -303,7 +303,7 @@ def test_clusters_are_units_of_the_standard_error():
 
 
 def test_curves_of_folds_are_those_of_evaluate():
-    """At each point a fold has the mean of its own queries."""
+    """At each point a fold has the mean over the queries of the fold."""
     qrels, runs = draw_runs(25)
     folds = {query: place % 3 for place, query in enumerate(qrels)}
     curve = fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, folds=folds).curve
