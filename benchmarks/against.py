@@ -46,7 +46,7 @@ class Row(NamedTuple):
         return self.tree.low > max(LIMIT, self.itself.high, 1 / self.itself.low)
 
 
-def compare_with(commit: str, expression: str, n_rows: int | None, scale: float) -> int:
+def compare_with(commit: str, expression: str, n_rows: int, scale: float) -> int:
     """Print the ratios of the working tree to a commit, and return 1 if a row is slow twice."""
     with tempfile.TemporaryDirectory(prefix="fastndcg-bench-") as made:
         folder = Path(made)
@@ -73,9 +73,9 @@ def find_mean(rows: list[Row]) -> float:
     return math.exp(sum(math.log(row.tree.median) for row in rows) / len(rows))
 
 
-def select_rows(names: list[str], n_rows: int | None) -> list[str]:
+def select_rows(names: list[str], n_rows: int) -> list[str]:
     """Return all rows, or some at even distances, which spreads them over the suites."""
-    if n_rows is None or n_rows >= len(names):
+    if n_rows >= len(names):
         return names
     return [names[int((number + 0.5) * len(names) / n_rows)] for number in range(n_rows)]
 
