@@ -26,7 +26,7 @@ from benchmarks.race import Ratio, count_calls, estimate_ratio
 from benchmarks.record import ROOT
 
 LIMIT = 1.10
-MIN_ROUNDS = 9
+MIN_ROUNDS = 6  # an interval of fewer has less than 95 %
 SECONDS = 4.0  # of the rounds of a row whose interval stays wide
 UNDECIDED_SECONDS = 20.0  # of a row whose interval holds the limit
 WIDTH = 1.04  # of an interval that is narrow enough: its upper bound over its lower one
@@ -152,7 +152,7 @@ def measure_row(workers: dict[str, Worker], name: str) -> Row | str:
         if len(tree) >= MIN_ROUNDS:
             ratio = estimate_ratio(tree)
             limit = UNDECIDED_SECONDS if ratio.low < LIMIT < ratio.high else SECONDS
-            if ratio.high / ratio.low < WIDTH or time.perf_counter() - start > limit:
+            if ratio.high < WIDTH * ratio.low or time.perf_counter() - start > limit:
                 break
     for worker in workers.values():
         worker.end()

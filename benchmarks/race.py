@@ -186,8 +186,9 @@ class Server:
             if "end" in request:
                 self._problem = ""
                 return
-            part = -(-request["time"] // PARTS)  # the shortest part is the one that other processes disturb least
-            self.answer(seconds=min(time_calls(call, part) for _ in range(PARTS)))
+            n_parts = min(PARTS, request["time"])  # the shortest part is the one that others disturb least
+            n_calls = request["time"] // n_parts
+            self.answer(seconds=min(time_calls(call, n_calls) for _ in range(n_parts)))
 
     def note_problem(self, report: Any) -> None:
         """Store why a benchmark ended before its call."""

@@ -26,7 +26,6 @@ PACKAGES = (
     "pyarrow", "pykeen", "pyndeval", "pyspark", "pytrec_eval-terrier", "ranx", "rbo", "recometrics", "rectools",
     "replay-rec", "scikit-learn", "scipy", "sentence-transformers", "torch", "torchmetrics", "xgboost-cpu",
 )  # fmt: skip
-STATS = ("min", "median", "mean", "stddev", "rounds", "iterations")
 
 
 def describe_machine(machine: dict[str, Any]) -> dict[str, Any]:
@@ -72,12 +71,10 @@ def record_suites(suites: Iterable[str], scale: float, folder: Path) -> int:
 
 
 def trim_result(result: dict[str, Any]) -> dict[str, Any]:
-    """Return a result of pytest-benchmark with what pages and comparisons read, and numbers of four digits."""
+    """Return a result of pytest-benchmark with numbers of four digits, and of the commit only its name."""
     for benchmark in result["benchmarks"]:
-        stats = benchmark["stats"]
-        benchmark["stats"] = {name: float(f"{stats[name]:.4g}") for name in STATS}
-        benchmark["options"] = {}
-        benchmark["extra_info"] = {name: _round(value) for name, value in benchmark["extra_info"].items()}
+        for part in ("stats", "extra_info"):
+            benchmark[part] = {name: _round(value) for name, value in benchmark[part].items()}
     commit = result["commit_info"]
     result["commit_info"] = {"id": commit.get("id", "")[:12], "dirty": commit.get("dirty", False)}
     return result
