@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fastndcg.errors import MissingPackageError
-from fastndcg.runtime.compilation import is_progress_off, listening, without_progress
+from fastndcg.runtime.compilation import is_progress_off, without_progress
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
 
@@ -50,30 +50,24 @@ def _open_bar(bar_format: str, total: int) -> Iterator[_Bar | None]:
     columns = os.get_terminal_size(sys.stderr.fileno()).columns or DEFAULT_COLUMNS
     with tqdm(total=total, leave=False, file=sys.stderr, bar_format=bar_format, ncols=columns, nrows=20) as tqdm_bar:
         bar = _Bar(tqdm_bar)
-        with listening(bar.show_compilation), without_progress():
+        with without_progress():
             yield bar
 
 
 class _Bar:
-    """A progress bar that also shows when kernels are compiled."""
+    """A progress bar."""
 
     def __init__(self, tqdm_bar: Any) -> None:
         self._tqdm_bar = tqdm_bar
-        self._step = ""
         self._n_begun = 0
 
     def begin(self, step: str) -> None:
         """Show the text of a new step, and count the steps before it as done."""
-        self._step = show_name(step)
         self._tqdm_bar.n = self._n_begun
         self._n_begun += 1
-        self._tqdm_bar.set_description_str(self._step)
+        self._tqdm_bar.set_description_str(show_name(step))
 
     def show_rows(self, n_done: int, n_rows: int) -> None:
         """Show the number of rows done."""
         self._tqdm_bar.total = n_rows
         self._tqdm_bar.update(n_done - self._tqdm_bar.n)
-
-    def show_compilation(self, is_compiling: bool) -> None:
-        """Mark the current step while kernels are compiled."""
-        self._tqdm_bar.set_description_str(f"compiling ({self._step})" if is_compiling else self._step)

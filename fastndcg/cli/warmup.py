@@ -1,17 +1,16 @@
-"""``fastndcg warmup``: compile all kernels ahead of time, or clear the cache of compiled kernels."""
+"""``fastndcg warmup``: build the machine code of all kernels ahead of time, list it, or clear the cache."""
 
 from __future__ import annotations
 
 import argparse
 
 from fastndcg.cli import options, output
-from fastndcg.cli.progress import show_progress
-from fastndcg.runtime import compilation
 from fastndcg.runtime.kernel_cache import clear
 
 DESCRIPTION = """\
-Compile the kernels that evaluations need and store them in the cache. Run it when you build a container image, or
-before a server starts.
+Build the machine code of all kernels and store it in the cache. A built wheel has it, and needs no warm-up. Elsewhere,
+run this when you build a container image, or before a server starts. It takes minutes, and a C compiler: `cc`, or
+`pip install ziglang`. Without one, Numba caches each kernel by itself.
 
 The cache belongs to the user: ~/.cache/fastndcg on Linux, ~/Library/Caches/fastndcg on macOS,
 %LOCALAPPDATA%\\fastndcg on Windows. Two environment variables change this command:
@@ -21,36 +20,32 @@ The cache belongs to the user: ~/.cache/fastndcg on Linux, ~/Library/Caches/fast
 EXAMPLES = """\
   fastndcg warmup
   FASTNDCG_CACHE_DIR=/opt/fastndcg fastndcg warmup
+  fastndcg warmup --list
   fastndcg warmup --clear
 """
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
-    parser = options.add_command(commands, "warmup", "compile all kernels, or clear the cache", DESCRIPTION, EXAMPLES)
-    parser.add_argument("--clear", action="store_true", help="delete the compiled kernels from the cache and stop")
+    parser = options.add_command(commands, "warmup", "build all kernels, or clear the cache", DESCRIPTION, EXAMPLES)
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--list", action="store_true", help="list each kernel and where its machine code comes from")
+    choice.add_argument("--clear", action="store_true", help="delete the machine code in the cache and stop")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Compile the kernels and print the folder and the time, or clear the cache."""
+    """Build the kernels and print the folder and the time, list them, or clear the cache."""
     if arguments.clear:
         folder, n_bytes = clear()
         output.write([f"removed: {n_bytes / 1e6:.1f} MB of machine code in {folder or 'no folder'}\n"], None)
-        return
-    from fastndcg.kernels.jit import FOLDER
-    from fastndcg.warmup import STEPS, warmup
+    elif arguments.list:
+        from fastndcg.kernels.listing import list_kernels
 
-    def log_step(line: str) -> None:
-        """Print a step where no progress bar is shown, such as in the log of a container build."""
-        if not compilation.is_quiet():
-            compilation.say(f"warmup {line}")
+        output.write((f"{line}\n" for line in list_kernels()), None)
+    else:
+        from fastndcg.warmup import warmup
 
-    with show_progress(len(STEPS), log_step) as begin_step:
-
-        def begin_numbered_step(name: str, n_done: int, n_steps: int) -> None:
-            begin_step(f"{n_done + 1}/{n_steps}: {name}, {compilation.n_compiled()} kernels")
-
-        result = warmup(progress=begin_numbered_step)
-    place = result.cache or f"not stored, because {FOLDER.problem}"
-    output.write([f"machine code: {place}\n", f"took: {result.seconds:.1f} s\n"], None)
+        result = warmup()
+        place = result.cache or "not stored, because no cache folder can be used"
+        output.write([f"machine code: {place}\n", f"took: {result.seconds:.1f} s\n"], None)

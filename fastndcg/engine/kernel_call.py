@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -48,5 +47,5 @@ class KernelCall(NamedTuple):
 def describe_kernel(place: str) -> KernelCall:
     """Return the kernel at a place, such as "dcg.ndcg", and the names of its parameters."""
     kernel = find_kernel(place)
-    *parameters, _ = inspect.signature(getattr(kernel, "py_func", kernel)).parameters
-    return KernelCall(place, kernel, tuple(parameters))
+    code = getattr(kernel, "py_func", kernel).__code__
+    return KernelCall(place, kernel, code.co_varnames[: code.co_argcount - 1])

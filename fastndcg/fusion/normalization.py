@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,17 +18,6 @@ from fastndcg.rankings.validation import Array
 
 NO_TABLES = np.zeros((1, 0))
 OWN = "own"  # points by the method's rule
-
-
-class Rules(NamedTuple):
-    """The numbers of a convention as kernels/fusion/normalize.py reads them."""
-
-    smallest_divisor: float
-    equal_within: float
-    equal_scores: float
-    single_document: float
-    lowest_score: float
-    n_fewer: int
 
 
 def normalize(union: Union, normalization: str, convention: FusionConvention, absent: str = "zero") -> Array:
@@ -173,10 +162,10 @@ def check_absent(absent: str | None) -> str | None:
     return absent
 
 
-def read_rules(convention: FusionConvention) -> Rules:
+def read_rules(convention: FusionConvention) -> Any:
     """Return the numbers of a convention."""
     single = convention.single_document
-    return Rules(
+    return load_kernels("fusion.normalize").Rules(
         float(convention.smallest_divisor),
         float(convention.equal_within),
         float(convention.equal_scores),

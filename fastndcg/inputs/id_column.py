@@ -5,34 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.kernels.inputs.arrays import IdBytes
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.read_only import freeze, read_only
+from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.pickling import pack_arrays
 
 TEXT = np.dtype(object)
 WORD = 8  # bytes that kernels read at once
 SURROGATES = "surrogatepass"  # Python's texts may hold surrogates, which UTF-8 lacks
-
-
-class IdBytes(NamedTuple):
-    """Ids as kernels read them: cut by `offsets`, or `width` bytes each. Only kernels and this file read the fields."""
-
-    data: Array
-    offsets: Array
-    width: int
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, pack_arrays(tuple(self))
-
-
-def _restore(data: Array, offsets: Array, width: int) -> IdBytes:
-    return IdBytes(*freeze((data, offsets, width)))
 
 
 def _restore_column(ids: IdBytes, dtype: str, is_wide: bool) -> IdColumn:

@@ -11,9 +11,10 @@ import numpy as np
 from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.group_by_query import Groups, split_spans
-from fastndcg.inputs.id_column import IdBytes, IdColumn, concatenate_columns, make_comparable
+from fastndcg.inputs.id_column import IdColumn, concatenate_columns, make_comparable
 from fastndcg.inputs.id_table import Rows, Table
 from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.kernels.inputs.arrays import IdBytes, JudgedIds, MatchedLabels, RetrievedIds
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.read_only import read_only
@@ -44,28 +45,6 @@ class JoinedRuns(NamedTuple):
     second_offsets: Array
     partners: Array
     query_ids: Array
-
-
-class JudgedIds(NamedTuple):
-    """Judgments as the kernel `match` reads them."""
-
-    ids: IdBytes
-    offsets: Array
-    labels: Array
-
-
-class RetrievedIds(NamedTuple):
-    """A run as the kernel `match` reads it."""
-
-    ids: IdBytes
-    offsets: Array
-
-
-class MatchedLabels(NamedTuple):
-    """The output of the kernel `match`."""
-
-    labels: Array
-    judged: Array
 
 
 def join(

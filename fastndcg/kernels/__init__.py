@@ -15,5 +15,5 @@ _load_submodule = load_submodules(__name__, f". The public functions are {', '.j
 
 def __getattr__(name: str) -> Any:
     if name in PUBLIC_KERNELS:  # loaded here, because the engine does not need them
-        return getattr(load(f"{__name__}.single_query.single"), name)
+        return getattr(load(f"{__name__}.single_query.single"), name).numba_function
     return _load_submodule(name)

@@ -1,11 +1,15 @@
 """
-Compile functions with Numba: one decorator for kernels, two for functions that only kernels call.
+Decorators of kernels and of what kernels call. This module does not import Numba.
 
-@kernel   A function that Python calls. It is compiled by its first call and cached on disk: see cache.py.
-@inline   A function that becomes part of each kernel that calls it. It is not compiled by itself.
-@helper   A long function that is compiled once for all kernels that call it.
+@kernel       A function that Python calls.
+@inline       A function that becomes part of each kernel that calls it. It is not compiled by itself.
+@helper       A long function that is compiled once for all kernels that call it.
+@instruction  A function that Numba replaces by the machine instructions of the same name in kernels/llvm/.
 
-Options that all of them share, and the reasons:
+A kernel runs machine code that was built before, for the types of the call: see machine_code.py. Without it, Numba
+compiles the kernel: see compiler.py. If NUMBA_DISABLE_JIT is set, all these functions are plain Python.
+
+Options of all kernels, and the reasons:
 
 nogil        kernels release the interpreter's lock, because the engine runs them on several threads. Nothing is
              `parallel`: Numba's thread layers abort the process if two threads enter them, fail after a fork and
@@ -18,25 +22,106 @@ _nrt         off, so a kernel allocates nothing. With reference counting on, Num
 
 from __future__ import annotations
 
-import contextlib
 import functools
+import os
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, TypeVar, overload
 
-import numba
-import numpy.ma  # noqa: F401  Numba imports it at the first call, and a fork does not wait for that import
-from numba.core import event
-from numba.core.compiler_lock import global_compiler_lock
+from fastndcg.kernels import machine_code
+from fastndcg.runtime.lazy_import import load
+from fastndcg.runtime.optional_packages import optional_import
 
-from fastndcg.kernels.cache import FOLDER, KernelCache, cache_folder
-from fastndcg.runtime.compilation import compiling
-from fastndcg.runtime.lazy_import import fork_locks
-
-__all__ = ["FOLDER", "cache_folder", "compile_custom_metric", "helper", "inline", "kernel"]
+IS_JIT_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_dispatchers: set[Any] = set()  # of all kernels
+
+class Compiled:
+    """
+    A function of the kernels that stands for its machine code, or for its Numba function.
+
+    Attributes
+    ----------
+    py_func : function
+        The Python source.
+    kind : str
+        "kernel", "inline", "helper" or "instruction".
+    options : dict
+        Options of `kernel`.
+    run : callable
+        What a call of a kernel runs. The first call finds it.
+    targetoptions : dict
+        Numba reads here whether it must put the function into its callers.
+    """
+
+    def __init__(self, function: Callable[..., Any], kind: str, options: dict[str, bool]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.kind = kind
+        self.options = options
+        self.run: Callable[..., Any] = self._first_run
+        self.is_ready = False
+        self.targetoptions = {"inline": "always"} if kind == "inline" else {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.run(*arguments)
+
+    @property
+    def place(self) -> str:
+        """The name of the function below `fastndcg.kernels`, such as "metrics.dcg.ndcg"."""
+        return f"{self.py_func.__module__.removeprefix('fastndcg.kernels.')}.{self.py_func.__name__}"
+
+    @property
+    def numba_function(self) -> Any:
+        """The function that Numba compiles for each signature."""
+        found = self.__dict__.get("_numba_function")
+        if found is None:  # of two threads that make one, the first wins; a lock here could deadlock with a fork
+            made = load_compiler().make(self)
+            found = self.__dict__.setdefault("_numba_function", made)
+        return found
+
+    @property
+    def numba_options(self) -> dict[str, Any]:
+        """The options of `numba.njit`."""
+        if self.kind == "inline":
+            return {"inline": "always"}
+        if self.kind == "helper":
+            return {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+        options: dict[str, Any] = {"nogil": not self.options.get("holds_gil"), "error_model": "numpy"}
+        if not self.options.get("allocates"):  # users' own code may call kernels that allocate, by the C wrapper
+            options |= {"_nrt": False, "no_cfunc_wrapper": True}
+        if self.options.get("reorders_sums"):
+            options["fastmath"] = {"reassoc", "contract", "nsz"}
+        return options
+
+    def _first_run(self, *arguments: Any) -> Any:
+        if self.kind == "instruction":
+            self.run = self.py_func
+        else:
+            found = machine_code.find(self.place, self._compile_and_run) if self.kind == "kernel" else None
+            self.run = found or self.numba_function
+        self.is_ready = True
+        return self.run(*arguments)
+
+    def _compile_and_run(self, *arguments: Any) -> Any:
+        """Run a call for whose types there is no machine code."""
+        return self.numba_function(*arguments)
+
+
+_looked_up: dict[str, Compiled] = {}  # kernels that a plan names, before they run
+
+
+def note_lookup(kernel: Any) -> None:
+    """Remember a kernel that will run, so that the message of the first compilation can count it."""
+    if isinstance(kernel, Compiled) and not kernel.is_ready:
+        _looked_up[kernel.place] = kernel
+
+
+def count_waiting() -> int:
+    """Return the number of kernels that wait for Numba: those looked up, and the one that is compiled."""
+    waiting = [kernel for kernel in _looked_up.values() if not kernel.is_ready and not machine_code.has(kernel.place)]
+    return 1 + len(waiting)
 
 
 @overload
@@ -45,21 +130,13 @@ def kernel(function: Function, /) -> Function: ...
 
 @overload
 def kernel(
-    *, allocates: bool = False, holds_gil: bool = False, reorders_sums: bool = False, is_cached: bool = True
+    *, allocates: bool = False, holds_gil: bool = False, reorders_sums: bool = False, takes_functions: bool = False
 ) -> Callable[[Function], Function]: ...
 
 
-def kernel(
-    function: Any = None,
-    /,
-    *,
-    allocates: bool = False,
-    holds_gil: bool = False,
-    reorders_sums: bool = False,
-    is_cached: bool = True,
-) -> Any:
+def kernel(function: Any = None, /, **options: bool) -> Any:
     """
-    Compile a function that Python calls, on its first call, for the types of that call.
+    Mark a function that Python calls.
 
     Parameters
     ----------
@@ -72,81 +149,41 @@ def kernel(
     reorders_sums : bool
         True to let the compiler reorder and fuse additions, so that it vectorises sums. Only for sums of whole numbers
         below 2**53, which are exact in any order.
-    is_cached : bool
-        False to compile in memory alone, for a kernel that takes functions: the cache cannot tell them apart.
+    takes_functions : bool
+        True if an argument is a compiled function. Such a kernel is always compiled in memory.
 
     Returns
     -------
     callable
-        The compiled function, or a decorator if `function` is left out.
+        The kernel, or a decorator if `function` is left out.
     """
     if function is None:
-        return functools.partial(
-            kernel, allocates=allocates, holds_gil=holds_gil, reorders_sums=reorders_sums, is_cached=is_cached
-        )
-    options: dict[str, Any] = {"nogil": not holds_gil, "error_model": "numpy"}
-    if not allocates:  # users may pass the kernels that allocate as functions to their own code, by their C wrapper
-        options |= {"_nrt": False, "no_cfunc_wrapper": True}
-    if reorders_sums:
-        options["fastmath"] = {"reassoc", "contract", "nsz"}
-    dispatcher = numba.njit(**options)(function)
-    if is_cached and not numba.config.DISABLE_JIT:
-        with contextlib.suppress(Exception):  # without a folder for the cache, compile in memory
-            dispatcher._cache = KernelCache(function)
-        dispatcher._compilation_chain_init_hook = _import_no_extensions
-        _dispatchers.add(dispatcher)
-    return dispatcher
+        return functools.partial(kernel, **options)
+    return function if IS_JIT_OFF else Compiled(function, "kernel", options)
 
 
 def inline(function: Function) -> Function:
     """Make a function part of each kernel that calls it."""
-    return numba.njit(inline="always")(function)  # type: ignore[no-any-return]
+    return function if IS_JIT_OFF else Compiled(function, "inline", {})  # type: ignore[return-value]
 
 
 def helper(function: Function) -> Function:
     """Compile a function once for all kernels that call it."""
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
-    return numba.njit(**options)(function)  # type: ignore[no-any-return]
+    return function if IS_JIT_OFF else Compiled(function, "helper", {})  # type: ignore[return-value]
 
 
-@functools.cache
+def instruction(function: Function) -> Function:
+    """Replace a function by machine instructions in each kernel that calls it."""
+    return function if IS_JIT_OFF else Compiled(function, "instruction", {})  # type: ignore[return-value]
+
+
 def compile_custom_metric(function: Function) -> Function:
     """Compile a user's function, with checks of its indices, unless the user has compiled it."""
-    if hasattr(function, "py_func"):
-        return function
-    return numba.njit(nogil=True, boundscheck=True)(function)  # type: ignore[no-any-return]
+    return load_compiler().compile_custom_metric(function)  # type: ignore[no-any-return]
 
 
-def _import_no_extensions() -> None:
-    """
-    Replace Numba's hook that imports all packages which extend it, such as awkward.
-
-    Kernels take none of their types. The first call of a process takes 0.51 s in place of 0.68 s with awkward installed
-    (least of 3, cached machine code). A kernel that is compiled again imports them all the same.
-    """
-
-
-class _CompilationListener(event.Listener):
-    """
-    Announce the compilation of kernels.
-
-    Numba calls both methods for every function that this process compiles, and holds its lock meanwhile.
-    """
-
-    def __init__(self) -> None:
-        self._contexts: list[Any] = []
-
-    def on_start(self, event: Any) -> None:
-        if event.data["dispatcher"] in _dispatchers:
-            context = compiling(FOLDER.problem)
-            context.__enter__()
-            self._contexts.append(context)
-
-    def on_end(self, event: Any) -> None:
-        if event.data["dispatcher"] in _dispatchers and self._contexts:
-            self._contexts.pop().__exit__(None, None, None)
-
-
-event.register("numba:compile", _CompilationListener())
-
-fork_locks.append(global_compiler_lock)  # a child process would wait forever for a lock of a thread that it lacks
+@functools.cache  # while Numba compiles, nothing may wait for the lock of imports
+def load_compiler() -> ModuleType:
+    """Return the module compiler.py, which imports Numba."""
+    optional_import("numba", "compiling a kernel or a function of yours", "")
+    return load("fastndcg.kernels.compiler")

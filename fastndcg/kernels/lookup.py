@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable
 from types import ModuleType
 
+from fastndcg.kernels import jit
 from fastndcg.runtime.lazy_import import load
 
 PACKAGES = ("metrics", "rank_correlation", "beyond_accuracy")  # no two of their files share a name
@@ -19,7 +20,9 @@ PACKAGES = ("metrics", "rank_correlation", "beyond_accuracy")  # no two of their
 def find_kernel(place: str) -> Callable[..., None]:
     """Return the kernel at a place, such as "dcg.ndcg": a file in one of `PACKAGES`, and a function in it."""
     file, _, name = place.partition(".")
-    return getattr(_find_file(file), name)  # type: ignore[no-any-return]
+    kernel = getattr(_find_file(file), name)
+    jit.note_lookup(kernel)
+    return kernel  # type: ignore[no-any-return]
 
 
 @functools.cache

@@ -1,30 +1,23 @@
-"""Messages while kernels compile: on the progress bar, or as one line per process on stderr."""
+"""Whether this process shows messages and bars, and the one line on stderr when kernels are compiled."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-ANNOUNCED_AFTER = 1.0  # seconds of compilation in this process
-
-Listener = Callable[[bool], None]
+SECONDS_PER_KERNEL = 0.6  # median of all kernels, to which `fastndcg warmup` without C compiler comes
 
 
 class _State:
     """Compilations of this process. Changed only while Numba's compiler lock is held."""
 
-    seconds = 0.0
     n_kernels = 0
-    depth = 0
     is_announced = False
 
 
 _state = _State()
-_listeners: list[Listener] = []
 _calls_without_progress: list[bool] = []  # of any thread, since helper threads compile and draw, too
 
 
@@ -70,67 +63,12 @@ def say(line: str) -> None:
         sys.stderr.flush()
 
 
-@contextlib.contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Call a function with True at the start and with False at the end of each compilation, in place of messages."""
-    _listeners.append(listener)
-    try:
-        yield
-    finally:
-        _listeners.remove(listener)
-
-
-@contextlib.contextmanager
-def compiling(uncached: str | None) -> Iterator[None]:
-    """
-    Announce the compilation of a kernel in a `with` block.
-
-    `uncached` is the reason why the machine code is not cached on disk, or None if it is cached. The line on stderr
-    appears when all compilations took `ANNOUNCED_AFTER` seconds. The thread that writes it ends with the block.
-    """
-    if _state.depth:
-        yield  # a kernel that calls another: the outer one counts
+def count_compilation(n_waiting: int) -> None:
+    """Count a compilation. Announce the first one, with the number of kernels that wait for it."""
+    _state.n_kernels += 1
+    if _state.is_announced or is_quiet():
         return
-    _state.depth = 1
-    timer = None
-    start = time.perf_counter()
-    try:
-        timer = _start_timer(uncached)
-        _call_listeners(True)
-        yield
-    finally:
-        if timer is not None:
-            timer.cancel()
-            timer.join()
-        _call_listeners(False)
-        _state.seconds += time.perf_counter() - start
-        _state.n_kernels += 1
-        _state.depth = 0
-
-
-def _start_timer(uncached: str | None) -> threading.Timer | None:
-    # a thread that starts while the interpreter shuts down never runs, and Python 3.11 waits for it
-    if _state.is_announced or _listeners or sys.is_finalizing() or not is_watched():
-        return None
-    timer = threading.Timer(max(0.0, ANNOUNCED_AFTER - _state.seconds), _announce, [uncached])
-    timer.daemon = True
-    timer.name = "fastndcg"
-    try:
-        timer.start()
-    except RuntimeError:  # the system has no thread left
-        return None
-    return timer
-
-
-def _announce(uncached: str | None) -> None:
     _state.is_announced = True
-    if uncached is None:
-        say("compiling kernels for this machine, once; `fastndcg warmup` does it ahead")
-    else:
-        say(f"compiling kernels for this process alone, since {uncached}")
-
-
-def _call_listeners(is_compiling: bool) -> None:
-    for listener in tuple(_listeners):
-        with contextlib.suppress(Exception):  # a bar that cannot be drawn stops no evaluation
-            listener(is_compiling)
+    kernels = "1 kernel" if n_waiting == 1 else f"{n_waiting} kernels"
+    seconds = max(1, round(n_waiting * SECONDS_PER_KERNEL))
+    say(f"compiling {kernels}, about {seconds} s; a built wheel or `fastndcg warmup` has them")

@@ -26,7 +26,7 @@ from pathlib import Path
 MAX_STATES = 10
 UNUSED_DAYS = 30
 DAY = 86_400  # seconds
-STATE_NAME = re.compile(r"kernels-[0-9a-f]{16}")
+STATE_NAME = re.compile(r"(kernels|library)-[0-9a-f]{16}|objects")
 
 
 def cache_root() -> Path | None:
@@ -67,9 +67,9 @@ def clear() -> tuple[Path | None, int]:
 class StateFolder:
     """The files of one state of sources, Numba and Python. File errors are never raised."""
 
-    def __init__(self, state: str | None) -> None:
+    def __init__(self, state: str | None, kind: str = "kernels") -> None:
         root = cache_root()
-        self.path = Path(os.path.realpath((root or Path()) / f"kernels-{state}"))
+        self.path = Path(os.path.realpath((root or Path()) / f"{kind}-{state}"))
         self._problem: str | None = None
         if root is None:
             self._problem = "no home folder is known (set FASTNDCG_CACHE_DIR)"
@@ -103,7 +103,7 @@ class StateFolder:
             return
         with contextlib.suppress(OSError):
             if not self.path.is_dir():
-                self._make()
+                self.make()
             if self._problem is None:
                 self._write(name, content)
 
@@ -117,8 +117,10 @@ class StateFolder:
         finally:
             unfinished.unlink(missing_ok=True)
 
-    def _make(self) -> None:
+    def make(self) -> None:
         """Make the folder, writable for the user only, and prune folders of other states."""
+        if self.problem is not None or self.path.is_dir():
+            return
         try:
             for folder in reversed([self.path, *self.path.parents]):
                 if not folder.is_dir():

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from fastndcg.errors import InvalidTypeError, shorten
-from fastndcg.runtime.compilation import is_watched, listening, without_progress
+from fastndcg.runtime.compilation import is_watched, without_progress
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
 
@@ -69,7 +69,6 @@ class _Tracker:
         self._parent = parent
         self._start = time.monotonic()
         self._bar: Any = None
-        self._listening = contextlib.ExitStack()
         self._lock = threading.Lock()
 
     def count(self, items: Iterable[Item]) -> Iterator[Item]:
@@ -81,8 +80,6 @@ class _Tracker:
 
     def close(self) -> None:
         """Erase the bar."""
-        with contextlib.suppress(Exception):
-            self._listening.close()
         if self._bar is not None:
             with contextlib.suppress(Exception):
                 self._bar.close()
@@ -105,15 +102,7 @@ class _Tracker:
                 total=1.0, desc=self._text, leave=False, file=sys.stderr, bar_format=FORMAT, miniters=0
             )
             self._bar.start_t = time.time() - (time.monotonic() - self._start)
-            self._listening.enter_context(listening(self._show_compilation))
         self._bar.update(share - self._bar.n)
-
-    def _show_compilation(self, is_compiling: bool) -> None:
-        if self._lock.acquire(blocking=False):
-            try:
-                self._bar.set_description_str(f"compiling kernels ({self._text})" if is_compiling else self._text)
-            finally:
-                self._lock.release()
 
 
 @functools.cache

@@ -15,6 +15,7 @@ from fastndcg.inputs.id_table import Rows
 from fastndcg.inputs.source import Source
 from fastndcg.inputs.text.block_order import BlockOrder, Documents, most_rows
 from fastndcg.inputs.text.blocks import Block, Blocks, FilePath, describe_path, most_readers, read_length
+from fastndcg.kernels.inputs.arrays import LineOutput
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
@@ -37,20 +38,6 @@ class Layout(NamedTuple):
     value_name: str
     has_header: bool = False
     remedy: str = "Correct the line"
-
-
-class Output(NamedTuple):
-    """The output of the kernel `read_lines`: see kernels/inputs/text_lines.py."""
-
-    queries: Array
-    query_ends: Array
-    firsts: Array
-    documents: Array
-    ends: Array
-    values: Array
-    lines: Array
-    hard: Array
-    counts: Array
 
 
 class Piece(NamedTuple):
@@ -235,10 +222,10 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _allocate_output(n_bytes: int, least_fields: int) -> Output:
+def _allocate_output(n_bytes: int, least_fields: int) -> LineOutput:
     kernels = load_kernels("inputs.text_lines")
     n_rows = most_rows(n_bytes, least_fields)
-    return Output(
+    return LineOutput(
         np.empty(n_bytes, "u1"), np.empty(n_rows + 1, "i8"), np.empty(n_rows, "i8"), np.empty(n_bytes, "u1"),
         np.empty(n_rows + 1, "i8"), np.empty(n_rows), np.empty(n_rows, "i4"), np.empty((n_rows, 3), "i8"),
         np.empty(kernels.N_COUNTS, "i8"),

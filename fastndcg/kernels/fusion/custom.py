@@ -13,7 +13,7 @@ import numpy as np
 from fastndcg.kernels.jit import kernel
 
 
-@kernel(allocates=True, is_cached=False)
+@kernel(allocates=True, takes_functions=True)
 def fuse_by_function(function, scores, ranks, first, stop, out_at, out):
     """Write what the function returns for each document."""
     own_scores = np.empty(scores.shape[0])

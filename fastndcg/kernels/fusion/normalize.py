@@ -3,7 +3,7 @@ Normalise the scores of each run in each query, and give documents that a run la
 
 scores    (n_runs, n_documents) float64, NaN where a run lacks the document
 offsets   (n_queries + 1,) int64, query q owns documents offsets[q] up to offsets[q + 1]
-rules     a NamedTuple of the convention's numbers: see fusion/normalization.py
+rules     `Rules`, the convention's numbers
 out       (n_runs, n_documents) float64, NaN where absent. May be `scores` itself
 
 A normalisation maps a score x to (x - shift) / divisor. Very large and very small scores are first multiplied by a
@@ -11,6 +11,7 @@ power of two, their unit. Then no sum of their squares overflows or is lost. The
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,17 @@ SMALLEST = 2.0**-400  # the square of a difference of two such scores has all it
 SHRINK = 2.0**-600
 ENLARGE = 2.0**600
 EPSILON = 2.0**-52  # the mean of n scores has an error of less than n times this, relative to the largest one
+
+
+class Rules(NamedTuple):
+    """The numbers of a convention."""
+
+    smallest_divisor: float
+    equal_within: float
+    equal_scores: float
+    single_document: float
+    lowest_score: float
+    n_fewer: int
 
 
 @inline

@@ -19,7 +19,7 @@ def count_in_first_ranks(above, start, stop, k):
     return end - start
 
 
-@kernel(allocates=True, is_cached=False)
+@kernel(allocates=True, takes_functions=True)
 def evaluate_custom_metric(
     function, hit_labels, hit_above, hit_ties, hit_offsets, ideal_labels, ideal_above, ideal_offsets, n_relevant,
     sizes, k, parameters, out_at, out,

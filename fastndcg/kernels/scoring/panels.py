@@ -5,97 +5,26 @@ Elements of operands have one of three kinds. Floats are multiplied, or the squa
 An int32 holds a pair of int16, and the products of both are added. A uint64 holds 64 bits, of which those that differ
 are counted.
 
-Each instruction has a plain Python twin, which replaces it if the JIT is off.
+Each instruction is defined here in Python. Kernels get the machine instructions of kernels/llvm/panels.py.
 """
 
-import numba
-import numpy as np
-from llvmlite import binding, ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+import platform
 
-_FEATURES = binding.get_host_cpu_features()
-IS_X86 = binding.get_default_triple().startswith(("x86_64", "i686"))
-VECTOR_BYTES = 64 if _FEATURES.get("avx512bw") else 32 if _FEATURES.get("avx2") else 16
-HAS_MANY_REGISTERS = VECTOR_BYTES == 64 or binding.get_default_triple().startswith(("aarch64", "arm64"))
+import numpy as np
+
+from fastndcg.kernels.jit import instruction
+from fastndcg.kernels.machine_code import vector_bytes
+
+IS_X86 = platform.machine().lower() in ("x86_64", "amd64", "i686", "x86")
+VECTOR_BYTES = vector_bytes()
+HAS_MANY_REGISTERS = VECTOR_BYTES == 64 or not IS_X86
 USER_PANEL = 12 if HAS_MANY_REGISTERS else 6  # rows
 ITEM_VECTORS = 2
 ITEM_PANEL_BYTES = ITEM_VECTORS * VECTOR_BYTES  # of one column
 
-MULTIPLY_PAIRS = {64: "llvm.x86.avx512.pmaddw.d.512", 32: "llvm.x86.avx2.pmadd.wd", 16: "llvm.x86.sse2.pmadd.wd"}
-WORD = ir.IntType(64)
 
-
-class _Types:
-    """Types of a product's vectors, by the type of an element and that of a score."""
-
-    def __init__(self, context, element_type, score_type, is_distance):
-        self.element = context.get_data_type(element_type)
-        self.score = context.get_data_type(score_type)
-        self.size = context.get_abi_sizeof(self.element)
-        self.score_size = context.get_abi_sizeof(self.score)
-        self.n_lanes = VECTOR_BYTES // self.size
-        self.vector = ir.VectorType(self.element, self.n_lanes)
-        self.scores = ir.VectorType(self.score, self.n_lanes)
-        self.is_float = isinstance(element_type, types.Float)
-        self.is_pair = not self.is_float and self.size == 4
-        self.is_distance = not isinstance(is_distance, types.NoneType)
-
-
-def _fill(builder, value, n_lanes):
-    """Return a vector with the same value in every lane."""
-    undefined = ir.Constant(ir.VectorType(value.type, n_lanes), ir.Undefined)
-    first = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(ir.IntType(32), n_lanes), [0] * n_lanes))
-
-
-def _load(builder, pointer, kind):
-    """Load a vector, whose address may be that of any element."""
-    lanes = builder.load(builder.bitcast(pointer, kind.vector.as_pointer()))
-    lanes.align = kind.size
-    return lanes
-
-
-def _add_terms(builder, kind, left, right, total):
-    """Return a vector of sums with the terms of one more column."""
-    if kind.is_float:
-        name = f"llvm.fma.v{kind.n_lanes}f{8 * kind.size}"
-        signature = ir.FunctionType(kind.vector, [kind.vector] * 3)
-        if kind.is_distance:
-            right = builder.fsub(left, right)
-            left = builder.fneg(right)
-        return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), [left, right, total])
-    if kind.is_pair:
-        return builder.add(total, _multiply_pairs(builder, kind, left, right))
-    name = f"llvm.ctpop.v{kind.n_lanes}i64"
-    count_bits = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind.vector, [kind.vector]), name)
-    return builder.add(total, builder.call(count_bits, [builder.xor(left, right)]))
-
-
-def _multiply_pairs(builder, kind, left, right):
-    """Return the sums of the products of both int16 of each pair: with AVX-512, one multiplication and addition."""
-    if IS_X86:
-        halves = ir.VectorType(ir.IntType(16), 2 * kind.n_lanes)
-        signature = ir.FunctionType(kind.vector, [halves] * 2)
-        function = cgutils.get_or_insert_function(builder.module, signature, MULTIPLY_PAIRS[VECTOR_BYTES])
-        return builder.call(function, [builder.bitcast(lanes, halves) for lanes in (left, right)])
-    shift = ir.Constant(kind.vector, [16] * kind.n_lanes)
-    high = builder.mul(*(builder.ashr(lanes, shift) for lanes in (left, right)))
-    low = builder.mul(*(builder.ashr(builder.shl(lanes, shift), shift) for lanes in (left, right)))
-    return builder.add(high, low)
-
-
-def _convert_sums(builder, kind, sums):
-    """Return a vector of scores. That of bits is the negative number of bits that differ."""
-    if kind.is_float:
-        return sums
-    if not kind.is_pair:
-        sums = builder.trunc(builder.neg(sums), ir.VectorType(ir.IntType(32), kind.n_lanes))
-    return builder.sitofp(sums, kind.scores)
-
-
-@intrinsic
-def multiply_panels(typing_context, users, items, places, n_columns, out, out_width, is_distance):
+@instruction
+def multiply_panels(users, items, places, n_columns, out, out_width, is_distance):
     """
     Write the scores of a panel of users for a panel of items.
 
@@ -105,100 +34,23 @@ def multiply_panels(typing_context, users, items, places, n_columns, out, out_wi
     out           tile with rows of out_width scores
     is_distance   None for the product of floats, True for their negative squared distance
     """
-
-    def build(context, builder, signature, arguments):
-        kind = _Types(context, signature.args[0].dtype, signature.args[4].dtype, is_distance)
-        user, item, target = (
-            builder.gep(
-                context.make_array(signature.args[array])(context, builder, arguments[array]).data,
-                [builder.extract_value(arguments[2], place)],
-            )
-            for place, array in enumerate((0, 1, 4))
-        )
-        before = builder.block
-        loop = builder.append_basic_block("column")
-        after = builder.append_basic_block("after_columns")
-        builder.branch(loop)
-        builder.position_at_end(loop)
-        column = builder.phi(WORD)
-        column.add_incoming(ir.Constant(WORD, 0), before)
-        sums = [builder.phi(kind.vector) for _ in range(USER_PANEL * ITEM_VECTORS)]
-        item_column = builder.gep(item, [builder.mul(column, ir.Constant(WORD, ITEM_VECTORS * kind.n_lanes))])
-        user_column = builder.gep(user, [builder.mul(column, ir.Constant(WORD, USER_PANEL))])
-        offsets = [ir.Constant(WORD, number * kind.n_lanes) for number in range(ITEM_VECTORS)]
-        lanes = [_load(builder, builder.gep(item_column, [offset]), kind) for offset in offsets]
-        totals = []
-        for row in range(USER_PANEL):
-            value = builder.load(builder.gep(user_column, [ir.Constant(WORD, row)]))
-            values = _fill(builder, value, kind.n_lanes)
-            own = sums[row * ITEM_VECTORS : (row + 1) * ITEM_VECTORS]
-            totals += [_add_terms(builder, kind, values, right, total) for right, total in zip(lanes, own, strict=True)]
-        following = builder.add(column, ir.Constant(WORD, 1))
-        column.add_incoming(following, loop)
-        for total, new in zip(sums, totals, strict=True):
-            total.add_incoming(ir.Constant(kind.vector, None), before)
-            total.add_incoming(new, loop)
-        builder.cbranch(builder.icmp_signed("<", following, arguments[3]), loop, after)
-        builder.position_at_end(after)
-        for number, total in enumerate(totals):
-            row, vector = divmod(number, ITEM_VECTORS)
-            start = builder.mul(arguments[5], ir.Constant(WORD, row))
-            place = builder.gep(target, [builder.add(start, offsets[vector])])
-            scores = _convert_sums(builder, kind, total)
-            store = builder.store(scores, builder.bitcast(place, kind.scores.as_pointer()))
-            store.align = kind.score_size
-        return context.get_dummy_value()
-
-    signature = types.void(users, items, types.UniTuple(types.intp, 3), types.intp, out, types.intp, is_distance)
-    return signature, build
-
-
-@intrinsic
-def add_term(typing_context, total, user, item, is_distance):
-    """Return a sum with the terms of one more column, rounded as in `multiply_panels`."""
-
-    def build_floats(context, builder, signature, arguments):
-        name = f"llvm.fma.f{user.bitwidth}"
-        function = ir.FunctionType(arguments[0].type, [arguments[0].type] * 3)
-        fused = cgutils.get_or_insert_function(builder.module, function, name)
-        total, left, right = arguments[:3]
-        if not isinstance(is_distance, types.NoneType):
-            right = builder.fsub(left, right)
-            left = builder.fneg(right)
-        return builder.call(fused, [left, right, total])
-
-    def build_pairs(context, builder, signature, arguments):
-        shift = ir.Constant(ir.IntType(32), 16)
-        total = arguments[0]
-        for extract in (lambda pair: pair, lambda pair: builder.shl(pair, shift)):
-            halves = (builder.sext(builder.ashr(extract(pair), shift), WORD) for pair in arguments[1:3])
-            total = builder.add(total, builder.mul(*halves))
-        return total
-
-    def build_bits(context, builder, signature, arguments):
-        return builder.sub(arguments[0], builder.ctpop(builder.xor(arguments[1], arguments[2])))
-
-    if isinstance(user, types.Float):
-        return user(user, user, user, is_distance), build_floats
-    return types.int64(types.int64, user, item, is_distance), build_pairs if user.bitwidth == 32 else build_bits
-
-
-def _plain_multiply_panels(users, items, places, n_columns, out, out_width, is_distance):
     user_place, item_place, out_place = places
     width = ITEM_PANEL_BYTES // users.itemsize
     rows = users[user_place : user_place + n_columns * USER_PANEL].reshape(n_columns, USER_PANEL, 1)
     columns = items[item_place : item_place + n_columns * width].reshape(n_columns, 1, width)
     sums = np.zeros((USER_PANEL, width), users.dtype if users.dtype.kind == "f" else np.int64)
     for user, item in zip(rows, columns, strict=True):
-        sums = _plain_add_term(sums, user, item, is_distance)
+        sums = add_term(sums, user, item, is_distance)
     for row in range(USER_PANEL):
         start = out_place + row * out_width
         out[start : start + width] = sums[row]
 
 
-def _plain_add_term(total, user, item, is_distance):
+@instruction
+def add_term(total, user, item, is_distance):
+    """Return a sum with the terms of one more column, rounded as in `multiply_panels`."""
     if user.dtype.kind == "u":
-        return total - np.bitwise_count(user ^ item).astype(np.int64)
+        return total - count_bits(user ^ item)
     if user.dtype.kind == "i":
         low = [(value << 16 >> 16).astype(np.int64) for value in (user, item)]
         high = [(value >> 16).astype(np.int64) for value in (user, item)]
@@ -209,6 +61,6 @@ def _plain_add_term(total, user, item, is_distance):
     return np.add(np.multiply(user, item, dtype=np.float64), total).astype(user.dtype)  # products of float32 are exact
 
 
-if numba.config.DISABLE_JIT:
-    multiply_panels = _plain_multiply_panels
-    add_term = _plain_add_term
+def count_bits(words):
+    """Return the number of bits that are set in each uint64, as int64."""
+    return np.unpackbits(words[..., None].view("u1"), axis=-1).sum(axis=-1, dtype=np.int64)

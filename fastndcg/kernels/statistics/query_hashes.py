@@ -6,11 +6,10 @@ seed    uint64        the type of the ids, so that a number and a text with the 
 out     (n,)  uint64
 """
 
-import numba
 import numpy as np
 
 from fastndcg.kernels.inputs.id_hashing import find_bounds, load_bytes
-from fastndcg.kernels.jit import inline, kernel
+from fastndcg.kernels.jit import IS_JIT_OFF, inline, kernel
 
 PRIME_1 = np.uint64(0x9E3779B185EBCA87)
 PRIME_2 = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -88,5 +87,5 @@ def rotate(word, n_bits):
     return (word << n_bits) | (word >> (np.uint64(64) - n_bits))
 
 
-if numba.config.DISABLE_JIT:  # NumPy warns of integer overflow, compiled code does not
+if IS_JIT_OFF:  # NumPy warns of integer overflow, compiled code does not
     hash_bytes = np.errstate(over="ignore")(hash_bytes)

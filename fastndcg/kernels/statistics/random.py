@@ -5,10 +5,9 @@ A stream is a uint64 made from the seed and the number of the replicate. There i
 machine draws the same numbers. G. L. Steele, D. Lea and C. H. Flood, 2014, doi:10.1145/2660193.2660195.
 """
 
-import numba
 import numpy as np
 
-from fastndcg.kernels.jit import inline
+from fastndcg.kernels.jit import IS_JIT_OFF, inline
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
@@ -30,7 +29,7 @@ def draw(stream, counter):
     return z ^ (z >> SHIFT_31)
 
 
-if numba.config.DISABLE_JIT:  # NumPy warns of integer overflow, compiled code does not
+if IS_JIT_OFF:  # NumPy warns of integer overflow, compiled code does not
     draw = np.errstate(over="ignore")(draw)
 
 

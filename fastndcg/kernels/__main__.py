@@ -1,0 +1,5 @@
+"""``python -m fastndcg.kernels``: list each kernel, and where its machine code comes from."""
+
+from fastndcg.kernels.listing import list_kernels
+
+print("\n".join(list_kernels()))

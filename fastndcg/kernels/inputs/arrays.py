@@ -1,0 +1,62 @@
+"""Arrays that the kernels of this package share with their callers, in groups."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastndcg.runtime.pickling import pack_arrays
+
+
+class IdBytes(NamedTuple):
+    """Ids as kernels read them: cut by `offsets`, or `width` bytes each."""
+
+    data: np.ndarray
+    offsets: np.ndarray
+    width: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, pack_arrays(tuple(self))
+
+
+def _restore(data: np.ndarray, offsets: np.ndarray, width: int) -> IdBytes:
+    for array in (data, offsets):  # pickle makes arrays that can be written
+        array.flags.writeable = False
+    return IdBytes(data, offsets, width)
+
+
+class JudgedIds(NamedTuple):
+    """Judgments as the kernel `match` reads them."""
+
+    ids: IdBytes
+    offsets: np.ndarray
+    labels: np.ndarray
+
+
+class RetrievedIds(NamedTuple):
+    """A run as the kernel `match` reads it."""
+
+    ids: IdBytes
+    offsets: np.ndarray
+
+
+class MatchedLabels(NamedTuple):
+    """The output of the kernel `match`."""
+
+    labels: np.ndarray
+    judged: np.ndarray
+
+
+class LineOutput(NamedTuple):
+    """The output of the kernel `read_lines`: see text_lines.py."""
+
+    queries: np.ndarray
+    query_ends: np.ndarray
+    firsts: np.ndarray
+    documents: np.ndarray
+    ends: np.ndarray
+    values: np.ndarray
+    lines: np.ndarray
+    hard: np.ndarray
+    counts: np.ndarray
