@@ -62,6 +62,7 @@ _PUBLIC = {
     "statistics.compare": ["compare"],
     "statistics.comparison": ["Comparison"],
     "streaming": ["StreamingEvaluator"],
+    "versions": ["show_versions"],
     "warmup": ["warmup"],
 }  # fmt: skip
 _load_submodule = load_submodules(__name__)

@@ -79,7 +79,7 @@ def read_item_inputs(item_data: ItemData, metric: Metric) -> dict[str, Any]:
         return {"weights": read_only(compute_weights(metric, popularity, item_data.n_users))}
     more_popular, as_popular = rank_by_popularity(popularity)
     return {
-        "liked": read_only(item_data.liked.items),
+        "liked": read_only(item_data.liked.items.astype("i8", copy=False)),
         "liked_labels": item_data.liked.labels,
         "rel": float(metric.get("rel")),
         "more_popular": read_only(more_popular),

@@ -1,8 +1,9 @@
 """
 The cache folder for machine code: its place, its checks, and its removal.
 
-The cache folder has one folder for each state of the kernels' sources, Numba and Python. The first process that writes
-to a state's folder makes it. That process also removes the folders of other states that no process used for
+The cache folder has one folder for each state of the kernels' sources, Numba and Python, one library folder for each
+installed package (see kernels/machine_code.py), and the object files of builds. The first process that writes to a
+state's folder makes it. That process also removes the folders of other states that no process used for
 `UNUSED_DAYS` days, and keeps at most `MAX_STATES` folders. A process whose folder is removed makes it again.
 
 Machine code is run without checks, so it must come from the user or root. The cache folder and its files must belong
@@ -198,7 +199,8 @@ def _states(root: Path) -> Iterator[Path]:
 def _prune(new: Path) -> None:
     """Remove folders of other states that are old or too many."""
     with contextlib.suppress(OSError):
-        other_states = [(folder.stat().st_mtime, folder) for folder in _states(new.parent) if folder != new]
+        kept = (new, new.with_name("objects"))  # the build removes single object files
+        other_states = [(folder.stat().st_mtime, folder) for folder in _states(new.parent) if folder not in kept]
         oldest = time.time() - UNUSED_DAYS * DAY
         for n, (last_use, folder) in enumerate(sorted(other_states, reverse=True), start=1):
             if n >= MAX_STATES or last_use < oldest:

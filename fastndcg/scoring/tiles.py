@@ -220,7 +220,7 @@ def score_pairs(product: Product, users: Array, items: Array) -> Array:
     out: Any = np.empty(len(users), product.score_dtype)
     kernel = load_kernels("scoring.product").score_pairs
     dtype = product.operand_dtype
-    zero = dtype.type(0) if dtype.kind == "f" else 0
+    zero = 0.0 if dtype.kind == "f" else 0
     n_rows = max(min(len(users), MOST_ITEMS, MOST_PAIR_BYTES // (product.n_columns * dtype.itemsize)), 1)
     user_rows = np.empty((n_rows, product.n_columns), dtype)
     item_rows = np.empty((n_rows, product.n_columns), dtype)

@@ -1,4 +1,4 @@
-"""Fresh Python processes for the tests of compilation and of the kernel cache."""
+"""Fresh Python processes for the tests of compilation, of machine code and of the cache."""
 
 import json
 import os
@@ -10,33 +10,43 @@ from pathlib import Path
 import fastndcg as fn
 
 PACKAGE = Path(fn.__file__).parent
-EVALUATE = """
+COMPILE = """
     import json
+    import numpy as np
     import fastndcg as fn
-    values = fn.evaluate([[1, 0, 2, 0], [0, 0, 1, 0]], [[1.0, 2.0, 3.0, 3.0]] * 2, "rr").values.tolist()
+    import toy_kernels
+    from fastndcg.kernels import compiler
 
-    from fastndcg.kernels import jit
-    from fastndcg.kernels.metrics import first_relevant as cascade
-    from fastndcg.kernels.ranking import rank
-    statistics = [kernel.stats for kernel in (rank.rank, cascade.reciprocal_rank)]
+    out = np.zeros(4)
+    toy_kernels.double(np.arange(3.0), out)
+    toy_kernels.add_up(out, out[3:])
+    statistics = [kernel.numba_function.stats for kernel in (toy_kernels.double, toy_kernels.add_up)]
     hits = sum(sum(one.cache_hits.values()) for one in statistics)
     misses = sum(sum(one.cache_misses.values()) for one in statistics)
-    print(json.dumps([values, hits, misses, jit.cache_folder(), fn.__file__]))
+    folder = None if compiler.FOLDER.problem else str(compiler.FOLDER.path)
+    print(json.dumps([out.tolist(), hits, misses, folder, fn.__file__]))
 """
-EXPECTED = fn.evaluate([[1, 0, 2, 0], [0, 0, 1, 0]], [[1.0, 2.0, 3.0, 3.0]] * 2, "rr").values.tolist()
+EXPECTED = [0.0, 2.0, 4.0, 6.0]
 NOBODY = 65534
 NO_FOLDER = {"FASTNDCG_CACHE_DIR": "", "NUMBA_CACHE_DIR": ""}
 
 
-def start(code, folder, **environment):
+def make_environment(folder=None, **environment):
+    """Return the environment of a process that imports the package from `folder`, or the package under test."""
+    found = {name: str(value) for name, value in (os.environ | environment).items()}
+    found.pop("NUMBA_DISABLE_JIT", None)
+    paths = [folder, os.environ.get("PYTHONPATH"), PACKAGE.parent, Path(__file__).parent]
+    found["PYTHONPATH"] = os.pathsep.join(str(path) for path in paths if path)
+    return found
+
+
+def start(code, folder=None, **environment):
     """Start a fresh interpreter with `folder`, if it is given, first on its path."""
-    environment = {name: str(value) for name, value in (os.environ | environment).items()}
-    environment.pop("NUMBA_DISABLE_JIT", None)
-    environment["PYTHONPATH"] = os.pathsep.join(
-        map(str, [*([folder] if folder else []), *filter(None, [os.environ.get("PYTHONPATH")]), PACKAGE.parent])
-    )
     command = [sys.executable, "-P", "-W", "error", "-c", textwrap.dedent(code)]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    given = {"FASTNDCG_QUIET": "1"} | environment
+    return subprocess.Popen(
+        command, env=make_environment(folder, **given), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def answer(process):
@@ -47,9 +57,9 @@ def answer(process):
     return json.loads(out)
 
 
-def evaluated(folder=None, **environment):
-    """Evaluate in a fresh process, and return the hits, the misses and the folder of its cache."""
-    values, hits, misses, cache, _ = answer(start(EVALUATE, folder, **environment))
+def compile_toys(folder=None, **environment):
+    """Compile the toy kernels in a fresh process, and return the hits, the misses and the folder of its cache."""
+    values, hits, misses, cache, _ = answer(start(COMPILE, folder, **environment))
     assert values == EXPECTED
     return hits, misses, cache
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import fastndcg as fn
 from fastndcg.inputs import dict_qrels, dict_reader
 from fastndcg.inputs.dict_qrels import DictQrels
+from fastndcg.kernels import jit
 from fastndcg.kernels.inputs import python_objects
 
 
@@ -309,8 +310,15 @@ def test_tuples_that_are_not_together():
 ADDRESSED = [{"a": 1, "b": 2.5}, {}, 1.5, -7, 2**62, 2**63, -(2**63) - 1, True, "text", "é", "\ud800"]
 
 
+def twin(name):
+    """Return the definition of an instruction in Python."""
+    function = getattr(python_objects, name)
+    return getattr(function, "py_func", function)
+
+
 def compile_intrinsic(name, n_arguments):
-    """Return an intrinsic as a compiled function."""
+    """Return an instruction as a compiled function."""
+    jit.load_compiler()  # Numba learns the functions of the kernels
     parameters = ", ".join("abcd"[:n_arguments])
     return numba.njit(eval(f"lambda {parameters}: f({parameters})", {"f": getattr(python_objects, name)}))
 
@@ -320,19 +328,19 @@ def test_c_api_of_lists_tuples_and_texts_equals_python():
     """Intrinsics for lists, tuples and texts, and their plain twins, give Python's results."""
     pair = ("a text", "another")
     items = ["a text", "another", "".join(["a ", "text"])]
-    for size in (compile_intrinsic("list_size", 1), python_objects._plain_list_size):
+    for size in (compile_intrinsic("list_size", 1), twin("list_size")):
         assert size(id(items)) == len(items)
-    for size in (compile_intrinsic("tuple_size", 1), python_objects._plain_tuple_size):
+    for size in (compile_intrinsic("tuple_size", 1), twin("tuple_size")):
         assert size(id(pair)) == len(pair)
-    for get in (compile_intrinsic("list_item", 2), python_objects._plain_list_item):
+    for get in (compile_intrinsic("list_item", 2), twin("list_item")):
         assert [get(id(items), index) for index in range(3)] == [id(item) for item in items]
-    for get in (compile_intrinsic("tuple_item", 2), python_objects._plain_tuple_item):
+    for get in (compile_intrinsic("tuple_item", 2), twin("tuple_item")):
         assert [get(id(pair), index) for index in range(2)] == [id(item) for item in pair]
-    for compute_hash in (compile_intrinsic("hash_text", 1), python_objects._plain_hash_text):
+    for compute_hash in (compile_intrinsic("hash_text", 1), twin("hash_text")):
         assert compute_hash(id("a text")) == hash("a text")
-    for is_equal in (compile_intrinsic("texts_equal", 2), python_objects._plain_texts_equal):
+    for is_equal in (compile_intrinsic("texts_equal", 2), twin("texts_equal")):
         assert [bool(is_equal(id(items[0]), id(item))) for item in items] == [True, False, True]
-    for append in (compile_intrinsic("list_append", 2), python_objects._plain_list_append):
+    for append in (compile_intrinsic("list_append", 2), twin("list_append")):
         assert append(id(items), id(pair))
         assert items.pop() is pair
 
@@ -343,24 +351,24 @@ def test_c_api_of_objects_equals_python(value):
     """Intrinsics for types, numbers, texts and items of dicts, and their plain twins, give Python's results."""
     address = id(value)
     exact_type = compile_intrinsic("exact_type", 1)
-    assert exact_type(address) == python_objects._plain_exact_type(address) == id(type(value))
+    assert exact_type(address) == twin("exact_type")(address) == id(type(value))
     before = sys.getrefcount(type(value))
     for _ in range(100):
         exact_type(address)
     assert abs(sys.getrefcount(type(value)) - before) < 50
     if isinstance(value, str):
         to_utf8 = compile_intrinsic("to_utf8", 1)
-        assert to_utf8(address) == python_objects._plain_to_utf8(address)
-        for copy in (compile_intrinsic("copy_bytes", 4), python_objects._plain_copy_bytes):
+        assert to_utf8(address) == twin("to_utf8")(address)
+        for copy in (compile_intrinsic("copy_bytes", 4), twin("copy_bytes")):
             copied = np.zeros(9, "u1")
             copy(*to_utf8(address), copied, 2)
             assert copied.tobytes().startswith(b"\0\0" + value.encode(errors="ignore"))
     if isinstance(value, float):
-        assert compile_intrinsic("to_float64", 1)(address) == python_objects._plain_to_float64(address) == value
+        assert compile_intrinsic("to_float64", 1)(address) == twin("to_float64")(address) == value
     if isinstance(value, int):
-        assert compile_intrinsic("to_int64", 1)(address) == python_objects._plain_to_int64(address)
+        assert compile_intrinsic("to_int64", 1)(address) == twin("to_int64")(address)
     if isinstance(value, dict):
-        for get_next in (compile_intrinsic("dict_next", 2), python_objects._plain_dict_next):
+        for get_next in (compile_intrinsic("dict_next", 2), twin("dict_next")):
             position, items = 0, []
             while True:
                 has_next, position, key, item = get_next(address, position)
@@ -368,6 +376,6 @@ def test_c_api_of_objects_equals_python(value):
                     break
                 items.append((key, item))
             assert items == [(id(key), id(item)) for key, item in value.items()]
-        for get in (compile_intrinsic("dict_get", 2), python_objects._plain_dict_get):
+        for get in (compile_intrinsic("dict_get", 2), twin("dict_get")):
             for key in ("a", "c"):
                 assert get(address, id(key)) == (id(value[key]) if key in value else 0)

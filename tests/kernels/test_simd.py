@@ -1,4 +1,4 @@
-"""Vector intrinsics against their plain twins, entry by entry, and what the twins refuse."""
+"""Machine instructions against their definitions in Python, entry by entry, and what the definitions refuse."""
 
 import numba
 import numpy as np
@@ -8,28 +8,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from fastndcg.kernels import simd
+from fastndcg.kernels import jit, simd
 from fastndcg.kernels.simd import LANES, WIDE
 
 needs_jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="intrinsics need the JIT")
 FEW = st.sampled_from([-np.inf, -1.5, -0.0, 0.0, 1.0, 2.5, np.inf, np.nan])
-TWO_ARGUMENTS = {
-    "mask_nan": simd._plain_mask_nan,
-    "mask_nonzero": simd._plain_mask_nonzero,
-    "mask_positive": simd._plain_mask_positive,
-    "mask_changes": simd._plain_mask_changes,
-}
-RAISING = {
-    "raise_maxima": simd._plain_make_raise_maxima(LANES),
-    "raise_maxima_wide": simd._plain_make_raise_maxima(WIDE),
-}
+
+
+def twin(name):
+    """The definition of an instruction in Python."""
+    function = getattr(simd, name)
+    return getattr(function, "py_func", function)
+
+
+TWO_ARGUMENTS = {name: twin(name) for name in ("mask_nan", "mask_nonzero", "mask_positive", "mask_changes")}
+RAISING = {name: twin(name) for name in ("raise_maxima", "raise_maxima_wide")}
 SCORES = (np.float32, np.float64)
 LABELS = (np.uint8, np.int8, np.int16, np.int32, np.int64, *SCORES)
-COMPARING = {"compare": simd._plain_make_compare(LANES), "compare_wide": simd._plain_make_compare(WIDE)}
+COMPARING = {name: twin(name) for name in ("compare", "compare_wide")}
 
 
 def compiled(name):
     """An intrinsic as a function that Python may call."""
+    jit.load_compiler()  # Numba learns the functions of the kernels
     intrinsic = getattr(simd, name)
     return {
         "compare": numba.njit(lambda values, place, level: intrinsic(values, place, level)),
@@ -86,7 +87,7 @@ def test_reaching_equals_its_twin(dtype):
     @given(values=scores(dtype), level=FEW, data=st.data())
     def check(values, level, data):
         place = data.draw(st.integers(0, len(values) - WIDE))
-        assert int(function(values, place, dtype(level))) == simd._plain_mask_at_least(values, place, dtype(level))
+        assert int(function(values, place, dtype(level))) == twin("mask_at_least")(values, place, dtype(level))
 
     check()
 
@@ -111,8 +112,8 @@ def test_room_on_the_stack(dtype):
     values.flags.writeable = False
     assert turned(values, out) == WIDE
     np.testing.assert_array_equal(out, np.concatenate([values[::-1], -values]))
-    twin = simd._plain_make_wide_like(values)
-    assert (twin.dtype, twin.shape) == (values.dtype, (WIDE,))
+    made = twin("make_wide_like")(values)
+    assert (made.dtype, made.shape) == (values.dtype, (WIDE,))
 
 
 @needs_jit
@@ -129,7 +130,7 @@ def test_fetching_ahead_touches_nothing(dtype):
     expected = values.copy()
     fetch(values)
     np.testing.assert_array_equal(values, expected)
-    simd._plain_prefetch(values, 0)
+    twin("prefetch")(values, 0)
 
 
 @needs_jit
@@ -184,8 +185,8 @@ def test_raising_equals_its_twin(name, dtype):
 @given(mask=st.integers(1, 2**64 - 1))
 def test_bits_equal_their_twins(mask):
     """The number of set bits and the place of the lowest one equal those of the plain Python twins."""
-    assert COUNT(np.uint64(mask)) == simd._plain_popcount(mask)
-    assert LOWEST(np.uint64(mask)) == simd._plain_lowest_bit(mask)
+    assert COUNT(np.uint64(mask)) == twin("popcount")(mask)
+    assert LOWEST(np.uint64(mask)) == twin("lowest_bit")(mask)
 
 
 @needs_jit
@@ -193,7 +194,7 @@ def test_mask_first_equals_their_twin():
     """None of them, some of them, and all from WIDE on."""
     function = compiled("mask_first")
     for n in (*range(WIDE + 2), 2 * WIDE, 2**40):
-        assert function(n) == simd._plain_mask_first(n)
+        assert function(n) == twin("mask_first")(n)
 
 
 @needs_jit
@@ -201,7 +202,7 @@ def test_min_int64_equals_its_twin():
     """On either side of 0, and where both are the same."""
     function = compiled("min_int64")
     numbers = (-(2**62), -1, 0, 1, 2**62)
-    assert all(function(one, other) == simd._plain_min_int64(one, other) for one in numbers for other in numbers)
+    assert all(function(one, other) == twin("min_int64")(one, other) for one in numbers for other in numbers)
 
 
 if not numba.config.DISABLE_JIT:
@@ -212,7 +213,7 @@ if not numba.config.DISABLE_JIT:
 def test_twins_refuse_lanes_beside_the_array(place):
     """The plain Python twin raises IndexError for lanes beyond the array."""
     with pytest.raises(IndexError, match="must be within the array"):
-        simd._plain_mask_nan(np.zeros(WIDE), place)
+        twin("mask_nan")(np.zeros(WIDE), place)
 
 
 @needs_jit
@@ -221,11 +222,11 @@ def test_twins_refuse_lanes_beside_the_array(place):
 def test_copy_wide_copies_64_entries(dtype, place):
     """Exactly 64 entries are copied, to any place, by the intrinsic and by its twin."""
     values = np.arange(WIDE + 30, dtype=dtype)
-    for copy in (compiled("copy_wide"), simd._plain_copy_wide):
+    for copy in (compiled("copy_wide"), twin("copy_wide")):
         out = np.full(WIDE + 40, -1, dtype)
         copy(values, place, out, 5)
         assert out[5 : 5 + WIDE].tolist() == list(range(place, place + WIDE))
         assert (out[:5] == -1).all()
         assert (out[5 + WIDE :] == -1).all()
     with pytest.raises(IndexError, match="64 lanes from 31 on"):
-        simd._plain_copy_wide(values, 31, out, 0)
+        twin("copy_wide")(values, 31, out, 0)

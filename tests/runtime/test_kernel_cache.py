@@ -5,11 +5,12 @@ import stat
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from pathlib import Path
 
 import pytest
-from fresh_processes import EXPECTED, NO_FOLDER, NOBODY, answer, evaluated, no_cache_of_the_users, start
+from fresh_processes import COMPILE, EXPECTED, NO_FOLDER, NOBODY, answer, compile_toys, no_cache_of_the_users, start
 
 from fastndcg.runtime import kernel_cache
 
@@ -60,23 +61,22 @@ def test_cache_folder_follows_the_system_and_the_environment(tmp_path, monkeypat
 
 
 def test_package_folder_stays_as_it_was(package_copy):
-    """An evaluation writes no file beside the sources of the package."""
+    """A compilation writes no file beside the sources of the package."""
     before = sorted((package_copy / "fastndcg").rglob("*"))
     environment = {"FASTNDCG_CACHE_DIR": package_copy / "cache", "PYTHONDONTWRITEBYTECODE": 1}
-    assert evaluated(package_copy, **environment)[:2] == (0, 2)
+    assert compile_toys(package_copy, **environment)[:2] == (0, 2)
     assert sorted((package_copy / "fastndcg").rglob("*")) == before
     assert list((package_copy / "cache").rglob("*.nbc"))
 
 
-@pytest.mark.stress
 def test_files_of_another_kernel_are_not_used(tmp_path):
     """Valid cache files under the names of other kernels are not used, and the kernels compile again."""
-    *_, place = evaluated(FASTNDCG_CACHE_DIR=tmp_path)
+    *_, place = compile_toys(FASTNDCG_CACHE_DIR=tmp_path)
     files = sorted(Path(place).iterdir())
     contents = [file.read_bytes() for file in files]
     for file, content in zip(files, contents[1:] + contents[:1], strict=True):
         file.write_bytes(content)
-    assert evaluated(FASTNDCG_CACHE_DIR=tmp_path)[:2] == (0, 2)
+    assert compile_toys(FASTNDCG_CACHE_DIR=tmp_path)[:2] == (0, 2)
 
 
 @NEEDS_POSIX
@@ -140,37 +140,31 @@ def test_folder_is_the_users_alone_whatever_the_umask(tmp_path, monkeypatch):
 def test_container_with_an_unknown_user(open_folder):
     """A user without a name, a home folder or any rights reads the kernels that root compiled into the image."""
     environment = NO_FOLDER | {"FASTNDCG_CACHE_DIR": open_folder / "cache"}
-    assert evaluated(**environment)[:2] == (0, 2)
-    code = """
-        import json, os
-        import fastndcg as fn
-        from fastndcg import evaluate  # before: the interpreter's folders may be out of reach afterwards
-        from fastndcg.engine import run as engine
-        from fastndcg.kernels import jit
-        from fastndcg.kernels.metrics import first_relevant as cascade
-        from fastndcg.kernels.ranking import rank
+    assert compile_toys(**environment)[:2] == (0, 2)
+    become_nobody = """
+        import os
+        import numba, toy_kernels  # before: the interpreter's folders may be out of reach afterwards
+        from fastndcg.kernels import compiler
 
         os.setgroups([])
         os.setgid(0)
         os.setuid(54321)
-        values = fn.evaluate([[1, 0, 2, 0], [0, 0, 1, 0]], [[1.0, 2.0, 3.0, 3.0]] * 2, "rr").values.tolist()
-        hits = sum(sum(one.stats.cache_hits.values()) for one in (rank.rank, cascade.reciprocal_rank))
-        print(json.dumps([values, hits, jit.cache_folder() is not None]))
     """
-    assert answer(start(code, None, HOME="/", **environment)) == [EXPECTED, 2, True]
+    code = textwrap.dedent(become_nobody) + textwrap.dedent(COMPILE)
+    values, hits, misses, cache, _ = answer(start(code, HOME="/", **environment))
+    assert (values, hits, misses, cache is not None) == (EXPECTED, 2, 0, True)
 
 
 def test_world_writable_cache_costs_a_compilation(open_folder):
     """A cache folder that all users can write to is neither read nor written."""
     open_folder.chmod(0o777)
-    assert evaluated(FASTNDCG_CACHE_DIR=open_folder) == (0, 2, None)
+    assert compile_toys(FASTNDCG_CACHE_DIR=open_folder) == (0, 2, None)
     assert not list(open_folder.iterdir())
 
 
-@pytest.mark.stress
 def test_kernel_cache_without_home_folder_compiles_in_memory(tmp_path):
     """Kernels compile in memory if no cache folder can be made."""
-    assert evaluated(**no_cache_of_the_users(tmp_path)) == (0, 2, None)
+    assert compile_toys(**no_cache_of_the_users(tmp_path)) == (0, 2, None)
 
 
 def test_old_states_are_pruned(folder):

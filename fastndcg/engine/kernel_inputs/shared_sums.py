@@ -133,17 +133,17 @@ class SharedSums:
         layout = plan_rows(self.sums, chunk.labels.longest)
         size = (len(layout.cutoffs) + layout.ends_above) * n_queries
         names = {shared_sum.name for shared_sum in self.sums}
-        out = [chunk.take((name, self.number), size, F8) if name in names else None for name in READ_KEY]
+        out = [chunk.take((name, self.number), size if name in names else 0, F8) for name in READ_KEY]
         self._add_up(chunk, layout.cutoffs, layout.ends_above, out)
-        rows = {name: sums.reshape(-1, n_queries) for name, sums in zip(READ_KEY, out, strict=True) if sums is not None}
+        rows = {name: sums.reshape(-1, n_queries) for name, sums in zip(READ_KEY, out, strict=True) if name in names}
         return {shared_sum: rows[shared_sum.name][number] for shared_sum, number in layout.numbers.items()}
 
-    def _add_up(self, chunk: Chunk, distinct: tuple[int, ...], ends_above: bool, out: list[Array | None]) -> None:
+    def _add_up(self, chunk: Chunk, distinct: tuple[int, ...], ends_above: bool, out: list[Array]) -> None:
         """Fill in one row for each cutoff."""
         kernels = load_kernels("metrics.multi_cutoff")
         hits = chunk.hits
         discounts = find_discounts(chunk, self.gain_task)
-        gains = hits.labels if out[0] is None else hit_gains(chunk, self.gain_task)
+        gains = hit_gains(chunk, self.gain_task) if len(out[0]) else hits.labels
         cuts, rows = make_row_table(distinct, ends_above)
         rel = self.count_task.rel
         kernels.sum_at_cutoffs(

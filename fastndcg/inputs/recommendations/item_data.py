@@ -88,7 +88,7 @@ def _read_lists(recommended: Any) -> tuple[Array, Array, Array]:
             "model.top(k)"
         )
     items, offsets, _ = read_item_rows(recommended, "recommended")
-    items = read_only(items.copy())  # kernels use them as indices, so no other thread may change them
+    items = read_only(items.astype("i8"))  # a copy: kernels use them as indices, so no other thread may change them
     return items, read_only(np.asarray(offsets[:-1], "i8")), np.diff(offsets).astype("i4")
 
 

@@ -6,9 +6,9 @@ and precision_recall.py. Hits are in rank order and cutoffs rise. Each hit write
 first cutoff that includes it. A row without a hit is then filled from the row before. Hits below the last cutoff go to
 one more row, because that takes less time than a branch.
 
-There are three kinds of sums. A caller passes None in place of the output of a kind that it does not need, and numba
-compiles a kernel without that kind. One pass for three kinds takes as long as two separate passes: the additions of one
-kind do not wait for those of another. Queries with tied hits are computed again by `sum_at_cutoffs_with_ties`.
+There are three kinds of sums. A caller passes an empty array in place of the output of a kind that it does not need.
+One pass for three kinds takes as long as two separate passes: the additions of one kind do not wait for those of
+another. Queries with tied hits are computed again by `sum_at_cutoffs_with_ties`.
 
 queries          (n_tied,)    int32, queries in which hits tie
 cutoffs          (n_points,)  int64, rising
@@ -16,9 +16,9 @@ deepest          last cutoff; no discount behind the next rank is read
 rows             (n,)         uint32, rows[x] is the first cutoff that includes a hit with x documents above, n_points
                               without such a cutoff. The last entry also belongs to all larger x
 merges_labels    True if different labels may have equal gains
-out_dcg      ((n_points + 1) · n_queries,)  float64, sums of discounted gains, one row for each cutoff; or None
-out_precisions   the same shape, sums of the precisions at relevant documents; or None
-out_found        the same shape, numbers of relevant documents; or None
+out_dcg      ((n_points + 1) · n_queries,)  float64, sums of discounted gains, one row for each cutoff; or empty
+out_precisions   the same shape, sums of the precisions at relevant documents; or empty
+out_found        the same shape, numbers of relevant documents; or empty
 """
 
 import math
@@ -53,12 +53,12 @@ def sum_at_cutoffs(
     out_dcg, out_precisions, out_found,
 ):  # fmt: skip
     """Compute the sums of each query's first ranks where no hits tie."""
-    if out_dcg is not None:
-        mark_missing(out_dcg)
-    if out_precisions is not None:
-        mark_missing(out_precisions)
-    if out_found is not None:
-        mark_missing(out_found)
+    mark_missing(out_dcg)
+    mark_missing(out_precisions)
+    mark_missing(out_found)
+    has_dcg = out_dcg.shape[0] > 0
+    has_precisions = out_precisions.shape[0] > 0
+    has_found = out_found.shape[0] > 0
     deepest = np.uint32(deepest)
     last_row = np.uint32(rows.shape[0] - 1)
     dcg = 0.0
@@ -75,20 +75,17 @@ def sum_at_cutoffs(
         place = rows[min(above, last_row)] * np.uint64(n_queries) + np.uint64(np.uint32(query))
         is_relevant = hit_labels[h] >= rel
         n_relevant_found += is_relevant
-        if out_dcg is not None:
+        if has_dcg:
             dcg += hit_gains[h] * discounts[above + np.uint32(1)]
             out_dcg[place] = dcg
-        if out_precisions is not None:
+        if has_precisions:
             precision_sum += n_relevant_found / (hit_above[h] + 1) if is_relevant else 0.0
             out_precisions[place] = precision_sum
-        if out_found is not None:
+        if has_found:
             out_found[place] = n_relevant_found
-    if out_dcg is not None:
-        fill_missing(n_queries, out_dcg)
-    if out_precisions is not None:
-        fill_missing(n_queries, out_precisions)
-    if out_found is not None:
-        fill_missing(n_queries, out_found)
+    fill_missing(n_queries, out_dcg)
+    fill_missing(n_queries, out_precisions)
+    fill_missing(n_queries, out_found)
 
 
 @inline
@@ -140,9 +137,9 @@ def sum_at_cutoffs_with_ties(
                 dcg, precision_sum, n_relevant_found = sums
                 h = end
             place = i * n_queries + query
-            if out_dcg is not None:
+            if out_dcg.shape[0] > 0:
                 out_dcg[place] = sums[0]
-            if out_precisions is not None:
+            if out_precisions.shape[0] > 0:
                 out_precisions[place] = sums[1]
-            if out_found is not None:
+            if out_found.shape[0] > 0:
                 out_found[place] = sums[2]

@@ -115,7 +115,7 @@ def move_hits(start, stop, place, hits):
         hits.queries[place + h - start] = hits.queries[h]
 
 
-@inline
+@helper
 def compute_ranks(scores, query, documents, depth, strategy, buffers):
     """Fill `buffers.above` and `buffers.ties` for the candidates of a query. Ranks below `depth` may be wrong."""
     is_counted = is_counting_faster(query.stop - query.start, query.n_candidates, scores.itemsize)
@@ -136,7 +136,7 @@ def is_counting_faster(n_documents, n_candidates, n_bytes):
     return count < 1000.0 + n_documents * (5.0 + 1.5 * n_bytes) + 12.0 * n_candidates
 
 
-@inline
+@helper
 def bucket_by_rank(query, depth, buffers):
     """
     Put each candidate that ranks above `depth` into the first free slot of its group.
@@ -158,7 +158,7 @@ def bucket_by_rank(query, depth, buffers):
                 buffers.group_sizes[slot] += 1
 
 
-@inline
+@helper
 def write_hits(query, documents, labels, depth, buffers, n_hits, hits):
     """Write a query's hits, group by group. Return their number, and True if a tie group has different labels."""
     n_documents = query.stop - query.start

@@ -157,7 +157,7 @@ def make_row_buffers(n_columns, candidate_offsets, strategy, tie_order):
     return RowBuffers(np.empty(n_blocks, np.uint64), np.empty(n_blocks, np.int64), ranks, keys, columns)
 
 
-@inline
+@helper
 def gather_row(scores, start, rows, u, out):
     """Copy the scores of a row's candidates, and return their number."""
     has_list = rows.list_offsets.shape[0] > 1
