@@ -1,8 +1,8 @@
 """
 Serve metrics over HTTP: each request has the scores of one query's documents and receives its metrics.
 
-`fn.warmup()` compiles or loads all kernels before the first request. Each query has its own `Evaluator`, which any
-number of threads may use at the same time.
+`fn.warmup()` builds machine code before the first request, unless it is there. Each query has its own `Evaluator`,
+which any number of threads may use at the same time.
 
 Run: python examples/service.py, then
     curl -d '{"query": "q1", "scores": [0.2, 0.9, 0.4]}' http://127.0.0.1:8000

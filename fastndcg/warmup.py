@@ -21,8 +21,8 @@ def warmup(*, progress: Callable[[str], None] | None = None) -> Warmup:
     Build the machine code of all kernels into the user's cache, unless the package has it.
 
     A built wheel has machine code: there is nothing to do. Elsewhere Numba compiles all kernels, which takes minutes,
-    and a C compiler links them: ``cc``, or the package ziglang. Without a C compiler, Numba caches each kernel by
-    itself.
+    and a C compiler links them: ``cc``, or the package ziglang, with the headers of Python. Without a C compiler, or
+    where the environment switches machine code off, Numba caches each kernel by itself.
 
     Parameters
     ----------
@@ -40,18 +40,23 @@ def warmup(*, progress: Callable[[str], None] | None = None) -> Warmup:
     >>> fn.warmup().seconds > 0  # doctest: +SKIP
     True
     """
-    from fastndcg.kernels import build, machine_code
+    from fastndcg.kernels import build, jit, machine_code
 
     started = time.perf_counter()
     say = progress or (lambda line: None if compilation.is_quiet() else compilation.say(line))
     found = machine_code.libraries()
     if found and found[0].level is not None:
-        return Warmup(str(found[0].path), time.perf_counter() - started)
-    try:
-        folder = str(build.user_folder())
-        build.build(build.user_folder(), (build.native_level(),), say=say)
-    except build.BuildError as error:
-        say(f"{error}. Numba caches each kernel by itself instead")
+        folder = str(found[0].path)
+    elif jit.IS_JIT_OFF:
+        folder = None
+    elif machine_code.is_switched_off():
         folder = build.compile_in_cache()
-    machine_code.libraries.cache_clear()
+    else:
+        try:
+            folder = str(build.user_folder())
+            build.build(build.user_folder(), (build.native_level(),), say=say)
+            machine_code.libraries.cache_clear()
+        except build.BuildError as error:
+            say(f"{error}. Numba compiles each kernel by itself instead")
+            folder = build.compile_in_cache()
     return Warmup(folder, time.perf_counter() - started)

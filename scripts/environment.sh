@@ -114,3 +114,8 @@ update_pip() {
     run_pip install --quiet --upgrade "pip>=25.1"
   fi
 }
+
+# Build the machine code of the kernels that changed, into the user's cache. Without a C compiler, Numba compiles.
+build_kernels() {
+  "$BIN/python" -m fastndcg.kernels.build >&2 || echo "no machine code could be built: Numba compiles kernels" >&2
+}

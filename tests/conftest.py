@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from compiled_kernels import pytest_sessionfinish, pytest_terminal_summary, pytest_testnodedown  # noqa: F401
 from hypothesis import settings
 
 # A user's settings change what is printed and where machine code is kept. `scripts/test` sets what it means for tests.

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import functools
 import hashlib
 import json
@@ -28,7 +29,7 @@ import sysconfig
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -36,7 +37,8 @@ from typing import Any, NamedTuple
 
 from fastndcg.kernels import machine_code
 from fastndcg.kernels.machine_code import FORMAT, KERNELS, LEVEL_NAMES, TABLE
-from fastndcg.runtime.kernel_cache import StateFolder, cache_root
+from fastndcg.runtime import compilation
+from fastndcg.runtime.kernel_cache import DAY, UNUSED_DAYS, StateFolder
 
 LINE = re.compile(r"(?P<place>[\w.]+) (?P<arguments>.*) -> (?P<result>none|int|bool|float|int \* \d)")
 TOKEN = re.compile(r"\w+\(|[()]|[a-z]\d\[[:,]*\][FA]?|\w+")
@@ -99,7 +101,7 @@ def encode(arguments: str) -> str:
         if array:
             code += f"{array[1]}{array[2].count(':')}{array[3] or 'C'}"
         else:
-            code += token[-1] if token[-1] in "()" else SHORT[token]
+            code += token[-1] if token[-1] in "()" else SHORT.get(token, token)
     return code
 
 
@@ -215,20 +217,22 @@ def _list_kernels(signatures: list[Signature]) -> dict[str, list[Any]]:
 
 def _objects_folder() -> Path:
     """Return the folder of object files in the user's cache, or a temporary one."""
-    root = cache_root()
-    if root is None:
-        return Path(tempfile.mkdtemp())
-    folder = root / "objects"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    folder = StateFolder("", "objects")  # checked, since its files become machine code
+    folder.make()
+    return Path(tempfile.mkdtemp()) if folder.problem is not None else folder.path
 
 
 def _remove_unused(objects: Path) -> None:
     """Remove object files that no build used for 30 days."""
-    oldest = time.time() - 30 * 86_400
-    for file in objects.iterdir():
-        if file.stat().st_mtime < oldest:
-            file.unlink(missing_ok=True)
+    _remove_older(objects.iterdir(), UNUSED_DAYS * DAY)
+
+
+def _remove_older(files: Iterable[Path], seconds: float) -> None:
+    """Remove files that were not used for some time. Other builds may remove them, too."""
+    for file in files:
+        with contextlib.suppress(FileNotFoundError):
+            if file.stat().st_mtime < time.time() - seconds:
+                file.unlink()
 
 
 def _store(file: Path, output: Path, name: str, suffix: str) -> dict[str, str]:
@@ -241,17 +245,17 @@ def _store(file: Path, output: Path, name: str, suffix: str) -> dict[str, str]:
 
 
 def _remove_others(output: Path, table: dict[str, Any]) -> None:
-    """Remove the libraries of earlier builds."""
+    """Remove the libraries of earlier builds, but not those of builds that may be running."""
     current = {table["trampoline"]["file"], *(library["file"] for library in table["libraries"])}
-    for file in output.iterdir():
-        if re.fullmatch(r"(kernels|_trampoline)-.*\.so", file.name) and file.name not in current:
-            file.unlink(missing_ok=True)
+    libraries = [file for file in output.glob("*.so") if re.match("kernels-|_trampoline-", file.name)]
+    _remove_older((file for file in libraries if file.name not in current), DAY)
 
 
 def compile_in_cache() -> str | None:
     """Compile all signatures with Numba, which caches each by itself. Return the folder, None if there is none."""
     from fastndcg.kernels import compiler, native_object
 
+    compilation.skip_announcement()
     for signature in read_signatures():
         kernel = _load_kernel(signature)
         kernel.numba_function.compile(native_object.parse_types(signature.arguments, kernel))
@@ -278,7 +282,7 @@ def _link(compiler: list[str], files: list[Path], target: Path) -> None:
     """Link object files into a shared library without symbols but those of the kernels."""
     names = target.with_suffix(".rsp")
     names.write_text("\n".join(f'"{file}"' for file in files))
-    arguments = [f"@{names}", str(KERNELS / "memory.c"), "-lm"]
+    arguments = [f"@{names}", str(KERNELS / "runtime.c"), "-lm"]
     _run_c([*compiler, *_flags(compiler), "-fvisibility=hidden", "-o", str(target), *arguments])
 
 
@@ -342,6 +346,7 @@ def _feed(
         "NUMBA_CPU_FEATURES": "",  # else Numba adds those of this machine
         "FASTNDCG_BUILD_LEVEL": str(level),
         "FASTNDCG_MACHINE_CODE": "0",
+        "FASTNDCG_QUIET": "1",
         "PYTHONHASHSEED": "0",  # two builds give the same bytes
         "NUMBA_DISABLE_JIT": "0",
         "NUMBA_BOUNDSCHECK": "0",

@@ -50,6 +50,11 @@ def make(stub: Compiled) -> Any:
     return dispatcher
 
 
+def list_dispatchers() -> list[Any]:
+    """Return the Numba functions of the kernels that this process has used."""
+    return list(_dispatchers)
+
+
 @typeof_impl.register(Compiled)
 def _type_stub(stub: Compiled, context: Any) -> Any:
     """Return the Numba type of a function that another function of the kernels calls."""

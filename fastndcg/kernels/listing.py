@@ -49,7 +49,8 @@ def describe_libraries() -> list[str]:
         return ["machine code: none is used, as the environment says (FASTNDCG_MACHINE_CODE or NUMBA_...)"]
     lines = []
     for name, library in named_libraries():
-        state = LEVEL_NAMES[library.level] if library.level is not None else library.problem or "none"
+        level = [] if library.level is None else [LEVEL_NAMES[library.level]]
+        state = ", but ".join([*level, *([library.problem] if library.problem else [])]) or "none"
         lines.append(f"machine code in the {name}: {state}, {library.path}")
     return lines
 

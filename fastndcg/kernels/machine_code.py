@@ -42,7 +42,7 @@ class Library:
     level : int or None
         Level of the library that is loaded. None if none is.
     problem : str or None
-        The reason why machine code is not used, None if it is used or if the folder has none.
+        The reason why machine code is not used, or some of it. None if all is used or if the folder has none.
     """
 
     def __init__(self, path: Path, read: Callable[[str], bytes | None]) -> None:
@@ -105,7 +105,7 @@ class Library:
         usable = [library for library in table["libraries"] if library["level"] <= level]
         if not usable:
             lowest = min(library["level"] for library in table["libraries"])
-            self.problem = f"this processor is below {LEVEL_NAMES[lowest]}"
+            self.problem = f"this processor is below {LEVEL_NAMES.get(lowest, f'level {lowest}')}"
             return
         library = max(usable, key=lambda library: library["level"])
         self._check(library)
@@ -154,11 +154,10 @@ def libraries() -> tuple[Library, ...]:
 
 def find(place: str, fallback: Callable[..., Any]) -> Callable[..., Any] | None:
     """Return the machine code of a kernel, which calls `fallback` for types that it lacks. None if there is none."""
-    for library in libraries():
-        kernel = library.find(place, fallback)
-        if kernel is not None:
-            return kernel
-    return None
+    found = fallback
+    for library in reversed(libraries()):  # each is the fallback of the one before
+        found = library.find(place, found) or found
+    return None if found is fallback else found
 
 
 def has(place: str) -> bool:

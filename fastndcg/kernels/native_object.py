@@ -1,7 +1,7 @@
 """
 Emit one signature of a kernel as an object file with a plain C function. See build.py for its parameters.
 
-The object needs the functions of memory.c, libc, libm and, if the kernel reads Python objects, Python's stable ABI.
+The object needs the functions of runtime.c, libc, libm and, if the kernel reads Python objects, Python's stable ABI.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from numba.np.numpy_support import as_dtype, from_dtype
 from fastndcg.kernels import build, jit
 
 NUMBERS = {"int": types.int64, "float": types.float64, "bool": types.boolean, "uint64": types.uint64, "none": types.none}
+RUNTIME = {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor", "numba_nextafter", "numba_nextafterf"}  # in runtime.c
 RESULTS = {"none": types.none, "int": types.int64, "bool": types.boolean, "float": types.float64}
 
 
@@ -95,7 +96,15 @@ def _emit_object(compiled: Any, arguments: tuple[Any, ...], symbol: str) -> byte
     passes.add_strip_dead_prototype_pass()
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2)))
     module.verify()
+    _check_symbols(module)
     return machine.emit_object(module)  # type: ignore[no-any-return]
+
+
+def _check_symbols(module: Any) -> None:
+    """Raise if the kernel calls a function of Numba's run time that runtime.c lacks."""
+    for function in module.functions:
+        if function.is_declaration and function.name.startswith(("NRT_", "numba_")) and function.name not in RUNTIME:
+            raise build.BuildError(f"runtime.c must have {function.name}, which the kernel calls")
 
 
 def _clean(text: str) -> str:

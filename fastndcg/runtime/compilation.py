@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 
-SECONDS_PER_KERNEL = 0.6  # median of all kernels, to which `fastndcg warmup` without C compiler comes
+SECONDS_PER_KERNEL = 0.6  # mean of the list of signatures, in processor time of one machine
 
 
 class _State:
@@ -61,6 +61,11 @@ def say(line: str) -> None:
     with contextlib.suppress(AttributeError, OSError, ValueError):
         sys.stderr.write(f"fastndcg: {line}\n")
         sys.stderr.flush()
+
+
+def skip_announcement() -> None:
+    """Write no line about compilations of this process."""
+    _state.is_announced = True
 
 
 def count_compilation(n_waiting: int) -> None:

@@ -70,7 +70,7 @@ class StateFolder:
 
     def __init__(self, state: str | None, kind: str = "kernels") -> None:
         root = cache_root()
-        self.path = Path(os.path.realpath((root or Path()) / f"{kind}-{state}"))
+        self.path = Path(os.path.realpath((root or Path()) / (f"{kind}-{state}" if state != "" else kind)))
         self._problem: str | None = None
         if root is None:
             self._problem = "no home folder is known (set FASTNDCG_CACHE_DIR)"

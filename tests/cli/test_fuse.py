@@ -49,23 +49,6 @@ def test_cli_fuse_takes_names_of_runs(files, run):
     assert (code, out, err) == (0, fused.to_trec(tag="fastndcg"), "")
 
 
-def test_cli_fuse_loads_few_kernels(files):
-    """A process that fuses two files loads 12 kernels, because each takes some milliseconds: 4 of them read files."""
-    (files / "good2.run").write_text((files / "good.run").read_text().replace(" good", " other"))
-    code = (
-        "from fastndcg.cli import main\n"
-        "main(['fuse', 'good.run', 'good2.run', '--method', 'rrf(k=60)', '-o', 'fused.run'])\n"
-        "from fastndcg.kernels.jit import _dispatchers\n"
-        "print(*sorted(kernel.__name__ for kernel in _dispatchers if kernel.signatures))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert done.stdout.split() == [
-        "factorize", "find_duplicate", "gather_rows", "number_documents", "order_by_ids", "rank_rows", "read_lines",
-        "score_ranks", "spread", "take", "weighted_sum", "write_run_lines",
-    ]  # fmt: skip
-
-
 def test_cli_fuse_learns_from_judgments(files, run):
     """--train names the judgments and a run for each system."""
     code, out, _ = run(

@@ -58,7 +58,6 @@ def test_progress_bar_is_drawn_and_erased(terminal):
     assert "%" in shown
     assert shown.rpartition("\r")[2].strip() == ""
     assert not progress._stack.trackers
-    assert not compilation._listeners
 
 
 def test_progress_bar_waits(terminal, monkeypatch):
@@ -104,15 +103,6 @@ def test_progress_of_inner_work_adds_to_the_outer_bar(terminal):
                     shares.append(progress._stack.trackers[0]._bar.n)
     assert shares == [0, 1 / 8, 2 / 8, 3 / 8, 4 / 8, 5 / 8, 6 / 8, 7 / 8]
     assert "inner" not in terminal.getvalue()
-
-
-def test_progress_says_when_kernels_compile(terminal):
-    """While a kernel compiles, the bar says so."""
-    with progress.track(range(2), "counting", 2) as items:
-        for _ in items:
-            with compilation.compiling(None):
-                assert "compiling kernels (counting)" in terminal.getvalue()
-    assert terminal.getvalue().count("compiling kernels") >= 1
 
 
 def test_progress_of_helper_threads(terminal):

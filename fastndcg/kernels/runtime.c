@@ -1,8 +1,9 @@
 /*
- * Memory for kernels that make arrays: the two functions of Numba's run time that their machine code calls.
+ * The functions of Numba's run time that machine code calls: see RUNTIME in native_object.py.
  *
- * The layout is that of Numba's MemInfo. Machine code counts the references itself, and frees the memory at 0.
+ * The layout of memory is that of Numba's MemInfo. Machine code counts the references itself, and frees at 0.
  */
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,3 +26,7 @@ void *NRT_MemInfo_alloc_aligned(size_t size, uint32_t align)
 }
 
 void NRT_MemInfo_call_dtor(void *memory) { free(memory); }
+
+double numba_nextafter(double value, double target) { return nextafter(value, target); }
+
+float numba_nextafterf(float value, float target) { return nextafterf(value, target); }

@@ -1,0 +1,210 @@
+"""Work that calls the kernels of inputs, statistics, agreement, recommendations, scoring and fusion."""
+
+import io
+from itertools import combinations
+
+import numpy as np
+
+import fastndcg as fn
+from fastndcg.conventions import CHOICES, conventions
+from fastndcg.engine import run as engine
+from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
+from fastndcg.fusion.conventions import CHOICES as FUSION_CHOICES
+from fastndcg.inputs.dict_qrels import DictQrels
+from fastndcg.inputs.recommendations.interactions import Interactions
+from fastndcg.metrics.catalog import OTHER_CATALOG, RECORDS
+from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.results.exact_sum import to_limbs
+
+DEFAULT = conventions["default"]
+
+
+def run_all(rng):
+    """Run everything below."""
+    for run in (evaluate_shared_sums, evaluate_variants, compare, agree, look_beyond, read, recommend, score, fuse, tune):
+        run(rng)
+
+
+def make_queries(rng, n_queries=30, longest=40):
+    """Return labels, scores with ties, and offsets."""
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, longest, n_queries))])
+    labels = rng.integers(0, 4, offsets[-1]) * (rng.random(offsets[-1]) < 0.5)
+    return labels, rng.integers(0, 9, offsets[-1]).astype("f8"), offsets
+
+
+def evaluate_shared_sums(rng):
+    """Evaluate metrics that share sums, alone and at several cutoffs, and labels whose ideal must be sorted."""
+    labels, scores, offsets = make_queries(rng)
+    for ties in ("average", "input"):
+        rankings = Rankings(labels, scores, offsets)
+        for names in (names for n in (1, 2, 3) for names in combinations(("nDCG", "AP", "P"), n)):
+            for cutoffs in ((1,), (1, 2, 7)):
+                metrics = tuple(Metric(name, k) for name in names for k in cutoffs)
+                engine.run(rankings, metrics, DEFAULT.replace(ties=ties))
+    gains = (*(Metric("DCG", gain=gain) for gain in ("exp2", "binary", (0, 1, 2, 2))), Metric("DCG", rel=2))
+    engine.run(rankings, (*gains, *(Metric("nDCG", gain=gain) for gain in ("exp2", "binary"))), DEFAULT)
+    several = tuple(map(Metric.parse, ("DCG@1", "nDCG@1", "IPrec(recall=0.1)", "Rprec(mult=2)", "IAP")))
+    engine.run(rankings, several, DEFAULT)
+    fractions = labels * rng.random(len(labels)) * 40
+    engine.run(Rankings(fractions, scores, offsets), (Metric("nDCG"), Metric("DCG")), DEFAULT)
+    equal = Rankings(np.ones(len(labels), "u1"), scores, offsets)
+    every = tuple(Metric(record.name) for record in RECORDS if not record.by_subtopic)
+    engine.run(equal, every, DEFAULT.replace(ties="input"))
+    engine.run(equal, every, DEFAULT)
+
+
+def evaluate_variants(rng):
+    """Evaluate what takes a metric's place under some choices, metrics by subtopic, and an exact sum."""
+    labels, scores, offsets = make_queries(rng)
+    for record in RECORDS:
+        for field, choice, _ in record.variants:
+            metric = Metric(record.name, 1 if record.has_cutoff else None)
+            is_convention = field in CHOICES
+            convention = DEFAULT.replace(**{field: choice}) if is_convention else DEFAULT
+            chosen = metric if is_convention else metric(**{field: choice})
+            fn.evaluate(labels, scores, chosen, offsets=offsets, convention=convention)
+    by_subtopic = [Metric(record.name) for record in RECORDS if record.by_subtopic]
+    by_subtopic += [metric @ 5 for metric in by_subtopic if metric.record.has_cutoff]
+    subtopics = rng.integers(0, 2, (4, 30, 3))
+    for scored in (rng.random((4, 30)), rng.integers(0, 4, (4, 30))):
+        fn.evaluate(subtopics, scored, by_subtopic)
+    to_limbs(rng.standard_normal(1000) * 10.0 ** rng.integers(-300, 300, 1000))
+
+
+def compare(rng):
+    """Draw the replicates of everything that comparisons draw."""
+    labels = rng.integers(0, 3, (60, 8))
+    systems = {name: rng.random((60, 8)) for name in "abc"}
+    for options in ({"test": "randomization"}, {"test": "tukey"}, {"interval": "percentile"}):
+        fn.compare(labels, systems, "rr,ap", replicates=50, **options)
+    few = {name: scores[:9] for name, scores in systems.items()}
+    fn.compare(labels[:9], few, "rr", test="randomization")
+    clusters = np.repeat(np.arange(20), 3)
+    fn.compare(labels, systems, "rr", clusters=clusters, replicates=50, interval="percentile")
+    stream = fn.StreamingEvaluator("rr,ap")
+    stream.update(labels, systems["a"])
+    str(stream.result())
+
+
+def agree(rng):
+    """Compare rankings by every metric of agreement, for both dtypes of scores."""
+    names = [name for name, record in OTHER_CATALOG.items() if record.function_name == "agreement"]
+    _, _, offsets = make_queries(rng)
+    for first in ("f4", "f8"):
+        for second in ("f4", "f8"):
+            pair = [rng.integers(0, 9, offsets[-1]).astype(dtype) for dtype in (first, second)]
+            fn.agreement(*pair, names, offsets=offsets)
+    fn.agreement({"a": {"1": 2, "2": 1}}, {"a": {"1": 1, "3": 2}}, names)
+
+
+def look_beyond(rng):
+    """Look beyond the accuracy of recommended items by every metric, for ids and labels of all dtypes."""
+    names = [name for name, record in OTHER_CATALOG.items() if record.function_name == "beyond_accuracy"]
+    metrics = [*names, "ILD(distance=jaccard)", "ILD(distance=hamming)"]
+    recommended = np.argsort(rng.random((20, 50)), axis=1)[:, :5]
+    for dtype in ("i4", "i8"):
+        for labels in (None, rng.random(40)):
+            liked = Interactions(rng.integers(0, 50, 40).astype(dtype), labels, np.arange(0, 41, 2))
+            fn.beyond_accuracy(
+                recommended.astype(dtype), metrics, popularity=rng.integers(1, 20, 50), n_users=20,
+                vectors=rng.random((50, 4)), categories=rng.integers(0, 2, (50, 3)), liked=liked,
+            )  # fmt: skip
+
+
+def read(rng):
+    """Read text, dicts, tuples and items, in any order, with labels of all types, and write runs."""
+    queries = [f"q{n}" for n in rng.integers(0, 9, 200)]
+    documents = [f"d{n:03}" for n in rng.permutation(200)]
+    scores = rng.integers(0, 30, 200) / 7
+    run = fn.Run(queries, documents, scores)
+    text = run.to_trec()
+    fn.read_run(io.BytesIO(text.encode()))
+    fn.Run.from_dict({"a": ["1", "2"]}).to_trec()
+    for labels in (rng.integers(0, 3, 200), rng.integers(-1, 300, 200), rng.random(200)):
+        qrels = fn.Qrels(queries, documents, labels)
+        for convention in ("default", "trec_eval", "trec_eval_9"):
+            fn.evaluate(qrels, run, "ndcg,ap,bpref", convention=convention)
+        subtopics = [f"s{n}" for n in rng.integers(0, 3, 200)]
+        fn.evaluate(fn.DiversityQrels(queries, subtopics, documents, labels), run, "P_IA,alpha_nDCG")
+        judged = {q: {d: v for p, d, v in zip(queries, documents, labels.tolist(), strict=True) if p == q} for q in queries}
+        run_dict = {q: {d: s for p, d, s in zip(queries, documents, scores.tolist(), strict=True) if p == q} for q in queries}
+        fn.evaluate(judged, run_dict, "ndcg,ap")
+        DictQrels(judged).judged(run_dict).with_tie_keys()
+        numbers = rng.permutation(200)
+        fn.evaluate(fn.Qrels(numbers // 20, numbers, labels), fn.Run(numbers // 20, numbers, scores), "ndcg")
+    rows = [{"query": q, "document": d, "label": 1} for q, d in zip(queries, documents, strict=True)]
+    fn.evaluate(rows, run, "ndcg")
+
+
+def recommend(rng):
+    """Evaluate recommended items, rows of scores and items left out, for ids, labels and scores of all dtypes."""
+    for n_items in (50, 5000):
+        for dtype in ("i4", "i8"):
+            recommended = np.argsort(rng.random((30, n_items)), axis=1)[:, :20].astype(dtype)
+            for labels in (rng.integers(0, 3, 120), rng.random(120), None):
+                items = np.concatenate([rng.choice(n_items, 4, replace=False) for _ in range(30)]).astype(dtype)
+                liked = Interactions(items, labels, np.arange(0, 121, 4))
+                fn.evaluate(liked, recommended, "ndcg@10,recall@20,map")
+                for score_dtype in ("f4", "f8"):
+                    scores = rng.integers(0, 9, (30, n_items)).astype(score_dtype)
+                    for ties in ("average", "input", "worst", "id_ascending", "id_descending"):
+                        convention = f"default(ties={ties})"
+                        fn.evaluate(liked, scores, "ndcg@10,rr", exclude=[[1, 2]] * 30, convention=convention)
+                        fn.evaluate(liked, scores, "ndcg,auc", convention=convention)
+
+
+def score(rng):
+    """Score embeddings of all kinds, count ranks, and take the best items."""
+    liked = Interactions(rng.integers(0, 300, 40).astype("i4"), None, np.arange(0, 41, 2))
+    floats = {dtype: (rng.standard_normal((20, 24)).astype(dtype), rng.standard_normal((300, 24)).astype(dtype))
+              for dtype in ("f4", "f8")}  # fmt: skip
+    for users, items in floats.values():
+        for similarity in ("dot", "cosine", "euclidean"):
+            embeddings = fn.Embeddings(users, items, similarity=similarity)
+            fn.evaluate(liked, embeddings, "ndcg@10,rr,bpref")
+            embeddings.top(10)
+            embeddings.top(150)
+            embeddings.scores([0, 1])
+    small = rng.integers(-128, 128, (320, 24)).astype("i1")
+    wide = rng.integers(-128, 128, (320, 2000)).astype("i1")
+    bits = rng.integers(0, 256, (320, 8)).astype("u1")
+    for vectors, similarity in ((small, "dot"), (wide, "dot"), (bits, "hamming")):
+        embeddings = fn.Embeddings(vectors[:20], vectors[20:], similarity=similarity)
+        fn.evaluate(liked, embeddings, "ndcg@10,bpref")
+        embeddings.top(10)
+        embeddings.scores([0, 1])
+    for dtype in ("f4", "f8"):
+        users, items = floats[dtype]
+        scorer = fn.Scorer(lambda rows, users=users, items=items: users[rows] @ items.T, n_items=300)
+        fn.evaluate(liked, scorer, "ndcg@10,rr")
+        scorer.top(10)
+
+
+def fuse(rng):
+    """Fuse runs by every method and normalisation, for ids of either kind, by every order of ties."""
+    texts = [{f"q{q}": {f"d{d}": float(rng.integers(0, 9)) for d in rng.permutation(30)[:12]} for q in range(5)} for _ in "ab"]
+    numbers = [
+        fn.Run(np.repeat(np.arange(5), 12), np.concatenate([rng.permutation(30)[:12] for _ in range(5)]),
+               rng.integers(0, 9, 60).astype("f4"))
+        for _ in "ab"
+    ]  # fmt: skip
+    qrels = {f"q{q}": {f"d{d}": int(rng.integers(0, 2)) for d in range(30)} for q in range(5)}
+    for name, record in FUSION_METHODS.items():
+        train = (qrels, texts) if record.needs_training else None
+        fn.fuse(texts, name, train=train, absent=None if record.points == "ranks" else "mean")
+    for name in NORMALIZATIONS:
+        fn.fuse(numbers, f"sum(norm={name})", depth=5)
+    for policy in FUSION_CHOICES["fused_ties"]:
+        for runs in (texts, numbers):
+            fn.fuse(runs, fusion_convention=f"default(fused_ties={policy})")
+
+
+def tune(rng):
+    """Tune the weights of two runs, for both dtypes of labels that judgments have."""
+    runs = {
+        name: {f"q{q}": {f"d{d}": float(rng.integers(0, 9)) for d in range(8)} for q in range(6)} for name in ("a", "b")
+    }
+    for kind in (int, float):
+        qrels = {f"q{q}": {f"d{d}": kind(rng.integers(0, 3)) / (1 if kind is int else 2) for d in range(8)} for q in range(6)}
+        fn.tune_fusion(qrels, runs, "ndcg@3", ["wsum", "rrf(k=60)"], folds=3, progress=False)

@@ -1,0 +1,57 @@
+"""Hooks of pytest: the summary lists the kernels that Numba had to compile, as lines of signatures.txt."""
+
+import sys
+
+import pytest
+
+COMPILED = pytest.StashKey[set]()
+FOR_LOOPS_OF_USERS = "single_query.single."  # compiled into functions of users', for their types
+
+
+def list_compiled():
+    """Return the lines of signatures.txt that would have spared compilations of this process."""
+    compiler = sys.modules.get("fastndcg.kernels.compiler")
+    if compiler is None:
+        return []
+    from fastndcg.kernels import build, jit, listing, native_object
+
+    lines = set()
+    for dispatcher in compiler.list_dispatchers():
+        kernel = getattr(sys.modules.get(dispatcher.py_func.__module__), dispatcher.py_func.__name__, None)
+        if not isinstance(kernel, jit.Compiled) or not kernel.py_func.__module__.startswith("fastndcg.kernels."):
+            continue
+        if kernel.place.startswith(FOR_LOOPS_OF_USERS) or kernel.options.get("takes_functions"):
+            continue
+        for arguments, compiled in dispatcher.overloads.items():
+            types = native_object.describe_types(arguments)
+            result = native_object.describe_types((compiled.signature.return_type,))
+            is_listed = "Literal" in types or listing.find_source(build.Signature(kernel.place, types, result))[0] != "N"
+            if not is_listed:  # else a kernel that users' loops compile calls it
+                lines.add(f"{kernel.place} {types} -> {result}")
+    return sorted(lines)
+
+
+def pytest_sessionfinish(session):
+    """Send the lines of a worker process to the main process."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is None:
+        session.config.stash.setdefault(COMPILED, set()).update(list_compiled())
+    else:
+        output["compiled"] = list_compiled()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Collect the lines of a worker process."""
+    lines = getattr(node, "workeroutput", {}).get("compiled", ())
+    node.config.stash.setdefault(COMPILED, set()).update(lines)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """List the kernels that were compiled, unless the environment asks for that."""
+    from fastndcg.kernels import machine_code
+
+    lines = sorted(config.stash.get(COMPILED, ()))
+    if lines and not machine_code.is_switched_off():
+        terminalreporter.section(f"{len(lines)} kernels had no machine code: run scripts/build-kernels, or add the lines")
+        terminalreporter.write_line("\n".join(lines))

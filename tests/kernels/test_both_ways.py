@@ -1,0 +1,159 @@
+"""
+Machine code against Numba: every kernel and signature, to the bit, on the arguments that real work passes.
+
+Each call of a kernel runs twice, by machine code and by Numba, on copies of the same arrays. All arrays and the results
+must have the same bits. The work is random and adversarial: ties, empty queries, NaN where allowed, infinities,
+denormal numbers, labels below 0 and above 2**53, all dtypes, tie policies and metrics.
+"""
+
+import threading
+from importlib import import_module
+
+import both_ways_scenarios
+import numpy as np
+import pytest
+
+from fastndcg.conventions import CHOICES, conventions
+from fastndcg.engine import run as engine
+from fastndcg.kernels import build, jit, machine_code, native_object
+from fastndcg.metrics.catalog import RECORDS
+from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.validation import LABEL_DTYPES
+
+pytestmark = [
+    pytest.mark.stress,
+    pytest.mark.skipif(machine_code.is_switched_off(), reason="machine code is switched off"),
+]
+DEFAULT = conventions["default"]
+
+
+class Comparison:
+    """Runs each call by machine code and by Numba, and remembers which signatures ran."""
+
+    def __init__(self):
+        self.seen = set()
+        self.differences = []
+        self._lock = threading.Lock()
+
+    def wrap(self, kernel, signatures):
+        """Return a function that runs a kernel both ways."""
+        machine = machine_code.find(kernel.place, lambda *_: pytest.fail(f"{kernel.place} misses a signature"))
+        compiled = kernel.numba_function
+        codes = {}
+
+        def run(*arguments):
+            with self._lock:
+                copies = copy(arguments)
+                value = machine(*arguments)
+                expected = compiled(*copies)
+                where = {signature.code for signature in signatures}
+                code = codes.setdefault(tuple(map(describe, arguments)), build.encode(" ".join(map(describe, arguments))))
+                if code in where:
+                    self.seen.add((kernel.place, code))
+                if bits((arguments, value)) != bits((copies, expected)):
+                    self.differences.append((kernel.place, code))
+                return value
+
+        return run
+
+
+def copy(argument):
+    """Return an argument with copies of its arrays, of the same layout."""
+    if isinstance(argument, np.ndarray):
+        made = np.copy(argument, order="K")
+        if not argument.flags.c_contiguous and not argument.flags.f_contiguous:
+            whole = np.zeros([2 * size for size in argument.shape], argument.dtype)
+            made = whole[tuple(slice(None, None, 2) for _ in argument.shape)]
+            made[...] = argument
+        made.flags.writeable = argument.flags.writeable
+        return made
+    if isinstance(argument, tuple):
+        copies = map(copy, argument)
+        return type(argument)(*copies) if hasattr(argument, "_fields") else tuple(copies)
+    return argument
+
+
+def bits(argument):
+    """Return the bits of all arrays and numbers, as a value that can be compared."""
+    if isinstance(argument, np.ndarray):
+        return argument.dtype.str, argument.shape, argument.tobytes()
+    if isinstance(argument, tuple):
+        return tuple(map(bits, argument))
+    if isinstance(argument, float):
+        return np.float64(argument).tobytes()
+    return argument
+
+
+def describe(argument):
+    """Return the type of an argument as signatures.txt writes it."""
+    import numba
+
+    return native_object.describe_types((numba.typeof(argument),))
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    """Run everything both ways, with every kernel wrapped."""
+    found = Comparison()
+    by_place = {}
+    for signature in build.read_signatures():
+        by_place.setdefault(signature.place, []).append(signature)
+    kernels = {}
+    for place, signatures in by_place.items():
+        module, _, name = place.rpartition(".")
+        kernel = getattr(import_module(f"fastndcg.kernels.{module}"), name)
+        if kernel.options.get("holds_gil") or place.startswith("single_query."):
+            continue  # they take addresses, and some append to lists: compared by their callers' results below
+        kernels[place] = kernel
+        kernel.run, kernel.is_ready = found.wrap(kernel, signatures), True
+    try:
+        run_everything()
+    finally:
+        for kernel in kernels.values():
+            kernel.run, kernel.is_ready = kernel._first_run, False
+    found.kernels = kernels
+    return found
+
+
+def test_bits_are_the_same(comparison):
+    """No call differs in a bit."""
+    assert comparison.differences == []
+
+
+def test_every_signature_was_compared(comparison):
+    """Each signature of the list ran, but those of kernels that read Python's objects."""
+    listed = {(s.place, s.code) for s in build.read_signatures() if s.place in comparison.kernels}
+    assert sorted(listed - comparison.seen) == []
+
+
+def run_everything():
+    """Call everything that calls kernels."""
+    jit.load_compiler()
+    rng = np.random.default_rng(7)
+    for score_dtype in ("f4", "f8"):
+        for label_dtype in sorted(set(map(str, LABEL_DTYPES.values()))):
+            evaluate_all(rng, score_dtype, label_dtype)
+    both_ways_scenarios.run_all(rng)
+
+
+def evaluate_all(rng, score_dtype, label_dtype):
+    """Evaluate every metric of labels, under every tie policy, with one and with several cutoffs."""
+    metrics = tuple(Metric(record.name) for record in RECORDS if not record.by_subtopic)
+    sizes = np.array([0, 1, 2, 5, 40, 130, 300])
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    n = offsets[-1]
+    scores = rng.integers(0, 40, n).astype(score_dtype)
+    scores[::17] = [np.inf, -np.inf, np.finfo(score_dtype).smallest_subnormal][n % 3]
+    labels = (rng.integers(0, 5, n) * (rng.random(n) < 0.4)).astype(label_dtype)
+    for policy in CHOICES["ties"]:
+        chosen = tuple(metric for metric in metrics if policy in metric.record.ties)
+        cut = tuple(Metric(m.record.name, k) for m in chosen if m.record.has_cutoff for k in (1, 5, 10))
+        rankings = Rankings(labels, scores, offsets, tie_keys=rng.permutation(n))
+        for some in (chosen, cut):
+            engine.run(rankings, some, DEFAULT.replace(ties=policy))
+        for strategy in (1, 2, 3):
+            engine.run(rankings, chosen[:1], DEFAULT.replace(ties=policy), strategy=strategy)
+    wide = Rankings((labels * (rng.random(n) < 0.1)).astype(label_dtype), scores, offsets)
+    engine.run(wide, metrics, DEFAULT.replace(ties="input"))
+    engine.run(Rankings(labels, np.arange(n, dtype=score_dtype), offsets), metrics, DEFAULT)

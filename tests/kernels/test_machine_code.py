@@ -1,0 +1,359 @@
+"""Machine code of kernels: its list, its build, where it comes from, and that faults fall back to Numba."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fresh_processes import NOBODY, PACKAGE, answer, make_environment, start
+
+from fastndcg.kernels import build, listing, machine_code
+from fastndcg.kernels.machine_code import KERNELS
+
+SIGNATURES = "statistics.exact_sum.add_up u8[:] i8[:] i8[:] -> none\nstatistics.exact_sum.carry i8[:] -> none\n"
+CARRY = """
+    import json, sys
+    if {is_blocked}:
+        sys.modules["numba"] = sys.modules["llvmlite"] = None
+    import numpy as np
+    from fastndcg.kernels import build, listing
+    from fastndcg.kernels.statistics.exact_sum import carry
+    limbs = np.array([2**33, 1])
+    carry(limbs)
+    sources = [listing.find_source(signature) for signature in build.read_signatures()]
+    print(json.dumps([limbs.tolist(), sources, listing.describe_libraries()]))
+"""
+FROM_PACKAGE = rf"package \((generic|x86-64-v[23])\)"
+NEEDS_COMPILER = pytest.mark.skipif(
+    not (os.environ.get("CC") or shutil.which("cc")), reason="no C compiler: machine code is built with one"
+)
+NOT_FOR_THE_LIST = {"fusion.custom.fuse_by_function", "metrics.custom.evaluate_custom_metric"}  # they take functions
+
+
+def test_list_of_signatures_names_every_kernel():
+    """Each kernel has a line but those that take functions and those that users' own loops compile."""
+    listed = {signature.place for signature in build.read_signatures()}
+    known = {place for place in listing.find_kernels() if not place.startswith("single_query.")} - NOT_FOR_THE_LIST
+    assert listed == known | {"single_query.retrieval.evaluate_at", "single_query.retrieval.evaluate_candidates"}
+
+
+def test_list_of_signatures_is_sorted_and_has_no_line_twice():
+    """The lines are sorted, so that a new one has one place."""
+    lines = (KERNELS / "signatures.txt").read_text().splitlines()[1:]
+    assert lines == sorted(set(lines))
+
+
+def test_codes_of_a_kernel_differ():
+    """No two signatures of a kernel have one code, by which the trampoline chooses."""
+    keys = [(signature.place, signature.code) for signature in build.read_signatures()]
+    assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize("line", ["metrics.dcg.dcg f8[:]", "metrics.dcg.dcg f8[:] -> text", "no place"])
+def test_wrong_lines_are_refused(line, monkeypatch, tmp_path):
+    """The error quotes the line and says what a line must have."""
+    (tmp_path / "signatures.txt").write_text(f"{line}\n")
+    monkeypatch.setattr(build, "KERNELS", tmp_path)
+    with pytest.raises(build.BuildError, match=re.escape(repr(line))):
+        build.read_signatures()
+
+
+def test_dependencies_are_the_imports_of_a_file():
+    """Machine code depends on the file, on what it imports, and on the instructions and the tuples that it uses."""
+    signatures = [s for s in build.read_signatures() if s.module in ("ranking.rank", "inputs.join", "metrics.cascade")]
+    found = build.find_dependencies(signatures)
+    assert found["ranking.rank"] >= {"ranking/rank.py", "ranking/top_k.py", "simd.py", "llvm/simd.py"}
+    assert "inputs/arrays.py" in found["inputs.join"]
+    assert "ranking/rank.py" not in found["metrics.cascade"]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Build two kernels into a copy of the package, and return the folder that holds the copy."""
+    folder = tmp_path_factory.mktemp("built")
+    folder.chmod(0o755)
+    ignored = shutil.ignore_patterns("__pycache__", "built")
+    shutil.copytree(PACKAGE, folder / "fastndcg", ignore=ignored)
+    (folder / "fastndcg" / "kernels" / "signatures.txt").write_text(SIGNATURES)
+    run_build(folder, "--output", folder / "fastndcg" / "kernels" / "built")
+    return folder
+
+
+def run_build(folder, *arguments, **environment):
+    """Build the kernels of a copy of the package, and return what the build prints."""
+    command = [sys.executable, "-P", "-m", "fastndcg.kernels.build", *map(str, arguments)]
+    given = make_environment(folder, FASTNDCG_CACHE_DIR=folder / "cache", **environment)
+    return subprocess.run(command, env=given, check=True, capture_output=True, text=True).stderr
+
+
+@pytest.fixture
+def copy(built, tmp_path):
+    """Return a copy of the built package for one test, and its folder of machine code."""
+    shutil.copytree(built / "fastndcg", tmp_path / "fastndcg")
+    return tmp_path, tmp_path / "fastndcg" / "kernels" / "built"
+
+
+def carry(folder, *, is_blocked, **environment):
+    """Run a kernel of a copy of the package, check its value, and return the sources and the state of the libraries."""
+    process = start(
+        textwrap.dedent(CARRY).format(is_blocked=is_blocked), folder, FASTNDCG_CACHE_DIR=folder / "cache", **environment
+    )
+    values, sources, state = answer(process)
+    assert values == [0, 3]
+    return sources, "\n".join(state)
+
+
+def change_table(folder, change):
+    """Change the table of machine code in place."""
+    table = json.loads((folder / "table.json").read_text())
+    change(table)
+    (folder / "table.json").write_text(json.dumps(table))
+
+
+@NEEDS_COMPILER
+def test_machine_code_runs_without_numba(built):
+    """A kernel of the package's folder runs with Numba and llvmlite blocked from import."""
+    sources, state = carry(built, is_blocked=True)
+    assert all(re.fullmatch(FROM_PACKAGE, source) for source in sources), sources
+    assert "machine code in the package: " in state
+
+
+@NEEDS_COMPILER
+def test_a_build_compiles_what_changed(built):
+    """A second build compiles nothing, and one after an edit of a file compiles the kernels of that file."""
+    assert run_build(built, "--output", built / "again").startswith("0 signatures compiled")
+    names = [set(json.loads((folder / "table.json").read_text())["kernels"]) for folder in (built / "again",)]
+    assert names == [{"statistics.exact_sum.add_up", "statistics.exact_sum.carry"}]
+    source = built / "fastndcg" / "kernels" / "statistics" / "exact_sum.py"
+    content = source.read_text()
+    source.write_text(f"{content}# edited\n")
+    try:
+        assert run_build(built, "--output", built / "again").count("2 signatures compiled") == 1
+    finally:
+        source.write_text(content)
+
+
+@NEEDS_COMPILER
+def test_two_builds_give_the_same_bytes(built):
+    """Two builds from nothing write the same files."""
+    folders = [built / "first", built / "second"]
+    for folder in folders:
+        shutil.rmtree(built / "cache" / "objects", ignore_errors=True)
+        assert "2 signatures compiled" in run_build(built, "--output", folder)
+    contents = [{file.name: file.read_bytes() for file in folder.iterdir()} for folder in folders]
+    assert contents[0] == contents[1]
+
+
+@NEEDS_COMPILER
+def test_two_processes_build_at_once(built):
+    """Two processes that build into one folder leave machine code that runs."""
+    target = built / "shared"
+    command = [sys.executable, "-P", "-m", "fastndcg.kernels.build", "--output", str(target)]
+    given = make_environment(built, FASTNDCG_CACHE_DIR=built / "other_cache")
+    processes = [subprocess.Popen(command, env=given, stderr=subprocess.DEVNULL) for _ in range(2)]
+    assert [process.wait(timeout=300) for process in processes] == [0, 0]
+    library = machine_code.Library(target, lambda name: (target / name).read_bytes())
+    assert library.problem is None
+    assert library.find("statistics.exact_sum.carry", pytest.fail)(np.array([2**33, 1])) is None
+
+
+@NEEDS_COMPILER
+def test_machine_code_in_the_cache_serves_a_package_without(copy):
+    """`fastndcg.warmup` builds into the user's cache, and the next process finds the machine code there."""
+    folder, package = copy
+    shutil.rmtree(package)
+    code = "import fastndcg as fn, json; print(json.dumps(fn.warmup().cache))"
+    cache = answer(start(code, folder, FASTNDCG_CACHE_DIR=folder / "cache"))
+    assert Path(cache).is_relative_to(folder / "cache")
+    sources, _ = carry(folder, is_blocked=True)
+    assert all(source.startswith("cache (") for source in sources), sources
+    cached = Path(cache)
+    cached.chmod(0o777)
+    sources, state = carry(folder, is_blocked=False)
+    assert sources == ["Numba", "Numba"]
+    assert "other users can write it" in state
+
+
+@NEEDS_COMPILER
+def test_warmup_has_nothing_to_do_in_a_built_package(built):
+    """`fastndcg.warmup` returns the package's folder."""
+    code = "import fastndcg as fn, json; print(json.dumps(fn.warmup().cache))"
+    assert answer(start(code, built, FASTNDCG_CACHE_DIR=built / "unused")) == str(
+        (built / "fastndcg" / "kernels" / "built").resolve()
+    )
+    assert not (built / "unused").exists()
+
+
+@NEEDS_COMPILER
+def test_warmup_without_a_c_compiler_fills_the_cache_of_numba(copy):
+    """Without a C compiler each kernel is cached by itself, and the line says what is missing."""
+    folder, package = copy
+    shutil.rmtree(package)
+    code = """
+        import sys, json
+        sys.modules["ziglang"] = None
+        import fastndcg as fn
+        lines = []
+        print(json.dumps([fn.warmup(progress=lines.append).cache, lines]))
+    """
+    cache, lines = answer(start(code, folder, FASTNDCG_CACHE_DIR=folder / "cache", PATH="", CC=""))
+    assert "no C compiler was found" in lines[0]
+    assert len(list(Path(cache).glob("*.nbc"))) == 2
+
+
+FAULTS = {
+    "a damaged library": ("is damaged", lambda folder: damage(next(folder.glob("kernels-*")))),
+    "a library that is cut off": ("is damaged", lambda folder: next(folder.glob("kernels-*")).write_bytes(b"")),
+    "a damaged trampoline": ("is damaged", lambda folder: damage(next(folder.glob("_trampoline-*")))),
+    "no library": ("is missing", lambda folder: next(folder.glob("kernels-*")).unlink()),
+    "a table that is no JSON": ("JSONDecodeError", lambda folder: (folder / "table.json").write_text("{")),
+    "a table of another kind": ("KeyError", lambda folder: (folder / "table.json").write_text("{}")),
+    "another format": ("has format 99", lambda folder: change_table(folder, lambda table: table.update(format=99))),
+    "another platform": ("it was built for", lambda folder: change_table(folder, lambda t: t.update(platform="vax"))),
+    "a processor level that is too high": (
+        "this processor is below level 9",
+        lambda folder: change_table(folder, lambda table: table["libraries"][0].update(level=9)),
+    ),
+    "a missing symbol": (
+        "has no symbol fn_absent",
+        lambda folder: change_table(folder, lambda t: [row.__setitem__(1, "fn_absent") for row in all_rows(t)]),
+    ),
+}
+
+
+def all_rows(table):
+    """Return the rows of all kernels of a table."""
+    return [row for rows in table["kernels"].values() for row in rows]
+
+
+def damage(file):
+    """Change one byte in the middle of a file."""
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_fall_back_to_numba_and_are_said(copy, fault):
+    """A fault of the files gives the same values by Numba, and `show_versions` names it."""
+    folder, package = copy
+    message, plant = FAULTS[fault]
+    plant(package)
+    _, state = carry(folder, is_blocked=False)
+    assert message in state
+
+
+@NEEDS_COMPILER
+@pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason="needs root: files of other users")
+def test_libraries_of_other_users_in_the_cache_are_not_loaded(copy):
+    """Machine code in the cache is loaded only if it belongs to the user or to root."""
+    folder, package = copy
+    shutil.rmtree(package)
+    code = "import fastndcg as fn, json; print(json.dumps(fn.warmup().cache))"
+    cache = Path(answer(start(code, folder, FASTNDCG_CACHE_DIR=folder / "cache")))
+    os.chown(next(cache.glob("kernels-*")), NOBODY, NOBODY)
+    sources, state = carry(folder, is_blocked=False)
+    assert sources == ["Numba", "Numba"]
+    assert "may have been written by another user" in state
+
+
+@NEEDS_COMPILER
+def test_a_kernel_that_was_edited_runs_as_edited(copy):
+    """A kernel whose source was edited after the build is compiled by Numba: no old code runs."""
+    folder, _ = copy
+    source = folder / "fastndcg" / "kernels" / "statistics" / "exact_sum.py"
+    source.write_text(source.read_text().replace("out_limbs[i + 1] += over", "out_limbs[i + 1] += over + 5"))
+    code = textwrap.dedent(CARRY).format(is_blocked=False)
+    values, sources, _ = answer(start(code, folder, FASTNDCG_CACHE_DIR=folder / "cache"))
+    assert values == [0, 8]
+    assert sources == ["Numba, since statistics/exact_sum.py was edited after the build of the package"] * 2
+
+
+@NEEDS_COMPILER
+def test_machine_code_can_be_switched_off(built):
+    """With FASTNDCG_MACHINE_CODE=0 Numba compiles, and the list says so."""
+    sources, state = carry(built, is_blocked=False, FASTNDCG_MACHINE_CODE=0)
+    assert sources == ["Numba", "Numba"]
+    assert "none is used" in state
+
+
+@NEEDS_COMPILER
+def test_other_types_go_to_numba(built):
+    """A call with types that were not built runs by Numba, which compiles it, and says so if it is absent."""
+    code = """
+        import json, sys
+        import numpy as np
+        from fastndcg.kernels.statistics.exact_sum import carry
+        limbs = [np.array([2**33, 1]), np.array([9, 2**33, 1, 9])[1:3], np.array([2**33, 0, 1, 0])[::2]]
+        for one in limbs:
+            carry(one)
+        is_loaded = "numba" in sys.modules
+        big = np.array([2**33, 1]).astype(">i8")
+        message = ""
+        try:
+            sys.modules["numba"] = None if not is_loaded else sys.modules["numba"]
+            carry(np.array([1, 1], "u1"))
+        except Exception as error:
+            message = f"{type(error).__name__}: {error}"
+        print(json.dumps([[one.tolist() for one in limbs], message]))
+    """
+    values, message = answer(start(code, built, FASTNDCG_CACHE_DIR=built / "cache"))
+    assert values == [[0, 3]] * 3
+    assert message == ""
+    blocked = "import sys; sys.modules['numba'] = None\n" + textwrap.dedent(code).replace(", np.array([2**33, 0, 1, 0])[::2]", "")
+    values, message = answer(start(blocked, built, FASTNDCG_CACHE_DIR=built / "cache"))
+    assert values == [[0, 3]] * 2
+    assert message.startswith("MissingPackageError: compiling a kernel or a function of yours needs numba")
+    assert message.endswith("pip install numba")
+
+
+@NEEDS_COMPILER
+def test_arguments_keep_their_types_apart(built):
+    """Bool, int, float, uint64, None, layouts and byte orders have codes of their own, and misses call the fallback."""
+    trampoline, handle = load(built)
+    signature = [["if", next_symbol(built), "n", False]]
+    seen = []
+    kernel = trampoline.make_kernel("toy", handle, signature, lambda *arguments: seen.append(arguments))
+    for arguments in [
+        (1, 1), (True, 1.0), (1.0, 1), (np.uint64(1), 1.0), (None, 1.0), ((1,), 1.0), (1,), (), (1, 1.0, 1), (2**63, 1.0),
+        (np.zeros(1), 1.0), ("1", 1.0), (np.float32(1), 1.0),
+    ]:  # fmt: skip
+        kernel(*arguments)
+        assert len(seen) == 1
+        assert seen.pop() == arguments or isinstance(arguments[0], np.ndarray)
+
+
+def load(folder):
+    """Return the trampoline and the handle of the library in a copy of the package."""
+    package = folder / "fastndcg" / "kernels" / "built"
+    table = json.loads((package / "table.json").read_text())
+    trampoline = machine_code.import_trampoline(package / table["trampoline"]["file"])
+    return trampoline, trampoline.open_library(str(package / table["libraries"][0]["file"]))
+
+
+def next_symbol(folder):
+    """Return a symbol of the library in a copy of the package."""
+    table = json.loads((folder / "fastndcg" / "kernels" / "built" / "table.json").read_text())
+    return all_rows(table)[0][1]
+
+
+@NEEDS_COMPILER
+def test_errors_of_the_fallback_reach_the_caller(built):
+    """An exception that the fallback raises is raised by the call."""
+    trampoline, handle = load(built)
+
+    def fail(*arguments):
+        raise ValueError(arguments)
+
+    kernel = trampoline.make_kernel("toy", handle, [["i", next_symbol(built), "n", False]], fail)
+    with pytest.raises(ValueError, match="text"):
+        kernel("text")
+    with pytest.raises(LookupError, match="no symbol fn_absent"):
+        trampoline.make_kernel("toy", handle, [["i", "fn_absent", "n", False]], fail)
