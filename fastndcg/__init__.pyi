@@ -57,6 +57,7 @@ from fastndcg.scoring.top_items import TopItems as TopItems
 from fastndcg.statistics.compare import compare as compare
 from fastndcg.statistics.comparison import Comparison as Comparison
 from fastndcg.streaming import StreamingEvaluator as StreamingEvaluator
+from fastndcg.versions import show_versions as show_versions
 from fastndcg.warmup import warmup as warmup
 
 from . import reference as reference

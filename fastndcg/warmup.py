@@ -41,6 +41,7 @@ def warmup(*, progress: Callable[[str], None] | None = None) -> Warmup:
     True
     """
     from fastndcg.kernels import build, jit, machine_code
+    from fastndcg.kernels.signatures import BuildError
 
     started = time.perf_counter()
     say = progress or (lambda line: None if compilation.is_quiet() else compilation.say(line))
@@ -56,7 +57,7 @@ def warmup(*, progress: Callable[[str], None] | None = None) -> Warmup:
             folder = str(build.user_folder())
             build.build(build.user_folder(), (build.native_level(),), say=say)
             machine_code.libraries.cache_clear()
-        except build.BuildError as error:
+        except BuildError as error:
             say(f"{error}. Numba compiles each kernel by itself instead")
             folder = build.compile_in_cache()
     return Warmup(folder, time.perf_counter() - started)

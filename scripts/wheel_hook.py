@@ -1,4 +1,4 @@
-"""Build hook of hatchling: put machine code into the wheel, if FASTNDCG_BUILT names its folder. See scripts/build-wheel."""
+"""Build hook of hatchling: put machine code into the wheel, if FASTNDCG_BUILT names its folder: scripts/build-wheel."""
 
 import os
 import sysconfig

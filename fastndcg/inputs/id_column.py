@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.kernels.inputs.arrays import IdBytes
+from fastndcg.kernels.input_arrays import IdBytes
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array

@@ -14,7 +14,7 @@ from fastndcg.inputs.group_by_query import Groups, split_spans
 from fastndcg.inputs.id_column import IdColumn, concatenate_columns, make_comparable
 from fastndcg.inputs.id_table import Rows, Table
 from fastndcg.inputs.qrels_run import Qrels, Run
-from fastndcg.kernels.inputs.arrays import IdBytes, JudgedIds, MatchedLabels, RetrievedIds
+from fastndcg.kernels.input_arrays import JudgedIds, MatchedLabels, RetrievedIds
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.read_only import read_only

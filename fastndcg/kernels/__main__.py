@@ -2,4 +2,5 @@
 
 from fastndcg.kernels.listing import list_kernels
 
-print("\n".join(list_kernels()))
+if __name__ == "__main__":
+    print("\n".join(list_kernels()))

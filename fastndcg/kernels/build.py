@@ -1,7 +1,7 @@
 """
 Build the machine code of kernels: compile the signatures of signatures.txt, and link them into one library a level.
 
-Each signature becomes one object file with one plain C function, ``int32 NAME(const int64 *slots, void *result)``. Slots
+Each signature becomes one object file with one C function, ``int32 NAME(const int64 *slots, void *result)``. Slots
 hold what machine code needs of the arguments: the address and the shape of an array (and its strides, unless its layout
 is C), the bits of a number, the slots of a tuple's entries, nothing for None.
 
@@ -33,76 +33,23 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from fastndcg.kernels import machine_code
 from fastndcg.kernels.machine_code import FORMAT, KERNELS, LEVEL_NAMES, TABLE
+from fastndcg.kernels.signatures import (
+    SHORT,
+    TOKEN,
+    BuildError,
+    Signature,
+    find_class,
+    load_kernel,
+    read_signatures,
+)
 from fastndcg.runtime import compilation
 from fastndcg.runtime.kernel_cache import DAY, UNUSED_DAYS, StateFolder
 
-LINE = re.compile(r"(?P<place>[\w.]+) (?P<arguments>.*) -> (?P<result>none|int|bool|float|int \* \d)")
-TOKEN = re.compile(r"\w+\(|[()]|[a-z]\d\[[:,]*\][FA]?|\w+")
-SHORT = {"int": "i", "float": "f", "bool": "b", "uint64": "u", "none": "n"}
-
-
-class BuildError(RuntimeError):
-    """A library cannot be built on this machine. The message says why."""
-
-
-class Signature(NamedTuple):
-    """A line of signatures.txt: a kernel, the types of its arguments, and that of its result."""
-
-    place: str
-    arguments: str
-    result: str
-
-    @property
-    def module(self) -> str:
-        """The file of the kernel, such as "metrics.dcg"."""
-        return self.place.rpartition(".")[0]
-
-    @property
-    def code(self) -> str:
-        """The text by which the trampoline chooses the machine code."""
-        return encode(self.arguments)
-
-    @property
-    def symbol(self) -> str:
-        """The name of the C function."""
-        return f"fn_{hashlib.sha256(f'{self.place} {self.code}'.encode()).hexdigest()[:16]}"
-
-
 Cost = tuple[float, Signature]  # seconds of processor time
-
-
-def read_signatures() -> list[Signature]:
-    """Return all signatures that are built."""
-    lines = (KERNELS / "signatures.txt").read_text().splitlines()
-    return [Signature(**_match(line).groupdict()) for line in lines if line and not line.startswith("#")]
-
-
-def _match(line: str) -> re.Match[str]:
-    match = LINE.fullmatch(line)
-    if match is None:
-        raise BuildError(f"signatures.txt must have lines `place types -> result`, but has {line!r}")
-    return match
-
-
-def encode(arguments: str) -> str:
-    """
-    Return the types of arguments as the trampoline writes them.
-
-    >>> encode("f8[:] i8[:,:]A int Rows(i4[:] none)")
-    'f81Ci82Ai(i41Cn)'
-    """
-    code = ""
-    for token in TOKEN.findall(arguments):
-        array = re.fullmatch(r"(\w\d)\[([:,]*)\]([FA]?)", token)
-        if array:
-            code += f"{array[1]}{array[2].count(':')}{array[3] or 'C'}"
-        else:
-            code += token[-1] if token[-1] in "()" else SHORT.get(token, token)
-    return code
 
 
 def build(
@@ -162,15 +109,9 @@ def find_dependencies(signatures: list[Signature]) -> dict[str, set[str]]:
         sources = found.setdefault(signature.module, set(_imported_by(signature.module)))
         for token in TOKEN.findall(signature.arguments):
             if token.endswith("(") and token != "(":
-                module = find_class(token[:-1], _load_kernel(signature)).__module__
+                module = find_class(token[:-1], load_kernel(signature)).__module__
                 sources |= _imported_by(module.removeprefix("fastndcg.kernels."))
     return found
-
-
-def find_class(name: str, kernel: Any) -> Any:
-    """Return the NamedTuple of a name in a signature, from the file of the kernel or from inputs/arrays.py."""
-    arrays = import_module("fastndcg.kernels.inputs.arrays")
-    return kernel.py_func.__globals__.get(name) or getattr(arrays, name)
 
 
 @functools.cache
@@ -183,8 +124,9 @@ def _imported_by(module: str) -> frozenset[str]:
     if any(getattr(node, "id", "") == "instruction" for node in ast.walk(tree)):
         found.add(f"llvm/{llvm.name}")
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("fastndcg.kernels."):
-            place = node.module.removeprefix("fastndcg.kernels.")
+        name = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
+        if isinstance(node, ast.ImportFrom) and name.startswith("fastndcg.kernels."):
+            place = name.removeprefix("fastndcg.kernels.")
             is_package = KERNELS.joinpath(*place.split(".")).is_dir()
             for imported in [f"{place}.{alias.name}" for alias in node.names] if is_package else [place]:
                 if imported not in ("jit", "machine_code"):
@@ -196,19 +138,15 @@ def _object_name(signature: Signature, level: int, dependencies: dict[str, set[s
     names = sorted({*dependencies[signature.module], "native_object.py"})
     sources = [machine_code.digest_source(name) for name in names]
     compiler = (version("numba"), version("llvmlite"), sys.version_info[:2], machine_code.platform_tag())
-    state = (signature, sorted(_load_kernel(signature).options.items()), level, sources, compiler)
+    state = (signature, sorted(load_kernel(signature).options.items()), level, sources, compiler)
     return f"{hashlib.sha256(repr(state).encode()).hexdigest()[:32]}.o"
-
-
-def _load_kernel(signature: Signature) -> Any:
-    return getattr(import_module(f"fastndcg.kernels.{signature.module}"), signature.place.rpartition(".")[2])
 
 
 def _list_kernels(signatures: list[Signature]) -> dict[str, list[Any]]:
     """Return the rows of the table: code, symbol, result, and whether the kernel holds the interpreter's lock."""
     kernels: dict[str, list[Any]] = {}
     for signature in signatures:
-        kernel = _load_kernel(signature)
+        kernel = load_kernel(signature)
         result = signature.result[-1] if "*" in signature.result else SHORT[signature.result]
         row = [signature.code, signature.symbol, result, bool(kernel.options.get("holds_gil"))]
         kernels.setdefault(signature.place, []).append(row)
@@ -257,7 +195,7 @@ def compile_in_cache() -> str | None:
 
     compilation.skip_announcement()
     for signature in read_signatures():
-        kernel = _load_kernel(signature)
+        kernel = load_kernel(signature)
         kernel.numba_function.compile(native_object.parse_types(signature.arguments, kernel))
     return None if compiler.FOLDER.problem else str(compiler.FOLDER.path)
 
@@ -327,7 +265,9 @@ def _compile_all(missing: list[tuple[Signature, Path]], level: int, n_jobs: int)
     for module in sorted(modules, key=lambda name: (not name.startswith("ranking."), -size[name])):
         jobs.put(modules[module])
     errors: list[str] = []
-    threads = [threading.Thread(target=_feed, args=(jobs, level, errors, costs)) for _ in range(min(n_jobs, len(modules)))]
+    threads = [
+        threading.Thread(target=_feed, args=(jobs, level, errors, costs)) for _ in range(min(n_jobs, len(modules)))
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -353,8 +293,8 @@ def _feed(
     }
     command = [sys.executable, "-m", "fastndcg.kernels.build", "--worker"]
     with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
-        assert worker.stdin is not None  # noqa: S101
-        assert worker.stdout is not None  # noqa: S101
+        assert worker.stdin is not None
+        assert worker.stdout is not None
         while not errors:
             try:
                 rows = jobs.get_nowait()
@@ -399,7 +339,7 @@ def compile_object(signature: Signature) -> bytes:
     """Return the object file of a signature, for the processor that the environment names."""
     from fastndcg.kernels import native_object
 
-    return native_object.emit(_load_kernel(signature), signature)
+    return native_object.emit(load_kernel(signature), signature)
 
 
 def main() -> None:
@@ -447,7 +387,7 @@ def native_level() -> int:
     with tempfile.TemporaryDirectory() as folder:
         trampoline = Path(folder, "_trampoline.abi3.so")
         _compile_c(find_c_compiler(), trampoline)
-        return min(3, machine_code.import_trampoline(trampoline).processor_level())
+        return min(3, int(machine_code.import_trampoline(trampoline).processor_level()))
 
 
 if __name__ == "__main__":

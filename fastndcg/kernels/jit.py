@@ -65,6 +65,7 @@ class Compiled:
         self.targetoptions = {"inline": "always"} if kind == "inline" else {}
 
     def __call__(self, *arguments: Any) -> Any:
+        """Call the machine code, the Numba function or, for instructions, the Python source."""
         return self.run(*arguments)
 
     @property

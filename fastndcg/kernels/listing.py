@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from fastndcg.kernels import build, machine_code
+from fastndcg.kernels import machine_code
 from fastndcg.kernels.machine_code import KERNELS, LEVEL_NAMES, Library
+from fastndcg.kernels.signatures import Signature, read_signatures
 
 
 def list_kernels() -> list[str]:
     """Return a line for each kernel and signature: its place, the types, and where its machine code comes from."""
-    by_place: dict[str, list[build.Signature]] = {}
-    for signature in build.read_signatures():
+    by_place: dict[str, list[Signature]] = {}
+    for signature in read_signatures():
         by_place.setdefault(signature.place, []).append(signature)
     lines = []
     for place in sorted({*find_kernels(), *by_place}):
@@ -23,7 +24,7 @@ def list_kernels() -> list[str]:
     return [*lines, *describe_libraries()]
 
 
-def find_source(signature: build.Signature) -> str:
+def find_source(signature: Signature) -> str:
     """Return where the machine code of a signature comes from, such as "package (x86-64-v3)"."""
     reasons = []
     for name, library in named_libraries():

@@ -124,7 +124,7 @@ class Library:
 
 
 def is_switched_off() -> bool:
-    """Return True if the environment asks for Numba in place of machine code."""
+    """Return True if the environment selects Numba in place of machine code."""
     return (
         os.environ.get("FASTNDCG_MACHINE_CODE", "1") == "0"
         or os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")

@@ -17,14 +17,21 @@ from llvmlite import binding as llvm
 from numba.core import types
 from numba.np.numpy_support import as_dtype, from_dtype
 
-from fastndcg.kernels import build, jit
+from fastndcg.kernels import jit
+from fastndcg.kernels.signatures import TOKEN, BuildError, Signature, find_class
 
-NUMBERS = {"int": types.int64, "float": types.float64, "bool": types.boolean, "uint64": types.uint64, "none": types.none}
+NUMBERS = {
+    "int": types.int64,
+    "float": types.float64,
+    "bool": types.boolean,
+    "uint64": types.uint64,
+    "none": types.none,
+}
 RUNTIME = {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor", "numba_nextafter", "numba_nextafterf"}  # in runtime.c
 RESULTS = {"none": types.none, "int": types.int64, "bool": types.boolean, "float": types.float64}
 
 
-def emit(kernel: Any, signature: build.Signature) -> bytes:
+def emit(kernel: Any, signature: Signature) -> bytes:
     """Compile a kernel for a signature and return its object file."""
     jit.load_compiler()  # Numba learns the functions that kernels call
     llvm.initialize_native_target()
@@ -41,7 +48,7 @@ def emit(kernel: Any, signature: build.Signature) -> bytes:
 def parse_types(text: str, kernel: Any) -> tuple[Any, ...]:
     """Return the Numba types of a signature's arguments. A name before a bracket is that of a NamedTuple."""
     stack: list[tuple[str, list[Any]]] = [("", [])]
-    for token in build.TOKEN.findall(text):
+    for token in TOKEN.findall(text):
         array = re.fullmatch(r"(\w\d)\[([:,]*)\]([FA]?)", token)
         if token.endswith("("):
             stack.append((token[:-1], []))
@@ -64,16 +71,16 @@ def _dtype(text: str) -> Any:
 
 def _make_tuple(name: str, items: list[Any], kernel: Any) -> Any:
     if name:
-        return types.NamedTuple(items, build.find_class(name, kernel))
+        return types.NamedTuple(items, find_class(name, kernel))
     return types.Tuple(items) if len({*items}) != 1 else types.UniTuple(items[0], len(items))
 
 
-def _check_result(result: Any, signature: build.Signature) -> None:
+def _check_result(result: Any, signature: Signature) -> None:
     size = int(signature.result[-1]) if "*" in signature.result else None
     expected = types.UniTuple(types.int64, size) if size else RESULTS[signature.result]
     is_integer = isinstance(result, types.Integer) and expected is types.int64 and result.bitwidth == 64
     if result != expected and not is_integer:
-        raise build.BuildError(f"{signature.place} must return {signature.result}, as its line says, not {result}")
+        raise BuildError(f"{signature.place} must return {signature.result}, as its line says, not {result}")
 
 
 def _emit_object(compiled: Any, arguments: tuple[Any, ...], symbol: str) -> bytes:
@@ -104,11 +111,11 @@ def _check_symbols(module: Any) -> None:
     """Raise if the kernel calls a function of Numba's run time that runtime.c lacks."""
     for function in module.functions:
         if function.is_declaration and function.name.startswith(("NRT_", "numba_")) and function.name not in RUNTIME:
-            raise build.BuildError(f"runtime.c must have {function.name}, which the kernel calls")
+            raise BuildError(f"runtime.c must have {function.name}, which the kernel calls")
 
 
 def _clean(text: str) -> str:
-    """Make symbols internal, and empty the pickled errors, which name this machine's files and which nobody reads."""
+    """Make symbols internal, and empty the pickled errors, which name files of this machine. No caller reads them."""
     text = text.replace("= common local_unnamed_addr global", "= internal global").replace("= common ", "= internal ")
     return re.sub(r'(@\S*pickle\S* = .*? constant \[\d+ x i8\]) c"[^"]*"', r"\1 zeroinitializer", text)
 

@@ -1,8 +1,5 @@
 """``fastndcg fuse``: its output, its options, and its errors."""
 
-import subprocess
-import sys
-
 import pytest
 
 import fastndcg as fn

@@ -57,7 +57,7 @@ BREAKS = {
         "kernel n_retrieved must have its `out` parameters last",
     ),
     "an instruction without a twin": (
-        "instructions_have_twins", "fastndcg/kernels/simd.py", "def _plain_mask_nan", "def _plain_lost",
+        "instructions_have_twins", "fastndcg/kernels/simd.py", "def mask_nan", "def mask_lost",
         "mask_nan needs a twin",
     ),
     "a record without a kernel": (

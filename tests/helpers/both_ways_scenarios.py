@@ -23,7 +23,18 @@ DEFAULT = conventions["default"]
 
 def run_all(rng):
     """Run everything below."""
-    for run in (evaluate_shared_sums, evaluate_variants, compare, agree, look_beyond, read, recommend, score, fuse, tune):
+    for run in (
+        evaluate_shared_sums,
+        evaluate_variants,
+        compare,
+        agree,
+        look_beyond,
+        read,
+        recommend,
+        score,
+        fuse,
+        tune,
+    ):
         run(rng)
 
 
@@ -136,8 +147,12 @@ def read(rng):
             fn.evaluate(qrels, run, "ndcg,ap,bpref", convention=convention)
         subtopics = [f"s{n}" for n in rng.integers(0, 3, 200)]
         fn.evaluate(fn.DiversityQrels(queries, subtopics, documents, labels), run, "P_IA,alpha_nDCG")
-        judged = {q: {d: v for p, d, v in zip(queries, documents, labels.tolist(), strict=True) if p == q} for q in queries}
-        run_dict = {q: {d: s for p, d, s in zip(queries, documents, scores.tolist(), strict=True) if p == q} for q in queries}
+        judged = {
+            q: {d: v for p, d, v in zip(queries, documents, labels.tolist(), strict=True) if p == q} for q in queries
+        }
+        run_dict = {
+            q: {d: s for p, d, s in zip(queries, documents, scores.tolist(), strict=True) if p == q} for q in queries
+        }
         fn.evaluate(judged, run_dict, "ndcg,ap")
         DictQrels(judged).judged(run_dict).with_tie_keys()
         numbers = rng.permutation(200)
@@ -159,7 +174,13 @@ def recommend(rng):
                     scores = rng.integers(0, 9, (30, n_items)).astype(score_dtype)
                     for ties in ("average", "input", "worst", "id_ascending", "id_descending"):
                         convention = f"default(ties={ties})"
-                        fn.evaluate(liked, scores, "ndcg@10,rr", exclude=[[n_items - 2, n_items - 1]] * 30, convention=convention)
+                        fn.evaluate(
+                            liked,
+                            scores,
+                            "ndcg@10,rr",
+                            exclude=[[n_items - 2, n_items - 1]] * 30,
+                            convention=convention,
+                        )
                         fn.evaluate(liked, scores, "ndcg,auc", convention=convention)
 
 
@@ -192,7 +213,10 @@ def score(rng):
 
 def fuse(rng):
     """Fuse runs by every method and normalisation, for ids of either kind, by every order of ties."""
-    texts = [{f"q{q}": {f"d{d}": float(rng.integers(0, 9)) for d in rng.permutation(30)[:12]} for q in range(5)} for _ in "ab"]
+    texts = [
+        {f"q{q}": {f"d{d}": float(rng.integers(0, 9)) for d in rng.permutation(30)[:12]} for q in range(5)}
+        for _ in "ab"
+    ]
     numbers = [
         fn.Run(np.repeat(np.arange(5), 12), np.concatenate([rng.permutation(30)[:12] for _ in range(5)]),
                rng.integers(0, 9, 60).astype("f4"))
@@ -215,5 +239,7 @@ def tune(rng):
         name: {f"q{q}": {f"d{d}": float(rng.integers(0, 9)) for d in range(8)} for q in range(6)} for name in ("a", "b")
     }
     for kind in (int, float):
-        qrels = {f"q{q}": {f"d{d}": kind(rng.integers(0, 3)) / (1 if kind is int else 2) for d in range(8)} for q in range(6)}
+        qrels = {
+            f"q{q}": {f"d{d}": kind(rng.integers(0, 3)) / (1 if kind is int else 2) for d in range(8)} for q in range(6)
+        }
         fn.tune_fusion(qrels, runs, "ndcg@3", ["wsum", "rrf(k=60)"], folds=3, progress=False)

@@ -13,7 +13,7 @@ def list_compiled():
     compiler = sys.modules.get("fastndcg.kernels.compiler")
     if compiler is None:
         return []
-    from fastndcg.kernels import build, jit, listing, native_object
+    from fastndcg.kernels import jit, listing, native_object, signatures
 
     lines = set()
     for dispatcher in compiler.list_dispatchers():
@@ -25,7 +25,9 @@ def list_compiled():
         for arguments, compiled in dispatcher.overloads.items():
             types = native_object.describe_types(arguments)
             result = native_object.describe_types((compiled.signature.return_type,))
-            is_listed = "Literal" in types or listing.find_source(build.Signature(kernel.place, types, result))[0] != "N"
+            is_listed = (
+                "Literal" in types or listing.find_source(signatures.Signature(kernel.place, types, result))[0] != "N"
+            )
             if not is_listed:  # else a kernel that users' loops compile calls it
                 lines.add(f"{kernel.place} {types} -> {result}")
     return sorted(lines)
@@ -48,10 +50,12 @@ def pytest_testnodedown(node):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """List the kernels that were compiled, unless the environment asks for that."""
+    """List the kernels that were compiled, unless the environment selects Numba."""
     from fastndcg.kernels import machine_code
 
     lines = sorted(config.stash.get(COMPILED, ()))
     if lines and not machine_code.is_switched_off():
-        terminalreporter.section(f"{len(lines)} kernels had no machine code: run scripts/build-kernels, or add the lines")
+        terminalreporter.section(
+            f"{len(lines)} kernels had no machine code: run scripts/build-kernels, or add the lines"
+        )
         terminalreporter.write_line("\n".join(lines))

@@ -18,7 +18,7 @@ def read_stderr(code=COMPILE, **environment):
 
 
 def test_compilation_is_announced_once(tmp_path):
-    """A process that compiles two kernels writes one line, also to a pipe, and one that finds them cached writes none."""
+    """A process that compiles two kernels writes one line to a pipe, and one that finds them cached writes none."""
     assert read_stderr(FASTNDCG_CACHE_DIR=tmp_path) == LINE
     assert read_stderr(FASTNDCG_CACHE_DIR=tmp_path) == ""
 

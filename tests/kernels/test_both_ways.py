@@ -15,7 +15,7 @@ import pytest
 
 from fastndcg.conventions import CHOICES, conventions
 from fastndcg.engine import run as engine
-from fastndcg.kernels import build, jit, machine_code, native_object
+from fastndcg.kernels import jit, machine_code, native_object, signatures
 from fastndcg.metrics.catalog import RECORDS
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.rankings import Rankings
@@ -36,7 +36,7 @@ class Comparison:
         self.differences = []
         self._lock = threading.Lock()
 
-    def wrap(self, kernel, signatures):
+    def wrap(self, kernel, lines):
         """Return a function that runs a kernel both ways."""
         machine = machine_code.find(kernel.place, lambda *_: pytest.fail(f"{kernel.place} misses a signature"))
         compiled = kernel.numba_function
@@ -44,11 +44,13 @@ class Comparison:
 
         def run(*arguments):
             with self._lock:
-                copies = copy(arguments)
+                copies = copy(tuple(arguments))
                 value = machine(*arguments)
                 expected = compiled(*copies)
-                where = {signature.code for signature in signatures}
-                code = codes.setdefault(tuple(map(describe, arguments)), build.encode(" ".join(map(describe, arguments))))
+                where = {signature.code for signature in lines}
+                code = codes.setdefault(
+                    tuple(map(describe, arguments)), signatures.encode(" ".join(map(describe, arguments)))
+                )
                 if code in where:
                     self.seen.add((kernel.place, code))
                 if bits((arguments, value)) != bits((copies, expected)):
@@ -58,20 +60,24 @@ class Comparison:
         return run
 
 
-def copy(argument):
-    """Return an argument with copies of its arrays, of the same layout."""
-    if isinstance(argument, np.ndarray):
-        made = np.copy(argument, order="K")
-        if not argument.flags.c_contiguous and not argument.flags.f_contiguous:
-            whole = np.zeros([2 * size for size in argument.shape], argument.dtype)
-            made = whole[tuple(slice(None, None, 2) for _ in argument.shape)]
-            made[...] = argument
-        made.flags.writeable = argument.flags.writeable
-        return made
+def copy(argument, memory=None):
+    """Return an argument with copies of its arrays, of the same layout. Views of one memory stay views of one."""
+    memory = {} if memory is None else memory
     if isinstance(argument, tuple):
-        copies = map(copy, argument)
+        copies = [copy(entry, memory) for entry in argument]
         return type(argument)(*copies) if hasattr(argument, "_fields") else tuple(copies)
-    return argument
+    if not isinstance(argument, np.ndarray):
+        return argument
+    if argument.flags.c_contiguous:
+        key = argument.__array_interface__["data"][0], argument.nbytes
+        made = memory.setdefault(key, argument.reshape(-1).view("u1").copy() if argument.size else np.empty(0, "u1"))
+        made = made.view(argument.dtype).reshape(argument.shape)
+    else:
+        whole = np.zeros([2 * size for size in argument.shape], argument.dtype)
+        made = whole[tuple(slice(None, None, 2) for _ in argument.shape)]
+        made[...] = argument
+    made.flags.writeable = argument.flags.writeable
+    return made
 
 
 def bits(argument):
@@ -97,16 +103,16 @@ def comparison():
     """Run everything both ways, with every kernel wrapped."""
     found = Comparison()
     by_place = {}
-    for signature in build.read_signatures():
+    for signature in signatures.read_signatures():
         by_place.setdefault(signature.place, []).append(signature)
     kernels = {}
-    for place, signatures in by_place.items():
+    for place, lines in by_place.items():
         module, _, name = place.rpartition(".")
         kernel = getattr(import_module(f"fastndcg.kernels.{module}"), name)
         if kernel.options.get("holds_gil") or place.startswith("single_query."):
             continue  # they take addresses, and some append to lists: compared by their callers' results below
         kernels[place] = kernel
-        kernel.run, kernel.is_ready = found.wrap(kernel, signatures), True
+        kernel.run, kernel.is_ready = found.wrap(kernel, lines), True
     try:
         run_everything()
     finally:
@@ -123,7 +129,7 @@ def test_bits_are_the_same(comparison):
 
 def test_every_signature_was_compared(comparison):
     """Each signature of the list ran, but those of kernels that read Python's objects."""
-    listed = {(s.place, s.code) for s in build.read_signatures() if s.place in comparison.kernels}
+    listed = {(s.place, s.code) for s in signatures.read_signatures() if s.place in comparison.kernels}
     assert sorted(listed - comparison.seen) == []
 
 

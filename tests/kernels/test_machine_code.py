@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from fresh_processes import NOBODY, PACKAGE, answer, make_environment, start
 
-from fastndcg.kernels import build, listing, machine_code
+from fastndcg.kernels import build, listing, machine_code, signatures
 from fastndcg.kernels.machine_code import KERNELS
 
 SIGNATURES = "statistics.exact_sum.add_up u8[:] i8[:] i8[:] -> none\nstatistics.exact_sum.carry i8[:] -> none\n"
@@ -22,14 +22,14 @@ CARRY = """
     if {is_blocked}:
         sys.modules["numba"] = sys.modules["llvmlite"] = None
     import numpy as np
-    from fastndcg.kernels import build, listing
+    from fastndcg.kernels import listing, signatures
     from fastndcg.kernels.statistics.exact_sum import carry
     limbs = np.array([2**33, 1])
     carry(limbs)
-    sources = [listing.find_source(signature) for signature in build.read_signatures()]
+    sources = [listing.find_source(signature) for signature in signatures.read_signatures()]
     print(json.dumps([limbs.tolist(), sources, listing.describe_libraries()]))
 """
-FROM_PACKAGE = rf"package \((generic|x86-64-v[23])\)"
+FROM_PACKAGE = r"package \((generic|x86-64-v[23])\)"
 NEEDS_COMPILER = pytest.mark.skipif(
     not (os.environ.get("CC") or shutil.which("cc")), reason="no C compiler: machine code is built with one"
 )
@@ -38,7 +38,7 @@ NOT_FOR_THE_LIST = {"fusion.custom.fuse_by_function", "metrics.custom.evaluate_c
 
 def test_list_of_signatures_names_every_kernel():
     """Each kernel has a line but those that take functions and those that users' own loops compile."""
-    listed = {signature.place for signature in build.read_signatures()}
+    listed = {signature.place for signature in signatures.read_signatures()}
     known = {place for place in listing.find_kernels() if not place.startswith("single_query.")} - NOT_FOR_THE_LIST
     assert listed == known | {"single_query.retrieval.evaluate_at", "single_query.retrieval.evaluate_candidates"}
 
@@ -51,7 +51,7 @@ def test_list_of_signatures_is_sorted_and_has_no_line_twice():
 
 def test_codes_of_a_kernel_differ():
     """No two signatures of a kernel have one code, by which the trampoline chooses."""
-    keys = [(signature.place, signature.code) for signature in build.read_signatures()]
+    keys = [(signature.place, signature.code) for signature in signatures.read_signatures()]
     assert len(keys) == len(set(keys))
 
 
@@ -59,17 +59,17 @@ def test_codes_of_a_kernel_differ():
 def test_wrong_lines_are_refused(line, monkeypatch, tmp_path):
     """The error quotes the line and says what a line must have."""
     (tmp_path / "signatures.txt").write_text(f"{line}\n")
-    monkeypatch.setattr(build, "KERNELS", tmp_path)
-    with pytest.raises(build.BuildError, match=re.escape(repr(line))):
-        build.read_signatures()
+    monkeypatch.setattr(signatures, "KERNELS", tmp_path)
+    with pytest.raises(signatures.BuildError, match=re.escape(repr(line))):
+        signatures.read_signatures()
 
 
 def test_dependencies_are_the_imports_of_a_file():
     """Machine code depends on the file, on what it imports, and on the instructions and the tuples that it uses."""
-    signatures = [s for s in build.read_signatures() if s.module in ("ranking.rank", "inputs.join", "metrics.cascade")]
-    found = build.find_dependencies(signatures)
+    modules = ("ranking.rank", "inputs.join", "metrics.cascade")
+    found = build.find_dependencies([line for line in signatures.read_signatures() if line.module in modules])
     assert found["ranking.rank"] >= {"ranking/rank.py", "ranking/top_k.py", "simd.py", "llvm/simd.py"}
-    assert "inputs/arrays.py" in found["inputs.join"]
+    assert "input_arrays.py" in found["inputs.join"]
     assert "ranking/rank.py" not in found["metrics.cascade"]
 
 
@@ -307,7 +307,9 @@ def test_other_types_go_to_numba(built):
     values, message = answer(start(code, built, FASTNDCG_CACHE_DIR=built / "cache"))
     assert values == [[0, 3]] * 3
     assert message == ""
-    blocked = "import sys; sys.modules['numba'] = None\n" + textwrap.dedent(code).replace(", np.array([2**33, 0, 1, 0])[::2]", "")
+    blocked = "import sys; sys.modules['numba'] = None\n" + textwrap.dedent(code).replace(
+        ", np.array([2**33, 0, 1, 0])[::2]", ""
+    )
     values, message = answer(start(blocked, built, FASTNDCG_CACHE_DIR=built / "cache"))
     assert values == [[0, 3]] * 2
     assert message.startswith("MissingPackageError: compiling a kernel or a function of yours needs numba")
@@ -316,14 +318,14 @@ def test_other_types_go_to_numba(built):
 
 @NEEDS_COMPILER
 def test_arguments_keep_their_types_apart(built):
-    """Bool, int, float, uint64, None, layouts and byte orders have codes of their own, and misses call the fallback."""
+    """Bool, int, float, uint64, None, layouts and byte orders have different codes, and misses call the fallback."""
     trampoline, handle = load(built)
     signature = [["if", next_symbol(built), "n", False]]
     seen = []
     kernel = trampoline.make_kernel("toy", handle, signature, lambda *arguments: seen.append(arguments))
     for arguments in [
-        (1, 1), (True, 1.0), (1.0, 1), (np.uint64(1), 1.0), (None, 1.0), ((1,), 1.0), (1,), (), (1, 1.0, 1), (2**63, 1.0),
-        (np.zeros(1), 1.0), ("1", 1.0), (np.float32(1), 1.0),
+        (1, 1), (True, 1.0), (1.0, 1), (np.uint64(1), 1.0), (None, 1.0), ((1,), 1.0), (1,), (), (1, 1.0, 1),
+        (2**63, 1.0), (np.zeros(1), 1.0), ("1", 1.0), (np.float32(1), 1.0),
     ]:  # fmt: skip
         kernel(*arguments)
         assert len(seen) == 1

@@ -15,7 +15,7 @@ from fastndcg.inputs.id_table import Rows
 from fastndcg.inputs.source import Source
 from fastndcg.inputs.text.block_order import BlockOrder, Documents, most_rows
 from fastndcg.inputs.text.blocks import Block, Blocks, FilePath, describe_path, most_readers, read_length
-from fastndcg.kernels.inputs.arrays import LineOutput
+from fastndcg.kernels.input_arrays import LineOutput
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array

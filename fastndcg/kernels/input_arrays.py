@@ -1,4 +1,4 @@
-"""Arrays that the kernels of this package share with their callers, in groups."""
+"""Arrays that the kernels of inputs share with their callers, in groups."""
 
 from __future__ import annotations
 
