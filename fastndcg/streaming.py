@@ -187,7 +187,7 @@ class StreamingEvaluator(Picklable):
             raise InvalidInputError(
                 "`other` must keep values of single queries as this does. Give both the same per_query=."
             )
-        taken = copy.copy(other)  # nobody adds to it meanwhile, and never two locks are held
+        taken = copy.copy(other)  # no thread adds to the copy, and never two locks are held
         theirs = taken._replicates
         if (self._replicates and self._replicates.choice) != (theirs and theirs.choice):
             raise InvalidInputError(

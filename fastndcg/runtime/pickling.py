@@ -43,8 +43,8 @@ class Picklable:
     def _take_apart(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return a function and its arguments that make this object, without a checksum."""
         if type(self).__reduce__ is not object.__reduce__:
-            make, arguments = self.__reduce__()[:2]
-            return make, arguments  # type: ignore[return-value]
+            reduced: Any = self.__reduce__()
+            return reduced[0], reduced[1]
         return _set_state, (type(self), self.__getstate__())
 
 
@@ -92,7 +92,7 @@ class PackedArray:
         content = np.ascontiguousarray(array).reshape(-1).view("u1") if array.size else np.empty(0, "u1")
         if protocol.__index__() < FIRST_WITH_BUFFERS:
             return _unpack_array, (array.dtype.str, array.shape, content.tobytes())
-        return _unpack_array, (array.dtype.str, array.shape, pickle.PickleBuffer(content))
+        return _unpack_array, (array.dtype.str, array.shape, pickle.PickleBuffer(content.data))
 
 
 def pack_arrays(value: Any) -> Any:
@@ -175,4 +175,4 @@ def _add_array(array: Any, checksum: int) -> int:
         return checksum
     if array.dtype.hasobject:
         return compute_checksum(array.tolist(), checksum)
-    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view("u1"), checksum)
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view("u1").data, checksum)

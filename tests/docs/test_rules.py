@@ -58,7 +58,7 @@ BREAKS = {
     ),
     "an instruction without a twin": (
         "instructions_have_twins", "fastndcg/kernels/simd.py", "def mask_nan", "def mask_lost",
-        "mask_nan needs a twin",
+        "mask_lost needs machine instructions",
     ),
     "a record without a kernel": (
         "catalogue_is_complete", DCG, RECORD, RECORD.replace("dcg.ndcg", "dcg.lost"),

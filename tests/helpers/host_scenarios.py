@@ -231,10 +231,10 @@ def long_input(n_queries):
 
 def interrupted(size):
     """
-    Press Ctrl-C in a long evaluation, of many chunks of queries or of several metrics of one giant query.
+    Press Ctrl-C in a long evaluation, of many chunks of queries or of several metrics of one large query.
 
     After the signal, the main thread begins no further step, and a helper begins at most one. A step is a chunk, or a
-    metric of the giant query. The kernel that runs meanwhile ends first: ranking five million documents takes half a
+    metric of the large query. The kernel that runs meanwhile ends first: ranking five million documents takes half a
     second of processor time.
     """
     from fastndcg.engine import run as engine
