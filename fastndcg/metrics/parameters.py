@@ -38,12 +38,14 @@ def check_parameter(record: Record | AggregateRecord, key: str, value: Any) -> V
 def check_cutoff(k: Any, owner: str = "a metric") -> int:
     """Return the cutoff `k` of `owner` as an int, or raise an error."""
     try:
+        if isinstance(k, bool) or str(getattr(k, "dtype", "")) == "bool":  # Python and NumPy 1 take bools for numbers
+            raise TypeError
         cutoff = operator.index(k)
     except TypeError:
         raise InvalidTypeError(
             f"`k` of {owner} must be a whole number, not {shorten(k)}. Leave it out to count all ranks"
         ) from None
-    if isinstance(k, bool) or cutoff < 1:
+    if cutoff < 1:
         raise InvalidInputError(f"`k` of {owner} must be 1 or more, not {shorten(k)}. Leave it out to count all ranks")
     return cutoff
 
