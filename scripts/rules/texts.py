@@ -39,7 +39,6 @@ WORDS = {  # words and phrases, and what to write instead
     r"sooner": "faster, earlier",
     r"in turns": "alternately, interleaved",
     r"none of (those|it)": "name the rule that is broken",
-    r"of (its|their|our|your) own": "say whose it is, or leave it out",
     r"nobody|somebody": "say who: the caller, another thread",
     r"lets? go|let go": "skip, drop, release",
     r"(of no|no) use|of no meaning": "unused, ignored",
