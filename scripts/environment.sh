@@ -3,7 +3,8 @@
 unset CDPATH
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ROOT=$PWD
-BIN=$ROOT/.venv/bin
+VENV=$ROOT/.venv
+BIN=$VENV/bin
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 export PIP_RETRIES=${PIP_RETRIES:-1} PIP_TIMEOUT=${PIP_TIMEOUT:-15} # without a network, say so within seconds
 export PYTHONSAFEPATH=1 # the source folder must not stand in for the installed package
@@ -25,12 +26,13 @@ find_python() {
   fail "a Python of version 3.11 or later with its venv module is needed, and none is on the PATH"
 }
 
+# make_venv [PYTHON]: make the environment with this Python, or the first that is found, unless it is there.
 make_venv() {
   if ! "$BIN/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then
     local python
-    python=$(find_python)
-    rm -rf "$ROOT/.venv"
-    "$python" -m venv "$ROOT/.venv"
+    python=${1:-$(find_python)}
+    rm -rf "$VENV"
+    "$python" -m venv "$VENV"
   fi
 }
 
@@ -59,7 +61,7 @@ run_pip() {
 # done with the same sources. The group `progress` is an extra: what a user of `scripts/demo` needs.
 install_package() {
   make_venv
-  local stamp=$ROOT/.venv/installed have=() implied wheel hash
+  local stamp=$VENV/installed have=() implied wheel hash
   hash=$(sources_hash)
   if [[ -f $stamp ]]; then
     read -r -a have < "$stamp"
@@ -96,7 +98,7 @@ install_package() {
 # Install the tools of scripts/check and what fastndcg depends on, unless that was done with the same pyproject.toml.
 install_tools() {
   make_venv
-  local stamp=$ROOT/.venv/tools dependencies
+  local stamp=$VENV/tools dependencies
   if cmp -s "$ROOT/pyproject.toml" "$stamp"; then
     return
   fi

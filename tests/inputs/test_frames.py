@@ -31,8 +31,7 @@ EXPECTED = {
 
 def duck(columns):
     """Return a DuckDB relation of the columns."""
-    table = pa.table(columns)
-    return duckdb.connect().from_arrow(table)
+    return duckdb.from_arrow(pa.table(columns))
 
 
 def categories(columns):

@@ -74,7 +74,7 @@ def test_sums_beyond_float32_are_told_apart() -> None:
 def test_hamming_distance_of_packed_bits(n_bytes: int) -> None:
     """The score of packed bits is the negative number of bits that differ, for any number of bytes."""
     users, items = draw("u1", N_USERS, n_bytes), draw("u1", N_ITEMS, n_bytes)
-    scores = -np.bitwise_count(users[:, None] ^ items).sum(axis=2, dtype="i8")
+    scores = -np.unpackbits(users[:, None] ^ items, axis=2).sum(axis=2, dtype="i8")
 
     assert_values_of(fn.Embeddings(users, items, similarity="hamming"), scores)
 

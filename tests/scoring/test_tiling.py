@@ -134,7 +134,7 @@ for dtype, similarity in (("f4", "dot"), ("f8", "euclidean"), ("i1", "dot"), ("u
     if similarity == "euclidean":
         scores = 2 * scores - (y * y).sum(1)
     if similarity == "hamming":
-        scores = -np.bitwise_count(users[:, None] ^ items).sum(2, dtype="i8")
+        scores = -np.unpackbits(users[:, None] ^ items, axis=2).sum(2, dtype="i8")
     model = fn.Embeddings(users, items, similarity=similarity)
     for ties in ("average", "input", "worst"):
         convention = f"default(ties={ties})"

