@@ -48,7 +48,6 @@ WORDS = {  # words and phrases, and what to write instead
     r"to be sure": "leave it out",
     r"(kernels?|loops?|python|numba|processors?) (asks?|tells?|knows?|expects?|wants?|looks?|waits?|sees?)":
         "say what happens: takes, raises, reads",
-    r"nothing but|but for": "only, except",
 }  # fmt: skip
 FORBIDDEN = re.compile(r"\b(?:" + "|".join(WORDS) + r")\b", re.IGNORECASE)
 CODE = re.compile(r"``[^`]*``|`[^`]*`|^\s*(>>>|\.\.\.) .*$", re.MULTILINE)
