@@ -16,11 +16,12 @@ import pytest
 from compiled_kernels import pytest_sessionfinish, pytest_terminal_summary, pytest_testnodedown  # noqa: F401
 from hypothesis import settings
 
-# A user's settings change what is printed and where machine code is kept. `scripts/test` sets what it means for tests.
-SETTINGS = sorted(name for name in os.environ if name.startswith("FASTNDCG_"))
-SETTINGS = [name for name in SETTINGS if not re.match("FASTNDCG_(TEST_|SHARED$|SITE$)", name)]
+# A user's settings change what is printed and where machine code is kept. Those of `scripts/test` are meant for tests.
+KEPT = re.compile("FASTNDCG_(TEST_.*|SITE|MACHINE_CODE)")
+SETTINGS = [name for name in sorted(os.environ) if name.startswith("FASTNDCG_")]
 for _name in SETTINGS:
-    del os.environ[_name]
+    if not KEPT.fullmatch(_name):
+        del os.environ[_name]
 
 import fastndcg as fn  # noqa: E402
 from fastndcg import cli  # noqa: E402
@@ -49,8 +50,7 @@ PEERS = {"ranx", "lightgbm", "xgboost", "catboost", "rax", "jax", "torch", "torc
 PEERS |= {"pyNTCIREVAL", "selenium"}
 
 
-@pytest.hookimpl(specname="pytest_sessionstart")
-def name_tested_package(session):
+def pytest_sessionstart(session):
     """Print which fastndcg is tested, in quiet runs, too."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None:  # a worker of pytest-xdist
@@ -58,12 +58,12 @@ def name_tested_package(session):
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "hypothesis"))
     reporter.write_line(f"fastndcg {fn.__version__} of {Path(fn.__file__).parent}")
     reporter.write_line(f"Python {platform.python_version()}, {versions}")
-    if SETTINGS:
-        reporter.write_line(f"left out of the tests' environment: {', '.join(SETTINGS)}")
+    for name in SETTINGS:
+        reporter.write_line(f"{name}={os.environ[name]}" if name in os.environ else f"{name} does not reach the tests")
 
 
 @pytest.hookimpl(specname="pytest_terminal_summary")
-def count_skipped_tests(terminalreporter):
+def pytest_count_skipped_tests(terminalreporter):
     """Print how many tests were skipped for each reason."""
     reasons = collections.Counter(
         report.longrepr[2].removeprefix("Skipped: ")
