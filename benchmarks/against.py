@@ -4,7 +4,8 @@ Comparison of the working tree with another commit: both run every benchmark in 
 Both packages are built and installed into separate folders, beside the same dependencies. Three processes run the
 benchmarks of the working tree: two with the commit's package, one with the tree's. In each round every process times
 the call once. Each row shows the commit against itself, which is how far two processes of one version differ, and the
-tree against the mean of both. A row is slow if its interval is above 1.10 and above that of the commit against itself.
+tree against the mean of both. A row is slow if its interval is above 1.10, or above 1.10 times
+the factor by which the two processes of the commit differ with certainty.
 Slow rows are measured again in new processes, and fail if they are slow again.
 """
 
@@ -42,8 +43,8 @@ class Row(NamedTuple):
 
     @property
     def is_slow(self) -> bool:
-        """Return True if the tree is slower by more than 10 %, beyond the interval and beyond the commit's own."""
-        return self.tree.low > max(LIMIT, self.itself.high, 1 / self.itself.low)
+        """Return True if the tree's interval is over 1.10 times how far the commit is from itself with certainty."""
+        return self.tree.low > LIMIT * max(1.0, self.itself.low, 1 / self.itself.high)
 
 
 def compare_with(commit: str, expression: str, n_rows: int, scale: float) -> int:
