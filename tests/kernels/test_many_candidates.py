@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import strategies
 
 import fastndcg as fn
 from fastndcg.conventions import parse_convention
@@ -54,7 +55,7 @@ def test_ranking_sorts_many_candidates_and_counts_few(n_bytes):
 
 
 RANDOM = np.random.default_rng(13)
-N_DOCUMENTS = 20_000
+N_DOCUMENTS = 20_000 if strategies.JIT else 300
 SCORES = {
     "of many values": RANDOM.standard_normal(N_DOCUMENTS),
     "of few values, both zeros among them": RANDOM.integers(-2, 3, N_DOCUMENTS)
