@@ -184,15 +184,14 @@ def test_infap_of_large_tie_groups_is_exact(n, n_judged):
 
 @pytest.mark.parametrize(
     ("rounding", "expected"),
-    [("up", 2 / 3), ("nearest", 1 / 1), ("up from a tenth", 1 / 1)],
+    [("up", [2 / 3, 2 / 3]), ("nearest", [1 / 1, 1 / 1]), ("up from a tenth", [1 / 1, 2 / 3])],
 )
 @EVALUATE
 def test_recall_is_rounded_as_the_convention_says(evaluate, rounding, expected):
-    """0.35 · 3 = 1.05 relevant documents are rounded up to 2, or down to 1, as the convention says."""
-    result = evaluate(
-        [[1, 0, 1, 0, 1]], [[5, 4, 3, 2, 1]], "IPrec(recall=0.35)", convention=f"default(recall_rounding={rounding})"
-    )
-    assert result.values[0, 0] == expected
+    """0.35 · 3 = 1.05 and 0.45 · 3 = 1.35 relevant documents are rounded up to 2, or down to 1."""
+    metrics = "IPrec(recall=0.35),IPrec(recall=0.45)"
+    result = evaluate([[1, 0, 1, 0, 1]], [[5, 4, 3, 2, 1]], metrics, convention=f"default(recall_rounding={rounding})")
+    assert result.values[0].tolist() == expected
 
 
 @EVALUATE

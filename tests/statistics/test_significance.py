@@ -318,7 +318,7 @@ def test_tests_without_a_meaning_are_refused(test, given):
 
 @pytest.mark.parametrize("test", ["wilcoxon", "sign"])
 def test_rounding_has_no_sign_and_no_rank(test):
-    """Sums that are equal but for rounding are ties, and SciPy gets the other differences alone."""
+    """Sums that differ by rounding alone are ties, and SciPy gets the other differences alone."""
     values = np.random.default_rng(24).normal(0.1, 1, 30)
     one = np.concatenate([np.zeros(30), np.full(12, 0.3)])
     other = np.concatenate([values, np.full(12, 0.1 + 0.2)])  # 0.1 + 0.2 is above 0.3
