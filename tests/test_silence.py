@@ -215,3 +215,83 @@ def test_every_class_says_whether_threads_may_share_it(name):
     """Errors are for one thread."""
     kind = getattr(fn, name)
     assert issubclass(kind, Exception) or re.search(r"threads may (use|share)", kind.__doc__)
+
+
+def embed(users, items=None, **options):
+    """Return RR of two users among items, of which user u likes item u."""
+    liked = fn.Interactions([0, 1], offsets=[0, 1, 2])
+    return fn.evaluate(liked, fn.Embeddings(users, users if items is None else items), "rr", **options)
+
+
+def test_products_that_all_underflow_are_refused():
+    """1e-30 times 1e-30 is 0 in float32, so that all items would tie. In float64 it is 1e-60."""
+    users = np.array([[1e-30, 0], [0, 1e-30]], "f4")
+
+    with pytest.raises(fn.InvalidInputError, match=r"all are below 1\.18e-38 and would tie at 0.* 1e-30 in `users`"):
+        embed(users)
+
+    assert embed(users.astype("f8")).means() == [1.0]
+    assert embed(np.zeros((2, 2), "f4")).means() == [(1 + 1 / 2) / 2]  # zero vectors may tie
+
+
+def test_vectors_of_many_dimensions_fit_the_default_memory():
+    """70,000 dimensions need tiles of more than the default 64 MiB. A smaller memory is refused with the least."""
+    users = np.zeros((2, 70_000), "u1")
+    users[[0, 1], [3, 69_999]] = 200
+
+    assert embed(users).means() == [1.0]
+    with pytest.raises(fn.InvalidInputError, match="`memory` must be at least"):
+        embed(users, memory=1 << 20)
+
+
+def test_vectors_of_bools_are_refused_by_their_dtype():
+    """The remedy is packed bits."""
+    with pytest.raises(fn.InvalidTypeError, match=r"but is bool\. Take np\.packbits\(users, axis=1\)"):
+        embed(np.ones((2, 8), bool))
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("kind", ["sparse", "meta", "nested", "complex", "quantised"])
+def test_tensors_that_numpy_lacks_are_refused_as_scores(kind):
+    """The error names the users, what the tensor is, and a remedy."""
+    torch = pytest.importorskip("torch")
+    dense = torch.eye(2)
+    make = {
+        "sparse": dense.to_sparse,
+        "meta": lambda: dense.to("meta"),
+        "nested": lambda: torch.nested.nested_tensor([dense[0], dense[1]]),
+        "complex": lambda: dense.to(torch.complex64),
+        "quantised": lambda: torch.quantize_per_tensor(dense, 0.1, 0, torch.qint8),
+    }[kind]
+    liked = fn.Interactions([0, 1], offsets=[0, 1, 2])
+
+    with pytest.raises(fn.InvalidTypeError, match=r"the scores of user"):
+        fn.evaluate(liked, fn.Scorer(lambda users: make(), n_items=2), "rr")
+
+
+@pytest.mark.peers
+def test_negated_views_of_tensors_are_read():
+    """The imaginary part of a conjugate is a view with a negative bit, which NumPy does not read."""
+    torch = pytest.importorskip("torch")
+    scores = torch.complex(torch.zeros(2, 2), -torch.eye(2)).conj().imag
+    liked = fn.Interactions([0, 1], offsets=[0, 1, 2])
+
+    assert fn.evaluate(liked, fn.Scorer(lambda users: scores[users], n_items=2), "rr").means() == [1.0]
+
+
+def test_an_answer_of_a_web_server_other_than_404_is_not_called_missing():
+    """The package fsspec raises FileNotFoundError for every answer, with the answer as its cause."""
+    from fastndcg.inputs.remote import convert_remote_errors
+
+    class Answer(Exception):
+        status = 500
+
+    with (
+        pytest.raises(OSError, match="Answer: Internal Server Error") as error,
+        convert_remote_errors("http://host/run"),
+    ):
+        raise FileNotFoundError("http://host/run") from Answer("Internal Server Error")
+    assert not isinstance(error.value, FileNotFoundError)
+    Answer.status = 404
+    with pytest.raises(FileNotFoundError, match="No such file"), convert_remote_errors("http://host/run"):
+        raise FileNotFoundError("http://host/run") from Answer("Not Found")

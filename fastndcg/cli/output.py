@@ -61,4 +61,6 @@ def _print(lines: Iterable[str]) -> None:
         with contextlib.suppress(OSError, ValueError):  # otherwise Python reports the error again when it exits
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):  # a reader such as `head` that stops early is no error
-            raise
+            raise InvalidInputError(
+                f"standard output cannot be written: {error.strerror}. Name a file with -o."
+            ) from None

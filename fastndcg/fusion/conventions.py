@@ -286,6 +286,13 @@ fusion_conventions = FusionConventions(
                 "processes. compat.ranx takes the ranks of the runs",
                 "ranx/normalization/borda_norm.py",
             ),
+            Difference(
+                "comb_max gives -1e9 to absent documents, which scores below lose against", "ranx/fusion/comb_max.py"
+            ),
+            Difference(
+                "ids of runs whose lists have one document are cut to the length of the shortest: 'document2' is 'd'",
+                "ranx/fusion",
+            ),
             Difference("bayesfuse reads beyond its table for ranks above 1000", "ranx/fusion/bayesfuse.py"),
         ),
     ),

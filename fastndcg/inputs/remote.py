@@ -141,7 +141,10 @@ def convert_remote_errors(address: str) -> Iterator[None]:
             f"reading {show_name(address)} needs {package or 'a package'}, which cannot be imported: "
             f"{show_name(error)}{install}"
         ) from None
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        cause = error.__cause__  # fsspec has this error for all that a web server answers
+        if cause is not None and not isinstance(cause, FileNotFoundError) and getattr(cause, "status", 0) != 404:
+            raise OSError(errno.EIO, _first_sentence(cause), show_name(address)) from None
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), show_name(address)) from None
     except OSError as error:
         reason = error.strerror or _first_sentence(error)

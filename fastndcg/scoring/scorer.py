@@ -17,6 +17,7 @@ from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.counted import RankCounts
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import LONGEST_QUERY, Array, as_array
+from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_threads, run_all
 from fastndcg.scoring.part_progress import follow
 from fastndcg.scoring.products import name_dtype
@@ -248,8 +249,7 @@ class Scorer(ScoringModel):
         block = self.function(slice(first, stop))
         where = f"of users {first} to {stop - 1}" if stop - first > 1 else f"of user {first}"
         if is_tensor(block):
-            block = block.detach().cpu()
-            block = (block.float() if name_dtype(block) in SMALL_FLOATS else block).numpy()
+            block = _read_tensor(block, where)
         if block is None or hasattr(block, "tocsr"):
             kind = "None" if block is None else "a sparse matrix"
             raise InvalidTypeError(
@@ -280,6 +280,20 @@ class Scorer(ScoringModel):
                 "comes from, or return -inf for items that do not count"
             )
         return read_only(converted)
+
+
+def _read_tensor(block: Any, where: str) -> Array:
+    """Return the scores in a tensor as an array, whatever device, layout and view it has."""
+    try:
+        block = block.detach().cpu()
+        block = block.float() if name_dtype(block) in SMALL_FLOATS else block.resolve_conj().resolve_neg()
+        return np.asarray(block.numpy())
+    except Exception as error:  # of sparse, meta, quantised and nested tensors, and of dtypes that NumPy lacks
+        kind = f"{block.dtype}, layout {block.layout}, on {block.device}"
+        raise InvalidTypeError(
+            f"the scores {where} must be a dense tensor of floats with values, but are {kind}: {show_name(error)}. "
+            "Return scores.to_dense().float()"
+        ) from None
 
 
 def list_spans(n_rows: int) -> list[tuple[int, int]]:

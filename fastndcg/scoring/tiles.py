@@ -114,20 +114,21 @@ class Tiling:
         self.threads = check_threads(options.threads)
         self._has_whole_rows = has_whole_rows
         self._label_offsets = np.zeros(len(users) + 1, "i8") if label_offsets is None else label_offsets
-        self._fit(read_memory(options), row_bytes)
+        self._fit(read_memory(options), row_bytes, is_default=options.memory is None)
 
-    def _fit(self, memory: int, row_bytes: int) -> None:
-        """Set the largest number of rows and of columns of a tile."""
+    def _fit(self, memory: int, row_bytes: int, *, is_default: bool) -> None:
+        """Set the largest number of rows and of columns of a tile. The default memory grows to the least that works."""
         column_bytes = self.product.n_columns * self.product.operand_dtype.itemsize
         panel = load_kernels("scoring.panels").USER_PANEL
         own_bytes = 2 * column_bytes + row_bytes
         least = 2 * LEAST_ITEMS * column_bytes + 4 * panel * own_bytes
+        memory = max(memory, least) if is_default else memory
         self.threads = min(self.threads, max(memory // least, 1))
         share = memory // self.threads
         if share < least:
             raise InvalidInputError(
                 f"`memory` must be at least {least} bytes for these vectors, but is {memory}. Give more, or leave it "
-                "out"
+                "out for what they need"
             )
         n_columns = min(MOST_ITEMS, share // (8 * column_bytes))
         self.n_tile_columns = max(n_columns // LEAST_ITEMS * LEAST_ITEMS, LEAST_ITEMS)

@@ -30,6 +30,11 @@ def read_vectors(values: Any, name: str) -> Array:
     if hasattr(values, "tocsr"):
         raise InvalidTypeError(f"`{name}` must be dense vectors, but is a sparse matrix. Take {name}.toarray()")
     vectors = as_array(values, name)
+    if vectors.dtype == np.bool_:
+        raise InvalidTypeError(
+            f"`{name}` must be of dtype {', '.join(OPERANDS)}, but is bool. Take np.packbits({name}, axis=1) with "
+            f"similarity='hamming', or {name}.astype('int8')"
+        )
     if vectors.dtype.kind not in "fiuV" or values is None:
         raise InvalidTypeError(
             f"`{name}` must be an array of vectors, one per row, but is {shorten(values)} of type "
@@ -127,6 +132,12 @@ def check_overflow(factors: Factors, names: tuple[str, str], peaks: list[Peak], 
         size = 2 * n_columns * (peaks[0].size + peaks[1].size) ** 2
     else:
         size = 0.0  # a cosine, or a number of bits
+    least = float(np.finfo(dtype).tiny)
+    if 0 < size < least and min(peak.size for peak in peaks) > 0:
+        raise InvalidInputError(
+            f"scores must fit {dtype}, but all are below {least:.3g} and would tie at 0: the largest numbers are "
+            f"{peaks[0].size:g} in `{names[0]}` and {peaks[1].size:g} in `{names[1]}`. Rescale the vectors{cast}"
+        )
     if not size + bias < limit:
         user, item = peaks
         raise InvalidInputError(
