@@ -5,6 +5,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ROOT=$PWD
 VENV=$ROOT/.venv
 BIN=$VENV/bin
+if [[ ${OSTYPE:-} == msys ]]; then # the shell of Git on Windows
+  BIN=$VENV/Scripts
+fi
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 export PIP_RETRIES=${PIP_RETRIES:-1} PIP_TIMEOUT=${PIP_TIMEOUT:-15} # without a network, say so within seconds
 export PYTHONSAFEPATH=1 # the source folder must not stand in for the installed package
