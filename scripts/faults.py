@@ -183,7 +183,8 @@ FAULTS = (
           'variants=(("residual_of_nothing", 0, "incomplete_judgments.rbp_residual_if_ranked"),),', "",
           "peers/test_recorded_trec_eval_lines.py cli/test_trec_format.py"),
     Fault("precision_mean: always macro", "metrics/resolve.py",
-          'return metric.name == "P" and convention.precision_mean == "micro"', "return False", RECORDED),
+          'return metric.name == "P" and convention.precision_mean == "micro"', "return False",
+          "conventions/test_conventions.py::test_micro_mean"),
     # join and readers
     Fault("join: runs by position", "inputs/join.py",
           "pairs[: len(judged), 1] = in_run[judged]", "pairs[: len(judged), 1] = np.arange(len(judged))",
