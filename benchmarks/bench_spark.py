@@ -54,8 +54,7 @@ def write_rows(session, folder, n_rows, n_large=0):
     return session.read.parquet(path), pyarrow.dataset.dataset(path).to_table()
 
 
-@pytest.mark.parametrize("options", [{}, {"interval": "poisson", "replicates": 100}], ids=["means", "intervals"])
-def test_rows(race, session, tmp_path, options):
+def test_rows(race, session, tmp_path):
     """Time rows that are evaluated, against rows that are read, shuffled, sorted and passed through Python."""
     from fastndcg.integrations import spark
 
@@ -66,7 +65,7 @@ def test_rows(race, session, tmp_path, options):
         rows.mapInArrow(lambda batches: batches, frame.schema).groupBy().count().collect()
 
     race(
-        lambda: spark.evaluate(frame, "ndcg@10, map", **options),
+        lambda: spark.evaluate(frame, "ndcg@10, map"),
         equals(fn.evaluate(table, metrics="ndcg@10, map").means(), 1e-12, read=lambda result: result.means()),
         floors={"moving the rows": move},
     )

@@ -38,7 +38,7 @@ def prepare_arithmetic(results, n_replicates):
 
 
 @pytest.mark.parametrize("queries", [50, QUERIES], ids=["50 queries", "10000 queries"])
-@pytest.mark.parametrize("interval", ["percentile", "bca", "poisson"])
+@pytest.mark.parametrize("interval", ["auto", "percentile"])
 def test_compare(race, interval, queries):
     """Time `compare` of ten systems and five metrics, in multiples of the arithmetic of its replicates."""
     n_replicates = race.size(10_000, 500)
@@ -66,8 +66,7 @@ def test_compare(race, interval, queries):
 
 
 @pytest.mark.parametrize("threads", [1, None], ids=["one thread", "all threads"])
-@pytest.mark.parametrize("method", ["percentile", "bca"])
-def test_interval(race, method, threads):
+def test_interval(race, threads):
     """Time the interval of one mean against SciPy's vectorised bootstrap."""
     stats = pytest.importorskip("scipy.stats")
     n_replicates = race.size(10_000, 1_000)
@@ -77,14 +76,14 @@ def test_interval(race, method, threads):
 
     def bootstrap():
         return stats.bootstrap(
-            data, lambda values, axis: values.mean(axis=axis), method={"bca": "BCa"}.get(method, method),
-            n_resamples=n_replicates, vectorized=True, batch=BATCH, rng=generator,
+            data, lambda values, axis: values.mean(axis=axis), method="percentile", n_resamples=n_replicates,
+            vectorized=True, batch=BATCH, rng=generator,
         ).confidence_interval  # fmt: skip
 
     error = data[0].std() / np.sqrt(len(data[0]))
     tolerance = 7 * error * np.sqrt(2 * 0.025 * 0.975 / n_replicates) / stats.norm.pdf(1.96)
     race(
-        lambda: result.confidence_interval("ndcg@10", method=method, replicates=n_replicates, threads=threads),
+        lambda: result.confidence_interval("ndcg@10", method="percentile", replicates=n_replicates, threads=threads),
         lambda interval: np.testing.assert_allclose([interval.low, interval.high], bootstrap(), atol=tolerance),
         peers={"SciPy": bootstrap},
     )

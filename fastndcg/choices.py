@@ -17,8 +17,8 @@ Correction: TypeAlias = Literal["holm", "bonferroni", "bh", "none"]
 Family: TypeAlias = Literal["table", "metric"]
 Format: TypeAlias = Literal["parquet", "arrow", "jsonl", "json", "beir", "msmarco", "csv", "trec", "trec_diversity"]
 FusionKind: TypeAlias = Literal["scores", "ranks", "training", "normalization"]
-IntervalMethod: TypeAlias = Literal["percentile", "bca", "t", "poisson"]
-PartInterval: TypeAlias = Literal["t", "poisson"]
+IntervalMethod: TypeAlias = Literal["auto", "t", "percentile"]
+PartInterval: TypeAlias = Literal["auto", "t"]
 MetricFamily: TypeAlias = Literal[
     "adaptive", "auc", "beyond_accuracy", "cascade", "compatibility", "dcg", "diversity", "first_relevant",
     "incomplete_judgments", "interpolated_precision", "mean_rank", "multilabel_ranking", "ndcg_variants",
@@ -35,7 +35,7 @@ RepeatedItems: TypeAlias = Literal["raise", "once"]
 Similarity: TypeAlias = Literal["dot", "cosine", "euclidean", "hamming"]
 ResponseMethod: TypeAlias = Literal["predict", "predict_proba", "decision_function"]
 ResultRows: TypeAlias = Literal["query", "pair"]
-TestName: TypeAlias = Literal["randomization", "t", "wilcoxon", "sign", "bootstrap", "tukey"]
+TestName: TypeAlias = Literal["randomization", "t", "wilcoxon", "sign", "mcnemar", "bootstrap", "tukey"]
 TiePolicy: TypeAlias = Literal[
     "average", "input", "id_descending", "id_ascending", "best", "worst", "input_reversed", "mean_rank"
 ]  # fmt: skip

@@ -12,14 +12,14 @@ import numpy as np
 
 from fastndcg.choices import ConventionName, IntervalMethod
 from fastndcg.conventions import Convention, parse_convention
-from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.evaluate import Evaluator
 from fastndcg.exports.exportable import dump_json
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import find_chance_metric, is_micro
 from fastndcg.rankings.validation import Array
+from fastndcg.results.exact_sum import ExactSum
 from fastndcg.results.partial import PartialSums
-from fastndcg.results.replicate_sums import ReplicateSums, refuse_infinite
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
@@ -36,7 +36,6 @@ class _Totals(NamedTuple):
 
     partial: PartialSums | None = None  # of no batch yet
     n_batches: int = 0
-    replicates: _Replicates | None = None
 
 
 class StreamingEvaluator(Picklable):
@@ -56,11 +55,6 @@ class StreamingEvaluator(Picklable):
         See `evaluate`.
     per_query : bool, default False
         Keep the values of single queries for the result.
-    replicates : int, optional
-        The number of replicates of the Poisson bootstrap to add up, 1 or more. Then the result has confidence intervals
-        without the values of single queries. Every batch needs query ids. By default none.
-    seed : int, default 0
-        The seed of the replicates, 0 or more.
 
     Raises
     ------
@@ -74,11 +68,8 @@ class StreamingEvaluator(Picklable):
     StreamingEvaluator of 2 queries
     >>> stream.result().mean()
     {'RR': 0.75}
-    >>> stream = StreamingEvaluator("rr", replicates=1000)
-    >>> for query in range(40):
-    ...     _ = stream.update([0, 1], [query % 2, 0.5], query_ids=[query, query])
-    >>> print(stream.result().confidence_interval("rr", method="poisson"))
-    0.7500 [0.6705, 0.8281], 95 % poisson, 1000 replicates, seed 0, 40 queries
+    >>> print(stream.result().confidence_interval("rr"))
+    0.7500 [0.0000, 1.0000], 95 % Korn–Graubard, 2 queries
     """
 
     def __init__(
@@ -88,8 +79,6 @@ class StreamingEvaluator(Picklable):
         convention: ConventionName | str | Convention = "default",
         threads: int | None = None,
         per_query: bool = False,
-        replicates: int | None = None,
-        seed: int = 0,
     ) -> None:
         self.metrics = parse_metrics(metrics)
         self.convention = parse_convention(convention)
@@ -100,14 +89,9 @@ class StreamingEvaluator(Picklable):
         self._threads = threads
         self._query_ids: set[Any] = set()
         self._batches: list[tuple[Array, Array | None]] | None = [] if per_query else None
-        added = None if replicates is None else _Replicates(replicates, seed, threads)
-        self._totals = _Totals(replicates=added)
+        self._totals = _Totals()
         self._begun: tuple[set[Any], _Totals] | None = None  # ids that an update adds, and the totals with it
         self._lock = os.getpid(), threading.Lock()
-
-    @property
-    def _replicates(self) -> _Replicates | None:
-        return self._totals.replicates
 
     def update(
         self,
@@ -135,8 +119,7 @@ class StreamingEvaluator(Picklable):
         Raises
         ------
         InvalidInputError
-            If a query was in an earlier batch, or if there are replicates and queries have no ids. Then nothing of
-            this batch counts.
+            If a query was in an earlier batch. Then nothing of this batch counts.
         """
         evaluator = Evaluator(
             truth, self.metrics, offsets=offsets, groups=groups, query_ids=query_ids, columns=columns,
@@ -144,15 +127,11 @@ class StreamingEvaluator(Picklable):
         )  # fmt: skip
         batch = evaluator.evaluate(predictions)
         batch_ids = batch.query_ids if batch.has_query_ids else None
-        weighted = None if self._replicates is None else self._replicates.weigh(batch.values, batch_ids)
         counts = {"n_queries": len(batch), **{name: getattr(batch, name) for name in COUNTS}}
         partial = PartialSums.from_values(self.metrics, self.convention, batch.values, counts)
         with self._own_lock():
-            replicates = copy.copy(self._replicates)
-            if replicates is not None and weighted is not None:
-                replicates.add(*weighted)
             ids = [] if batch_ids is None else batch_ids.tolist()
-            self._add(ids, partial, [(batch.values, batch_ids)], replicates)
+            self._add(ids, partial, [(batch.values, batch_ids)])
         return self
 
     def merge(self, other: StreamingEvaluator) -> StreamingEvaluator:
@@ -162,7 +141,7 @@ class StreamingEvaluator(Picklable):
         Parameters
         ----------
         other : StreamingEvaluator
-            Of the same metrics and convention, with the same `per_query`, `replicates` and `seed`.
+            Of the same metrics and convention, with the same `per_query`.
 
         Returns
         -------
@@ -172,7 +151,7 @@ class StreamingEvaluator(Picklable):
         Raises
         ------
         InvalidInputError
-            If metrics, convention, `per_query`, `replicates` or `seed` differ.
+            If metrics, convention or `per_query` differ.
             If both have evaluated the same query.
         """
         if not isinstance(other, StreamingEvaluator):
@@ -188,16 +167,8 @@ class StreamingEvaluator(Picklable):
                 "`other` must keep values of single queries as this does. Give both the same per_query=."
             )
         taken = copy.copy(other)  # no thread adds to the copy, and never two locks are held
-        theirs = taken._replicates
-        if (self._replicates and self._replicates.choice) != (theirs and theirs.choice):
-            raise InvalidInputError(
-                "`other` must have the same replicates and seed as this. Give both the same replicates= and seed=."
-            )
         with self._own_lock():
-            replicates = copy.copy(self._replicates)
-            if replicates is not None and theirs is not None:
-                replicates.merge(theirs)
-            self._add(taken._query_ids, taken._totals.partial, taken._batches or [], replicates)
+            self._add(taken._query_ids, taken._totals.partial, taken._batches or [])
         return self
 
     def result(self) -> Results:
@@ -207,7 +178,7 @@ class StreamingEvaluator(Picklable):
         Returns
         -------
         Results
-            With means alone, unless values of single queries are kept.
+            With means and intervals alone, unless values of single queries are kept.
         """
         taken = copy.copy(self)
         counts: dict[str, Any] = {name: taken._count(name) for name in COUNTS}
@@ -225,13 +196,9 @@ class StreamingEvaluator(Picklable):
         Returns
         -------
         PartialSums or None
-            With the sums of the replicates, if there are some. None before the first batch.
+            None before the first batch.
         """
-        with self._own_lock():
-            partial, _, replicates = self._totals
-            if partial is None or replicates is None:
-                return partial
-            return partial.with_replicates(replicates.total())
+        return self._totals.partial
 
     def __copy__(self) -> StreamingEvaluator:
         """Return a copy that evaluates further batches independently, as `copy.deepcopy` does."""
@@ -242,7 +209,6 @@ class StreamingEvaluator(Picklable):
             copied._lock = os.getpid(), threading.Lock()
             copied._query_ids = set(self._query_ids)
             copied._batches = None if self._batches is None else list(self._batches)
-            copied._totals = self._totals._replace(replicates=copy.copy(self._replicates))
         return copied
 
     def __getstate__(self) -> dict[str, Any]:
@@ -251,31 +217,18 @@ class StreamingEvaluator(Picklable):
         partial = taken.partial_sums()
         state = {name: value for name, value in vars(taken).items() if name not in ("_totals", "_begun", "_lock")}
         state["_partial"] = None if partial is None else partial.to_bytes()
-        state["_replicates"] = None if taken._replicates is None else taken._replicates.choice
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         content = state.pop("_partial")
-        choice = state.pop("_replicates")
         partial = None if content is None else PartialSums.from_bytes(content)
-        replicates = None
-        if choice is not None:
-            replicates = _Replicates(choice[0], choice[1], state["_threads"])
-            if partial is not None and partial.replicates is not None:
-                replicates.add_total(partial.replicates)
-                partial = partial.with_replicates(None)
-        n_batches = len(state["_batches"] or ())
-        vars(self).update(
-            state, _totals=_Totals(partial, n_batches, replicates), _begun=None, _lock=(os.getpid(), threading.Lock())
-        )
+        totals = _Totals(partial, len(state["_batches"] or ()))
+        vars(self).update(state, _totals=totals, _begun=None, _lock=(os.getpid(), threading.Lock()))
 
     def __repr__(self) -> str:
         return f"StreamingEvaluator of {self._count('n_queries')} queries"
 
-    def _add(
-        self, ids: Any, partial: PartialSums | None, batches: list[tuple[Array, Array | None]],
-        replicates: _Replicates | None,
-    ) -> None:  # fmt: skip
+    def _add(self, ids: Any, partial: PartialSums | None, batches: list[tuple[Array, Array | None]]) -> None:
         """
         Add a batch, or raise an error for a query that is already there. The lock is held.
 
@@ -283,10 +236,10 @@ class StreamingEvaluator(Picklable):
         """
         self._undo()
         new_ids = self._check_query_ids(ids)
-        total, n_batches, _ = self._totals
+        total, n_batches = self._totals
         if partial is not None:
             total = partial if total is None else total + partial
-        totals = _Totals(total, n_batches + len(batches), replicates)
+        totals = _Totals(total, n_batches + len(batches))
         self._begun = new_ids, totals
         self._query_ids |= new_ids
         if self._batches is not None:
@@ -340,74 +293,11 @@ class StreamingEvaluator(Picklable):
         return new_ids
 
 
-class _Replicates:
-    """The sums of replicates of the Poisson bootstrap. Values of small batches are kept until they are worth a pass."""
-
-    ENOUGH = 1 << 12  # queries of a pass: fewer take as long, as the sums of all replicates are written
-
-    def __init__(self, replicates: int, seed: int, threads: int | None) -> None:
-        from fastndcg.statistics.settings import Settings
-
-        settings = Settings(interval="poisson", replicates=replicates, seed=seed)
-        self.choice = settings.replicates, settings.seed
-        self._threads = threads
-        self._total: ReplicateSums | None = None
-        self._pending: list[tuple[Array, Array]] = []
-
-    def weigh(self, values: Array, query_ids: Array | None) -> tuple[Array, Array]:
-        """Return the values of a batch with the hashes of its queries, or raise an error if they have no ids."""
-        from fastndcg.statistics.query_hashes import hash_queries
-
-        if query_ids is None:
-            raise InvalidInputError(
-                "queries must have ids with replicates=, as their weights depend on them. Pass query_ids=."
-            )
-        refuse_infinite(values)
-        return values, hash_queries(query_ids)
-
-    def add(self, values: Array, hashes: Array) -> None:
-        """Add a batch."""
-        self._pending.append((values, hashes))
-        if sum(len(batch) for _, batch in self._pending) >= self.ENOUGH:
-            self.total()
-
-    def add_total(self, sums: ReplicateSums) -> None:
-        """Add sums of other queries."""
-        self._total = sums if self._total is None else self._total + sums
-
-    def merge(self, other: _Replicates) -> None:
-        """Add the sums of another worker."""
-        self._pending.extend(other._pending)
-        if other._total is not None:
-            self.add_total(other._total)
-
-    def total(self) -> ReplicateSums | None:
-        """Return the sums of all batches, None before the first one."""
-        from fastndcg.statistics.poisson_bootstrap import sum_replicates
-
-        if self._pending:
-            values, hashes = (np.concatenate(parts) for parts in zip(*self._pending, strict=True))
-            replicates, seed = self.choice
-            self.add_total(sum_replicates(values, hashes, replicates=replicates, seed=seed, threads=self._threads))
-            self._pending = []
-        return self._total
-
-    def __copy__(self) -> _Replicates:
-        copied = _Replicates(self.choice[0], self.choice[1], self._threads)
-        copied._total = self._total
-        copied._pending = list(self._pending)
-        return copied
-
-
 class StreamedResults(Results):
-    """Results with means alone, and with intervals if there are replicates (see `Results`)."""
+    """Results with means and intervals, without the values of single queries (see `Results`)."""
 
     __slots__ = ("_n_queries", "_partial")
-    _methods: ClassVar[str] = "method='poisson'"
     _remedy: ClassVar[str] = "Take StreamingEvaluator(..., per_query=True)."
-    _interval_remedy: ClassVar[str] = (
-        "Take StreamingEvaluator(..., replicates=10_000), or per_query=True for the others."
-    )
 
     def __init__(
         self,
@@ -458,33 +348,30 @@ class StreamedResults(Results):
         self,
         metric: str | Metric,
         *,
-        method: IntervalMethod | None = None,
+        method: IntervalMethod = "auto",
         level: float = 0.95,
-        replicates: int | None = None,
-        seed: int | None = None,
+        replicates: int = 10_000,
+        seed: int = 0,
         weights: Any = None,
         clusters: Any = None,
         strata: Any = None,
         threads: int | None = None,
     ) -> Interval:
         """
-        Compute a confidence interval of a metric's mean from the sums of the replicates, or of the squares.
+        Compute a confidence interval of a metric's mean from the sums of values and of their squares.
 
         Parameters
         ----------
         metric : str or Metric
             One of the metrics.
-        method : {'poisson', 't'}, optional
-            The kind of interval, by default 'poisson' if there are replicates. 't' needs sums of squares, which the
-            results of Spark have. Others need the values of single queries.
+        method : {'auto', 't'}, default 'auto'
+            The kind of interval. See `compare`. The percentile bootstrap needs the values of single queries.
         level : float
             The confidence level, between 0 and 1.
-        replicates, seed : int, optional
-            Those of the stream. Others are an error.
         weights, clusters, strata : None
             Others are an error: values of single queries are not kept.
-        threads : int, optional
-            Ignored. `Results.confidence_interval` has this parameter, too.
+        replicates, seed, threads
+            Ignored. `Results.confidence_interval` has these parameters, too.
 
         Returns
         -------
@@ -497,39 +384,28 @@ class StreamedResults(Results):
             If the interval needs the values of single queries.
         """
         from fastndcg.statistics.intervals import summarize_moments
-        from fastndcg.statistics.moments import summarize_exact_sums
-        from fastndcg.statistics.poisson_bootstrap import summarize_sums
-        from fastndcg.statistics.settings import Settings
+        from fastndcg.statistics.moments import add_range, find_bounds, find_range, summarize_exact_sums
+        from fastndcg.statistics.settings import PART_INTERVALS, Settings
 
-        partial = self._partial
-        if method is None:
-            method = "t" if partial is not None and partial.replicates is None and partial.squares else "poisson"
-        Settings(interval=method, level=level, threads=threads)
+        Settings(interval=method, level=level, replicates=replicates, seed=seed, threads=threads)
         designs = {"weights": weights, "clusters": clusters, "strata": strata}
         refused = next((name for name, value in designs.items() if value is not None), None)
         if refused:
             raise InvalidInputError(
                 f"`{refused}` must be left out, as values of single queries were not kept. {self._remedy}"
             )
-        if partial is not None and method == "t" and partial.squares:
-            place = self._column(metric)
-            return summarize_moments(summarize_exact_sums(partial.sums[place], partial.squares[place]), level=level)
-        sums = None if partial is None else partial.replicates
-        if partial is None or sums is None or method != "poisson":
+        if method not in PART_INTERVALS:
             raise InvalidInputError(
-                f"values of single queries were not kept, so there are intervals by {self._methods} alone. "
-                f"{self._interval_remedy}"
+                f"`method` must be 'auto' or 't', as values of single queries were not kept. {self._remedy}"
             )
-        choices = {"replicates": (replicates, sums.replicates), "seed": (seed, sums.seed)}
-        for name, (choice, own) in choices.items():
-            if choice not in (None, own):
-                raise InvalidInputError(
-                    f"`{name}` must be that of the stream, {own}, got {shorten(choice)}. Leave it out."
-                )
         place = self._column(metric)
-        total = partial.sums[place]
-        row = sums.take([place]).means()[0]
-        return summarize_sums(total.mean(), total.n, row, level=level, seed=sums.seed)
+        if self._partial is None:
+            total = squares = ExactSum()
+        else:
+            total, squares = self._partial.sums[place], self._partial.squares[place]
+        own = find_range(total, squares, find_bounds(self.metrics[place], self.convention))
+        moments = add_range(summarize_exact_sums(total, squares), [own], is_difference=False)
+        return summarize_moments(moments, level=level, method=method)
 
     def n_undefined(self) -> Array:
         """

@@ -362,7 +362,7 @@ def statistics() -> Lines:
     labels = random.integers(0, 4, 6000) * (random.random(6000) < 0.3)
     systems = {name: random.integers(0, 50, 6000) + labels * weight for name, weight in (("a", 1), ("b", 2), ("c", 3))}
     offsets = np.arange(0, 6001, 20)
-    for interval in ("percentile", "bca", "t"):
+    for interval in ("auto", "percentile", "t"):
         for test in ("randomization", "t", "wilcoxon", "sign", "bootstrap", "tukey"):
             for correction in ("holm", "bh"):
                 for extra in (

@@ -186,7 +186,7 @@ def test_mypy_checks_choices(tmp_path):
     module = tmp_path / "calls.py"
     module.write_text(
         "import fastndcg as fn\n"
-        "fn.compare(None, {}, test='t', interval='bca', correction='none', convention='default(ties=input)')\n"
+        "fn.compare(None, {}, test='t', interval='percentile', correction='none', convention='default(ties=input)')\n"
         "fn.compare(None, {}, test='tt')\n"
         "fn.read_run('x', format='trek')\n"
         "fn.list_metrics(family='dgc')\n"

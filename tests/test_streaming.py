@@ -1,7 +1,6 @@
 """Batches and merged parts have the same means to the bit as one evaluation, with sums without rounding."""
 
 import contextlib
-import copy
 import itertools
 import json
 import math
@@ -21,7 +20,7 @@ from strategies import examples
 import fastndcg as fn
 from fastndcg.results import exact_sum
 from fastndcg.results.exact_sum import ExactSum
-from fastndcg.results.partial import PartialSums
+from fastndcg.results.partial import PartialSums, add_up_columns
 
 METRICS = "ndcg@10,map,rr"
 RANDOM = np.random.default_rng(11)
@@ -191,7 +190,7 @@ def test_partial_sums_survive_bytes(values):
     [
         (b"", "must begin with fastndcg"),
         (b"\x80\x04" + BYTES, "must begin with fastndcg"),
-        (BYTES[:8] + b"\x04\x00" + BYTES[10:], "must be of version 1 to 3, but these are of version 4"),
+        (BYTES[:8] + b"\x03\x00" + BYTES[10:], "must be of version 1 to 2, but these are of version 3"),
         (BYTES[:-1], "checksum is wrong"),
         (BYTES[:60] + b"?" + BYTES[61:], "checksum is wrong"),
         (BYTES[:20], "checksum is wrong"),
@@ -210,8 +209,9 @@ def test_partial_sums_refuse_other_bytes(content, message):
     [
         ({"metrics": "RR"}, "their header has no metrics"),
         ({"counts": {"n_queries": -1}}, "their header has other metrics or counts"),
-        ({"count_limbs": 73}, "bytes are not 1 sums of 73 numbers"),
+        ({"count_limbs": 73}, "bytes are not 2 sums of 73 numbers"),
         ({"count_limbs": 0}, "their sums have 0 numbers"),
+        ({"n_squares": 0}, "their header does not fit version 2"),
     ],
 )
 def test_partial_sums_refuse_other_headers(fields, message):
@@ -233,101 +233,60 @@ def test_partial_sums_of_other_conventions_do_not_add_up():
         PARTIAL + other
 
 
-POISSON = {"method": "poisson", "replicates": 300}
-
-
 @pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_intervals_of_merged_parts_equal_those_of_all_values(order):
+@pytest.mark.parametrize("method", ["auto", "t"])
+def test_intervals_of_merged_parts_equal_those_of_all_values(order, method):
     """Parts that were sent as bytes and merged in any order have the intervals of one evaluation, to the bit."""
-    parts = [stream_of(first, stop, replicates=300) for first, stop in ((0, 60), (60, 61), (61, 200))]
-    whole = fn.StreamingEvaluator(METRICS, replicates=300)
+    pytest.importorskip("scipy", reason="intervals need SciPy")
+    parts = [stream_of(first, stop) for first, stop in ((0, 60), (60, 61), (61, 200))]
+    whole = fn.StreamingEvaluator(METRICS)
     for place in order:
         whole.merge(pickle.loads(pickle.dumps(parts[place])))
     result = whole.result()
     for metric in result.metrics:
-        assert result.confidence_interval(metric, method="poisson") == WITH_IDS.confidence_interval(metric, **POISSON)
-
-
-def test_batches_beyond_the_kept_ones_are_added(monkeypatch):
-    """Values of small batches are kept until there are enough of them. Their number changes nothing."""
-    from fastndcg import streaming
-
-    monkeypatch.setattr(streaming._Replicates, "ENOUGH", 3)
-    result = stream_of(0, 200, replicates=300, per_query=True).result()
-    assert result.confidence_interval("rr", **POISSON) == WITH_IDS.confidence_interval("rr", **POISSON)
-    result = stream_of(0, 200, replicates=300).result()
-    assert result.confidence_interval("rr", method="poisson") == WITH_IDS.confidence_interval("rr", **POISSON)
-
-
-def test_copies_of_streams_with_replicates_are_independent():
-    """A batch of one does not count in the other."""
-    first = stream_of(0, 100, replicates=300)
-    second = copy.copy(first)
-    second.merge(stream_of(100, 200, replicates=300))
-    expected = WITH_IDS.confidence_interval("rr", **POISSON)
-    assert second.result().confidence_interval("rr", **POISSON) == expected
-    assert first.result().confidence_interval("rr", **POISSON) != expected
-
-
-def test_partial_sums_with_replicates_survive_bytes():
-    """Bytes with replicates have version 2. Those without are as before."""
-    partial = stream_of(0, 100, replicates=30).partial_sums()
-    content = partial.to_bytes()
-    assert (content[8], stream_of(0, 100).partial_sums().to_bytes()[8]) == (2, 1)
-    restored = PartialSums.from_bytes(content)
-    assert restored == partial
-    assert (restored + restored).replicates == partial.replicates + partial.replicates
+        expected = WITH_IDS.confidence_interval(metric, method=method)
+        assert result.confidence_interval(metric, method=method) == expected
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"seed": -1}, {"seed": None}, {"first_limb": 99}, {"limbs": [0, 3, 30]}, {"limbs": [1, 2, 30]},
-        {"weights": [3]}, {"weights": [3, 31]}, {"limbs": "xyz"}, {"weights": None},
-    ],
-)  # fmt: skip
-def test_damaged_replicates_are_errors(change):
-    """A header whose shapes do not fit the bytes is refused."""
-    partial = stream_of(0, 100, replicates=30).partial_sums()
-    content = partial.to_bytes()
-    size = int.from_bytes(content[10:14], "little")
-    fields = json.loads(content[14 : 14 + size])
-    fields["replicates"] |= change
-    header = json.dumps(fields).encode()
-    damaged = content[:10] + len(header).to_bytes(4, "little") + header + content[14 + size : -4]
-    with pytest.raises(fn.InvalidInputError, match="their replicates have another shape"):
-        PartialSums.from_bytes(damaged + zlib.crc32(damaged).to_bytes(4, "little"))
+    ("metric", "method"), [("success@1", "clopper-pearson"), ("p@5", "korn-graubard"), ("dcg@5", "t")]
+)
+def test_sums_know_the_method(metric, method):
+    """Values of 0 and 1, others in a range, and those without one are told apart by the sums of parts, too."""
+    pytest.importorskip("scipy", reason="intervals need SciPy")
+    options = {"convention": "default(ties=input)"}
+    scores = SCORES.round(2)
+    stream = fn.StreamingEvaluator(metric, **options)
+    for first, stop in ((0, 90), (90, 200)):
+        rows = slice(OFFSETS[first], OFFSETS[stop])
+        stream.update(LABELS[rows], scores[rows], query_ids=IDS[rows])
+    found = stream.result().confidence_interval(metric)
+    assert found == fn.evaluate(LABELS, scores, metric, query_ids=IDS, **options).confidence_interval(metric)
+    assert found.method == method
 
 
-def test_streams_refuse_other_replicates():
-    """Parts must have the same replicates and seed, and queries must have ids."""
-    with pytest.raises(fn.InvalidInputError, match="the same replicates and seed"):
-        stream_of(0, 9, replicates=30).merge(stream_of(9, 20))
-    with pytest.raises(fn.InvalidInputError, match="the same replicates and seed"):
-        stream_of(0, 9, replicates=30).merge(stream_of(9, 20, replicates=30, seed=1))
-    with pytest.raises(fn.InvalidInputError, match="only one of them has"):
-        stream_of(0, 9, replicates=30).partial_sums() + stream_of(9, 20).partial_sums()
-    with pytest.raises(fn.InvalidInputError, match="must have ids with replicates="):
-        fn.StreamingEvaluator("rr", replicates=30).update([[0, 1]], [[1, 2]])
-    with pytest.raises(fn.InvalidInputError, match="`replicates` must be from 1"):
-        fn.StreamingEvaluator("rr", replicates=0)
-    with pytest.raises(fn.InvalidInputError, match="`seed` must be from 0"):
-        fn.StreamingEvaluator("rr", replicates=1, seed=-1)
+def test_partial_sums_with_squares_have_version_2():
+    """Bytes without squares, as TorchMetrics adds them up, have version 1."""
+    assert BYTES[8] == 2
+    numbers = add_up_columns(np.ones((3, 1)))
+    bare = PartialSums.from_numbers((fn.RR,), fn.conventions["default"], numbers, {"n_queries": 3})
+    assert bare.to_bytes()[8] == 1
+    assert PartialSums.from_bytes(bare.to_bytes()) == bare
+    with pytest.raises(fn.InvalidInputError, match="must have sums of squares if these sums have some"):
+        bare + PARTIAL
 
 
-def test_intervals_of_streams_need_replicates():
-    """Other intervals, weights and other choices of replicates need the values of single queries."""
-    result = stream_of(0, 30, replicates=30).result()
-    with pytest.raises(fn.InvalidInputError, match="by method='poisson' alone"):
+def test_intervals_of_streams_that_need_values():
+    """The bootstrap, weights, clusters and strata need the values of single queries. No batch has no interval."""
+    pytest.importorskip("scipy", reason="intervals need SciPy")
+    result = stream_of(0, 30).result()
+    with pytest.raises(fn.InvalidInputError, match="`method` must be 'auto' or 't', as values of single queries"):
         result.confidence_interval("rr", method="percentile")
-    with pytest.raises(fn.InvalidInputError, match="by method='poisson' alone"):
-        stream_of(0, 30).result().confidence_interval("rr", method="poisson")
     with pytest.raises(fn.InvalidInputError, match="`clusters` must be left out"):
-        result.confidence_interval("rr", method="poisson", clusters=[1])
-    with pytest.raises(fn.InvalidInputError, match="`replicates` must be that of the stream, 30, got 31"):
-        result.confidence_interval("rr", method="poisson", replicates=31)
-    with pytest.raises(fn.InvalidInputError, match="`seed` must be that of the stream, 0, got 1"):
-        result.confidence_interval("rr", method="poisson", seed=1)
+        result.confidence_interval("rr", clusters=[1])
+    empty = fn.StreamingEvaluator("rr").result().confidence_interval("rr")
+    assert math.isnan(empty.low)
+    assert empty.reason == "no query has a value"
 
 
 def test_threads_that_share_a_stream_lose_no_query():

@@ -96,7 +96,8 @@ def _add_statistics(parser: argparse.ArgumentParser) -> None:
     test = group.add_argument(
         "--test",
         metavar="NAME",
-        help="the significance test: randomization, t, wilcoxon, sign, bootstrap or tukey (default: randomization)",
+        help="the significance test: randomization, t, wilcoxon, sign, mcnemar, bootstrap or tukey (default: "
+        "randomization)",
     )
     correction = group.add_argument(
         "--correction",
@@ -116,7 +117,7 @@ def _add_statistics(parser: argparse.ArgumentParser) -> None:
     interval = group.add_argument(
         "--interval",
         metavar="NAME",
-        help="the confidence interval: percentile, bca, t or poisson (default: percentile)",
+        help="the confidence interval: auto, the method that holds for the values, t or percentile (default: auto)",
     )
     for action, choices in (
         (test, TestName),

@@ -10,11 +10,8 @@ header     JSON in UTF-8: `metrics`, `convention`, `counts`, and `count_limbs` o
 sums       little endian int64, (n_metrics, count_limbs): see `fastndcg.results.exact_sum.to_limbs`
 checksum   4 bytes  CRC-32 of all bytes before it, little endian
 
-Sums with replicates have version 2. Their header also has `replicates`: `seed`, `first_limb`, and the shapes `limbs`
-and `weights`. These two arrays of `ReplicateSums` follow the sums, as little endian int64.
-
-Sums with squares have version 3, and `n_squares` in the header. The exact sums of squares follow the sums of values, in
-the same array. Replicates may follow.
+Sums with squares have version 2, and `n_squares` in the header. The exact sums of squares follow the sums of values, in
+the same array.
 """
 
 from __future__ import annotations
@@ -35,12 +32,10 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.parsing import format_value
 from fastndcg.rankings.validation import Array
 from fastndcg.results.exact_sum import ExactSum, count_limbs, sum_squares, to_limbs
-from fastndcg.results.replicate_sums import ReplicateSums
 
 MAGIC = b"fastndcg"
 VERSION = 1
-REPLICATES_VERSION = 2
-SQUARES_VERSION = 3
+SQUARES_VERSION = 2
 START = struct.Struct("<8sHI")
 CHECKSUM = struct.Struct("<I")
 
@@ -60,11 +55,8 @@ class PartialSums:
         They count the queries in which a metric is undefined, too.
     counts : dict
         Numbers of queries by name, such as ``{"n_queries": 5, "n_tied": 0}``.
-    replicates : ReplicateSums or None
-        The sums in each replicate of the Poisson bootstrap, one column a metric. More columns may follow, such as
-        differences of systems.
     squares : tuple of ExactSum
-        The sums of squares, one a metric, from which Student's interval is made. Empty if they were not added up.
+        The sums of squares, one a metric, from which intervals are made. Empty if they were not added up.
 
     Examples
     --------
@@ -77,23 +69,15 @@ class PartialSums:
     convention: Mapping[str, str]
     sums: tuple[ExactSum, ...]
     counts: Mapping[str, int]
-    replicates: ReplicateSums | None = None
     squares: tuple[ExactSum, ...] = ()
 
     @classmethod
     def from_values(
         cls, metrics: tuple[Metric, ...], convention: Convention, values: Array, counts: Mapping[str, int] | None = None
     ) -> PartialSums:
-        """Add up the values of some queries, an (n_queries, n_metrics) array."""
-        return cls.from_numbers(metrics, convention, add_up_columns(values), counts)
-
-    def with_replicates(self, replicates: ReplicateSums | None) -> PartialSums:
-        """Return the same sums with those of the replicates."""
-        return replace(self, replicates=replicates)
-
-    def with_squares(self, values: Array) -> PartialSums:
-        """Return the same sums with those of the squares of `values`, an (n_queries, n_metrics) array."""
-        return replace(self, squares=tuple(sum_squares(column) for column in values.T))
+        """Add up the values of some queries, an (n_queries, n_metrics) array, and their squares."""
+        partial = cls.from_numbers(metrics, convention, add_up_columns(values), counts)
+        return replace(partial, squares=tuple(sum_squares(column) for column in values.T))
 
     @classmethod
     def from_numbers(
@@ -122,11 +106,6 @@ class PartialSums:
                 f"`other` must have the same convention, but its {field} is {theirs}, not {ours}. Evaluate all parts "
                 "under the same convention."
             )
-        if (self.replicates is None) != (other.replicates is None):
-            raise InvalidInputError(
-                "`other` must have replicates if these sums have some, but only one of them has. Give all parts the "
-                "same number of replicates."
-            )
         if len(self.squares) != len(other.squares):
             raise InvalidInputError(
                 "`other` must have sums of squares if these sums have some, but only one of them has. Add up squares "
@@ -135,11 +114,8 @@ class PartialSums:
         sums = tuple(left + right for left, right in zip(self.sums, other.sums, strict=True))
         names = dict.fromkeys([*self.counts, *other.counts])
         counts = {name: self.counts.get(name, 0) + other.counts.get(name, 0) for name in names}
-        replicates = None
-        if self.replicates is not None and other.replicates is not None:
-            replicates = self.replicates + other.replicates
         squares = tuple(left + right for left, right in zip(self.squares, other.squares, strict=True))
-        return PartialSums(self.metrics, self.convention, sums, counts, replicates, squares)
+        return PartialSums(self.metrics, self.convention, sums, counts, squares)
 
     def means(self) -> list[float]:
         """Return the mean of each metric over the queries in which it is defined."""
@@ -157,13 +133,9 @@ class PartialSums:
         }
         if self.squares:
             fields["n_squares"] = len(self.squares)
-        arrays = [numbers]
-        if self.replicates is not None:
-            fields["replicates"] = self.replicates.header()
-            arrays += [self.replicates.limbs.astype("<i8"), self.replicates.weights.astype("<i8")]
         header = json.dumps(fields).encode()
-        version = SQUARES_VERSION if self.squares else VERSION if self.replicates is None else REPLICATES_VERSION
-        content = START.pack(MAGIC, version, len(header)) + header + b"".join(array.tobytes() for array in arrays)
+        version = SQUARES_VERSION if self.squares else VERSION
+        content = START.pack(MAGIC, version, len(header)) + header + numbers.tobytes()
         return content + CHECKSUM.pack(zlib.crc32(content))
 
     @classmethod
@@ -199,9 +171,7 @@ class PartialSums:
             _refuse_damaged("their checksum is wrong")
         header = content[START.size : START.size + header_size]
         fields = _read_header(header)
-        has_squares = version == SQUARES_VERSION
-        wrong_replicates = not has_squares and (version == REPLICATES_VERSION) != ("replicates" in fields)
-        if wrong_replicates or fields.get("n_squares", 0) != has_squares * len(fields["metrics"]):
+        if fields.get("n_squares", 0) != (version == SQUARES_VERSION) * len(fields["metrics"]):
             _refuse_damaged(f"their header does not fit version {version}")
         return cls._from_parts(fields, content[START.size + header_size : -CHECKSUM.size])
 
@@ -210,19 +180,13 @@ class PartialSums:
         """Return the sums of a header and an array."""
         n_metrics = len(fields["metrics"])
         shape = n_metrics + fields.get("n_squares", 0), fields["count_limbs"]
-        size = 8 * shape[0] * shape[1]
-        replicates = None
-        if "replicates" in fields:
-            replicates = ReplicateSums.from_header(fields["replicates"], sums[size:])
-            if replicates is None or replicates.weights.shape[0] < n_metrics:
-                _refuse_damaged("their replicates have another shape")
-        elif len(sums) != size:
+        if len(sums) != 8 * shape[0] * shape[1]:
             _refuse_damaged(f"{len(sums)} bytes are not {shape[0]} sums of {shape[1]} numbers")
-        numbers = np.frombuffer(sums[:size], "<i8").reshape(shape)
+        numbers = np.frombuffer(sums, "<i8").reshape(shape)
         totals = tuple(ExactSum.from_numbers(row) for row in numbers)
         metrics = tuple(fields["metrics"])
         sums_by_kind = totals[:n_metrics], totals[n_metrics:]
-        return cls(metrics, fields["convention"], sums_by_kind[0], fields["counts"], replicates, sums_by_kind[1])
+        return cls(metrics, fields["convention"], sums_by_kind[0], fields["counts"], sums_by_kind[1])
 
 
 @functools.lru_cache(maxsize=64)

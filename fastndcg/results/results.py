@@ -280,7 +280,7 @@ class Results(Picklable, Exportable):
         self,
         metric: str | Metric,
         *,
-        method: IntervalMethod = "percentile",
+        method: IntervalMethod = "auto",
         level: float = 0.95,
         replicates: int = 10_000,
         seed: int = 0,
@@ -296,7 +296,7 @@ class Results(Picklable, Exportable):
         ----------
         metric : str or Metric
             One of the metrics.
-        method : {'percentile', 'bca', 't', 'poisson'}, default 'percentile'
+        method : {'auto', 't', 'percentile'}, default 'auto'
             The kind of interval. See `compare`.
         level, replicates, seed, weights, clusters, strata, threads
             See `compare`.
@@ -309,14 +309,16 @@ class Results(Picklable, Exportable):
         Raises
         ------
         MissingPackageError
-            If Student's distribution is needed and SciPy is not installed.
+            If SciPy is not installed.
 
         Examples
         --------
         >>> result = fn.evaluate([[1, 0], [0, 1], [1, 0], [0, 1]], [[2, 1]] * 4, "rr")
         >>> interval = result.confidence_interval("rr")
-        >>> interval.mean, interval.low, interval.high
-        (0.75, 0.5, 1.0)
+        >>> interval.mean, round(interval.low, 4), round(interval.high, 4)
+        (0.75, 0.1939, 0.9937)
+        >>> print(fn.evaluate([[1, 0]] * 30, [[2, 1]] * 30, "rr").confidence_interval("rr"))
+        1.0000 [0.8843, 1.0000], 95 % Clopper–Pearson, 30 queries
         """
         from fastndcg.statistics.one_system import compute_interval
         from fastndcg.statistics.settings import Settings
@@ -328,7 +330,7 @@ class Results(Picklable, Exportable):
         self,
         segments: Any,
         *,
-        method: IntervalMethod = "percentile",
+        method: IntervalMethod = "auto",
         level: float = 0.95,
         replicates: int = 10_000,
         seed: int = 0,
@@ -355,11 +357,11 @@ class Results(Picklable, Exportable):
         Examples
         --------
         >>> result = fn.evaluate([[1, 0], [0, 1], [1, 0], [0, 1]], [[2, 1]] * 4, "rr")
-        >>> print(result.by(["long", "long", "short", "short"], replicates=1000))
+        >>> print(result.by(["long", "long", "short", "short"]))
         segment  metric  queries    mean     95 % interval
-        long     RR            2  0.7500  [0.5000, 1.0000]
-        short    RR            2  0.7500  [0.5000, 1.0000]
-        95 % intervals: percentile bootstrap, 1000 replicates, seed 0
+        long     RR            2  0.7500  [0.0000, 1.0000]
+        short    RR            2  0.7500  [0.0000, 1.0000]
+        95 % intervals: Korn–Graubard
         """
         from fastndcg.statistics.one_system import summarize_segments
         from fastndcg.statistics.settings import Settings

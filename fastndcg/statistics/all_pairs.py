@@ -24,7 +24,7 @@ MAX_QUANTITIES = 512  # pairs of a call: 10,000 replicates of them take 40 MB
 
 
 def make_pair_settings(settings: Settings) -> Settings:
-    """Return the settings of pairs: two-sided, corrected within a metric, without bootstrap intervals."""
+    """Return the settings of pairs: two-sided, corrected within a metric, with the interval that takes least time."""
     return replace(settings, alternative="two-sided", family="metric", interval="t")
 
 
@@ -72,7 +72,9 @@ def run_pair_tests(
     for place, quantity in enumerate(quantities):
         names = systems[quantity.system], systems[quantity.against or 0]
         p = float(corrected[place])
-        pairs[quantity.metric].append(Pair(*names, differences[place], float(p_values[place]), p < settings.alpha, p))
+        pairs[quantity.metric].append(
+            Pair(*names, differences[place], float(p_values[place]), settings.is_significant(p), p)
+        )
     return pairs
 
 
@@ -88,7 +90,7 @@ def _run_tukey(
     for first, second in combinations(range(len(systems)), 2):
         mean = compute_moments(Quantity(first, 0, second), complete, design).mean
         p = outcomes[first, second].p
-        pairs.append(Pair(systems[first], systems[second], mean, p, p < settings.alpha, p))
+        pairs.append(Pair(systems[first], systems[second], mean, p, settings.is_significant(p), p))
     return pairs
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from fastndcg.rankings.validation import Array
 from fastndcg.statistics import intervals, significance
 from fastndcg.statistics.integer_sums import Quantity, Sums
-from fastndcg.statistics.intervals import BootstrapSample, Interval
-from fastndcg.statistics.moments import Moments, compute_moments, find_tie_threshold
-from fastndcg.statistics.poisson_bootstrap import PoissonEstimates, estimate_means
+from fastndcg.statistics.intervals import Interval
+from fastndcg.statistics.moments import Bounds, Moments, compute_moments, find_tie_threshold
 from fastndcg.statistics.resampling import bootstrap_sums
 from fastndcg.statistics.sampling_design import Design
 from fastndcg.statistics.settings import Settings
@@ -26,6 +23,8 @@ class Analysis:
     """
     Quantities with their moments and intervals.
 
+    `bounds` are the lowest and highest value of each metric. By default they are unknown.
+
     Attributes
     ----------
     quantities : list of Quantity
@@ -34,19 +33,26 @@ class Analysis:
     """
 
     def __init__(
-        self, columns: Sequence[Array], quantities: Sequence[Quantity], design: Design, settings: Settings
+        self,
+        columns: Sequence[Array],
+        quantities: Sequence[Quantity],
+        design: Design,
+        settings: Settings,
+        bounds: Sequence[Bounds] | None = None,
     ) -> None:
         self.quantities = list(quantities)
-        thresholds = [find_tie_threshold(columns, metric) for metric in range(columns[0].shape[1])]
+        n_metrics = columns[0].shape[1]
+        thresholds = [find_tie_threshold(columns, metric) for metric in range(n_metrics)]
+        bounds = bounds or [None] * n_metrics
         self.moments = [
-            compute_moments(quantity, columns, design, thresholds[quantity.metric]) for quantity in quantities
+            compute_moments(quantity, columns, design, thresholds[quantity.metric], bounds[quantity.metric])
+            for quantity in quantities
         ]
         self._columns = columns
         self._design = design
         self._settings = settings
         self._sums: Sums | None = None
         self._replicates: Array | None = None
-        self._estimates: PoissonEstimates | None = None
         self.intervals = [self._compute_interval(place) for place in range(len(self.quantities))]
 
     def tests(self, places: Sequence[int]) -> list[Significance]:
@@ -103,40 +109,24 @@ class Analysis:
             self._observed = self.sums.quotients(self.sums.totals()).tolist()
         return self._replicates
 
-    @property
-    def estimates(self) -> PoissonEstimates:
-        """The exact means of all quantities, and their replicates by the Poisson bootstrap."""
-        if self._estimates is None:
-            values = np.stack([quantity.values(self._columns) for quantity in self.quantities], axis=1)
-            self._estimates = estimate_means(values, self._design, self._settings)
-        return self._estimates
-
     def _compute_interval(self, place: int) -> Interval:
         moments = self.moments[place]
         settings = self._settings
-        mean = moments.mean
+        if settings.interval != "percentile":
+            return intervals.summarize_moments(moments, level=settings.level, method=settings.interval)
         low = math.nan
         high = math.nan
         reason = moments.reason
-        if not reason and settings.interval == "t":
-            low, high = intervals.compute_t_interval(moments, settings.level)
-        elif settings.interval == "poisson":
-            mean = self.estimates.means[place]
-            if not reason:
-                sample = BootstrapSample(self.estimates.replicates[place], mean)
-                low, high, reason = intervals.compute_bootstrap_interval(sample, moments, "percentile", settings.level)
-        elif not reason:
-            plan = self.sums.plans[place]
-            replicates = self.replicates[:, place]
-            sample = BootstrapSample(replicates, self._observed[place], lambda: self.sums.jackknife(plan))
-            low, high, reason = intervals.compute_bootstrap_interval(sample, moments, settings.interval, settings.level)
+        if not reason:
+            low, high, reason = intervals.compute_bootstrap_interval(self.replicates[:, place], moments, settings.level)
         return Interval(
-            mean=mean,
+            mean=moments.mean,
             low=low,
             high=high,
             n=moments.n_queries,
             level=settings.level,
-            method=settings.interval,
+            method="percentile",
+            n_effective=moments.n_effective,
             replicates=settings.replicates,
             seed=settings.seed,
             reason=reason,

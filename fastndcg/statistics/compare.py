@@ -35,9 +35,10 @@ from fastndcg.statistics.alignment import AlignedValues, align
 from fastndcg.statistics.compared_inputs import ComparedInputs
 from fastndcg.statistics.comparison import Comparison
 from fastndcg.statistics.curves import at_all_cutoffs, compute_points, find_curve_metrics
-from fastndcg.statistics.sampling_design import make_design
+from fastndcg.statistics.moments import find_bounds
+from fastndcg.statistics.sampling_design import find_weighted, make_design, read_for_queries
 from fastndcg.statistics.settings import Settings
-from fastndcg.statistics.significance import check_test_fits_design
+from fastndcg.statistics.significance import check_test_fits_design, check_test_fits_values
 
 
 def compare(
@@ -61,7 +62,7 @@ def compare(
     segments: Any = None,
     curves: Metrics | None = None,
     queries: Mapping[Any, str] | None = None,
-    interval: IntervalMethod = "percentile",
+    interval: IntervalMethod = "auto",
     test: TestName = "randomization",
     correction: Correction = "holm",
     family: Family = "table",
@@ -98,7 +99,8 @@ def compare(
     convention : str or Convention
         See `evaluate`.
     weights : (n_queries,) array or {query id: weight}, optional
-        How much each query counts, such as its traffic: finite, 0 or more, not all 0.
+        How much each query counts, such as its traffic: finite, 0 or more, not all 0. A query of weight 0 is left out
+        everywhere. Degrees of freedom come from Kish's effective number of queries.
     clusters : (n_queries,) array or {query id: cluster}, optional
         Queries that are not independent, such as those of one user. They are resampled together.
         By default, the pairs of a query are a cluster if rows are pairs.
@@ -111,14 +113,16 @@ def compare(
         Ranking down to rank 100 takes several times as long as nDCG@10 alone.
     queries : {query id: text}, optional
         The texts of queries, for reports. Queries without a text are listed by their ids.
-    interval : {'percentile', 'bca', 't', 'poisson'}
-        The kind of confidence interval: percentile bootstrap, BCa bootstrap, Student's t, or percentiles of the Poisson
-        bootstrap, whose replicates can be computed in parts (see the guide on comparing systems). Not with `strata`.
-        Bootstrap intervals are expanded for small samples (T. C. Hesterberg 2015, doi:10.1080/00031305.2015.1089789).
-        docs/how_it_works/statistics_calibration.md has their coverage in simulations.
-    test : {'randomization', 't', 'wilcoxon', 'sign', 'bootstrap', 'tukey'}
+    interval : {'auto', 't', 'percentile'}
+        'auto' takes the method whose coverage holds for the values: Clopper–Pearson for 0/1 values, Tango's score for
+        their differences, Korn–Graubard for other values in a known range, Student's t with pseudo-observations at the
+        ends for their differences, and Student's t for values without a known range, such as DCG.
+        'percentile' is the bootstrap, expanded for small samples (T. C. Hesterberg 2015,
+        doi:10.1080/00031305.2015.1089789). No interval leaves the range of its metric.
+        docs/how_it_works/statistics_calibration.md has the coverage of each.
+    test : {'randomization', 't', 'wilcoxon', 'sign', 'mcnemar', 'bootstrap', 'tukey'}
         'randomization' flips signs and is exact if at most 20 queries differ.
-        't' is paired, 'wilcoxon' uses signed ranks, 'bootstrap' is paired.
+        't' is paired, 'wilcoxon' uses signed ranks, 'bootstrap' is paired. 'mcnemar' is exact, for 0/1 values.
         'tukey' tests the honestly significant difference over all pairs, by randomisation.
         If all differences are equal and not 0, 't' and 'bootstrap' give no p-value.
     correction : {'holm', 'bonferroni', 'bh', 'none'}
@@ -131,9 +135,10 @@ def compare(
         The alternative hypothesis. 'greater': the system is better than the baseline.
     level : float
         The confidence level of the intervals, between 0 and 1. A difference is significant if its corrected p-value is
-        below 1 − level.
+        below 1 − level, which is computed as a decimal number: p = 0.05 is not below 1 − 0.95, nor 0.1 below 1 − 0.9.
     power : float
-        The power for the smallest detectable difference, between 0 and 1.
+        The power for the smallest detectable difference, between 0 and 1. That is of a paired t test in the direction
+        of `alternative`, at the level that the correction leaves for one test.
     replicates : int
         The number of replicates of bootstrap and randomisation, 1 or more. No p-value of theirs is below
         1 / (replicates + 1): a note says if this makes three stars impossible.
@@ -208,12 +213,24 @@ def compare(
         has_pairs = next(iter(results.values())).document_ids is not None
         if has_pairs and clusters is None:
             clusters = [query for query, _ in every.query_ids.tolist()]
-        design = make_design(every.query_ids, clusters=clusters, strata=strata, weights=weights)
+        every_id = every.query_ids
+        weighted = find_weighted(weights, every_id)
+        given = {"clusters": clusters, "strata": strata, "weights": weights}
+        if len(weighted) < len(every_id):
+            every = every._replace(query_ids=every_id[weighted], columns=[column[weighted] for column in every.columns])
+        design = make_design(
+            every.query_ids,
+            **{name: None if values is None else read_for_queries(values, name, every_id, weighted)
+               for name, values in given.items()},
+        )  # fmt: skip
         check_test_fits_design(test, design)
         aligned = _take_metrics(every, selection.compared)
         _check_has_values(list(named_systems), aligned)
+        check_test_fits_values(test, aligned.metrics, aligned.columns)
         in_curves = _take_metrics(every, selection.in_curves)
-        points = compute_points(list(named_systems), in_curves.columns, in_curves.metrics, design, level)
+        conventions = [result.convention for result in results.values()]
+        bounds = [find_bounds(metric, *conventions) for metric in in_curves.metrics]
+        points = compute_points(list(named_systems), in_curves.columns, in_curves.metrics, bounds, design, level)
         if len(selection.every) > len(selection.compared):
             aligned, results = _drop_curve_values(aligned, results, named_systems)
         ranks_pairs = read_pair_rows(rows, competitors) is not None
@@ -228,6 +245,7 @@ def compare(
             curves=points,
             queries=queries,
             inputs=inputs,
+            weighted=(every_id, weighted),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from fastndcg.exports.exportable import Exportable, PrintedTable
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 from fastndcg.results.notes import notes_on_systems
-from fastndcg.results.per_query import read_per_query_array, read_query_texts
+from fastndcg.results.per_query import read_query_texts
 from fastndcg.results.results import Results
 from fastndcg.runtime.atomic_write import write_whole
 from fastndcg.runtime.escapes import show_name
@@ -26,20 +26,24 @@ from fastndcg.statistics.all_pairs import Pair, make_pair_columns, make_pair_set
 from fastndcg.statistics.compared_inputs import ComparedInputs
 from fastndcg.statistics.corrections import bound_p_values, count_needed_replicates
 from fastndcg.statistics.curves import CurvePoint
+from fastndcg.statistics.moments import find_bounds
 from fastndcg.statistics.one_system import describe_intervals, split_segments
 from fastndcg.statistics.result_rows import (
     STARS,
     Row,
     SegmentRow,
+    SystemSummary,
+    explain_contradictions,
+    explain_smallest_p_values,
     make_columns,
     make_rows,
     make_segment_columns,
     make_segment_rows,
     summarize_systems,
 )
-from fastndcg.statistics.sampling_design import Design, select_queries
+from fastndcg.statistics.sampling_design import Design, read_for_queries, select_queries
 from fastndcg.statistics.settings import Settings
-from fastndcg.statistics.significance import check_test_fits_design
+from fastndcg.statistics.significance import check_test_fits_design, check_test_fits_values
 from fastndcg.statistics.table import Table, format_p_value
 
 TEST_NAMES = {
@@ -47,6 +51,7 @@ TEST_NAMES = {
     "t": "paired t test",
     "wilcoxon": "Wilcoxon signed-rank test",
     "sign": "sign test",
+    "mcnemar": "exact McNemar test",
     "bootstrap": "paired bootstrap test",
     "tukey": "Tukey HSD by randomisation, all pairs of a metric",
 }
@@ -84,6 +89,8 @@ class Comparison(Picklable, Exportable):
         The texts of queries.
     inputs : ComparedInputs, optional
         The truth and the predictions, from which a report lists the documents of queries.
+    weighted : ((n,) array, (n_queries,) int array), optional
+        All ids, and the indices of those with a weight above 0, which `aligned` has. By default there are no others.
 
     Attributes
     ----------
@@ -94,7 +101,7 @@ class Comparison(Picklable, Exportable):
     metrics : tuple of Metric
         The compared metrics.
     query_ids : (n_queries,) array
-        The ids of all queries.
+        The ids of all queries, without those of weight 0.
     columns : list of (n_queries, n_metrics) float64 array
         The values of each system, in the order of `query_ids`.
     results : dict of Results
@@ -136,6 +143,7 @@ class Comparison(Picklable, Exportable):
         curves: tuple[CurvePoint, ...] = (),
         queries: Any = None,
         inputs: ComparedInputs | None = None,
+        weighted: tuple[Array, Array] | None = None,
     ) -> None:
         self.results = dict(results)
         self.systems = tuple(results)
@@ -145,15 +153,18 @@ class Comparison(Picklable, Exportable):
         self.columns = aligned.columns
         self.n_missing = dict(zip(self.systems, aligned.n_missing, strict=True))
         self.settings = settings
-        self.segments: Array | None = (
-            None if segments is None else read_per_query_array(segments, "segments", self.query_ids)
-        )
+        self._weighted = (self.query_ids, np.arange(len(self.query_ids))) if weighted is None else weighted
+        self._design = design
+        self.segments: Array | None = None if segments is None else self._read_segments(segments)
         self.curves = curves
         self.query_texts = read_query_texts(queries, self.query_ids)
         self.inputs = inputs
-        self._design = design
         self._pairs: dict[str, list[list[Pair]]] = {}
-        summaries = summarize_systems(self.columns, self.systems.index(baseline), design, settings, with_tests=True)
+        conventions = [result.convention for result in self.results.values()]
+        self._bounds = [find_bounds(metric, *conventions) for metric in self.metrics]
+        place = self.systems.index(baseline)
+        summaries = summarize_systems(self.columns, place, design, settings, self._bounds, with_tests=True)
+        self._methods = _list_methods(summaries)
         self.rows = make_rows(self.systems, self._metric_names, summaries, len(self.query_ids), settings)
 
     def table(self) -> Table[Row]:
@@ -179,11 +190,12 @@ class Comparison(Picklable, Exportable):
         counts = f"{len(self.query_ids)} queries; baseline {show_name(self.baseline)}; convention {self.convention}"
         return [
             counts,
-            describe_intervals(self.settings),
+            self.describe_intervals(),
             describe_test(self.settings, "tests"),
             *self._notes_on_replicates(),
+            *self._notes_on_weights(),
             *self._notes_on_queries(),
-            *self.untested_notes(),
+            *self.row_notes(),
         ]
 
     def smallest_p_values(self) -> tuple[float, float, int] | None:
@@ -218,15 +230,23 @@ class Comparison(Picklable, Exportable):
             f"need {bounds[2]} replicates or more"
         ]
 
-    def untested_notes(self) -> list[str]:
+    def row_notes(self) -> list[str]:
         """
-        Return a note on each difference that has an interval but no p-value.
+        Return the notes on intervals and p-values of rows that need attention.
 
         Returns
         -------
         list of str
-            The system, the metric and the reason.
+            Where too few queries differ for a small p-value, where an interval and a p-value seem to contradict each
+            other, and where a difference has an interval but no p-value. Each has the reason.
         """
+        return [
+            *explain_smallest_p_values(self.rows, self.settings),
+            *explain_contradictions(self.rows, self.settings),
+            *self._untested_notes(),
+        ]
+
+    def _untested_notes(self) -> list[str]:
         return [
             f"{show_name(row.system)}, {show_name(row.metric)}: no p-value, since {row.reason}"
             for row in self.rows
@@ -274,12 +294,16 @@ class Comparison(Picklable, Exportable):
             raise InvalidInputError("`segments` is missing. Pass one value per query, here or to `compare`.")
         baseline = self.systems.index(self.baseline)
         rows: list[SegmentRow] = []
-        for name, queries in split_segments(self.segments if segments is None else segments, self.query_ids):
+        methods: set[str] = set()
+        names = self.segments if segments is None else self._read_segments(segments)
+        for name, queries in split_segments(names, self.query_ids):
             design = select_queries(self._design, queries, self.query_ids)
             columns = [column[queries] for column in self.columns]
-            summaries = summarize_systems(columns, baseline, design, self.settings, with_tests=False)
+            summaries = summarize_systems(columns, baseline, design, self.settings, self._bounds, with_tests=False)
+            methods |= _list_methods(summaries)
             rows += make_segment_rows(name, self.systems, self._metric_names, summaries)
-        return Table(rows, make_segment_columns(self.settings, self.baseline), [describe_intervals(self.settings)])
+        columns = make_segment_columns(self.settings, self.baseline)
+        return Table(rows, columns, [describe_intervals(self.settings, methods)])
 
     def all_pairs(self, metric: str | Metric | None = None, *, test: str | None = "tukey") -> Table[Pair]:
         """
@@ -347,6 +371,7 @@ class Comparison(Picklable, Exportable):
         """
         settings = make_pair_settings(replace(self.settings, test=test))
         check_test_fits_design(test, self._design)
+        check_test_fits_values(test, self.metrics, self.columns)
         if test not in self._pairs:
             self._pairs[test] = run_pair_tests(self.systems, self.columns, self._design, settings)
         return self._pairs[test]
@@ -383,6 +408,17 @@ class Comparison(Picklable, Exportable):
         own = self.columns[self.find_system(system)][:, place]
         base = self.columns[self.find_system(self.baseline)][:, place]
         return np.asarray(own - base)
+
+    def describe_intervals(self) -> str:
+        """
+        Return how the intervals were computed.
+
+        Returns
+        -------
+        str
+            The level and the names of the methods.
+        """
+        return describe_intervals(self.settings, self._methods)
 
     def find_metric(self, metric: str | Metric) -> int:
         """
@@ -558,6 +594,21 @@ class Comparison(Picklable, Exportable):
     def _metric_names(self) -> list[str]:
         return [str(metric) for metric in self.metrics]
 
+    def _read_segments(self, segments: Any) -> Array:
+        """Return the segment of each compared query. Arrays have one a query, also for those of weight 0."""
+        return read_for_queries(segments, "segments", *self._weighted)
+
+    def _notes_on_weights(self) -> list[str]:
+        """Return a note on queries of weight 0, and on the effective number of queries."""
+        notes: list[str] = []
+        n_left_out = len(self._weighted[0]) - len(self.query_ids)
+        if n_left_out:
+            notes.append(f"{n_left_out} queries have the weight 0, and are left out")
+        if self._design.weights is not None:
+            least = min(self.rows, key=lambda row: row.n_effective)
+            notes.append(f"weights: {least.n} queries count like {least.n_effective:.1f} of equal weight (Kish)")
+        return notes
+
     def _notes_on_queries(self) -> list[str]:
         """Return the notes on queries that are missing or have no value, and the notes of the results."""
         notes = [
@@ -588,6 +639,12 @@ class Comparison(Picklable, Exportable):
                 counts = " to ".join(map(str, sorted({min(n_undefined), max(n_undefined)})))
                 notes.append(f"{metric}: {counts} of the queries have no value, and are left out")
         return notes
+
+
+def _list_methods(summaries: Sequence[SystemSummary]) -> set[str]:
+    """Return the methods of the intervals of means and differences."""
+    means = {summary.interval.method for summary in summaries}
+    return means | {summary.pair.interval.method for summary in summaries if summary.pair is not None}
 
 
 def describe_test(settings: Settings, unit: str) -> str:

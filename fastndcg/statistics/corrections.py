@@ -61,6 +61,27 @@ def correct_in_families(p_values: Array, metrics: Sequence[int], settings: Setti
     return corrected
 
 
+def find_corrected_level(is_tested: Array, metrics: Sequence[int], n_systems: int, settings: Settings) -> Array:
+    """
+    Return the level at which each test of the table is significant, whatever the other tests of its family give.
+
+    This is the level divided by the number of tests: for Holm and Benjamini–Hochberg that of the smallest p-value. A
+    test of Tukey counts all pairs of the systems.
+
+    >>> find_corrected_level(np.array([True, True, False]), [0, 0, 0], 3, Settings()).tolist()
+    [0.025, 0.025, 0.025]
+    """
+    n_tests = np.ones(len(metrics))
+    if settings.test == "tukey":
+        n_tests[:] = n_systems * (n_systems - 1) / 2
+    elif settings.is_corrected:
+        for metric in set(metrics):
+            is_member = np.asarray(metrics) == metric
+            family = is_tested if settings.family == "table" else is_tested & is_member
+            n_tests[is_member] = max(1, np.count_nonzero(family))
+    return settings.alpha / n_tests
+
+
 def bound_p_values(
     p_values: Array, are_sampled: Array, metrics: Sequence[int], settings: Settings
 ) -> tuple[float, float]:

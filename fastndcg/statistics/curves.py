@@ -1,4 +1,4 @@
-"""Curves of a metric against its cutoff: means at several cutoffs, with Student's t intervals."""
+"""Curves of a metric against its cutoff: means at several cutoffs, with intervals."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import NamedTuple
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 from fastndcg.statistics.integer_sums import Quantity
-from fastndcg.statistics.intervals import compute_t_interval
-from fastndcg.statistics.moments import compute_moments, find_tie_threshold
+from fastndcg.statistics.intervals import summarize_moments
+from fastndcg.statistics.moments import Bounds, compute_moments, find_tie_threshold
 from fastndcg.statistics.sampling_design import Design
 
 CUTOFFS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 28, 33, 40, 48, 57, 68, 82, 100)
@@ -43,16 +43,23 @@ def find_curve_metrics(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
 
 
 def compute_points(
-    systems: Sequence[str], columns: Sequence[Array], metrics: Sequence[Metric], design: Design, level: float
+    systems: Sequence[str],
+    columns: Sequence[Array],
+    metrics: Sequence[Metric],
+    bounds: Sequence[Bounds],
+    design: Design,
+    level: float,
 ) -> tuple[CurvePoint, ...]:
-    """Return the points of all curves. `columns` are the systems' values of these metrics."""
+    """Return the points of all curves. `columns` are the systems' values of these metrics, within `bounds`."""
     points: list[CurvePoint] = []
     for place, metric in enumerate(metrics):
         threshold = find_tie_threshold(columns, place)
         for system, name in enumerate(systems):
-            moments = compute_moments(Quantity(system, place), columns, design, threshold)
-            low, high = (moments.mean, moments.mean) if moments.reason else compute_t_interval(moments, level)
-            points.append(CurvePoint(str(_without_cutoff(metric)), name, metric.k or 0, moments.mean, low, high))
+            moments = compute_moments(Quantity(system, place), columns, design, threshold, bounds[place])
+            interval = summarize_moments(moments, level=level)
+            mean = moments.mean
+            low, high = (mean, mean) if interval.reason else (interval.low, interval.high)
+            points.append(CurvePoint(str(_without_cutoff(metric)), name, metric.k or 0, mean, low, high))
     return tuple(points)
 
 

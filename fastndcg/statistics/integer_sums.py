@@ -96,13 +96,6 @@ class Sums:
         """Return the sum of each row over all units."""
         return np.asarray(self.rows.sum(axis=1))
 
-    def jackknife(self, plan: Plan) -> Array:
-        """Return the quantity's value without each unit, one unit left out at a time."""
-        numerators = self.unit_numerators(plan)
-        denominators = np.ones(self._design.n_units) if plan.denominator is None else self.rows[plan.denominator]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray((numerators.sum() - numerators) / (denominators.sum() - denominators) * plan.scale)
-
     def _plan(self, quantity: Quantity, exponent: int) -> Plan:
         nan_mask = self._find_nan_mask(quantity.system, quantity.metric)
         subtrahend = None

@@ -1,11 +1,22 @@
-"""Confidence intervals of means: percentiles of the bootstrap or the Poisson bootstrap, BCa, and Student's t."""
+"""
+Confidence intervals of means and of differences.
+
+`choose_interval` takes the method whose coverage holds, from the values and their range:
+
+clopper-pearson  values that are 0 or 1, by the binomial distribution
+tango            differences of such values, by inversion of the score test
+korn-graubard    values in a known range: Clopper–Pearson with an effective number of values
+t-with-ends      differences of such values: Student's t, with pseudo-observations at the largest possible differences
+t                values without a known range: Student's t
+
+docs/how_it_works/statistics_calibration.md has the coverage of each. Functions take numbers or arrays of them.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +25,17 @@ from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.statistics.moments import Moments
 
 NORMAL = NormalDist()
+INTERVAL_NAMES = {
+    "clopper-pearson": "Clopper–Pearson",
+    "tango": "Tango's score",
+    "korn-graubard": "Korn–Graubard",
+    "t-with-ends": "Student's t with ends",
+    "t": "Student's t",
+    "percentile": "percentile bootstrap",
+}
+NO_SPREAD = "all values are equal, so their spread is 0"
+END_WEIGHT = 0.25  # of a pseudo-observation at either end: 0.1 covers 92 %, 0.5 is wider and covers no more
+SMALLEST_SHAPE = 1e-12  # of a beta distribution
 
 
 class Interval(NamedTuple):
@@ -25,13 +47,15 @@ class Interval(NamedTuple):
     mean, low, high : float
         The mean and the bounds of the interval. NaN if undefined.
     n : int
-        The number of queries that have a value.
+        The number of queries that have a value and a weight above 0.
     level : float
         The confidence level, between 0 and 1.
-    method : {'percentile', 'bca', 't', 'poisson'}
-        The kind of interval.
+    method : {'clopper-pearson', 'tango', 'korn-graubard', 't-with-ends', 't', 'percentile'}
+        The kind of interval. See `compare`.
+    n_effective : float
+        Kish's effective number of queries, or of clusters: (Σ weight)² / Σ weight². It is n if all count alike.
     replicates, seed : int
-        The number of bootstrap replicates and the seed of their random numbers.
+        The number of bootstrap replicates and the seed of their random numbers. They matter to 'percentile' alone.
     reason : str
         The reason for a missing interval, empty if there is one.
     """
@@ -42,64 +66,186 @@ class Interval(NamedTuple):
     n: int
     level: float
     method: str
-    replicates: int
-    seed: int
+    n_effective: float
+    replicates: int = 0
+    seed: int = 0
     reason: str = ""
 
     def __str__(self) -> str:
         if self.reason:
             return f"{self.mean:.4f}, no interval: {self.reason}"
-        source = f", {self.replicates} replicates, seed {self.seed}" if self.method != "t" else ""
+        source = f", {self.replicates} replicates, seed {self.seed}" if self.method == "percentile" else ""
+        effective = f" ({self.n_effective:.1f} effective)" if f"{self.n_effective:.1f}" != f"{self.n:.1f}" else ""
         return (
-            f"{self.mean:.4f} [{self.low:.4f}, {self.high:.4f}], {100 * self.level:g} % {self.method}"
-            f"{source}, {self.n} queries"
+            f"{self.mean:.4f} [{self.low:.4f}, {self.high:.4f}], {100 * self.level:g} % "
+            f"{INTERVAL_NAMES[self.method]}{source}, {self.n} queries{effective}"
         )
+
+
+def summarize_moments(moments: Moments, *, level: float, method: str = "auto") -> Interval:
+    """
+    Return the interval of a quantity from its moments, also from those of parts that were added up.
+
+    `method` is 'auto', which chooses by `choose_method`, or 't'. No bound is outside the range of the values.
+    """
+    name = choose_method(moments) if method == "auto" else method
+    low = math.nan
+    high = math.nan
+    reason = moments.reason
+    if not reason and name == "t" and moments.is_constant:
+        reason = NO_SPREAD + ("" if moments.bounds is None else ". Take the interval 'auto'")
+    if not reason:
+        low, high = (float(bound) for bound in _compute_bounds(name, moments, level))
+        if moments.bounds is not None:
+            low = max(low, moments.bounds[0])
+            high = min(high, moments.bounds[1])
+    return Interval(moments.mean, low, high, moments.n_queries, level, name, moments.n_effective, reason=reason)
+
+
+def choose_method(moments: Moments) -> str:
+    """Return the method of the interval 'auto': by the range of the values, and whether all are 0 or 1."""
+    if moments.bounds is None:
+        return "t"
+    if moments.is_binary:
+        return "tango" if moments.is_difference else "clopper-pearson"
+    return "t-with-ends" if moments.is_difference else "korn-graubard"
+
+
+def _compute_bounds(name: str, moments: Moments, level: float) -> tuple[Any, Any]:
+    n = moments.n_effective
+    if name == "t" or moments.bounds is None:
+        return compute_t_interval(moments, level)
+    low, high = moments.bounds
+    if name == "clopper-pearson":
+        return compute_clopper_pearson(moments.mean * n, n, level)
+    if name == "tango":
+        return compute_tango(moments.wins, moments.losses, n, level)
+    if name == "t-with-ends":
+        scaled = moments.mean / high, moments.standard_error / high
+        bounds = compute_t_with_ends(*scaled, n, moments.degrees_of_freedom, level)
+        return bounds[0] * high, bounds[1] * high
+    width = high - low
+    scaled = (moments.mean - low) / width, moments.standard_error / width
+    bounds = compute_korn_graubard(*scaled, n, moments.degrees_of_freedom, level)
+    return low + width * bounds[0], low + width * bounds[1]
 
 
 def compute_t_interval(moments: Moments, level: float) -> tuple[float, float]:
     """Return the bounds of Student's t interval."""
-    special = optional_import("scipy.special", "Student's t interval", "statistics")
-    half = float(special.stdtrit(moments.degrees_of_freedom, (1 + level) / 2)) * moments.standard_error
+    half = float(_find_t_quantile(moments.degrees_of_freedom, level)) * moments.standard_error
     return moments.mean - half, moments.mean + half
 
 
-def summarize_moments(moments: Moments, *, level: float) -> Interval:
+def compute_clopper_pearson(hits: Any, n: Any, level: float) -> tuple[Any, Any]:
     """
-    Return Student's interval of a mean whose parts were added up.
+    Return the exact bounds of a probability, of which n draws hit `hits` times.
 
-    It is that of `compare` with interval='t', which has the default number of replicates and the seed 0.
+    C. J. Clopper and E. S. Pearson 1934, doi:10.1093/biomet/26.4.404. Numbers need not be whole.
+
+    >>> [round(float(bound), 3) for bound in compute_clopper_pearson(30, 30, 0.95)]
+    [0.884, 1.0]
     """
-    low = math.nan
-    high = math.nan
-    if not moments.reason:
-        low, high = compute_t_interval(moments, level)
-    return Interval(moments.mean, low, high, moments.n_queries, level, "t", 10_000, 0, moments.reason)
+    special = optional_import("scipy.special", "a confidence interval", "statistics")
+    alpha = 1 - level
+    misses = n - hits
+    low = special.betaincinv(np.maximum(hits, SMALLEST_SHAPE), misses + 1, alpha / 2)
+    high = special.betaincinv(hits + 1, np.maximum(misses, SMALLEST_SHAPE), 1 - alpha / 2)
+    return np.where(hits > SMALLEST_SHAPE, low, 0.0), np.where(misses > SMALLEST_SHAPE, high, 1.0)
 
 
-class BootstrapSample(NamedTuple):
-    """The bootstrap replicates of one quantity. A replicate without any defined value is NaN."""
+def compute_korn_graubard(mean: Any, error: Any, n: Any, degrees_of_freedom: Any, level: float) -> tuple[Any, Any]:
+    """
+    Return the bounds of the mean of values from 0 to 1: Clopper–Pearson's with an effective number of values.
 
-    replicates: Array
-    observed: float
-    jackknife: Callable[[], Array] | None = None  # returns the value without each unit, for BCa
+    The number is mean · (1 − mean) / variance of the mean, as if the values were 0 or 1, reduced by the quantile of
+    Student's t. The variance has a quarter of a pseudo-observation at 0 and at 1, since values not yet seen could lie
+    there. E. L. Korn and B. I. Graubard 1998, Survey Methodology 24.
+
+    Parameters
+    ----------
+    mean, error : float or array
+        The mean of the values and its standard error.
+    n : float or array
+        The number of values, or Kish's effective number, above 1.
+    degrees_of_freedom : float or array
+        Those of the standard error.
+    level : float
+        The confidence level.
+
+    Returns
+    -------
+    (float, float) or (array, array)
+        The bounds, from 0 to 1.
+    """
+    squares = error**2 * n * (n - 1)
+    variance = (squares + END_WEIGHT * (mean**2 + (1 - mean) ** 2)) / (n - 1 + 2 * END_WEIGHT)
+    inside = np.clip(mean, 0.5 / (n + 1), 1 - 0.5 / (n + 1))
+    share = np.clip(variance / (inside * (1 - inside) * n / (n - 1)), 1e-9, 1)  # of the variance of 0/1 values
+    reduction = (NORMAL.inv_cdf((1 + level) / 2) / _find_t_quantile(degrees_of_freedom, level)) ** 2
+    is_like_binary = (mean <= 0) | (mean >= 1) | (share >= 0.999)
+    size = np.where(is_like_binary, n, n / share * reduction)
+    return compute_clopper_pearson(mean * size, size, level)
 
 
-def compute_bootstrap_interval(
-    sample: BootstrapSample, moments: Moments, method: str, level: float
-) -> tuple[float, float, str]:
-    """Return the bounds of a bootstrap interval, and the reason if there is no interval."""
-    replicates = sample.replicates[~np.isnan(sample.replicates)]
-    if len(replicates) < len(sample.replicates) / 2:
+def compute_t_with_ends(mean: Any, error: Any, n: Any, degrees_of_freedom: Any, level: float) -> tuple[Any, Any]:
+    """
+    Return the bounds of the mean of differences from −1 to 1: Student's, with pseudo-observations at −1 and 1.
+
+    Most differences are often 0, so that the largest ones are not seen yet. A quarter of a pseudo-observation at
+    either end stands for them. If all n differences are 0, at most 1 − (α/2)^(1/n) of the queries can differ.
+    Parameters are those of `compute_korn_graubard`.
+    """
+    squares = error**2 * n * (n - 1)
+    variance = (squares + 2 * END_WEIGHT * (1 + mean**2)) / (n - 1 + 2 * END_WEIGHT)
+    half = _find_t_quantile(degrees_of_freedom, level) * np.sqrt(variance / n)
+    half = np.where((mean == 0) & (error == 0), 1 - ((1 - level) / 2) ** (1 / n), half)
+    return np.maximum(mean - half, -1.0), np.minimum(mean + half, 1.0)
+
+
+def compute_tango(wins: Any, losses: Any, n: Any, level: float) -> tuple[Any, Any]:
+    """
+    Return the bounds of the mean difference of paired 0/1 values that inversion of the score test gives.
+
+    `wins` of n pairs have the difference 1, and `losses` −1. T. Tango 1998, doi:10.1002/(SICI)1097-0258(19980430)17:8.
+
+    >>> [round(float(bound), 3) for bound in compute_tango(0, 0, 30, 0.95)]
+    [-0.114, 0.114]
+    """
+    z = NORMAL.inv_cdf((1 + level) / 2)
+    wins = np.asarray(wins, "f8")
+    losses = np.asarray(losses, "f8")
+    return -_find_upper_score_bound(losses, wins, n, z), _find_upper_score_bound(wins, losses, n, z)
+
+
+def _find_upper_score_bound(wins: Array, losses: Array, n: Any, z: float) -> Array:
+    """Return the largest difference that the score test does not reject, by bisection to the last bit."""
+    lowest = (wins - losses) / n
+    highest = np.ones_like(lowest)
+    for _ in range(60):
+        difference = (lowest + highest) / 2
+        slope = -wins - losses + (2 * n - wins + losses) * difference
+        constant = -losses * difference * (1 - difference)
+        share = (np.sqrt(np.maximum(slope**2 - 8 * n * constant, 0.0)) - slope) / (4 * n)  # of losses, most likely
+        variance = n * (2 * share + difference * (1 - difference))
+        is_rejected = n * difference - (wins - losses) > z * np.sqrt(np.maximum(variance, 0.0))
+        highest = np.where(is_rejected, difference, highest)
+        lowest = np.where(is_rejected, lowest, difference)
+    return np.where(highest >= 1 - 1e-15, 1.0, highest)
+
+
+def compute_bootstrap_interval(replicates: Array, moments: Moments, level: float) -> tuple[float, float, str]:
+    """
+    Return the bounds of the percentile bootstrap, and the reason if there is no interval.
+
+    A replicate without any defined value is NaN.
+    """
+    if moments.is_constant:
+        return math.nan, math.nan, NO_SPREAD + ". Take the interval 'auto'"
+    defined = replicates[~np.isnan(replicates)]
+    if len(defined) < len(replicates) / 2:
         return math.nan, math.nan, "most resamples hold no query with a value"
     z = compute_expanded_quantile(moments, level)
-    tails = (NORMAL.cdf(-z), NORMAL.cdf(z))
-    if method == "bca" and sample.jackknife is not None:
-        bias = compute_bias(replicates, sample.observed)
-        if math.isinf(bias):
-            return math.nan, math.nan, "all resamples lie on one side of the mean"
-        acceleration = compute_acceleration(sample.jackknife())
-        tails = (compute_bca_tail(-z, bias, acceleration), compute_bca_tail(z, bias, acceleration))
-    low, high = np.quantile(replicates, tails)
+    low, high = np.quantile(defined, (NORMAL.cdf(-z), NORMAL.cdf(z)))
     return float(low), float(high), ""
 
 
@@ -111,31 +257,12 @@ def compute_expanded_quantile(moments: Moments, level: float) -> float:
     √((n − 1)/n) times the standard error. The replicates do not show that this standard deviation is an estimate.
     The quantile √(n/(n − 1)) · t corrects both, where t is the quantile of Student's distribution.
 
-    T. C. Hesterberg 2015, doi:10.1080/00031305.2015.1089789, derives it for percentile intervals. His R package
-    `resample` uses it for BCa intervals too.
+    T. C. Hesterberg 2015, doi:10.1080/00031305.2015.1089789.
     """
-    special = optional_import("scipy.special", "a bootstrap interval", "statistics")
-    quantile = float(special.stdtrit(moments.degrees_of_freedom, (1 + level) / 2))
-    return quantile * math.sqrt(moments.n_units / moments.degrees_of_freedom)
+    quantile = float(_find_t_quantile(moments.degrees_of_freedom, level))
+    return quantile * math.sqrt(moments.n_effective / moments.degrees_of_freedom)
 
 
-def compute_bias(replicates: Array, observed: float) -> float:
-    """Return BCa's bias correction: the normal quantile of the share of replicates below the observed value."""
-    n_below = np.count_nonzero(replicates < observed) + np.count_nonzero(replicates == observed) / 2
-    share = float(n_below) / len(replicates)
-    return NORMAL.inv_cdf(share) if 0 < share < 1 else math.copysign(math.inf, share - 0.5)
-
-
-def compute_acceleration(jackknife: Array) -> float:
-    """Return BCa's acceleration: the skewness of the jackknife values, divided by 6."""
-    deviations = np.nanmean(jackknife) - jackknife[~np.isnan(jackknife)]
-    squares = float((deviations**2).sum())
-    return float((deviations**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0
-
-
-def compute_bca_tail(z: float, bias: float, acceleration: float) -> float:
-    """Return BCa's tail probability for a normal quantile: B. Efron 1987, doi:10.1080/01621459.1987.10478410."""
-    shifted = bias + z
-    if acceleration * shifted >= 1:  # only for a few queries and a level near 1
-        return 1.0 if shifted > 0 else 0.0
-    return NORMAL.cdf(bias + shifted / (1 - acceleration * shifted))
+def _find_t_quantile(degrees_of_freedom: Any, level: float) -> Any:
+    special = optional_import("scipy.special", "a confidence interval", "statistics")
+    return special.stdtrit(degrees_of_freedom, (1 + level) / 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,29 +15,31 @@ from fastndcg.results.results import Results
 from fastndcg.statistics.alignment import check_aggregates_are_means
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
-from fastndcg.statistics.intervals import Interval
-from fastndcg.statistics.sampling_design import Design, make_design, select_queries
+from fastndcg.statistics.intervals import INTERVAL_NAMES, Interval
+from fastndcg.statistics.moments import find_bounds
+from fastndcg.statistics.sampling_design import (
+    Design,
+    find_weighted,
+    make_design,
+    read_for_queries,
+    select_queries,
+)
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.table import Column, Table, format_interval, format_number
-
-INTERVAL_NAMES = {
-    "bca": "BCa bootstrap",
-    "percentile": "percentile bootstrap",
-    "t": "Student's t",
-    "poisson": "Poisson bootstrap",
-}
 
 
 class Segment(NamedTuple):
     """
     The mean of a metric in a segment.
 
-    `n` queries have a value. If there is no interval, its bounds are NaN and `reason` says why.
+    `n` queries have a value and a weight above 0, and count like `n_effective` of equal weight. If there is no
+    interval, its bounds are NaN and `reason` says why.
     """
 
     segment: Any
     metric: str
     n: int
+    n_effective: float
     n_undefined: int
     mean: float
     low: float
@@ -48,25 +50,33 @@ class Segment(NamedTuple):
 def compute_interval(results: Results, metric: str | Metric, settings: Settings, **design: Any) -> Interval:
     """Return the mean of one metric with its interval: see `Results.confidence_interval`."""
     column = results[metric][:, None]
-    check_aggregates_are_means(results, parse_metrics(metric))
-    sampling_design = _make_design(results, design)
-    return Analysis([column], [Quantity(0, 0)], sampling_design, settings).intervals[0]
+    parsed = parse_metrics(metric)
+    check_aggregates_are_means(results, parsed)
+    queries, sampling_design = _make_design(results, design)
+    bounds = [find_bounds(parsed[0], results.convention)]
+    return Analysis([column[queries]], [Quantity(0, 0)], sampling_design, settings, bounds).intervals[0]
 
 
 def summarize_segments(results: Results, segments: Any, settings: Settings, **design: Any) -> Table[Segment]:
     """Return each segment's means with their intervals: see `Results.by`."""
     check_aggregates_are_means(results, results.metrics)
-    sampling_design = _make_design(results, design)
+    weighted, sampling_design = _make_design(results, design)
+    query_ids = results.query_ids[weighted]
+    values = results.values[weighted]
+    names = read_for_queries(segments, "segments", results.query_ids, weighted)
     quantities = [Quantity(0, metric) for metric in range(len(results.metrics))]
+    bounds = [find_bounds(metric, results.convention) for metric in results.metrics]
     rows: list[Segment] = []
-    for name, queries in split_segments(segments, results.query_ids):
-        segment_design = select_queries(sampling_design, queries, results.query_ids)
-        analysis = Analysis([results.values[queries]], quantities, segment_design, settings)
+    methods: set[str] = set()
+    for name, queries in split_segments(names, query_ids):
+        segment_design = select_queries(sampling_design, queries, query_ids)
+        analysis = Analysis([values[queries]], quantities, segment_design, settings, bounds)
         for metric, interval in zip(results.metrics, analysis.intervals, strict=True):
             row = Segment(
                 segment=name,
                 metric=str(metric),
                 n=interval.n,
+                n_effective=interval.n_effective,
                 n_undefined=len(queries) - interval.n,
                 mean=interval.mean,
                 low=interval.low,
@@ -74,14 +84,25 @@ def summarize_segments(results: Results, segments: Any, settings: Settings, **de
                 reason=interval.reason,
             )
             rows.append(row)
-    return Table(rows, _make_columns(settings), [describe_intervals(settings)])
+            methods.add(interval.method)
+    return Table(rows, _make_columns(settings), [describe_intervals(settings, methods)])
 
 
-def _make_design(results: Results, design: dict[str, Any]) -> Design:
-    """Return the sampling design. The pairs of a query are a cluster, unless the user gives other clusters."""
+def _make_design(results: Results, design: dict[str, Any]) -> tuple[Array, Design]:
+    """
+    Return the indices of the queries with a weight above 0, and their sampling design.
+
+    The pairs of a query are a cluster, unless the user gives other clusters.
+    """
+    query_ids = results.query_ids
     if results.document_ids is not None and design.get("clusters") is None:
-        design = design | {"clusters": results.query_ids}
-    return make_design(results.query_ids, **design)
+        design = design | {"clusters": query_ids}
+    queries = find_weighted(design.get("weights"), query_ids)
+    selected = {
+        name: None if values is None else read_for_queries(values, name, query_ids, queries)
+        for name, values in design.items()
+    }
+    return queries, make_design(query_ids[queries], **selected)
 
 
 def split_segments(segments: Any, query_ids: Array) -> Iterator[tuple[Any, Array]]:
@@ -95,10 +116,12 @@ def split_segments(segments: Any, query_ids: Array) -> Iterator[tuple[Any, Array
         yield name, order[start:stop]
 
 
-def describe_intervals(settings: Settings) -> str:
-    """Return a note on how the intervals were computed."""
-    source = "" if settings.interval == "t" else f", {settings.replicates} replicates, seed {settings.seed}"
-    return f"{100 * settings.level:g} % intervals: {INTERVAL_NAMES[settings.interval]}{source}"
+def describe_intervals(settings: Settings, methods: Collection[str]) -> str:
+    """Return a note on how the intervals were computed. `methods` are those that the interval 'auto' chose."""
+    source = f", {settings.replicates} replicates, seed {settings.seed}" if settings.interval == "percentile" else ""
+    used = methods if settings.interval == "auto" else [settings.interval]
+    names = [INTERVAL_NAMES[name] for name in INTERVAL_NAMES if name in used]
+    return f"{100 * settings.level:g} % intervals: {', '.join(names)}{source}"
 
 
 def _make_columns(settings: Settings) -> list[Column]:

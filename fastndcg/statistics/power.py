@@ -9,29 +9,31 @@ from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.statistics.moments import Moments
 
 
-def compute_smallest_difference(moments: Moments, alpha: float, power: float) -> float:
+def compute_smallest_difference(moments: Moments, alpha: float, power: float, alternative: str = "two-sided") -> float:
     """
-    Return the true difference that a two-sided paired t test at level alpha detects with this power.
+    Return the size of the true difference that a paired t test at level alpha detects with this power.
 
     The differences are assumed to have the observed standard error. NaN if all of them are equal.
+    With a one-sided alternative, it is the difference in that direction.
     J. Cohen 1988, by the noncentral t distribution.
     """
     if moments.reason or moments.is_constant:
         return math.nan
-    return find_noncentrality(moments.degrees_of_freedom, alpha, power) * moments.standard_error
+    n_tails = 2 if alternative == "two-sided" else 1
+    return find_noncentrality(moments.degrees_of_freedom, alpha, power, n_tails) * moments.standard_error
 
 
 @functools.cache
-def find_noncentrality(degrees_of_freedom: int, alpha: float, power: float) -> float:
+def find_noncentrality(degrees_of_freedom: float, alpha: float, power: float, n_tails: int = 2) -> float:
     """Return the number of standard errors that a difference needs to be detected with this power."""
     special = optional_import("scipy.special", "the smallest detectable difference", "statistics")
     optimize = optional_import("scipy.optimize", "the smallest detectable difference", "statistics")
-    critical = float(special.stdtrit(degrees_of_freedom, 1 - alpha / 2))
+    critical = float(special.stdtrit(degrees_of_freedom, 1 - alpha / n_tails))
 
     def excess_power(shift: float) -> float:
-        lower_tail = float(special.nctdtr(degrees_of_freedom, shift, -critical))  # SciPy gives NaN below 1e-9
+        lower_tail = float(special.nctdtr(degrees_of_freedom, shift, -critical)) if n_tails == 2 else 0.0
         upper_tail = 1 - float(special.nctdtr(degrees_of_freedom, shift, critical))
-        return upper_tail + (0.0 if math.isnan(lower_tail) else lower_tail) - power
+        return upper_tail + (0.0 if math.isnan(lower_tail) else lower_tail) - power  # SciPy gives NaN below 1e-9
 
     if excess_power(0.0) >= 0:  # power is below alpha
         return 0.0

@@ -10,17 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.rankings.validation import Array
+from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics.analysis import Analysis
-from fastndcg.statistics.corrections import correct_in_families
+from fastndcg.statistics.corrections import correct_in_families, find_corrected_level
 from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.intervals import Interval
-from fastndcg.statistics.moments import Moments
+from fastndcg.statistics.moments import Bounds, Moments
 from fastndcg.statistics.power import compute_smallest_difference
 from fastndcg.statistics.sampling_design import Design
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.significance import Significance
 from fastndcg.statistics.table import Column, format_interval, format_number, format_p_value
 
+MOST_NAMED = 3  # rows in a note
 STARS = ((0.001, "***"), (0.01, "**"), (1.0, "*"))  # for corrected p-values below these
 
 
@@ -29,12 +31,15 @@ class Row(NamedTuple):
     One system's mean of a metric, and its difference from the baseline over the queries that both have.
 
     Numbers that do not exist are NaN, such as the baseline's difference from itself, or the interval of a single query.
-    `reason` explains a missing interval or test.
+    `n` queries have a value and a weight above 0, and count like `n_effective` of equal weight. `smallest_p` is the
+    smallest p-value that the queries with a difference can give, NaN for tests without one. `smallest_difference` is at
+    the corrected level. `reason` explains a missing interval or test.
     """
 
     system: str
     metric: str
     n: int
+    n_effective: float
     n_undefined: int
     mean: float
     low: float
@@ -52,6 +57,7 @@ class Row(NamedTuple):
     losses: int
     effect: float
     smallest_difference: float
+    smallest_p: float
     reason: str
 
     @property
@@ -67,6 +73,7 @@ class SegmentRow(NamedTuple):
     system: str
     metric: str
     n: int
+    n_effective: float
     mean: float
     low: float
     high: float
@@ -95,7 +102,13 @@ class SystemSummary(NamedTuple):
 
 
 def summarize_systems(
-    columns: Sequence[Array], baseline: int, design: Design, settings: Settings, with_tests: bool
+    columns: Sequence[Array],
+    baseline: int,
+    design: Design,
+    settings: Settings,
+    bounds: Sequence[Bounds],
+    *,
+    with_tests: bool,
 ) -> list[SystemSummary]:
     """Analyse every metric of every system. All means and differences share one set of replicates."""
     n_metrics = columns[0].shape[1]
@@ -103,7 +116,7 @@ def summarize_systems(
     pairs = [(metric, system) for metric, system in means if system != baseline]
     quantities = [Quantity(system, metric) for metric, system in means]
     quantities += [Quantity(system, metric, baseline) for metric, system in pairs]
-    analysis = Analysis(columns, quantities, design, settings)
+    analysis = Analysis(columns, quantities, design, settings, bounds)
     places = range(len(means), len(quantities))
     tests = analysis.tests(places) if with_tests else [Significance(math.nan)] * len(pairs)
     pair_summaries = {
@@ -130,21 +143,31 @@ def make_rows(
     are not corrected again.
     """
     p_values = np.array([summary.pair.test.p if summary.pair else math.nan for summary in summaries])
-    corrected = correct_in_families(p_values, [summary.metric for summary in summaries], settings)
+    families = [summary.metric for summary in summaries]
+    corrected = correct_in_families(p_values, families, settings).tolist()
+    levels = find_corrected_level(~np.isnan(p_values), families, len(systems), settings).tolist()
     return tuple(
-        _make_row(systems[summary.system], metrics[summary.metric], summary, float(p), n_queries, settings)
-        for summary, p in zip(summaries, corrected, strict=True)
+        _make_row(systems[summary.system], metrics[summary.metric], summary, (p, level), n_queries, settings)
+        for summary, p, level in zip(summaries, corrected, levels, strict=True)
     )
 
 
 def _make_row(
-    system: str, metric: str, summary: SystemSummary, p_corrected: float, n_queries: int, settings: Settings
+    system: str,
+    metric: str,
+    summary: SystemSummary,
+    corrected: tuple[float, float],
+    n_queries: int,
+    settings: Settings,
 ) -> Row:
+    """Return a row. `corrected` are its p-value, corrected, and the level that the test has by the correction."""
+    p_corrected, level = corrected
     interval = summary.interval
     row = Row(
         system=system,
         metric=metric,
         n=interval.n,
+        n_effective=interval.n_effective,
         n_undefined=n_queries - interval.n,
         mean=interval.mean,
         low=interval.low,
@@ -162,6 +185,7 @@ def _make_row(
         losses=0,
         effect=math.nan,
         smallest_difference=math.nan,
+        smallest_p=math.nan,
         reason=interval.reason,
     )
     if summary.pair is None:
@@ -175,14 +199,66 @@ def _make_row(
         p=test.p,
         p_corrected=p_corrected,
         exact=test.exact,
-        significant=p_corrected < settings.alpha,
+        significant=settings.is_significant(p_corrected),
         wins=moments.wins,
         ties=moments.ties,
         losses=moments.losses,
         effect=moments.effect,
-        smallest_difference=compute_smallest_difference(moments, settings.alpha, settings.power),
+        smallest_difference=compute_smallest_difference(moments, level, settings.power, settings.alternative),
+        smallest_p=test.smallest,
         reason=difference.reason or test.reason,
     )
+
+
+def explain_contradictions(rows: Sequence[Any], settings: Settings) -> list[str]:
+    """
+    Return notes on the rows whose interval excludes 0 while the test finds no difference, or the other way round.
+
+    Rows are those of `compare`, here or in Spark.
+    """
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        excludes_0 = row.difference_low > 0 or row.difference_high < 0
+        if math.isnan(row.p) or math.isnan(row.difference_low) or excludes_0 == row.significant:
+            continue
+        if not excludes_0 and settings.alternative != "two-sided":
+            reason = "significant, though the interval has 0 inside: the test is one-sided, the interval is two-sided"
+        elif not excludes_0:
+            reason = (
+                "significant, though the interval has 0 inside: the interval allows for differences that no query "
+                "shows yet, and the test does not"
+            )
+        elif settings.is_significant(row.p):
+            reason = (
+                "not significant, though the interval excludes 0: p is corrected for the number of tests, the "
+                "interval is not"
+            )
+        elif settings.alternative != "two-sided" and (row.difference > 0) != (settings.alternative == "greater"):
+            reason = f"not significant, though the interval excludes 0: the alternative is {settings.alternative!r}"
+        else:
+            reason = (
+                "not significant, though the interval excludes 0: the interval and the test are of different methods, "
+                "and the difference is at the limit of what these queries show"
+            )
+        reasons.setdefault(reason, []).append(f"{show_name(row.system)} ({show_name(row.metric)})")
+    return [f"{', '.join(names[:MOST_NAMED])}{_count_others(names)}: {reason}" for reason, names in reasons.items()]
+
+
+def explain_smallest_p_values(rows: Sequence[Row], settings: Settings) -> list[str]:
+    """Return notes on the rows whose queries with a difference cannot give a p-value below the level."""
+    names: dict[float, list[str]] = {}
+    for row in rows:
+        if not math.isnan(row.smallest_p) and not settings.is_significant(row.smallest_p):
+            names.setdefault(row.smallest_p, []).append(f"{show_name(row.system)} ({show_name(row.metric)})")
+    return [
+        f"{', '.join(some[:MOST_NAMED])}{_count_others(some)}: too few queries differ for a p below "
+        f"{format_p_value(smallest)}"
+        for smallest, some in sorted(names.items())
+    ]
+
+
+def _count_others(names: Sequence[str]) -> str:
+    return f" and {len(names) - MOST_NAMED} others" if len(names) > MOST_NAMED else ""
 
 
 def make_segment_rows(
@@ -198,6 +274,7 @@ def make_segment_rows(
             system=systems[summary.system],
             metric=metrics[summary.metric],
             n=mean.n,
+            n_effective=mean.n_effective,
             mean=mean.mean,
             low=mean.low,
             high=mean.high,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,7 @@ class Design:
     stratum_offsets : (n_strata + 1,) int64 array
         Stratum s owns units ``stratum_offsets[s]`` up to ``stratum_offsets[s + 1]``.
     weights : (n_queries,) float64 array or None
-        The weight of each query. None if all queries count alike.
+        The weight of each query, above 0. None if all queries count alike.
     is_clustered : bool
         True if units are clusters.
     unit_ids : (n_queries,) array
@@ -72,6 +73,18 @@ class Design:
         return total
 
 
+def find_weighted(weights: Any, query_ids: Array) -> Array:
+    """Return the indices of the queries whose weight is above 0. Those of weight 0 are left out everywhere."""
+    return np.arange(len(query_ids)) if weights is None else np.flatnonzero(check_weights(weights, query_ids))
+
+
+def read_for_queries(values: Any, name: str, query_ids: Array, queries: Array) -> Array:
+    """Return the values of the queries with these indices, from a mapping or an array with one value a query."""
+    if isinstance(values, Mapping):
+        return read_per_query_array(values, name, query_ids[queries])
+    return read_per_query_array(values, name, query_ids)[queries]
+
+
 def make_design(query_ids: Array, *, clusters: Any = None, strata: Any = None, weights: Any = None) -> Design:
     """
     Check clusters, strata and weights, and number the units.
@@ -81,7 +94,7 @@ def make_design(query_ids: Array, *, clusters: Any = None, strata: Any = None, w
     query_ids : (n_queries,) array
         The ids of the queries.
     clusters, strata, weights : (n_queries,) array or {query id: value}, optional
-        See `compare`.
+        See `compare`. Weights are above 0.
 
     Returns
     -------
@@ -107,14 +120,12 @@ def make_design(query_ids: Array, *, clusters: Any = None, strata: Any = None, w
 
 
 def select_queries(design: Design, queries: Array, query_ids: Array) -> Design:
-    """Return the design of the queries with these indices. If all their weights are 0, they count alike."""
+    """Return the design of the queries with these indices."""
     clusters = design.unit_ids[queries] if design.is_clustered else None
     strata = None
     if design.query_units is not None and len(design.stratum_offsets) > 2:
         strata = np.searchsorted(design.stratum_offsets, design.query_units[queries], side="right")
     weights = None if design.weights is None else design.weights[queries]
-    if weights is not None and not weights.any():
-        weights = None
     return make_design(query_ids[queries], clusters=clusters, strata=strata, weights=weights)
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.runtime.threads import check_threads
 
-INTERVALS = ("percentile", "bca", "t", "poisson")
-PART_INTERVALS = ("t", "poisson")  # of data in parts, whose sums can be added
-TESTS = ("randomization", "t", "wilcoxon", "sign", "bootstrap", "tukey")
+INTERVALS = ("auto", "t", "percentile")
+PART_INTERVALS = ("auto", "t")  # of data in parts, whose sums can be added
+TESTS = ("randomization", "t", "wilcoxon", "sign", "mcnemar", "bootstrap", "tukey")
 ALTERNATIVES = ("two-sided", "greater", "less")
 CORRECTIONS = ("holm", "bonferroni", "bh", "none")
 FAMILIES = ("table", "metric")
@@ -32,7 +34,7 @@ class Settings:
         If a choice does not exist, a level or power is not between 0 and 1, or a number is out of its range.
     """
 
-    interval: str = "percentile"
+    interval: str = "auto"
     test: str = "randomization"
     correction: str = "holm"
     family: str = "table"
@@ -62,8 +64,17 @@ class Settings:
 
     @property
     def alpha(self) -> float:
-        """The significance level, 1 − level."""
-        return 1 - self.level
+        """The significance level, 1 − level in decimal arithmetic: 0.05 for 0.95, and 0.1 for 0.9."""
+        return float(1 - Decimal(str(float(self.level))))
+
+    def is_significant(self, p: float) -> bool:
+        """
+        Return True if a p-value is below 1 − level. One that equals it, but for rounding, is not, and neither is NaN.
+
+        >>> Settings(level=0.9).is_significant(0.1), Settings(level=0.95).is_significant(0.05)
+        (False, False)
+        """
+        return p < self.alpha and not math.isclose(p, self.alpha, rel_tol=1e-12)
 
     @property
     def is_corrected(self) -> bool:

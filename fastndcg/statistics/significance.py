@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.statistics.integer_sums import Quantity, Sums
@@ -25,11 +26,13 @@ class Significance(NamedTuple):
     The outcome of a test.
 
     `exact` is True if a test with an exact and a sampled form used the exact one. `reason` explains a p-value of NaN.
+    `smallest` is the smallest p-value that so many queries with a difference can give, NaN for tests without one.
     """
 
     p: float
     exact: bool = False
     reason: str = ""
+    smallest: float = math.nan
 
 
 def judge_constant_differences(moments: Moments) -> Significance:
@@ -41,7 +44,7 @@ def judge_constant_differences(moments: Moments) -> Significance:
 
 def check_test_fits_design(test: str, design: Design) -> None:
     """Raise if a test of ranks or signs of queries is used with weights or clusters."""
-    if test not in ("wilcoxon", "sign"):
+    if test not in ("wilcoxon", "sign", "mcnemar"):
         return
     for name, is_present in (("weights", design.weights is not None), ("clusters", design.is_clustered)):
         if is_present:
@@ -49,6 +52,32 @@ def check_test_fits_design(test: str, design: Design) -> None:
                 f"`{name}` must be left out with test={shorten(test)}, which does not support them. "
                 f"Pass test='randomization', 'bootstrap' or 't' to use `{name}`."
             )
+
+
+def check_test_fits_values(test: str, metrics: Sequence[Metric], columns: Sequence[Array]) -> None:
+    """Raise if a test of hits and misses is used with values other than 0 and 1."""
+    if test != "mcnemar":
+        return
+    for place, metric in enumerate(metrics):
+        values = np.concatenate([column[:, place] for column in columns])
+        is_other = ~np.isnan(values) & (values != 0) & (values != 1)
+        if is_other.any():
+            raise InvalidInputError(
+                f"values must be 0 or 1 with test='mcnemar', but {metric} has {values[np.argmax(is_other)]:g}. Take "
+                "test='randomization' for this metric."
+            )
+
+
+def find_smallest_p_value(n_different: int, alternative: str) -> float:
+    """
+    Return the smallest p-value of a test of signs or signed ranks, if this number of queries differ.
+
+    It is that of differences that all have one sign, which is one of 2**n equally probable cases.
+
+    >>> find_smallest_p_value(3, "two-sided"), find_smallest_p_value(3, "greater")
+    (0.25, 0.125)
+    """
+    return min(1.0, (2.0 if alternative == "two-sided" else 1.0) * 0.5**n_different)
 
 
 def run_randomization_test(sums: Sums, quantities: Sequence[int], settings: Settings) -> list[Significance]:
@@ -65,7 +94,9 @@ def run_randomization_test(sums: Sums, quantities: Sequence[int], settings: Sett
         differences = sums.unit_numerators(sums.plans[place])
         nonzero = differences[differences != 0]
         if len(nonzero) <= MAX_ENUMERATED:
-            outcomes[place] = Significance(_enumerate_signs(nonzero, settings.alternative, sums.rounding), True)
+            p = _enumerate_signs(nonzero, settings.alternative, sums.rounding)
+            smallest = find_smallest_p_value(len(nonzero), settings.alternative)
+            outcomes[place] = Significance(p, True, smallest=smallest)
     sampled = [place for place in quantities if place not in outcomes]
     if sampled:
         replicates = sign_sums(sums.rows, settings)
@@ -113,7 +144,7 @@ def run_bootstrap_test(replicates: Array, observed: float, moments: Moments, set
     n_extreme = count_extreme(defined - observed, observed, settings.alternative)
     n_tails = 2 if settings.alternative == "two-sided" else 1
     z = float(special.ndtri((1 + n_extreme) / (1 + len(defined)) / n_tails))
-    shrunk = z * math.sqrt(moments.degrees_of_freedom / moments.n_units)
+    shrunk = z * math.sqrt(moments.degrees_of_freedom / moments.n_effective)
     return Significance(n_tails * float(special.stdtr(moments.degrees_of_freedom, shrunk)))
 
 
@@ -127,27 +158,42 @@ def run_t_test(moments: Moments, settings: Settings) -> Significance:
 
 
 def run_scipy_test(test: str, quantity: Quantity, columns: Sequence[Array], settings: Settings) -> Significance:
-    """Run SciPy's Wilcoxon signed-rank test or sign test on the queries that differ."""
+    """
+    Run SciPy's Wilcoxon signed-rank test or sign test on the queries that differ.
+
+    The sign test of values that are 0 or 1 is the exact test of Q. McNemar 1947, doi:10.1007/BF02295996.
+    """
     stats = optional_import("scipy.stats", f"the test {shorten(test)}", "statistics")
     differences = quantity.values(columns)
     threshold = find_tie_threshold(columns, quantity.metric)
     nonzero = differences[np.abs(differences) > threshold]  # False for NaN
+    alternative = settings.alternative
+    smallest = find_smallest_p_value(len(nonzero), alternative)
     if not len(nonzero):
-        return Significance(1.0, True)
-    return _SCIPY_TESTS[test](stats, nonzero, settings.alternative)
+        return Significance(1.0, True, smallest=smallest)
+    if test == "wilcoxon":
+        return _run_wilcoxon_test(stats, nonzero, threshold, alternative)._replace(smallest=smallest)
+    outcome = stats.binomtest(int(np.count_nonzero(nonzero > 0)), len(nonzero), alternative=alternative)
+    return Significance(float(outcome.pvalue), True, smallest=smallest)
 
 
-def _run_wilcoxon_test(stats: Any, differences: Array, alternative: str) -> Significance:
-    return Significance(float(stats.wilcoxon(differences, alternative=alternative).pvalue))
+def _run_wilcoxon_test(stats: Any, differences: Array, threshold: float, alternative: str) -> Significance:
+    """Run the signed-rank test, over all signs if at most 20 queries differ."""
+    signed = np.copysign(tie_equal_sizes(np.abs(differences), threshold), differences)
+    if len(signed) <= MAX_ENUMERATED:
+        doubled = 2 * np.sign(signed) * stats.rankdata(np.abs(signed))  # whole numbers
+        return Significance(_enumerate_signs(doubled, alternative, 0.0), True)
+    return Significance(float(stats.wilcoxon(signed, alternative=alternative).pvalue))
 
 
-def _run_sign_test(stats: Any, differences: Array, alternative: str) -> Significance:
-    wins = int(np.count_nonzero(differences > 0))
-    outcome = stats.binomtest(wins, len(differences), alternative=alternative)
-    return Significance(float(outcome.pvalue), True)
+def tie_equal_sizes(sizes: Array, threshold: float) -> Array:
+    """
+    Return the number of the distinct size of each difference, from 1, where sizes within the threshold are equal.
 
-
-_SCIPY_TESTS: dict[str, Callable[[Any, Array, str], Significance]] = {
-    "wilcoxon": _run_wilcoxon_test,
-    "sign": _run_sign_test,
-}
+    >>> tie_equal_sizes(np.array([0.3 - 0.2, 0.5, 0.2 - 0.1]), 1e-12).tolist()
+    [1.0, 2.0, 1.0]
+    """
+    order = np.argsort(sizes, kind="stable")
+    numbers = np.empty(len(sizes))
+    numbers[order] = 1 + np.cumsum(np.diff(sizes[order], prepend=sizes[order[:1]]) > threshold)
+    return numbers

@@ -30,7 +30,7 @@ class Table(Sequence[Row], Exportable, Generic[Row]):
     Examples
     --------
     >>> result = fn.evaluate([[1, 0], [0, 1], [1, 0], [0, 1]], [[2, 1]] * 4, "rr")
-    >>> frame = result.by(["long", "long", "short", "short"], replicates=1000).to_pandas()
+    >>> frame = result.by(["long", "long", "short", "short"]).to_pandas()
     >>> frame["mean"].tolist()
     [0.75, 0.75]
     """

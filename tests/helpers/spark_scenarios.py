@@ -63,7 +63,7 @@ def find_executor():
 def describe(result):
     """Return what must be equal to the bit."""
     intervals = [
-        result.confidence_interval(metric, method=method) for metric in result.metrics for method in ("t", "poisson")
+        result.confidence_interval(metric, method=method) for metric in result.metrics for method in ("auto", "t")
     ]
     return {
         "means": [value.hex() for value in result.means()],
@@ -149,8 +149,8 @@ def die_in_tasks(frame, kind, mark):
     def make_dying(task):
         return lambda batches: task(die_once(batches, kind, mark))
 
-    def collect(data, task, **options):
-        return collect_parts(data, make_dying(task), **options)
+    def collect(data, task):
+        return collect_parts(data, make_dying(task))
 
     def map_counts(self, task, *arguments):
         return map_in_arrow(self, make_dying(task) if isinstance(task, counts.CountTask) else task, *arguments)
@@ -168,23 +168,22 @@ def evaluate_form(frame, form):
     """Return the results of rows in a form of data. All forms must give the same, compare its means."""
     from fastndcg.integrations import spark
 
-    options = {"interval": "poisson", "replicates": 50}
     qrels, run = frame.select("query", "document", "label"), frame.select("query", "document", "score")
     if form == "compare":
-        rows = spark.compare(qrels, {"a": run, "b": run}, METRICS, partitions=4, **options)
+        rows = spark.compare(qrels, {"a": run, "b": run}, METRICS, partitions=4)
         return [row.mean.hex() for row in rows if row.system == "b"]
     if form == "pairs":
-        return describe(spark.evaluate(qrels, run, METRICS, partitions=4, **options))
+        return describe(spark.evaluate(qrels, run, METRICS, partitions=4))
     if form == "lists":
         columns = "query", "collect_list(label) AS label", "collect_list(score) AS score"
         frame.createOrReplaceTempView("rows")
         lists = frame.sparkSession.sql(f"SELECT {', '.join(columns)} FROM rows GROUP BY query").repartition(4)
-        return describe(spark.evaluate(lists, METRICS, **options))
+        return describe(spark.evaluate(lists, METRICS))
     if form == "split":
-        return describe(spark.evaluate(frame.repartition(4), METRICS, split_above=55, **options))
+        return describe(spark.evaluate(frame.repartition(4), METRICS, split_above=55))
     if form == "order":
-        return describe(spark.evaluate(frame, METRICS, order="document", convention=BY_ORDER, **options))
-    return describe(spark.evaluate(frame, METRICS, partitions=4, **options))
+        return describe(spark.evaluate(frame, METRICS, order="document", convention=BY_ORDER))
+    return describe(spark.evaluate(frame, METRICS, partitions=4))
 
 
 def run_connect(folder):
@@ -199,7 +198,7 @@ def run_connect(folder):
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     frame = session.read.parquet(f"{folder}/rows.parquet")
-    result = spark.evaluate(frame, METRICS, interval="poisson", replicates=50)
+    result = spark.evaluate(frame, METRICS)
     per_query = spark.evaluate(frame, METRICS, per_query=True).orderBy("query").collect()
     pairs = frame.select("query", "document", "label"), frame.select("query", "document", "score")
     rows = spark.compare(pairs[0], {"a": pairs[1], "b": pairs[1]}, "rr")

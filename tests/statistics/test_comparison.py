@@ -216,9 +216,11 @@ class TestRows:
         """Weights, clusters and strata change the means and the intervals."""
         columns, generator = drawn(12, 60), np.random.default_rng(1)
         weights, clusters = generator.uniform(0, 3, 60), np.arange(60) // 3
-        row = fn.compare(results_by_name(columns), weights=weights, clusters=clusters).rows[1]
+        row = fn.compare(results_by_name(columns), weights=weights, clusters=clusters, interval="t").rows[1]
         assert row.mean == pytest.approx(np.average(columns[1][:, 0], weights=weights), rel=1e-13)
-        alone = results_of(columns[1] - columns[0]).confidence_interval("ndcg@10", weights=weights, clusters=clusters)
+        alone = results_of(columns[1] - columns[0]).confidence_interval(
+            "ndcg@10", weights=weights, clusters=clusters, method="t"
+        )
         assert (row.difference_low, row.difference_high) == pytest.approx((alone.low, alone.high), rel=1e-9)
         stratified = fn.compare(results_by_name(columns), strata=np.arange(60) % 3).rows[1]
         assert stratified.difference_low != row.difference_low
@@ -237,10 +239,10 @@ class TestRows:
         row = found.rows[1]
         assert np.isnan([row.p, row.p_corrected, row.effect, row.smallest_difference]).all()
         assert not row.significant
-        assert (row.difference_low, row.difference_high) == pytest.approx((0.2, 0.2))
+        assert row.difference_low < 0.2 < row.difference_high
         assert found.notes()[-1] == f"b, nDCG@10: no p-value, since {row.reason}"
         assert "all differences are equal" in row.reason
-        assert "[+0.2000, +0.2000]  n/a" in str(found)
+        assert "]  n/a" in str(found)
 
     def test_pairs_without_a_common_query(self):
         """Each has values, both together none."""
@@ -254,9 +256,10 @@ class TestRows:
     def test_threads_change_nothing(self, test):
         """One thread and three threads give identical rows. Another seed gives other replicates."""
         results = results_by_name(drawn(15, 400, n_systems=3))
-        one = rows_of(results, test=test, threads=1, replicates=300, interval="bca")
-        assert rows_of(results, test=test, threads=3, replicates=300, interval="bca") == one
-        assert rows_of(results, test=test, threads=1, replicates=300, interval="bca", seed=1) != one
+        options = {"test": test, "replicates": 300, "interval": "percentile"}
+        one = rows_of(results, **options, threads=1)
+        assert rows_of(results, **options, threads=3) == one
+        assert rows_of(results, **options, threads=1, seed=1) != one
 
 
 class TestTable:
@@ -264,12 +267,14 @@ class TestTable:
 
     def test_comparison_notes(self):
         """Lines below the rows name the baseline, convention, method, level, replicates, seed, test and correction."""
-        found = fn.compare(results_by_name(drawn(16, 40)), seed=7, replicates=1500, level=0.9, correction="bh")
+        found = fn.compare(
+            results_by_name(drawn(16, 40)), seed=7, replicates=1500, level=0.9, correction="bh", interval="percentile"
+        )
         lines = str(found.table()).splitlines()
         assert lines[0].split() == ["system", "metric", "mean", *["90", "%", "interval", "difference", "90", "%"],
                                     "interval", "p", "p,", "bh", "won/tied/lost"]  # fmt: skip
         assert lines[1].split()[:2] == ["a", "nDCG@10"]
-        assert lines[-3:] == [
+        assert lines[7:10] == [
             "40 queries; baseline a; convention default",
             "90 % intervals: percentile bootstrap, 1500 replicates, seed 7",
             "p: sign-flip randomisation test, two-sided, 1500 replicates, seed 7; Benjamini–Hochberg over all tests of "
@@ -282,7 +287,7 @@ class TestTable:
         """Every field of every row."""
         pytest.importorskip("pandas", reason="frames are pandas'")
         frame = fn.compare(results_by_name(drawn(17, 20))).to_pandas()
-        assert frame.shape == (6, 21)
+        assert frame.shape == (6, 23)
         assert frame["system"].tolist() == ["a", "b"] * 3
 
     def test_segments(self):
@@ -316,12 +321,12 @@ class TestTable:
 
     @pytest.mark.parametrize("level", [0.5, 0.95])
     def test_bands_of_curves(self, level):
-        """Each point has Student's interval of its mean."""
+        """Each point has the interval of its mean that holds for its values."""
         systems = {"bad": BAD | {"q1": {"d2": 1.0}}, "good": GOOD | {"q2": {"d1": 1.0}}}
         found = fn.compare(QRELS, systems, "rr", curves="ndcg", level=level)
         for point in found.curves:
             alone = fn.evaluate(QRELS, systems[point.system], fn.nDCG @ point.k)
-            interval = alone.confidence_interval(fn.nDCG @ point.k, method="t", level=level)
+            interval = alone.confidence_interval(fn.nDCG @ point.k, level=level)
             assert (point.low, point.high) == pytest.approx((interval.low, interval.high), rel=1e-12)
             assert point.low < point.mean < point.high
 

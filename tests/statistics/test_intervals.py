@@ -2,12 +2,21 @@
 
 import numpy as np
 import pytest
-from system_values import drawn, results_of, settings, simple_design
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import examples
+from system_values import drawn, results_by_name, results_of, settings, simple_design
 
 import fastndcg as fn
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
-from fastndcg.statistics.intervals import BootstrapSample, compute_bootstrap_interval, compute_t_interval
+from fastndcg.statistics.intervals import (
+    compute_bootstrap_interval,
+    compute_korn_graubard,
+    compute_t_interval,
+    compute_t_with_ends,
+    compute_tango,
+)
 from fastndcg.statistics.moments import compute_moments
 
 stats = pytest.importorskip("scipy.stats", reason="SciPy is the oracle of intervals")
@@ -26,47 +35,43 @@ def expanded(level, n):
     return 1 - 2 * stats.norm.cdf(-np.sqrt(n / (n - 1)) * stats.t.isf((1 - level) / 2, n - 1))
 
 
-@pytest.mark.parametrize("method", ["percentile", "bca"])
 @pytest.mark.parametrize("design", ["plain", "clusters", "strata"])
-def test_normal_replicates_give_students_interval(design, method):
+def test_normal_replicates_give_students_interval(design):
     """Replicates that are normal, as wide as those of n units in the long run, make up for all that Student's does."""
     n, generator = 24, np.random.default_rng(14)
     values = generator.normal(0, 1, n)
     values = np.concatenate([values, -values])  # no skew
-    groups = {"clusters": np.arange(48) % 24 // 2, "strata": np.arange(48) % 24 // 6}
+    groups = {"clusters": np.arange(48) // 4, "strata": np.arange(48) % 24 // 6}
     made = simple_design(48, **{design: groups[design]} if design in groups else {})
     moments = compute_moments(Quantity(0, 0), [values[:, None]], made)
     size = {"plain": 48, "clusters": 12, "strata": 12}[design]
     wide = moments.mean + moments.standard_error * np.sqrt((size - 1) / size) * stats.norm.ppf(
         (np.arange(10**6) + 0.5) / 10**6
     )
-    resampled = BootstrapSample(wide, moments.mean, lambda: values)
-    low, high, _ = compute_bootstrap_interval(resampled, moments, method, 0.95)
+    low, high, _ = compute_bootstrap_interval(wide, moments, 0.95)
     assert (low, high) == pytest.approx(compute_t_interval(moments, 0.95), rel=1e-4)
 
 
 def test_interval_bounds_are_within_replicates():
     """Two values at any level, and few of them at a level near 1: the bounds are those of the replicates."""
-    for method in ("percentile", "bca"):
-        found = results_of([[0.2], [0.8]]).confidence_interval("ndcg@10", method=method)
-        assert (found.low, found.high) == pytest.approx((0.2, 0.8), rel=1e-12)
-        found = results_of([[0.2], [0.3], [0.9]]).confidence_interval("ndcg@10", method=method, level=0.9999)
-        assert (found.low, found.high) == pytest.approx((0.2, 0.9), rel=1e-12)
+    found = results_of([[0.2], [0.8]]).confidence_interval("ndcg@10", method="percentile")
+    assert (found.low, found.high) == pytest.approx((0.2, 0.8), rel=1e-12)
+    found = results_of([[0.2], [0.3], [0.9]]).confidence_interval("ndcg@10", method="percentile", level=0.9999)
+    assert (found.low, found.high) == pytest.approx((0.2, 0.9), rel=1e-12)
 
 
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
-@pytest.mark.parametrize("method", ["percentile", "bca"])
 @pytest.mark.parametrize("n", [5, 43, 700])
-def test_interval_equals_scipy_on_same_replicates(n, method, level):
+def test_interval_equals_scipy_on_same_replicates(n, level):
     """From our replicates SciPy makes the same interval at the expanded level, to 1e-10."""
     # multiples of 2**-20 add up exactly: a resample with the observed mean is equal to it in SciPy, too
     columns = [np.rint(column * 2**20) / 2**20 for column in drawn(n, n)]
-    analysis = Analysis(columns, [DIFFERENCE], simple_design(n), settings(interval=method, level=level))
+    analysis = Analysis(columns, [DIFFERENCE], simple_design(n), settings(interval="percentile", level=level))
     values = DIFFERENCE.values(columns)
     expected = stats.bootstrap(
         (values,),
         np.mean,
-        method=method.replace("bca", "BCa"),
+        method="percentile",
         confidence_level=expanded(level, n),
         n_resamples=0,
         bootstrap_result=Distribution(analysis.replicates[:, 0]),
@@ -79,7 +84,8 @@ def test_interval_equals_scipy_on_same_replicates(n, method, level):
 def test_replicates_are_spread_like_scipys():
     """Their standard deviation is that of the mean of a resample: s/√n, within five standard errors of s.d.s."""
     columns, replicates = drawn(4, 300), 20_000
-    analysis = Analysis(columns, [DIFFERENCE], simple_design(300), settings(replicates=replicates))
+    given = settings(interval="percentile", replicates=replicates)
+    analysis = Analysis(columns, [DIFFERENCE], simple_design(300), given)
     expected = DIFFERENCE.values(columns).std() / np.sqrt(300)
     assert analysis.replicates[:, 0].std() == pytest.approx(expected, rel=5 / np.sqrt(2 * replicates))
     scipys = stats.bootstrap(
@@ -105,15 +111,21 @@ def test_student_is_scipys():
     assert found.n == len(known)
 
 
-def robust(values, weights=None, clusters=None):
-    """Statsmodels' interval of a mean: least squares on a constant, with robust standard errors."""
+def robust(values, weights, clusters):
+    """
+    Statsmodels' interval and p-value of a weighted mean, with HC2 standard errors.
+
+    A cluster is its weighted mean, with the sum of its weights. Degrees of freedom are Kish's effective number less 1.
+    """
     api = pytest.importorskip("statsmodels.api", reason="statsmodels is the oracle of robust standard errors")
     weights = np.ones(len(values)) if weights is None else weights
-    kind = {"cov_type": "HC1"} if clusters is None else {"cov_type": "cluster", "cov_kwds": {"groups": clusters}}
-    fitted = api.WLS(values, np.ones(len(values)), weights=weights).fit(use_t=True, **kind)
-    if clusters is None:
-        return fitted.conf_int()[0], fitted.pvalues[0]
-    n = len(np.unique(clusters))  # statsmodels takes n − 1 degrees of freedom for the p-value, and the clusters' here
+    if clusters is not None:
+        sums = np.bincount(clusters, weights * values)
+        totals = np.bincount(clusters, weights)
+        weights = totals[totals > 0]
+        values = sums[totals > 0] / weights
+    fitted = api.WLS(values, np.ones(len(values)), weights=weights).fit(cov_type="HC2")
+    n = weights.sum() ** 2 / (weights**2).sum()
     half = stats.t.ppf(0.975, n - 1) * fitted.bse[0]
     p = 2 * stats.t.sf(abs(fitted.params[0] / fitted.bse[0]), n - 1)
     return (fitted.params[0] - half, fitted.params[0] + half), p
@@ -145,7 +157,7 @@ def test_stratified_student_is_the_sum_over_strata():
     assert (found.low, found.high) == pytest.approx((values.mean() - half, values.mean() + half), rel=1e-12)
 
 
-@pytest.mark.parametrize("method", ["bca", "percentile"])
+@pytest.mark.parametrize("method", ["auto", "t", "percentile"])
 def test_clusters_are_drawn_whole(method):
     """Copies of the queries in their clusters change nothing: there is no more to know."""
     values = drawn(8, 30)[0]
@@ -158,13 +170,15 @@ def test_clusters_are_drawn_whole(method):
     assert wrong.high - wrong.low < 0.6 * (alone.high - alone.low)
 
 
-def test_strata_are_drawn_one_by_one():
-    """The stratified mean does not vary if queries within each stratum are equal."""
+@pytest.mark.parametrize("method", ["auto", "percentile"])
+def test_strata_take_their_differences_out(method):
+    """Two strata that differ make the interval wide unless they are named."""
     values = np.repeat([[0.2], [0.8]], 20, axis=0)
+    values[::2] += 0.01
     strata = np.repeat(["easy", "hard"], 20)
-    found = results_of(values).confidence_interval("ndcg@10", strata=strata)
-    assert (found.low, found.high) == pytest.approx((0.5, 0.5), abs=1e-9)
-    assert results_of(values).confidence_interval("ndcg@10").high > 0.55
+    found = results_of(values).confidence_interval("ndcg@10", strata=strata, method=method)
+    plain = results_of(values).confidence_interval("ndcg@10", method=method)
+    assert plain.high - plain.low > 2 * (found.high - found.low)
 
 
 def test_weights_are_repetitions_to_the_mean():
@@ -174,7 +188,9 @@ def test_weights_are_repetitions_to_the_mean():
     expected = np.repeat(values, weights, axis=0).mean(axis=0)
     assert list(result.mean(weights=weights).values()) == pytest.approx(expected.tolist(), rel=1e-14)
     assert result.mean(dict(zip(result.query_ids, weights, strict=True))) == result.mean(weights=weights)
-    assert result.confidence_interval("map", weights=weights).mean == pytest.approx(expected[1], rel=1e-14)
+    found = result.confidence_interval("map", weights=weights)
+    assert found.mean == pytest.approx(expected[1], rel=1e-14)
+    assert (found.n, found.n_effective) == (10, pytest.approx(18**2 / 48, rel=1e-14))
     assert result.mean(weights=np.ones(12)) == pytest.approx(result.mean(), rel=1e-14)
 
 
@@ -199,16 +215,135 @@ def test_interval_missing_has_a_reason():
     found = results_of([[0.5], [0.7], [0.1]]).confidence_interval("ndcg@10", clusters=[1, 1, 1])
     assert found.reason == "only one cluster has a value"
     found = results_of([[0.5], [0.7]]).confidence_interval("ndcg@10", weights=[0, 1])
-    assert found.reason == "only one query that has a value has a weight"
+    assert found.reason == "only one query has a value"
     found = results_of([[0.5], [np.nan], [np.nan], [0.7]]).confidence_interval("ndcg@10", strata=[1, 1, 2, 2])
     assert found.reason == "no more queries have a value than strata"
 
 
-def test_values_that_are_all_the_same():
-    """The interval is a point."""
-    for method in ("bca", "percentile", "t"):
-        found = results_of([[0.3]] * 10).confidence_interval("ndcg@10", method=method)
-        assert (found.low, found.mean, found.high) == pytest.approx((0.3, 0.3, 0.3), rel=1e-11)
+class TestAuto:
+    """The interval that is chosen by the values and their range."""
+
+    @pytest.mark.parametrize("level", [0.9, 0.95])
+    @pytest.mark.parametrize("n", [2, 3, 10, 30])
+    def test_clopper_pearson_is_scipys(self, n, level):
+        """Hits and misses have the exact interval: 3 of 3 begin at 0.292, 10 of 10 at 0.692, 30 of 30 at 0.884."""
+        for hits in range(n + 1):
+            values = np.arange(n)[:, None] < hits
+            found = results_of(values).confidence_interval("ndcg@10", level=level)
+            expected = stats.binomtest(hits, n).proportion_ci(level, "exact")
+            assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+            assert found.method == "clopper-pearson"
+        assert found.high == 1.0
+        assert round(found.low, 3) == {(3, 0.95): 0.292, (10, 0.95): 0.692, (30, 0.95): 0.884}.get(
+            (n, level), round(((1 - level) / 2) ** (1 / n), 3)
+        )
+
+    @pytest.mark.parametrize(("wins", "losses", "n"), [(0, 0, 30), (1, 7, 25), (5, 0, 5), (3, 9, 40), (20, 12, 100)])
+    def test_tango_inverts_the_score_test(self, wins, losses, n):
+        """At a bound, the score statistic under the most likely shares is the normal quantile."""
+        optimize = pytest.importorskip("scipy.optimize", reason="SciPy finds the most likely shares")
+        counts = {"a": np.arange(n) >= n - losses, "b": np.arange(n) < wins}
+        row = fn.compare(results_by_name([values[:, None] for values in counts.values()])).rows[1]
+        for bound, sign in ((row.difference_low, 1), (row.difference_high, -1)):
+            if abs(bound) == 1:
+                continue
+            lowest = max(0, -bound)
+
+            def lose(share, difference=bound):
+                shares = np.array([share + difference, share, 1 - 2 * share - difference])
+                return -np.dot([wins, losses, n - wins - losses], np.log(np.maximum(shares, 1e-300)))
+
+            share = optimize.minimize_scalar(
+                lose, bounds=(lowest, (1 - bound) / 2), method="bounded", options={"xatol": 1e-13}
+            ).x
+            statistic = (wins - losses - n * bound) / np.sqrt(n * (2 * share + bound * (1 - bound)))
+            assert statistic == pytest.approx(sign * stats.norm.ppf(0.975), abs=1e-4)
+        mirrored = compute_tango(losses, wins, n, 0.95)
+        assert mirrored == pytest.approx((-row.difference_high, -row.difference_low), abs=1e-12)
+
+    def test_korn_graubard_is_clopper_pearson_of_the_effective_size(self):
+        """By hand: the size is m (1 − m) / variance, with a quarter of a value at each end and Student's quantile."""
+        values = np.array([1.0, 1.0, 0.75, 0.5, 1.0, 0.0, 0.25, 0.9])
+        n, m = 8, values.mean()
+        variance = (((values - m) ** 2).sum() + m**2 / 4 + (1 - m) ** 2 / 4) / (7 + 1 / 2)
+        size = 8 / (variance / (m * (1 - m) * 8 / 7)) * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 7)) ** 2
+        expected = (
+            stats.beta.ppf(0.025, m * size, (1 - m) * size + 1), stats.beta.ppf(0.975, m * size + 1, (1 - m) * size)
+        )  # fmt: skip
+        found = results_of(values[:, None]).confidence_interval("ndcg@10")
+        assert (found.low, found.high) == pytest.approx(expected, rel=1e-12)
+        assert str(found) == f"{m:.4f} [{found.low:.4f}, {found.high:.4f}], 95 % Korn–Graubard, {n} queries"
+
+    def test_graded_differences_have_ends(self):
+        """By hand: Student's interval, with a quarter of a difference at −1 and at 1."""
+        one, other = np.array([0.5, 0.5, 0.25, 1.0]), np.array([0.75, 0.5, 0.5, 1.0])
+        m = 1 / 8
+        variance = (((other - one - m) ** 2).sum() + (1 - m) ** 2 / 4 + (1 + m) ** 2 / 4) / (3 + 1 / 2)
+        half = stats.t.ppf(0.975, 3) * np.sqrt(variance / 4)
+        row = fn.compare(results_by_name([one[:, None], other[:, None]])).rows[1]
+        assert (row.difference_low, row.difference_high) == pytest.approx((m - half, m + half), rel=1e-12)
+
+    def test_equal_systems_may_differ_in_queries_not_seen(self):
+        """If 30 queries tie, at most 1 − 0.025^(1/30) of all queries differ."""
+        values = np.linspace(0.1, 1, 30)[:, None]
+        row = fn.compare(results_by_name([values, values])).rows[1]
+        bound = 1 - 0.025 ** (1 / 30)
+        assert (row.difference_low, row.difference_high) == pytest.approx((-bound, bound), rel=1e-12)
+
+    def test_the_range_of_the_metric_decides(self):
+        """Values of nDCG have a range. DCG has none, nor has nDCG of negative labels that keep their values."""
+        values = [[0.3], [0.5], [1.0], [0.9]]
+        dcg = results_of(values, metrics=(fn.DCG,)).confidence_interval("dcg")
+        kept = results_of(values)
+        kept.convention = fn.conventions["default"].replace(negative_labels="keep")
+        t = stats.ttest_1samp(np.ravel(values), 0).confidence_interval()
+        for found in (dcg, kept.confidence_interval("ndcg@10")):
+            assert found.method == "t"
+            assert (found.low, found.high) == pytest.approx((t.low, t.high), rel=1e-12)
+        assert results_of(values).confidence_interval("ndcg@10").method == "korn-graubard"
+        assert results_of([*values, [1.7]]).confidence_interval("ndcg@10").method == "t"
+
+    @examples(150)
+    @given(
+        values=st.lists(
+            st.sampled_from([0.0, 0.5, 1.0]) | st.integers(0, 64).map(lambda x: x / 64), min_size=2, max_size=40
+        ),
+        level=st.sampled_from([0.5, 0.95, 0.999]),
+        method=st.sampled_from(["auto", "t", "percentile"]),
+        weighted=st.booleans(),
+    )
+    def test_no_interval_leaves_the_range(self, values, level, method, weighted):
+        """Bounds are from 0 to 1 around the mean, and a mirrored metric has the mirrored interval."""
+        weights = np.arange(1, len(values) + 1) if weighted else None
+        options = {"method": method, "level": level, "weights": weights, "replicates": 50}
+        found = results_of(np.array(values)[:, None]).confidence_interval("ndcg@10", **options)
+        if found.reason:
+            assert method != "auto"
+            assert np.isnan([found.low, found.high]).all()
+            return
+        assert 0 <= found.low <= found.high <= 1
+        if method != "percentile":
+            assert found.low - 1e-9 <= found.mean <= found.high + 1e-9
+            mirrored = results_of(1 - np.array(values)[:, None]).confidence_interval("ndcg@10", **options)
+            assert (1 - mirrored.high, 1 - mirrored.low) == pytest.approx((found.low, found.high), abs=1e-6)
+
+    @pytest.mark.parametrize("method", ["t", "percentile"])
+    def test_values_without_spread(self, method):
+        """The other methods have no interval if all values are equal. They never gave [1, 1] for a reason."""
+        for value in (0.3, 1.0):
+            found = results_of([[value]] * 10).confidence_interval("ndcg@10", method=method)
+            assert np.isnan([found.low, found.high]).all()
+            assert found.reason == "all values are equal, so their spread is 0. Take the interval 'auto'"
+        assert results_of([[0.3]] * 10).confidence_interval("ndcg@10").low < 0.3
+
+    def test_numbers_and_arrays_give_the_same(self):
+        """Functions of arrays, which simulations use, are those of numbers."""
+        means, errors = np.array([0.0, 0.3, 0.97, 1.0]), np.array([0.0, 0.1, 0.02, 0.0])
+        for compute in (compute_korn_graubard, compute_t_with_ends):
+            lows, highs = compute(means, errors, 12.5, 11.5, 0.9)
+            for place in range(4):
+                low, high = compute(means[place], errors[place], 12.5, 11.5, 0.9)
+                assert (low, high) == (lows[place], highs[place])
 
 
 class TestSegments:
@@ -229,7 +364,7 @@ class TestSegments:
         """The table prints one line per row with a reason for a missing interval. The frame has every field."""
         table = results_of([[0.5], [0.7], [0.1]]).by({"q0": "x", "q1": "x", "q2": "y"})
         assert "only one query has a value" in str(table).splitlines()[2]
-        assert str(table).splitlines()[-1] == "95 % intervals: percentile bootstrap, 10000 replicates, seed 0"
+        assert str(table).splitlines()[-1] == "95 % intervals: Korn–Graubard"
         pytest.importorskip("pandas", reason="frames are pandas'")
         assert table.to_pandas().loc[1, "reason"] == "only one query has a value"
         assert "<td style='text-align:left'>x</td>" in table._repr_html_()
@@ -272,7 +407,8 @@ BAD = {
         "`strata` must hold whole clusters, but the cluster of query q",
     ),
     "a text": ({"weights": "traffic"}, "`weights` must be an array with one value a query"),
-    "no such method": ({"method": "bcca"}, "`interval` has no choice 'bcca'. Did you mean 'bca'"),
+    "no such method": ({"method": "percentil"}, "`interval` has no choice 'percentil'. Did you mean 'percentile'"),
+    "the Poisson bootstrap": ({"method": "poisson"}, "`interval` has no choice 'poisson'"),
     "a level of 95": ({"level": 95}, "`level` must be above 0 and below 1, got 95"),
     "a level that is a text": ({"level": "0.95"}, "`level` must be a number between 0 and 1"),
     "no replicates": ({"replicates": 0}, "`replicates` must be from 1 to"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
-from system_values import drawn, settings, simple_design
+from system_values import drawn, results_by_name, settings, simple_design
 
 import fastndcg as fn
 from fastndcg.statistics.analysis import Analysis
@@ -104,6 +104,141 @@ def test_classical_tests_are_scipys(test, missing, alternative):
         "sign": lambda: stats.binomtest((differing > 0).sum(), len(differing), alternative=alternative).pvalue,
     }[test]()
     assert p_of(columns, test, alternative=alternative).p == pytest.approx(expected, rel=1e-10)
+
+
+def test_wilcoxon_ties_equal_differences():
+    """Differences of tenths tie as in SciPy after rounding: p is 0.1419, not the 0.0995 of ranked rounding noise."""
+    generator = np.random.default_rng(0)
+    one = generator.integers(0, 11, 40) / 10
+    other = np.clip(one + generator.choice([-0.2, -0.1, 0, 0.1, 0.2, 0.3], 40, p=[0.1, 0.2, 0.2, 0.3, 0.1, 0.1]), 0, 1)
+    rounded = np.round(other - one, 9)
+    found = p_of([one[:, None], other[:, None]], "wilcoxon").p
+    assert found == pytest.approx(stats.wilcoxon(rounded[rounded != 0]).pvalue, rel=1e-12)
+    assert round(found, 4) == 0.1419
+
+
+@examples(100)
+@given(
+    tenths=st.lists(st.integers(-4, 6), min_size=2, max_size=9),
+    alternative=st.sampled_from(ALTERNATIVES),
+)
+def test_wilcoxon_of_few_queries_is_exact(tenths, alternative):
+    """With ties, too, p is the share of all signs of SciPy's ranks: no normal distribution of three queries."""
+    columns = [np.full((len(tenths), 1), 0.4), 0.4 + np.array(tenths)[:, None] / 10]
+    differing = [tenth for tenth in tenths if tenth]
+    ranks = stats.rankdata(np.abs(differing)) if differing else np.array([])
+    observed = float(np.dot(np.sign(differing), ranks))
+    sums = [float(np.dot(signs, ranks)) for signs in product((-1, 1), repeat=len(ranks))]
+    extreme = {"two-sided": [abs(s) >= abs(observed) for s in sums], "greater": [s >= observed for s in sums]}
+    expected = np.mean(extreme.get(alternative, [s <= observed for s in sums]))
+    assert p_of(columns, "wilcoxon", alternative=alternative).p == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("wins", "losses", "ties"), [(9, 1, 20), (5, 5, 0), (0, 3, 0), (40, 22, 100), (0, 0, 4)])
+def test_mcnemar_is_statsmodels(wins, losses, ties):
+    """The exact test of hits and misses. Ties do not count."""
+    contingency = pytest.importorskip("statsmodels.stats.contingency_tables", reason="statsmodels is the oracle")
+    one = np.concatenate([np.zeros(wins), np.ones(losses), np.arange(ties) % 2])[:, None]
+    other = np.concatenate([np.ones(wins), np.zeros(losses), np.arange(ties) % 2])[:, None]
+    row = fn.compare(results_by_name([one, other]), test="mcnemar").rows[1]
+    expected = contingency.mcnemar([[0, wins], [losses, 0]], exact=True).pvalue
+    assert row.p == pytest.approx(expected, rel=1e-12)
+    assert row.exact
+
+
+def test_mcnemar_refuses_other_values():
+    """A graded value is an error that names the metric, the value and a remedy."""
+    results = results_by_name([[[0.0], [1.0]], [[0.5], [1.0]]])
+    message = "values must be 0 or 1 with test='mcnemar', but nDCG@10 has 0.5. Take test='randomization'"
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.compare(results, test="mcnemar")
+    with pytest.raises(fn.InvalidInputError, match="values must be 0 or 1"):
+        fn.compare(results).all_pairs(test="mcnemar")
+
+
+@pytest.mark.parametrize(("level", "replicates", "p"), [(0.95, 19, 0.05), (0.9, 9, 0.1), (0.99, 99, 0.01)])
+def test_p_of_1_minus_level_is_not_significant(level, replicates, p):
+    """The level is a decimal number: p = 0.05 at 95 % and p = 0.1 at 90 % are decided alike. They are not below."""
+    differences = np.abs(np.random.default_rng(0).normal(0.5, 0.05, 50))[:, None]
+    row = fn.compare(results_by_name([np.zeros((50, 1)), differences]), level=level, replicates=replicates).rows[1]
+    assert row.p == p
+    assert not row.significant
+    assert (
+        fn.compare(results_by_name([np.zeros((50, 1)), differences]), level=level, replicates=replicates + 1)
+        .rows[1]
+        .significant
+    )
+
+
+@pytest.mark.parametrize("test", ["randomization", "wilcoxon", "sign"])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater"])
+def test_too_few_queries_are_noted(test, alternative):
+    """Three queries lost of three cannot give p < 0.25, and one-sided not p < 0.125."""
+    smallest = 0.25 if alternative == "two-sided" else 0.125
+    columns = [[[0.9], [0.8], [0.7], [0.5]], [[0.1], [0.3], [0.2], [0.5]]]
+    found = fn.compare(results_by_name(columns), test=test, alternative=alternative)
+    assert found.rows[1].smallest_p == smallest
+    assert f"b (nDCG@10): too few queries differ for a p below {smallest:.4f}" in found.notes()
+    many = fn.compare(results_by_name(drawn(29, 40, lift=0.2)), test=test, alternative=alternative)
+    assert not any("too few" in note for note in many.notes())
+    assert np.isnan(fn.compare(results_by_name(columns), test="t").rows[1].smallest_p)
+
+
+class TestContradictions:
+    """An interval and a p-value of one row that seem to contradict each other have a note."""
+
+    @staticmethod
+    def notes(columns, **options):
+        """Return the notes on such rows."""
+        return [
+            note for note in fn.compare(results_by_name(columns), **options).notes() if "though the interval" in note
+        ]
+
+    def test_correction(self):
+        """The interval is not corrected, and p is."""
+        columns = drawn(10, 40, n_systems=4)
+        notes = self.notes(columns, interval="t", test="t")
+        assert any("p is corrected for the number of tests" in note for note in notes)
+
+    def test_one_sided(self):
+        """A two-sided interval of a one-sided test."""
+        columns = [np.full((40, 1), 0.5), 0.5 + np.linspace(-0.1, 0.147, 40)[:, None]]
+        options = {"interval": "t", "test": "t"}
+        assert self.notes(columns, **options) == []
+        (note,) = self.notes(columns, **options, alternative="greater")
+        assert note.startswith("b (nDCG@10): significant, though the interval has 0 inside: the test is one-sided")
+
+    def test_differences_not_seen(self):
+        """Twelve small wins among 30 queries are significant, but larger losses may be among other queries."""
+        columns = [np.full((30, 1), 0.5), np.where(np.arange(30) < 12, 0.505, 0.5)[:, None]]
+        (note,) = self.notes(columns)
+        assert "allows for differences that no query shows yet" in note
+
+    def test_every_row_that_contradicts_is_noted(self):
+        """Over many comparisons, a row without a note has an interval that says what its p-value says."""
+        for seed in range(20):
+            found = fn.compare(results_by_name(drawn(seed, 25, lift=0.1)), replicates=999)
+            noted = [note for note in found.notes() if "though the interval" in note]
+            for row in found.rows[1::2]:
+                contradicts = (row.difference_low > 0 or row.difference_high < 0) != row.significant
+                assert contradicts == any(f"b ({row.metric})" in note.partition(": ")[0] for note in noted)
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+@pytest.mark.parametrize(
+    ("options", "n_tests"),
+    [({}, 6), ({"family": "metric"}, 2), ({"correction": "none"}, 1), ({"correction": "bonferroni"}, 6)],
+)
+def test_smallest_difference_is_at_the_level_of_the_stars(options, n_tests, alternative):
+    """Corrected for the tests of the family, and one-sided where the test is."""
+    power = pytest.importorskip("statsmodels.stats.power", reason="statsmodels is the oracle of power")
+    columns = drawn(31, 43, n_systems=3)
+    row = fn.compare(results_by_name(columns), test="t", alternative=alternative, **options).rows[1]
+    differences = (columns[1] - columns[0])[:, 0]
+    sides = {"two-sided": "two-sided", "greater": "larger", "less": "larger"}
+    effect = row.smallest_difference / differences.std(ddof=1)
+    found = power.TTestPower().power(effect, 43, 0.05 / n_tests, alternative=sides[alternative])
+    assert found == pytest.approx(0.8, abs=1e-9)
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
@@ -307,7 +442,7 @@ def test_effect_and_counts():
     assert moments.n_queries == 4
 
 
-@pytest.mark.parametrize("test", ["wilcoxon", "sign"])
+@pytest.mark.parametrize("test", ["wilcoxon", "sign", "mcnemar"])
 @pytest.mark.parametrize("given", ["weights", "clusters"])
 def test_tests_without_a_meaning_are_refused(test, given):
     """Ranks and signs of queries know no weights and no clusters."""

@@ -30,13 +30,22 @@ from fastndcg.rankings.validation import Array
 from fastndcg.results.partial import PartialSums
 from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics import significance
-from fastndcg.statistics.corrections import correct_in_families
+from fastndcg.statistics.corrections import correct_in_families, find_corrected_level
 from fastndcg.statistics.intervals import Interval, summarize_moments
-from fastndcg.statistics.moments import TIE_TOLERANCE, Moments, summarize_exact_sums
+from fastndcg.statistics.moments import (
+    TIE_TOLERANCE,
+    Moments,
+    Range,
+    add_range,
+    count_binary_wins,
+    find_bounds,
+    find_range,
+    summarize_exact_sums,
+)
 from fastndcg.statistics.one_system import describe_intervals
-from fastndcg.statistics.poisson_bootstrap import summarize_sums
 from fastndcg.statistics.power import compute_smallest_difference
-from fastndcg.statistics.settings import Settings
+from fastndcg.statistics.result_rows import explain_contradictions
+from fastndcg.statistics.settings import PART_INTERVALS, Settings
 from fastndcg.statistics.significance import Significance
 from fastndcg.statistics.table import Column, Table, format_interval, format_number, format_p_value
 
@@ -83,18 +92,16 @@ def compare(
     score: str | None = None,
     order: str | None = None,
     convention: ConventionName | str | Convention = "default",
-    interval: PartInterval = "t",
+    interval: PartInterval = "auto",
     correction: Correction = "holm",
     family: Family = "table",
     alternative: Alternative = "two-sided",
     level: float = 0.95,
     power: float = 0.8,
-    replicates: int = 10_000,
-    seed: int = 0,
     partitions: int | None = None,
 ) -> SparkComparison:
     """
-    Compare systems with a baseline in Spark's tasks, with the same bits as `fn.compare` with test='t'.
+    Compare systems with a baseline in Spark's tasks, with the same numbers as `fn.compare` with test='t'.
 
     All systems are evaluated in one job. Each difference has a paired t test. Other tests need the values of single
     queries: collect those of `evaluate` with ``per_query=True``.
@@ -111,9 +118,9 @@ def compare(
         The name of the system that the others are compared with. By default the first.
     query, document, label, score, order, convention
         See `evaluate`.
-    interval : {'t', 'poisson'}, default 't'
-        Student's intervals from exact moments, or those of the Poisson bootstrap.
-    correction, family, alternative, level, power, replicates, seed
+    interval : {'auto', 't'}, default 'auto'
+        The kind of confidence interval, from exact moments. See `fn.compare`.
+    correction, family, alternative, level, power
         See `fn.compare`.
     partitions : int, optional
         See `evaluate`.
@@ -144,13 +151,18 @@ def compare(
     """
     settings = Settings(
         interval=interval, test="t", correction=correction, family=family, alternative=alternative, level=level,
-        power=power, replicates=replicates, seed=seed,
+        power=power,
     )  # fmt: skip
+    if interval not in PART_INTERVALS:
+        raise InvalidInputError(
+            f"`interval` must be 'auto' or 't' for data in parts, got {shorten(interval)}. For other intervals, "
+            "collect the values of spark.evaluate with per_query=True."
+        )
     names = _check_systems(systems)
     place = _find_baseline(baseline, names)
     columns = {"query": query, "document": document, "label": label, "score": score, "order": order}
     qrels_names, run_names = split_names(check_names(columns))
-    request = make_request(metrics, convention, False, (interval, replicates, seed), None)
+    request = make_request(metrics, convention, False, None)
     parse_query_metrics(request.metrics, parse_convention(convention))
     check_ties(parse_request(request.metrics, request.convention).qrels_convention, order)
     sides = [read_side(qrels, qrels_names, "qrels")]
@@ -161,7 +173,7 @@ def compare(
     n_partitions = filter(None, [check_number(partitions, "partitions")])
     data = bring_together(sides[0], sides[1:]).repartition(*n_partitions, "query")
     task = PairsTask(request, tuple(side.names for side in sides), names, place, order is not None)
-    sums, largest = collect_parts(data, task, has_replicates=bool(request.replicates))
+    sums, largest = collect_parts(data, task)
     if sums is None or largest is None:
         refuse_disjoint()
     return _Summary(request, names, place, settings).tabulate(sums, np.frombuffer(largest, "<f8"))
@@ -179,40 +191,53 @@ class _Summary(NamedTuple):
         """Return the rows of all metrics and systems."""
         self._check_queries(sums)
         n_metrics = len(self.request.metrics)
-        means = None if sums.replicates is None else sums.replicates.means()
+        ranges = [self._find_range(sums, column) for column in range(len(self.systems) * n_metrics)]
         other_places = [place for place in range(len(self.systems)) if place != self.baseline]
         rows: list[tuple[int, Interval, Moments, Interval | None, Significance]] = []
         places = list(product(range(n_metrics), range(len(self.systems))))
         for metric, system in places:
-            mean, moments = self._summarize(sums, means, system * n_metrics + metric, 0.0)
+            own = ranges[system * n_metrics + metric]
+            mean, moments = self._summarize(sums, system * n_metrics + metric, [own], 0.0)
             if system == self.baseline:
                 rows.append((metric, mean, moments, None, Significance(math.nan)))
                 continue
             column = (len(self.systems) + other_places.index(system)) * n_metrics + metric
             threshold = TIE_TOLERANCE * float(largest[metric])
-            difference, moments = self._summarize(sums, means, column, threshold)
+            both = [own, ranges[self.baseline * n_metrics + metric]]
+            difference, moments = self._summarize(sums, column, both, threshold)
             rows.append((metric, mean, moments, difference, self._test(moments)))
         p_values = np.array([row[4].p for row in rows])
-        corrected = correct_in_families(p_values, [row[0] for row in rows], self.settings)
+        families = [row[0] for row in rows]
+        corrected = correct_in_families(p_values, families, self.settings)
+        levels = find_corrected_level(~np.isnan(p_values), families, len(self.systems), self.settings)
         n_queries = sums.counts["n_queries"]
         table = [
-            self._make_row(self.systems[system], row, float(p), n_queries)
-            for (_, system), row, p in zip(places, rows, corrected, strict=True)
+            self._make_row(self.systems[system], row, (float(p), float(level)), n_queries)
+            for (_, system), row, p, level in zip(places, rows, corrected, levels, strict=True)
         ]
-        return SparkComparison(table, _make_columns(self.systems[self.baseline], self.settings), self._note(sums))
+        intervals = [interval for row in rows for interval in (row[1], row[3]) if interval is not None]
+        methods = {interval.method for interval in intervals}
+        notes = self._note(sums, methods) + explain_contradictions(table, self.settings)
+        return SparkComparison(table, _make_columns(self.systems[self.baseline], self.settings), notes)
+
+    def _find_range(self, sums: PartialSums, column: int) -> Range:
+        """Return the range of one system's values of a metric."""
+        metric = self.request.metrics[column % len(self.request.metrics)]
+        return find_range(sums.sums[column], sums.squares[column], find_bounds(metric, self.request.convention))
 
     def _summarize(
-        self, sums: PartialSums, replicates: Array | None, column: int, threshold: float
+        self, sums: PartialSums, column: int, ranges: Sequence[Range], threshold: float
     ) -> tuple[Interval, Moments]:
-        """Return the interval and the moments of one column of values."""
-        moments = summarize_exact_sums(sums.sums[column], sums.squares[column], threshold)
-        level = self.settings.level
-        if replicates is None:
-            return summarize_moments(moments, level=level), moments
-        mean = sums.sums[column].mean()
-        return summarize_sums(
-            mean, moments.n_queries, replicates[column], level=level, seed=self.settings.seed
-        ), moments
+        """Return the interval and the moments of one column of values, or of differences of values in two ranges."""
+        total = sums.sums[column]
+        squares = sums.squares[column]
+        is_difference = len(ranges) == 2
+        moments = add_range(summarize_exact_sums(total, squares, threshold), ranges, is_difference=is_difference)
+        if is_difference and moments.is_binary:
+            moments = count_binary_wins(moments, total, squares)
+        elif is_difference and moments.is_constant and abs(moments.mean) > threshold:
+            moments = moments._replace(wins=moments.n_queries)  # all differ, so that no test can use their spread
+        return summarize_moments(moments, level=self.settings.level, method=self.settings.interval), moments
 
     def _test(self, moments: Moments) -> Significance:
         if moments.reason:
@@ -225,9 +250,10 @@ class _Summary(NamedTuple):
         self,
         system: str,
         parts: tuple[int, Interval, Moments, Interval | None, Significance],
-        p_corrected: float,
+        corrected: tuple[float, float],
         n_queries: int,
     ) -> SystemRow:
+        p_corrected, level = corrected
         metric, mean, moments, difference, test = parts
         has_pairs = difference is not None
         return SystemRow(
@@ -244,10 +270,10 @@ class _Summary(NamedTuple):
             difference_high=math.nan if difference is None else difference.high,
             p=test.p,
             p_corrected=p_corrected,
-            significant=p_corrected < self.settings.alpha,
+            significant=self.settings.is_significant(p_corrected),
             effect=moments.effect if has_pairs else math.nan,
             smallest_difference=(
-                compute_smallest_difference(moments, self.settings.alpha, self.settings.power)
+                compute_smallest_difference(moments, level, self.settings.power, self.settings.alternative)
                 if has_pairs
                 else math.nan
             ),
@@ -269,12 +295,12 @@ class _Summary(NamedTuple):
                         "Check that its query ids are those of the truth."
                     )
 
-    def _note(self, sums: PartialSums) -> list[str]:
+    def _note(self, sums: PartialSums, methods: set[str]) -> list[str]:
         """Return the notes below the table."""
         notes = [
             f"{sums.counts['n_queries']} queries; baseline {show_name(self.systems[self.baseline])}; convention "
             f"{self.request.convention.name}",
-            describe_intervals(self.settings),
+            describe_intervals(self.settings, methods),
             f"p: paired t test, {self.settings.alternative}",
         ]
         for place, name in enumerate(self.systems):

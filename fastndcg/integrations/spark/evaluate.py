@@ -8,9 +8,9 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
-from fastndcg.choices import ConventionName, PartInterval
+from fastndcg.choices import ConventionName
 from fastndcg.conventions import Convention, parse_convention
-from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.errors import InvalidInputError
 from fastndcg.evaluate import parse_request
 from fastndcg.inputs.parquet.truth import parse_memory
 from fastndcg.integrations.list_columns import parse_query_metrics
@@ -38,13 +38,11 @@ from fastndcg.integrations.spark.partitions import (
     ScoredTask,
     add_up_parts,
     add_up_results,
-    merge_parts,
 )
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.results.partial import PartialSums
 from fastndcg.results.results import Results
 from fastndcg.runtime.optional_packages import optional_import
-from fastndcg.statistics.settings import PART_INTERVALS, Settings
 from fastndcg.streaming import COUNTS, StreamedResults, check_streaming
 
 MEMORY = 1 << 30  # bytes for the rows of a task
@@ -55,9 +53,7 @@ class SparkResults(StreamedResults):
     """Results with means, counts and intervals, without the values of single queries (see `Results`)."""
 
     __slots__ = ()
-    _methods: ClassVar[str] = "method='t' (and 'poisson' with interval='poisson')"
     _remedy: ClassVar[str] = "Take spark.evaluate(..., per_query=True)."
-    _interval_remedy: ClassVar[str] = "Take spark.evaluate(..., interval='poisson'), or per_query=True for the others."
 
 
 def evaluate(
@@ -72,9 +68,6 @@ def evaluate(
     order: str | None = None,
     convention: ConventionName | str | Convention = "default",
     per_query: bool = False,
-    interval: PartInterval = "t",
-    replicates: int = 10_000,
-    seed: int = 0,
     has_whole_queries: bool = False,
     split_above: int | None = None,
     partitions: int | None = None,
@@ -99,10 +92,6 @@ def evaluate(
         See `fn.evaluate`.
     per_query : bool, default False
         Return a DataFrame with a row per query.
-    interval : {'t', 'poisson'}, default 't'
-        The intervals that the result can give: Student's from exact moments, or also those of the Poisson bootstrap.
-    replicates, seed : int
-        The number of replicates of the Poisson bootstrap, and their seed. See `fn.compare`.
     has_whole_queries : bool, default False
         Whether all rows of a query are in one partition already, so that no shuffle is needed. This is not checked.
     split_above : int, optional
@@ -138,7 +127,7 @@ def evaluate(
     >>> result.mean()
     {'nDCG@10': 0.8769765845238192, 'RR': 0.8333333333333334}
     >>> print(result.confidence_interval("rr"))
-    0.8333 [0.1162, 1.5504], 95 % t, 3 queries
+    0.8333 [0.1374, 1.0000], 95 % Korn–Graubard, 3 queries
     """
     if predictions is not None and metrics is None and isinstance(predictions, METRICS_TYPES):
         metrics = predictions
@@ -147,7 +136,7 @@ def evaluate(
     check_data(truth, "truth")
     if predictions is not None:
         check_data(predictions, "predictions")
-    request = make_request(metrics, convention, per_query, (interval, replicates, seed), memory)
+    request = make_request(metrics, convention, per_query, memory)
     split_above = check_number(split_above, "split_above")
     layout = _Layout(order, has_whole_queries, split_above, check_number(partitions, "partitions"))
     if predictions is None:
@@ -156,7 +145,7 @@ def evaluate(
         plan = _plan_pairs(truth, predictions, names, request, layout)
     if per_query:
         return _map_queries(plan)
-    partial = collect_sums(plan.data, plan.task, has_replicates=bool(request.replicates))
+    partial, _ = collect_parts(plan.data, plan.task)
     if plan.large is not None:
         large = add_up_results(request, plan.large)
         partial = large if partial is None else partial + large
@@ -172,17 +161,9 @@ def make_request(
     metrics: Metrics | None,
     convention: str | Convention,
     per_query: bool,
-    interval: tuple[str, int, int],
     memory: int | str | None,
 ) -> Request:
     """Check the arguments of a job."""
-    name, replicates, seed = interval
-    settings = Settings(interval=name, replicates=replicates, seed=seed)
-    if name not in PART_INTERVALS:
-        raise InvalidInputError(
-            f"`interval` must be 't' or 'poisson' for data in parts, got {shorten(name)}. For other intervals, "
-            "collect the values by per_query=True."
-        )
     parsed = parse_convention(convention)
     if per_query:
         parsed_metrics = parse_query_metrics(parse_metrics(metrics), parsed)
@@ -196,27 +177,13 @@ def make_request(
                 f"`metrics` must be metrics of the catalogue, but {metric} was registered in this process, which "
                 "executors lack. Evaluate it by fn.evaluate or a StreamingEvaluator on collected rows."
             )
-    n_replicates = settings.replicates if name == "poisson" and not per_query else 0
     n_bytes = MEMORY if memory is None else parse_memory(memory)
-    return Request(parsed_metrics, parsed, n_replicates, settings.seed, n_bytes)
+    return Request(parsed_metrics, parsed, n_bytes)
 
 
-def collect_sums(data: Any, task: Any, *, has_replicates: bool) -> PartialSums | None:
-    """Run a job and return the sums of all tasks, None if there are no rows."""
-    sums, _ = collect_parts(data, task, has_replicates=has_replicates)
-    return sums
-
-
-def collect_parts(data: Any, task: Any, *, has_replicates: bool) -> tuple[PartialSums | None, bytes | None]:
-    """
-    Run a job and return the sums of all tasks with their largest values.
-
-    Replicates take some 40 bytes each for a metric, so one more task adds up those of all tasks for the driver.
-    """
-    parts = data.mapInArrow(task, SCHEMA)
-    if has_replicates:
-        parts = parts.repartition(1).mapInArrow(merge_parts, SCHEMA)
-    rows = parts.collect()
+def collect_parts(data: Any, task: Any) -> tuple[PartialSums | None, bytes | None]:
+    """Run a job and return the sums of all tasks with their largest values, None if there are no rows."""
+    rows = data.mapInArrow(task, SCHEMA).collect()
     raise_errors(rows)
     total = next(add_up_parts(rows), None)
     if total is None or total.part is None:
@@ -227,7 +194,7 @@ def collect_parts(data: Any, task: Any, *, has_replicates: bool) -> tuple[Partia
 def make_empty_sums(request: Request) -> PartialSums:
     """Return the sums of no query."""
     counts = dict.fromkeys(("n_queries", *COUNTS), 0)
-    return request.add_up(np.empty((0, len(request.metrics))), np.empty(0, "i8"), counts)
+    return request.add_up(np.empty((0, len(request.metrics))), counts)
 
 
 def refuse_disjoint() -> NoReturn:
@@ -261,10 +228,6 @@ def _plan_scored(data: Any, names: dict[str, str], request: Request, layout: _La
     columns = read_scored(data, names, order)
     check_ties(parse_request(request.metrics, request.convention).array_convention, order, has_lists=columns.has_lists)
     query = columns.names.get("query")
-    if columns.has_lists and query is None and request.replicates:
-        raise InvalidInputError(
-            "queries must have ids with interval='poisson', as their weights depend on them. Name the column: query=."
-        )
     if layout.split_above is not None:
         check_metrics(request, columns)
     rows = columns.select(data)

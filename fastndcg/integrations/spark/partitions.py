@@ -22,13 +22,11 @@ from fastndcg.integrations.spark.columns import SIDE, Scored
 from fastndcg.integrations.spark.errors import Part, name_rows, name_system, send_parts
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
-from fastndcg.results.partial import PartialSums, add_up_columns
+from fastndcg.results.partial import PartialSums
 from fastndcg.results.results import Results
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.runtime.threads import check_threads
 from fastndcg.statistics.alignment import align
-from fastndcg.statistics.poisson_bootstrap import sum_replicates
-from fastndcg.statistics.query_hashes import hash_queries
 from fastndcg.streaming import COUNTS
 
 LIST_BYTES = 64 << 20  # of lists that are evaluated at a time
@@ -37,28 +35,15 @@ ROW_SHARE = 4  # rows are evaluated at once if they take no more than this part 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """
-    The metrics of a job and their convention.
-
-    `replicates` is 0 for a job without a Poisson bootstrap. `memory` is the number of bytes for the rows of a task.
-    """
+    """The metrics of a job and their convention. `memory` is the number of bytes for the rows of a task."""
 
     metrics: tuple[Metric, ...]
     convention: Convention
-    replicates: int
-    seed: int
     memory: int
 
-    def add_up(self, values: Array, query_ids: Any, counts: dict[str, int], names: tuple[Any, ...] = ()) -> PartialSums:
+    def add_up(self, values: Array, counts: dict[str, int], names: tuple[Any, ...] = ()) -> PartialSums:
         """Return the exact sums of (n_queries, n_columns) values."""
-        numbers = add_up_columns(values)
-        partial = PartialSums.from_numbers(names or self.metrics, self.convention, numbers, counts)
-        partial = partial.with_squares(values)
-        if not self.replicates:
-            return partial
-        hashes = hash_queries(query_ids)
-        options = {"replicates": self.replicates, "seed": self.seed, "threads": count_cpus()}
-        return partial.with_replicates(sum_replicates(values, hashes, **options))
+        return PartialSums.from_values(names or self.metrics, self.convention, values, counts)
 
 
 def count_cpus() -> int:
@@ -180,7 +165,7 @@ class ScoredTask:
 def add_up_results(request: Request, result: Results) -> PartialSums:
     """Return the exact sums and the counts of results."""
     counts = {"n_queries": len(result), **{name: getattr(result, name) for name in COUNTS}}
-    return request.add_up(result.values, result.query_ids, counts)
+    return request.add_up(result.values, counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +198,7 @@ class PairsTask:
                 result = results[self.systems[0]]
                 counts = {"n_queries": len(result), **{name: getattr(result, name) for name in COUNTS}}
                 counts["n_common"] = n_judged - result.n_missing_in_run
-                yield Part(self.request.add_up(result.values, result.query_ids, counts).to_bytes())
+                yield Part(self.request.add_up(result.values, counts).to_bytes())
             else:
                 yield self._compare(results, n_judged, self.baseline)
 
@@ -259,7 +244,7 @@ class PairsTask:
             counts |= {f"{name} {place}": getattr(result, name) for name in COUNTS}
             counts |= {f"n_missing {place}": n_missing, f"n_common {place}": n_judged - result.n_missing_in_run}
         names = tuple(f"column {place}" for place in range(values.shape[1]))
-        partial = self.request.add_up(values, aligned.query_ids, counts, names)
+        partial = self.request.add_up(values, counts, names)
         sizes = np.abs(np.stack(aligned.columns))
         largest = np.where(np.isnan(sizes), 0.0, sizes).max(axis=(0, 1), initial=0.0)
         return Part(partial.to_bytes(), largest.astype("<f8").tobytes())
@@ -296,11 +281,6 @@ class PerQueryTask:
                 values = np.ascontiguousarray(result.values[:, place])
                 columns[str(metric)] = pyarrow.array(values, mask=np.isnan(values))
             yield pyarrow.RecordBatch.from_pydict(columns)
-
-
-def merge_parts(batches: Iterator[Any]) -> Iterator[Any]:
-    """Add up the rows of many tasks in a task, so that the driver gets one row."""
-    return send_parts(lambda: add_up_parts(row for batch in batches for row in batch.to_pylist()))
 
 
 def add_up_parts(rows: Iterable[Any]) -> Iterator[Part]:

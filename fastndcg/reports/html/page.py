@@ -22,7 +22,6 @@ from fastndcg.reports.html.pair_matrix import describe_matrices, make_matrices
 from fastndcg.reports.html.query_values import N_LISTED, MetricValues, list_queries, pack_queries
 from fastndcg.runtime.escapes import MOST_NOTED, show_name
 from fastndcg.statistics.comparison import CORRECTION_NAMES, FAMILY_NAMES, RANDOM_TESTS, TEST_NAMES, Comparison
-from fastndcg.statistics.one_system import INTERVAL_NAMES
 from fastndcg.statistics.result_rows import Row
 from fastndcg.statistics.table import format_number
 
@@ -72,7 +71,7 @@ def _collect_content(comparison: Comparison, title: str) -> dict[str, Any]:
         "matrix_note": describe_matrices(comparison),
         "segments": None if comparison.segments is None else comparison.by(),
         "facts": _collect_facts(comparison),
-        "interval": INTERVAL_NAMES[settings.interval],
+        "interval": comparison.describe_intervals().partition(": ")[2],
         "uses_replicates": settings.test in RANDOM_TESTS,
         "test": TEST_NAMES[settings.test],
         "correction": CORRECTION_NAMES.get(settings.correction, "none"),

@@ -13,6 +13,7 @@ pd = pytest.importorskip("pandas")
 pytestmark = [pytest.mark.peers, *(pytest.mark.filterwarnings(warning) for warning in PYSPARK_WARNINGS)]
 
 METRICS = "ndcg@10, ap, rr, p@5"
+COMPARED = f"{METRICS}, success@1"  # values of 0 and 1, too
 PARTITIONS = (1, 7, 64)
 
 
@@ -28,7 +29,7 @@ def draw_rows(n=6000, n_queries=150, seed=3):
 NAMES = {"query": "user", "document": "item", "label": "clicked", "score": "prediction"}
 
 
-def check_same(result, expected, *, replicates=0):
+def check_same(result, expected):
     """Check means, counts and intervals to the bit."""
     assert result.means() == expected.means()
     assert result.n_undefined().tolist() == expected.n_undefined().tolist()
@@ -37,10 +38,9 @@ def check_same(result, expected, *, replicates=0):
     assert len(result) == len(expected)
     assert str(result) == str(expected)
     for metric in expected.metrics:
-        assert result.confidence_interval(metric, method="t") == expected.confidence_interval(metric, method="t")
-        if replicates:
-            options = {"method": "poisson", "replicates": replicates}
-            assert result.confidence_interval(metric) == expected.confidence_interval(metric, **options)
+        for method in ("auto", "t"):
+            interval = expected.confidence_interval(metric, method=method)
+            assert result.confidence_interval(metric, method=method) == interval
 
 
 @pytest.mark.parametrize("partitions", PARTITIONS)
@@ -50,9 +50,9 @@ def test_rows_equal_one_machine(session, spark, partitions):
     expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
 
     frame = session.createDataFrame(rows.sample(frac=1, random_state=partitions)).repartition(5)
-    result = spark.evaluate(frame, METRICS, **NAMES, partitions=partitions, interval="poisson", replicates=100)
+    result = spark.evaluate(frame, METRICS, **NAMES, partitions=partitions)
 
-    check_same(result, expected, replicates=100)
+    check_same(result, expected)
 
 
 @pytest.mark.parametrize("convention", ["trec_eval", "lightgbm", "default(ties=id_ascending)", "default(undefined=0)"])
@@ -109,7 +109,7 @@ def test_lists_need_no_shuffle(session, spark):
     expected = fn.evaluate(lists, metrics=METRICS, columns=NAMES)
     frame = session.createDataFrame(lists).repartition(6)
 
-    check_same(spark.evaluate(frame, METRICS, **NAMES, interval="poisson", replicates=20), expected, replicates=20)
+    check_same(spark.evaluate(frame, METRICS, **NAMES), expected)
     per_query = spark.evaluate(frame, METRICS, **NAMES, per_query=True)
     plan = per_query._jdf.queryExecution().executedPlan().toString()
     assert plan.count("Exchange") == frame._jdf.queryExecution().executedPlan().toString().count("Exchange")
@@ -171,21 +171,23 @@ def test_pairs_equal_one_machine(session, spark, convention, partitions):
 
     result = spark.evaluate(
         session.createDataFrame(judged), session.createDataFrame(runs["old"]), METRICS, convention=convention,
-        partitions=partitions, interval="poisson", replicates=20,
+        partitions=partitions,
     )  # fmt: skip
 
-    check_same(result, expected, replicates=20)
+    check_same(result, expected)
 
 
-@pytest.mark.parametrize("interval", ["t", "poisson"])
+@pytest.mark.parametrize("interval", ["auto", "t"])
 def test_comparisons_equal_one_machine(session, spark, interval):
     """Means, differences, intervals and p-values of several systems are those of fn.compare."""
     judged, runs = draw_pairs()
-    expected = fn.compare(judged, runs, METRICS, baseline="new", interval=interval, test="t", replicates=50)
+    with pytest.raises(fn.InvalidInputError, match="`interval` must be 'auto' or 't' for data in parts"):
+        spark.compare(session.createDataFrame(judged), {"a": None, "b": None}, "rr", interval="percentile")
+    expected = fn.compare(judged, runs, COMPARED, baseline="new", interval=interval, test="t")
 
     frames = {name: session.createDataFrame(run) for name, run in runs.items()}
     result = spark.compare(
-        session.createDataFrame(judged), frames, METRICS, baseline="new", interval=interval, replicates=50, partitions=7
+        session.createDataFrame(judged), frames, COMPARED, baseline="new", interval=interval, partitions=7
     )
 
     assert len(result) == len(expected.rows)
@@ -225,7 +227,6 @@ def test_recorded_run_equals_one_machine(session, spark):
         ({}, {"score": "points"}, "`score` must name a column of `truth`, which has .*, not 'points'"),
         ({}, {"order": "points"}, "`order` must name a column of `truth`, which has .*, not 'points'"),
         ({}, {"metrics": "median(rr)"}, r"median\(RR\) needs the values of single queries"),
-        ({}, {"interval": "bca"}, "`interval` must be 't' or 'poisson' for data in parts, got 'bca'"),
     ],
 )  # fmt: skip
 def test_wrong_rows(session, spark, change, options, message):

@@ -37,15 +37,13 @@ def test_split_queries_equal_one_machine(session, spark, ties, dtype):
     expected = fn.evaluate(rows, metrics=METRICS, convention=convention)
     frame = session.createDataFrame(rows).repartition(5)
 
-    options = {"convention": convention, "interval": "poisson", "replicates": 20}
-    result = spark.evaluate(frame, METRICS, split_above=3000, **options)
+    result = spark.evaluate(frame, METRICS, split_above=3000, convention=convention)
 
     assert result.means() == expected.means()
     assert str(result) == str(expected)
     assert result.n_tied == expected.n_tied
     for metric in expected.metrics:
-        interval = expected.confidence_interval(metric, method="poisson", replicates=20)
-        assert result.confidence_interval(metric, method="poisson") == interval
+        assert result.confidence_interval(metric) == expected.confidence_interval(metric)
 
 
 def test_values_of_split_queries(session, spark):
@@ -132,8 +130,7 @@ def test_split_above_is_for_rows(session, spark):
         spark.evaluate(frame, "rr", split_above=True)
 
 
-@pytest.mark.parametrize("interval", ["t", "poisson"])
-def test_the_driver_gets_as_much_for_any_number_of_queries(session, spark, interval, monkeypatch):
+def test_the_driver_gets_as_much_for_any_number_of_queries(session, spark, monkeypatch):
     """The bytes that tasks send to the driver do not grow with the data."""
     module = importlib.import_module("fastndcg.integrations.spark.evaluate")
     add_up_parts = module.add_up_parts
@@ -148,7 +145,7 @@ def test_the_driver_gets_as_much_for_any_number_of_queries(session, spark, inter
         frame = session.range(10 * n_queries).selectExpr(
             f"id % {n_queries} AS query", "int(rand(1) < 0.3) AS label", "rand(2) AS score"
         )
-        spark.evaluate(frame, "ndcg@10, ap", interval=interval, replicates=50, partitions=4)
+        spark.evaluate(frame, "ndcg@10, ap", partitions=4)
     assert sizes[1] <= sizes[0] + 64  # digits of counts in the header of each part
 
 

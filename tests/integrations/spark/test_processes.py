@@ -66,7 +66,7 @@ def evaluate_here(table, convention="default"):
             return len(expected)
 
         def confidence_interval(self, metric, method):
-            return expected.confidence_interval(metric, method=method, replicates=50)
+            return expected.confidence_interval(metric, method=method)
 
     return expected, json.loads(json.dumps(describe(Same())))
 
