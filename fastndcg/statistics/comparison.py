@@ -302,8 +302,8 @@ class Comparison(Picklable, Exportable):
             summaries = summarize_systems(columns, baseline, design, self.settings, self._bounds, with_tests=False)
             methods |= _list_methods(summaries)
             rows += make_segment_rows(name, self.systems, self._metric_names, summaries)
-        columns = make_segment_columns(self.settings, self.baseline)
-        return Table(rows, columns, [describe_intervals(self.settings, methods)])
+        notes = [describe_intervals(self.settings, methods)]
+        return Table(rows, make_segment_columns(self.settings, self.baseline), notes)
 
     def all_pairs(self, metric: str | Metric | None = None, *, test: str | None = "tukey") -> Table[Pair]:
         """

@@ -78,7 +78,7 @@ def find_corrected_level(is_tested: Array, metrics: Sequence[int], n_systems: in
         for metric in set(metrics):
             is_member = np.asarray(metrics) == metric
             family = is_tested if settings.family == "table" else is_tested & is_member
-            n_tests[is_member] = max(1, np.count_nonzero(family))
+            n_tests[is_member] = max(1, int(np.count_nonzero(family)))
     return settings.alpha / n_tests
 
 
