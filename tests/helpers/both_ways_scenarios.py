@@ -12,11 +12,15 @@ from fastndcg.engine import run as engine
 from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.fusion.conventions import CHOICES as FUSION_CHOICES
 from fastndcg.inputs.dict_qrels import DictQrels
-from fastndcg.inputs.recommendations.interactions import Interactions
+from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.recommendations.interactions import MAX_MARKED_ROW, Interactions
 from fastndcg.metrics.catalog import OTHER_CATALOG, RECORDS
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.results.exact_sum import to_limbs
+from fastndcg.statistics import resampling
+from fastndcg.statistics.sampling_design import make_design
+from fastndcg.statistics.settings import Settings
 
 DEFAULT = conventions["default"]
 
@@ -61,8 +65,11 @@ def evaluate_shared_sums(rng):
                 engine.run(rankings, metrics, DEFAULT.replace(ties=ties))
     gains = (*(Metric("DCG", gain=gain) for gain in ("exp2", "binary", (0, 1, 2, 2))), Metric("DCG", rel=2))
     engine.run(rankings, (*gains, *(Metric("nDCG", gain=gain) for gain in ("exp2", "binary"))), DEFAULT)
-    several = tuple(map(Metric.parse, ("DCG@1", "nDCG@1", "IPrec(recall=0.1)", "Rprec(mult=2)", "IAP")))
-    engine.run(rankings, several, DEFAULT)
+    several = tuple(
+        map(Metric.parse, ("DCG@1", "nDCG@1", "IPrec(recall=0.1)", "Rprec(mult=2)", "Rprec(mult=3)", "IAP(rel=2)"))
+    )
+    for ties in ("average", "input"):
+        engine.run(rankings, several, DEFAULT.replace(ties=ties))
     fractions = labels * rng.random(len(labels)) * 40
     engine.run(Rankings(fractions, scores, offsets), (Metric("nDCG"), Metric("DCG")), DEFAULT)
     equal = Rankings(np.ones(len(labels), "u1"), scores, offsets)
@@ -99,6 +106,10 @@ def compare(rng):
     fn.compare(labels[:9], few, "rr", test="randomization")
     clusters = np.repeat(np.arange(20), 3)
     fn.compare(labels, systems, "rr", clusters=clusters, replicates=50, interval="percentile")
+    strided = rng.random((6, 9, 2))[:, :, ::2]
+    settings = Settings(replicates=20, threads=1)
+    resampling.permuted_ranges(np.moveaxis(strided, 2, 0), settings)
+    resampling.bootstrap_sums(rng.random((60, 4))[:, ::2], make_design(np.arange(60)), settings)
     stream = fn.StreamingEvaluator("rr,ap")
     stream.update(labels, systems["a"])
     str(stream.result())
@@ -157,6 +168,14 @@ def read(rng):
         DictQrels(judged).judged(run_dict).with_tie_keys()
         numbers = rng.permutation(200)
         fn.evaluate(fn.Qrels(numbers // 20, numbers, labels), fn.Run(numbers // 20, numbers, scores), "ndcg")
+    some = np.isin(queries, ["q1", "q4", "q6"])  # so that judgments of the others are left out
+    part = fn.Run(np.array(queries)[some], np.array(documents)[some], scores[some])
+    for labels in (rng.integers(0, 3, 200), rng.integers(-1, 300, 200), rng.random(200)):
+        for convention in ("default(missing_in_run=skip)", "default(missing_in_run=skip, ties=id_descending)"):
+            fn.evaluate(fn.Qrels(queries, documents, labels), part, "ndcg", convention=convention)
+    few = fn.Qrels(np.array(queries)[some], np.array(documents)[some], rng.integers(0, 3, some.sum()))
+    fn.evaluate(few, run, "ndcg", convention="default(ties=id_descending)")
+    IdColumn.of(documents, "documents").partition(4)
     rows = [{"query": q, "document": d, "label": 1} for q, d in zip(queries, documents, strict=True)]
     fn.evaluate(rows, run, "ndcg")
 
@@ -183,6 +202,14 @@ def recommend(rng):
                         )
                         fn.evaluate(liked, scores, "ndcg,auc", convention=convention)
 
+    for dtype in ("i4", "i8"):
+        long_rows = np.argsort(rng.random((3, 6 * MAX_MARKED_ROW)), axis=1)[:, : 2 * MAX_MARKED_ROW].astype(dtype)
+        for labels in (rng.integers(0, 3, 12), rng.random(12)):
+            liked = Interactions(draw_items(rng, 3, 4, 6 * MAX_MARKED_ROW, dtype), labels, np.arange(0, 13, 4))
+            fn.evaluate(liked, long_rows, "ndcg@10,recall@20,map")
+    for dtype in ("f4", "f8", "i1", "i4", "i8", "u1"):
+        Interactions(draw_items(rng, 3, 4, 50), rng.integers(0, 3, 12).astype(dtype), np.arange(0, 13, 4))
+
 
 def score(rng):
     """Score embeddings of all kinds, count ranks, and take the best items."""
@@ -193,6 +220,7 @@ def score(rng):
         for similarity in ("dot", "cosine", "euclidean"):
             embeddings = fn.Embeddings(users, items, similarity=similarity)
             fn.evaluate(liked, embeddings, "ndcg@10,rr,bpref")
+            fn.evaluate(liked, embeddings, "ndcg@10,rr")
             embeddings.top(10)
             embeddings.top(150)
             embeddings.score_rows(np.array([0, 1]))
@@ -202,6 +230,7 @@ def score(rng):
     for vectors, similarity in ((small, "dot"), (wide, "dot"), (bits, "hamming")):
         embeddings = fn.Embeddings(vectors[:20], vectors[20:], similarity=similarity)
         fn.evaluate(liked, embeddings, "ndcg@10,bpref")
+        fn.evaluate(liked, embeddings, "ndcg@10,rr")
         embeddings.top(10)
         embeddings.score_rows(np.array([0, 1]))
     for dtype in ("f4", "f8"):
