@@ -5,7 +5,6 @@ import pickle
 import tracemalloc
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
-import numba
 import numpy as np
 import pytest
 import strategies
@@ -14,6 +13,7 @@ from strategies import compilations
 import fastndcg as fn
 from fastndcg.engine import discounts, spans
 from fastndcg.engine import run as engine
+from fastndcg.kernels.jit import IS_JIT_OFF
 
 METRICS = [*strategies.names(), "nDCG@10", "nDCG(gain=exp2)@5", "P@10", "R(rel=2)@20", "Rprec@5", "AP@10"]
 
@@ -252,7 +252,7 @@ def test_small_calls_take_turns_with_their_memory():
         assert result.values.tolist() == [pytest.approx(row, nan_ok=True) for row in expected[place % 7]]
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="kernels are functions of Python then")
+@pytest.mark.skipif(IS_JIT_OFF, reason="kernels are functions of Python then")
 def test_discounts_of_metrics_and_conventions_in_turns_do_not_grow(monkeypatch):
     """Tables of discounts do not grow if metrics and conventions use two discounts in turn."""
     monkeypatch.setattr(discounts, "_cache", {})  # other tests may have requested more

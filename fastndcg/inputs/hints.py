@@ -166,10 +166,12 @@ def _note_lists_of_ids(rankings: Rankings) -> tuple[str, ...]:
         return ()
     offsets = rankings.offsets[: SAMPLE + 1]
     n = int(offsets[-1])
+    if n < 2 or rankings.labels[:n].max() < LEAST_ID:
+        return ()
     labels = rankings.labels[:n].astype("f8")
     scores = scores[:n].astype("f8")
     with np.errstate(invalid="ignore"):
-        if n < 2 or labels.max() < LEAST_ID or (labels % 1 != 0).any() or (scores % 1 != 0).any():
+        if (labels % 1 != 0).any() or (scores % 1 != 0).any():
             return ()
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     listed = set(zip(rows.tolist(), labels.tolist(), strict=True))

@@ -6,20 +6,20 @@ from itertools import pairwise
 from math import factorial, prod
 from typing import NamedTuple
 
-import numba
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from numba.core import event
 
 import fastndcg as fn
 from fastndcg.conventions import CHOICES
+from fastndcg.kernels.jit import IS_JIT_OFF
 from fastndcg.metrics.catalog import CATALOG
 from fastndcg.rankings.rankings import Rankings
 
 PLAIN = [name for name, record in CATALOG.items() if not record.by_subtopic]  # that take one label a document
 BY_SUBTOPIC = [name for name, record in CATALOG.items() if record.by_subtopic]
-JIT = not numba.config.DISABLE_JIT
+JIT = not IS_JIT_OFF
 POLICIES = CHOICES["ties"]
 TIES = tuple(policy for policy in POLICIES if policy != "mean_rank")  # those that order documents
 DTYPES = ["bool", *(f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)), "f2", "f4", "f8", "longdouble"]
@@ -289,6 +289,7 @@ def places(offsets, queries):
 @contextlib.contextmanager
 def compilations():
     """Yield a list that collects the names of the kernels that are compiled in the block."""
+    event = pytest.importorskip("numba.core.event")
     compiled = []
 
     class Watch(event.Listener):

@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import NamedTuple
 from unittest.mock import Mock
 
-import numba
 import numpy as np
 import pytest
 import strategies
@@ -318,12 +317,13 @@ def twin(name):
 
 def compile_intrinsic(name, n_arguments):
     """Return an instruction as a compiled function."""
+    numba = pytest.importorskip("numba")
     jit.load_compiler()  # Numba learns the functions of the kernels
     parameters = ", ".join("abcd"[:n_arguments])
     return numba.njit(eval(f"lambda {parameters}: f({parameters})", {"f": getattr(python_objects, name)}))
 
 
-@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="intrinsics need the JIT")
+@pytest.mark.skipif(jit.IS_JIT_OFF, reason="intrinsics need the JIT")
 def test_c_api_of_lists_tuples_and_texts_equals_python():
     """Intrinsics for lists, tuples and texts, and their plain twins, give Python's results."""
     pair = ("a text", "another")
@@ -345,7 +345,7 @@ def test_c_api_of_lists_tuples_and_texts_equals_python():
         assert items.pop() is pair
 
 
-@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="intrinsics need the JIT")
+@pytest.mark.skipif(jit.IS_JIT_OFF, reason="intrinsics need the JIT")
 @pytest.mark.parametrize("value", ADDRESSED, ids=repr)
 def test_c_api_of_objects_equals_python(value):
     """Intrinsics for types, numbers, texts and items of dicts, and their plain twins, give Python's results."""

@@ -1,6 +1,5 @@
 """Machine instructions against their definitions in Python, entry by entry, and what the definitions refuse."""
 
-import numba
 import numpy as np
 import pytest
 import strategies
@@ -10,6 +9,8 @@ from hypothesis.extra import numpy as arrays
 
 from fastndcg.kernels import jit, simd
 from fastndcg.kernels.simd import LANES, WIDE
+
+numba = pytest.importorskip("numba")
 
 needs_jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="intrinsics need the JIT")
 FEW = st.sampled_from([-np.inf, -1.5, -0.0, 0.0, 1.0, 2.5, np.inf, np.nan])

@@ -5,7 +5,6 @@ import sys
 from itertools import pairwise
 from math import log2
 
-import numba
 import numpy as np
 import pytest
 import strategies
@@ -14,6 +13,8 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg import kernels
+
+numba = pytest.importorskip("numba")
 
 METRICS = {"ndcg": "nDCG", "dcg": "DCG", "average_precision": "AP", "reciprocal_rank": "RR"}
 SCORE_KINDS = ["f4", "f8", "i8", "u1"]

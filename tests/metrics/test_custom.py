@@ -9,11 +9,12 @@ import pytest
 import strategies
 from hypothesis import given
 from hypothesis import strategies as st
-from numba import njit
 
 import fastndcg as fn
 from fastndcg.engine import run as engine
 from fastndcg.metrics.custom import FIXED_TIES
+
+njit = pytest.importorskip("numba").njit
 
 WORDS = {"title": "x", "formula": "x", "range": "0 and up", "source": "x"}
 
