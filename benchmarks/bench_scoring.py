@@ -12,7 +12,7 @@ from benchmarks.processes import measure_peak
 from benchmarks.proof import equals
 from benchmarks.record import ROOT
 
-N_USERS = 2_000
+N_USERS = 1_000
 N_ITEMS = 100_000
 N_RELEVANT = 10
 N_TOP = 100

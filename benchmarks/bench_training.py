@@ -93,7 +93,7 @@ def test_boosting(race, name, convention):
     on boosters that train alike.
     """
     text = name.lower() if convention == "its own" else convention
-    features, labels, sizes = make_boosting_data(race.size(10_000, 40))
+    features, labels, sizes = make_boosting_data(race.size(5_000, 40))
     update, theirs, ours, constant, predict = LOOPS[name](features, labels, sizes, text)
     tolerance = 2e-6 if name == "XGBoost" else 1e-12  # XGBoost prints six digits of a custom metric
     for _ in range(5):  # few trees give few different scores
