@@ -16,7 +16,7 @@ from fastndcg.inputs.text.formats import read_run_tag
 VECTOR_SUFFIXES = (".npy", ".safetensors")  # of files that have no tag
 _FORMAT_SUFFIX = re.compile(r"(\.run)?(\.(gz|bz2|zst))?$")
 _KNOWN_SUFFIXES = re.compile(
-    r"(\.(run|res|results?|trec|txt|tsv|csv|jsonl?|ndjson|parquet|arrow|feather|npy|safetensors|qrels?))*"
+    r"(\.(run|res|results?|trec|txt|tsv|csv|jsonl?|ndjson|parquet|arrows?|ipc|feather|npy|safetensors|qrels?))*"
     r"(\.(gz|bz2|zst|xz))?$",
     re.IGNORECASE,
 )
