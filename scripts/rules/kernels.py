@@ -173,8 +173,9 @@ def load(module, *allowed):
     except ImportError:  # an integration says that its library is absent
         pass
     packages = {name.partition(".")[0] for name in set(sys.modules) - before} - sys.stdlib_module_names - set(allowed)
+    packages = [name for name in sorted(packages) if not name.startswith("_sysconfigdata")]  # of the standard library
     if packages:
-        print(module, *sorted(packages))
+        print(module, *packages)
 
 load("fastndcg", "fastndcg")
 if "fastndcg.metrics.catalog" in sys.modules:
