@@ -44,7 +44,6 @@ WORDS = {  # words and phrases, and what to write instead
     r"(of no|no) use|of no meaning": "unused, ignored",
     r"giants?": "large query",
     r"asks? for|asked for|asking for": "need, request",
-    r"(is|are|was|were) told": "receives, gets",
     r"to be sure": "leave it out",
     r"(kernels?|loops?|python|numba|processors?) (asks?|tells?|knows?|expects?|wants?|looks?|waits?|sees?)":
         "say what happens: takes, raises, reads",
