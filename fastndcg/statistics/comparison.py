@@ -603,7 +603,7 @@ class Comparison(Picklable, Exportable):
         notes: list[str] = []
         n_left_out = len(self._weighted[0]) - len(self.query_ids)
         if n_left_out:
-            notes.append(f"{n_left_out} queries have the weight 0, and are left out")
+            notes.append(f"weights: {n_left_out} of the queries have the weight 0, and are left out")
         if self._design.weights is not None:
             least = min(self.rows, key=lambda row: row.n_effective)
             notes.append(f"weights: {least.n} queries count like {least.n_effective:.1f} of equal weight (Kish)")

@@ -56,7 +56,7 @@ def test_weight_0_leaves_a_query_out_of_a_comparison(method, test):
     assert str(found.by()) == str(alone.by()) == str(found.by(segments)) == str(found.by(by_id))
     assert str(found.all_pairs()) == str(alone.all_pairs())
     assert found.query_ids.tolist() == ids[kept].tolist()
-    assert f"{60 - len(kept)} queries have the weight 0, and are left out" in found.notes()
+    assert f"weights: {60 - len(kept)} of the queries have the weight 0, and are left out" in found.notes()
     assert not any("weight 0" in note for note in alone.notes())
 
 
