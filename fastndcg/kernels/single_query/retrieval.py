@@ -2,7 +2,7 @@
 Compute one metric of one query from arrays in memory, for drop-ins that are called once per query.
 
 A tensor is read at its address: the way through NumPy arrays and the engine takes 42 µs a call, this one 8 µs
-(`python -m benchmarks run dropins`, the row of torchmetrics, one query a call). The caller keeps the memory alive.
+(`pytest benchmarks -k drop_in`, the row of torchmetrics, one query a call). The caller keeps the memory alive.
 
 labels       address of n_documents uint8, int32, int64 or float32, as LABEL_TYPES[label_type] says
 scores       address of n_documents float32
