@@ -25,7 +25,7 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.extending import typeof_impl
 
-from fastndcg.kernels import jit
+from fastndcg.kernels import jit, machine_code
 from fastndcg.kernels.jit import Compiled
 from fastndcg.runtime.compilation import count_compilation
 from fastndcg.runtime.kernel_cache import StateFolder
@@ -173,7 +173,8 @@ class _KernelFiles:
         FOLDER.write(name, hashlib.sha256(state + content).digest() + content)
 
     def _name_and_state(self, key: Any) -> tuple[str, bytes]:
-        state = repr((FOLDER.path.name, numba.config.BOUNDSCHECK, self._module, self._name, key)).encode()
+        settings = numba.config.BOUNDSCHECK, machine_code.vector_bytes()  # constants of machine code, not of sources
+        state = repr((FOLDER.path.name, settings, self._module, self._name, key)).encode()
         return f"{self._name}-{hashlib.sha256(state).hexdigest()[:32]}.nbc", state
 
 

@@ -192,3 +192,10 @@ def test_read_only_install(package_copy, home):
     else:
         assert cache is None
     assert not list((package_copy / "fastndcg").rglob("__pycache__"))
+
+
+def test_cache_keeps_sizes_of_vectors_apart(tmp_path):
+    """Kernels that were compiled for vectors of one size are not found by a process with vectors of another."""
+    assert compile_toys(FASTNDCG_CACHE_DIR=tmp_path, FASTNDCG_BUILD_LEVEL=2)[:2] == (0, 2)
+    assert compile_toys(FASTNDCG_CACHE_DIR=tmp_path, FASTNDCG_BUILD_LEVEL=3)[:2] == (0, 2)
+    assert compile_toys(FASTNDCG_CACHE_DIR=tmp_path, FASTNDCG_BUILD_LEVEL=2)[:2] == (2, 0)
