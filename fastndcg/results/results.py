@@ -316,7 +316,7 @@ class Results(Picklable, Exportable):
         >>> result = fn.evaluate([[1, 0], [0, 1], [1, 0], [0, 1]], [[2, 1]] * 4, "rr")
         >>> interval = result.confidence_interval("rr")
         >>> interval.mean, round(interval.low, 4), round(interval.high, 4)
-        (0.75, 0.1939, 0.9937)
+        (0.75, 0.1497, 0.997)
         >>> print(fn.evaluate([[1, 0]] * 30, [[2, 1]] * 30, "rr").confidence_interval("rr"))
         1.0000 [0.8843, 1.0000], 95 % Clopper–Pearson, 30 queries
         """

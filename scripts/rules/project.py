@@ -47,7 +47,8 @@ parse = functools.cache(ast.parse)
 def run_python(root: Path, code: str) -> str:
     """Return the output of a new Python process that imports the package from `root`."""
     # buffered output: unbuffered writes to a full pipe are lost if a signal interrupts them
-    environment = os.environ | {"PYTHONPATH": str(root), "PYTHONUNBUFFERED": ""}
+    # no .pyc files: two edits within a second that keep the size would find those of the first one
+    environment = os.environ | {"PYTHONPATH": str(root), "PYTHONUNBUFFERED": "", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", code]
     return subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, check=True).stdout
 

@@ -163,14 +163,14 @@ def test_compare_shows_progress(terminal):
     pytest.importorskip("scipy", reason="comparing systems needs SciPy")
     labels = [[1, 0], [0, 1]] * 20
     systems = {"a": [[2, 1]] * 40, "b": [[1, 2], [2, 1]] * 20}
-    shown = fn.compare(labels, systems, "rr", replicates=200)
+    shown = fn.compare(labels, systems, "rr", interval="percentile", replicates=200)
     assert "evaluating systems" in terminal.getvalue()
     assert "resampling queries" in terminal.getvalue()
     terminal.truncate(0)
-    silent = fn.compare(labels, systems, "rr", replicates=200, progress=False)
+    silent = fn.compare(labels, systems, "rr", interval="percentile", replicates=200, progress=False)
     assert terminal.getvalue().strip("\0") == ""
     assert repr(shown.rows) == repr(silent.rows)
-    shown.results["a"].confidence_interval("rr", replicates=200)
+    shown.results["a"].confidence_interval("rr", method="percentile", replicates=200)
     assert "resampling queries" in terminal.getvalue()
 
 
