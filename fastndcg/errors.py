@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
@@ -128,6 +127,8 @@ def suggest_name(word: Any, words: Iterable[str]) -> str:
     if len(word) > LONGEST_WORD:
         return ""
     spellings = {text.lower(): text for text in words if len(text) <= LONGEST_WORD}
+    import difflib  # late: 2 ms of each start, for errors alone
+
     similar = difflib.get_close_matches(word.lower(), spellings, n=1, cutoff=0.6)
     return f" Did you mean {spellings[similar[0]]!r}?" if similar else ""
 

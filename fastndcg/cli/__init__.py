@@ -11,32 +11,23 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from fastndcg import __version__
-from fastndcg.cli import (
-    agreement,
-    compare,
-    conventions,
-    evaluate,
-    explain,
-    fuse,
-    metrics,
-    output,
-    plot,
-    plugins,
-    tune_fusion,
-    warmup,
-)
+from fastndcg.cli import output, plugins
 from fastndcg.cli.completion import SET_UP, complete
 from fastndcg.cli.options import choose_format
 from fastndcg.cli.remedies import translate_remedies
 from fastndcg.errors import FastndcgError, join_names, shorten, suggest_name
 from fastndcg.runtime.escapes import MOST_NOTED, show_name
+from fastndcg.runtime.lazy_import import load
 
-COMMANDS = (evaluate, compare, fuse, tune_fusion, agreement, plot, explain, metrics, conventions, warmup)
+COMMANDS = (  # modules of this package
+    "evaluate", "compare", "fuse", "tune_fusion", "agreement", "plot", "explain", "metrics", "conventions", "warmup",
+)  # fmt: skip
 
 SUCCESS = 0
 WRONG_USE = 2  # argparse's own exit code for wrong use
@@ -94,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # escape characters that the terminal cannot show
     try:
-        parser = _make_parser()
+        parser = _make_parser(sys.argv[1:] if argv is None else argv)
         complete(parser)
         arguments = parser.parse_args(argv)
         for source in arguments.imports:
@@ -114,7 +105,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return SUCCESS
 
 
-def _make_parser() -> argparse.ArgumentParser:
+def _make_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of a command that the arguments begin with, else that of all commands."""
     parser = _Parser(
         prog="fastndcg",
         description="Compute ranking metrics such as nDCG, average precision, reciprocal rank, precision and recall.",
@@ -131,8 +123,9 @@ def _make_parser() -> argparse.ArgumentParser:
         help="before the command, run a Python file or import a module that registers metrics; may be repeated",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
-    for command in COMMANDS:
-        command.add_parser(commands)
+    named = argv[0].replace("-", "_") if argv and "_ARGCOMPLETE" not in os.environ else ""
+    for command in [named] if named in COMMANDS else COMMANDS:  # one: the others take 20 ms to import
+        load(f"{__name__}.{command}").add_parser(commands)
     return parser
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import os
 from collections.abc import Iterable, Iterator
@@ -78,8 +76,12 @@ def _compress(compression: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
 def _open_compressed(compression: str, packed: io.BytesIO) -> Any:
     """Return a file that compresses what is written to it. Equal contents give equal files, without a date."""
     if compression == "gzip":
+        import gzip
+
         return gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=0)
     if compression == "bzip2":
+        import bz2
+
         return bz2.BZ2File(packed, "wb")
     return _import_zstd().ZstdFile(packed, "wb")
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.diversity_qrels import encode_matrix
@@ -30,6 +29,9 @@ from fastndcg.rankings.validation import (
     is_wide,
 )
 from fastndcg.runtime.pickling import Picklable
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 @dataclass(slots=True)

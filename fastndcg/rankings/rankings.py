@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.rankings.read_only import ReadOnly, put, read_only
@@ -21,6 +20,9 @@ from fastndcg.rankings.validation import (
     is_wide,
 )
 from fastndcg.runtime.escapes import show_name
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 NO_ARGUMENTS = ("_find_name", "are_ordinals", "n_documents", "n_labels", "n_queries")
 

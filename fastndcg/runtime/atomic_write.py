@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -21,11 +19,13 @@ def write_whole(path: str | os.PathLike[str], pieces: Iterable[bytes]) -> None:
         with target.open("wb") as file:
             file.writelines(pieces)
         return
-    unfinished = target.with_name(f".fastndcg-{uuid.uuid4().hex[:12]}")
+    unfinished = target.with_name(f".fastndcg-{os.urandom(6).hex()}")
     try:
         with unfinished.open("xb") as file:
             file.writelines(pieces)
         if target.exists():
+            import shutil
+
             shutil.copymode(target, unfinished)
         os.replace(unfinished, target)
     finally:

@@ -13,11 +13,9 @@ JSON needs no function: `json.dumps` escapes every character, and readers get th
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 from fastndcg.errors import MOST_SHOWN, cut, escape_match, printable
@@ -55,6 +53,8 @@ def encodable(name: Any) -> Any:
 
 def html(text: str) -> str:
     """Return text for the content or a quoted attribute of HTML and SVG."""
+    from html import escape  # late: 5 ms of each start
+
     return escape(printable(text))
 
 
@@ -121,6 +121,8 @@ def csv_row(cells: Sequence[object]) -> str:
     '\'=1+1,-5,-5,"a,b"\n'
     """
     line = io.StringIO()
+    import csv  # late: 1 ms of each start
+
     csv.writer(line, lineterminator="\n").writerow([_csv_cell(cell) for cell in cells])
     return line.getvalue()
 

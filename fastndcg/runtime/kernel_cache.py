@@ -16,11 +16,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import stat
 import sys
 import time
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,7 +56,7 @@ def clear() -> tuple[Path | None, int]:
     n_bytes = 0
     for folder in _states(root):
         n_bytes += sum(file.lstat().st_size for file in folder.iterdir())
-        shutil.rmtree(folder)
+        _remove_folder(folder)
     if root.name == "fastndcg":
         with contextlib.suppress(OSError):  # it holds something else
             root.rmdir()
@@ -109,7 +107,7 @@ class StateFolder:
                 self._write(name, content)
 
     def _write(self, name: str, content: bytes) -> None:
-        unfinished = self.path / f"{name}.{uuid.uuid4().hex[:12]}"
+        unfinished = self.path / f"{name}.{os.urandom(6).hex()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         try:
             with open(os.open(unfinished, flags, 0o644), "wb") as file:
@@ -204,4 +202,11 @@ def _prune(new: Path) -> None:
         oldest = time.time() - UNUSED_DAYS * DAY
         for n, (last_use, folder) in enumerate(sorted(other_states, reverse=True), start=1):
             if n >= MAX_STATES or last_use < oldest:
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove_folder(folder, ignore_errors=True)
+
+
+def _remove_folder(folder: Path, *, ignore_errors: bool = False) -> None:
+    """Remove a folder and what is in it."""
+    import shutil  # late, since most starts remove nothing
+
+    shutil.rmtree(folder, ignore_errors=ignore_errors)

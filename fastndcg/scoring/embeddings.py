@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fastndcg.choices import Similarity
 from fastndcg.errors import InvalidInputError, shorten
@@ -21,6 +20,9 @@ from fastndcg.scoring.top_items import ScoringModel, read_ids
 from fastndcg.scoring.top_k import TopScores, find_top
 from fastndcg.scoring.torch_product import check_tensors
 from fastndcg.scoring.vectors import check_factors, read_biases, read_vectors
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 SIMILARITIES = ("dot", "cosine", "euclidean", "hamming")
 

@@ -10,8 +10,6 @@ import contextlib
 import errno
 import os
 import pathlib
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -56,6 +54,8 @@ class Spill:
         self._dtype = np.dtype([])
         self._lock = threading.Lock()
         with advised():
+            import tempfile  # late: it takes 4 ms of each start
+
             self._file: Any = tempfile.TemporaryFile(prefix=PREFIX, buffering=0)  # noqa: SIM115 closed by `__exit__`
 
     def __enter__(self) -> Self:
@@ -126,7 +126,7 @@ class Spill:
                 while start < stop:
                     n_read = self._file.readinto(data[n : n + stop - start])
                     if not n_read:
-                        raise OSError(errno.EIO, "the temporary file of rows became shorter", tempfile.gettempdir())
+                        raise OSError(errno.EIO, "the temporary file of rows became shorter", _find_folder())
                     start = start + n_read
                     n = n + n_read
         return data
@@ -140,7 +140,14 @@ def advised() -> Iterator[None]:
     except OSError as error:
         if error.errno not in ADVICE:
             raise
-        raise OSError(error.errno, ADVICE[error.errno], tempfile.gettempdir()) from None
+        raise OSError(error.errno, ADVICE[error.errno], _find_folder()) from None
+
+
+def _find_folder() -> str:
+    """Return the system's folder for temporary files."""
+    import tempfile
+
+    return tempfile.gettempdir()
 
 
 def sweep() -> None:
@@ -149,7 +156,9 @@ def sweep() -> None:
 
     Only folders of this user are removed that hold only files of rows older than a day.
     """
-    for folder in pathlib.Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    import shutil
+
+    for folder in pathlib.Path(_find_folder()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
             status = folder.lstat()
             is_own = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()

@@ -11,7 +11,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, sho
 from fastndcg.inputs.frames import find_usual_roles
 from fastndcg.inputs.ragged import read_ragged
 from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array, as_array
+from fastndcg.rankings.validation import Array, as_array, is_masked_array
 from fastndcg.runtime.pickling import Picklable
 
 PADDING = -1
@@ -74,7 +74,7 @@ def read_item_rows(items: Any, name: str = "predictions") -> Recommended:
     if lists is not None:
         longest = int(np.diff(lists.offsets).max(initial=0))
         return Recommended(as_items(lists.values, name, 1), lists.offsets, longest)
-    if isinstance(items, np.ma.MaskedArray):
+    if is_masked_array(items):
         items = items.filled(PADDING)
     if isinstance(items, list | tuple):
         _refuse_uneven(items, name)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.errors import InvalidTypeError
+from fastndcg.rankings.validation import is_masked_array
 
 
 def is_structured_array(value: Any) -> bool:
@@ -21,7 +22,7 @@ def read_structured_array(records: Any, name: str) -> dict[str, Any]:
             f"`{name}` must have one dimension if it is a structured array, but its shape is {records.shape}. Pass one "
             "record for each document"
         )
-    if isinstance(records, np.ma.MaskedArray):
+    if is_masked_array(records):
         raise InvalidTypeError(f"`{name}` must not be a masked structured array. Drop or fill what is masked")
     columns: dict[str, Any] = {}
     for field in records.dtype.names:

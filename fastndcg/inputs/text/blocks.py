@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
 import contextlib
-import gzip
 import io
 import os
 import pathlib
@@ -215,6 +213,8 @@ def _unpack(file: Any, name: str) -> tuple[Any, tuple[type[BaseException], ...]]
             )
     kind = next((kind for magic, kind in MAGIC.items() if first.startswith(magic)), "")
     if kind == "gzip":
+        import gzip
+
         return gzip.GzipFile(fileobj=file), (OSError, EOFError, zlib.error)
     if kind == "bzip2":
         return io.BufferedReader(_Bzip2(file), BLOCK), (OSError, EOFError)
@@ -224,12 +224,19 @@ def _unpack(file: Any, name: str) -> tuple[Any, tuple[type[BaseException], ...]]
     return file, ()
 
 
+def _start_bzip2() -> Any:
+    """Return what unpacks one stream of bzip2."""
+    import bz2
+
+    return bz2.BZ2Decompressor()
+
+
 class _Bzip2(io.RawIOBase):
     """Unpacked streams of bzip2. Bytes behind the last stream raise an error, which BZ2File ignores."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
-        self._stream = bz2.BZ2Decompressor()
+        self._stream = _start_bzip2()
 
     def readable(self) -> bool:
         return True
@@ -245,7 +252,7 @@ class _Bzip2(io.RawIOBase):
                 if not packed:
                     raise EOFError("it ends within a stream")
             if self._stream.eof:
-                self._stream = bz2.BZ2Decompressor()
+                self._stream = _start_bzip2()
             text = self._stream.decompress(packed, len(room))
             if text:
                 room[: len(text)] = text
