@@ -226,7 +226,7 @@ def test_swapped_truth_and_predictions_are_noted():
         assert SWAPPED in result._repr_html_()
     named = fn.evaluate([[0.9, 0.3]], [[1, 0]], "ndcg,rr")
     pytest.importorskip("scipy")
-    assert SWAPPED in fn.compare({"a": named, "b": named}, test="t", interval="t").notes()
+    assert SWAPPED in fn.compare({"a": named, "b": named}, test="t", interval="t").notes
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def draw_fusion_curve(tuned: Any, curve: Any, axes: Any = None) -> Any:
     )
     if len(curve.weights) <= MOST_STEPS:
         edges = [*curve.weights.tolist(), 1.0]
-        axes.stairs(curve.means, edges, baseline=None, color=COLOURS[0], linewidth=1.8, label="all queries")
+        axes.stairs(curve.step_means, edges, baseline=None, color=COLOURS[0], linewidth=1.8, label="all queries")
     else:
         axes.plot(
             curve.points, curve.point_means, drawstyle=STEPS, color=COLOURS[0], linewidth=1.8, label="all queries"

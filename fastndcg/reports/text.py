@@ -102,7 +102,7 @@ def terminal(comparison: Comparison, *, colour: bool = False, unicode: bool = Tr
         for row, line in zip(rows, lines, strict=True):
             yield _paint(f"{line}\n", _colour_name(row), colour)
         yield "\n"
-    for note in comparison.notes():
+    for note in comparison.notes:
         yield f"{printable(note)}\n"
 
 

@@ -176,27 +176,21 @@ class Comparison(Picklable, Exportable):
         Table of Row
             One row per metric and system.
         """
-        return Table(self.rows, make_columns(self.settings, self.baseline), self.notes())
+        return Table(self.rows, make_columns(self.settings, self.baseline), self.notes)
 
-    def notes(self) -> list[str]:
-        """
-        Return the notes below the table.
-
-        Returns
-        -------
-        list of str
-            The settings, and the queries and tests that need attention.
-        """
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes below the table: the settings, and the queries and tests that need attention."""
         counts = f"{len(self.query_ids)} queries; baseline {show_name(self.baseline)}; convention {self.convention}"
-        return [
+        return (
             counts,
             self.describe_intervals(),
             describe_test(self.settings, "tests"),
             *self._notes_on_replicates(),
             *self._notes_on_weights(),
             *self._notes_on_queries(),
-            *self.row_notes(),
-        ]
+            *self.row_notes,
+        )
 
     def smallest_p_values(self) -> tuple[float, float, int] | None:
         """
@@ -230,21 +224,19 @@ class Comparison(Picklable, Exportable):
             f"need {bounds[2]} replicates or more"
         ]
 
-    def row_notes(self) -> list[str]:
+    @property
+    def row_notes(self) -> tuple[str, ...]:
         """
-        Return the notes on intervals and p-values of rows that need attention.
+        The notes on intervals and p-values of rows that need attention.
 
-        Returns
-        -------
-        list of str
-            Where too few queries differ for a small p-value, where an interval and a p-value seem to contradict each
-            other, and where a difference has an interval but no p-value. Each has the reason.
+        They say where too few queries differ for a small p-value, where an interval and a p-value seem to contradict
+        each other, and where a difference has an interval but no p-value. Each has the reason.
         """
-        return [
+        return (
             *explain_smallest_p_values(self.rows, self.settings),
             *explain_contradictions(self.rows, self.settings),
             *self._untested_notes(),
-        ]
+        )
 
     def _untested_notes(self) -> list[str]:
         return [

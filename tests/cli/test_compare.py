@@ -86,7 +86,7 @@ class TestCompare:
         assert lines[2].split() == ["base", f"{compared(runs).rows[0].mean:.4f}", "baseline"]
         assert f"{row.difference:+.4f}" in lines[3]
         assert f"{row.wins}/{row.ties}/{row.losses}" in lines[3]
-        assert lines[-len(compared(runs).notes()) :] == compared(runs).notes()
+        assert tuple(lines[-len(compared(runs).notes) :]) == compared(runs).notes
         assert "\x1b" not in out
 
     @pytest.mark.parametrize("interval", ["auto", "percentile"])

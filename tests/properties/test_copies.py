@@ -79,7 +79,7 @@ EXAMPLES = {
         lambda one: (one.method, one.counts, rows(fn.evaluate(QRELS, one, "ndcg,map"))),
     ),
     "FusionConvention": (lambda: fn.fusion_conventions["ranx"], lambda one: one),
-    "FusionCurve": (lambda: tuned().curve, lambda one: (one.plateau, one.means.tolist(), one.points.tolist())),
+    "FusionCurve": (lambda: tuned().curve, lambda one: (one.plateau, one.step_means.tolist(), one.points.tolist())),
     "Interactions": (
         lambda: fn.Interactions([4, 7, 2], offsets=[0, 2, 3]),
         lambda one: rows(fn.evaluate(one, [[7, 1], [3, 2]], "rr")),

@@ -21,7 +21,7 @@ def test_plot_has_the_curve_the_folds_and_the_band():
     tuned = tune(["wsum(norm=min_max)"])
     axes = tuned.plot()
     stairs = axes.patches[0]
-    assert stairs.get_data().values.tolist() == tuned.curve.means.tolist()
+    assert stairs.get_data().values.tolist() == tuned.curve.step_means.tolist()
     assert len([line for line in axes.lines if len(line.get_xdata()) == len(tuned.curve.points)]) == 4
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels[:3] == ["folds", "one standard error", "all queries"]

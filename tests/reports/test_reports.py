@@ -36,13 +36,13 @@ class TestText:
         assert lines[0].startswith("| system | metric | mean |")
         assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines[:11]} == {11}
         assert lines[2].startswith(r"| a\|b | nDCG@10 |")
-        assert [line.strip() for line in lines[-len(found.notes()) :]] == found.notes()
+        assert tuple(line.strip() for line in lines[-len(found.notes) :]) == found.notes
 
     def test_latex(self):
         """A tabular of booktabs in which names print as they are."""
         found = compared(("a_b", "50%", "x^2"))
         lines = found.to_latex().splitlines()
-        assert lines[len(found.notes())] == r"\begin{tabular}{llrrrrrrlr}"
+        assert lines[len(found.notes)] == r"\begin{tabular}{llrrrrrrlr}"
         assert any(line.startswith(r"a\_b & nDCG@10 &") for line in lines)
         assert any(line.startswith(r"50\% & AP &") for line in lines)
         assert any(line.startswith(r"x\textasciicircum{}2 & RR &") for line in lines)
@@ -355,7 +355,7 @@ class TestPage:
                 assert f"[{row.difference_low:+.4f}, {row.difference_high:+.4f}]" in words
                 assert f"{row.wins}/{row.ties}/{row.losses}" in words
         for said in (
-            *found.row_notes(),
+            *found.row_notes,
             "77",
             "Benjamini–Hochberg",
             "Korn–Graubard, Student's t with ends",

@@ -165,7 +165,7 @@ class TestRows:
         for row in found.rows:
             if row.system != "a":
                 assert row.p_corrected == min(1, 3 * row.p)
-        assert found.notes()[2].endswith("Bonferroni over all tests of a metric")
+        assert found.notes[2].endswith("Bonferroni over all tests of a metric")
 
     def test_pairs_with_the_baseline_have_the_p_values_of_the_rows(self):
         """All pairs are tested as the rows are, and Bonferroni multiplies by the six pairs of a metric."""
@@ -182,7 +182,7 @@ class TestRows:
         results = results_by_name(drawn(10, 40, n_systems=4))
         found = fn.compare(results, replicates=100, interval="t")
         assert found.smallest_p_values() == (1 / 101, pytest.approx(9 / 101), 9100)
-        assert any(note.startswith("100 replicates: p is at least 0.0099") for note in found.notes())
+        assert any(note.startswith("100 replicates: p is at least 0.0099") for note in found.notes)
         assert fn.compare(results, replicates=100, interval="t", test="t").smallest_p_values() is None
 
     def test_paths_are_named_by_tag_or_file(self, tmp_path):
@@ -240,7 +240,7 @@ class TestRows:
         assert np.isnan([row.p, row.p_corrected, row.effect, row.smallest_difference]).all()
         assert not row.significant
         assert row.difference_low < 0.2 < row.difference_high
-        assert found.notes()[-1] == f"b, nDCG@10: no p-value, since {row.reason}"
+        assert found.notes[-1] == f"b, nDCG@10: no p-value, since {row.reason}"
         assert "all differences are equal" in row.reason
         assert "]  n/a" in str(found)
 

@@ -178,9 +178,9 @@ def test_too_few_queries_are_noted(test, alternative):
     columns = [[[0.9], [0.8], [0.7], [0.5]], [[0.1], [0.3], [0.2], [0.5]]]
     found = fn.compare(results_by_name(columns), test=test, alternative=alternative)
     assert found.rows[1].smallest_p == smallest
-    assert f"b (nDCG@10): too few queries differ for a p below {smallest:.4f}" in found.notes()
+    assert f"b (nDCG@10): too few queries differ for a p below {smallest:.4f}" in found.notes
     many = fn.compare(results_by_name(drawn(29, 40, lift=0.2)), test=test, alternative=alternative)
-    assert not any("too few" in note for note in many.notes())
+    assert not any("too few" in note for note in many.notes)
     assert np.isnan(fn.compare(results_by_name(columns), test="t").rows[1].smallest_p)
 
 
@@ -191,7 +191,7 @@ class TestContradictions:
     def notes(columns, **options):
         """Return the notes on such rows."""
         return [
-            note for note in fn.compare(results_by_name(columns), **options).notes() if "though the interval" in note
+            note for note in fn.compare(results_by_name(columns), **options).notes if "though the interval" in note
         ]
 
     def test_correction(self):
@@ -218,7 +218,7 @@ class TestContradictions:
         """Over many comparisons, a row without a note has an interval that says what its p-value says."""
         for seed in range(20):
             found = fn.compare(results_by_name(drawn(seed, 25, lift=0.1)), replicates=999)
-            noted = [note for note in found.notes() if "though the interval" in note]
+            noted = [note for note in found.notes if "though the interval" in note]
             for row in found.rows[1::2]:
                 contradicts = (row.difference_low > 0 or row.difference_high < 0) != row.significant
                 assert contradicts == any(f"b ({row.metric})" in note.partition(": ")[0] for note in noted)

@@ -56,8 +56,8 @@ def test_weight_0_leaves_a_query_out_of_a_comparison(method, test):
     assert str(found.by()) == str(alone.by()) == str(found.by(segments)) == str(found.by(by_id))
     assert str(found.all_pairs()) == str(alone.all_pairs())
     assert found.query_ids.tolist() == ids[kept].tolist()
-    assert f"weights: {60 - len(kept)} of the queries have the weight 0, and are left out" in found.notes()
-    assert not any("weight 0" in note for note in alone.notes())
+    assert f"weights: {60 - len(kept)} of the queries have the weight 0, and are left out" in found.notes
+    assert not any("weight 0" in note for note in alone.notes)
 
 
 def test_weight_0_leaves_a_query_out_of_segments():
@@ -81,8 +81,8 @@ def test_effective_number_is_shown():
     found = fn.compare(results_by_name(columns), weights=weights)
     assert all(row.n_effective == pytest.approx(expected, rel=1e-12) for row in found.rows)
     assert json.loads(found.to_json())["rows"][0]["n_effective"] == pytest.approx(expected, rel=1e-12)
-    assert "weights: 200 queries count like 10.8 of equal weight (Kish)" in found.notes()
-    assert not any("Kish" in note for note in fn.compare(results_by_name(columns)).notes())
+    assert "weights: 200 queries count like 10.8 of equal weight (Kish)" in found.notes
+    assert not any("Kish" in note for note in fn.compare(results_by_name(columns)).notes)
 
 
 def test_degrees_of_freedom_are_those_of_the_effective_number():

@@ -40,7 +40,7 @@ class FusionCurve(Picklable):
         The run whose weight varies from 0 to 1.
     weights : (n_steps,) float64 array
         Where each mean begins. The first is 0.
-    means : (n_steps,) float64 array
+    step_means : (n_steps,) float64 array
         The mean from each weight on.
     plateau : Interval
         The weights around the best one that share its mean, or are within one standard error of it for
@@ -67,7 +67,7 @@ class FusionCurve(Picklable):
 
     run: str
     weights: Array
-    means: Array
+    step_means: Array
     plateau: Interval
     points: Array = field(default_factory=lambda: np.empty(0))
     errors: Array = field(default_factory=lambda: np.empty(0))
@@ -96,7 +96,7 @@ class FusionCurve(Picklable):
         number = as_float(weight)
         if number is None or not 0 <= number <= 1:
             raise InvalidInputError(f"`weight` must be a number from 0 to 1, not {shorten(weight)}")
-        return float(self.means[int(np.searchsorted(self.weights, number, side="right")) - 1])
+        return float(self.step_means[int(np.searchsorted(self.weights, number, side="right")) - 1])
 
     def __repr__(self) -> str:
         return (

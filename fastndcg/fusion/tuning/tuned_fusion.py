@@ -245,32 +245,24 @@ class TunedFusion(Picklable, Exportable):
         Table of TuningRow
             The tuned fusion, then each single run, equal weights, and rrf(k=60).
         """
-        return Table(self.rows, TUNING_COLUMNS, self.notes())
+        return Table(self.rows, TUNING_COLUMNS, self.notes)
 
-    def notes(self) -> list[str]:
+    @property
+    def notes(self) -> tuple[str, ...]:
         """
-        Return the notes below the table.
+        The notes below the table.
 
-        Returns
-        -------
-        list of str
-            What was chosen, how gains were tested, a warning if the gain is within the noise or a significant loss,
-            and counts.
+        They say what was chosen, how gains were tested, a warning if the gain is within the noise or a significant
+        loss, and counts.
         """
         return self._list_notes(f"gain: {self.name} minus the system")
 
-    def report_notes(self) -> list[str]:
-        """
-        Return the notes for a report, whose tables have differences in place of gains.
-
-        Returns
-        -------
-        list of str
-            Those of `notes`, with the sign of a difference.
-        """
+    @property
+    def report_notes(self) -> tuple[str, ...]:
+        """The notes for a report, whose tables have differences in place of gains."""
         return self._list_notes(f"difference: the system minus {self.name}")
 
-    def _list_notes(self, sign_note: str) -> list[str]:
+    def _list_notes(self, sign_note: str) -> tuple[str, ...]:
         notes = [f"{self.metric}; best on all queries: {self.describe_best()}", *self._notes_on_weights()]
         n_folds = len({row.fold for row in self.folds})
         n_repeats = len({row.repeat for row in self.folds})
@@ -291,7 +283,7 @@ class TunedFusion(Picklable, Exportable):
                 f"{format_interval(rival.gain_low, rival.gain_high, signed=True)}, corrected p "
                 f"{format_p_value(rival.p_corrected)}; {remedy}"
             )
-        return [*notes, *self.comparison.notes()[1:], *self._origin.notes]
+        return (*notes, *self.comparison.notes[1:], *self._origin.notes)
 
     def _notes_on_weights(self) -> list[str]:
         """Return what the interval of the best weight of two runs means."""

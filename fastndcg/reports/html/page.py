@@ -104,7 +104,7 @@ def _collect_tuning(tuned: Any) -> dict[str, Any]:
         "rival": show_name(tuned.rival.system),
         "figures": figures,
         "tables": [(name, table.cells()) for name, table in tables],
-        "notes": tuned.report_notes(),
+        "notes": tuned.report_notes,
     }
 
 
