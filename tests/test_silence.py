@@ -3,6 +3,7 @@
 import base64
 import gzip
 import hashlib
+import html
 import json
 import re
 import time
@@ -56,6 +57,29 @@ def test_a_run_without_any_judged_document_has_a_note(tmp_path, capsys):
     assert note in capsys.readouterr().out
     assert any(note in line for line in compared_notes(qrels, {"a": run, "b": qrels}))
     assert fn.evaluate(qrels, {"q1": {"S1-A2": 0.5}, "q2": {"x": 1}}, "rr").notes == ()
+
+
+@pytest.mark.parametrize("kind", ["unjudged", "missing", "lists of ids", "left out", "weights"])
+def test_the_report_has_the_notes_below_the_table(kind, tmp_path):
+    """A reader of the page alone sees what the terminal says. A document twice in a query is an error."""
+    half = {"1": {"a": 1.0}, "2": {"x": 2.0, "c": 1.0}}
+    truth, systems, options, said = {
+        "unjudged": (QRELS, {"a": {"1": {"x": 1}, "2": {"y": 1}}, "b": half}, {}, "no document of the run is judged"),
+        "missing": (QRELS, {"a": QRELS, "b": half | {"3": {"d": 1}}}, {}, "queries of the run missing in the qrels: 1"),
+        "lists of ids": ([[12, 5], [4, 8]], {"a": [[12, 34], [9, 4]], "b": [[1, 0], [0, 1]]}, {}, "lists of ids"),
+        "left out": (
+            QRELS, {"a": QRELS, "b": {"1": {"a": 1.0}}}, {"convention": "default(missing_in_run=skip)"},
+            "b: 1 of the queries are missing",
+        ),
+        "weights": (QRELS | {"3": {"a": 1}}, {"a": half | {"3": {"a": 1}}, "b": half | {"3": {"a": 1}}},
+                    {"weights": {"1": 1, "2": 1, "3": 0}}, "1 of the queries have the weight 0"),
+    }[kind]  # fmt: skip
+    found = fn.compare(truth, systems, "rr", test="t", **options)
+    found.to_html(tmp_path / "page")
+    page = html.unescape(re.sub("<[^>]+>", "", (tmp_path / "page").read_text()))
+
+    (note,) = [note for note in found.notes if said in note]
+    assert note in page
 
 
 def compared_notes(qrels, systems):

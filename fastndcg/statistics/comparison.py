@@ -187,9 +187,7 @@ class Comparison(Picklable, Exportable):
             self.describe_intervals(),
             describe_test(self.settings, "tests"),
             *self._notes_on_replicates(),
-            *self._notes_on_weights(),
-            *self._notes_on_queries(),
-            *self.row_notes,
+            *self.remarks,
         )
 
     def smallest_p_values(self) -> tuple[float, float, int] | None:
@@ -225,14 +223,17 @@ class Comparison(Picklable, Exportable):
         ]
 
     @property
-    def row_notes(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[str, ...]:
         """
-        The notes on intervals and p-values of rows that need attention.
+        The notes on weights, queries and rows that need attention, without the settings.
 
-        They say where too few queries differ for a small p-value, where an interval and a p-value seem to contradict
-        each other, and where a difference has an interval but no p-value. Each has the reason.
+        They have the notes of the results, such as on a run without any judged document. They say where too few queries
+        differ for a small p-value, where an interval and a p-value seem to contradict each other, and where a
+        difference has an interval but no p-value. Each has the reason.
         """
         return (
+            *self._notes_on_weights(),
+            *self._notes_on_queries(),
             *explain_smallest_p_values(self.rows, self.settings),
             *explain_contradictions(self.rows, self.settings),
             *self._untested_notes(),

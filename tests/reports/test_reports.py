@@ -355,7 +355,7 @@ class TestPage:
                 assert f"[{row.difference_low:+.4f}, {row.difference_high:+.4f}]" in words
                 assert f"{row.wins}/{row.ties}/{row.losses}" in words
         for said in (
-            *found.row_notes,
+            *found.remarks,
             "77",
             "Benjamini–Hochberg",
             "Korn–Graubard, Student's t with ends",
