@@ -153,6 +153,66 @@ def test_series_without_the_ids_of_queries_are_refused(argument, series, message
         VALUES.confidence_interval("rr", method="t", **{argument: series})
 
 
+EXTRA = {"1": 3.0, "2": 1.0, "q9": 5.0, "q8": 5.0}  # values of two queries that the results lack
+
+
+@pytest.mark.parametrize("values", [EXTRA, pd.Series(EXTRA)], ids=["dict", "Series"])
+def test_results_refuse_values_of_queries_that_they_lack(values):
+    """The user has the results at hand, so that one line leaves them out. A missing value is an error, too."""
+    message = r"lack 'q9' \(2 in all\)\. Take \{query: \w+\[query\] for query in results\.query_ids\}"
+    for read in (
+        lambda: VALUES.mean(values),
+        lambda: VALUES.means(values),
+        lambda: VALUES.std(values),
+        lambda: VALUES.by(values, method="t"),
+        *(
+            lambda name=name: VALUES.confidence_interval("rr", method="t", **{name: values})
+            for name in ("weights", "clusters", "strata")
+        ),
+    ):
+        with pytest.raises(fn.InvalidInputError, match=message):
+            read()
+    with pytest.raises(fn.InvalidInputError, match="query '2' has none"):
+        VALUES.mean({"1": 3.0, "q9": 5.0})
+    assert VALUES.mean({query: EXTRA[query] for query in VALUES.query_ids}) == {"RR": (3 * 1 + 1 / 2) / 4}
+
+
+@pytest.mark.parametrize("values", [EXTRA, pd.Series(EXTRA)], ids=["dict", "Series"])
+@pytest.mark.parametrize("name", ["weights", "clusters", "strata", "segments"])
+def test_comparisons_note_values_of_queries_that_are_not_compared(name, values):
+    """`compare` leaves out queries itself, so that its user has values of more queries, and the same numbers follow."""
+    systems = {"a": QRELS | {"3": {"a": 1}}, "b": {"1": {"x": 2, "a": 1}, "2": {"c": 1}, "3": {"a": 1}}}
+    own = {"1": 1.0, "2": 1.0, "3": 1.0 if name == "strata" else 2.0}
+    qrels = QRELS | {"3": {"a": 1}}
+    more = own | {"q9": 1.0, "q8": 1.0}
+    more = pd.Series(more) if isinstance(values, pd.Series) else more
+
+    found = fn.compare(qrels, systems, "rr", test="t", interval="t", **{name: more})
+    alone = fn.compare(qrels, systems, "rr", test="t", interval="t", **{name: own})
+
+    note = f"{name}: 2 of the queries are not compared, such as q9"
+    assert found.notes == (*alone.notes[:3], note, *alone.notes[3:])
+    assert str(found.rows) == str(alone.rows)
+    if name == "segments":
+        assert str(list(found.by())) == str(list(alone.by(own)))
+        assert note in alone.by(more).notes
+    with pytest.raises(fn.InvalidInputError, match=f"`{name}`.*query '3' has none"):
+        fn.compare(qrels, systems, "rr", test="t", interval="t", **{name: {"1": 1, "2": 1, "q9": 1}})
+
+
+def test_tuning_notes_folds_and_clusters_of_queries_that_it_lacks():
+    """Judged queries that no run has are not tuned with."""
+    qrels = {f"q{i}": {"d1": 1} for i in range(6)}
+    runs = {"a": {q: {"d1": 2, "d2": 1} for q in qrels}, "b": {q: {"d2": 2, "d1": 1} for q in qrels}}
+    folds = {f"q{i}": i % 3 for i in range(8)}
+
+    tuned = fn.tune_fusion(qrels, runs, "rr", ["wsum"], folds=folds, clusters={q: q for q in folds})
+
+    assert tuned.notes[-2:] == tuple(
+        f"{name}: 2 of the queries are not compared, such as q6" for name in ("clusters", "folds")
+    )
+
+
 def test_labels_and_scores_in_series_are_aligned_or_refused():
     """The document with the label has the highest score by name, and the lowest by place."""
     labels = pd.Series([1, 0, 0], index=["a", "b", "c"])
@@ -166,6 +226,34 @@ def test_labels_and_scores_in_series_are_aligned_or_refused():
     for other in (scores.reset_index(drop=True), scores.set_axis(["a", "a", "b"])):
         with pytest.raises(fn.InvalidInputError, match=r"`scores` must have the index of the labels.*to_numpy"):
             fn.evaluate(labels, other, "rr", offsets=[0, 3])
+
+
+def test_offsets_and_groups_in_series_are_refused_if_the_index_has_names():
+    """The sizes by query of groupby are in the order of the ids, and the documents need not be."""
+    frame = pd.DataFrame({"query": ["b", "a", "a"], "label": [1, 0, 1], "score": [1.0, 2.0, 1.0]})
+    sizes = frame.groupby("query").size()  # a: 2, b: 1
+    labels, scores = frame["label"].to_numpy(), frame["score"].to_numpy()
+
+    for read in (
+        lambda: fn.evaluate(labels, scores, "rr", groups=sizes),
+        lambda: fn.Evaluator(labels, "rr", groups=sizes),
+        lambda: fn.ndcg(labels, scores, groups=sizes),
+    ):
+        with pytest.raises(fn.InvalidInputError, match=r"`groups` are read by place.*'a', 'b'.*groups\.to_numpy\(\)"):
+            read()
+    offsets = pd.Series([0, 1, 3], index=["x", "y", "z"])
+    for read in (
+        lambda: fn.evaluate(labels, scores, "rr", offsets=offsets),
+        lambda: fn.reciprocal_rank(labels, scores, offsets),
+        lambda: fn.Rankings(labels, scores, offsets),
+        lambda: fn.Interactions(np.array([0, 1, 2]), offsets=offsets),
+    ):
+        with pytest.raises(fn.InvalidInputError, match=r"`offsets` are read by place"):
+            read()
+
+    assert fn.evaluate(labels, scores, "rr", offsets=offsets.reset_index(drop=True)).means() == [(1 + 1 / 2) / 2]
+    assert fn.evaluate(labels, scores, "rr", groups=pd.Series([1, 2])).means() == [(1 + 1 / 2) / 2]
+    assert fn.evaluate(labels, scores, "rr", query_ids=frame["query"].to_numpy()).means() == [(1 + 1 / 2) / 2]
 
 
 def test_frames_in_place_of_matrices_are_refused():

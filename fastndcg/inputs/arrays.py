@@ -27,6 +27,7 @@ from fastndcg.rankings.validation import (
     as_whole_numbers,
     is_kernel_ready,
     is_wide,
+    refuse_names,
 )
 from fastndcg.runtime.pickling import Picklable
 
@@ -216,6 +217,7 @@ def _refuse_shape(shape: tuple[int, ...], ways: dict[str, Any], name: str) -> No
 
 
 def _convert_groups(groups: Any, n_documents: int) -> Array:
+    refuse_names(groups, "groups")
     sizes = as_whole_numbers(groups, "groups")
     if (sizes < 0).any():
         place = int(np.argmax(sizes < 0))

@@ -146,8 +146,22 @@ def as_whole_numbers(values: npt.ArrayLike, name: str) -> Array:
     return read_only(cast_exactly(array, "i8", name))
 
 
+def refuse_names(values: Any, name: str) -> None:
+    """Raise for a pandas Series whose index names its values, which are read by place."""
+    if not hasattr(values, "iloc") or getattr(values, "ndim", 0) != 1:
+        return
+    index = values.index
+    if not np.array_equal(np.asarray(index), np.arange(len(index))):
+        raise InvalidInputError(
+            f"`{name}` are read by place, so a Series must have the index 0, 1, 2 and so on, but its index begins with "
+            f"{shorten(index[:3].tolist())}. Take {name}.to_numpy() if it is in the order of the documents, or pass "
+            "the query of each document as query_ids"
+        )
+
+
 def as_offsets(values: npt.ArrayLike, name: str, n_documents: int) -> Array:
     """Copy offsets to int64, and check that they start at 0, never decrease, and end at the number of documents."""
+    refuse_names(values, name)
     offsets = (values if is_kernel_ready(values, READY_OFFSETS) else as_whole_numbers(values, name)).copy()
     offsets.setflags(False)  # type: ignore[call-arg]
     if len(offsets) == 0:

@@ -13,8 +13,12 @@ from fastndcg.runtime.escapes import show_name
 
 
 def read_per_query_array(values: Any, name: str, query_ids: Array) -> Array:
-    """Return one value a query from an array or a mapping, or raise an error that names the first query without one."""
-    if hasattr(values, "iloc") and getattr(values, "ndim", 1) == 1:
+    """
+    Return one value a query from an array or a mapping.
+
+    Raise an error that names the first query without a value, or the first value of a query that is unknown.
+    """
+    if _is_series(values):
         values = _read_series(values, name, query_ids)
     if isinstance(values, Mapping):
         ids = [find_key(query, values) for query in query_ids.tolist()]
@@ -23,6 +27,13 @@ def read_per_query_array(values: Any, name: str, query_ids: Array) -> Array:
             raise InvalidInputError(
                 f"`{name}` must have a value for every query, but query {shorten(missing[0])} has none "
                 f"({len(missing)} in all). Add it."
+            )
+        known = set(ids)
+        if len(values) > len(known):
+            extra = _find_extra(values, known)
+            raise InvalidInputError(
+                f"`{name}` must have queries of the results alone, but they lack {shorten(extra[0])} ({len(extra)} in "
+                f"all). Take {{query: {name}[query] for query in results.query_ids}} if it was left out on purpose."
             )
         values = [values[query] for query in ids]
     elif isinstance(values, str | bytes):
@@ -41,6 +52,33 @@ def read_per_query_array(values: Any, name: str, query_ids: Array) -> Array:
             f"`{name}` must not be NaN, but that of query {show_name(query)} is. Give every query a value."
         )
     return array
+
+
+def keep_known(values: Any, name: str, query_ids: Array) -> tuple[Any, list[str]]:
+    """
+    Return a mapping without the values of unknown queries, and a note on them. Arrays stay as they are.
+
+    Functions that leave out queries themselves, such as `compare`, take what their user has for all queries.
+    """
+    if _is_series(values):
+        values = _read_series(values, name, query_ids)
+    if not isinstance(values, Mapping):
+        return values, []
+    known = {find_key(query, values) for query in query_ids.tolist()}
+    extra = _find_extra(values, known)
+    if not extra:
+        return values, []
+    note = f"{name}: {len(extra)} of the queries are not compared, such as {show_name(extra[0])}"
+    return {query: value for query, value in values.items() if query in known}, [note]
+
+
+def _find_extra(values: Mapping[Any, Any], known: Collection[Any]) -> list[Any]:
+    return [query for query in values if query not in known]
+
+
+def _is_series(values: Any) -> bool:
+    """Return True for a pandas Series."""
+    return hasattr(values, "iloc") and getattr(values, "ndim", 1) == 1
 
 
 def _read_series(series: Any, name: str, query_ids: Array) -> dict[Any, Any]:

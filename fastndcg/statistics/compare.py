@@ -29,6 +29,7 @@ from fastndcg.inputs.run_names import is_path_list, name_runs
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings.pair_rows import read_pair_rows
 from fastndcg.rankings.rankings import Rankings
+from fastndcg.results.per_query import keep_known
 from fastndcg.results.results import Results
 from fastndcg.runtime.progress import track, use_progress
 from fastndcg.statistics.alignment import AlignedValues, align
@@ -214,8 +215,12 @@ def compare(
         if has_pairs and clusters is None:
             clusters = [query for query, _ in every.query_ids.tolist()]
         every_id = every.query_ids
-        weighted = find_weighted(weights, every_id)
-        given = {"clusters": clusters, "strata": strata, "weights": weights}
+        given: dict[str, Any] = {}
+        notes: list[str] = []
+        for name, values in (("weights", weights), ("clusters", clusters), ("strata", strata)):
+            given[name], extra_notes = keep_known(values, name, every_id)
+            notes += extra_notes
+        weighted = find_weighted(given["weights"], every_id)
         if len(weighted) < len(every_id):
             every = every._replace(query_ids=every_id[weighted], columns=[column[weighted] for column in every.columns])
         design = make_design(
@@ -246,6 +251,7 @@ def compare(
             queries=queries,
             inputs=inputs,
             weighted=(every_id, weighted),
+            notes=notes,
         )
 
 

@@ -16,7 +16,7 @@ from fastndcg.exports.exportable import Exportable, PrintedTable
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 from fastndcg.results.notes import notes_on_systems
-from fastndcg.results.per_query import read_query_texts
+from fastndcg.results.per_query import keep_known, read_query_texts
 from fastndcg.results.results import Results
 from fastndcg.runtime.atomic_write import write_whole
 from fastndcg.runtime.escapes import show_name
@@ -144,6 +144,7 @@ class Comparison(Picklable, Exportable):
         queries: Any = None,
         inputs: ComparedInputs | None = None,
         weighted: tuple[Array, Array] | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
         self.results = dict(results)
         self.systems = tuple(results)
@@ -155,7 +156,11 @@ class Comparison(Picklable, Exportable):
         self.settings = settings
         self._weighted = (self.query_ids, np.arange(len(self.query_ids))) if weighted is None else weighted
         self._design = design
-        self.segments: Array | None = None if segments is None else self._read_segments(segments)
+        self.segments: Array | None = None
+        self._notes_on_extra = list(notes)
+        if segments is not None:
+            self.segments, extra_notes = self._read_segments(segments)
+            self._notes_on_extra += extra_notes
         self.curves = curves
         self.query_texts = read_query_texts(queries, self.query_ids)
         self.inputs = inputs
@@ -232,6 +237,7 @@ class Comparison(Picklable, Exportable):
         difference has an interval but no p-value. Each has the reason.
         """
         return (
+            *self._notes_on_extra,
             *self._notes_on_weights(),
             *self._notes_on_queries(),
             *explain_smallest_p_values(self.rows, self.settings),
@@ -288,14 +294,16 @@ class Comparison(Picklable, Exportable):
         baseline = self.systems.index(self.baseline)
         rows: list[SegmentRow] = []
         methods: set[str] = set()
-        names = self.segments if segments is None else self._read_segments(segments)
+        names, extra_notes = self.segments, list[str]()
+        if segments is not None:
+            names, extra_notes = self._read_segments(segments)
         for name, queries in split_segments(names, self.query_ids):
             design = select_queries(self._design, queries, self.query_ids)
             columns = [column[queries] for column in self.columns]
             summaries = summarize_systems(columns, baseline, design, self.settings, self._bounds, with_tests=False)
             methods |= _list_methods(summaries)
             rows += make_segment_rows(name, self.systems, self._metric_names, summaries)
-        notes = [describe_intervals(self.settings, methods)]
+        notes = [describe_intervals(self.settings, methods), *extra_notes]
         return Table(rows, make_segment_columns(self.settings, self.baseline), notes)
 
     def all_pairs(self, metric: str | Metric | None = None, *, test: str | None = "tukey") -> Table[Pair]:
@@ -587,9 +595,11 @@ class Comparison(Picklable, Exportable):
     def _metric_names(self) -> list[str]:
         return [str(metric) for metric in self.metrics]
 
-    def _read_segments(self, segments: Any) -> Array:
-        """Return the segment of each compared query. Arrays have one a query, also for those of weight 0."""
-        return read_for_queries(segments, "segments", *self._weighted)
+    def _read_segments(self, segments: Any) -> tuple[Array, list[str]]:
+        """Return the segment of each compared query, and notes. Arrays have one a query, also for those of weight 0."""
+        query_ids, weighted = self._weighted
+        known, notes = keep_known(segments, "segments", query_ids)
+        return read_for_queries(known, "segments", query_ids, weighted), notes
 
     def _notes_on_weights(self) -> list[str]:
         """Return a note on queries of weight 0, and on the effective number of queries."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError
 from fastndcg.rankings.validation import Array
-from fastndcg.results.per_query import check_weights, read_per_query_array
+from fastndcg.results.per_query import check_weights, find_key, read_per_query_array
 from fastndcg.runtime.escapes import show_name
 
 
@@ -80,8 +80,12 @@ def find_weighted(weights: Any, query_ids: Array) -> Array:
 
 def read_for_queries(values: Any, name: str, query_ids: Array, queries: Array) -> Array:
     """Return the values of the queries with these indices, from a mapping or an array with one value a query."""
-    if isinstance(values, Mapping):
-        return read_per_query_array(values, name, query_ids[queries])
+    if isinstance(values, Mapping):  # values of left-out queries may be missing
+        own = query_ids[queries]
+        left_out = {find_key(query, values) for query in np.delete(query_ids, queries).tolist()}
+        left_out -= {find_key(query, values) for query in own.tolist()}
+        values = {query: value for query, value in values.items() if query not in left_out}
+        return read_per_query_array(values, name, own)
     return read_per_query_array(values, name, query_ids)[queries]
 
 

@@ -190,9 +190,7 @@ class TestContradictions:
     @staticmethod
     def notes(columns, **options):
         """Return the notes on such rows."""
-        return [
-            note for note in fn.compare(results_by_name(columns), **options).notes if "though the interval" in note
-        ]
+        return [note for note in fn.compare(results_by_name(columns), **options).notes if "though the interval" in note]
 
     def test_correction(self):
         """The interval is not corrected, and p is."""

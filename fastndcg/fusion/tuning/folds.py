@@ -10,7 +10,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.rankings.validation import Array, check_whole_number
-from fastndcg.results.per_query import read_per_query_array
+from fastndcg.results.per_query import keep_known, read_per_query_array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics.resampling import make_key
 
@@ -49,10 +49,11 @@ class Folds(NamedTuple):
 
 
 class FoldPlan(NamedTuple):
-    """All divisions of a cross-validation, and the clusters of queries that stay together, None without clusters."""
+    """All divisions of a cross-validation, clusters of queries that stay together (None without), and notes on both."""
 
     repeats: list[Folds]
     clusters: Array | None
+    notes: tuple[str, ...] = ()
 
     @property
     def n_folds(self) -> int:
@@ -84,23 +85,29 @@ def plan_folds(options: FoldOptions, query_ids: Array, has_value: Array, *, is_n
     """
     repeats = check_whole_number(options.repeats, "repeats", 1)
     seed = check_whole_number(options.seed, "seed", 0)
-    clusters = None
-    if options.clusters is not None:
-        clusters = read_per_query_array(options.clusters, "clusters", query_ids)
+    clusters, given_clusters = None, options.clusters
+    notes: list[str] = []
+    if given_clusters is not None:
+        given_clusters, notes = keep_known(given_clusters, "clusters", query_ids)
+        clusters = read_per_query_array(given_clusters, "clusters", query_ids)
     fewest = FEWEST_NESTED if is_nested else FEWEST
     if isinstance(options.folds, Mapping) or hasattr(options.folds, "__len__"):
         if repeats > 1:
             raise InvalidInputError(
                 f"`repeats` must be 1 where `folds` names the fold of each query, got {repeats}. Pass folds=5"
             )
-        return FoldPlan([_read_folds(options.folds, query_ids, has_value, clusters, fewest)], clusters)
+        given_folds, fold_notes = keep_known(options.folds, "folds", query_ids)
+        folds = _read_folds(given_folds, query_ids, has_value, clusters, fewest)
+        return FoldPlan([folds], clusters, (*notes, *fold_notes))
     n = check_whole_number(options.folds, "folds", FEWEST)
     if n < fewest:
         raise InvalidInputError(
             f"`folds` must be {fewest} or more to compare methods, got {n}. Pass folds=5, or one method"
         )
     return FoldPlan(
-        [_draw_folds(n, draw_numbers(seed, r, len(has_value)), has_value, clusters) for r in range(repeats)], clusters
+        [_draw_folds(n, draw_numbers(seed, r, len(has_value)), has_value, clusters) for r in range(repeats)],
+        clusters,
+        tuple(notes),
     )
 
 

@@ -326,7 +326,7 @@ def _make_result(
             request.depth,
             request.absent,
             request.fusion_convention,
-            (*note_on_grid(families[validation.best].methods, setting.fusion), *inputs.notes),
+            (*note_on_grid(families[validation.best].methods, setting.fusion), *plan.notes, *inputs.notes),
             plateau,
             seed,
             clusters,

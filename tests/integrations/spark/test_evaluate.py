@@ -198,6 +198,32 @@ def test_comparisons_equal_one_machine(session, spark, interval):
     assert "paired t test" in str(result)
 
 
+@pytest.mark.parametrize("interval", ["auto", "t"])
+def test_differences_that_are_all_equal_have_no_p_value(session, spark, interval):
+    """Each query has 1 in one system, and 1/2 in the other. The row has the reason, and is that of fn.compare."""
+    queries = [f"q{i}" for i in range(6)]
+    judged = pd.DataFrame({"query": queries, "document": "a", "label": 1})
+    first = pd.DataFrame({"query": queries, "document": "a", "score": 1.0})
+    second = pd.concat([first, pd.DataFrame({"query": queries, "document": "b", "score": 2.0})])
+    expected = fn.compare(judged, {"one": first, "half": second}, "rr", interval=interval, test="t").rows[1]
+
+    result = spark.compare(
+        session.createDataFrame(judged),
+        {"one": session.createDataFrame(first), "half": session.createDataFrame(second)},
+        "rr", interval=interval, partitions=3,
+    )  # fmt: skip
+
+    row = result[1]
+    assert row.difference == -1 / 2
+    assert np.isnan(row.p)
+    assert np.isnan(row.p_corrected)
+    assert not row.significant
+    assert "all differences are equal" in row.reason
+    assert {name: repr(value) for name, value in row._asdict().items()} == {
+        name: repr(getattr(expected, name)) for name in row._fields
+    }
+
+
 def test_recorded_run_equals_one_machine(session, spark):
     """A recorded run has the bits of one machine under the convention of trec_eval."""
     qrels = fn.read_qrels(DRAWN_RUNS / "qrels.txt.gz")
