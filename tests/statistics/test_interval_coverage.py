@@ -180,3 +180,19 @@ def test_false_positives_of_tukey():
     columns = shared_queries(31, 40, 2500, n_systems=5)
     found = run_tukey_test(columns, simple_design(40), settings(replicates=1999))
     assert 0.04 <= np.mean([min(test.p for test in tests.values()) <= 0.05 for tests in found]) <= 0.06
+
+
+def test_the_page_has_the_numbers_of_the_script(calibration):
+    """All enumerated cells, and one that is drawn, stand in the page as the script prints them."""
+    page = (Path(__file__).parents[2] / "docs" / "how_it_works" / "statistics_calibration.md").read_text("utf-8")
+    enumerated = {
+        "0/1": calibration.enumerate_binary,
+        "differences, 80 % ties, of 0/1 values": calibration.enumerate_differences,
+    }
+    for kind, enumerate_cell in enumerated.items():
+        table = page.split(f"### {kind}\n")[1].split("###")[0]
+        for n in calibration.SIZES:
+            cells = [calibration.format_cell(enumerate_cell(n, p)) for p in calibration.PROBABILITIES]
+            assert f"| {n} | {' | '.join(cells)} |" in table, (kind, n)
+    drawn = calibration.simulate(calibration.draw_fifths, calibration.compute_korn_graubard, 50, 0.9, 20_000)
+    assert calibration.format_cell(drawn) in page.split("### fifths\n")[1].split("###")[0]
