@@ -91,6 +91,8 @@ class Comparison(Picklable, Exportable):
         The truth and the predictions, from which a report lists the documents of queries.
     weighted : ((n,) array, (n_queries,) int array), optional
         All ids, and the indices of those with a weight above 0, which `aligned` has. By default there are no others.
+    notes : sequence of str, optional
+        Notes on values of queries that are not compared.
 
     Attributes
     ----------
