@@ -127,7 +127,7 @@ def evaluate(
     >>> result.mean()
     {'nDCG@10': 0.8769765845238192, 'RR': 0.8333333333333334}
     >>> print(result.confidence_interval("rr"))
-    0.8333 [0.1374, 1.0000], 95 % Korn–Graubard, 3 queries
+    0.8333 [0.0075, 1.0000], 95 % Korn–Graubard, 3 queries
     """
     if predictions is not None and metrics is None and isinstance(predictions, METRICS_TYPES):
         metrics = predictions

@@ -62,14 +62,14 @@ def test_values_of_split_queries(session, spark):
 def test_rows_of_split_queries_are_not_shuffled(session, spark, monkeypatch):
     """The task that evaluates whole queries gets no row of a large one."""
     module = importlib.import_module("fastndcg.integrations.spark.evaluate")
-    collect_sums = module.collect_sums
+    collect_parts = module.collect_parts
     queries = []
 
-    def collect(data, task, **options):
+    def collect(data, task):
         queries.extend(row[0] for row in data.select("query").distinct().collect())
-        return collect_sums(data, task, **options)
+        return collect_parts(data, task)
 
-    monkeypatch.setattr(module, "collect_sums", collect)
+    monkeypatch.setattr(module, "collect_parts", collect)
     spark.evaluate(session.createDataFrame(draw_rows()), "rr", split_above=3000)
     assert sorted(queries) == sorted({*queries} - {*LARGE})
 
