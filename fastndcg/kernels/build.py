@@ -8,7 +8,7 @@ is C), the bits of a number, the slots of a tuple's entries, nothing for None.
 An object file is named by the digest of what it depends on, so that a change compiles what it touches. Worker processes
 compile, one for each processor. No kernel is called: a level may be above that of the processor that builds.
 
-Usage: python -m fastndcg.kernels.build [--levels 2,3] [--jobs N] [--output FOLDER]
+Usage: python -m fastndcg.kernels.build [--levels 2,3,4] [--jobs N] [--output FOLDER]
 """
 
 from __future__ import annotations
@@ -345,7 +345,7 @@ def compile_object(signature: Signature) -> bytes:
 def main() -> None:
     """Build the libraries into the user's cache, or into a folder."""
     parser = argparse.ArgumentParser(prog="scripts/build-kernels", description=__doc__.split("\n\n")[0].strip())
-    parser.add_argument("--levels", help="levels of x86-64, such as 2,3 (default: the highest of this processor)")
+    parser.add_argument("--levels", help="levels of x86-64, such as 2,3,4 (default: the highest of this processor)")
     parser.add_argument("--jobs", type=int, help="number of processes (default: one for each processor)")
     parser.add_argument("--output", type=Path, help="folder (default: that of this package in the user's cache)")
     parser.add_argument("--slowest", type=int, default=0, metavar="N", help="print the N slowest signatures")
@@ -381,13 +381,16 @@ def user_folder() -> Path:
 
 
 def native_level() -> int:
-    """Return the highest level that releases have and this processor runs."""
+    """Return the highest level that this processor runs and the environment allows."""
     if "x86_64" not in machine_code.platform_tag():
         return 0
     with tempfile.TemporaryDirectory() as folder:
         trampoline = Path(folder, "_trampoline.abi3.so")
         _compile_c(find_c_compiler(), trampoline)
-        return min(3, int(machine_code.import_trampoline(trampoline).processor_level()))
+        level = int(machine_code.import_trampoline(trampoline).processor_level())
+    if level < 2:
+        raise BuildError(f"this processor is below {LEVEL_NAMES[2]}")
+    return min(level, machine_code.highest_level())
 
 
 if __name__ == "__main__":

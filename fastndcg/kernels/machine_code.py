@@ -101,7 +101,7 @@ class Library:
             return
         self._check(table["trampoline"])
         trampoline = import_trampoline(self.path / table["trampoline"]["file"])
-        level = trampoline.processor_level()
+        level = min(trampoline.processor_level(), highest_level())
         usable = [library for library in table["libraries"] if library["level"] <= level]
         if not usable:
             lowest = min(library["level"] for library in table["libraries"])
@@ -121,6 +121,12 @@ class Library:
             raise OSError(f"{record['file']} is missing, or may have been written by another user")
         if hashlib.sha256(content).hexdigest() != record["sha256"]:
             raise OSError(f"{record['file']} is damaged: its SHA-256 is not that of {TABLE}")
+
+
+def highest_level() -> int:
+    """Return the highest level that the environment allows: FASTNDCG_MACHINE_CODE=3 leaves out x86-64-v4."""
+    value = os.environ.get("FASTNDCG_MACHINE_CODE", "1")
+    return int(value) if value in ("2", "3") else max(LEVEL_NAMES)
 
 
 def is_switched_off() -> bool:

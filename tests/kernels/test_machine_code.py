@@ -29,7 +29,7 @@ CARRY = """
     sources = [listing.find_source(signature) for signature in signatures.read_signatures()]
     print(json.dumps([limbs.tolist(), sources, listing.describe_libraries()]))
 """
-FROM_PACKAGE = r"package \((generic|x86-64-v[23])\)"
+FROM_PACKAGE = r"package \((generic|x86-64-v[234])\)"
 NEEDS_COMPILER = pytest.mark.skipif(
     not (os.environ.get("CC") or shutil.which("cc")), reason="no C compiler: machine code is built with one"
 )
@@ -282,6 +282,20 @@ def test_machine_code_can_be_switched_off(built):
     sources, state = carry(built, is_blocked=False, FASTNDCG_MACHINE_CODE=0)
     assert sources == ["Numba", "Numba"]
     assert "none is used" in state
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("level", [2, 3])
+def test_the_environment_can_leave_out_higher_levels(copy, level):
+    """FASTNDCG_MACHINE_CODE=2 or 3 takes the library of no higher level, as a lower processor does."""
+    folder, package = copy
+    if json.loads((package / "table.json").read_text())["libraries"][0]["level"] < level:
+        pytest.skip("the libraries of this processor have no such level")
+    given = {"FASTNDCG_MACHINE_CODE": str(level)}
+    code = textwrap.dedent(CARRY).format(is_blocked=False)
+    change_table(package, lambda table: table["libraries"].append(table["libraries"][0] | {"level": level}))
+    _, sources, _ = answer(start(code, folder, FASTNDCG_CACHE_DIR=folder / "cache", **given))
+    assert sources == [f"package (x86-64-v{level})"] * 2
 
 
 @NEEDS_COMPILER
