@@ -214,7 +214,7 @@ def test_equal_fused_scores_are_in_the_order_of_the_policy(policy, order, as_id)
 
 def test_a_function_of_scores_and_ranks_is_a_method():
     """The function gets NaN and rank 0 for absent documents. It may be compiled already."""
-    import numba
+    numba = pytest.importorskip("numba")
     import numpy as np
 
     def best_rank(scores, ranks):
