@@ -74,6 +74,8 @@ def count_compilation(n_waiting: int) -> None:
     if _state.is_announced or is_quiet():
         return
     _state.is_announced = True
-    kernels = "1 kernel" if n_waiting == 1 else f"{n_waiting} kernels"
-    seconds = max(1, round(n_waiting * SECONDS_PER_KERNEL))
-    say(f"compiling {kernels}, about {seconds} s; a built wheel or `fastndcg warmup` has them")
+    if n_waiting > 1:
+        estimate = f"{n_waiting} kernels, about {max(1, round(n_waiting * SECONDS_PER_KERNEL))} s"
+    else:  # no metrics are planned yet, such as where files are read
+        estimate = f"kernels as they are needed, about {SECONDS_PER_KERNEL} s each"
+    say(f"compiling {estimate}; a built wheel or `fastndcg warmup` has them")
