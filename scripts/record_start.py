@@ -114,7 +114,8 @@ def write_table(rows: list[tuple[str, float]], floor: float, python: str) -> Non
     ]
     versions = f"Python {platform.python_version()}, NumPy {read_version(python, 'numpy')}"
     lines.append(
-        f"\nnDCG@10 of four documents, least of {ROUNDS} processes, OpenBLAS with one thread. `import numpy` takes {floor:.2f} s.\n"
+        f"\nnDCG@10 of four documents, least of {ROUNDS} processes, OpenBLAS with one thread. "
+        f"`import numpy` takes {floor:.2f} s.\n"
         f"Measured on {date.today()} on {os.cpu_count()} CPUs ({platform.machine()}), {versions}."
     )
     README.write_text(fill(README.read_text(encoding="utf-8"), "start", "\n".join(lines)), encoding="utf-8")
