@@ -199,11 +199,12 @@ def test_mypy_checks_choices(tmp_path):
         "from fastndcg.integrations.sklearn import scorer\n"
         "scorer('ndcg', response_method='predict_all')\n"
     )
-    root = Path(fn.__file__).parents[1]
+    root = Path(fn.__file__).parents[1]  # mypy finds an installed package itself, and refuses its folder as a path
+    path = {} if root.name == "site-packages" else {"MYPYPATH": str(root)}
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--config-file", os.devnull, "--ignore-missing-imports", "--follow-imports",
          "silent", "--cache-dir", str(tmp_path / "cache"), str(module)],
-        capture_output=True, text=True, cwd=tmp_path, env=os.environ | {"MYPYPATH": str(root)}, check=False,
+        capture_output=True, text=True, cwd=tmp_path, env=os.environ | path, check=False,
     )  # fmt: skip
     errors = [line.split(":")[1] for line in done.stdout.splitlines() if "error:" in line]
     assert errors == ["3", "4", "5", "8", "9", "11", "13"], done.stdout
