@@ -151,65 +151,6 @@ def read_items(rows: Collection[Row], offsets: Array) -> tuple[Array, IdColumn] 
     return values, IdColumn.of_bytes(data[:n_bytes], np.concatenate([[0], ends]))
 
 
-def read_texts(texts: list[Any]) -> IdColumn | None:
-    """Read a list of texts that no other thread changes, and return None if Python has to read it."""
-    if not CAN_READ_OBJECTS:
-        return None
-    kernels = load_kernels("inputs.texts")
-
-    n_texts = len(texts)
-    ends = np.empty(n_texts, "i8")
-    data = np.empty(BYTES_PER_ID * n_texts, "u1")
-    while True:  # the second turn has a buffer that is large enough
-        n_bytes = kernels.read_texts(id(texts), KINDS, (ends, data))
-        if n_bytes == kernels.NO_TEXT:
-            return None
-        if n_bytes <= len(data):
-            return IdColumn.of_bytes(data[:n_bytes], np.concatenate([[0], ends]))
-        data = np.empty(n_bytes, "u1")
-
-
-class RecordColumns(NamedTuple):
-    """The ids and numbers of records."""
-
-    queries: IdColumn
-    documents: IdColumn
-    values: Array
-
-
-def read_records(rows: list[Any], fields: tuple[str, str, str]) -> RecordColumns | None:
-    """
-    Read the query, the document and the number of each dict in a list that no other thread changes.
-
-    Return None if Python has to read the list.
-    """
-    if not CAN_READ_OBJECTS:
-        return None
-    kernels = load_kernels("inputs.records")
-
-    n_rows = len(rows)
-    keys = np.fromiter(map(id, fields), "i8", len(fields))
-    ends = np.empty((2, n_rows), "i8")
-    values = np.empty(n_rows)
-    counts = np.zeros(4, "i8")
-    sizes = [BYTES_PER_ID * n_rows] * 2
-    while True:  # the second turn has buffers that are large enough, unless another thread changes a dict
-        queries, documents = (np.empty(size, "u1") for size in sizes)
-        out = (ends[0], queries, ends[1], documents, values, counts)
-        kernels.read_records(id(rows), id(dict), read_only(keys), KINDS, out)
-        n_bytes = counts[: len(sizes)].tolist()
-        if counts[kernels.N_ROWS] < n_rows:
-            return None
-        if n_bytes[0] <= sizes[0] and n_bytes[1] <= sizes[1]:
-            break
-        sizes = [max(*pair) for pair in zip(n_bytes, sizes, strict=True)]
-    columns = [
-        IdColumn.of_bytes(data[:size], np.concatenate([[0], bounds]))
-        for data, size, bounds in zip((queries, documents), n_bytes, ends, strict=True)
-    ]
-    return RecordColumns(columns[0], columns[1], values if counts[kernels.N_FRACTIONS] else values.astype("i8"))
-
-
 def read_labels(rows: Collection[Row], offsets: Array, held_keys: list[str]) -> LabelsRead:
     """Read the labels of dicts, and append their documents with a label other than 0 to `held_keys`."""
     n_labels = int(offsets[-1])

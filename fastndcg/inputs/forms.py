@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
-from fastndcg.errors import InvalidTypeError
+from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names
 from fastndcg.inputs.arrays import ArrayTruth
 from fastndcg.inputs.arrow_files import is_arrow_file, open_arrow_truth
 from fastndcg.inputs.dict_reader import snapshot
@@ -29,7 +29,6 @@ from fastndcg.inputs.hints import (
     refuse_several,
 )
 from fastndcg.inputs.id_lists import holds_id_lists
-from fastndcg.inputs.item_collections import is_item_collection, read_recommended_items, read_relevant_items
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.parquet.stream import is_parquet, open_parquet
 from fastndcg.inputs.qrels_run import Qrels, Run
@@ -172,8 +171,23 @@ def _read_truth_records(truth: Any, options: Options) -> ScoredRows | Qrels:
     return ScoredRows(records) if records.has_scores else read_table(Qrels, records, options.threads, records.source)
 
 
-def _read_relevant_items(truth: Any, options: Options) -> Qrels:
-    return read_relevant_items(truth, options.columns)
+def is_item_collection(value: Any) -> bool:
+    """Return True for LensKit's `ItemListCollection`."""
+    return hasattr(value, "key_fields") and hasattr(value, "to_df")
+
+
+def _make_item_frame(value: Any, name: str, others: tuple[str, ...]) -> Any:
+    """Return the frame of LensKit's lists without the columns of the other side."""
+    if len(value.key_fields) != 1:
+        raise InvalidInputError(
+            f"`{name}` must have keys of one field, the user or query, but has {join_names(value.key_fields)}. "
+            "Evaluate each part alone, or join the fields to one"
+        )
+    return value.to_df().drop(columns=list(others), errors="ignore")
+
+
+def _read_relevant_items(truth: Any, options: Options) -> Any:
+    return _read_truth_frame(_make_item_frame(truth, "truth", ("score", "rank")), options)
 
 
 def _refuse_run(truth: Any, options: Options) -> Any:
@@ -211,8 +225,10 @@ def _read_run_records(run: Any, options: Options) -> Run:
 
 
 def _read_recommended_items(run: Any, options: Options) -> Run:
-    del options
-    return read_recommended_items(run, "predictions")
+    """Read lists of items: those that are ordered by their ranks, as in LensKit, and others by their scores."""
+    frame = _make_item_frame(run, "predictions", ())
+    is_ranked = "rank" in frame and frame["rank"].notna().all()
+    return _read_run_frame(frame.drop(columns="score" if is_ranked else "rank", errors="ignore"), options)
 
 
 FORMS = (

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.dict_reader import read_texts, snapshot
+from fastndcg.inputs.dict_reader import snapshot
 from fastndcg.inputs.hints import are_columns, row_problem
 from fastndcg.inputs.id_column import IdColumn
 from fastndcg.rankings.read_only import read_only
@@ -90,10 +90,9 @@ def read_id_lists(rows: Mapping[Any, Any], what: str, *, are_ranked: bool, allow
         if len(ids) > ends[-1]:
             queries.append(query)
             ends.append(len(ids))
-    documents = read_texts(ids)
-    if documents is None:
+    if set(map(type, ids)) - {str}:
         _check_kinds(copied_rows, what, allows_numbers)
-        documents = IdColumn.of(ids, f"ids of documents in the {what}")
+    documents = IdColumn.of(ids, f"ids of documents in the {what}")
     offsets = read_only(np.array(ends, "i8"))
     lists = IdLists(IdColumn.of(queries, f"ids of queries in the {what}"), offsets, documents)
     refuse_repeated_ids(lists, f"the {what}")

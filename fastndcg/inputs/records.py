@@ -14,8 +14,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.dict_reader import read_records as read_dicts
-from fastndcg.inputs.dict_reader import read_texts
 from fastndcg.inputs.frames import Frame, check_columns, find_usual_names
 from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.source import Source
@@ -115,7 +113,6 @@ class Records(Frame):
         self._fields = self._list_fields(value_role)
         self._names = list(self._fields)
         self.source = self.source._replace(columns=tuple(self._names))
-        self._columns_by_role = self._read_all(value_role)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -127,13 +124,7 @@ class Records(Frame):
 
     def read_ids(self, role: str) -> IdColumn:
         """Read a field of ids."""
-        ids: IdColumn | None = self._columns_by_role.get(role)
-        if ids is not None:
-            return ids
         name, values = self._column(role)
-        ids = read_texts(values)
-        if ids is not None:
-            return ids
         kinds = dict.fromkeys(map(type, values))
         has_texts = issubclass(next(iter(kinds)), str)
         for kind in kinds:
@@ -147,31 +138,19 @@ class Records(Frame):
         """Read a field of numbers. Records of queries and documents only have the label 1."""
         if role == "label" and self.is_interactions:
             return np.ones(len(self), "i1")
-        numbers: Array | None = self._columns_by_role.get(role)
-        if numbers is not None:
-            return numbers
         name, values = self._column(role)
         for kind in set(map(type, values)):
             if not issubclass(kind, NUMBERS):
                 row = next(row for row, value in enumerate(values) if type(value) is kind)
                 self._refuse_value(row, name, "be a number", values[row])
         try:
-            numbers = np.array(values)
+            numbers: Array = np.array(values)
         except OverflowError:
             numbers = np.array(values, object)
         if numbers.dtype == object:
             row = next(row for row, value in enumerate(values) if not -(2**63) <= value < 2**63)
             self._refuse_value(row, name, "fit int64 or float64", values[row])
         return numbers
-
-    def _read_all(self, value_role: str) -> dict[str, Any]:
-        """Read the ids and numbers of dicts by a kernel. Return nothing if Python has to read them one by one."""
-        role = "rank" if value_role == "score" and self.is_ranked else value_role
-        names = [self.candidates(each) for each in ("query", "document", role)]
-        if type(self._rows[0]) is not dict or any(len(each) != 1 for each in names):
-            return {}
-        read = read_dicts(self._rows, (names[0][0], names[1][0], names[2][0]))
-        return {} if read is None else {"query": read.queries, "document": read.documents, role: read.values}
 
     def _column(self, role: str) -> tuple[str, list[Any]]:
         """Return the name and the values of the field of a role."""

@@ -11,17 +11,11 @@ from itertools import pairwise
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.exports.exportable import join_pieces
 from fastndcg.exports.files import COMPRESSIONS, FilePath, check_file_path, find_compression, write_compressed
-from fastndcg.inputs.id_column import IdColumn
-from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
-from fastndcg.runtime.threads import check_threads, run_all
 
 if TYPE_CHECKING:
     from fastndcg.inputs.id_table import Table
@@ -34,11 +28,6 @@ UNWRITTEN = (".feather", ".arrow", ".ipc", ".orc", ".avro", ".xlsx", ".pkl", ".p
 BLANK = re.compile("[\0\t-\r ]")  # characters that no field of a line can hold
 LINE_END = re.compile("[\0\n\r]")  # characters that no field of CSV can hold
 SURROGATE = re.compile("[\ud800-\udfff]")  # UTF-8 lacks them
-SURROGATE_BYTE = 0xED  # the first byte of surrogates, and of some other characters
-N_CONTROLS = 5  # tab, line feed and the three after it
-PIECE = 1 << 20  # bytes that a kernel writes at once
-BLOCK = 1 << 14  # lines that a thread writes, one block after the other
-BLOCKS = 4  # for each thread, before they are written to the file
 OTHER_FORMATS = ("{", "[", "PAR1", "BZh", "\ufeff")  # readers recognise other formats by these first characters
 FIELDS = "TREC's format must not be empty and have no blanks and no NUL"
 OTHER_IDS = "Write JSON or Parquet, which hold every id."
@@ -94,55 +83,7 @@ def write_trec_run(run: Table, settings: Settings) -> Iterator[bytes]:
     Documents with equal scores keep their order. Scores are as Python's repr writes them.
     """
     check_tag(settings.tag)
-    if _are_field_ids(run) and are_written_by_kernel(run.values):
-        return _write_run_lines(run, settings)
     return encode_lines(_list_run_lines(run, settings))
-
-
-def _write_run_lines(run: Table, settings: Settings) -> Iterator[bytes]:
-    """Yield the lines of a run, in blocks that threads write by a kernel."""
-    queries = _as_texts(run.queries)
-    documents = _as_texts(run.documents)
-    tag = read_only(np.frombuffer(settings.tag.encode(), "u1"))
-    rows = read_only(run.order_by_score())
-    words = read_only(run.values.astype("f8", copy=False).view("u8"))
-    kernels = load_kernels("inputs.run_lines")
-    longest = sum(int(np.diff(ids.text_bytes()[1]).max(initial=0)) for ids in (queries, documents))
-    room = max(PIECE, longest + len(tag) + kernels.SEPARATORS)
-    pieces: dict[int, list[bytes]] = {}
-
-    def make_writer() -> Callable[[int], None]:
-        out = np.empty(room, "u1")
-
-        def write_block(first: int) -> None:
-            query = int(np.searchsorted(run.offsets, first, "right")) - 1
-            place = np.array([query, first, min(first + BLOCK, len(rows))])
-            pieces[first] = []
-            while place[1] < place[2]:
-                size = kernels.write_run_lines(queries.ids, documents.ids, rows, run.offsets, words, tag, place, out)
-                pieces[first].append(out[:size].tobytes())
-
-        return write_block
-
-    n_threads = check_threads(None)
-    for begin in range(0, len(rows), BLOCK * BLOCKS * n_threads):
-        blocks = range(begin, min(begin + BLOCK * BLOCKS * n_threads, len(rows)), BLOCK)
-        run_all(blocks, make_writer, min(n_threads, len(blocks)))
-        for first in blocks:
-            yield from pieces.pop(first)
-
-
-def are_written_by_kernel(scores: Array) -> bool:
-    """Return True if a kernel writes the scores as Python's repr does: floats that are 0, or neither tiny nor huge."""
-    if scores.dtype.kind != "f":
-        return False
-    kernels = load_kernels("inputs.format_float")
-    sizes = np.abs(scores.astype("f8", copy=False))
-    return bool(((sizes == 0) | ((sizes >= kernels.LEAST) & (sizes < kernels.MOST))).all())
-
-
-def _as_texts(ids: IdColumn) -> IdColumn:
-    return ids if ids.are_texts else IdColumn.of_texts([str(name) for name in ids.names().tolist()])
 
 
 def _list_run_lines(run: Table, settings: Settings) -> Iterator[str]:
@@ -207,19 +148,6 @@ def _read_field_ids(table: Table) -> tuple[list[Any], Array]:
             f"{shorten(queries[0])}. {OTHER_IDS}"
         )
     return queries.tolist(), documents
-
-
-def _are_field_ids(table: Table) -> bool:
-    """Return True if `_read_field_ids` has nothing to refuse, as the bytes of the ids show."""
-    for ids in (table.queries, table.documents):
-        if not ids.are_texts:
-            continue
-        data, offsets = ids.text_bytes()
-        is_blank = (data == 0) | (data == ord(" ")) | (data - np.uint8(ord("\t")) < N_CONTROLS)
-        if is_blank.any() or not np.diff(offsets).all() or (data == SURROGATE_BYTE).any():
-            return False
-    has_texts = table.queries.are_texts and len(table.queries) > 0
-    return not (has_texts and table.queries.name(0).startswith(OTHER_FORMATS))
 
 
 def _refuse_texts(names: Array, wrong: re.Pattern[str], rule: str) -> None:

@@ -116,11 +116,6 @@ class ItemSelection(Picklable):
             return "exclude"
         return "candidates" if self._candidates is not None else "missing_truth"
 
-    @property
-    def is_empty(self) -> bool:
-        """True if no argument was given."""
-        return self._exclude is None and self._candidates is None and self._missing_truth == "raise"
-
     def read_lists(
         self, shape: tuple[int, int], number_ids: NumberIds | None = None
     ) -> tuple[ItemLists | None, ItemLists | None]:
