@@ -14,7 +14,7 @@ import numpy as np
 
 import fastndcg as fn
 from benchmarks.data import Array, Workload
-from fastndcg.conventions import parse_convention
+from fastndcg.named_conventions import parse_convention
 
 N_VERIFIED = 100
 TOLERANCE = 1e-12

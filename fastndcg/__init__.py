@@ -8,9 +8,6 @@ array([0.97236])
 {'nDCG@10': 0.8154648767857288, 'RR': 0.75}
 """
 
-import sys
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 from fastndcg.runtime.lazy_import import load, load_submodules
@@ -25,26 +22,24 @@ _METRICS = (
     "num_rel_ret", "num_ret", "pAUC",
 )  # fmt: skip
 _PUBLIC = {
-    "agreement": ["Agreement", "agreement"],
-    "beyond_accuracy": ["BeyondAccuracy", "beyond_accuracy"],
-    "conventions": ["Convention", "conventions"],
+    "build_ahead": ["warmup"],
+    "discovery": ["list_conventions", "list_fusion_methods", "list_metrics"],
     "errors": [
         "FastndcgError", "InvalidInputError", "InvalidTypeError", "MissingPackageError", "RegisteredMetricError",
         "UndefinedMetricError", "UnknownConventionError", "UnknownFusionError", "UnknownMetricError",
     ],
-    "discovery": ["list_conventions", "list_fusion_methods", "list_metrics"],
-    "evaluate": ["Evaluator", "evaluate"],
-    "explain": ["explain"],
-    "explain.explanation": ["Explanation"],
+    "evaluation": ["Evaluator", "evaluate"],
+    "explaining": ["explain"],
+    "explaining.explanation": ["Explanation"],
+    "functions": [
+        "average_precision", "dcg", "f_score", "ndcg", "precision", "r_precision", "recall", "reciprocal_rank",
+        "success",
+    ],
     "fusion.conventions": ["FusionConvention", "fusion_conventions"],
     "fusion.fuse": ["FusedRun", "fuse"],
     "fusion.tuning.curve": ["FusionCurve"],
     "fusion.tuning.tune": ["tune_fusion"],
     "fusion.tuning.tuned_fusion": ["TunedFusion"],
-    "functions": [
-        "average_precision", "dcg", "f_score", "ndcg", "precision", "r_precision", "recall", "reciprocal_rank",
-        "success",
-    ],
     "inputs.diversity_qrels": ["DiversityQrels"],
     "inputs.qrels_run": ["Qrels", "Run"],
     "inputs.recommendations.interactions": ["Interactions"],
@@ -53,7 +48,10 @@ _PUBLIC = {
     "metrics.catalog": ["CATALOG", "Parameter"],
     "metrics.custom": ["register"],
     "metrics.metric": ["Metric", *_METRICS],
+    "named_conventions": ["Convention", "conventions"],
+    "rank_agreement": ["Agreement", "agreement"],
     "rankings.rankings": ["Rankings"],
+    "recommended_items": ["BeyondAccuracy", "beyond_accuracy"],
     "reference": ["reference"],
     "results.results": ["Results"],
     "scoring.embeddings": ["Embeddings"],
@@ -63,7 +61,6 @@ _PUBLIC = {
     "statistics.comparison": ["Comparison"],
     "streaming": ["StreamingEvaluator"],
     "versions": ["show_versions"],
-    "warmup": ["warmup"],
 }  # fmt: skip
 _load_submodule = load_submodules(__name__)
 _PLACES = {name: place for place, names in _PUBLIC.items() for name in names}
@@ -72,27 +69,13 @@ __all__ = sorted(_PLACES)
 __version__ = "0.1.0"
 
 
-class _Package(ModuleType):
-    """Resolves public names when they are first used, so that importing the package costs nothing."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _PLACES:
-            module = load(f"{__name__}.{_PLACES[name]}")
-            setattr(self, name, getattr(module, name, module))
-            return getattr(self, name)
+def __getattr__(name: str) -> Any:
+    """Return a public name when it is first used, so that importing the package costs nothing."""
+    if name not in _PLACES or _PLACES[name] == name:
         return _load_submodule(name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        # importing the file evaluate.py puts it in the place of the function evaluate, and likewise conventions
-        if name in _PLACES and isinstance(value, ModuleType):
-            value = getattr(value, name, value)
-        super().__setattr__(name, value)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return import_module, (self.__name__,)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*__all__, *(name for name in super().__dir__() if name.startswith("__"))})
+    value = globals()[name] = getattr(load(f"{__name__}.{_PLACES[name]}"), name)
+    return value
 
 
-sys.modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

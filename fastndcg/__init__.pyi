@@ -1,11 +1,6 @@
 """Public names for type checkers. Generated: python scripts/make_stub.py."""
 
-from fastndcg.agreement import Agreement as Agreement
-from fastndcg.agreement import agreement as agreement
-from fastndcg.beyond_accuracy import BeyondAccuracy as BeyondAccuracy
-from fastndcg.beyond_accuracy import beyond_accuracy as beyond_accuracy
-from fastndcg.conventions import Convention as Convention
-from fastndcg.conventions import conventions as conventions
+from fastndcg.build_ahead import warmup as warmup
 from fastndcg.discovery import list_conventions as list_conventions
 from fastndcg.discovery import list_fusion_methods as list_fusion_methods
 from fastndcg.discovery import list_metrics as list_metrics
@@ -18,10 +13,10 @@ from fastndcg.errors import UndefinedMetricError as UndefinedMetricError
 from fastndcg.errors import UnknownConventionError as UnknownConventionError
 from fastndcg.errors import UnknownFusionError as UnknownFusionError
 from fastndcg.errors import UnknownMetricError as UnknownMetricError
-from fastndcg.evaluate import Evaluator as Evaluator
-from fastndcg.evaluate import evaluate as evaluate
-from fastndcg.explain import explain as explain
-from fastndcg.explain.explanation import Explanation as Explanation
+from fastndcg.evaluation import Evaluator as Evaluator
+from fastndcg.evaluation import evaluate as evaluate
+from fastndcg.explaining import explain as explain
+from fastndcg.explaining.explanation import Explanation as Explanation
 from fastndcg.functions import average_precision as average_precision
 from fastndcg.functions import dcg as dcg
 from fastndcg.functions import f_score as f_score
@@ -49,7 +44,13 @@ from fastndcg.metrics.catalog import CATALOG as CATALOG
 from fastndcg.metrics.catalog import Parameter as Parameter
 from fastndcg.metrics.custom import register as register
 from fastndcg.metrics.metric import Metric as Metric
+from fastndcg.named_conventions import Convention as Convention
+from fastndcg.named_conventions import conventions as conventions
+from fastndcg.rank_agreement import Agreement as Agreement
+from fastndcg.rank_agreement import agreement as agreement
 from fastndcg.rankings.rankings import Rankings as Rankings
+from fastndcg.recommended_items import BeyondAccuracy as BeyondAccuracy
+from fastndcg.recommended_items import beyond_accuracy as beyond_accuracy
 from fastndcg.results.results import Results as Results
 from fastndcg.scoring.embeddings import Embeddings as Embeddings
 from fastndcg.scoring.scorer import Scorer as Scorer
@@ -58,7 +59,6 @@ from fastndcg.statistics.compare import compare as compare
 from fastndcg.statistics.comparison import Comparison as Comparison
 from fastndcg.streaming import StreamingEvaluator as StreamingEvaluator
 from fastndcg.versions import show_versions as show_versions
-from fastndcg.warmup import warmup as warmup
 
 from . import reference as reference
 

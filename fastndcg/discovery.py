@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from fastndcg.choices import ConventionKind, FusionKind, MetricFamily, MetricFunction
-from fastndcg.conventions import KINDS, conventions
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.fusion import catalog as fusion_catalog
 from fastndcg.metrics.catalog import FAMILIES, OTHER_RECORDS, RECORDS, REGISTERED, Record
 from fastndcg.metrics.describe import describe_parameters, list_trec_names
+from fastndcg.named_conventions import KINDS, conventions
 from fastndcg.statistics.table import Column, Table
 
 CUSTOM = "custom"  # the family of registered metrics

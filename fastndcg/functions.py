@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fastndcg.choices import ConventionName
-from fastndcg.conventions import Convention
-from fastndcg.evaluate import evaluate_arrays
+from fastndcg.evaluation import evaluate_arrays
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn
 import numpy as np
 
 from fastndcg.choices import ConventionName, IntervalMethod
-from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError
-from fastndcg.evaluate import Evaluator
+from fastndcg.evaluation import Evaluator
 from fastndcg.exports.exportable import dump_json
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import find_chance_metric, is_micro
+from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.exact_sum import ExactSum
 from fastndcg.results.partial import PartialSums

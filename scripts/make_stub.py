@@ -18,7 +18,6 @@ import re
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,7 +61,6 @@ def make_choices() -> str:
     from fastndcg.compat.ranx import files as ranx_files
     from fastndcg.compat.ranx import precision_recall_plot as ranx_plot
     from fastndcg.compat.ranx.report import TESTS as TESTS_OF_RANX
-    from fastndcg.conventions import CHOICES, KINDS, conventions
     from fastndcg.discovery import CUSTOM, FUNCTIONS, FUSION_KINDS
     from fastndcg.fusion.conventions import ABSENT
     from fastndcg.inputs.recommendations.item_lists import REPEATED
@@ -71,6 +69,7 @@ def make_choices() -> str:
     from fastndcg.inputs.writers import WRITERS
     from fastndcg.integrations.sklearn import RESPONSE_METHODS
     from fastndcg.metrics.catalog import AGGREGATES, FAMILIES
+    from fastndcg.named_conventions import CHOICES, KINDS, conventions
     from fastndcg.rankings.pair_rows import COMPETITORS, ROWS
     from fastndcg.reports.plots import KINDS as KINDS_OF_PLOTS
     from fastndcg.scoring.embeddings import SIMILARITIES
@@ -130,7 +129,7 @@ def make_stub(public_names: Mapping[str, Sequence[str]], metrics: Sequence[str])
     lines = ['"""Public names for type checkers. Generated: python scripts/make_stub.py."""', ""]
     submodules = []
     for module, names in sorted(public_names.items()):
-        if names == [module] and not hasattr(import_module(f"fastndcg.{module}"), module):
+        if names == [module]:
             submodules.append(module)
             continue
         lines += [f"from fastndcg.{module} import {name} as {name}" for name in sorted(names)]

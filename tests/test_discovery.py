@@ -3,6 +3,7 @@
 import ast
 import inspect
 import os
+import pkgutil
 import pydoc
 import subprocess
 import sys
@@ -14,9 +15,9 @@ import pytest
 import fastndcg as fn
 from fastndcg import choices
 from fastndcg.cli import completion
-from fastndcg.conventions import KINDS, conventions
 from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.metrics.catalog import EVERY, FAMILIES
+from fastndcg.named_conventions import KINDS, conventions
 
 
 def test_list_metrics_has_the_whole_catalogue():
@@ -143,12 +144,12 @@ def test_metrics_and_conventions_show_in_notebooks():
 
 def test_choices_are_those_of_the_registries():
     """The generated types have the names that arguments are checked against."""
-    from fastndcg.conventions import CHOICES
     from fastndcg.inputs.recommendations.item_lists import REPEATED
     from fastndcg.inputs.recommendations.item_selection import MISSING_TRUTH
     from fastndcg.inputs.text.formats import FORMATS_BY_NAME
     from fastndcg.inputs.writers import WRITERS
     from fastndcg.metrics.catalog import AGGREGATES
+    from fastndcg.named_conventions import CHOICES
     from fastndcg.reports.plots import KINDS as PLOTS
     from fastndcg.statistics import settings
 
@@ -272,3 +273,11 @@ def test_misspelt_commands_get_a_suggestion(word, command, capsys):
 
     assert main([word]) == 2
     assert f"invalid choice: '{word}'. Did you mean '{command}'?" in capsys.readouterr().err
+
+
+def test_no_module_is_called_like_a_public_name():
+    """`import fastndcg.name` never puts a module in the place of a function: only `reference` is a module itself."""
+    modules = {module.name for module in pkgutil.iter_modules(fn.__path__)}
+    assert modules & set(fn.__all__) == {"reference"}
+    wrong = {name for name in fn.__all__ if inspect.ismodule(getattr(fn, name))}
+    assert wrong == {"reference"}

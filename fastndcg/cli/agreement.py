@@ -19,7 +19,7 @@ from fastndcg.runtime.escapes import csv_row
 from fastndcg.runtime.threads import check_threads
 
 if TYPE_CHECKING:
-    from fastndcg.agreement import Agreement
+    from fastndcg.rank_agreement import Agreement
 
 DEFAULT_METRICS = "tau_b,tau_ap,rbo"
 DESCRIPTION = """\
@@ -60,8 +60,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.output is not None:
         output.check(arguments.output, paths)
     with show_progress(len(paths) + 1) as begin_step:
-        from fastndcg.agreement import agreement  # imports numpy, which --help and the checks above do without
         from fastndcg.inputs.text.formats import read_run
+        from fastndcg.rank_agreement import agreement  # imports numpy, which --help and the checks above do without
 
         runs = []
         for path in paths:

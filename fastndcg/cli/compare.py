@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, get_args
 from fastndcg.choices import Alternative, Correction, Family, IntervalMethod, TestName
 from fastndcg.cli import completion, embeddings, options, output
 from fastndcg.cli.progress import show_progress
-from fastndcg.conventions import parse_convention
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.named_conventions import parse_convention
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import check_packages
 

@@ -64,7 +64,7 @@ def list_conventions(prefix: str, **context: Any) -> list[str]:
     ['trec_eval_9', 'trec_eval_9_c']
     """
     del context
-    from fastndcg.conventions import conventions
+    from fastndcg.named_conventions import conventions
 
     return [name for name in conventions if name.startswith(prefix)]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from fastndcg.cli import completion, options, output
-from fastndcg.conventions import FIELDS, Convention, conventions, parse_convention
-from fastndcg.conventions.convention import short
+from fastndcg.named_conventions import FIELDS, Convention, conventions, parse_convention
+from fastndcg.named_conventions.convention import short
 
 DESCRIPTION = """\
 List the named conventions, show one of them, or list the choices in which two of them differ. A convention decides what

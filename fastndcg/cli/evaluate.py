@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from fastndcg.cli import embeddings, formats, metric_options, options, output
 from fastndcg.cli.metric_options import MetricRequest, TrecEvalOptions, apply_options, select_metrics
 from fastndcg.cli.progress import show_progress, show_row_progress
-from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError
+from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_threads
 
@@ -175,7 +175,7 @@ def _evaluate_stream(task: _Task) -> formats.Report:
     name = name_file(arguments.qrels)
     lines = task.request.lines(task.trec_options)
     with show_row_progress(f"evaluating {Path(arguments.qrels).name}") as show_rows:
-        from fastndcg.evaluate import evaluate
+        from fastndcg.evaluation import evaluate
 
         result = evaluate(
             arguments.qrels,
@@ -216,7 +216,7 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Repo
     with show_progress(1 + 2 * len(runs)) as begin_step:
         begin_step(f"reading {Path(qrels).name}")
         from fastndcg.cli.relstring import relevance_strings  # imports numpy, which the checks above do without
-        from fastndcg.evaluate import Evaluator
+        from fastndcg.evaluation import Evaluator
         from fastndcg.inputs.join import take_first_documents
         from fastndcg.inputs.qrels_run import Qrels
         from fastndcg.inputs.run_names import name_runs

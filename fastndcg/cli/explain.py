@@ -7,8 +7,8 @@ from typing import Any
 
 from fastndcg.cli import embeddings, options, output
 from fastndcg.cli.progress import show_progress
-from fastndcg.conventions import parse_convention
 from fastndcg.metrics.metric import parse_metrics
+from fastndcg.named_conventions import parse_convention
 from fastndcg.rankings.pair_rows import COMPETITORS
 
 DEFAULT_METRIC = "ndcg@10"
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
         output.check(arguments.output, [arguments.qrels, *embeddings.list_files(runs)])
     with show_progress(1) as begin_step:
         begin_step("reading")
-        from fastndcg.explain import explain  # imports numpy, which --help and the checks above do without
+        from fastndcg.explaining import explain  # imports numpy, which --help and the checks above do without
 
         truth: Any = arguments.qrels
         predictions: Any = arguments.predictions

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import Metric, parse_metric_list
 from fastndcg.metrics.trec_eval import MEASURES, TrecMeasureRequest, read, relstring_length
 from fastndcg.metrics.trec_eval_lines import Line, at_level, lines
+from fastndcg.named_conventions import Convention
 from fastndcg.parsing import split_metrics
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
+from fastndcg.named_conventions import Convention
 
 if TYPE_CHECKING:
     from fastndcg.inputs.qrels_run import Qrels, Run

@@ -13,9 +13,9 @@ from fastndcg.choices import AbsentTreatment
 from fastndcg.cli import completion, options, output
 from fastndcg.cli.compare import read_names, read_segments
 from fastndcg.cli.progress import show_progress
-from fastndcg.conventions import parse_convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import parse_metrics
+from fastndcg.named_conventions import parse_convention
 from fastndcg.runtime.optional_packages import check_packages, optional_import
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
 
         output.write((f"{line}\n" for line in list_kernels()), None)
     else:
-        from fastndcg.warmup import warmup
+        from fastndcg.build_ahead import warmup
 
         result = warmup()
         place = result.cache or "not stored, because no cache folder can be used"

@@ -8,11 +8,11 @@ import numpy as np
 
 from fastndcg.compat.ir_measures_input import JoinedRun
 from fastndcg.compat.ir_measures_subtopics import JudgedBySubtopic
-from fastndcg.conventions import Convention
 from fastndcg.engine import run as engine
 from fastndcg.engine.plan import make_plan
 from fastndcg.inputs.dict_qrels import Judged
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 
 

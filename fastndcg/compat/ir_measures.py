@@ -31,10 +31,10 @@ from fastndcg.compat.evaluate_dicts import distinguish_unjudged, evaluate_judged
 from fastndcg.compat.ir_measures_input import join_table, read_rows, read_run_table
 from fastndcg.compat.ir_measures_requests import PYTREC_EVAL, Request, convert_measure, replace_labels
 from fastndcg.compat.ir_measures_subtopics import SubtopicQrels
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.dict_qrels import DictQrels
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
 

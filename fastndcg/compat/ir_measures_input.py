@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.dict_qrels import DictQrels
 from fastndcg.inputs.join import join
 from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 

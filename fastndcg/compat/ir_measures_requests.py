@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.compat.ir_measures_subtopics import CONVENTION as SUBTOPIC_CONVENTION
-from fastndcg.conventions import Convention, conventions
 from fastndcg.errors import UnknownMetricError
 from fastndcg.metrics.catalog import CATALOG
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention, conventions
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from fastndcg.conventions import conventions
 from fastndcg.inputs.diversity_qrels import DiversityQrels
 from fastndcg.inputs.join import join
 from fastndcg.inputs.qrels_run import Run
+from fastndcg.named_conventions import conventions
 from fastndcg.rankings.rankings import Rankings
 
 CONVENTION = conventions["ndeval"]

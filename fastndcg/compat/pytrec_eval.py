@@ -33,12 +33,12 @@ from fastndcg.compat.evaluate_dicts import distinguish_unjudged, evaluate_judged
 from fastndcg.compat.module_replacement import Installation, ModuleReplacement
 from fastndcg.compat.trec_text import StructureError, read_lines
 from fastndcg.compat.validation import as_whole_number
-from fastndcg.conventions import conventions
 from fastndcg.errors import InvalidTypeError, UnknownMetricError, shorten
 from fastndcg.inputs.dict_qrels import DictQrels
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.trec_eval import BY_NAME, NICKNAMES, NOT_IN_ALL, SINCE_10, TrecMeasureRequest
 from fastndcg.metrics.trec_eval_lines import at_level, lines
+from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array
 
 __version__ = "0.5.11"  # of the pytrec_eval-terrier with these values; ir_measures takes no module without a version

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from fastndcg.compat import sklearn_validation
-from fastndcg.conventions import conventions
 from fastndcg.errors import InvalidInputError, InvalidTypeError, MissingPackageError
-from fastndcg.evaluate import evaluate
+from fastndcg.evaluation import evaluate
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import conventions
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array, as_scores
 from fastndcg.runtime.optional_packages import optional_import

@@ -35,11 +35,11 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.conventions import Convention, conventions
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.evaluate import evaluate
+from fastndcg.evaluation import evaluate
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention, conventions
 from fastndcg.runtime.optional_packages import optional_import
 
 FRACTIONS_ARE_RELEVANT = ("AP", "RR", "Success")

@@ -11,9 +11,9 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.engine.buffers import HitBuffers, Scratch
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.counted import CountedRankings
 from fastndcg.rankings.grouped import GroupedRankings
 from fastndcg.rankings.preranked import JudgedHits, TiedHits

@@ -9,9 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
 from fastndcg.rankings.rankings import Rankings, refuse_changed
 from fastndcg.rankings.validation import EXACT_LIMIT, LONGEST_QUERY, Array

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.engine.pairs import Pairs, find_common_rel, list_document_ids, rank_pairs
 from fastndcg.engine.plan import find_undefined_policy
 from fastndcg.engine.run import run
 from fastndcg.errors import UndefinedMetricError
 from fastndcg.metrics.metric import UNLIMITED, Metric
 from fastndcg.metrics.resolve import add_default_cutoff
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.pair_rows import PairRows
 from fastndcg.rankings.rankings import Rankings

@@ -15,7 +15,6 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.engine.buffers import Scratch
 from fastndcg.engine.hits import HitSource, make_hit_source
 from fastndcg.engine.label_checks import LOWEST_RELEVANT, check_labels, find_gains, find_rel
@@ -24,6 +23,7 @@ from fastndcg.engine.transforms import apply_convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import UNLIMITED, Metric
+from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.grouped import GroupedRankings, TieGroups

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.engine import run as engine
 from fastndcg.engine.buffers import ALLOCATOR, BufferPair, Scratch
 from fastndcg.engine.output import EvaluationOutput
@@ -18,6 +17,7 @@ from fastndcg.inputs.parquet.batches import Batch, NotSorted, Stream
 from fastndcg.inputs.parquet.truth import StreamedTruth
 from fastndcg.inputs.recommendations.interactions import RankingPartitions
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.pair_rows import PairRows
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.engine.discounts import Discounts, make_discounts
 from fastndcg.engine.kernel_call import describe_kernel
 from fastndcg.engine.kernel_inputs.kernel_input import INPUTS, KernelInput, PointInput
@@ -19,6 +18,7 @@ from fastndcg.engine.task import Argument, MetricTask
 from fastndcg.metrics.catalog import REGISTERED
 from fastndcg.metrics.metric import UNLIMITED, Metric
 from fastndcg.metrics.resolve import add_default_cutoff, check_combinations, count_ideal_ranks, find_kernel_place
+from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value, falls
 
 MIN_DISCOUNT_RANKS = 1023  # discounts are computed for so many ranks, and the next one, in every plan

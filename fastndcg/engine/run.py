@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.engine import spans
 from fastndcg.engine.buffers import ALLOCATOR, BOOL, F8, BufferPair, Memory, Scratch
 from fastndcg.engine.chunk import Chunk, ChunkLabels, EvaluationContext
@@ -25,6 +24,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import refuse_plain, refuse_ties
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.filters import VIEWS, has_labels_below_0
 from fastndcg.rankings.grouped import GroupedRankings
 from fastndcg.rankings.rankings import Rankings

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.engine.buffers import BOOL, Scratch
 from fastndcg.engine.chunk import EvaluationContext
 from fastndcg.engine.plan import find_undefined_policy
 from fastndcg.errors import InvalidInputError, UndefinedMetricError
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.counted import CountedRankings
 from fastndcg.rankings.filters import of_documents, without_negative_labels
 from fastndcg.rankings.grouped import GroupedRankings

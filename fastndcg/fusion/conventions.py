@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from typing import Any, NamedTuple
 
-from fastndcg.conventions.fields import Field
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownConventionError, shorten, suggest_name
+from fastndcg.named_conventions.fields import Field
 from fastndcg.parsing import Value, as_float, format_call, format_value, parse_call
 
 ABSENT = ("zero", "minimum", "mean", "skip")

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from fastndcg.choices import MissingTruth
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.arrays import ArrayTruth, refuse_cuts
 from fastndcg.inputs.forms import find_form, is_number_list, is_path, read_run_form, refuse_unknown_form
@@ -28,6 +27,7 @@ from fastndcg.inputs.recommendations.models import Model, partition_model
 from fastndcg.inputs.recommendations.score_matrix import match_scores, read_score_matrix
 from fastndcg.inputs.scored_frames import ScoredRows
 from fastndcg.inputs.text.svmlight import LabelsInFile
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 
 TruthInput: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | Interactions | StreamedTruth

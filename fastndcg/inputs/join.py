@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.group_by_query import Groups, split_spans
 from fastndcg.inputs.id_column import IdColumn, concatenate_columns, make_comparable
@@ -16,6 +15,7 @@ from fastndcg.inputs.id_table import Rows, Table
 from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.kernels.input_arrays import JudgedIds, MatchedLabels, RetrievedIds
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array

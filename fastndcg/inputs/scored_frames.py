@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.group_by_query import Groups, group
@@ -16,6 +15,7 @@ from fastndcg.inputs.id_table import Rows
 from fastndcg.inputs.join import tie_keys
 from fastndcg.inputs.qrels_run import Run
 from fastndcg.inputs.source import Source
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels
 from fastndcg.runtime.escapes import show_name

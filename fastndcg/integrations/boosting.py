@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.choices import ConventionName
-from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, UndefinedMetricError
-from fastndcg.evaluate import Evaluator
+from fastndcg.evaluation import Evaluator
 from fastndcg.metrics.metric import Metrics, parse_metrics
 from fastndcg.metrics.resolve import check_combinations
+from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.threads import check_threads
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from fastndcg.choices import ConventionName
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.integrations.boosting import DataSet, RoundEvaluator
 from fastndcg.metrics.metric import Metric, parse_metrics
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 
 

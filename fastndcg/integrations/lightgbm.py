@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from fastndcg.choices import ConventionName
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.integrations.boosting import DataSet, RoundEvaluator
 from fastndcg.metrics.metric import Metrics
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 
 Evaluation = tuple[str, float, bool]  # name, mean, True if higher is better

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
-from fastndcg.evaluate import evaluate
+from fastndcg.evaluation import evaluate
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import check_combinations
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 
 

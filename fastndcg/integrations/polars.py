@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastndcg.choices import ConventionName
-from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.integrations.list_columns import evaluate_lists, parse_query_metrics
 from fastndcg.metrics.metric import Metric, Metrics
+from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.runtime.threads import check_threads

@@ -26,7 +26,7 @@ import numpy as np
 
 from fastndcg.compat.sklearn import label_ranking_average_precision_score
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.evaluate import evaluate
+from fastndcg.evaluation import evaluate
 from fastndcg.integrations.top_documents import CONVENTION, Cutoffs, TopDocuments, evaluate_hits
 from fastndcg.integrations.torch_tensors import to_arrays
 from fastndcg.metrics.metric import Metric

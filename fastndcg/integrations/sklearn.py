@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from fastndcg.choices import ConventionName, ResponseMethod
-from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, UndefinedMetricError, shorten
-from fastndcg.evaluate import evaluate
+from fastndcg.evaluation import evaluate
 from fastndcg.integrations.boosting import explain_nan
 from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.metrics.resolve import check_combinations
+from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.runtime.threads import check_threads

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.conventions import conventions
-from fastndcg.evaluate import evaluate
+from fastndcg.evaluation import evaluate
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import conventions
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 from fastndcg.choices import ConventionName
-from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import FastndcgError, InvalidInputError
-from fastndcg.evaluate import evaluate
+from fastndcg.evaluation import evaluate
 from fastndcg.integrations.torch_tensors import check_ids, check_tensor, to_arrays
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import check_combinations, is_micro
+from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.exact_sum import count_limbs
 from fastndcg.results.partial import PartialSums, add_up_columns

@@ -19,10 +19,10 @@ from typing import Any
 
 from fastndcg.choices import ConventionName
 from fastndcg.compat.validation import check_whole_number
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.integrations.boosting import DataSet, RoundEvaluator
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from fastndcg.conventions.fields import CHOICES
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, shorten, suggest_name
 from fastndcg.metrics.catalog import Parameter, Record
 from fastndcg.metrics.catalog.aggregates import AggregateRecord
+from fastndcg.named_conventions.fields import CHOICES
 from fastndcg.parsing import Value, as_discounts, as_float, as_gains, as_table
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from typing import NoReturn
 
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import UNLIMITED, Metric
+from fastndcg.named_conventions import Convention
 
 HIGHEST_K_OF_BEST = 1 << 24  # such an ideal sums up k discounts before any document is read
 FRACTIONS = ("P", "R", "Rprec")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fastndcg.conventions import Convention
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.read_only import put
 from fastndcg.rankings.validation import Array

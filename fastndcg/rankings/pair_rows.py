@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import is_micro
+from fastndcg.named_conventions import Convention
 
 ROWS = ("query", "pair")
 COMPETITORS = ("all", "nonrelevant")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.conventions import Convention
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.filters import has_labels_below_0
 from fastndcg.rankings.rankings import CheckedRankings, Rankings
 from fastndcg.rankings.read_only import read_only

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.pickling import Picklable
 

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from fastndcg.choices import Competitors, ConventionName, MissingTruth, ResultRows
-from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, UndefinedMetricError
 from fastndcg.inputs.dispatch import Options, join_all, make_selection, prepare_truth
 from fastndcg.inputs.join import Joined
@@ -36,6 +35,7 @@ from fastndcg.metrics.resolve import (
     refuse_plain,
     refuse_ties,
 )
+from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.parsing import Value
 from fastndcg.rankings.pair_rows import PairRows, check_pair_metrics, read_pair_rows
 from fastndcg.rankings.rankings import Rankings

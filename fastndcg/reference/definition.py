@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from fastndcg.conventions import Convention
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, pairwise
 
-from fastndcg.conventions import Convention
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 from fastndcg.reference.definition import make_relevance

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.reference.unjudged import POOLED, UNJUDGED
 

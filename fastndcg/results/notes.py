@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 
-from fastndcg.conventions import Convention
-from fastndcg.conventions.peer_metrics import PeerMetric
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
+from fastndcg.named_conventions.peer_metrics import PeerMetric
 from fastndcg.parsing import format_value, parse_call
 from fastndcg.runtime.escapes import show_name
 

@@ -26,9 +26,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
 from fastndcg.parsing import format_value
 from fastndcg.rankings.validation import Array
 from fastndcg.results.exact_sum import ExactSum, count_limbs, sum_squares, to_limbs

@@ -9,10 +9,10 @@ import numpy as np
 
 from fastndcg import __version__
 from fastndcg.choices import IntervalMethod
-from fastndcg.conventions import Convention
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.exports.exportable import Exportable, PrintedTable, dump_json
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.results.aggregates import aggregate, standard_deviation
 from fastndcg.results.notes import notes_on

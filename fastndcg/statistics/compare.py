@@ -20,13 +20,13 @@ from fastndcg.choices import (
     ResultRows,
     TestName,
 )
-from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names, shorten, suggest_name
-from fastndcg.evaluate import Evaluator, check_model
+from fastndcg.evaluation import Evaluator, check_model
 from fastndcg.inputs.dispatch import Options, make_selection
 from fastndcg.inputs.recommendations.models import Model
 from fastndcg.inputs.run_names import is_path_list, name_runs
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.pair_rows import read_pair_rows
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.results.per_query import keep_known

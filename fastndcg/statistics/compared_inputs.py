@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from fastndcg.conventions import Convention
 from fastndcg.inputs.dispatch import Options
+from fastndcg.named_conventions import Convention
 
 
 class ComparedInputs(NamedTuple):

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.exact_sum import UNIT, ExactSum, compute_spread, sum_squares
 from fastndcg.statistics.integer_sums import Quantity

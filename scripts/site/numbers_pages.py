@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import fastndcg as fn
-from fastndcg.conventions import FIELDS, Convention, conventions
-from fastndcg.conventions.convention import Bug, relation, short
+from fastndcg.named_conventions import FIELDS, Convention, conventions
+from fastndcg.named_conventions.convention import Bug, relation, short
 from fastndcg.parsing import Value
 from fastndcg.runtime.escapes import markdown_line
 from scripts.site.markdown import table

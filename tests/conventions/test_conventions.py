@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.conventions import CHOICES
+from fastndcg.named_conventions import CHOICES
 
 DEFAULT = fn.conventions["default"]
 

@@ -6,8 +6,8 @@ import golden_records
 import pytest
 
 import fastndcg as fn
-from fastndcg.conventions import FIELDS, parse_convention
 from fastndcg.errors import UnknownMetricError
+from fastndcg.named_conventions import FIELDS, parse_convention
 
 BUGS = [
     pytest.param(convention, bug, id=f"{name}-{bug.what[:40]}")

@@ -11,7 +11,7 @@ import pytest
 from known_differences import DIFFERENCES
 
 import fastndcg as fn
-from fastndcg.conventions import parse_convention
+from fastndcg.named_conventions import parse_convention
 from fastndcg.results.notes import note_on
 
 TESTS = Path(__file__).resolve().parents[1]

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 import fastndcg as fn
-from fastndcg.conventions import CHOICES, conventions
 from fastndcg.engine import run as engine
 from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.fusion.conventions import CHOICES as FUSION_CHOICES
@@ -16,6 +15,7 @@ from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.recommendations.interactions import MAX_MARKED_ROW, Interactions
 from fastndcg.metrics.catalog import OTHER_CATALOG, RECORDS
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import CHOICES, conventions
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.results.exact_sum import to_limbs
 from fastndcg.statistics import resampling

@@ -3,9 +3,9 @@
 import numpy as np
 
 import fastndcg as fn
-from fastndcg.conventions import parse_convention
 from fastndcg.fusion.tuning.judged_union import judge_union
 from fastndcg.metrics.metric import parse_metrics
+from fastndcg.named_conventions import parse_convention
 
 
 def draw_case(seed, *, n_queries=4, most=13, is_coarse=False):

@@ -11,8 +11,8 @@ import numpy as np
 from recorded_data import DATA
 
 import fastndcg as fn
-from fastndcg.conventions import parse_convention
 from fastndcg.metrics.catalog import CATALOG
+from fastndcg.named_conventions import parse_convention
 
 CONVENTIONS = {
     "trec_eval-10.0": "trec_eval", "trec_eval-9.0.8": "trec_eval_9", "pytrec_eval-terrier": "trec_eval_9",

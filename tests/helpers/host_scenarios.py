@@ -123,7 +123,7 @@ def interrupted_import():
 
         def find_spec(self, name, path, target=None):
             # at the import of these modules the handler would import everything itself
-            begins = name in ("fastndcg.evaluate", "fastndcg.engine", "fastndcg.engine.run")
+            begins = name in ("fastndcg.evaluation", "fastndcg.engine", "fastndcg.engine.run")
             if name.partition(".")[0] in ("fastndcg", "numba") and not begins:
                 signal.raise_signal(signal.SIGUSR1)
 

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 import fastndcg as fn
-from fastndcg.conventions import CHOICES
 from fastndcg.kernels.jit import IS_JIT_OFF
 from fastndcg.metrics.catalog import CATALOG
+from fastndcg.named_conventions import CHOICES
 from fastndcg.rankings.rankings import Rankings
 
 PLAIN = [name for name, record in CATALOG.items() if not record.by_subtopic]  # that take one label a document

@@ -47,7 +47,7 @@ def test_import_from_both_ends():
 
         class Slow:
             def find_spec(self, name, path, target=None):
-                if name.startswith("fastndcg.explain"):
+                if name.startswith("fastndcg.explaining"):
                     time.sleep(0.2)
 
         def use(name):

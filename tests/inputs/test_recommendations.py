@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from strategies import examples
 
 import fastndcg as fn
-from fastndcg.conventions import parse_convention
 from fastndcg.engine import partitions
 from fastndcg.engine import run as engine
 from fastndcg.inputs.recommendations import interactions as items
 from fastndcg.kernels.inputs.match_items import are_rising
 from fastndcg.metrics.catalog import RECORDS
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import parse_convention
 from fastndcg.rankings.preranked import Ranked
 from fastndcg.rankings.read_only import read_only
 

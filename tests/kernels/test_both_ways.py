@@ -13,11 +13,11 @@ import both_ways_scenarios
 import numpy as np
 import pytest
 
-from fastndcg.conventions import CHOICES, conventions
 from fastndcg.engine import run as engine
 from fastndcg.kernels import jit, machine_code, native_object, signatures
 from fastndcg.metrics.catalog import RECORDS
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import CHOICES, conventions
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import LABEL_DTYPES
 

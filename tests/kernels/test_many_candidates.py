@@ -7,11 +7,11 @@ import pytest
 import strategies
 
 import fastndcg as fn
-from fastndcg.conventions import parse_convention
 from fastndcg.engine import run as engine
 from fastndcg.kernels.ranking.many_candidates import is_counting_faster
 from fastndcg.kernels.ranking.rank import COUNT, SORT
 from fastndcg.metrics.metric import parse_metrics
+from fastndcg.named_conventions import parse_convention
 
 HARD = {
     "both signs": lambda generator, n: generator.standard_normal(n),

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from reference_comparison import STRATEGIES, assert_equals_reference
 
 import fastndcg as fn
-from fastndcg.conventions import CHOICES, parse_convention
 from fastndcg.engine import run as engine
 from fastndcg.engine import spans
 from fastndcg.kernels.ranking.rank import COUNT, SELECT, SORT
 from fastndcg.metrics.catalog import CATALOG
 from fastndcg.metrics.metric import parse_metrics
+from fastndcg.named_conventions import CHOICES, parse_convention
 
 VARIANTS = [
     "default(negative_labels=removed,gain=binary,relevant=above 0.5,no_relevant=skipped,pool=retrieved,default_k=64)",

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastndcg as fn
-from fastndcg.conventions import CHOICES
 from fastndcg.engine import run as engine
 from fastndcg.metrics.catalog import CATALOG
+from fastndcg.named_conventions import CHOICES
 from fastndcg.rankings.rankings import Rankings
 
 DEFAULT = fn.conventions["default"].replace(negative_labels="zero", nan_scores="last")

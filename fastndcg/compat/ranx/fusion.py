@@ -13,7 +13,7 @@ from fastndcg.compat.ranx.metric_names import CONVENTION, parse_metric
 from fastndcg.compat.ranx.qrels import Qrels
 from fastndcg.compat.ranx.run import Run
 from fastndcg.errors import InvalidTypeError, UnknownFusionError, shorten, suggest_name
-from fastndcg.evaluate import Evaluator
+from fastndcg.evaluation import Evaluator
 from fastndcg.fusion.arguments import read_weights
 from fastndcg.fusion.catalog import FUSION_METHODS
 from fastndcg.fusion.conventions import fusion_conventions

@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 from fastndcg.compat.ranx.errors import MismatchError
-from fastndcg.conventions import conventions
 from fastndcg.errors import InvalidInputError, UnknownMetricError, shorten, suggest_name
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import conventions
 from fastndcg.runtime.escapes import show_name
 
 CONVENTION = conventions["ranx"]

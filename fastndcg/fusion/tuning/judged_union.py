@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.engine import run as engine
 from fastndcg.engine.plan import make_plan
 from fastndcg.engine.transforms import apply_convention
@@ -17,6 +16,7 @@ from fastndcg.inputs.join import join as join_tables
 from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import find_denominators
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.choices import ConventionName
-from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
-from fastndcg.evaluate import evaluate
+from fastndcg.evaluation import evaluate
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
 from fastndcg.fusion.fuse import FusedRun, unite_runs
 from fastndcg.fusion.inputs import NamedRuns, read_runs
@@ -47,6 +46,7 @@ from fastndcg.inputs.id_table import Rows
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.source import Source
 from fastndcg.metrics.metric import Metric, parse_metrics
+from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.read_only import put
 from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.results.exact_sum import mean

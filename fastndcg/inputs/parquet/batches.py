@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.group_by_query import Groups, group
 from fastndcg.inputs.id_column import IdColumn, concatenate_columns
@@ -22,6 +21,7 @@ from fastndcg.inputs.parquet.spill import PlainRows
 from fastndcg.inputs.qrels_run import Run
 from fastndcg.inputs.scored_frames import TELL_APART, ScoredRows, make_tie_keys, refuse_repeated
 from fastndcg.inputs.source import Source
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels
 

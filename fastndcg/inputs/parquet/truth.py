@@ -11,12 +11,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.parquet.batches import Batch, ListCutter, QueryCutter, QueryRows, Stream, plain_rows
 from fastndcg.inputs.parquet.spill import Spill, sweep
 from fastndcg.inputs.scored_frames import ScoredRows
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 
 MEMORY = 2 << 30

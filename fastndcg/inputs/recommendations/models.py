@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.join import ABSENT, find_ids, find_queries
@@ -29,6 +28,7 @@ from fastndcg.inputs.recommendations.item_selection import (
     take_lists,
 )
 from fastndcg.inputs.recommendations.score_matrix import partition_rows
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.counted import CountedHits, CountedRankings, RankCounts
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.read_only import read_only

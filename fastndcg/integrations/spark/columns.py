@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError, cut, join_names, shorten
 from fastndcg.inputs.frames import Frame
 from fastndcg.integrations.spark.errors import name_arguments
+from fastndcg.named_conventions import Convention
 from fastndcg.runtime.optional_packages import optional_import
 
 REMEDY = "For data of this machine take fn.evaluate."

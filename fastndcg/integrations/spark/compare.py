@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.choices import Alternative, ConventionName, Correction, Family, PartInterval
-from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten, suggest_name
-from fastndcg.evaluate import parse_request
+from fastndcg.evaluation import parse_request
 from fastndcg.integrations.list_columns import parse_query_metrics
 from fastndcg.integrations.spark.columns import (
     bring_together,
@@ -26,6 +25,7 @@ from fastndcg.integrations.spark.errors import name_system
 from fastndcg.integrations.spark.evaluate import collect_parts, make_request, refuse_disjoint, split_names
 from fastndcg.integrations.spark.partitions import PairsTask, Request
 from fastndcg.metrics.metric import Metrics
+from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.partial import PartialSums
 from fastndcg.runtime.escapes import show_name

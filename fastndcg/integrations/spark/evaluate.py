@@ -9,9 +9,8 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 import numpy as np
 
 from fastndcg.choices import ConventionName
-from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError
-from fastndcg.evaluate import parse_request
+from fastndcg.evaluation import parse_request
 from fastndcg.inputs.parquet.truth import parse_memory
 from fastndcg.integrations.list_columns import parse_query_metrics
 from fastndcg.integrations.spark.columns import (
@@ -40,6 +39,7 @@ from fastndcg.integrations.spark.partitions import (
     add_up_results,
 )
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.results.partial import PartialSums
 from fastndcg.results.results import Results
 from fastndcg.runtime.optional_packages import optional_import

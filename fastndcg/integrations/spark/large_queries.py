@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.engine.run import needs_all_documents
 from fastndcg.errors import InvalidInputError, shorten
-from fastndcg.evaluate import evaluate_prepared, parse_request
+from fastndcg.evaluation import evaluate_prepared, parse_request
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.options import Options
 from fastndcg.integrations.spark.columns import Scored
 from fastndcg.integrations.spark.errors import SCHEMA, Part, raise_errors, send_parts
 from fastndcg.integrations.spark.partitions import Request, refuse_nulls
 from fastndcg.metrics.metric import Metric, parse_metrics
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.counted import CountedHits, CountedRankings, RankCounts
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.read_only import read_only

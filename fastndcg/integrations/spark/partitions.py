@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.errors import InvalidInputError, shorten
-from fastndcg.evaluate import Evaluator, evaluate_prepared, parse_request
+from fastndcg.evaluation import Evaluator, evaluate_prepared, parse_request
 from fastndcg.inputs.dispatch import Options
 from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.integrations.spark.columns import SIDE, Scored
 from fastndcg.integrations.spark.errors import Part, name_rows, name_system, send_parts
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.partial import PartialSums
 from fastndcg.results.results import Results

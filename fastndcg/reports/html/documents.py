@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from fastndcg.errors import FastndcgError
-from fastndcg.explain.query_case import join_system
-from fastndcg.explain.system_queries import (
+from fastndcg.explaining.query_case import join_system
+from fastndcg.explaining.system_queries import (
     DocumentPair,
     PlacedDocument,
     QueryRanking,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from fastndcg.explain.explanation import IdealDocument, RankedDocument, format_number
-from fastndcg.explain.query_case import QueryCase
+from fastndcg.explaining.explanation import IdealDocument, RankedDocument, format_number
+from fastndcg.explaining.query_case import QueryCase
 from fastndcg.metrics.metric import Metric
 from fastndcg.reference.definition import read_definition
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from fastndcg.explain.contributions import compute_base_value, compute_contributions, count_documents_read
-from fastndcg.explain.query_case import JoinedSystem, QueryCase, select_case
+from fastndcg.explaining.contributions import compute_base_value, compute_contributions, count_documents_read
+from fastndcg.explaining.query_case import JoinedSystem, QueryCase, select_case
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.reference.tie_orders import SHARED_RANKS, order_by_policy

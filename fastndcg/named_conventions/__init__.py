@@ -6,10 +6,10 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fastndcg.conventions import learning_to_rank, recommenders, search
-from fastndcg.conventions.convention import Bug, Convention
-from fastndcg.conventions.fields import CHOICES, FIELDS
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownConventionError, shorten, suggest_name
+from fastndcg.named_conventions import learning_to_rank, recommenders, search
+from fastndcg.named_conventions.convention import Bug, Convention
+from fastndcg.named_conventions.fields import CHOICES, FIELDS
 from fastndcg.parsing import parse_call
 
 __all__ = ["CHOICES", "FIELDS", "KINDS", "Bug", "Convention", "Conventions", "conventions", "parse_convention"]

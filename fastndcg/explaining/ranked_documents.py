@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from fastndcg.explain.contributions import compute_contributions, compute_ideal_contributions
-from fastndcg.explain.explanation import IdealDocument, RankedDocument
-from fastndcg.explain.query_case import QueryCase
+from fastndcg.explaining.contributions import compute_contributions, compute_ideal_contributions
+from fastndcg.explaining.explanation import IdealDocument, RankedDocument
+from fastndcg.explaining.query_case import QueryCase
 from fastndcg.metrics.metric import Metric
 from fastndcg.reference.definition import Definition, read_definition
 from fastndcg.reference.tie_orders import SHARED_RANKS, has_place, order_by_policy

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.conventions import conventions
 from fastndcg.inputs.recommendations.item_data import read_item_data, read_user_ids
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
 from fastndcg.runtime.lazy_import import load

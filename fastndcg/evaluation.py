@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from fastndcg.choices import Competitors, ConventionName, MissingTruth, ResultRows
-from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.arrays import ArrayTruth, make_ready_rankings
 from fastndcg.inputs.dispatch import (
@@ -39,6 +38,7 @@ from fastndcg.inputs.recommendations.models import (
 from fastndcg.metrics.catalog import REGISTERED
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import ADJUSTED, find_denominators
+from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.pair_rows import PairRows, check_pair_metrics, read_pair_rows
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array

@@ -8,9 +8,9 @@ from dataclasses import fields as dataclass_fields
 from typing import Any
 
 from fastndcg.choices import TiePolicy
-from fastndcg.conventions.fields import CHOICES, FIELDS
-from fastndcg.conventions.peer_metrics import PeerMetric
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownConventionError, shorten, suggest_name
+from fastndcg.named_conventions.fields import CHOICES, FIELDS
+from fastndcg.named_conventions.peer_metrics import PeerMetric
 from fastndcg.parsing import Value, format_call, format_value, parse_call
 from fastndcg.runtime.escapes import show_name
 
@@ -180,7 +180,7 @@ class Convention:
         InvalidInputError
             If a field has no such choice.
         """
-        from fastndcg.conventions import conventions  # imports this module
+        from fastndcg.named_conventions import conventions  # imports this module
 
         for field in choices:
             if field not in CHOICES:

@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.engine.pairs import find_common_rel
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
-from fastndcg.evaluate import evaluate
-from fastndcg.explain.explanation import GAIN_SUMS
+from fastndcg.evaluation import evaluate
+from fastndcg.explaining.explanation import GAIN_SUMS
 from fastndcg.inputs.dispatch import Options, TruthInput, join_predictions, make_whole
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.recommendations.interactions import RankingPartitions
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import add_default_cutoff
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.filters import of_documents
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.read_only import put

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from fastndcg.conventions import Convention
-from fastndcg.conventions.convention import short
 from fastndcg.errors import printable
 from fastndcg.exports.exportable import Exportable, PrintedTable, dump_json
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
+from fastndcg.named_conventions.convention import short
 from fastndcg.parsing import Value
 from fastndcg.results.text_table import Rows, html_table, text_table
 from fastndcg.runtime.escapes import html

@@ -14,8 +14,8 @@ from itertools import accumulate, islice
 
 import numpy as np
 
-from fastndcg.evaluate import evaluate
-from fastndcg.explain.query_case import QueryCase
+from fastndcg.evaluation import evaluate
+from fastndcg.explaining.query_case import QueryCase
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.reference import expectation
 from fastndcg.reference.tie_orders import Document, count_orders, list_orders, order_by_policy

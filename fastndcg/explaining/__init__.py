@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fastndcg.choices import Competitors, ConventionName, MissingTruth
-from fastndcg.conventions import Convention, parse_convention
 from fastndcg.errors import FastndcgError, InvalidInputError
-from fastndcg.explain.contributions import compute_base_value
-from fastndcg.explain.explanation import Explanation, Step
-from fastndcg.explain.formulas import format_arithmetic
-from fastndcg.explain.query_case import PairChoice, QueryCase, make_case
-from fastndcg.explain.ranked_documents import list_ideal, list_ranking
+from fastndcg.explaining.contributions import compute_base_value
+from fastndcg.explaining.explanation import Explanation, Step
+from fastndcg.explaining.formulas import format_arithmetic
+from fastndcg.explaining.query_case import PairChoice, QueryCase, make_case
+from fastndcg.explaining.ranked_documents import list_ideal, list_ranking
 from fastndcg.inputs.dispatch import Options, make_selection, prepare_truth
 from fastndcg.inputs.records import read_once
 from fastndcg.metrics.metric import Metrics, parse_metrics
+from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.pair_rows import read_pair_rows
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fastndcg.conventions import conventions
 from fastndcg.inputs.dispatch import Options
 from fastndcg.inputs.two_runs import read_pairs
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
 from fastndcg.runtime.lazy_import import load
