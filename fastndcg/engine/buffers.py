@@ -1,15 +1,15 @@
 """
-Buffers: arrays that kernels write to.
+Scratch: arrays that kernels write to, and that are reused.
 
-`Allocator` makes a new array for each request, for what is kept. `Scratch` reuses its arrays: each worker has one, and
-the next chunk overwrites what the last one wrote.
+Each worker has one `Scratch`, and its next chunk overwrites what the last one wrote. Labels that are kept have one of
+their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -76,26 +76,6 @@ class CandidateBuffers(NamedTuple):
     marks: Array
     before: Array
     about: Array
-
-
-class Allocator:
-    """Makes uninitialised arrays that nothing else writes to."""
-
-    __slots__ = ()
-
-    def take(self, key: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
-        """Return a new array."""
-        del key
-        return np.empty(size, dtype)
-
-    def candidate_buffers(self, name: str, n_blocks: int, n_queries: int) -> CandidateBuffers:
-        """Return new arrays for candidates."""
-        return _make_candidate_buffers(self, name, n_blocks, n_queries)
-
-    def view(self, name: str) -> Allocator:
-        """Return the memory for a view of the same chunks."""
-        del name
-        return self
 
 
 class Scratch:
@@ -195,7 +175,7 @@ class Scratch:
             Scratch.equalize([scratch.view(name) for scratch in workers])
 
 
-def _make_candidate_buffers(memory: Memory, name: str, n_blocks: int, n_queries: int) -> CandidateBuffers:
+def _make_candidate_buffers(memory: Scratch, name: str, n_blocks: int, n_queries: int) -> CandidateBuffers:
     """Return arrays for the candidates among `n_blocks` blocks of documents."""
     take = memory.take
     n_documents = n_blocks * load_kernels("simd").WIDE
@@ -207,14 +187,3 @@ def _make_candidate_buffers(memory: Memory, name: str, n_blocks: int, n_queries:
         before=take((name, "before"), n_blocks, I8),
         about=take((name, "about"), 4, F8),
     )
-
-
-ALLOCATOR = Allocator()
-Memory: TypeAlias = Allocator | Scratch
-
-
-class BufferPair(NamedTuple):
-    """The memory of one worker: for what depends on labels alone, and for the rest."""
-
-    labels: Memory
-    scratch: Scratch

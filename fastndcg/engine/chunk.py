@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.engine.buffers import F8, I4, I8, Memory, Scratch
+from fastndcg.conventions import Convention
+from fastndcg.engine.buffers import F8, I4, I8, Scratch
 from fastndcg.engine.discounts import Discounts
 from fastndcg.engine.hits import HitSource
 from fastndcg.engine.label_checks import check_labels
@@ -16,9 +17,6 @@ from fastndcg.kernels.lookup import load_kernels
 from fastndcg.parsing import Value
 from fastndcg.rankings.rankings import Rankings, refuse_changed
 from fastndcg.rankings.validation import Array
-
-if TYPE_CHECKING:
-    from fastndcg.engine.plan import Plan
 
 
 @dataclass(slots=True)  # not frozen: a frozen one takes four times as long to make, which one query feels
@@ -42,7 +40,7 @@ class EvaluationContext:
         Contexts of other selections of documents or labels, by the name of the view (see rankings/filters.py).
     """
 
-    plan: Plan
+    convention: Convention
     depth: int
     rankings: Rankings
     hit_source: HitSource
@@ -101,7 +99,7 @@ class ChunkLabels:
 
     __slots__ = (
         "_longest",
-        "_memory",
+        "_scratch",
         "_sizes",
         "cache",
         "candidate_arrays",
@@ -117,16 +115,16 @@ class ChunkLabels:
         "take",
     )
 
-    def __init__(self, context: EvaluationContext, memory: Memory, first: int, stop: int) -> None:
+    def __init__(self, context: EvaluationContext, scratch: Scratch, first: int, stop: int) -> None:
         source = context.hit_source
         pool = context.rankings.pool
         self.first = first
         self.stop = stop
         self.n_queries = stop - first
         self.document_offsets = source.document_offsets
-        self.take = memory.take
+        self.take = scratch.take
         self.cache: dict[Hashable, Any] = {}
-        self._memory = memory
+        self._scratch = scratch
         self._sizes: Array | None = None
         self._longest: int | None = None
         self.candidates, label_range = self._collect(context, "labels", source.labels, source.label_offsets)
@@ -158,7 +156,7 @@ class ChunkLabels:
         """Return the labels of a view of the same queries."""
         key = "view", name
         if key not in self.cache:
-            self.cache[key] = ChunkLabels(context.views[name], self._memory.view(name), self.first, self.stop)
+            self.cache[key] = ChunkLabels(context.views[name], self._scratch.view(name), self.first, self.stop)
         return self.cache[key]  # type: ignore[no-any-return]
 
     def check_size(self, rankings: Rankings) -> None:
@@ -209,10 +207,10 @@ class ChunkLabels:
         self, context: EvaluationContext, name: str, labels: Array, offsets: Array
     ) -> tuple[Candidates, LabelRange]:
         """Collect the candidates of the array `name` and check its labels."""
-        convention = context.plan.convention
+        convention = context.convention
         n_documents = offsets.item(self.stop) - offsets.item(self.first)
         n_blocks = -(-n_documents // load_kernels("simd").WIDE)
-        buffers = self._memory.candidate_buffers(name, n_blocks, self.n_queries)
+        buffers = self._scratch.candidate_buffers(name, n_blocks, self.n_queries)
         floor = 0.0 if convention.negative_labels == "keep" else -np.inf
         load_kernels("ranking.candidates").collect(labels, offsets, self.first, floor, buffers[:5], buffers.about)
         documents, out_labels, out_offsets, marks, before, about = buffers
@@ -254,7 +252,7 @@ class Chunk:
     @property
     def has_average_ties(self) -> bool:
         """True if any hits share their ranks, so that metrics are means over the orders of a tie."""
-        return self.n_tied > 0 and self.context.plan.convention.ties == "average"
+        return self.n_tied > 0 and self.context.convention.ties == "average"
 
     def view(self, name: str) -> Chunk:
         """Return the ranking of a view's documents, this one where the evaluation has no such view."""

@@ -14,9 +14,7 @@ import numpy as np
 from fastndcg.engine.buffers import HitBuffers, Scratch
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions import Convention
-from fastndcg.rankings.counted import CountedRankings
-from fastndcg.rankings.grouped import GroupedRankings
-from fastndcg.rankings.preranked import JudgedHits, TiedHits
+from fastndcg.rankings.known_ranks import CountedRankings, HitRankings
 from fastndcg.rankings.rankings import Rankings, refuse_changed
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.score_rows import ScoreRowRankings
@@ -151,66 +149,15 @@ class ScoreHits:
             refuse_changed("scores")
 
 
-class PrerankedHits:
-    """Hits of documents whose ranks are known, such as recommended items."""
+class KnownRankHits:
+    """Hits of documents whose ranks are known, such as recommended items, pairs, or a fusion at a weight."""
 
-    __slots__ = ("above", "document_offsets", "label_offsets", "labels")
+    __slots__ = ("document_offsets", "known", "label_offsets", "labels", "policy")
 
-    def __init__(self, rankings: Rankings, judged_hits: JudgedHits) -> None:
-        """Take the judged documents of rankings, in rank order."""
-        self.above = judged_hits.above
-        self.labels = judged_hits.labels
-        self.label_offsets = judged_hits.offsets
-        self.document_offsets = rankings.offsets
-
-    def find_hits(self, chunk_labels: ChunkCandidates, depth: int, out: HitBuffers) -> int:
-        """Write the candidates of a chunk, which are in rank order."""
-        load_kernels("ranking.rank").rank_preranked(
-            self.above, self.label_offsets, chunk_labels.first, chunk_labels.candidate_arrays, depth, out.arrays
-        )
-        return 0
-
-
-class GroupedHits:
-    """Hits of documents whose ranks and tie groups are known."""
-
-    __slots__ = ("document_offsets", "groups", "label_offsets", "labels")
-
-    def __init__(self, rankings: GroupedRankings) -> None:
-        """Take the tie groups of labelled documents, in rank order."""
-        self.groups = rankings.judged_hits
-        self.labels = self.groups.labels
-        self.label_offsets = self.groups.offsets
-        self.document_offsets = rankings.offsets
-
-    def find_hits(self, chunk_labels: ChunkCandidates, depth: int, out: HitBuffers) -> int:
-        """Write the documents of a chunk whose tie group begins above `depth`."""
-        n_queries = len(out.offsets) - 1
-        offsets = self.label_offsets[chunk_labels.first : chunk_labels.first + n_queries + 1]
-        entries = slice(*offsets[[0, -1]].tolist())
-        above = self.groups.above[entries]
-        is_hit = above < depth
-        queries = np.repeat(np.arange(n_queries, dtype="i4"), np.diff(offsets))
-        n_hits = int(np.count_nonzero(is_hit))
-        arrays = (out.documents, above), (out.above, above), (out.ties, self.groups.ties[entries])
-        for target, values in (*arrays, (out.labels, self.labels[entries]), (out.queries, queries)):
-            target[:n_hits] = values[is_hit]
-        out.offsets[0] = 0
-        np.cumsum(np.bincount(queries[is_hit], minlength=n_queries), out=out.offsets[1:])
-        out.counts[:] = 0
-        is_tied = self.groups.differs[entries] & (self.groups.starts[entries] < depth)
-        return len(np.unique(queries[is_tied]))
-
-
-class RankedHits:
-    """Hits whose ranks and ties are known, such as those of a fusion at a weight."""
-
-    __slots__ = ("above", "document_offsets", "label_offsets", "labels", "policy", "ties")
-
-    def __init__(self, rankings: Rankings, hits: TiedHits, convention: Convention) -> None:
+    def __init__(self, rankings: HitRankings, convention: Convention) -> None:
         """Take hits in rank order. Tie policies other than those by label have ordered them."""
-        self.above = hits.above
-        self.ties = hits.ties
+        hits = rankings.judged_hits
+        self.known = (hits.above, hits.offsets, hits.ties, hits.tie_starts)
         self.labels = hits.labels
         self.label_offsets = hits.offsets
         self.document_offsets = rankings.offsets
@@ -218,10 +165,9 @@ class RankedHits:
 
     def find_hits(self, chunk_labels: ChunkCandidates, depth: int, out: HitBuffers) -> int:
         """Write the hits of a chunk, and order ties by label where the policy says so."""
-        load_kernels("fusion.ranked_hits").write_hits(
-            self.above, self.ties, self.label_offsets, chunk_labels.first, chunk_labels.candidate_arrays, depth,
-            out.arrays,
-        )  # fmt: skip
+        load_kernels("ranking.known_ranks").write_known_hits(
+            self.known, chunk_labels.first, chunk_labels.candidate_arrays, depth, out.arrays
+        )
         n_tied = int(out.counts[0])
         if n_tied and self.policy in BY_LABEL:
             order_by_label(self.policy, out)
@@ -278,7 +224,7 @@ class CountHits:
 
     def find_hits(self, chunk_labels: ChunkCandidates, depth: int, out: HitBuffers) -> int:
         """Write the hits of a chunk in rank order, and order ties."""
-        kernels = load_kernels("ranking.counted_hits")
+        kernels = load_kernels("ranking.known_ranks")
         kernels.write_counted_hits(
             tuple(self.counts), self.label_offsets, chunk_labels.first, chunk_labels.candidate_arrays, depth,
             find_tie_order(self.policy), out.arrays,
@@ -316,10 +262,6 @@ def make_hit_source(rankings: Rankings, convention: Convention, strategy: int, s
         return ScoreRowHits(rankings, convention, strategy)
     if isinstance(rankings, CountedRankings):
         return CountHits(rankings, convention)
-    if isinstance(rankings, GroupedRankings):
-        return GroupedHits(rankings)
-    if isinstance(rankings.judged_hits, TiedHits):
-        return RankedHits(rankings, rankings.judged_hits, convention)
-    if rankings.judged_hits is not None:
-        return PrerankedHits(rankings, rankings.judged_hits)
+    if isinstance(rankings, HitRankings):
+        return KnownRankHits(rankings, convention)
     return ScoreHits(rankings, convention, strategy, scratch)

@@ -81,7 +81,7 @@ def count_tied_queries(pairs: Pairs, metrics: tuple[Metric, ...]) -> int:
     groups = pairs.rankings.judged_hits
     deepest = max(UNLIMITED if metric.k is None else metric.k for metric in metrics)
     queries = pairs.queries[pairs.places >= 0]
-    return len(np.unique(queries[groups.differs & (groups.starts < deepest)]))
+    return len(np.unique(queries[groups.tie_starts < deepest]))
 
 
 def apply_policy(values: Array, metrics: tuple[Metric, ...], rankings: Rankings, convention: Convention) -> None:

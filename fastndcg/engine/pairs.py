@@ -26,7 +26,7 @@ from fastndcg.metrics.metric import UNLIMITED, Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
 from fastndcg.rankings.filters import count_before
-from fastndcg.rankings.grouped import GroupedRankings, TieGroups
+from fastndcg.rankings.known_ranks import HitRankings, KnownHits, find_tie_starts
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.score_rows import ScoreRowRankings
@@ -101,7 +101,7 @@ class Pairs:
     the input. For others, `places` are -1 less their index among the relevant documents of the pool.
     """
 
-    rankings: GroupedRankings
+    rankings: HitRankings
     queries: Array
     places: Array
 
@@ -143,20 +143,20 @@ def rank_pairs(
     queries, places, labels = add_unretrieved(rankings, retrieved, rel)
     is_ranked = places >= 0
     n_candidates = sizes[queries] + (is_ranked if competitors == "nonrelevant" else 0)
-    groups = TieGroups(
+    hits = KnownHits(
         read_only(above.astype("i4")),
-        read_only(ties.astype("i4")),
-        read_only(starts),
-        read_only(tie_sizes > 1),
         read_only(relevant.labels.astype("f8")),
         read_only(count_before(is_ranked)),
+        read_only(ties.astype("i4")),
+        find_tie_starts(starts, tie_sizes > 1),
     )
     pool = None if is_ranked.all() else (read_only(labels.astype("f8")), read_only(np.arange(len(labels) + 1)))
     names = queries if rankings.query_ids is None else rankings.query_ids[queries]
-    return Pairs(GroupedRankings(groups, read_only(count_before(n_candidates)), pool, names), queries, places)
+    ranked = HitRankings(hits, read_only(count_before(n_candidates)), pool, names, has_whole_groups=True)
+    return Pairs(ranked, queries, places)
 
 
-def group_ranks(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention) -> GroupedRankings:
+def group_ranks(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention) -> HitRankings:
     """Return rankings with the tie group of each document with a label above 0, also where all labels are equal."""
     plain = rankings.without_patterns()
 
@@ -172,11 +172,11 @@ def group_ranks(rankings: Rankings, metrics: tuple[Metric, ...], convention: Con
     has_two_labels = np.zeros(int(is_first.sum()), bool)
     has_two_labels[group[1:][~is_first[1:] & (np.diff(labels) != 0)]] = True
     differs = (ranks.n_alike < ranks.ties) | has_two_labels[group]
-    groups = TieGroups(
-        read_only(ranks.above.astype("i4")), read_only(ranks.ties.astype("i4")), read_only(ranks.above),
-        read_only(differs), read_only(labels), relevant.offsets,
-    )  # fmt: skip
-    return GroupedRankings(groups, plain.offsets, plain.pool, plain.query_ids, plain.document_name)
+    above, ties = (read_only(array.astype("i4")) for array in (ranks.above, ranks.ties))
+    hits = KnownHits(above, read_only(labels), relevant.offsets, ties, find_tie_starts(ranks.above, differs))
+    return HitRankings(
+        hits, plain.offsets, plain.pool, plain.query_ids, find_name=plain.document_name, has_whole_groups=True
+    )
 
 
 def rank_relevant(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.engine import run as engine
-from fastndcg.engine.buffers import ALLOCATOR, BufferPair, Scratch
+from fastndcg.engine.buffers import Scratch
 from fastndcg.engine.output import EvaluationOutput
 from fastndcg.engine.pair_values import PairValues, run_pairs
 from fastndcg.inputs.parquet.batches import Batch, NotSorted, Stream
@@ -85,12 +85,12 @@ def _run_recommendations(partitions: RankingPartitions, request: Request) -> Eva
 
     def make_worker() -> Callable[[tuple[int, int]], None]:
         build = partitions.new_builder()
-        buffers = BufferPair(Scratch(), Scratch())
+        scratch = Scratch()
 
         def evaluate(span: tuple[int, int]) -> None:
             output = engine.run(
                 build(*span), request.metrics, request.convention, denominators=request.denominators, threads=1,
-                memory=buffers, out=values[:, slice(*span)],
+                memory=scratch, out=values[:, slice(*span)],
             )  # fmt: skip
             tied_counts.append(output.n_tied)
 
@@ -138,7 +138,7 @@ def _evaluate_pairs(rankings: Rankings, request: Request) -> PairValues:
     )
 
 
-def _evaluate_batch(batch: Batch, request: Request, buffers: BufferPair) -> tuple[EvaluatedBatch, int]:
+def _evaluate_batch(batch: Batch, request: Request, scratch: Scratch) -> tuple[EvaluatedBatch, int]:
     """Return the values of a batch of queries, and the number of rows in which ties matter."""
     if request.pair_rows is not None:
         part = _evaluate_pairs(batch.rankings, request)
@@ -148,7 +148,7 @@ def _evaluate_batch(batch: Batch, request: Request, buffers: BufferPair) -> tupl
         return rows, part.n_tied
     output = engine.run(
         batch.rankings, request.metrics, request.convention, denominators=request.denominators, threads=1,
-        memory=buffers,
+        memory=scratch,
     )  # fmt: skip
     return EvaluatedBatch(batch.query_ids, batch.first_rows, output.values, batch.first_rows), output.n_tied
 
@@ -159,20 +159,20 @@ def _run_stream(stream: Stream, request: Request) -> EvaluationOutput:
     split: list[EvaluatedBatch] = []
     tied_counts: list[int] = []
 
-    def evaluate(batches: Iterator[Batch], out: list[EvaluatedBatch], buffers: BufferPair) -> None:
+    def evaluate(batches: Iterator[Batch], out: list[EvaluatedBatch], scratch: Scratch) -> None:
         for batch in batches:
-            rows, n_tied = _evaluate_batch(batch, request, buffers)
+            rows, n_tied = _evaluate_batch(batch, request, scratch)
             out.append(rows)
             tied_counts.append(n_tied)
 
     def make_worker() -> Callable[[Any], None]:
-        buffers = BufferPair(Scratch(), Scratch())
-        return lambda item: evaluate(stream.batches(item), whole, buffers)
+        scratch = Scratch()
+        return lambda item: evaluate(stream.batches(item), whole, scratch)
 
     n_items = len(stream.items) if isinstance(stream.items, Sized) else 0
     with track(stream.items, "streaming Parquet", n_items) as items:
         run_all(items, make_worker, min(stream.most_threads, request.threads))
-    evaluate(stream.last(), split, BufferPair(ALLOCATOR, Scratch()))
+    evaluate(stream.last(), split, Scratch())
     if not whole and not split:
         nothing = np.empty(0, "i8") if request.has_documents else None
         return EvaluationOutput(np.empty((0, request.n_columns)), 0, np.empty(0, object), document_ids=nothing)

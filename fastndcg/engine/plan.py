@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,7 @@ import numpy as np
 
 from fastndcg.engine.discounts import Discounts, make_discounts
 from fastndcg.engine.kernel_call import describe_kernel
-from fastndcg.engine.kernel_inputs.kernel_input import INPUTS, KernelInput, PointInput
-from fastndcg.engine.kernel_inputs.shared_sums import share_sums
+from fastndcg.engine.kernel_inputs.kernel_input import INPUTS, KernelInput
 from fastndcg.engine.label_checks import find_gain, find_gains, find_rel
 from fastndcg.engine.task import Argument, MetricTask
 from fastndcg.metrics.catalog import REGISTERED
@@ -32,8 +31,6 @@ class Plan:
 
     Attributes
     ----------
-    metrics : tuple of Metric
-        With the convention's cutoff where they had none.
     tasks : tuple of MetricTask
         One a metric, then one for each denominator.
     same_values_as : tuple of int
@@ -48,8 +45,6 @@ class Plan:
         The gains that labels are checked for.
     views : frozenset of str
         The selections of documents that inputs are read from (see rankings/filters.py).
-    points : dict
-        The points of each `PointInput`, such as recalls, that tasks with the same key name.
     subtopic_metric : Metric, optional
         The first metric that needs judgments by subtopic.
     has_plain_metrics : bool
@@ -62,7 +57,6 @@ class Plan:
         True if the convention replaces or refuses NaN.
     """
 
-    metrics: tuple[Metric, ...]
     convention: Convention
     tasks: tuple[MetricTask, ...]
     same_values_as: tuple[int, ...]
@@ -72,7 +66,6 @@ class Plan:
     n_ideal_ranks: int
     gains: frozenset[Value]
     views: frozenset[str]
-    points: dict[Hashable, tuple[float, ...]]
     subtopic_metric: Metric | None
     has_plain_metrics: bool
     discounts: Discounts
@@ -100,9 +93,8 @@ def _make_plan(
     n_ranks = count_ideal_ranks(metrics, convention)
     bare = [metric.bare for metric in metrics]
     return Plan(
-        metrics=metrics,
         convention=convention,
-        tasks=share_sums(tasks),
+        tasks=tasks,
         same_values_as=(*(bare.index(metric) for metric in bare), *range(len(metrics), len(tasks))),
         depth=depth,
         plain_depth=max((task.k for task in tasks[: len(metrics)] if not task.is_by_subtopic), default=0),
@@ -110,7 +102,6 @@ def _make_plan(
         n_ideal_ranks=n_ranks,
         gains=find_gains(metrics, convention),
         views=frozenset(view for task in tasks for view in task.views),
-        points=collect_points(tasks),
         subtopic_metric=next((metric for metric in metrics if metric.record.by_subtopic), None),
         has_plain_metrics=not all(metric.record.by_subtopic for metric in metrics),
         discounts=make_discounts(convention.discount, max(min(depth, MIN_DISCOUNT_RANKS) + 1, n_ranks)),
@@ -181,16 +172,6 @@ def find_gain_weight(metric: Metric, convention: Convention, discount: Value | N
         if metric.k < len(sums):
             return float(sums[metric.k])
     return first_discount(convention, discount)
-
-
-def collect_points(tasks: tuple[MetricTask, ...]) -> dict[Hashable, tuple[float, ...]]:
-    """Return the points that tasks name of each `PointInput`, in rising order."""
-    points: dict[Hashable, set[float]] = {}
-    for task in tasks:
-        for argument in task.arguments:
-            if isinstance(argument, PointInput):
-                points.setdefault(argument.find_key(task), set()).add(argument.point(task))
-    return {key: tuple(sorted(values)) for key, values in points.items()}
 
 
 def is_left_out(metric: Metric, convention: Convention) -> bool:

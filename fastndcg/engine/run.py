@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.engine import spans
-from fastndcg.engine.buffers import ALLOCATOR, BOOL, F8, BufferPair, Memory, Scratch
+from fastndcg.engine.buffers import BOOL, F8, Scratch
 from fastndcg.engine.chunk import Chunk, ChunkLabels, EvaluationContext
 from fastndcg.engine.custom_metrics import evaluate_custom_metric
 from fastndcg.engine.discounts import Discounts, make_discounts
@@ -26,7 +26,6 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import refuse_plain, refuse_ties
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.filters import VIEWS, has_labels_below_0
-from fastndcg.rankings.grouped import GroupedRankings
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.score_rows import ScoreRowRankings
 from fastndcg.rankings.subtopics import check_patterns
@@ -42,7 +41,7 @@ SUBTOPICS = "subtopics"  # the view that metrics by subtopic read next to plain 
 
 TiedCounts = tuple[int, int]  # queries in which ties matter, for plain labels and for labels by subtopic
 
-_spare_buffers: list[BufferPair] = []  # of small calls that have ended; a call takes one out while it works
+_spare_buffers: list[Scratch] = []  # of small calls that have ended; a call takes one out while it works
 
 
 @dataclass(slots=True)
@@ -69,8 +68,8 @@ class EvaluatorCache:
         The labels of each chunk.
     prepared : dict
         By the number of threads.
-    idle : list of BufferPair
-        Buffers of workers that have ended. A worker takes a pair out while it works.
+    idle : list of Scratch
+        Buffers of workers that have ended. A worker takes one out while it works.
     """
 
     __slots__ = ("idle", "labels", "prepared")
@@ -78,14 +77,14 @@ class EvaluatorCache:
     def __init__(self) -> None:
         self.labels: dict[Span, ChunkLabels] = {}
         self.prepared: dict[int, Prepared] = {}
-        self.idle: list[BufferPair] = []
+        self.idle: list[Scratch] = []
 
-    def borrow(self) -> BufferPair:
+    def borrow(self) -> Scratch:
         """Return buffers that no other worker uses. The caller returns them to `idle`."""
         try:
             return self.idle.pop()
         except IndexError:
-            return BufferPair(ALLOCATOR, Scratch())
+            return Scratch()
 
 
 def run(
@@ -98,7 +97,7 @@ def run(
     threads: int | None = None,
     chunk_documents: int = CHUNK_DOCUMENTS,
     strategy: int = AUTO,
-    memory: EvaluatorCache | BufferPair | None = None,
+    memory: EvaluatorCache | Scratch | None = None,
     out: Array | None = None,
 ) -> EvaluationOutput:
     """
@@ -112,7 +111,7 @@ def run(
         Counts that micro means weigh values by. Their columns follow those of the metrics, defined for all queries.
     undefined : (n_queries,) bool array, optional
         Queries in which no metric has a value.
-    memory : EvaluatorCache or BufferPair, optional
+    memory : EvaluatorCache or Scratch, optional
         A cache for evaluations of the same labels, metrics and convention, or buffers that consecutive calls reuse,
         with ``threads=1``. By default, buffers are new or come from an earlier small call.
     out : (n_metrics + n_denominators, n_queries) float64 array, optional
@@ -120,7 +119,7 @@ def run(
     """
     if rankings.patterns is not None:
         check_patterns(rankings.patterns, convention)
-    if convention.ties == "mean_rank" and not isinstance(rankings, GroupedRankings):
+    if convention.ties == "mean_rank" and not getattr(rankings, "has_whole_groups", False):
         rankings = group_ranks(apply_convention(rankings, convention), metrics, convention)
         memory = None if isinstance(memory, EvaluatorCache) else memory  # labels are in rank order: none can be shared
     cache = memory if isinstance(memory, EvaluatorCache) else None
@@ -135,24 +134,26 @@ def run(
         if cache is not None:
             cache.prepared[n_threads] = prepared
     values = np.empty((len(prepared.plan.tasks), rankings.n_queries)) if out is None else out
-    buffers = find_buffers(rankings, memory) if cache is None else cache.borrow()
+    scratch = find_scratch(rankings, memory) if cache is None else cache.borrow()
     try:
-        context = make_context(rankings, prepared, strategy, values, buffers.scratch)
+        context = make_context(rankings, prepared, strategy, values, scratch)
         if len(prepared.spans) == 1:
-            tied_counts = evaluate_chunk(context, prepared.spans[0], buffers, cache)
-        elif isinstance(memory, BufferPair):
-            tied_counts = add_counts([evaluate_chunk(context, span, buffers, cache) for span in prepared.spans])
+            tied_counts = evaluate_chunk(prepared.plan, context, prepared.spans[0], scratch, cache)
+        elif isinstance(memory, Scratch):
+            tied_counts = add_counts(
+                [evaluate_chunk(prepared.plan, context, span, scratch, cache) for span in prepared.spans]
+            )
         else:
-            tied_counts = add_counts(evaluate_on_threads(context, prepared.spans, n_threads, cache))
+            tied_counts = add_counts(evaluate_on_threads(prepared, context, n_threads, cache))
         if undefined is not None:
             values[: len(metrics), undefined] = np.nan
         if prepared.plan.has_undefined_policy:
-            apply_undefined_policy(context, metrics, buffers.scratch, has_undefined_queries=undefined is not None)
+            apply_undefined_policy(context, metrics, scratch, has_undefined_queries=undefined is not None)
     finally:
         if cache is not None:
-            cache.idle.append(buffers)
-        elif memory is None and buffers.labels is not ALLOCATOR:
-            _spare_buffers.append(buffers)
+            cache.idle.append(scratch)
+        elif memory is None and is_small(rankings):
+            _spare_buffers.append(scratch)
     plain, by_subtopic = tied_counts
     return EvaluationOutput(values.T, plain if plain > by_subtopic else by_subtopic)
 
@@ -162,16 +163,19 @@ def add_counts(counts: list[TiedCounts]) -> TiedCounts:
     return sum(plain for plain, _ in counts), sum(by_subtopic for _, by_subtopic in counts)
 
 
-def find_buffers(rankings: Rankings, memory: EvaluatorCache | BufferPair | None) -> BufferPair:
+def is_small(rankings: Rankings) -> bool:
+    """Return True if a call reuses the buffers of an earlier one."""
+    return rankings.n_labels + rankings.n_queries <= MAX_REUSED_SIZE
+
+
+def find_scratch(rankings: Rankings, memory: EvaluatorCache | Scratch | None) -> Scratch:
     """Return the buffers of a call without a cache: the caller's, spare ones for few documents, or new ones."""
-    if isinstance(memory, BufferPair):
+    if isinstance(memory, Scratch):
         return memory
-    if rankings.n_labels + rankings.n_queries > MAX_REUSED_SIZE:
-        return BufferPair(ALLOCATOR, Scratch())
     try:
-        return _spare_buffers.pop()
+        return _spare_buffers.pop() if is_small(rankings) else Scratch()
     except IndexError:
-        return BufferPair(Scratch(), Scratch())
+        return Scratch()
 
 
 def prepare(
@@ -227,7 +231,9 @@ def make_context(
     truncates = plan.convention.label_fractions == "cut off" and may_have_fractions(plain, source)
     has_both = plain is not rankings and plan.subtopic_metric is not None
     depth = plan.plain_depth if has_both else plan.depth
-    context = EvaluationContext(plan, depth, plain, source, prepared.discounts, plan.gains, values, truncates, {})
+    context = EvaluationContext(
+        plan.convention, depth, plain, source, prepared.discounts, plan.gains, values, truncates, {}
+    )
     for name in plan.views:
         add_view(context, name, VIEWS[name](plain, plan.convention), strategy, scratch)
     if has_both:
@@ -239,7 +245,7 @@ def make_context(
 def add_view(context: EvaluationContext, name: str, selection: Rankings, strategy: int, scratch: Scratch) -> None:
     """Add a selection of documents or labels to a context, unless it is the context's own."""
     if selection is not context.rankings:
-        source = make_hit_source(selection, context.plan.convention, strategy, scratch.view(name))
+        source = make_hit_source(selection, context.convention, strategy, scratch.view(name))
         context.views[name] = replace(context, rankings=selection, hit_source=source, gains=frozenset(), views={})
 
 
@@ -249,16 +255,17 @@ def may_have_fractions(rankings: Rankings, source: HitSource) -> bool:
 
 
 def evaluate_on_threads(
-    context: EvaluationContext, chunks: list[Span], threads: int, cache: EvaluatorCache | None
+    prepared: Prepared, context: EvaluationContext, threads: int, cache: EvaluatorCache | None
 ) -> list[TiedCounts]:
     """Evaluate all chunks on threads."""
+    chunks = prepared.spans
     tied_counts: list[TiedCounts] = []
-    borrowed: list[BufferPair] = []
+    borrowed: list[Scratch] = []
 
     def make_worker() -> Callable[[Span], None]:
-        buffers = BufferPair(Scratch(), Scratch()) if cache is None else cache.borrow()
-        borrowed.append(buffers)
-        return lambda span: tied_counts.append(evaluate_chunk(context, span, buffers, cache))
+        scratch = Scratch() if cache is None else cache.borrow()
+        borrowed.append(scratch)
+        return lambda span: tied_counts.append(evaluate_chunk(prepared.plan, context, span, scratch, cache))
 
     n_workers = min(threads, len(chunks))
     try:
@@ -267,28 +274,26 @@ def evaluate_on_threads(
     finally:
         if cache is not None:
             n_late = n_workers - len(borrowed)  # workers that began after the last chunk was taken
-            borrowed += [BufferPair(ALLOCATOR, Scratch()) for _ in range(n_late)]
-            Scratch.equalize([buffers.scratch for buffers in borrowed])
+            borrowed += [Scratch() for _ in range(n_late)]
+            Scratch.equalize(borrowed)
             cache.idle.extend(borrowed)
     return tied_counts
 
 
 def evaluate_chunk(
-    context: EvaluationContext, span: Span, buffers: BufferPair, cache: EvaluatorCache | None
+    plan: Plan, context: EvaluationContext, span: Span, scratch: Scratch, cache: EvaluatorCache | None
 ) -> TiedCounts:
     """Evaluate all metrics on a span of queries, and return the number of queries in which ties matter."""
     labels = None if cache is None else cache.labels.get(span)
     if labels is None:
-        memory: Memory = buffers.labels if cache is None else ALLOCATOR
-        labels = ChunkLabels(context, memory, *span)
+        labels = ChunkLabels(context, scratch.view("labels") if cache is None else Scratch(), *span)
         if cache is not None:
             cache.labels[span] = labels
     else:
         labels.check_size(context.rankings)
-    chunk = Chunk(context, labels, buffers.scratch)
+    chunk = Chunk(context, labels, scratch)
     by_subtopic = chunk.view(SUBTOPICS) if context.views else chunk
     is_large = len(chunk.hits.labels) > MIN_HITS_BETWEEN_CHECKS
-    plan = context.plan
     values = context.values
     if span[1] - span[0] < context.rankings.n_queries:
         values = values[:, span[0] : span[1]]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fastndcg.engine.kernel_call import Kernel
@@ -37,8 +37,6 @@ class MetricTask:
         Replaces NaN. None: NaN stays.
     views : frozenset of str
         The selections of documents that arguments are read from (see rankings/filters.py).
-    input_keys : dict
-        The keys of cached kernel inputs, by the name of the input.
     """
 
     kernel: Kernel
@@ -57,4 +55,3 @@ class MetricTask:
     is_custom: bool
     is_by_subtopic: bool
     is_undefined_at_ties: bool  # has no exact mean over the orders of a tie
-    input_keys: dict[str, Hashable] = field(default_factory=dict)

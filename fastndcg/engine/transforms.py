@@ -10,9 +10,8 @@ from fastndcg.engine.plan import find_undefined_policy
 from fastndcg.errors import InvalidInputError, UndefinedMetricError
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
-from fastndcg.rankings.counted import CountedRankings
 from fastndcg.rankings.filters import of_documents, without_negative_labels
-from fastndcg.rankings.grouped import GroupedRankings
+from fastndcg.rankings.known_ranks import CountedRankings, HitRankings, Ranked
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.score_rows import ScoreRowRankings
 from fastndcg.rankings.validation import compute_ordinals
@@ -34,10 +33,10 @@ def may_change_rankings(convention: Convention) -> bool:
 
 def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
     """Return the documents that count under the convention, with the scores that rank them."""
-    if isinstance(rankings, GroupedRankings):
-        return rankings
     if isinstance(rankings, CountedRankings):
         return rankings if convention.pool == "judged" else rankings.without_pool()
+    if isinstance(rankings, HitRankings) and not isinstance(rankings, Ranked):
+        return rankings
     if isinstance(rankings, ScoreRowRankings):
         if not rankings.needs_documents(convention):
             return rankings if convention.pool == "judged" else rankings.without_pool()
@@ -76,7 +75,7 @@ def apply_undefined_policy(
     Chunks have replaced NaN in the other queries.
     """
     for metric, row in zip(metrics, context.values, strict=False):  # rows of denominators follow those of metrics
-        policy = find_undefined_policy(metric, context.plan.convention)
+        policy = find_undefined_policy(metric, context.convention)
         if policy == "nan" or (policy != "raise" and not has_undefined_queries):
             continue
         is_undefined = np.isnan(row, out=scratch.take("undefined", len(row), BOOL))

@@ -10,7 +10,7 @@ from fastndcg.choices import Similarity
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.recommendations.models import RankTask
-from fastndcg.rankings.counted import RankCounts
+from fastndcg.rankings.known_ranks import RankCounts
 from fastndcg.rankings.validation import Array
 from fastndcg.scoring import torch_product, torch_tiles
 from fastndcg.scoring.products import Factors, make_product

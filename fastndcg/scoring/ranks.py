@@ -11,8 +11,8 @@ import numpy as np
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.recommendations.models import RankTask
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.counted import RankCounts
 from fastndcg.rankings.filters import count_before
+from fastndcg.rankings.known_ranks import RankCounts
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.threads import check_stopped, run_all

@@ -14,7 +14,7 @@ from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.recommendations.models import RankTask
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.counted import RankCounts
+from fastndcg.rankings.known_ranks import RankCounts
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import LONGEST_QUERY, Array, as_array
 from fastndcg.runtime.escapes import show_name

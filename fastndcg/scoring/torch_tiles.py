@@ -15,7 +15,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.recommendations.models import RankTask
-from fastndcg.rankings.counted import RankCounts
+from fastndcg.rankings.known_ranks import RankCounts
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
 from fastndcg.scoring.part_progress import follow

@@ -67,11 +67,13 @@ def test_compat_skips_tied_hits_that_change_no_digit(monkeypatch):
         expected += weigh(tails, j, 0, n_documents, n_relevant, j)
     calls = []
     monkeypatch.setattr(compatibility, "expected_tail_weight", lambda *given: calls.append(1) or weigh(*given))
-    match = getattr(compatibility.match_one_label, "py_func", compatibility.match_one_label)
+    match = getattr(compatibility.match_labels, "py_func", compatibility.match_labels)
     ties = np.full(n_relevant, n_documents, "i4")
+    ones, offsets = np.ones(n_relevant), np.array([0, n_relevant])
+    hits = compatibility.RankedLabels(np.zeros(n_relevant, "i4"), ties, ones, offsets)
     value = np.zeros(1)
 
-    match(np.zeros(n_relevant, "i4"), np.zeros(n_relevant, "i4"), ties, np.array([0, n_relevant]), tails, value)
+    match(hits, ones, offsets, tails, np.zeros(n_relevant + 1, "i4"), value)
 
     assert value[0] == expected
     assert len(calls) < 200

@@ -41,8 +41,8 @@ BREAKS = {
         "lengths of kernel n_retrieved must be a parameter of num_ret or a known input: ap_denominators,",
     ),
     "a kernel that is not there": (
-        "loaded_kernels_exist", "fastndcg/engine/kernel_inputs/shared_sums.py", "kernels.sum_at_cutoffs(",
-        "kernels.lost(", "kernels/metrics/multi_cutoff.py has no lost",
+        "loaded_kernels_exist", "fastndcg/engine/kernel_inputs/gains.py", "kernels.idcg_k_best(",
+        "kernels.lost(", "kernels/metrics/dcg.py has no lost",
     ),
     "another decorator": (
         "kernels_look_alike", COUNTS, "@kernel\ndef n_retrieved", "@njit\ndef n_retrieved",

@@ -17,7 +17,7 @@ from fastndcg.kernels.inputs.match_items import are_rising
 from fastndcg.metrics.catalog import RECORDS
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import parse_convention
-from fastndcg.rankings.preranked import Ranked
+from fastndcg.rankings.known_ranks import Ranked
 from fastndcg.rankings.read_only import read_only
 
 sparse = pytest.importorskip("scipy.sparse")

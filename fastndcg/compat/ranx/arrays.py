@@ -16,7 +16,7 @@ from fastndcg.errors import shorten
 from fastndcg.inputs.dict_qrels import Judged
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
-from fastndcg.rankings.preranked import JudgedHits, Ranked
+from fastndcg.rankings.known_ranks import KnownHits, Ranked
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import EXACT_LIMIT, Array
 
@@ -144,7 +144,7 @@ def rank(truth: Pairs, ranked: Pairs) -> Ranked:
     return rankings
 
 
-def _find_items(ranked: tuple[Array, Array], judged: tuple[Array, Array, Array]) -> tuple[JudgedHits, int]:
+def _find_items(ranked: tuple[Array, Array], judged: tuple[Array, Array, Array]) -> tuple[KnownHits, int]:
     """Return the judged documents among the ranked ones, and how many of these stand again in their query."""
     kernels = load_kernels("inputs.match_items")
     ids, labels, offsets = judged
@@ -157,7 +157,7 @@ def _find_items(ranked: tuple[Array, Array], judged: tuple[Array, Array, Array])
     out = (above, found_labels, found_offsets, np.empty(n_queries + 1, "i8"), np.zeros(4, "i8"))
     kernels.find_items(ranked, judged, np.uint64(ANY_NUMBER), True, 0, n_queries, scratch, out)
     n_found = found_offsets.item(-1)
-    matches = JudgedHits(read_only(above[:n_found]), read_only(found_labels[:n_found]), read_only(found_offsets))
+    matches = KnownHits(read_only(above[:n_found]), read_only(found_labels[:n_found]), read_only(found_offsets))
     return matches, int(out[-1][kernels.N_REPEATED])
 
 

@@ -79,7 +79,7 @@ _register_discounts(
 @kernel_input("highest_ndcg")
 def highest_ndcg(chunk: Chunk, task: MetricTask) -> float:
     """Return the highest value that nDCG can have: 1, unless labels may be negative."""
-    return np.inf if chunk.context.plan.convention.negative_labels == "keep" else 1.0
+    return np.inf if chunk.context.convention.negative_labels == "keep" else 1.0
 
 
 @kernel_input("rel")

@@ -37,6 +37,20 @@ def computed_hit_gains(chunk: Chunk, task: MetricTask, out: Array) -> Array:
     return fill_checked_gains(chunk, task, hits.labels, hits.offsets, out)
 
 
+@kernel_input("dcg", scope="ranking", key=("k", "gain", "rel", "discount"))
+def dcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute DCG@k."""
+    kernels = load_kernels("metrics.dcg")
+    hits = chunk.hits
+    discounts = find_discounts(chunk, task)
+    has_merged_ties = chunk.has_average_ties and merges_labels(chunk, task)
+    kernel = kernels.dcg_with_equal_gains if has_merged_ties else kernels.dcg
+    kernel(
+        hits.queries, hits.above, hits.ties, hit_gains(chunk, task), discounts.values, discounts.sums, discounts.rests,
+        task.k, out,
+    )  # fmt: skip
+
+
 @kernel_input("hit_unit_gains")
 def hit_unit_gains(chunk: Chunk, task: MetricTask) -> Array:
     """Return the gains of the hits, and raise an error if one is below 0 or above 1."""
@@ -44,7 +58,7 @@ def hit_unit_gains(chunk: Chunk, task: MetricTask) -> Array:
     if task.gain != "binary" and len(labels):
         extremes = np.unique(labels) if task.gain_falls else np.array([labels.min(), labels.max()])
         gains = np.empty(len(extremes))
-        truncates = chunk.context.plan.convention.label_fractions == "cut off"
+        truncates = chunk.context.convention.label_fractions == "cut off"
         fill_gains(task.gain, np.trunc(extremes) if truncates else extremes, -np.inf if truncates else task.rel, gains)
         check_unit_gains(extremes, gains, task.metric, chunk.context.rankings)
     return hit_gains(chunk, task)
@@ -159,7 +173,7 @@ def idcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
     labels = chunk.labels
     pool_offsets = labels.pool_candidates.offsets
     discounts = find_discounts(chunk, task)
-    if chunk.context.plan.convention.ideal == "k best":
+    if chunk.context.convention.ideal == "k best":
         ideal = find_ideal(chunk, task)
         kernels.idcg_k_best(ideal_gains(chunk, task), ideal.offsets, discounts.sums, task.k, out)
     elif constant_gain(chunk, task) == 1.0:
@@ -179,7 +193,6 @@ def idcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
         )
 
 
-@kernel_input("constant_gain")
 def constant_gain(chunk: Chunk, task: MetricTask) -> float:
     """Return the gain of all candidates if they have the same label, else NaN."""
     return label_gain(chunk, task, chunk.labels.constant_label)
@@ -198,18 +211,10 @@ def label_gain(chunk: Chunk, task: MetricTask, label: float) -> float:
     return label if task.gain == "linear" else 2.0**label - 1.0
 
 
-@kernel_input("mixed_ideal_gains")
-def mixed_ideal_gains(chunk: Chunk, task: MetricTask) -> Array:
-    """Return the gains of the ideal ranking, or an empty array where all candidates gain 1."""
-    if constant_gain(chunk, task) == 1.0:
-        return np.empty(0)
-    return ideal_gains(chunk, task)
-
-
-@kernel_input("mixed_ideal_offsets")
-def ideal_gain_offsets_or_empty(chunk: Chunk, task: MetricTask) -> Array:
-    """Return the query offsets of `mixed_ideal_gains`."""
-    return np.empty(0, I8) if constant_gain(chunk, task) == 1.0 else find_ideal(chunk, task).offsets
+@kernel_input("ideal_gain_offsets")
+def ideal_gain_offsets(chunk: Chunk, task: MetricTask) -> Array:
+    """Return the query offsets of `ideal_gains`."""
+    return find_ideal(chunk, task).offsets
 
 
 @kernel_input("n_gaining", scope="labels", key=("gain", "rel"))

@@ -7,10 +7,9 @@ of its name. An input with a scope is computed once for all metrics that agree i
 
 from __future__ import annotations
 
-import functools
 import inspect
 import operator
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from fastndcg.engine.buffers import F8
@@ -73,10 +72,7 @@ class KernelInput:
         if self.scope is None:
             return self.compute(chunk, task)
         owner: Any = chunk if self.scope == "ranking" else chunk.labels
-        try:
-            key = task.input_keys[self.name]
-        except KeyError:
-            key = self.find_key(task)
+        key = self.name, self.read_key(task)
         value = owner.cache.get(key)
         if value is None:
             if self.fills_out:
@@ -89,45 +85,8 @@ class KernelInput:
             owner.cache[key] = value  # only when it is complete: other threads read the cache of the labels
         return value
 
-    def find_key(self, task: MetricTask) -> Hashable:
-        """Return the key of the value, which tasks share that agree in the fields."""
-        key = task.input_keys[self.name] = _intern_key(self.name, self.read_key(task))
-        return key
-
     def __repr__(self) -> str:
         return f"KernelInput({self.name!r})"
-
-
-class PointInput(KernelInput):
-    """
-    A kernel input with a value a query for a point, such as a recall, that each task names.
-
-    The rows of all points that the tasks of a plan name are computed in one call, for tasks that agree in the key.
-    `compute` takes the chunk, a task, the points in rising order, and `out` of shape (n_points, n_queries).
-
-    Attributes
-    ----------
-    point : callable
-        Return the point that a task names.
-    """
-
-    __slots__ = ("point",)
-
-    def __init__(self, name: str, compute: Callable[..., Any], key: tuple[str, ...], point: Callable[..., float]):
-        super().__init__(name, compute, "ranking", key)
-        self.point = point
-
-    def __call__(self, chunk: Chunk, task: MetricTask) -> Any:
-        """Return the row of the point that a task names."""
-        key = self.find_key(task)
-        rows = chunk.cache.get(key)
-        if rows is None:
-            points = chunk.context.plan.points[key]
-            n_queries = chunk.labels.n_queries
-            out = chunk.take(key, len(points) * n_queries, F8).reshape(len(points), n_queries)
-            self.compute(chunk, task, points, out)
-            rows = chunk.cache[key] = dict(zip(points, out, strict=True))
-        return rows[self.point(task)]
 
 
 def kernel_input(
@@ -151,13 +110,6 @@ def kernel_input(
     return decorate
 
 
-def point_input(
-    name: str, *, key: tuple[str, ...], point: Callable[..., float]
-) -> Callable[[Callable[..., Any]], KernelInput]:
-    """Return a decorator that makes a function an input at points and registers it."""
-    return lambda compute: register_input(PointInput(name, compute, key, point))
-
-
 def register_reader(name: str, read: Callable[[Chunk, MetricTask], Any]) -> KernelInput:
     """Register a function that reads an attribute of a chunk or a task."""
     return register_input(KernelInput(name, read, None, ()))
@@ -169,14 +121,6 @@ def register_input(new_input: KernelInput) -> KernelInput:
         raise ValueError(f"kernel inputs must have different names, but two are called {new_input.name}. Rename one.")
     INPUTS[new_input.name] = new_input
     return new_input
-
-
-@functools.lru_cache(maxsize=4096)
-def _intern_key(name: str, fields: Hashable) -> Hashable:
-    """Return an object that represents a name and fields. One query feels the time that hashing a tuple takes."""
-    del name
-    del fields
-    return object()
 
 
 def _make_key_reader(key: tuple[str, ...]) -> Callable[[MetricTask], Any]:

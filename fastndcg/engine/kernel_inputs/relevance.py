@@ -1,4 +1,4 @@
-"""Inputs of kernels that count relevant documents: numbers of them, denominators, interpolated precision."""
+"""Inputs of kernels that count relevant documents: numbers of them, sums of precisions, denominators."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import numpy as np
 from fastndcg.engine.buffers import F8, I4, I8
 from fastndcg.engine.chunk import Chunk
 from fastndcg.engine.kernel_inputs.basics import cutoffs, read_cutoff
-from fastndcg.engine.kernel_inputs.kernel_input import KernelInput, kernel_input, point_input
+from fastndcg.engine.kernel_inputs.kernel_input import KernelInput, kernel_input
 from fastndcg.engine.task import MetricTask
-from fastndcg.errors import InvalidInputError
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.metrics.metric import UNLIMITED
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.threads import check_stopped
 
 # what is added to recall · R before its fraction is cut off: 0.7 · 10 is a little more than 7
 RECALL_ROUNDING = {"up": 1.0 - 1e-9, "nearest": 0.5, "up from a tenth": 0.9}
@@ -140,87 +139,57 @@ def count_recalls_needing(recalls: tuple[float, ...], rounding: float) -> Array:
 @kernel_input("recall_rounding")
 def recall_rounding(chunk: Chunk, task: MetricTask) -> float:
     """Return the number that is added to recall · R before its fraction is cut off."""
-    return RECALL_ROUNDING[chunk.context.plan.convention.recall_rounding]
+    return RECALL_ROUNDING[chunk.context.convention.recall_rounding]
 
 
-@point_input("interpolated", key=("rel",), point=lambda task: task.metric.get("recall"))
-def interpolated(chunk: Chunk, task: MetricTask, points: tuple[float, ...], out: Array) -> None:
-    """Compute the highest precision at each recall or above it."""
+@kernel_input("highest_precisions", scope="ranking", key=("rel",), size=lambda chunk, task: len(chunk.hits.labels) + 1)
+def highest_precisions(chunk: Chunk, task: MetricTask, out: Array) -> Array:
+    """Compute for each relevant hit the highest precision at it or at a later one, and 0 at the end."""
     queries, above, offsets = relevant_hits(chunk, task)
-    highest = chunk.take("highest precisions", len(above) + 1, F8)
-    load_kernels("metrics.interpolated_precision").interpolate(
-        queries, above, offsets, n_relevant(chunk, task), np.array(points, float), recall_rounding(chunk, task),
-        highest, out,
+    load_kernels("metrics.interpolated_precision").find_highest(queries, above, offsets, out)
+    return out[: len(above) + 1]
+
+
+@kernel_input("interpolated", scope="ranking", key=("rel", "metric.recall"))
+def interpolated(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute the highest precision at a recall or above it."""
+    recall = float(task.metric.get("recall"))
+    load_kernels("metrics.interpolated_precision").look_up(
+        highest_precisions(chunk, task), relevant_hits(chunk, task)[2], n_relevant(chunk, task), recall,
+        recall_rounding(chunk, task), out,
     )  # fmt: skip
-    if chunk.has_average_ties:
-        queries_with_ties, means = interpolate_tied(chunk, task, points)
-        out[:, queries_with_ties] = means
 
 
-@kernel_input("tied_queries", scope="ranking")
-def tied_queries(chunk: Chunk, task: MetricTask) -> Array:
-    """Return the queries in which scores tie between different labels and have no order."""
-    out = chunk.take("tied queries", chunk.labels.n_queries, I4)
-    return out[: load_kernels("ranking.tie_policies").find_tied_queries(chunk.hits.queries, chunk.hits.ties, out)]
-
-
-@functools.lru_cache(maxsize=16)
-def sort_distinct(points: tuple[float, ...]) -> tuple[Array, Array]:
-    """Return the distinct points in rising order, and the index of each point among them."""
-    return np.unique(np.array(points, float), return_inverse=True)
-
-
-def interpolate_tied(chunk: Chunk, task: MetricTask, recalls: tuple[float, ...]) -> tuple[Array, Array]:
-    """
-    Return the queries with ties, and their mean interpolated precision at each recall over the orders of the ties.
-
-    Raise an error if a tie group is too large.
-    """
-    kernels = load_kernels("metrics.interpolated_ties")
-    hits = chunk.hits
-    levels, indices = sort_distinct(recalls)
-    queries = tied_queries(chunk, task)
-    means = np.empty((len(levels), len(queries)))
-    rounding = recall_rounding(chunk, task)
-    n_done = 0
-    while n_done < len(queries):
-        check_stopped()
-        n_done = kernels.interpolate_tied(
-            queries, hits.above, hits.ties, hits.labels, hits.offsets, task.rel, n_relevant(chunk, task), levels,
-            rounding, n_done, means,
-        )  # fmt: skip
-    if (means[0] < 0).any():
-        query = chunk.context.rankings.query_name(chunk.labels.first + queries.item(np.argmax(means[0] < 0)))
-        raise InvalidInputError(
-            f"`scores` must not tie so many documents of {query} for {task.metric}: relevant × (relevant + "
-            f"{kernels.STEPS_PER_VALUE}) × other documents of its tie groups must add up to at most "
-            f"{kernels.MAX_STEPS:.0f}. Take convention.replace(ties='input')."
-        )
-    return queries, means[indices]
-
-
-@kernel_input("tied_expectations")
-def interpolated_at_ties(chunk: Chunk, task: MetricTask) -> tuple[Array, Array]:
-    """Return the queries with ties and their interpolated precisions, empty arrays where nothing ties."""
-    if chunk.has_average_ties:
-        return interpolate_tied(chunk, task, task.metric.get("recalls"))
-    return np.empty(0, I4), np.empty((0, 0))
-
-
-@point_input("n_relevant_at_multiple", key=("k", "rel"), point=lambda task: task.metric.get("mult"))
-def n_relevant_at_multiples(chunk: Chunk, task: MetricTask, points: tuple[float, ...], out: Array) -> None:
-    """Compute the expected number of relevant hits in the first ⌈multiple · R⌉ ranks, for R relevant documents."""
+@kernel_input("n_relevant_at_multiple", scope="ranking", key=("k", "rel", "metric.mult"))
+def n_relevant_at_multiple(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute the expected number of relevant hits in the first ⌊multiple · R + 0.9⌋ ranks, for R relevant ones."""
     hits = chunk.hits
     counts = n_relevant(chunk, task)
-    if len(points) > 1:
-        load_kernels("metrics.rprec_multiples").count_found_at_multiples(
-            hits.above, hits.ties, hits.labels, hits.offsets, task.rel, counts, np.array(points, float), task.k, out
-        )
+    ranks = np.multiply(counts, float(task.metric.get("mult")), out=chunk.take("ranks", len(counts), F8))
+    ranks = np.minimum(np.floor(np.add(ranks, 0.9, out=ranks), out=ranks), float(task.k), out=ranks)
+    load_kernels("metrics.precision_recall").count_found(
+        hits.queries, hits.above, hits.ties, hits.labels, task.rel, ranks, out
+    )
+
+
+@kernel_input("precision_sums", scope="ranking", key=("k", "rel"))
+def precision_sums(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute the expected sum of the precisions at the ranks of relevant documents, down to rank k."""
+    hits = chunk.hits
+    load_kernels("metrics.precision_recall").add_precisions(
+        hits.queries, hits.above, hits.ties, hits.labels, task.rel, task.k, out
+    )
+
+
+@kernel_input("n_relevant_found", scope="ranking", key=("k", "rel"))
+def n_relevant_found(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute the expected number of relevant documents in the first k ranks of each query."""
+    hits = chunk.hits
+    if task.k == UNLIMITED:
+        np.copyto(out, n_relevant_ranked(chunk, task))
     else:
-        ranks = np.multiply(counts, points[0], out=chunk.take("ranks", len(counts), F8))
-        ranks = np.minimum(np.floor(np.add(ranks, 0.9, out=ranks), out=ranks), float(task.k), out=ranks)
         load_kernels("metrics.precision_recall").count_found(
-            hits.queries, hits.above, hits.ties, hits.labels, task.rel, ranks, out[0]
+            hits.queries, hits.above, hits.ties, hits.labels, task.rel, cutoffs(chunk, task), out
         )
 
 
@@ -231,7 +200,7 @@ def ap_denominators(chunk: Chunk, task: MetricTask) -> Array:
 
     The choice 'n_hits' has a kernel that counts hits itself.
     """
-    choice = chunk.context.plan.convention.ap_denominator
+    choice = chunk.context.convention.ap_denominator
     if choice == "n_relevant":
         return n_relevant(chunk, task)
     if choice in ("min(k, n_relevant)", "n_hits"):
@@ -246,7 +215,7 @@ def other_ap_denominators(chunk: Chunk, task: MetricTask, out: Array) -> None:
 
     They are k, or 0 where nothing is relevant, or the smallest of k and the numbers of relevant and ranked documents.
     """
-    if chunk.context.plan.convention.ap_denominator == "k":
+    if chunk.context.convention.ap_denominator == "k":
         out[:] = np.where(n_relevant(chunk, task) > 0, read_cutoff(task.metric), 0.0)
     else:
         np.minimum(min_k_n_relevant(chunk, task), chunk.labels.sizes, out=out)
@@ -261,7 +230,7 @@ def min_k_n_retrieved(chunk: Chunk, task: MetricTask, out: Array) -> None:
 @kernel_input("precision_denominators")
 def precision_denominators(chunk: Chunk, task: MetricTask) -> Array:
     """Return the denominators of P. Without k they are the numbers of ranked documents."""
-    choice = chunk.context.plan.convention.precision_denominator
+    choice = chunk.context.convention.precision_denominator
     if choice == "min(k, n_relevant)":
         return min_k_n_relevant(chunk, task)
     if choice == "k" and task.metric.k is not None:
@@ -272,7 +241,7 @@ def precision_denominators(chunk: Chunk, task: MetricTask) -> Array:
 @kernel_input("recall_denominators")
 def recall_denominators(chunk: Chunk, task: MetricTask) -> Array:
     """Return the denominators of R, 0 where nothing is relevant."""
-    if chunk.context.plan.convention.recall_denominator == "n_relevant":
+    if chunk.context.convention.recall_denominator == "n_relevant":
         return n_relevant(chunk, task)
     return min_k_n_relevant(chunk, task)
 

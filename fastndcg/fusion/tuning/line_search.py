@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.engine import run as engine
-from fastndcg.engine.buffers import BufferPair, Scratch
+from fastndcg.engine.buffers import Scratch
 from fastndcg.engine.kernel_call import describe_kernel
 from fastndcg.engine.plan import make_plan
 from fastndcg.engine.spans import Span, cut_queries
@@ -17,7 +17,7 @@ from fastndcg.fusion.tuning.judged_union import JudgedUnion
 from fastndcg.fusion.tuning.step_function import StepFunction, join_steps
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.resolve import find_kernel_place
-from fastndcg.rankings.preranked import HitRankings, TiedHits
+from fastndcg.rankings.known_ranks import HitRankings, KnownHits, find_tie_starts
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.progress import track
@@ -146,7 +146,7 @@ class _Worker:
     def __init__(self, inputs: _Inputs) -> None:
         self._inputs = inputs
         self._kernels: Any = load_kernels("fusion.line_search")
-        self._memory = BufferPair(Scratch(), Scratch())
+        self._memory = Scratch()
         longest = int(inputs.sizes.max(initial=0))
         self._line_buffers = (
             np.empty(longest), np.empty(longest), np.empty(longest, bool), np.empty(longest, "i4"),
@@ -238,7 +238,7 @@ class _Worker:
         hit_offsets, sizes, pool_offsets = (offsets[: n + 1] for offsets in self._offsets)
         n_hits = hit_offsets.item(-1)
         above, ties, labels = (read_only(array[:n_hits]) for array in self._hits)
-        hits = TiedHits(above, ties, labels, read_only(hit_offsets))
+        hits = KnownHits(above, labels, read_only(hit_offsets), ties, find_tie_starts(above, ties > 1))
         pool = (read_only(self._pool[: pool_offsets.item(-1)]), read_only(pool_offsets))
         rankings = HitRankings(hits, read_only(sizes), pool)
         convention = union.convention.replace(pool="judged")  # the pool of retrieved documents has been made

@@ -29,8 +29,8 @@ from fastndcg.inputs.recommendations.item_selection import (
 )
 from fastndcg.inputs.recommendations.score_matrix import partition_rows
 from fastndcg.named_conventions import Convention
-from fastndcg.rankings.counted import CountedHits, CountedRankings, RankCounts
 from fastndcg.rankings.filters import count_before
+from fastndcg.rankings.known_ranks import CountedHits, CountedRankings, RankCounts
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.pickling import Picklable

@@ -24,8 +24,8 @@ from fastndcg.integrations.spark.errors import SCHEMA, Part, raise_errors, send_
 from fastndcg.integrations.spark.partitions import Request, refuse_nulls
 from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.named_conventions import Convention
-from fastndcg.rankings.counted import CountedHits, CountedRankings, RankCounts
 from fastndcg.rankings.filters import count_before
+from fastndcg.rankings.known_ranks import CountedHits, CountedRankings, RankCounts
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array, as_labels
 from fastndcg.results.results import Results

@@ -8,9 +8,6 @@ labels: relevant and not relevant.
 Ties: a pair with equal scores counts 1/2. All sums are whole or half numbers and therefore exact in float64.
 
 judged_sizes     (n_queries,)      int64, number of judged documents
-falling_labels   (n_judged,)       float64, judged labels other than 0, falling within a query
-judged_offsets   (n_queries + 1,)  int64, query q owns falling_labels[judged_offsets[q]] up to judged_offsets[q + 1]
-constant_label       label that all of them have; NaN if they differ
 max_fpr          highest false positive rate of the partial AUC
 out_counted, out_whole, out_rest   (n_queries,)  float64, buffers: see `add_partial_area`
 """
@@ -165,15 +162,9 @@ def partial_auc_mcclish(
 
 @kernel(allocates=True)
 def pairwise_accuracy(
-    hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, sizes, judged_sizes, falling_labels, judged_offsets,
-    constant_label, out,
+    hit_above, hit_ties, hit_labels, hit_offsets, sizes, judged_sizes, ideal_labels, ideal_offsets, out
 ):  # fmt: skip
     """Compute the share of right pairs of documents with different labels."""
-    if constant_label > 0.0:
-        compare_two_labels(
-            LabelHits(hit_queries, hit_above, hit_ties, hit_labels), hit_offsets, sizes, judged_offsets, out
-        )
-        return
     longest = 0
     for q in range(out.shape[0]):
         longest = max(longest, hit_offsets[q + 1] - hit_offsets[q])
@@ -189,24 +180,9 @@ def pairwise_accuracy(
         n_wrong += sort_descending(hit_labels[start:stop], stop - start, spare, order)
         for i in range(stop - start):
             labels[i] = hit_labels[start + order[i]]
-        judged = falling_labels[judged_offsets[q] : judged_offsets[q + 1]]
+        judged = ideal_labels[ideal_offsets[q] : ideal_offsets[q + 1]]
         n_ranked_pairs, n_pairs = count_pairs(labels, stop - start, judged, sizes[q], judged_sizes[q])
         out[q] = (n_ranked_pairs - n_wrong) / n_pairs if n_pairs > 0 else math.nan
-
-
-@inline
-def compare_two_labels(hits, hit_offsets, sizes, judged_offsets, out):
-    """Compute the share of right pairs where all hits have one label and all other documents label 0."""
-    for q in range(out.shape[0]):
-        n = hit_offsets[q + 1] - hit_offsets[q]
-        out[q] = -0.5 * n * (n - 1.0)
-    for h in range(hits.above.shape[0]):
-        out[np.uint32(hits.queries[h])] += hits.above[h] + 0.5 * (hits.tie_sizes[h] - 1)
-    for q in range(out.shape[0]):
-        n = hit_offsets[q + 1] - hit_offsets[q]
-        n_zeros = float(sizes[q] - n)
-        n_pairs = (judged_offsets[q + 1] - judged_offsets[q]) * n_zeros
-        out[q] = (n * n_zeros - out[q]) / n_pairs if n_pairs > 0 else math.nan
 
 
 @inline

@@ -142,22 +142,6 @@ def ideal_err(falling_stops, falling_offsets, k, out):
 
 
 @kernel(allocates=True)
-def ideal_err_with_equal_labels(stop, label_offsets, k, out):
-    """Compute ERR@k of the ideal ranking where a user stops at each document with the same probability."""
-    deepest = 0
-    for q in range(out.shape[0]):
-        deepest = max(deepest, min(label_offsets[q + 1] - label_offsets[q], k))
-    sums = np.empty(deepest + 1)
-    sums[0] = 0.0
-    p_reach = 1.0
-    for r in range(1, deepest + 1):
-        sums[r] = sums[r - 1] + p_reach * stop * (1.0 / r)
-        p_reach *= 1.0 - stop
-    for q in range(out.shape[0]):
-        out[q] = sums[min(label_offsets[q + 1] - label_offsets[q], k)]
-
-
-@kernel(allocates=True)
 def normalised_reciprocal_rank(hit_queries, hit_above, hit_ties, hit_stops, ideal_err, k, out):
     """Compute nERR@k: ERR@k over that of the ideal ranking."""
     add_expected_stops(hit_queries, hit_above, hit_ties, hit_stops, k, 1.0, out)

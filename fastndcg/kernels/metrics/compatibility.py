@@ -10,9 +10,8 @@ Ties: the rank of the j-th of m documents with one label, in a tie group of n, i
 weight falls with j. After one that is too small to change the sum, the rest of the m are skipped. Without this, a
 million tied documents with 10,000 relevant ones took over 25 s.
 
-ideal_order_labels    (n_best,)         float64, labels of the ideal ranking: falling, labels below 0 last
-ideal_order_offsets   (n_queries + 1,)  int64
-constant_label     label that all of them have; NaN if they differ
+ideal_labels    (n_best,)         float64, labels of the ideal ranking: falling, labels below 0 last
+ideal_offsets   (n_queries + 1,)  int64
 p              probability to go on from one rank to the next
 """
 
@@ -21,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import inline, kernel
-from fastndcg.kernels.metrics.tie_groups import NO_QUERY, count_positive, find_group_end
+from fastndcg.kernels.metrics.tie_groups import count_positive
 
 UNLIMITED = 2**31 - 1  # value of k without a cutoff
 NEGLIGIBLE = 1e-18  # relative to the sum of all weights: below its last digit
@@ -40,13 +39,12 @@ class RankedLabels(NamedTuple):
 
 @kernel(allocates=True)
 def compatibility(
-    hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, ideal_order_labels, ideal_order_offsets, constant_label,
-    p, k, out,
+    hit_above, hit_ties, hit_labels, hit_offsets, ideal_labels, ideal_offsets, p, k, out
 ):  # fmt: skip
     """Compute the overlap with the nearest ideal ranking, over the overlap of that ranking with itself."""
     deepest = 0
     for q in range(out.shape[0]):
-        deepest = max(deepest, ideal_order_offsets[q + 1] - ideal_order_offsets[q])
+        deepest = max(deepest, ideal_offsets[q + 1] - ideal_offsets[q])
         out[q] = 0.0
     for h in range(hit_offsets[-1]):
         deepest = max(deepest, hit_above[h] + hit_ties[h])
@@ -56,59 +54,30 @@ def compatibility(
     fill_tail_weights(p, k, tails)
     for rank in range(1, deepest + 1):
         ideal_overlaps[rank] = ideal_overlaps[rank - 1] + tails[rank]
-    if constant_label > 0.0:
-        match_one_label(hit_queries, hit_above, hit_ties, ideal_order_offsets, tails, out)
-    else:
-        hits = RankedLabels(hit_above, hit_ties, hit_labels, hit_offsets)
-        n_matched = np.empty(deepest + 1, np.int32)
-        match_labels(hits, ideal_order_labels, ideal_order_offsets, tails, n_matched, out)
+    hits = RankedLabels(hit_above, hit_ties, hit_labels, hit_offsets)
+    n_matched = np.empty(deepest + 1, np.int32)
+    match_labels(hits, ideal_labels, ideal_offsets, tails, n_matched, out)
     for q in range(out.shape[0]):
-        n_ideal = count_positive(ideal_order_labels, ideal_order_offsets[q], ideal_order_offsets[q + 1])
+        n_ideal = count_positive(ideal_labels, ideal_offsets[q], ideal_offsets[q + 1])
         out[q] = min(out[q] / ideal_overlaps[n_ideal], 1.0) if n_ideal > 0 else np.nan
 
 
 @inline
-def match_one_label(hit_queries, hit_above, hit_ties, ideal_order_offsets, tails, out):
-    """Add up the overlap of each query where all labels are equal: the j-th hit has ideal rank j."""
-    end = 0
-    n_matched = 0
-    last_query = NO_QUERY
-    for h in range(hit_above.shape[0]):
-        query = np.uint32(hit_queries[h])
-        n_matched = n_matched if query == last_query else 0
-        last_query = query
-        if hit_ties[h] == 1:
-            n_matched += 1
-            is_ideal = n_matched <= ideal_order_offsets[query + 1] - ideal_order_offsets[query]
-            out[query] += tails[np.uint32(hit_above[h] + 1)] if is_ideal else 0.0
-        elif h >= end:
-            end = find_group_end(hit_queries, hit_above, h)
-            for j in range(
-                1, min(end - h, ideal_order_offsets[query + 1] - ideal_order_offsets[query] - n_matched) + 1
-            ):
-                weight = expected_tail_weight(tails, n_matched + j, hit_above[h], hit_ties[h], end - h, j)
-                out[query] += weight
-                if weight <= NEGLIGIBLE * out[query]:
-                    break
-            n_matched += end - h
-
-
-@inline
-def match_labels(hits, ideal_order_labels, ideal_order_offsets, tails, out_n_matched, out):
+def match_labels(hits, ideal_labels, ideal_offsets, tails, out_n_matched, out):
     """
     Add up the overlap of each query where labels differ.
 
     out_n_matched[i] counts the hits so far with the label whose first ideal rank is i + 1.
     """
     for q in range(out.shape[0]):
-        start = ideal_order_offsets[q]
-        n_ideal = count_positive(ideal_order_labels, start, ideal_order_offsets[q + 1])
+        start = ideal_offsets[q]
+        n_ideal = count_positive(ideal_labels, start, ideal_offsets[q + 1])
         out_n_matched[:n_ideal] = 0
         j = 0  # the hit is the j-th of m with its label in its tie group
         m = 0
         is_negligible = False
         for h in range(hits.offsets[q], hits.offsets[q + 1]):
-            first = find_first_place(ideal_order_labels, start, n_ideal, hits.labels[h])
+            first = find_first_place(ideal_labels, start, n_ideal, hits.labels[h])
             if hits.tie_sizes[h] > 1:
                 j += 1
                 if j > m:

@@ -4,14 +4,13 @@ Compute interpolated precision at a recall, and its mean over several recalls (I
 Interpolated precision at a recall is the highest P@r over the ranks r with that recall or more. Precision only falls
 between two relevant documents, so that the maximum is at a relevant document.
 
-Ties: hits have been put in an order. interpolated_ties.py computes the expectation for queries with ties.
+Ties: the metrics have no expectation over orders. The engine has put the hits in an order.
 
 relevant_queries, relevant_above, relevant_offsets   hits that are relevant, as hit_queries, hit_above and hit_offsets
 recalls           (n_recalls,)   float64, shares of the relevant documents
 n_recalls_needing ((FEW + 1) * WIDE,) float64: n_recalls_needing[R * WIDE + n] recalls need n of R relevant documents
 recall_rounding   number that is added to recall · R before rounding down to the number of relevant documents needed
 interpolated      (n_queries,)   float64, interpolated precision at one recall
-tied_expectations queries with ties (int32), and their expectations (float64, one row for each recall)
 out_highest       (n_hits + 1,)  float64, highest precision from each relevant hit on, then 0
 """
 
@@ -19,7 +18,7 @@ import math
 
 import numpy as np
 
-from fastndcg.kernels.jit import helper, inline, kernel
+from fastndcg.kernels.jit import inline, kernel
 from fastndcg.kernels.metrics.tie_groups import NO_QUERY
 from fastndcg.kernels.simd import WIDE, min_int64
 
@@ -48,10 +47,8 @@ def count_needed(recall, n_relevant, recall_rounding):
 
 
 @kernel
-def interpolate(
-    relevant_queries, relevant_above, relevant_offsets, n_relevant, recalls, recall_rounding, out_highest, out
-):  # fmt: skip
-    """Compute the interpolated precision at each recall, 0 where the ranking does not have that recall."""
+def find_highest(relevant_queries, relevant_above, relevant_offsets, out_highest):
+    """Write the highest precision from each relevant hit of a query on, and 0 behind the last hit."""
     n_hits = relevant_above.shape[0]
     out_highest[n_hits] = 0.0
     highest_precision = 0.0
@@ -62,11 +59,15 @@ def interpolate(
         highest_precision = max(highest_precision if query == last_query else 0.0, precision)
         last_query = query
         out_highest[h] = highest_precision
-    for i in range(recalls.shape[0]):
-        for q in range(out.shape[1]):
-            n_needed = np.int64(count_needed(recalls[i], n_relevant[q], recall_rounding))
-            place = relevant_offsets[q] + n_needed - 1
-            out[i, q] = out_highest[np.uint64(place if place < relevant_offsets[q + 1] else n_hits)]
+
+
+@kernel
+def look_up(highest, relevant_offsets, n_relevant, recall, recall_rounding, out):
+    """Write the interpolated precision at a recall, 0 where the ranking does not have that recall."""
+    for q in range(out.shape[0]):
+        n_needed = np.int64(count_needed(recall, n_relevant[q], recall_rounding))
+        place = relevant_offsets[q] + n_needed - 1
+        out[q] = highest[np.uint64(place if place < relevant_offsets[q + 1] else highest.shape[0] - 1)]
 
 
 @kernel
@@ -78,8 +79,7 @@ def precision_at_recall(interpolated, n_relevant, out):
 
 @kernel
 def average_over_recalls(
-    relevant_queries, relevant_above, relevant_offsets, n_relevant, recalls, recall_rounding, n_recalls_needing,
-    tied_expectations, out,
+    relevant_queries, relevant_above, relevant_offsets, n_relevant, recalls, recall_rounding, n_recalls_needing, out
 ):  # fmt: skip
     """Compute the mean interpolated precision: each relevant document adds it for the recalls that need its number."""
     highest_precision = 0.0
@@ -105,15 +105,3 @@ def average_over_recalls(
     for q in range(out.shape[0]):
         total = out[q] if relevant_offsets[q] < relevant_offsets[q + 1] else 0.0
         out[q] = total / recalls.shape[0] if n_relevant[q] > 0 else math.nan
-    average_tied(n_relevant, tied_expectations[0], tied_expectations[1], out)
-
-
-@helper
-def average_tied(n_relevant, queries, interpolated, out):
-    """Compute the mean over recalls for queries with ties. Compiled apart, it leaves registers to the kernel's loop."""
-    for i in range(queries.shape[0]):
-        q = queries[i]
-        total = 0.0
-        for row in range(interpolated.shape[0]):
-            total += interpolated[row, i]
-        out[q] = total / interpolated.shape[0] if n_relevant[q] > 0 else math.nan

@@ -159,41 +159,6 @@ def ndcg_at_relevant(
 
 
 @inline
-def average_at_one_level(hits, ideal, sizes, discounts, out_dcg, out):
-    """Compute Rndcg where all gains are equal: the only level ends at rank R."""
-    for q in range(out.shape[0]):
-        out_dcg[q] = 0.0
-        out[q] = 0.0
-    end = 0
-    last_query = NO_QUERY
-    dcg_at_level = 0.0
-    dcg = 0.0
-    for h in range(hits.above.shape[0]):
-        query = np.uint32(hits.queries[h])
-        dcg_at_level = dcg_at_level if query == last_query else 0.0
-        dcg = dcg if query == last_query else 0.0
-        last_query = query
-        share = 0.0
-        share_at_level = 0.0
-        k = np.int64(ideal.n_gaining[query])
-        if hits.tie_sizes[h] == 1:
-            share = hits.gains[h] * discounts.values[np.uint32(hits.above[h] + 1)]
-            share_at_level = share if hits.above[h] < k else 0.0
-        elif h >= end:
-            end, share = group_dcg(hits, h, discounts, ALL_RANKS)
-            end, share_at_level = group_dcg(hits, h, discounts, k)
-        dcg_at_level += share_at_level
-        dcg += share
-        out_dcg[query] = dcg_at_level
-        out[query] = dcg
-    for q in range(out.shape[0]):
-        n_gaining = ideal.n_gaining[q]
-        best = ideal.sums[ideal.starts[q] + np.int64(n_gaining)] if n_gaining > 0.0 else 1.0
-        at_level = out_dcg[q] / best
-        out[q] = (at_level + out[q] / best) / 2.0 if sizes[q] > n_gaining + 1.0 else at_level
-
-
-@inline
 def average_at_levels(hits, hit_offsets, ideal, sizes, discounts, out):
     """Compute Rndcg where gains differ: a level ends at each rank where the ideal gain falls."""
     for q in range(out.shape[0]):
@@ -232,9 +197,8 @@ def average_at_levels(hits, hit_offsets, ideal, sizes, discounts, out):
 
 @kernel
 def ndcg_at_levels(
-    hit_queries, hit_above, hit_ties, hit_gains, hit_offsets, constant_gain, mixed_ideal_gains, mixed_ideal_offsets,
-    idcg_by_rank,
-    idcg_starts, n_gaining, sizes, discounts, discount_sums, discount_rests, highest_ndcg, out_dcg, out,
+    hit_queries, hit_above, hit_ties, hit_gains, hit_offsets, ideal_gains, ideal_gain_offsets, n_gaining, sizes,
+    discounts, discount_sums, discount_rests, highest_ndcg, out,
 ):  # fmt: skip
     """
     Compute Rndcg: the mean of nDCG at the ranks that end a level of the ideal ranking.
@@ -244,13 +208,7 @@ def ndcg_at_levels(
     """
     hits = GainHits(hit_queries, hit_above, hit_ties, hit_gains)
     all_discounts = Discounts(discounts, discount_sums, discount_rests)
-    if constant_gain > 0.0:
-        ideal_sums = IdealSums(idcg_by_rank, idcg_starts, n_gaining)
-        average_at_one_level(hits, ideal_sums, sizes, all_discounts, out_dcg, out)
-    else:
-        average_at_levels(
-            hits, hit_offsets, IdealGains(mixed_ideal_gains, mixed_ideal_offsets), sizes, all_discounts, out
-        )
+    average_at_levels(hits, hit_offsets, IdealGains(ideal_gains, ideal_gain_offsets), sizes, all_discounts, out)
     for q in range(out.shape[0]):
         out[q] = min(out[q], highest_ndcg) if n_gaining[q] > 0.0 else math.nan
 
@@ -261,25 +219,6 @@ def add_exactly(total, rest, value):
     new_total = total + value
     added = new_total - total
     return new_total, rest + ((total - (new_total - added)) + (value - added))
-
-
-@inline
-def add_ones(hit_queries, hit_above, hit_gains, log2_discounts, out):
-    """Add up gains of 1 or 0, each discounted by the ranks down to its own without a gain."""
-    for q in range(out.shape[0]):
-        out[q] = 0.0
-    last_query = NO_QUERY
-    gain_sum = 0.0
-    total = 0.0
-    for h in range(hit_above.shape[0]):
-        query = np.uint32(hit_queries[h])
-        gain_sum = (gain_sum if query == last_query else 0.0) + hit_gains[h]
-        total = total if query == last_query else 0.0
-        last_query = query
-        rank = hit_above[h] + 2.0 - gain_sum
-        is_rank = (rank >= 0.0) & (rank <= hit_above[h] + 2.0)  # False only if labels exceed those of the pool
-        total += hit_gains[h] * log2_discounts[np.uint32(rank if is_rank else 0.0)]
-        out[query] = total
 
 
 @inline
@@ -316,20 +255,15 @@ def add_different_gains(hit_above, hit_gains, hit_offsets, ideal, log2_discounts
 
 @kernel
 def normalised_gain(
-    hit_queries, hit_above, hit_gains, hit_offsets, constant_gain, mixed_ideal_gains, mixed_ideal_offsets, n_gaining,
-    log2_discounts, out,
+    hit_above, hit_gains, hit_offsets, ideal_gains, ideal_gain_offsets, log2_discounts, out
 ):  # fmt: skip
     """
     Compute G: gains discounted by the gains missed above, over the sum of all gains.
 
     G has no expectation over orders. The engine has put the hits in an order.
     """
-    if constant_gain == 1.0:
-        add_ones(hit_queries, hit_above, hit_gains, log2_discounts, out)
-        divide(out, n_gaining, out)
-    else:
-        ideal = IdealGains(mixed_ideal_gains, mixed_ideal_offsets)
-        add_different_gains(hit_above, hit_gains, hit_offsets, ideal, log2_discounts, out)
+    ideal = IdealGains(ideal_gains, ideal_gain_offsets)
+    add_different_gains(hit_above, hit_gains, hit_offsets, ideal, log2_discounts, out)
 
 
 @kernel

@@ -9,9 +9,8 @@ Ties: the denominator depends on the rank alone, so that a tie group needs the e
 relevant document is at a given rank with probability n / m, for n relevant documents in a group of m. Given that, each
 of the other n − 1 is at each rank of the group above with probability 1 / (m − 1).
 
-constant_gain                      float64, gain of every candidate; NaN if gains differ
-mixed_ideal_gains, mixed_ideal_offsets   gains of the ideal ranking, rank by rank; empty if `constant_gain` is 1
-beta                           weight of a gain beside a count
+ideal_gains, ideal_gain_offsets   gains of the ideal ranking, rank by rank
+beta                              weight of a gain beside a count
 """
 
 import math
@@ -24,14 +23,12 @@ from fastndcg.kernels.metrics.tie_groups import NO_QUERY, count_tied_relevant, s
 
 @kernel
 def q_measure(
-    hit_queries, hit_above, hit_ties, hit_labels, hit_gains, constant_gain, mixed_ideal_gains, mixed_ideal_offsets,
-    rel, beta,
-    n_relevant, ap_denominators, k, out,
+    hit_queries, hit_above, hit_ties, hit_labels, hit_gains, ideal_gains, ideal_gain_offsets, rel, beta,
+    ap_denominators, k, out,
 ):  # fmt: skip
     """Compute the mean of the blended ratios at the ranks of relevant documents."""
     for q in range(out.shape[0]):
         out[q] = 0.0
-    is_binary = constant_gain == 1.0
     end = 0
     last_query = NO_QUERY
     n_before = 0
@@ -49,12 +46,7 @@ def q_measure(
         above = hit_above[h]
         ratio = 0.0
         if hit_ties[h] == 1:
-            if is_binary:
-                ideal_gain = min(above + 1, n_relevant[query])
-            else:
-                n_ideal, ideal_gain = extend_ideal(
-                    mixed_ideal_gains, mixed_ideal_offsets, query, above + 1, n_ideal, ideal_gain
-                )
+            n_ideal, ideal_gain = extend_ideal(ideal_gains, ideal_gain_offsets, query, above + 1, n_ideal, ideal_gain)
             is_relevant = hit_labels[h] >= rel
             n_before += is_relevant
             gain_before += hit_gains[h]
@@ -64,12 +56,7 @@ def q_measure(
             end, n_tied_relevant = count_tied_relevant(hit_queries, hit_above, hit_labels, h, rel)
             tied_gain = sum_gains(hit_gains, h, end)
             for r in range(above + 1, min(above + hit_ties[h], k) + 1 if n_tied_relevant > 0 else 0):
-                if is_binary:
-                    ideal_gain = min(r, n_relevant[query])
-                else:
-                    n_ideal, ideal_gain = extend_ideal(
-                        mixed_ideal_gains, mixed_ideal_offsets, query, r, n_ideal, ideal_gain
-                    )
+                n_ideal, ideal_gain = extend_ideal(ideal_gains, ideal_gain_offsets, query, r, n_ideal, ideal_gain)
                 share_above = (r - above - 1) / (hit_ties[h] - 1)
                 tied_part = (n_tied_relevant + beta * tied_gain) * (1.0 + (n_tied_relevant - 1) * share_above)
                 ratio += (n_tied_relevant * (n_before + beta * gain_before) + tied_part) / (r + beta * ideal_gain)
@@ -82,11 +69,11 @@ def q_measure(
 
 
 @inline
-def extend_ideal(mixed_ideal_gains, mixed_ideal_offsets, query, n_ranks, n_ideal, ideal_gain):
+def extend_ideal(ideal_gains, ideal_gain_offsets, query, n_ranks, n_ideal, ideal_gain):
     """Return the number of ranks and the gain of the ideal ranking down to rank `n_ranks`, from those at hand."""
-    start = mixed_ideal_offsets[query]
-    stop = min(n_ranks, mixed_ideal_offsets[query + 1] - start)
+    start = ideal_gain_offsets[query]
+    stop = min(n_ranks, ideal_gain_offsets[query + 1] - start)
     while n_ideal < stop:
-        ideal_gain += max(mixed_ideal_gains[start + n_ideal], 0.0)
+        ideal_gain += max(ideal_gains[start + n_ideal], 0.0)
         n_ideal += 1
     return n_ideal, ideal_gain

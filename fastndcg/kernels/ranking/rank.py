@@ -122,33 +122,6 @@ def rank(scores, offsets, first, candidates, depth, strategy, as_given, out_hits
     hits.counts[HAS_CHANGED] = 0 if is_consistent else 1
 
 
-@kernel
-def rank_preranked(above, above_offsets, first, candidates, depth, out_hits):
-    """
-    Write the hits of queries whose documents are in rank order.
-
-    above          (n_documents,) int32, number of documents before each document of all queries
-    above_offsets  (n_all_queries + 1,) int64, offsets of `above`
-    """
-    candidates = Candidates(*candidates)
-    hits = Hits(*out_hits)
-    start = above_offsets[first]
-    n_hits = 0
-    hits.offsets[0] = 0
-    hits.counts[:] = 0
-    for q in range(hits.offsets.shape[0] - 1):
-        for c in range(candidates.offsets[q], candidates.offsets[q + 1]):
-            n_above = above[start + candidates.documents[c]]
-            if n_above < depth:
-                hits.documents[n_hits] = n_above
-                hits.labels[n_hits] = candidates.labels[c]
-                hits.above[n_hits] = n_above
-                hits.ties[n_hits] = 1
-                hits.queries[n_hits] = q
-                n_hits += 1
-        hits.offsets[q + 1] = n_hits
-
-
 @inline
 def choose_strategy(n_documents, n_candidates, depth, n_bytes):
     """

@@ -1,4 +1,4 @@
-"""Write the hits of candidates for which the documents above and at their place were counted."""
+"""Write the hits of candidates whose ranks are known, or for which the documents above and beside were counted."""
 
 from typing import NamedTuple
 
@@ -31,6 +31,35 @@ class Order(NamedTuple):
     negative_above: np.ndarray
     members: np.ndarray
     spare: np.ndarray
+
+
+@kernel
+def write_known_hits(known, first, candidates, depth, out_hits):
+    """
+    Write the hits of queries whose candidates are in rank order.
+
+    known       `KnownHits` of fastndcg/rankings/known_ranks.py: above, offsets, ties, tie_starts
+    candidates  `Candidates` as a tuple
+    out_hits    `Hits` as a tuple
+    """
+    above, hit_offsets, ties, tie_starts = known
+    candidates = Candidates(*candidates)
+    hits = Hits(*out_hits)
+    start = hit_offsets[first]
+    n_hits = 0
+    hits.offsets[0] = 0
+    hits.counts[:] = 0
+    for q in range(hits.offsets.shape[0] - 1):
+        is_tied = False
+        for c in range(candidates.offsets[q], candidates.offsets[q + 1]):
+            place = start + candidates.documents[c]
+            is_tied |= ties.shape[0] > 0 and tie_starts[place] < depth
+            if above[place] < depth:
+                size = ties[place] if ties.shape[0] > 0 else 1
+                write_hit(q, above[place], size, candidates.labels[c], n_hits, hits)
+                n_hits += 1
+        hits.counts[N_TIED] += is_tied
+        hits.offsets[q + 1] = n_hits
 
 
 @kernel(allocates=True)
