@@ -17,7 +17,7 @@ from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
 
-I4, I8, U4, U8, F8, BOOL = (np.dtype(code) for code in ("i4", "i8", "u4", "u8", "f8", "?"))
+I4, I8, U8, F8, BOOL = (np.dtype(code) for code in ("i4", "i8", "u8", "f8", "?"))
 
 MAX_CACHED_HITS = 64  # slicing the arrays of so few hits takes as long as ranking them
 

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.conventions import Convention
 from fastndcg.engine.buffers import F8, I4, I8, Scratch
 from fastndcg.engine.discounts import Discounts
 from fastndcg.engine.hits import HitSource
 from fastndcg.engine.label_checks import check_labels
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
 from fastndcg.rankings.rankings import Rankings, refuse_changed
 from fastndcg.rankings.validation import Array
@@ -98,7 +98,6 @@ class ChunkLabels:
     """
 
     __slots__ = (
-        "_longest",
         "_scratch",
         "_sizes",
         "cache",
@@ -126,7 +125,6 @@ class ChunkLabels:
         self.cache: dict[Hashable, Any] = {}
         self._scratch = scratch
         self._sizes: Array | None = None
-        self._longest: int | None = None
         self.candidates, label_range = self._collect(context, "labels", source.labels, source.label_offsets)
         candidates = self.candidates
         self.pool_candidates = candidates
@@ -144,13 +142,6 @@ class ChunkLabels:
         if self._sizes is None:
             self._sizes = np.diff(self.document_offsets[self.first : self.stop + 1])
         return self._sizes
-
-    @property
-    def longest(self) -> int:
-        """The number of documents ranked in the longest query."""
-        if self._longest is None:
-            self._longest = int(self.sizes.max(initial=0))
-        return self._longest
 
     def view(self, context: EvaluationContext, name: str) -> ChunkLabels:
         """Return the labels of a view of the same queries."""
