@@ -1,12 +1,23 @@
-"""The package's exceptions, each a subclass of a built-in exception, and the texts in their messages."""
+"""
+The package's exceptions, each a subclass of a built-in exception, and the texts in their messages.
+
+A message may have parts that another caller says in other words, such as an argument of Python that is an option of the
+command line. They are `Argument`, `Column`, `Choice`, `Option`, `Place` and `Row`.
+
+>>> error = InvalidInputError("`k` must be given. Take ", Choice("default_k", (10, "all")), ".")
+>>> print(error)
+`k` must be given. Take convention.replace(default_k=10 or 'all').
+>>> print(error.reword(lambda part: f"--{part.field}" if isinstance(part, Choice) else part))
+`k` must be given. Take --default_k.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 MOST_SHOWN = 300  # maximum length of a value in a message, and of a name in a table or page
 MOST_ITEMS = 20  # items of a list, dict or array in a message
@@ -24,7 +35,28 @@ _INVISIBLE = re.compile(
 
 
 class FastndcgError(Exception):
-    """Base class of all exceptions of the package."""
+    """Base class of all exceptions of the package. The message is all arguments, one after another."""
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.args))
+
+    def reword(self, say: Callable[[Any], Any] = lambda part: part, before: str = "", after: str = "") -> Self:
+        """
+        Return the error with other words for the parts of its message, and with texts before and after it.
+
+        Parameters
+        ----------
+        say : function, optional
+            Returns a part, or other words for it. It is called with texts, too.
+        before, after : str, optional
+            Texts that the new message begins and ends with.
+
+        Returns
+        -------
+        FastndcgError
+            An error of the same class.
+        """
+        return type(self)(*filter(None, (before, *map(say, self.args), after)))
 
 
 class InvalidInputError(FastndcgError, ValueError):
@@ -57,6 +89,66 @@ class RegisteredMetricError(FastndcgError, RuntimeError):
 
 class MissingPackageError(FastndcgError, ImportError):
     """Raised if an optional package is absent, or is installed but cannot be imported."""
+
+
+class Argument(NamedTuple):
+    """The name of an argument of `fn.evaluate` in a message."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Column(NamedTuple):
+    """The remedy of naming the column of a role."""
+
+    role: str
+
+    def __str__(self) -> str:
+        return f"columns={{{self.role!r}: NAME}}"
+
+
+class Choice(NamedTuple):
+    """The remedy of a convention with another value of a field: one of `values`."""
+
+    field: str
+    values: Sequence[Any]
+
+    def __str__(self) -> str:
+        return f"convention.replace({self.field}={' or '.join(map(repr, self.values))})"
+
+
+class Option(NamedTuple):
+    """The remedy of giving an argument of a function. `value` is written as Python has it."""
+
+    name: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.value}"
+
+
+class Place(NamedTuple):
+    """A source of rows and, unless `unit` is empty, the number of a row or line there."""
+
+    name: str
+    unit: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.unit} {self.number}" if self.unit else self.name
+
+
+class Row(NamedTuple):
+    """The number of a row in its table, or of two rows."""
+
+    number: int
+    other: int | None = None
+    unit: str = "row"
+
+    def __str__(self) -> str:
+        return f"{self.unit} {self.number}" if self.other is None else f"{self.unit}s {self.number} and {self.other}"
 
 
 def cut(text: str, most: int = MOST_SHOWN) -> str:

@@ -12,7 +12,7 @@ FUSION = (
     ("fusion_convention=", "--fusion-convention "),
     ("train=(qrels, runs)", "--train QRELS RUN RUN"),
     ("Take fuse(train=...) for it", "Take `fastndcg fuse --train` for it"),
-    ("Give {name: weight}", "Give --weights NAME=W,NAME=W"),
+    ("Give weights={name: weight}", "Give --weights NAME=W,NAME=W"),
 )
 
 

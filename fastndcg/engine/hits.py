@@ -12,6 +12,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from fastndcg.engine.buffers import HitBuffers, Scratch
+from fastndcg.errors import Choice
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.known_ranks import CountedRankings, HitRankings
@@ -245,8 +246,8 @@ def find_tie_order(policy: str) -> int:
 
 def refuse_nan(rankings: Rankings) -> NoReturn:
     """Raise for the first score that is NaN."""
-    rule = "not be NaN: Find out where it comes from, or take convention.replace(nan_scores='last')"
-    rankings.refuse("scores", np.isnan(rankings.scores), rule)
+    rule = "not be NaN: Find out where it comes from, or take "
+    rankings.refuse("scores", np.isnan(rankings.scores), rule, Choice("nan_scores", ["last"]))
 
 
 def order_by_label(policy: str, out: HitBuffers) -> None:

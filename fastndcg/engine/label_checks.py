@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError
+from fastndcg.errors import Choice, InvalidInputError
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
@@ -48,7 +48,7 @@ def check_labels(
     if n_nan:
         refuse(np.isnan(labels), "not be NaN: Leave the document out, or give it the label 0")
     if lowest < 0 and negative == "raise":
-        refuse(labels < 0, "not be negative: Set it to 0, or take convention.replace(negative_labels='zero')")
+        refuse(labels < 0, "not be negative: Set it to 0, or take ", Choice("negative_labels", ["zero"]))
     if highest >= EXACT_LIMIT or lowest <= -EXACT_LIMIT:  # 2**53 may have been 2**53 + 1 before it became a float64
         is_beyond = (labels > int(EXACT_LIMIT)) | (labels < -int(EXACT_LIMIT))
         if is_beyond.any():

@@ -11,7 +11,7 @@ import numpy as np
 from fastndcg.engine.pairs import Pairs, find_common_rel, list_document_ids, rank_pairs
 from fastndcg.engine.plan import find_undefined_policy
 from fastndcg.engine.run import run
-from fastndcg.errors import UndefinedMetricError
+from fastndcg.errors import Choice, UndefinedMetricError
 from fastndcg.metrics.metric import UNLIMITED, Metric
 from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.named_conventions import Convention
@@ -92,7 +92,9 @@ def apply_policy(values: Array, metrics: tuple[Metric, ...], rankings: Rankings,
         if policy == "raise" and is_undefined.any():
             raise UndefinedMetricError(
                 f"{metric} must have a value for every query, but {rankings.query_name(int(np.argmax(is_undefined)))} "
-                "has no relevant document. Drop the query, or take convention.replace(undefined='nan')."
+                "has no relevant document. Drop the query, or take ",
+                Choice("undefined", ["nan"]),
+                ".",
             )
         if isinstance(policy, int):
             column[is_undefined] = policy

@@ -7,7 +7,7 @@ import numpy as np
 from fastndcg.engine.buffers import BOOL, Scratch
 from fastndcg.engine.chunk import EvaluationContext
 from fastndcg.engine.plan import find_undefined_policy
-from fastndcg.errors import InvalidInputError, UndefinedMetricError
+from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.filters import of_documents, without_negative_labels
@@ -45,7 +45,9 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
     if convention.ties in BY_ID and lacks_keys and rankings.n_documents:
         raise InvalidInputError(
             f"`tie_keys` must be given for ties='{convention.ties}'. Give documents with ids, or Rankings(..., "
-            "tie_keys=...), or take convention.replace(ties='average')."
+            "tie_keys=...), or take ",
+            Choice("ties", ["average"]),
+            ".",
         )
     if convention.unjudged == "removed" and rankings.judged is not None and not rankings.judged.all():
         rankings = of_documents(rankings, rankings.judged)
@@ -85,5 +87,7 @@ def apply_undefined_policy(
             query = context.rankings.query_name(int(np.argmax(is_undefined)))
             raise UndefinedMetricError(
                 f"{metric} must have a value for every query, but {query} has none ({metric.record.undefined}). "
-                "Drop the query, or take convention.replace(undefined='nan')."
+                "Drop the query, or take ",
+                Choice("undefined", ["nan"]),
+                ".",
             )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.engine.pairs import find_common_rel
-from fastndcg.errors import InvalidInputError, shorten, suggest_name
+from fastndcg.errors import Choice, InvalidInputError, shorten, suggest_name
 from fastndcg.evaluation import evaluate
 from fastndcg.explaining.explanation import GAIN_SUMS
 from fastndcg.inputs.dispatch import Options, TruthInput, join_predictions, make_whole
@@ -140,7 +140,9 @@ def _refuse_skipped(
     if not isinstance(with_missing, RankingPartitions) and query in _list_ids(make_whole(with_missing).rankings):
         raise InvalidInputError(
             f"`query` must be a query that the convention evaluates, but the run lacks {shorten(query)}, and "
-            f"{convention} leaves such queries out. Take convention.replace(missing_in_run='zero')."
+            f"{convention} leaves such queries out. Take ",
+            Choice("missing_in_run", ["zero"]),
+            ".",
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten, suggest_name
+from fastndcg.errors import InvalidInputError, InvalidTypeError, Option, join_names, shorten, suggest_name
 from fastndcg.fusion.method import FusionMethod
 from fastndcg.parsing import as_float
 from fastndcg.rankings.validation import Array
@@ -29,7 +29,8 @@ def read_weights(weights: Weights, names: Sequence[str], method: FusionMethod) -
     values = [_check_weight(weight, name) for weight, name in zip(row, names, strict=False)]
     if len(row) != len(names):
         raise InvalidInputError(
-            f"`weights` must have one weight for each of {len(names)} runs, but has {len(row)}. Give {{name: weight}}"
+            f"`weights` must have one weight for each of {len(names)} runs, but has {len(row)}. Give ",
+            Option("weights", "{name: weight}"),
         )
     if not any(values):
         raise InvalidInputError("`weights` must not all be 0. Give one run a weight above 0")
@@ -77,7 +78,8 @@ def check_training(method: FusionMethod, train: Any) -> None:
     """Raise if training data is missing, or given to a method that does not learn."""
     if method.record.needs_training and train is None:
         raise InvalidInputError(
-            f"{method.name} must have judgments to learn from, but `train` is missing. Give train=(qrels, runs)"
+            f"{method.name} must have judgments to learn from, but `train` is missing. Give ",
+            Option("train", "(qrels, runs)"),
         )
     if not method.record.needs_training and train is not None:
         raise InvalidInputError(

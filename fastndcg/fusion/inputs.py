@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -24,7 +23,6 @@ from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
 
 FEWEST = 2
-_READERS_NAME = re.compile(r"^`(predictions|run)`")  # how messages of readers begin
 
 
 class NamedRuns(NamedTuple):
@@ -113,7 +111,7 @@ def _read_run(run: Any, name: str, options: Options) -> Run:
     try:
         return read_run_form(run, name, options)
     except FastndcgError as error:
-        raise type(error)(_READERS_NAME.sub(lambda _: f"`{name}`", str(error))) from None
+        raise error.reword(before=f"`{name}`: ") from None
 
 
 def _refuse_text_items(run: Any, name: str) -> None:

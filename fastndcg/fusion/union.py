@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.engine.spans import Span, cut_queries
-from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
+from fastndcg.errors import InvalidInputError, InvalidTypeError, Option, join_names, shorten
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.inputs.group_by_query import Groups
 from fastndcg.inputs.id_column import IdColumn, concatenate_columns, make_comparable
@@ -338,8 +338,9 @@ def _refuse_different(places: Array, queries: IdColumn, names: Sequence[str], co
     run, query = np.argwhere(places < 0)[0].tolist()
     raise InvalidInputError(
         f"`runs` must have the same queries, but {shorten(names[run])} lacks query {show_name(queries.name(query))}, "
-        f"and {n_incomplete} of {places.shape[1]} queries are missing in some run. Take "
-        f"fusion_convention={shorten(union)} to fuse what there is, or {shorten(common)} to leave them out"
+        f"and {n_incomplete} of {places.shape[1]} queries are missing in some run. Take ",
+        Option("fusion_convention", shorten(union)),
+        f" to fuse what there is, or {shorten(common)} to leave them out",
     )
 
 

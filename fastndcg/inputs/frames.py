@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
+from fastndcg.errors import Column, InvalidInputError, InvalidTypeError, Row, join_names, shorten
 from fastndcg.inputs.arrow import check_column, convert_arrow_errors, read_offsets
 from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.ragged import LIST_TYPES, Ragged, convert_decimals, find_first_null, find_list, flatten_lists
@@ -176,7 +176,8 @@ class Frame:
                 raise InvalidInputError(
                     f"`{self.name}` must have lists of scores and of {role}s, or neither, but column "
                     f"{shorten(score)} has the type {scores.type} and {shorten(name)} has {column.type}. Make "
-                    f"them alike, or drop it, or name another: columns={{'{role}': NAME}}"
+                    "them alike, or drop it, or name another: ",
+                    Column(role),
                 )
         return _holds_lists(scores)
 
@@ -256,8 +257,9 @@ class Frame:
             lacks_labels = role == "label" and not (candidates or self.candidates("score"))
             without_labels = " or, if each document counts 1, only the columns of queries and documents" * lacks_labels
             raise InvalidInputError(
-                f"`{self.name}` must have one column of {role} ids or values, but has {what}: {has}. "
-                f"Give columns={{'{role}': NAME}}{without_labels}"
+                f"`{self.name}` must have one column of {role} ids or values, but has {what}: {has}. Give ",
+                Column(role),
+                without_labels,
             )
         if names.count(candidates[0]) != 1:
             raise InvalidInputError(
@@ -304,7 +306,9 @@ class Frame:
             place = find_first_null(column)
             row = self.first_row + (place if offsets is None else find_list(place, offsets))
             raise InvalidInputError(
-                f"`{self.name}` must have no null, but column {shorten(name)} has one in row {row}. Drop or fill it"
+                f"`{self.name}` must have no null, but column {shorten(name)} has one in ",
+                Row(row),
+                ". Drop or fill it",
             )
 
 

@@ -306,14 +306,15 @@ class Table(ReadOnly, Exportable):
     def __repr__(self) -> str:
         return f"{type(self).__name__} of {len(self.queries)} queries, {len(self)} documents"
 
-    def refuse(self, offenders: Array, rule: str, remedy: str) -> None:
-        """Raise for the first row that breaks a rule, if one does."""
+    def refuse(self, offenders: Array, rule: str, *remedy: Any) -> None:
+        """Raise for the first row that breaks a rule, if one does. The remedy is parts of a message."""
         if offenders.any():
             rows = np.flatnonzero(offenders)
             row = int(rows[0] if self._rows is None else rows[np.argmin(self._rows[rows])])
             raise InvalidInputError(
-                f"{self.source.place(self._input_row(row))}: {self.value_name} of {self.describe(row)} must {rule}, "
-                f"but is {self.values[row]!s}. {remedy}"
+                self.source.place(self._input_row(row)),
+                f": {self.value_name} of {self.describe(row)} must {rule}, but is {self.values[row]!s}. ",
+                *remedy,
             )
 
     def describe(self, row: int) -> str:
@@ -370,8 +371,10 @@ class Table(ReadOnly, Exportable):
         if duplicates:
             rows = duplicates[min(duplicates)]
             raise InvalidInputError(
-                f"{self.source.name}: a document must stand once in a query, but {self.describe(rows[1])} "
-                f"is in {self.source.pair(*map(self._input_row, rows))}. {self.source.remedy}"
+                f"{self.source.name}: a document must stand once in a query, but {self.describe(rows[1])} is in ",
+                *self.source.pair(*map(self._input_row, rows)),
+                ". ",
+                *self.source.remedy,
             )
 
     @classmethod

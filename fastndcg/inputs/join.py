@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.errors import Choice, InvalidInputError, shorten
 from fastndcg.inputs.group_by_query import Groups, split_spans
 from fastndcg.inputs.id_column import IdColumn, concatenate_columns, make_comparable
 from fastndcg.inputs.id_table import Rows, Table
@@ -59,8 +59,8 @@ def join(
     in the pool. Queries on one side only follow the convention. Queries come in the order of the qrels.
     """
     if convention.nan_scores == "raise":
-        remedy = "Leave the document out, or take convention.replace(nan_scores='last')"
-        run.refuse(np.isnan(run.values), "not be NaN", remedy)
+        remedy = "Leave the document out, or take ", Choice("nan_scores", ["last"])
+        run.refuse(np.isnan(run.values), "not be NaN", *remedy)
     in_run = find_queries(qrels.queries, run.queries, QRELS_AND_RUN)
     common = np.flatnonzero(in_run >= 0)
     is_judged = np.zeros(len(run.queries), bool)
@@ -271,15 +271,15 @@ def _read_query_names(qrels: Qrels, run: Run, pairs: Array) -> Array:
 
 
 def _refuse_missing(qrels: Qrels, run: Run, judged_only: Array, retrieved_only: Array, convention: Convention) -> None:
-    for field, table, missing, problem, remedy in (
-        ("missing_in_run", qrels, judged_only, "judged query {} is missing in the run", "'zero' or 'skip'"),
-        ("missing_in_qrels", run, retrieved_only, "query {} of the run is missing in the qrels", "'skip'"),
+    for field, table, missing, problem, choices in (
+        ("missing_in_run", qrels, judged_only, "judged query {} is missing in the run", ["zero", "skip"]),
+        ("missing_in_qrels", run, retrieved_only, "query {} of the run is missing in the qrels", ["skip"]),
     ):
         if getattr(convention, field) == "raise" and len(missing):
             raise InvalidInputError(
                 f"convention {convention} takes the same queries in qrels and run, but "
-                f"{problem.format(table.queries.name(missing[0]))} ({len(missing)} in all). Add it, "
-                f"or take convention.replace({field}={remedy})"
+                f"{problem.format(table.queries.name(missing[0]))} ({len(missing)} in all). Add it, or take ",
+                Choice(field, choices),
             )
 
 

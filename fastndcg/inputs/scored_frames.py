@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError
+from fastndcg.errors import Column, InvalidInputError, Row
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.group_by_query import Groups, group
 from fastndcg.inputs.id_column import IdColumn
@@ -21,7 +21,7 @@ from fastndcg.rankings.validation import Array, as_labels
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
 
-TELL_APART = "Keep one of them, or name a column that tells them apart: columns={'document': NAME}"
+TELL_APART = ("Keep one of them, or name a column that tells them apart: ", Column("document"))
 
 
 class ScoredRows(Picklable):
@@ -95,8 +95,9 @@ class ScoredRows(Picklable):
         if (sizes != n_scores).any():
             row = int(np.argmax(sizes != n_scores))
             raise InvalidInputError(
-                f"{self._source.name} must have the same number of {role}s as scores in each row, but row "
-                f"{self._source.number(row)} has {sizes[row]} and {n_scores[row]}. Give each score its {role}"
+                f"{self._source.name} must have the same number of {role}s as scores in each row, but ",
+                Row(self._source.number(row)),
+                f" has {sizes[row]} and {n_scores[row]}. Give each score its {role}",
             )
 
     def _place(self, _: str, document: int) -> str:
@@ -131,9 +132,11 @@ def refuse_repeated(queries: IdColumn, source: Source) -> None:
         place = int(places[np.argmin(rows[places + 1])])
         first, second = rows[place : place + 2].tolist()
         raise InvalidInputError(
-            f"{source.name} must have one row per query where rows have lists, "
-            f"but query {show_name(queries.name(first))} has rows {source.number(first)} and {source.number(second)}. "
-            "Join their lists, or name a column that tells them apart: columns={'query': NAME}"
+            f"{source.name} must have one row per query where rows have lists, but query "
+            f"{show_name(queries.name(first))} has ",
+            Row(source.number(first), source.number(second)),
+            ". Join their lists, or name a column that tells them apart: ",
+            Column("query"),
         )
 
 

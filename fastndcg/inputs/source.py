@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from fastndcg.errors import Place, Row
 from fastndcg.inputs.ragged import find_list
 from fastndcg.rankings.validation import Array
 
@@ -21,8 +22,8 @@ class Source(NamedTuple):
         The number of each row.
     n_before : int
         How many lines or rows come before the first row.
-    remedy : str
-        What to do about a document that occurs twice.
+    remedy : tuple
+        What to do about a document that occurs twice: parts of a message.
     lists : (n_lists + 1,) int array, optional
         Offsets, if each row of a frame is a list of documents.
     columns : tuple of str
@@ -33,23 +34,23 @@ class Source(NamedTuple):
     unit: str = ""
     numbers: Array | None = None
     n_before: int = 0
-    remedy: str = "Keep one of them"
+    remedy: tuple[Any, ...] = ("Keep one of them",)
     lists: Array | None = None
     columns: tuple[str, ...] = ()
 
-    def place(self, row: int) -> str:
+    def place(self, row: int) -> Place:
         """Return the place of a row, as an error message names it."""
-        return f"{self.name}, {self.unit} {self.number(row)}" if self.unit else self.name
+        return Place(self.name, self.unit, self.number(row))
 
     def number(self, row: int) -> int:
         """Return the number of a row or of its line."""
         return int(self.numbers[row]) if self.numbers is not None else row + self.n_before + (self.unit == "line")
 
-    def pair(self, *documents: int) -> str:
-        """Return the places of two documents: rows, or places in the list of a row."""
+    def pair(self, *documents: int) -> tuple[str, Row]:
+        """Return the parts of a message that name two documents: by rows, or by places in the list of a row."""
         if self.lists is None:
             first, second = sorted(map(self.number, documents))
-            return f"{self.unit or 'row'}s {first} and {second}"
+            return "", Row(first, second, self.unit or "row")
         row = find_list(documents[0], self.lists)
         first, second = sorted(place - int(self.lists[row]) for place in documents)
-        return f"places {first} and {second} of row {self.number(row)}"
+        return f"places {first} and {second} of ", Row(self.number(row))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.choices import ConventionName
-from fastndcg.errors import InvalidInputError, UndefinedMetricError
+from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
 from fastndcg.evaluation import Evaluator
 from fastndcg.metrics.metric import Metrics, parse_metrics
 from fastndcg.metrics.resolve import check_combinations
@@ -108,8 +108,9 @@ class RoundEvaluator:
             if math.isnan(mean):
                 raise UndefinedMetricError(
                     f"{metric} must have a value for some query of a data set, but has none "
-                    f"({metric.record.undefined}). Add queries with relevant documents, or take "
-                    "convention.replace(undefined=0)."
+                    f"({metric.record.undefined}). Add queries with relevant documents, or take ",
+                    Choice("undefined", [0]),
+                    ".",
                 )
         return means
 
@@ -151,11 +152,11 @@ def is_unchanged(copy: DataSet, data_set: DataSet) -> bool:
 
 
 def explain_nan(scores: Any, names: str, error: InvalidInputError) -> None:
-    """Raise an error that names the metrics and the usual causes, if `error` is about a score that is NaN."""
+    """Raise the error with the metrics and the usual causes of NaN in its message, if a score is NaN."""
     array = np.asarray(scores)
-    if array.dtype.kind == "f" and np.isnan(array).any() and "NaN" in str(error):
-        place = str(error).partition(", but ")[2].partition(";")[0].partition(". ")[0]
-        raise InvalidInputError(
-            f"`scores` must not be NaN for {names}, but {place}: the model diverged. Lower its learning rate, look for "
-            "NaN and infinity in its labels, weights and initial scores, or take convention.replace(nan_scores='last')."
-        ) from error
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        causes = (
+            ". The model diverged: lower its learning rate, and look for NaN and infinity in its labels, weights and "
+            "initial scores."
+        )
+        raise error.reword(before=f"{names}: ", after=causes) from error

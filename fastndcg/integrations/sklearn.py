@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.choices import ConventionName, ResponseMethod
-from fastndcg.errors import InvalidInputError, UndefinedMetricError, shorten
+from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError, shorten
 from fastndcg.evaluation import evaluate
 from fastndcg.integrations.boosting import explain_nan
 from fastndcg.metrics.metric import Metric, parse_metrics
@@ -127,7 +127,9 @@ def mean_over_queries(
     if np.isnan(mean):
         raise UndefinedMetricError(
             f"{metric} must have a value for some query of a fold, but has none ({metric.record.undefined}). Make "
-            "fewer folds, or take convention.replace(undefined=0)."
+            "fewer folds, or take ",
+            Choice("undefined", [0]),
+            ".",
         )
     return mean
 

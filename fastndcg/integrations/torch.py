@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from fastndcg.choices import ConventionName
-from fastndcg.errors import FastndcgError, InvalidInputError
+from fastndcg.errors import Argument, Choice, FastndcgError, InvalidInputError
 from fastndcg.evaluation import evaluate
 from fastndcg.integrations.torch_tensors import check_ids, check_tensor, to_arrays
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
@@ -226,17 +225,17 @@ class RankingMetrics(torchmetrics.Metric):  # type: ignore[misc]
 
     @contextlib.contextmanager
     def _renamed_errors(self) -> Iterator[None]:
-        """Add the metrics to the messages of errors, and replace `labels` and `scores` by the tensors' names."""
+        """Begin messages of errors with the metrics, and replace `labels` and `scores` by the tensors' names."""
         try:
             yield
         except FastndcgError as error:
-            text = re.sub(
-                r"`(labels|scores)`|\b(labels|scores)(?=\[)", lambda match: TENSOR_NAMES[match[0]], str(error)
-            )
-            raise type(error)(f"{', '.join(map(str, self.metrics))}: {text}") from error
+            raise error.reword(_name_tensors, f"{', '.join(map(str, self.metrics))}: ") from error
 
 
-TENSOR_NAMES = {"`labels`": "`target`", "`scores`": "`preds`", "labels": "target", "scores": "preds"}
+def _name_tensors(part: Any) -> Any:
+    """Return a part of a message, with the name of a tensor in place of that of an argument of `fn.evaluate`."""
+    names = {"labels": "target", "scores": "preds"}
+    return names.get(part.name, part) if isinstance(part, Argument) else part
 
 
 def check_metrics(metrics: tuple[Metric, ...], convention: Convention) -> None:
@@ -290,7 +289,9 @@ def check_nan(preds: Any, mask: Any) -> None:
         place = ", ".join(map(str, torch.nonzero(missing)[0].tolist()))
         raise InvalidInputError(
             f"`preds` must not be NaN, but preds[{place}] of this batch is: the model diverged. Lower its learning "
-            "rate, look for NaN in its inputs, or take convention.replace(nan_scores='last')."
+            "rate, look for NaN in its inputs, or take ",
+            Choice("nan_scores", ["last"]),
+            ".",
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import NoReturn
 
-from fastndcg.errors import InvalidInputError
+from fastndcg.errors import Choice, InvalidInputError
 from fastndcg.metrics.metric import UNLIMITED, Metric
 from fastndcg.named_conventions import Convention
 
@@ -33,8 +33,9 @@ def check_combinations(metrics: tuple[Metric, ...], convention: Convention) -> N
         if metric.name == "P_IA" and convention.precision_denominator == "min(k, n_relevant)":
             raise InvalidInputError(
                 f"{metric} must have precision_denominator 'k' or 'min(k, n_retrieved)', not 'min(k, n_relevant)': "
-                "subtopics have different numbers of relevant documents. Take convention.replace("
-                "precision_denominator='k')."
+                "subtopics have different numbers of relevant documents. Take ",
+                Choice("precision_denominator", ["k"]),
+                ".",
             )
     if convention.ideal == "judged" and convention.ap_denominator != "k":
         return
@@ -68,7 +69,9 @@ def _check_ties(metric: Metric, convention: Convention) -> None:
     if convention.ties != "average" and convention.ties not in metric.record.ties:
         raise InvalidInputError(
             f"{metric} must have a tie policy that it is defined for ({', '.join(metric.record.ties)}), not "
-            f"{convention.ties}. Take convention.replace(ties='{metric.record.ties[0]}')."
+            f"{convention.ties}. Take ",
+            Choice("ties", metric.record.ties[:1]),
+            ".",
         )
 
 
@@ -87,7 +90,9 @@ def refuse_ties(metric: Metric) -> NoReturn:
     """Raise the error for equal scores of different labels, over whose orders a metric has no exact mean."""
     raise InvalidInputError(
         f"`scores` must not tie between different labels for {metric}, which has no exact mean over the orders of a "
-        f"tie. Take convention.replace(ties=...) with one of {', '.join(metric.record.ties)}."
+        "tie. Take ",
+        Choice("ties", metric.record.ties),
+        ".",
     )
 
 

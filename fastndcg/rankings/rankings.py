@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError
+from fastndcg.errors import Argument, Choice, InvalidInputError, InvalidTypeError
 from fastndcg.rankings.read_only import ReadOnly, put, read_only
 from fastndcg.rankings.subtopics import Patterns
 from fastndcg.rankings.validation import (
@@ -319,7 +319,7 @@ class Rankings(ReadOnly):
     def __repr__(self) -> str:
         return f"Rankings of {self.n_queries} queries, {self.n_documents} documents"
 
-    def refuse(self, name: str, offenders: Array, rule: str) -> NoReturn:
+    def refuse(self, name: str, offenders: Array, rule: str, *choice: Choice) -> NoReturn:
         """
         Raise an error for the first offender in an array: "`scores` must …, but scores[17] (query 3) is …".
 
@@ -331,6 +331,8 @@ class Rankings(ReadOnly):
             True for each value that breaks the rule.
         rule : str
             What the array must do, a colon, and the remedy as a sentence without a point.
+        *choice : Choice
+            The end of the remedy, if that is a convention.
 
         Raises
         ------
@@ -345,8 +347,8 @@ class Rankings(ReadOnly):
         query = int(np.searchsorted(offsets, place, side="right")) - 1
         needs, _, remedy = rule.partition(": ")
         document = show_name(self.document_name(name, place))
-        where = f"{name}[{document}] ({self.query_name(query)}) is {values[place]!s}"
-        raise InvalidInputError(f"`{name}` must {needs}, but {where}. {remedy}")
+        where = f"[{document}] ({self.query_name(query)}) is {values[place]!s}. "
+        raise InvalidInputError("`", Argument(name), f"` must {needs}, but ", Argument(name), where, remedy, *choice)
 
     def _find_offsets(self, name: str) -> Array:
         """Return the offsets of the array `name`, "labels" or "scores"."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError
+from fastndcg.errors import Choice, InvalidInputError
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.pickling import Picklable
@@ -75,6 +75,6 @@ def check_patterns(patterns: Patterns, convention: Convention) -> None:
     """Raise for negative labels if the convention forbids them. Patterns themselves hold no negative labels."""
     if patterns.negative and convention.negative_labels == "raise":
         raise InvalidInputError(
-            f"labels must not be negative, but {patterns.negative}. Set it to 0, or take "
-            "convention.replace(negative_labels='zero')"
+            f"labels must not be negative, but {patterns.negative}. Set it to 0, or take ",
+            Choice("negative_labels", ["zero"]),
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.errors import Argument, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.rankings.read_only import read_only
 from fastndcg.runtime.escapes import show_name
 
@@ -67,7 +67,11 @@ def cast_exactly(array: npt.NDArray[Any], dtype: str, name: str) -> npt.NDArray[
         if changed.any():
             place = int(np.flatnonzero(changed)[0])
             raise InvalidInputError(
-                f"`{name}` must fit {cast.dtype} exactly, but {name}[{place}] is {array[place]!s}. Round or rescale it"
+                "`",
+                Argument(name),
+                f"` must fit {cast.dtype} exactly, but ",
+                Argument(name),
+                f"[{place}] is {array[place]!s}. Round or rescale it",
             )
     return cast
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.choices import Competitors, ConventionName, MissingTruth, ResultRows
-from fastndcg.errors import InvalidInputError, UndefinedMetricError
+from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
 from fastndcg.inputs.dispatch import Options, join_all, make_selection, prepare_truth
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.qrels_run import Qrels
@@ -261,7 +261,7 @@ def check(rankings: Rankings, metrics: tuple[Metric, ...], convention: Conventio
     ranked = np.array([is_ranked(rankings, d, convention) for d in range(rankings.n_documents)], bool)
     nan = np.isnan(rankings.scores) & ranked
     if convention.nan_scores == "raise" and nan.any():
-        rankings.refuse("scores", nan, "not be NaN: Take convention.replace(nan_scores='last')")
+        rankings.refuse("scores", nan, "not be NaN: Take ", Choice("nan_scores", ["last"]))
     with_gains = [m for m in metrics if any(parameter.name == "gain" for parameter in m.record.parameters)]
     gains = {choose_gain(metric, convention) for metric in with_gains}
     has_pool = rankings.pool is not None and convention.pool == "judged"

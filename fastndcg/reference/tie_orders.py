@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError
+from fastndcg.errors import Choice, InvalidInputError
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.reference.unjudged import POOLED, UNJUDGED
@@ -109,7 +109,8 @@ def list_orders(query: Query, policy: str) -> list[list[float]]:
     if number > ORDERS_LIMIT:
         raise InvalidInputError(
             f"`reference` must have at most {ORDERS_LIMIT} orders of tied scores to go through, but {query.name} "
-            f"has {number}. Call fastndcg.evaluate, which has no limit, or take convention.replace(ties='input')"
+            f"has {number}. Call fastndcg.evaluate, which has no limit, or take ",
+            Choice("ties", ["input"]),
         )
     products = itertools.product(*map(arrangements, groups))
     return [[label for group in order for label in group] for order in products]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
@@ -75,10 +75,12 @@ def check_aggregates_are_means(results: Results, metrics: Iterable[Metric]) -> N
         return
     for metric in metrics:
         if (results.value_weights[:, results.metrics.index(metric)] != 1).any():
-            remedy = metric(weight="nothing") if metric.get("weight") else "convention.replace(precision_mean='macro')"
+            remedy = metric(weight="nothing") if metric.get("weight") else Choice("precision_mean", ["macro"])
             raise InvalidInputError(
                 "intervals and tests are of means over queries, but "
-                f"{metric} is averaged over documents under convention {results.convention.name}. Take {remedy}."
+                f"{metric} is averaged over documents under convention {results.convention.name}. Take ",
+                remedy,
+                ".",
             )
 
 
@@ -138,5 +140,7 @@ def _check_missing_queries(
             raise InvalidInputError(
                 f"systems must have the same queries, but {shorten(name)} lacks query {show_name(union[first])} of "
                 f"{shorten(owner)} ({np.count_nonzero(is_missing)} in all). Evaluate both on the same truth, or leave "
-                "such queries out with convention.replace(missing_in_run='skip')."
+                "such queries out with ",
+                Choice("missing_in_run", ["skip"]),
+                ".",
             )

@@ -418,7 +418,7 @@ def _name_system(name: str) -> Iterator[None]:
     try:
         yield
     except FastndcgError as error:
-        raise type(error)(f"system {shorten(name)}: {error}") from None
+        raise error.reword(before=f"system {shorten(name)}: ") from None
 
 
 def _check_conventions(results: Mapping[str, Results], mixed_conventions: bool) -> None:

@@ -248,7 +248,7 @@ def test_nan_of_a_diverged_model_is_refused():
 
     with pytest.raises(
         fn.InvalidInputError,
-        match=rf"NaN for nDCG@10, AP, but scores\[{place}\] \(query 1\) is nan: the model diverged. Lower its learning",
+        match=rf"nDCG@10, AP: .* but scores\[{place}\] \(query 1\) is nan\. .* The model diverged",
     ):
         metric("ndcg@10,map")(scores, given)
     assert 0 < metric("rr", convention="default(nan_scores=last)")(scores, given)[0][1] < 1

@@ -10,7 +10,7 @@ import numpy as np
 from fastndcg.engine import run as engine
 from fastndcg.engine.plan import make_plan
 from fastndcg.engine.transforms import apply_convention
-from fastndcg.errors import InvalidInputError
+from fastndcg.errors import Choice, InvalidInputError
 from fastndcg.inputs.join import Joined, tie_keys
 from fastndcg.inputs.join import join as join_tables
 from fastndcg.inputs.qrels_run import Qrels, Run
@@ -161,6 +161,6 @@ def _check_metric(metric: Metric, convention: Convention) -> None:
         )
     if convention.score_dtype == "float32":
         raise InvalidInputError(
-            f"`convention` must compare scores as they are, but {convention} rounds them to float32. Take "
-            "convention.replace(score_dtype='as given')"
+            f"`convention` must compare scores as they are, but {convention} rounds them to float32. Take ",
+            Choice("score_dtype", ["as given"]),
         )

@@ -12,7 +12,7 @@ from fastndcg.engine.buffers import Scratch
 from fastndcg.engine.kernel_call import describe_kernel
 from fastndcg.engine.plan import make_plan
 from fastndcg.engine.spans import Span, cut_queries
-from fastndcg.errors import UndefinedMetricError
+from fastndcg.errors import Choice, UndefinedMetricError
 from fastndcg.fusion.tuning.judged_union import JudgedUnion
 from fastndcg.fusion.tuning.step_function import StepFunction, join_steps
 from fastndcg.kernels.lookup import load_kernels
@@ -136,7 +136,8 @@ def _check_defined(union: JudgedUnion, steps: StepFunction) -> None:
     if len(mixed):
         raise UndefinedMetricError(
             f"{union.metric} must have a value for all weights of a query or for none, but "
-            f"{union.rankings.query_name(int(mixed[0]))} has one for some. Take convention.replace(undefined=0)"
+            f"{union.rankings.query_name(int(mixed[0]))} has one for some. Take ",
+            Choice("undefined", [0]),
         )
 
 

@@ -242,7 +242,7 @@ def read_items(value: Any, name: str, threads: int | None) -> ItemLists | Qrels 
         form = find_form(value, "truth")
         prepared = None if form is None else form.read(value, Options(threads=threads))
     except FastndcgError as error:
-        raise type(error)(f"`{name}`: {error}") from None
+        raise error.reword(before=f"`{name}`: ") from None
     if isinstance(prepared, Qrels):
         return prepared
     if isinstance(prepared, Interactions):
@@ -272,7 +272,7 @@ def fit_lists(items: ItemLists | Qrels | IdColumn, name: str, shape: tuple[int, 
         try:
             items = _as_lists(convert_to_interactions(items, n_users), threads)
         except FastndcgError as error:
-            raise type(error)(f"`{name}`: {error}") from None
+            raise error.reword(before=f"`{name}`: ") from None
     n_lists = len(items.offsets) - 1
     if not items.is_shared and n_lists != n_users:
         raise InvalidInputError(

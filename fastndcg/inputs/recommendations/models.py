@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.errors import Choice, InvalidInputError, shorten
 from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.join import ABSENT, find_ids, find_queries
 from fastndcg.inputs.options import Options
@@ -219,8 +219,9 @@ def _check_users(liked: Interactions, missing_truth: str, convention: Convention
     if n_missing and missing_truth == "raise" and convention.no_relevant == "defined":
         raise InvalidInputError(
             f"`truth` must have an item for each user of the model, but user {int(np.argmax(is_missing))} has none (in "
-            f"all {n_missing}). Leave these users out, take convention.replace(no_relevant='skipped') to skip them, or "
-            "missing_truth='unretrieved' to keep them with the values of the convention"
+            f"all {n_missing}). Leave these users out, take ",
+            Choice("no_relevant", ["skipped"]),
+            " to skip them, or missing_truth='unretrieved' to keep them with the values of the convention",
         )
     return (f"users without truth, with the values of the convention: {n_missing}",) if n_missing else ()
 
@@ -420,13 +421,14 @@ def _refuse_missing(truth: Qrels, missing: Array, n_unjudged: int, convention: C
     if convention.missing_in_run == "raise" and len(missing):
         raise InvalidInputError(
             f"convention {convention} takes the same queries in truth and predictions, but judged query "
-            f"{truth.queries.name(int(missing[0]))} ({len(missing)} in all) has no embedding. Add it, or take "
-            "convention.replace(missing_in_run='zero' or 'skip')"
+            f"{truth.queries.name(int(missing[0]))} ({len(missing)} in all) has no embedding. Add it, or take ",
+            Choice("missing_in_run", ["zero", "skip"]),
         )
     if convention.missing_in_qrels == "raise" and n_unjudged:
         raise InvalidInputError(
             f"convention {convention} takes the same queries in truth and predictions, but {n_unjudged} queries with "
-            "an embedding have no judgment. Leave them out, or take convention.replace(missing_in_qrels='skip')"
+            "an embedding have no judgment. Leave them out, or take ",
+            Choice("missing_in_qrels", ["skip"]),
         )
 
 
@@ -473,8 +475,8 @@ def partition_model(
     if matched_model.n_missing_in_run and convention.missing_in_run == "zero":
         raise InvalidInputError(
             f"`predictions` must have an embedding for each query of the truth for these metrics and this convention, "
-            f"but {matched_model.n_missing_in_run} have none. Add them, or take "
-            "convention.replace(missing_in_run='skip')"
+            f"but {matched_model.n_missing_in_run} have none. Add them, or take ",
+            Choice("missing_in_run", ["skip"]),
         )
     has_ids = isinstance(truth, Qrels) and model.has_ids
     users = matched_model.users

@@ -237,7 +237,7 @@ def _read_msmarco(kind: type[Kind], path: FilePath, columns: Columns, threads: i
     def describe(row: int) -> str:
         query = int(np.searchsorted(rows.groups.offsets, row if order is None else places[row], side="right")) - 1
         document = show_name(rows.documents.name(row))
-        return f"document {document} of query {show_name(names[query])} ({source.place(row).rpartition(', ')[2]})"
+        return f"document {document} of query {show_name(names[query])} ({source.unit or 'row'} {source.number(row)})"
 
     order = rows.groups.rows
     places = np.empty(len(rows.values), "i8")

@@ -124,7 +124,7 @@ def _convert(kind: type[Kind], parsed: ParsedValues, path: FilePath, columns: An
     try:
         table = read_dict(kind, rows)
     except InvalidInputError as error:
-        raise type(error)(f"{name}: {error}") from None
+        raise error.reword(before=f"{name}: ") from None
     return table.placed_in(Source(name))
 
 

@@ -42,7 +42,7 @@ class LabelsInFile(ArrayTruth):
             return (
                 self._layout.place(name, document)
                 if name_source is None
-                else name_source.place(self._layout.find_index(document))
+                else str(name_source.place(self._layout.find_index(document)))
             )
 
         return super().rankings(scores).set_locator(find_name)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError, cut, join_names, shorten
+from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, cut, join_names, shorten
 from fastndcg.inputs.frames import Frame
 from fastndcg.integrations.spark.errors import name_arguments
 from fastndcg.named_conventions import Convention
@@ -177,7 +177,9 @@ def check_ties(convention: Convention, order: str | None, *, has_lists: bool = F
     if convention.ties.startswith("input") and order is None and not has_lists:
         raise InvalidInputError(
             f"`order` must name a column for ties={shorten(convention.ties)}, as rows of Spark have no order. Name the "
-            "column that has it, or take convention.replace(ties='average')."
+            "column that has it, or take ",
+            Choice("ties", ["average"]),
+            ".",
         )
 
 

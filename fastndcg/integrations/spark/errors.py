@@ -1,18 +1,18 @@
 """
 Errors of the data: a task sends them to the driver as a row, as Spark would retry a task that fails.
 
-The driver raises the error with the same class and message.
+The driver raises the error with the same class and message. Messages have neither arguments that only `fn.evaluate` has
+nor numbers of rows, which count the rows of one task.
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fastndcg import errors
-from fastndcg.errors import FastndcgError, shorten
+from fastndcg.errors import Column, FastndcgError, Place, Row, shorten
 from fastndcg.runtime.optional_packages import optional_import
 
 SCHEMA = "part binary, largest binary, error string, message string"
@@ -33,7 +33,7 @@ def send_parts(make_parts: Callable[[], Iterator[Part]]) -> Iterator[Any]:
         for part in make_parts():
             yield _make_batch(part)
     except FastndcgError as error:
-        yield _make_batch(Part(error=type(error).__name__, message=str(error)))
+        yield _make_batch(Part(error=type(error).__name__, message=str(error.reword(say))))
 
 
 @contextlib.contextmanager
@@ -42,7 +42,7 @@ def name_arguments() -> Iterator[None]:
     try:
         yield
     except FastndcgError as error:
-        raise type(error)(_translate(str(error))) from None
+        raise error.reword(say) from None
 
 
 @contextlib.contextmanager
@@ -53,7 +53,7 @@ def name_system(name: str | None) -> Iterator[None]:
     except FastndcgError as error:
         if name is None:
             raise
-        raise type(error)(f"system {shorten(name)}: {error}") from None
+        raise error.reword(before=f"system {shorten(name)}: ") from None
 
 
 @contextlib.contextmanager
@@ -62,28 +62,26 @@ def name_rows(queries: Any) -> Iterator[None]:
     try:
         yield
     except FastndcgError as error:
-        message = str(error)
-        if queries is not None:
-            message = re.sub(r"\brow (\d+)", lambda row: _name_row(queries, int(row[1])), message)
-        raise type(error)(message) from None
+        raise error.reword(lambda part: say(part, queries)) from None
 
 
-def _name_row(queries: Any, row: int) -> str:
-    return f"the row of query {shorten(queries[row].as_py())}"
-
-
-def _translate(message: str) -> str:
+def say(part: Any, queries: Any = None) -> Any:
     """
-    Return a message with arguments of `spark.evaluate` in place of those of `fn.evaluate`.
+    Return a part of a message in the words of Spark. `queries` are those of the rows, None if rows are documents.
 
-    Numbers of rows are left out, as they count the rows of one task.
-
-    >>> _translate("Give columns={'label': NAME}"), _translate("document 3 is in rows 0 and 20")
-    ('Give label=NAME', 'document 3 is in two rows')
+    >>> print(say(Column("label")), say(Place("the run", "row", 5)), say(Row(0, 20)), sep=", ")
+    label=NAME, the run, two rows
     """
-    message = re.sub(r"columns=\{'(\w+)': NAME\}", r"\1=NAME", message)
-    message = re.sub(r"(the run|the qrels), row \d+:", r"\1:", message)
-    return re.sub(r"\brows \d+ and \d+", "two rows", message)
+    match part:
+        case Column(role):
+            return f"{role}=NAME"
+        case Place(name):
+            return name
+        case Row(number, None) if queries is not None:
+            return f"the row of query {shorten(queries[number].as_py())}"
+        case Row(_, other):
+            return "a row" if other is None else "two rows"
+    return part
 
 
 def raise_errors(rows: Sequence[Any]) -> None:
@@ -91,7 +89,7 @@ def raise_errors(rows: Sequence[Any]) -> None:
     errors_by_text = sorted((row["error"], row["message"]) for row in rows if row["error"] is not None)
     if errors_by_text:
         name, message = errors_by_text[0]
-        raise getattr(errors, name, FastndcgError)(_translate(message))
+        raise getattr(errors, name, FastndcgError)(message)
 
 
 def _make_batch(part: Part) -> Any:
