@@ -52,11 +52,18 @@ from fastndcg.rankings.rankings import Rankings as Rankings
 from fastndcg.recommended_items import BeyondAccuracy as BeyondAccuracy
 from fastndcg.recommended_items import beyond_accuracy as beyond_accuracy
 from fastndcg.results.results import Results as Results
+from fastndcg.results.saved import load_result as load_result
 from fastndcg.scoring.embeddings import Embeddings as Embeddings
 from fastndcg.scoring.scorer import Scorer as Scorer
 from fastndcg.scoring.top_items import TopItems as TopItems
 from fastndcg.statistics.compare import compare as compare
 from fastndcg.statistics.comparison import Comparison as Comparison
+from fastndcg.statistics.gate import Gate as Gate
+from fastndcg.statistics.gate import gate as gate
+from fastndcg.statistics.planning import Audit as Audit
+from fastndcg.statistics.planning import Plan as Plan
+from fastndcg.statistics.planning import audit as audit
+from fastndcg.statistics.planning import plan as plan
 from fastndcg.streaming import StreamingEvaluator as StreamingEvaluator
 from fastndcg.versions import show_versions as show_versions
 

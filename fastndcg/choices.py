@@ -16,6 +16,7 @@ ConventionName: TypeAlias = Literal[
 Correction: TypeAlias = Literal["holm", "bonferroni", "bh", "none"]
 Family: TypeAlias = Literal["table", "metric"]
 Format: TypeAlias = Literal["parquet", "arrow", "jsonl", "json", "beir", "msmarco", "csv", "trec", "trec_diversity"]
+FloorBy: TypeAlias = Literal["value", "limit"]
 FusionKind: TypeAlias = Literal["scores", "ranks", "training", "normalization"]
 IntervalMethod: TypeAlias = Literal["auto", "t", "percentile"]
 PartInterval: TypeAlias = Literal["auto", "t"]
@@ -39,4 +40,5 @@ TestName: TypeAlias = Literal["randomization", "t", "wilcoxon", "sign", "mcnemar
 TiePolicy: TypeAlias = Literal[
     "average", "input", "id_descending", "id_ascending", "best", "worst", "input_reversed", "mean_rank"
 ]  # fmt: skip
+Verdict: TypeAlias = Literal["fail", "not comparable", "undecided", "pass"]
 WrittenFormat: TypeAlias = Literal["trec", "json", "jsonl", "csv", "parquet"]

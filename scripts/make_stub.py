@@ -85,6 +85,7 @@ def make_choices() -> str:
         "Correction": settings.CORRECTIONS,
         "Family": settings.FAMILIES,
         "Format": FORMATS_BY_NAME,
+        "FloorBy": settings.FLOORS_BY,
         "FusionKind": FUSION_KINDS,
         "IntervalMethod": settings.INTERVALS,
         "PartInterval": settings.PART_INTERVALS,
@@ -102,6 +103,7 @@ def make_choices() -> str:
         "ResultRows": ROWS,
         "TestName": settings.TESTS,
         "TiePolicy": CHOICES["ties"],
+        "Verdict": settings.VERDICTS,
         "WrittenFormat": WRITERS,
     }
     lines = ['"""Choices of arguments as types. Generated: python scripts/make_stub.py."""', ""]

@@ -265,15 +265,16 @@ def dump_json(content: Any) -> str:
     >>> dump_json([0.1, float("nan"), float("-inf")])
     '[\n 0.1,\n null,\n "-Infinity"\n]\n'
     """
-    return json.dumps(_without_nan(content), indent=1, allow_nan=False, default=str) + "\n"
+    return json.dumps(without_nan(content), indent=1, allow_nan=False, default=str) + "\n"
 
 
-def _without_nan(content: Any) -> Any:
+def without_nan(content: Any) -> Any:
+    """Return content as JSON can hold it: None for NaN, a text for infinity, lists for tuples."""
     if isinstance(content, float) and not math.isfinite(content):
         return None if math.isnan(content) else f"{'-' * (content < 0)}Infinity"
     if isinstance(content, Mapping):
-        return {key: _without_nan(value) for key, value in content.items()}
-    return [_without_nan(value) for value in content] if isinstance(content, list | tuple) else content
+        return {key: without_nan(value) for key, value in content.items()}
+    return [without_nan(value) for value in content] if isinstance(content, list | tuple) else content
 
 
 def _as_list(values: Any) -> list[Any]:

@@ -11,12 +11,14 @@ from fastndcg import __version__
 from fastndcg.choices import IntervalMethod
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.exports.exportable import Exportable, PrintedTable, dump_json
+from fastndcg.exports.files import FilePath, deliver_text
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.results.aggregates import aggregate, standard_deviation
 from fastndcg.results.notes import notes_on
 from fastndcg.results.per_query import check_weights
+from fastndcg.results.saved import FORMAT, Provenance, add_checksum, check_save_path, compute_digest, describe_extras
 from fastndcg.results.text_table import html_table, text_table
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
@@ -60,6 +62,8 @@ class Results(Picklable, Exportable):
         What a random order gives, for aggregates that are adjusted for chance. None: no metric needs it.
     document_ids : (n_rows,) array, optional
         The relevant document of each row, where a row is a pair of a query and a document. Then `query_ids` repeat.
+    provenance : Provenance, optional
+        Where results from a file come from. None: they were computed here.
 
     Examples
     --------
@@ -84,6 +88,7 @@ class Results(Picklable, Exportable):
         "n_missing_in_qrels",
         "n_missing_in_run",
         "n_tied",
+        "provenance",
         "value_weights",
         "values",
     )
@@ -102,6 +107,7 @@ class Results(Picklable, Exportable):
         notes: tuple[str, ...] = (),
         chance_values: Array | None = None,
         document_ids: Array | None = None,
+        provenance: Provenance | None = None,
     ) -> None:
         self.values = values
         self.metrics = metrics
@@ -114,6 +120,7 @@ class Results(Picklable, Exportable):
         self._notes = notes
         self.chance_values = chance_values
         self.document_ids = document_ids
+        self.provenance = provenance
 
     @property
     def query_ids(self) -> Array:
@@ -133,6 +140,11 @@ class Results(Picklable, Exportable):
     def notes(self) -> tuple[str, ...]:
         """Remarks on the input and on metrics (see the class)."""
         return (*self._notes, *notes_on(self.metrics, self.convention, self.n_tied > 0))
+
+    @property
+    def own_notes(self) -> tuple[str, ...]:
+        """Remarks on changes of the input, without those on metrics."""
+        return self._notes
 
     @property
     def has_query_ids(self) -> bool:
@@ -457,7 +469,32 @@ class Results(Picklable, Exportable):
         rows = self._table()
         return PrintedTable(rows, [True] + [False] * (len(rows[0]) - 1), self._footer())
 
-    def _json_pieces(self) -> Iterator[str]:
+    def save(self, path: FilePath, *, truth: Any = None, predictions: Any = None) -> None:
+        """
+        Write a JSON file that `load_result` reads, such as the baseline of `gate`.
+
+        It is that of `to_json`, with digests of what was evaluated.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write. It is replaced when it is complete.
+        truth, predictions : array, path, dict or frame, optional
+            What was evaluated. The file has a digest of each, by which `gate` sees that the truth has changed.
+
+        Raises
+        ------
+        InvalidInputError
+            If the path does not name a JSON file.
+        OSError
+            If the file cannot be written. An old file stays as it is.
+        """
+        check_save_path(path)
+        given = {"truth": truth, "predictions": predictions}
+        digests = {name: compute_digest(value) for name, value in given.items() if value is not None}
+        deliver_text(self._json_pieces(digests=digests), path)
+
+    def _json_pieces(self, **extra_facts: Any) -> Iterator[str]:
         names = [str(metric) for metric in self.metrics]
         rows = [dict(zip(names, row, strict=True)) for row in self.values.tolist()]
         ids = [{"query": query} for query in self.query_ids.tolist()]
@@ -467,13 +504,16 @@ class Results(Picklable, Exportable):
             **self._head_facts(),
             **self.summary_facts(),
             "std": dict(zip(names, self.std().values(), strict=True)),
+            **describe_extras(self),
+            **extra_facts,
             "per_query": [own | row for own, row in zip(ids, rows, strict=True)],
         }
-        yield dump_json(facts)
+        yield dump_json(add_checksum(facts))
 
     def _head_facts(self) -> dict[str, Any]:
         return {
-            "version": __version__,
+            "format": FORMAT,
+            "version": __version__ if self.provenance is None else self.provenance.version,
             "convention": {"name": self.convention.name, **self.convention.choices()},
             "metrics": [str(metric) for metric in self.metrics],
         }

@@ -17,6 +17,8 @@ TESTS = ("randomization", "t", "wilcoxon", "sign", "mcnemar", "bootstrap", "tuke
 ALTERNATIVES = ("two-sided", "greater", "less")
 CORRECTIONS = ("holm", "bonferroni", "bh", "none")
 FAMILIES = ("table", "metric")
+VERDICTS = ("fail", "not comparable", "undecided", "pass")  # a gate has the first that one of its metrics has
+FLOORS_BY = ("value", "limit")
 MAX_REPLICATES = 2**31 - 1
 MAX_SEED = 2**64 - 1
 

@@ -1,0 +1,280 @@
+"""
+Results as files: JSON that keeps every value, to be read again, also by later versions.
+
+`Results.to_json` and `Results.save` write them, `load_result` reads them. A file has all values with all digits, the
+metrics, the convention with all of its choices, the version, the digests of what was evaluated as far as they were
+given, and a checksum. Fields that a version does not know are ignored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from fastndcg.conventions import Convention, parse_convention
+from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
+from fastndcg.exports.exportable import without_nan
+from fastndcg.metrics.metric import Metric, parse_metrics
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.escapes import show_name
+
+if TYPE_CHECKING:
+    from fastndcg.results.results import Results
+
+FORMAT = "fastndcg results 1"
+CHECKSUM = "checksum"
+BLOCK = 1 << 20  # bytes of a file that are read at once
+
+
+class Provenance(NamedTuple):
+    """
+    Where results from a file come from.
+
+    Attributes
+    ----------
+    version : str
+        The version of fastndcg that computed them.
+    truth, predictions : str
+        The digests of what was evaluated, empty if they were not given.
+    """
+
+    version: str
+    truth: str = ""
+    predictions: str = ""
+
+
+def load_result(path: str | os.PathLike[str]) -> Results:
+    """
+    Read results that `Results.save`, `Results.to_json` or ``fastndcg evaluate --save-baseline`` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    Results
+        With the same values, metrics, query ids and convention.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is damaged or was written by something else, or its format is of a later version. If a metric or a
+        choice of its convention has another meaning in this version.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/baseline.json"
+    >>> fn.evaluate({"q1": {"d1": 1}}, {"q1": {"d2": 2, "d1": 1}}, "rr").save(path)
+    >>> fn.load_result(path).to_dict()
+    {'q1': {'RR': 0.5}}
+    """
+    from fastndcg.results.results import Results
+
+    name = show_name(os.fspath(path))
+    fields = _read_fields(path, name)
+    metrics = _read_metrics(fields, name)
+    rows = fields["per_query"]
+    names = [str(metric) for metric in metrics]
+    try:
+        values = np.array([[_read_number(row[metric]) for metric in names] for row in rows], "f8")
+        ids = [row["query"] for row in rows]
+        weights = _read_matrix(fields, "value_weights", len(rows), len(names))
+        chance = _read_matrix(fields, "chance_values", len(rows), len(names))
+    except (KeyError, TypeError, ValueError):
+        _refuse(name, "a query has no value of a metric")
+    digests = fields.get("digests", {})
+    return Results(
+        values.reshape(len(rows), len(names)),
+        metrics,
+        _make_ids(ids) if fields.get("has_query_ids", True) else None,
+        _read_convention(fields, name),
+        n_tied=fields.get("n_tied", 0),
+        value_weights=weights,
+        n_missing_in_run=fields.get("n_missing_in_run", 0),
+        n_missing_in_qrels=fields.get("n_missing_in_qrels", 0),
+        notes=tuple(fields.get("own_notes", ())),
+        chance_values=chance,
+        provenance=Provenance(fields["version"], digests.get("truth", ""), digests.get("predictions", "")),
+    )
+
+
+def is_saved_result(path: Any) -> bool:
+    """Return True for the path of a file that begins like one of `Results.to_json`."""
+    if not isinstance(path, str | os.PathLike):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return FORMAT.rpartition(" ")[0].encode() in file.read(100)
+    except OSError:
+        return False
+
+
+def describe_extras(results: Results) -> dict[str, Any]:
+    """Return the fields that reading results again takes, beyond means and values, without those that say nothing."""
+    extras: dict[str, Any] = {"has_query_ids": results.has_query_ids, "own_notes": list(results.own_notes)}
+    for name in ("value_weights", "chance_values"):
+        array = getattr(results, name)
+        if array is not None:
+            extras[name] = np.broadcast_to(array, results.values.shape).tolist()
+    return extras
+
+
+def add_checksum(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a file with their checksum, which does not depend on white space or the order of fields."""
+    return {**facts, CHECKSUM: _compute_checksum(facts)}
+
+
+def compute_digest(value: Any) -> str:
+    """
+    Return a digest of a truth or of predictions, empty for objects whose content is not known.
+
+    Files have that of their bytes. Two objects have the same one if they hold the same values in the same form.
+
+    >>> compute_digest({"q": {"a": 1}}) == compute_digest({"q": {"a": 1}}) != compute_digest({"q": {"a": 2}})
+    True
+    """
+    digest = hashlib.sha256()
+    if isinstance(value, str | os.PathLike):
+        if not Path(value).is_file():
+            return ""
+        with open(value, "rb") as file:
+            while block := file.read(BLOCK):
+                digest.update(block)
+        return f"file {digest.hexdigest()}"
+    try:
+        _add_content(digest, value)
+    except TypeError:
+        return ""
+    return f"content {digest.hexdigest()}"
+
+
+def _add_content(digest: Any, value: Any) -> None:
+    """Add the content of numbers, texts, containers, arrays and frames to a digest."""
+    if isinstance(value, Mapping):
+        digest.update(b"{%d" % len(value))
+        for key in sorted(value, key=repr):
+            _add_content(digest, key)
+            _add_content(digest, value[key])
+    elif isinstance(value, list | tuple):
+        digest.update(b"[%d" % len(value))
+        for item in value:
+            _add_content(digest, item)
+    elif isinstance(value, set | frozenset):
+        digest.update(b"(%d" % len(value))
+        for item in sorted(value, key=repr):
+            _add_content(digest, item)
+    elif isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            _add_content(digest, value.tolist())
+            return
+        digest.update(f"{value.dtype.str}{value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).reshape(-1).view("u1").data if value.size else b"")
+    elif value is None or isinstance(value, str | int | float | np.generic):
+        digest.update(f"{type(value).__name__} {value!r};".encode(errors="surrogatepass"))
+    elif hasattr(value, "columns") and hasattr(value, "__getitem__"):  # a frame
+        for column in value.columns:
+            _add_content(digest, str(column))
+            _add_content(digest, np.asarray(value[column]))
+    elif hasattr(value, "to_dict") and type(value).__module__.startswith("fastndcg."):  # Qrels and Run
+        _add_content(digest, value.to_dict())
+    else:
+        raise TypeError(type(value).__name__)
+
+
+def _compute_checksum(facts: Mapping[str, Any]) -> str:
+    text = json.dumps(without_nan(facts), sort_keys=True, separators=(",", ":"), allow_nan=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _read_fields(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
+    """Return the fields of a file whose checksum is right."""
+    try:
+        fields = json.loads(Path(path).read_bytes())
+    except ValueError:
+        _refuse(name, "it is no JSON")
+    form = fields.get("format") if isinstance(fields, dict) else None
+    if not isinstance(form, str) or form.rpartition(" ")[0] != FORMAT.rpartition(" ")[0]:
+        _refuse(name, f"its format is {shorten(form)}, not {FORMAT!r}")
+    if form != FORMAT:
+        raise InvalidInputError(
+            f"{name} must have the format {FORMAT!r}, but has {shorten(form)}. Read it with the version of fastndcg "
+            "that wrote it, or a later one."
+        )
+    if _compute_checksum({key: value for key, value in fields.items() if key != CHECKSUM}) != fields.get(CHECKSUM):
+        _refuse(name, "its checksum is wrong")
+    return fields
+
+
+def _read_metrics(fields: Mapping[str, Any], name: str) -> tuple[Metric, ...]:
+    try:
+        return parse_metrics(fields["metrics"])
+    except FastndcgError as error:
+        raise InvalidInputError(f"{name} must have metrics of this version: {error}") from None
+
+
+def _read_convention(fields: Mapping[str, Any], name: str) -> Convention:
+    """Return the convention, or raise an error if a choice differs from that of the convention with the same name."""
+    saved = dict(fields["convention"])
+    try:
+        convention = parse_convention(saved.pop("name"))
+    except FastndcgError as error:
+        raise InvalidInputError(f"{name} must have a convention of this version: {error}") from None
+    now = without_nan(convention.choices())
+    for field, choice in saved.items():
+        if field in now and now[field] != choice:
+            raise InvalidInputError(
+                f"{name} must have a convention of this version, but {convention.name} had {field}={shorten(choice)} "
+                f"and has {shorten(now[field])} now. Evaluate again."
+            )
+    return convention
+
+
+def _read_number(value: Any) -> float:
+    if value is None:
+        return math.nan
+    if isinstance(value, bool):
+        raise TypeError
+    return float(value)  # infinity is a text
+
+
+def _read_matrix(fields: Mapping[str, Any], name: str, n_rows: int, n_columns: int) -> Array | None:
+    if name not in fields:
+        return None
+    matrix = np.array([[_read_number(value) for value in row] for row in fields[name]], "f8")
+    return matrix.reshape(n_rows, n_columns)
+
+
+def _make_ids(ids: Iterable[Any]) -> Array:
+    """Return ids as an array of whole numbers or of texts, else of objects."""
+    ids = list(ids)
+    if all(type(query) is int for query in ids) or all(isinstance(query, str) for query in ids):
+        array = np.array(ids)
+        if array.dtype.kind in "iuU":
+            return array
+    array = np.empty(len(ids), object)
+    array[:] = ids
+    return array
+
+
+def _refuse(name: str, problem: str) -> NoReturn:
+    raise InvalidInputError(f"{name} must be results as fastndcg writes them, but {problem}. Save them again.")
+
+
+def check_save_path(path: Any) -> None:
+    """Raise an error for a value that is no path of a file that `load_result` reads."""
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidTypeError(f"`path` must be the path of a file, not {shorten(path)}. Pass a text or a path.")
+    if Path(path).suffix.lower() in (".gz", ".bz2", ".zst", ".csv"):
+        raise InvalidInputError(f"`path` must name a JSON file, but is {show_name(os.fspath(path))}. End it in .json.")

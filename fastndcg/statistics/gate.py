@@ -1,0 +1,743 @@
+"""gate: decide whether a candidate may replace a baseline, from the paired differences of their queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from fastndcg import __version__
+from fastndcg.choices import FloorBy, PartInterval, Verdict
+from fastndcg.conventions import Convention
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.evaluate import Evaluator
+from fastndcg.exports.exportable import Exportable, PrintedTable, dump_json, format_markdown
+from fastndcg.exports.files import FilePath, deliver_text
+from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.rankings.validation import Array
+from fastndcg.results.results import Results
+from fastndcg.results.saved import compute_digest, is_saved_result, load_result
+from fastndcg.results.text_table import text_table
+from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.pickling import Picklable
+from fastndcg.statistics.alignment import check_aggregates_are_means
+from fastndcg.statistics.analysis import Analysis
+from fastndcg.statistics.integer_sums import Quantity
+from fastndcg.statistics.intervals import summarize_moments
+from fastndcg.statistics.moments import Moments, find_bounds
+from fastndcg.statistics.planning import count_needed_queries
+from fastndcg.statistics.sampling_design import find_weighted, make_design, read_for_queries
+from fastndcg.statistics.sequences import compute_sequential_bounds
+from fastndcg.statistics.settings import FLOORS_BY, VERDICTS, Settings
+from fastndcg.statistics.table import format_interval, format_number
+
+SIGNS = {"pass": "✅", "fail": "❌", "undecided": "❔", "not comparable": "⚠️"}
+MOST_REGRESSED = 10  # queries that are printed
+PLANNED_POWER = 0.8
+
+
+class GateRow(NamedTuple):
+    """
+    The verdict on one metric.
+
+    Attributes
+    ----------
+    metric : str
+    verdict : {'pass', 'fail', 'undecided', 'not comparable'}
+    n : int
+        The number of queries with a value in both.
+    baseline, candidate : float
+        The means over these queries.
+    difference : float
+        The mean difference, candidate − baseline.
+    low, high : float
+        One-sided bounds of the difference, each at the level of the gate. `high` is corrected for the number of
+        metrics.
+    margin : float
+        The drop that is allowed.
+    floor : float
+        The lowest value that is allowed, NaN for none.
+    wins, losses : int
+        The numbers of queries that are better and worse with the candidate.
+    n_needed : int
+        About how many queries would decide with power 0.8, if the difference and its spread stayed as they are. 0 where
+        it is decided, or where no number would do.
+    method : str
+        The kind of interval.
+    reason : str
+        Why, in words.
+    """
+
+    metric: str
+    verdict: Verdict
+    n: int
+    baseline: float
+    candidate: float
+    difference: float
+    low: float
+    high: float
+    margin: float
+    floor: float
+    wins: int
+    losses: int
+    n_needed: int
+    method: str
+    reason: str
+
+
+class Regression(NamedTuple):
+    """A query that is worse with the candidate: its id, the metric, and its values."""
+
+    query: Any
+    metric: str
+    baseline: float
+    candidate: float
+
+    @property
+    def difference(self) -> float:
+        """The difference, below 0."""
+        return self.candidate - self.baseline
+
+
+class Gate(Picklable, Exportable):
+    """
+    The verdict on a candidate. `gate` returns it.
+
+    Any number of threads may use one at once.
+
+    Attributes
+    ----------
+    verdict : {'pass', 'fail', 'undecided', 'not comparable'}
+        'fail' if a metric fails, else 'not comparable' if the two cannot be compared, else 'undecided' if a metric is,
+        else 'pass'.
+    rows : tuple of GateRow
+        One a metric.
+    regressed : tuple of Regression
+        The queries that are worse in any metric, the largest drop first.
+    notes : tuple of str
+        How the verdict was found, and what needs attention.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[GateRow],
+        regressed: Sequence[Regression],
+        notes: Sequence[str],
+        columns: tuple[Array, Array],
+    ) -> None:
+        self.rows = tuple(rows)
+        self.regressed = tuple(regressed)
+        self.notes = tuple(notes)
+        self._columns = columns
+        found = {row.verdict for row in rows}
+        self.verdict: Verdict = next(verdict for verdict in VERDICTS if verdict in found)  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        raise InvalidTypeError(
+            "a gate is neither true nor false, since it may be undecided. Take gate.verdict == 'pass'."
+        )
+
+    def differences(self, metric: str | Metric | None = None) -> Array:
+        """
+        Return the difference of each compared query, candidate − baseline.
+
+        Parameters
+        ----------
+        metric : str or Metric, optional
+            One of the metrics. By default the first.
+
+        Returns
+        -------
+        (n_queries,) float64 array
+            NaN where one has no value.
+
+        Raises
+        ------
+        InvalidInputError
+            If the gate has no such metric.
+        """
+        names = [row.metric for row in self.rows]
+        name = names[0] if metric is None else str(Metric.parse(metric) if isinstance(metric, str) else metric)
+        if name not in names:
+            raise InvalidInputError(f"this gate has no {shorten(name)}. It has {', '.join(names)}.")
+        place = names.index(name)
+        return np.asarray(self._columns[1][:, place] - self._columns[0][:, place])
+
+    def to_junit(self, path: FilePath | None = None) -> str | None:
+        """
+        Return the verdicts as JUnit XML, or write them to a file.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            See `to_json`.
+
+        Returns
+        -------
+        str or None
+            One test case a metric: 'fail' and 'not comparable' are failures, 'undecided' is an error.
+        """
+        return deliver_text([self._make_junit()], path)
+
+    def to_github(self) -> str:
+        """
+        Return the verdicts as workflow commands of GitHub, which show as annotations.
+
+        Returns
+        -------
+        str
+            One line a metric.
+        """
+        kinds = {"pass": "notice", "undecided": "warning", "fail": "error", "not comparable": "error"}
+        return "".join(
+            f"::{kinds[row.verdict]} title={_escape_command(f'{row.metric}: {row.verdict}')}::"
+            f"{_escape_command(row.reason)}\n"
+            for row in self.rows
+        )
+
+    def _export_columns(self) -> Mapping[str, Any]:
+        return {name: [getattr(row, name) for row in self.rows] for name in GateRow._fields}
+
+    def _json_pieces(self) -> Iterator[str]:
+        regressed = [row._asdict() | {"difference": row.difference} for row in self.regressed]
+        rows = [row._asdict() for row in self.rows]
+        facts = {"version": __version__, "verdict": self.verdict, "rows": rows, "regressed": regressed}
+        yield dump_json({**facts, "notes": list(self.notes)})
+
+    def _print_table(self) -> PrintedTable:
+        return PrintedTable(self._cells(), [True, True, *[False] * 6], self._footer())
+
+    def to_markdown(self, path: FilePath | None = None) -> str | None:  # type: ignore[override]
+        """
+        Return the verdict as Markdown for a comment or a summary of a workflow, or write it to a file.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            See `to_json`.
+
+        Returns
+        -------
+        str or None
+            A heading with the verdict, the table, and the queries that are worse.
+        """
+        table = format_markdown(
+            PrintedTable(self._cells(), [True, True, *[False] * 6], [*self._reasons(), *self.notes])
+        )
+        pieces = [f"### {SIGNS[self.verdict]} {self.verdict}\n\n{table}"]
+        if self.regressed:
+            cells = [["query", "metric", "baseline", "candidate", "difference"], *self._regressed_cells()]
+            lines = format_markdown(PrintedTable(cells, [True, True, False, False, False]))
+            pieces.append(f"\n<details><summary>{self._count_regressed()}</summary>\n\n{lines}\n</details>\n")
+        return deliver_text(pieces, path)
+
+    def __str__(self) -> str:
+        return f"{self.verdict}\n" + text_table(self._cells(), [True, True, *[False] * 6], self._footer())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _cells(self) -> list[list[str]]:
+        head = ["metric", "verdict", "baseline", "candidate", "difference", "bounds", "margin", "queries"]
+        return [head, *(_list_cells(row) for row in self.rows)]
+
+    def _reasons(self) -> list[str]:
+        return [f"{row.metric}: {row.reason}" for row in self.rows if row.reason]
+
+    def _footer(self) -> list[str]:
+        lines = [*self._reasons(), *self.notes]
+        if self.regressed:
+            lines.append(self._count_regressed())
+            lines += ["  ".join(cells) for cells in self._regressed_cells()]
+        return lines
+
+    def _count_regressed(self) -> str:
+        n = len(self._find_largest_drops())
+        shown = f", and these {MOST_REGRESSED} most" if n > MOST_REGRESSED else ""
+        return f"{n} {'query is' if n == 1 else 'queries are'} worse{shown}:"
+
+    def _find_largest_drops(self) -> list[Regression]:
+        """Return one row for each query that is worse, that of its largest drop."""
+        by_query: dict[Any, Regression] = {}
+        for row in self.regressed:
+            by_query.setdefault(row.query, row)
+        return list(by_query.values())
+
+    def _regressed_cells(self) -> list[list[str]]:
+        return [
+            [show_name(row.query), row.metric, f"{row.baseline:.4f}", f"{row.candidate:.4f}", f"{row.difference:+.4f}"]
+            for row in self._find_largest_drops()[:MOST_REGRESSED]
+        ]
+
+    def _make_junit(self) -> str:
+        n_failures = sum(row.verdict in ("fail", "not comparable") for row in self.rows)
+        n_errors = sum(row.verdict == "undecided" for row in self.rows)
+        lines = [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            f'<testsuite name="fastndcg gate" tests="{len(self.rows)}" failures="{n_failures}" errors="{n_errors}">',
+        ]
+        for row in self.rows:
+            lines.append(f'  <testcase classname="fastndcg.gate" name={quoteattr(row.metric)}>')
+            tag = {"fail": "failure", "not comparable": "failure", "undecided": "error"}.get(row.verdict)
+            if tag is not None:
+                lines.append(f"    <{tag} message={quoteattr(row.verdict)}>{escape(row.reason)}</{tag}>")
+            lines.append("  </testcase>")
+        return "\n".join([*lines, "</testsuite>", ""])
+
+
+def gate(
+    truth: Any,
+    baseline: Any,
+    candidate: Any,
+    metrics: Metrics | None = None,
+    *,
+    margin: float | str | Mapping[str, float | str] = 0.0,
+    floors: Mapping[str, float] | None = None,
+    floor_by: FloorBy = "value",
+    interval: PartInterval = "auto",
+    level: float = 0.95,
+    sequential: bool = False,
+    weights: Any = None,
+    clusters: Any = None,
+    strata: Any = None,
+    convention: str | Convention | None = None,
+    threads: int | None = None,
+    **options: Any,
+) -> Gate:
+    """
+    Decide whether a candidate may replace a baseline: pass, fail, undecided, or not comparable.
+
+    A metric passes if the lower one-sided bound of the paired difference lies above −margin, and fails if the upper one
+    lies below it. Otherwise there are too few queries to tell. It also passes if no query's value changed. The upper
+    bounds are corrected by Holm's method for the number of metrics, since one metric that fails fails the gate. The
+    lower ones need no correction, since all metrics must pass.
+
+    Parameters
+    ----------
+    truth : array, path, dict, frame or None
+        See `evaluate`. None if both are `Results`.
+    baseline : Results, path or predictions
+        What is replaced: results, a file of `Results.save`, or predictions of any kind that `evaluate` takes.
+    candidate : Results, path or predictions
+        What replaces it, likewise.
+    metrics : str, Metric, or iterable of them, optional
+        See `evaluate`. By default those of the baseline, if it is results.
+    margin : float, str, or {metric: float or str}
+        The drop of the mean that is allowed, 0 or more, or such as "2%" of the baseline's mean. One for all metrics, or
+        one each: 0 for those that a dict lacks.
+    floors : {metric: float}, optional
+        The lowest means that are allowed, whatever the baseline has.
+    floor_by : {'value', 'limit'}
+        Whether the candidate's mean must reach the floor, or the lower one-sided bound of the mean.
+    interval : {'auto', 't'}
+        See `compare`. 'auto' is exact for values that are 0 or 1 (Tango's score).
+    level : float
+        The confidence level of each one-sided bound, between 0 and 1.
+    sequential : bool
+        Whether the bounds hold at any number of queries, for those who look again each time when queries are added:
+        betting confidence sequences (I. Waudby-Smith and A. Ramdas 2024, doi:10.1093/jrsssb/qkad009), in the order of
+        the queries. For metrics with a known range. Bounds are wider.
+    weights, clusters, strata
+        See `compare`. Not with `sequential`.
+    convention : str or Convention, optional
+        See `evaluate`. By default that of the baseline, if it is results, else "default".
+    threads : int, optional
+        See `evaluate`.
+    **options
+        Options of `evaluate` for the truth and the predictions, such as `columns` or `offsets`.
+
+    Returns
+    -------
+    Gate
+        It prints as a table. ``gate.verdict`` is 'pass', 'fail', 'undecided' or 'not comparable'.
+
+    Raises
+    ------
+    InvalidInputError
+        If a margin or floor is out of range or of a metric that is not compared, or an option does not fit.
+    MissingPackageError
+        If SciPy is not installed.
+
+    Examples
+    --------
+    >>> qrels = {f"q{q}": {"a": 1, "b": 0} for q in range(200)}
+    >>> old = {query: {"a": 2, "b": 1} for query in qrels}
+    >>> new = {query: {"a": 2 - 2 * (query in ("q3", "q7")), "b": 1} for query in qrels}
+    >>> result = fn.gate(qrels, old, new, "rr", margin=0.05)
+    >>> result.verdict, [(row.query, row.difference) for row in result.regressed]
+    ('pass', [('q3', -0.5), ('q7', -0.5)])
+    """
+    settings = Settings(interval=interval, level=level, threads=threads)
+    if interval == "percentile":
+        raise InvalidInputError("`interval` must be 'auto' or 't', got 'percentile'. Take 'auto'.")
+    if floor_by not in FLOORS_BY:
+        raise InvalidInputError(f"`floor_by` must be 'value' or 'limit', got {shorten(floor_by)}. Take one of them.")
+    design_options = {"weights": weights, "clusters": clusters, "strata": strata}
+    given = [name for name, value in design_options.items() if value is not None]
+    if sequential and given:
+        raise InvalidInputError(
+            f"`{given[0]}` must be left out with sequential=True, whose bounds are of queries that count alike and are "
+            "independent. Leave one of the two out."
+        )
+    results, problems = _evaluate_both(truth, baseline, candidate, metrics, convention, threads, options)
+    base, new = results
+    parsed = base.metrics if metrics is None else parse_metrics(metrics)
+    margins = {metric: _find_margin(margin, metric, parsed) for metric in parsed}
+    limits = _read_floors(floors, parsed)
+    problems += _find_problems(base, new, parsed)
+    if problems:
+        rows = [_make_incomparable_row(metric, "; ".join(problems)) for metric in parsed]
+        return Gate(rows, (), _list_notes(base, new, settings, sequential), (np.empty((0, len(parsed))),) * 2)
+    order = _find_order(base.query_ids, new.query_ids)
+    columns = [np.stack([base[metric] for metric in parsed], 1), np.stack([new[metric][order] for metric in parsed], 1)]
+    query_ids = base.query_ids
+    weighted = find_weighted(weights, query_ids)
+    columns = [column[weighted] for column in columns]
+    design = make_design(
+        query_ids[weighted],
+        **{name: None if values is None else read_for_queries(values, name, query_ids, weighted)
+           for name, values in design_options.items()},
+    )  # fmt: skip
+    places = range(len(parsed))
+    quantities = [Quantity(1, place, 0) for place in places]
+    quantities += [Quantity(system, place) for system in (0, 1) for place in places]
+    bounds = [find_bounds(metric, base.convention, new.convention) for metric in parsed]
+    moments = Analysis(columns, quantities, design, settings, bounds).moments
+    judge = _Judge(settings, sequential, columns)
+    rows = judge.judge_metrics(
+        [str(metric) for metric in parsed],
+        moments[: len(parsed)],
+        [(moments[len(parsed) + place], moments[2 * len(parsed) + place]) for place in places],
+        [margins[metric] for metric in parsed],
+        [limits.get(metric, math.nan) for metric in parsed],
+        floor_by,
+    )
+    regressed = _list_regressed(query_ids[weighted], parsed, columns)
+    return Gate(rows, regressed, _list_notes(base, new, settings, sequential), (columns[0], columns[1]))
+
+
+class _Judge:
+    """The bounds and the verdicts of all metrics."""
+
+    def __init__(self, settings: Settings, sequential: bool, columns: Sequence[Array]) -> None:
+        self._settings = settings
+        self._sequential = sequential
+        self._columns = columns
+
+    def judge_metrics(
+        self,
+        names: Sequence[str],
+        differences: Sequence[Moments],
+        means: Sequence[tuple[Moments, Moments]],
+        margins: Sequence[tuple[float, bool]],
+        floors: Sequence[float],
+        floor_by: str,
+    ) -> list[GateRow]:
+        """Return the row of each metric."""
+        allowed = [
+            share * abs(base.mean) if is_share else share
+            for (share, is_share), (base, _) in zip(margins, means, strict=True)
+        ]
+        highs, failed = self._find_failed(differences, allowed)
+        rows: list[GateRow] = []
+        for place, (name, moments) in enumerate(zip(names, differences, strict=True)):
+            base, new = means[place]
+            low, method, reason = self._find_low(moments, place)
+            row = GateRow(
+                metric=name,
+                verdict="undecided",
+                n=moments.n_queries,
+                baseline=base.mean,
+                candidate=new.mean,
+                difference=moments.mean,
+                low=low,
+                high=highs[place],
+                margin=allowed[place],
+                floor=floors[place],
+                wins=moments.wins,
+                losses=moments.losses,
+                n_needed=0,
+                method=method,
+                reason=reason,
+            )
+            rows.append(self._judge_floor(self._judge(row, moments, place in failed), new, floor_by))
+        return rows
+
+    def _judge(self, row: GateRow, moments: Moments, is_failed: bool) -> GateRow:
+        level = f"{100 * self._settings.level:g} %"
+        allowed = f"−{row.margin:.4g}" if row.margin else "0"
+        if is_failed:
+            return row._replace(
+                verdict="fail",
+                reason=f"with {level} confidence the mean difference is below {allowed}: at most {row.high:+.4f}",
+            )
+        if not moments.n_queries:
+            return row._replace(reason="no query has a value")
+        if not row.wins and not row.losses:
+            return row._replace(verdict="pass", reason=f"no value of {moments.n_queries} queries changed")
+        if row.low > -row.margin:
+            return row._replace(
+                verdict="pass",
+                reason=f"with {level} confidence the mean difference is above {allowed}: at least {row.low:+.4f}",
+            )
+        if math.isnan(row.low):
+            return row._replace(reason=f"no interval: {row.reason}")
+        n_needed = self._count_needed(row, moments)
+        hint = f"; about {n_needed} queries would decide" if n_needed else ""
+        return row._replace(
+            n_needed=n_needed,
+            reason=f"too few queries to tell whether the mean difference is above {allowed}: it is "
+            f"{row.difference:+.4f}, and {level} bounds are {format_interval(row.low, row.high, signed=True)}{hint}",
+        )
+
+    def _judge_floor(self, row: GateRow, moments: Moments, floor_by: str) -> GateRow:
+        if math.isnan(row.floor):
+            return row
+        if floor_by == "value":
+            value, what = row.candidate, "the mean"
+        else:
+            value, what = self._find_mean_low(moments), f"the {100 * self._settings.level:g} % lower bound of the mean"
+        if value >= row.floor:
+            return row
+        return row._replace(verdict="fail", n_needed=0, reason=f"{what} is {value:.4f}, below the floor {row.floor:g}")
+
+    def _find_failed(self, differences: Sequence[Moments], allowed: Sequence[float]) -> tuple[list[float], set[int]]:
+        """
+        Return the upper bound of each metric, and the metrics that fail, by Holm's method.
+
+        The bounds of k undecided metrics hold at the level 1 − α/k. Those of the metrics that failed do not count any
+        more, until no further one fails.
+        """
+        failed: set[int] = set()
+        highs = [math.nan] * len(differences)
+        is_new = True
+        while is_new:
+            open_places = [place for place in range(len(differences)) if place not in failed]
+            is_new = False
+            for place in open_places:
+                highs[place] = self._find_high(differences[place], place, self._settings.alpha / len(open_places))
+            for place in open_places:
+                if highs[place] < -allowed[place]:
+                    failed.add(place)
+                    is_new = True
+        return highs, failed
+
+    def _find_high(self, moments: Moments, place: int, alpha: float) -> float:
+        if self._sequential:
+            return self._find_sequential(place, alpha)[1]
+        return summarize_moments(moments, level=1 - 2 * alpha, method=self._settings.interval).high
+
+    def _find_low(self, moments: Moments, place: int) -> tuple[float, str, str]:
+        """Return the lower bound of a difference, the name of its method, and the reason if there is none."""
+        if self._sequential:
+            if moments.bounds is None:
+                return math.nan, "betting", "a metric without a known range has no sequential bounds"
+            return self._find_sequential(place, self._settings.alpha)[0], "betting", ""
+        interval = summarize_moments(moments, level=1 - 2 * self._settings.alpha, method=self._settings.interval)
+        return interval.low, interval.method, interval.reason
+
+    def _find_mean_low(self, moments: Moments) -> float:
+        return summarize_moments(moments, level=1 - 2 * self._settings.alpha, method=self._settings.interval).low
+
+    def _find_sequential(self, place: int, alpha: float) -> tuple[float, float]:
+        differences = self._columns[1][:, place] - self._columns[0][:, place]
+        differences = differences[~np.isnan(differences)]
+        if (np.abs(differences) > 1).any():
+            return math.nan, math.nan
+        low, high = compute_sequential_bounds((differences + 1) / 2, alpha)
+        return 2 * low - 1, 2 * high - 1
+
+    def _count_needed(self, row: GateRow, moments: Moments) -> int:
+        """Return the number of queries that would decide, 0 where none would."""
+        distance = abs(row.difference + row.margin)
+        if not distance or not moments.standard_deviation > 0:
+            return 0
+        per_query = moments.standard_error * math.sqrt(moments.n_queries)  # with clusters and weights in it
+        n = count_needed_queries(per_query, distance, self._settings.alpha, PLANNED_POWER)
+        return max(n, moments.n_queries + 1)
+
+
+def _evaluate_both(
+    truth: Any,
+    baseline: Any,
+    candidate: Any,
+    metrics: Metrics | None,
+    convention: str | Convention | None,
+    threads: int | None,
+    options: Mapping[str, Any],
+) -> tuple[tuple[Results, Results], list[str]]:
+    """Return the results of both, and the reasons why they cannot be compared."""
+    both = [load_result(value) if is_saved_result(value) else value for value in (baseline, candidate)]
+    finished = [value for value in both if isinstance(value, Results)]
+    needs_truth = len(finished) < 2
+    if needs_truth and truth is None:
+        raise InvalidInputError("`truth` is missing, but there are predictions to evaluate. Pass the true labels.")
+    problems = [problem for value in finished for problem in _find_foreign(value, truth)]
+    if not needs_truth:
+        return (both[0], both[1]), problems
+    if convention is None:
+        convention = finished[0].convention if finished else "default"
+    evaluator = Evaluator(
+        truth,
+        finished[0].metrics if metrics is None and finished else metrics,
+        convention=convention,
+        threads=threads,
+        **options,
+    )
+    first, second = (value if isinstance(value, Results) else evaluator.evaluate(value) for value in both)
+    return (first, second), problems
+
+
+def _find_foreign(results: Results, truth: Any) -> list[str]:
+    """Return the reasons why results from a file cannot be compared with what this version computes."""
+    provenance = results.provenance
+    if provenance is None:
+        return []
+    problems: list[str] = []
+    if provenance.version != __version__:
+        problems.append(f"saved results are of version {provenance.version}, and this is {__version__}")
+    if truth is not None and provenance.truth:
+        now = compute_digest(truth)
+        if now.partition(" ")[0] == provenance.truth.partition(" ")[0] and now != provenance.truth:
+            problems.append("the truth has changed since the results were saved")
+    return problems
+
+
+def _find_problems(base: Results, new: Results, metrics: Sequence[Metric]) -> list[str]:
+    """Return the reasons why two results cannot be compared."""
+    problems: list[str] = []
+    for name, results in (("the baseline", base), ("the candidate", new)):
+        check_aggregates_are_means(results, [metric for metric in metrics if metric in results.metrics])
+        lacking = [str(metric) for metric in metrics if metric not in results.metrics]
+        if lacking:
+            problems.append(f"{name} has no {', '.join(lacking)}")
+    if base.convention != new.convention:
+        problems.append(f"the baseline is under {base.convention}, the candidate under {new.convention}")
+    if base.n_missing_in_run != new.n_missing_in_run:
+        problems.append(
+            f"judged queries missing in the run: {new.n_missing_in_run} of the candidate, {base.n_missing_in_run} of "
+            "the baseline"
+        )
+    problems += _find_query_problems(base.query_ids, new.query_ids)
+    if problems:
+        return problems
+    order = _find_order(base.query_ids, new.query_ids)
+    for metric in metrics:
+        differs = np.isnan(base[metric]) != np.isnan(new[metric][order])
+        if differs.any():
+            query = show_name(base.query_ids.tolist()[int(np.argmax(differs))])
+            problems.append(f"{metric}: query {query} has a value in one of the two only")
+    return problems
+
+
+def _find_query_problems(base: Array, new: Array) -> list[str]:
+    first, second = base.tolist(), new.tolist()
+    for name, ids in (("baseline", first), ("candidate", second)):
+        if len(set(ids)) < len(ids):
+            return [f"query ids of the {name} are not unique"]
+    lacking, extra = set(first) - set(second), set(second) - set(first)
+    problems: list[str] = []
+    for name, ids, owner in (("candidate", lacking, first), ("baseline", extra, second)):
+        if ids:
+            example = show_name(next(query for query in owner if query in ids))
+            problems.append(f"the {name} lacks {len(ids)} of the queries, such as {example}")
+    return problems
+
+
+def _find_order(base: Array, new: Array) -> Array:
+    """Return the row of each query of the baseline in the candidate."""
+    if np.array_equal(base, new):
+        return np.arange(len(base))
+    places = {query: place for place, query in enumerate(new.tolist())}
+    return np.array([places[query] for query in base.tolist()], "i8")
+
+
+def _find_margin(margin: Any, metric: Metric, metrics: Sequence[Metric]) -> tuple[float, bool]:
+    """Return the margin of a metric, and whether it is a share of the baseline's mean."""
+    if isinstance(margin, Mapping):
+        by_metric = _read_names("margin", margin, metrics)
+        margin = by_metric.get(metric, 0.0)
+    text = margin.strip() if isinstance(margin, str) else margin
+    is_share = isinstance(text, str) and text.endswith("%")
+    try:
+        value = float(text.removesuffix("%")) / (100 if is_share else 1) if isinstance(text, str) else float(text)
+    except (TypeError, ValueError):
+        value = math.nan
+    if isinstance(margin, bool) or not 0 <= value < math.inf:
+        raise InvalidInputError(
+            f"`margin` must be a number from 0, or a share such as '2%', got {shorten(margin)}. Pass the drop that is "
+            "allowed."
+        )
+    return value, is_share
+
+
+def _read_floors(floors: Mapping[str, float] | None, metrics: Sequence[Metric]) -> dict[Metric, float]:
+    if floors is None:
+        return {}
+    by_metric = _read_names("floors", floors, metrics)
+    for metric, value in by_metric.items():
+        if not isinstance(value, int | float | np.number) or isinstance(value, bool) or not math.isfinite(value):
+            raise InvalidInputError(f"`floors` must be numbers, but {metric} has {shorten(value)}. Pass such as 0.45.")
+    return {metric: float(value) for metric, value in by_metric.items()}
+
+
+def _read_names(name: str, values: Any, metrics: Sequence[Metric]) -> dict[Metric, Any]:
+    """Return values by metric, with an error for a metric that is not compared."""
+    if not isinstance(values, Mapping):
+        raise InvalidTypeError(f"`{name}` must be {{metric: number}}, got {shorten(values)}. Pass a dict.")
+    by_metric = {parse_metrics(key)[0]: value for key, value in values.items()}
+    for metric in by_metric:
+        if metric not in metrics:
+            raise InvalidInputError(
+                f"`{name}` must be of compared metrics, but has {metric}. There are {', '.join(map(str, metrics))}."
+            )
+    return by_metric
+
+
+def _make_incomparable_row(metric: Metric, reason: str) -> GateRow:
+    nan = math.nan
+    return GateRow(str(metric), "not comparable", 0, nan, nan, nan, nan, nan, nan, nan, 0, 0, 0, "", reason)
+
+
+def _list_regressed(query_ids: Array, metrics: Sequence[Metric], columns: Sequence[Array]) -> list[Regression]:
+    """Return the queries whose value dropped, the largest drop first."""
+    differences = columns[1] - columns[0]
+    rows, places = np.nonzero(differences < -1e-12)
+    order = np.argsort(differences[rows, places], kind="stable")
+    ids = query_ids.tolist()
+    return [
+        Regression(ids[row], str(metrics[place]), float(columns[0][row, place]), float(columns[1][row, place]))
+        for row, place in zip(rows[order].tolist(), places[order].tolist(), strict=True)
+    ]
+
+
+def _list_notes(base: Results, new: Results, settings: Settings, sequential: bool) -> list[str]:
+    level = f"{100 * settings.level:g} %"
+    if sequential:
+        method = f"one-sided {level} bounds that hold at any number of queries (betting)"
+    else:
+        method = f"one-sided {level} bounds of the paired difference; those that let a metric fail are corrected (Holm)"
+    notes = [method, f"convention {base.convention}"]
+    if base.n_missing_in_run and base.n_missing_in_run == new.n_missing_in_run:
+        notes.append(f"{base.n_missing_in_run} judged queries are missing in both ({base.convention.missing_in_run})")
+    return [*notes, *dict.fromkeys([*base.notes, *new.notes])]
+
+
+def _list_cells(row: GateRow) -> list[str]:
+    return [
+        row.metric,
+        row.verdict,
+        format_number(row.baseline),
+        format_number(row.candidate),
+        format_number(row.difference, signed=True),
+        format_interval(row.low, row.high, signed=True),
+        format_number(row.margin),
+        str(row.n),
+    ]
+
+
+def _escape_command(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A").replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,115 @@
+"""Results as files: every value comes back, and nothing damaged or foreign is read."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import examples
+
+import fastndcg as fn
+from fastndcg.results.results import Results
+from fastndcg.results.saved import compute_digest
+
+FLOATS = st.floats(-1e100, 1e100) | st.just(np.nan)
+QRELS = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1}}
+RUN = {"q1": {"b": 1.0, "a": 1.0}, "q2": {"d": 2.0, "c": 1.0}}
+
+
+def saved(tmp_path, **options):
+    """Return the path of saved results."""
+    path = tmp_path / "results.json"
+    fn.evaluate(QRELS, RUN, "ndcg@10, rr, gm(map)", **options).save(path)
+    return path
+
+
+@given(st.data())
+@examples(60)
+def test_every_value_comes_back(tmp_path_factory, data):
+    """Values, ids, weights and counts are the same to the bit, of any floats, and of whole numbers and texts as ids."""
+    n = data.draw(st.integers(0, 5))
+    values = np.array(data.draw(st.lists(st.tuples(FLOATS, FLOATS), min_size=n, max_size=n)), "f8").reshape(n, 2)
+    kind = data.draw(st.sampled_from(["text", "number", "none"]))
+    drawn_ids = st.text(max_size=3) if kind == "text" else st.integers(-(2**62), 2**62)
+    ids = data.draw(st.lists(drawn_ids, min_size=n, max_size=n, unique=True))
+    if any("\x00" in str(query) or not str(query).isprintable() for query in ids):
+        ids = [f"id{place}" for place in range(n)]
+    array = None if kind == "none" else np.array(ids, dtype=object if kind == "text" else "i8")
+    weights = data.draw(st.sampled_from([None, np.full((n, 2), 0.5)]))
+    convention = fn.conventions["trec_eval"].replace(ties="best")
+    before = Results(values, (fn.nDCG @ 10, fn.RR), array, convention, n_tied=2, value_weights=weights)
+    path = tmp_path_factory.mktemp("saved") / "results.json"
+    before.save(path)
+    after = fn.load_result(path)
+    assert after.values.tobytes() == before.values.tobytes() or np.array_equal(after.values, values, equal_nan=True)
+    assert after.query_ids.tolist() == before.query_ids.tolist()
+    assert (after.metrics, after.convention, after.n_tied) == (before.metrics, convention, 2)
+    assert after.has_query_ids == before.has_query_ids
+    assert (after.value_weights is None) == (weights is None)
+
+
+def test_export_is_the_same_file(tmp_path):
+    """What `to_json` and `fastndcg evaluate -o` write is read as well, and so is a file with other white space."""
+    result = fn.evaluate(QRELS, RUN, "ndcg@10, rr, gm(map)", convention="trec_eval")
+    path = tmp_path / "results.json"
+    for text in (result.to_json(), json.dumps(json.loads(result.to_json()))):
+        path.write_text(text)
+        again = fn.load_result(path)
+        assert again.mean() == result.mean()
+        assert again.notes == result.notes
+
+
+def test_every_damage_is_refused(tmp_path):
+    """A changed number, a lost query, a cut file: the checksum is wrong, or it is no JSON."""
+    path = saved(tmp_path)
+    text = path.read_text()
+    rows = json.loads(text)
+    rows["per_query"].pop()
+    for damaged in (text.replace("0.5", "0.6", 1), json.dumps(rows), text[: len(text) // 2], "", "[]", "{}"):
+        path.write_text(damaged)
+        with pytest.raises(fn.InvalidInputError, match="must be results as fastndcg writes them"):
+            fn.load_result(path)
+
+
+def test_later_formats_and_fields(tmp_path):
+    """A field that is not known is ignored if the checksum is right; a later format is an error that says so."""
+    from fastndcg.results.saved import add_checksum
+
+    path = saved(tmp_path)
+    fields = json.loads(path.read_text())
+    del fields["checksum"]
+    path.write_text(json.dumps(add_checksum(fields | {"later": 1})))
+    assert len(fn.load_result(path)) == 2
+    path.write_text(json.dumps(fields | {"format": "fastndcg results 2"}))
+    with pytest.raises(fn.InvalidInputError, match="must have the format 'fastndcg results 1', but has"):
+        fn.load_result(path)
+    path.write_text(json.dumps(add_checksum(fields | {"metrics": ["nDCG@10", "Nope"]})))
+    with pytest.raises(fn.InvalidInputError, match="must have metrics of this version"):
+        fn.load_result(path)
+    convention = fields["convention"] | {"gain": "exp2"}
+    path.write_text(json.dumps(add_checksum(fields | {"convention": convention})))
+    with pytest.raises(fn.InvalidInputError, match="default had gain='exp2' and has 'linear' now"):
+        fn.load_result(path)
+
+
+def test_digests(tmp_path):
+    """Equal content has one digest: of dicts in any order, arrays, sets and files; other content has another."""
+    path = tmp_path / "qrels.txt"
+    path.write_text("q1 0 a 1\n")
+    values = [QRELS, {"q1": {"a": 1, "b": 3}}, np.arange(3), np.arange(3.0), [0, 1, 2], {0, 1, 2}, str(path)]
+    digests = [compute_digest(value) for value in values]
+    assert len(set(digests)) == len(values)
+    assert compute_digest(dict(reversed(QRELS.items()))) == digests[0]
+    assert digests[-1].startswith("file ")
+    assert compute_digest(object()) == ""
+
+
+def test_save_names_a_json_file(tmp_path):
+    """Other suffixes and other things than paths are errors before anything is written."""
+    result = fn.evaluate(QRELS, RUN, "rr")
+    with pytest.raises(fn.InvalidInputError, match=r"must name a JSON file"):
+        result.save(tmp_path / "results.json.gz")
+    with pytest.raises(fn.InvalidTypeError, match="must be the path of a file"):
+        result.save(7)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,271 @@
+"""gate, plan and audit: verdicts by enumeration, by hand and by others' arithmetic."""
+
+import json
+import math
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from system_values import results_of
+
+import fastndcg as fn
+from fastndcg.statistics.planning import count_needed_queries
+from fastndcg.statistics.sequences import compute_sequential_bounds, find_bets
+
+stats = pytest.importorskip("scipy.stats", reason="SciPy is the oracle of bounds")
+SUCCESS = (fn.Success @ 1,)
+
+
+def hits(values):
+    """Return results of Success@1 with these values, 0 or 1."""
+    return results_of(np.asarray(values, "f8")[:, None], metrics=SUCCESS)
+
+
+def paired(n, wins, losses):
+    """Return a baseline and a candidate of n queries, of which some are won and some lost."""
+    base = np.zeros(n)
+    new = np.zeros(n)
+    new[:wins] = 1
+    base[wins : wins + losses] = 1
+    return hits(base), hits(new)
+
+
+def verdict_of(n, wins, losses, **options):
+    """Return the verdict on the candidate of `paired`."""
+    return fn.gate(None, *paired(n, wins, losses), **options).verdict
+
+
+def test_verdicts_of_hits_are_rarely_wrong():
+    """By enumeration of all counts: a candidate at the margin passes, or fails, with a probability of about 5 %."""
+    n, margin = 20, 0.1
+    verdicts = {
+        (wins, losses): verdict_of(n, wins, losses, margin=margin)
+        for wins in range(n + 1)
+        for losses in range(n + 1 - wins)
+    }
+    assert {"pass", "fail", "undecided"} == set(verdicts.values())
+    for p_win in (0.05, 0.2, 0.4):
+        probabilities = {
+            counts: stats.multinomial.pmf([*counts, n - sum(counts)], n, [p_win, p_win + margin, 0.9 - 2 * p_win])
+            for counts in verdicts
+        }
+        assert sum(probabilities.values()) == pytest.approx(1)
+        for wrong in ("pass", "fail"):
+            error = sum(p for counts, p in probabilities.items() if verdicts[counts] == wrong)
+            assert error < 0.08, (wrong, p_win)  # the worst of n = 10 to 100 and margins to 0.1 is 8.7 %
+
+
+def test_thirty_questions():
+    """The page's example: 5 of 30 worse fail, 2 cannot be told, and nothing changed passes."""
+    assert verdict_of(30, 0, 5) == verdict_of(30, 0, 5, margin=0.05) == "fail"
+    assert verdict_of(30, 0, 2, margin=0.05) == "undecided"
+    assert verdict_of(30, 0, 0) == "pass"
+    assert verdict_of(30, 0, 0, margin=0.05, floors={"success@1": 0.4}) == "fail"
+    gate = fn.gate(None, *paired(30, 0, 5), margin=0.1)
+    assert [row.query for row in gate.regressed] == [f"q{place}" for place in range(5)]
+    row = gate.rows[0]
+    assert (row.n, row.wins, row.losses, row.difference) == (30, 0, 5, pytest.approx(-1 / 6))
+    assert row.n_needed > 30
+    assert "5 queries are worse" in str(gate)
+
+
+def test_undecided_number_of_queries_decides():
+    """With the number of queries that the gate names, and the same shares, the verdict falls."""
+    row = fn.gate(None, *paired(40, 1, 2), margin=0.1).rows[0]
+    assert row.verdict == "undecided"
+    share = math.ceil(row.n_needed / 40)
+    assert verdict_of(40 * share, share, 2 * share, margin=0.1) == "pass"
+
+
+def test_failing_side_is_corrected_and_passing_side_is_not():
+    """Ten metrics without any difference beside one that fails at 5 %: Holm's level is 5 % / 11."""
+    base, new = paired(40, 2, 10)
+    assert fn.gate(None, base, new).verdict == "fail"
+    others = np.tile(np.array([[0.5, 0.5]]), (40, 5))
+    metrics = tuple(fn.Success @ k for k in range(1, 12))
+    both = [results_of(np.concatenate([result.values, others], 1), metrics=metrics) for result in (base, new)]
+    rows = fn.gate(None, *both).rows
+    assert rows[0].verdict == "undecided"
+    alone = fn.gate(None, base, new).rows[0]
+    assert rows[0].low == alone.low
+    assert rows[0].high > alone.high
+    assert {row.verdict for row in rows[1:]} == {"pass"}
+
+
+def test_bounds_are_those_of_compare():
+    """One-sided 95 % bounds are the ends of compare's two-sided 90 % interval, also with clusters and weights."""
+    generator = np.random.default_rng(4)
+    base, new = (results_of(generator.beta(2, 1, (60, 2))) for _ in range(2))
+    for options in ({}, {"clusters": np.arange(60) // 3}, {"weights": generator.integers(0, 4, 60)}):
+        row = fn.gate(None, base, new, **options).rows[1]
+        peer = next(
+            row for row in fn.compare({"old": base, "new": new}, level=0.9, **options).rows
+            if (row.system, row.metric) == ("new", str(base.metrics[1]))
+        )  # fmt: skip
+        assert (row.low, row.difference) == pytest.approx((peer.difference_low, peer.difference), rel=1e-12)
+
+
+def test_margins():
+    """Absolute, a share of the baseline's mean, and one for each metric."""
+    base, new = results_of([[0.5, 0.8]] * 50), results_of([[0.49, 0.7]] * 50)
+    rows = fn.gate(None, base, new, margin={"ndcg@10": "4%", "map": 0.05}, interval="t").rows
+    assert [row.margin for row in rows] == pytest.approx([0.02, 0.05])
+    for margin in (-0.1, "x%", "nan", math.inf, True, [0.1]):
+        with pytest.raises(fn.InvalidInputError, match="`margin` must be a number from 0"):
+            fn.gate(None, base, new, margin=margin)
+    with pytest.raises(fn.InvalidInputError, match="`margin` must be of compared metrics, but has RR"):
+        fn.gate(None, base, new, margin={"rr": 0.1})
+
+
+def test_floors():
+    """By the mean, or by its lower bound: 30 of 30 reach 1, and surely 0.9."""
+    both = hits(np.ones(30)), hits(np.ones(30))
+    assert fn.gate(None, *both, floors={"success@1": 1.0}).verdict == "pass"
+    assert fn.gate(None, *both, floors={"success@1": 0.9}, floor_by="limit").verdict == "pass"  # 0.05 ** (1 / 30)
+    assert fn.gate(None, *both, floors={"success@1": 0.91}, floor_by="limit").verdict == "fail"
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "reason"),
+    [
+        (results_of([[1.0]] * 3), results_of([[1.0]] * 2), "the candidate lacks 1 of the queries, such as q2"),
+        (results_of([[1.0]] * 2), results_of([[1.0]] * 3), "the baseline lacks 1 of the queries, such as q2"),
+        (results_of([[1.0]] * 2), results_of([[1.0]] * 2, convention="sklearn"), "the candidate under sklearn"),
+        (results_of([[1.0], [0.5]]), results_of([[1.0], [np.nan]]), "query q1 has a value in one of the two only"),
+    ],
+)
+def test_not_comparable(base, new, reason):
+    """Other queries, another convention, a value that is missing: it fails closed, and says why."""
+    gate = fn.gate(None, base, new)
+    assert gate.verdict == "not comparable"
+    assert reason in str(gate)
+    assert math.isnan(gate.rows[0].low)
+
+
+def test_missing_query_of_a_run_is_not_zero():
+    """A candidate that lacks a judged query cannot be compared, although `evaluate` counts the query as 0."""
+    qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
+    full = {query: {"a": 1.0} for query in qrels}
+    gate = fn.gate(qrels, full, {"q1": {"a": 1.0}}, "rr")
+    assert gate.verdict == "not comparable"
+    assert "1 of the candidate, 0 of the baseline" in str(gate)
+
+
+def test_saved_baseline(tmp_path):
+    """A saved baseline gives the same verdict; another truth or version cannot be compared."""
+    qrels = {f"q{place}": {"a": 1, "b": 0} for place in range(20)}
+    old = {query: {"a": 2.0, "b": 1.0} for query in qrels}
+    new = {query: {"a": 0.0 if query == "q3" else 2.0, "b": 1.0} for query in qrels}
+    path = tmp_path / "base.json"
+    fn.evaluate(qrels, old, "rr, ndcg@10").save(path, truth=qrels)
+    live = fn.gate(qrels, old, new, "rr, ndcg@10", margin=0.2)
+    saved = fn.gate(qrels, path, new, margin=0.2)
+    assert saved.rows == live.rows
+    assert saved.verdict == "pass"
+    changed = qrels | {"q3": {"a": 1, "b": 1}}
+    assert "the truth has changed" in str(fn.gate(changed, path, new, margin=0.2))
+    result = fn.load_result(path)
+    result.provenance = result.provenance._replace(version="0.0.1")
+    assert fn.gate(None, result, fn.evaluate(qrels, new, "rr, ndcg@10")).verdict == "not comparable"
+
+
+def test_texts():
+    """JSON, JUnit, Markdown and workflow commands say the same verdicts."""
+    gate = fn.gate(None, *paired(30, 0, 5), margin=0.1)
+    assert json.loads(gate.to_json())["verdict"] == "undecided"
+    suite = ET.fromstring(gate.to_junit())
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "0", "1")
+    assert gate.to_markdown().startswith("### ❔ undecided")
+    assert gate.to_github().startswith("::warning title=Success@1%3A undecided::")
+    with pytest.raises(fn.InvalidTypeError, match="neither true nor false"):
+        bool(gate)
+
+
+def test_sequential_bounds_hold_at_every_number():
+    """Of 400 sequences, the share in which a bound was ever wrong up to 300 values is below alpha."""
+    generator = np.random.default_rng(9)
+    n_wrong = 0
+    for _ in range(400):
+        values = (generator.random(300) < 0.7).astype("f8")
+        n_wrong += any(compute_sequential_bounds(values[:n], 0.1)[0] > 0.7 for n in (5, 10, 20, 40, 80, 160, 300))
+    assert n_wrong / 400 < 0.1
+
+
+def test_sequential_bound_by_hand():
+    """One value: the capital is 1 + bet · (x − m), with the bet of the prior variance 1/4, capped at 1/(2m)."""
+    (bet,) = find_bets(np.array([1.0]), 0.5)
+    assert bet == pytest.approx(math.sqrt(2 * math.log(2) / (0.25 * math.log(2))))
+    low, high = compute_sequential_bounds(np.array([1.0]), 0.5)
+    assert 1 + min(bet, 0.5 / low) * (1 - low) == pytest.approx(2)
+    assert high == 1
+
+
+def test_sequential_gate_is_wider():
+    """The bounds contain those for a number of queries that was fixed before."""
+    both = paired(200, 10, 20)
+    fixed, sequential = (fn.gate(None, *both, sequential=flag).rows[0] for flag in (False, True))
+    assert sequential.low < fixed.low < fixed.high < sequential.high
+    with pytest.raises(fn.InvalidInputError, match="`weights` must be left out with sequential=True"):
+        fn.gate(None, *both, sequential=True, weights=np.ones(200))
+    unbounded = [results_of([[value]] * 5, metrics=(fn.DCG,)) for value in (3.0, 2.0)]
+    row = fn.gate(None, *unbounded, sequential=True).rows[0]
+    assert (row.verdict, "without a known range" in row.reason) == ("undecided", True)
+
+
+@pytest.mark.parametrize(("effect", "alpha", "n_tails"), [(0.1, 0.05, 2), (0.5, 0.01, 2), (0.25, 0.05, 1)])
+def test_plan_is_that_of_statsmodels(effect, alpha, n_tails):
+    """The number of queries is the next whole one above statsmodels'."""
+    power = pytest.importorskip("statsmodels.stats.power", reason="statsmodels is the oracle of power")
+    alternative = "two-sided" if n_tails == 2 else "larger"
+    theirs = power.TTestPower().solve_power(effect_size=effect, alpha=alpha, power=0.8, alternative=alternative)
+    assert count_needed_queries(1.0, effect, alpha, 0.8, n_tails=n_tails) == math.ceil(theirs)
+
+
+def test_plan_round_trip():
+    """The difference that n queries can show needs n queries, also in clusters."""
+    for clusters in (None, (5, 0.3)):
+        shown = fn.plan(n=100, from_=0.3, clusters=clusters)
+        assert fn.plan(shown.difference, from_=0.3, clusters=clusters).n in (100, 101)
+    assert fn.plan(0.02, from_=0.3, clusters=(5, 0.3)).n == pytest.approx(2.2 * fn.plan(0.02, from_=0.3).n, rel=0.01)
+
+
+def test_plan_from_results():
+    """The standard deviation is that of a comparison's differences, or √2 times that of one system."""
+    generator = np.random.default_rng(2)
+    base, new = (results_of(generator.beta(2, 1, (60, 2))) for _ in range(2))
+    comparison = fn.compare({"old": base, "new": new})
+    std = np.std(new.values[:, 0] - base.values[:, 0], ddof=1)
+    assert fn.plan(0.02, from_=comparison).std == fn.plan(0.02, from_=fn.gate(None, base, new)).std == std
+    assert fn.plan(0.02, from_=base).std == pytest.approx(math.sqrt(2) * np.std(base.values[:, 0], ddof=1))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: fn.plan(from_=0.2), "`difference` or `n` must be given"),
+        (lambda: fn.plan(0.1, n=5, from_=0.2), "and not both"),
+        (lambda: fn.plan(0.0, from_=0.2), "`difference` must be a number above 0"),
+        (lambda: fn.plan(0.1, from_=-1), "`from_` must be a number above 0"),
+        (lambda: fn.plan(0.1), "`from_` must be a standard deviation"),
+        (lambda: fn.plan(n=1, from_=0.2), "`n` must be a whole number from 2"),
+        (lambda: fn.plan(0.1, from_=0.2, clusters=(0, 2)), "`clusters` must be a size from 1"),
+        (lambda: fn.plan(0.1, from_=hits(np.ones(9))), "must have differences that vary"),
+        (lambda: fn.audit(0.33, 10), "0.33 · 10 is 3.3, and no whole number"),
+        (lambda: fn.audit(1.1, 10), "`mean` must be from 0 to 1"),
+        (lambda: fn.audit(1.0, 0), "`n` must be a whole number from 1"),
+    ],
+)
+def test_bad_plans(call, message):
+    """Each error names the argument and the rule."""
+    with pytest.raises(fn.FastndcgError, match=message):
+        call()
+
+
+def test_audit_by_hand():
+    """Ten of ten: 0.025 ** (1/10). Ten against seven of ten: three differ, so that p is at least 2 / 2**3."""
+    found = fn.audit(1.0, 10, other=0.7)
+    assert (found.low, found.high) == (pytest.approx(0.025**0.1), 1)
+    assert found.p == 0.25
+    exact = stats.binomtest(7, 10).proportion_ci(method="exact")
+    assert (found.other_low, found.other_high) == (pytest.approx(exact.low), pytest.approx(exact.high))
+    assert fn.audit(0.333, 30).low == fn.audit(1 / 3, 30).low
