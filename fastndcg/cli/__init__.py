@@ -26,7 +26,8 @@ from fastndcg.runtime.escapes import MOST_NOTED, show_name
 from fastndcg.runtime.lazy_import import load
 
 COMMANDS = (  # modules of this package
-    "evaluate", "compare", "fuse", "tune_fusion", "agreement", "plot", "explain", "metrics", "conventions", "warmup",
+    "evaluate", "compare", "gate", "plan", "audit", "fuse", "tune_fusion", "agreement", "plot", "explain", "metrics",
+    "conventions", "warmup",
 )  # fmt: skip
 
 SUCCESS = 0
@@ -44,6 +45,7 @@ exit codes:
   {SUCCESS:<3}  success
   {WRONG_USE:<3}  wrong use, wrong input or a missing package; one line on standard error says what to change
   {INTERRUPTED:<3}  interrupted by Ctrl-C
+  `fastndcg gate` has others for its verdicts, and a mean below --fail-under gives 1
 """
 
 
@@ -74,7 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit code: 0 for success, 2 for wrong use or wrong input, 130 for Ctrl-C.
+        The exit code: 0 for success, 2 for wrong use or wrong input, 130 for Ctrl-C. `gate` has others for verdicts,
+        and a mean below ``--fail-under`` gives 1.
 
     Examples
     --------
@@ -94,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             output.write([parser.format_help()], None)
             return SUCCESS
         choose_format(arguments)
-        arguments.run(arguments)
+        return arguments.run(arguments) or SUCCESS
     except SystemExit as exit_request:  # argparse exits after --help, --version and errors
         return int(exit_request.code or 0)
     except KeyboardInterrupt:
@@ -102,7 +105,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (FastndcgError, OSError, MemoryError) as error:
         _print_error(_error_message(error))
         return WRONG_USE
-    return SUCCESS
 
 
 def _make_parser(argv: Sequence[str]) -> argparse.ArgumentParser:

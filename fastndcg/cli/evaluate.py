@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,8 @@ from fastndcg.cli.metric_options import MetricRequest, TrecEvalOptions, apply_op
 from fastndcg.cli.progress import show_progress, show_row_progress
 from fastndcg.errors import InvalidInputError
 from fastndcg.named_conventions import Convention, parse_convention
+from fastndcg.metrics.metric import parse_metrics
+from fastndcg.results.text_table import align_columns
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_threads
 
@@ -72,19 +75,28 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "or for scores of embeddings (default: 64MiB)",
     )
     options.add_output(parser)
+    options.add_floors(parser)
+    parser.add_argument(
+        "--save-baseline", metavar="FILE", help="also write the values of all queries of one run, for `fastndcg gate`"
+    )
+    parser.add_argument(
+        "--interval", action="store_true", help="print the 95 %% confidence interval of each mean in a table"
+    )
     options.add_embeddings(parser)
     metric_options.add_options(parser)
     parser.set_defaults(run=run)
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Check the options, evaluate the runs, and write the results."""
+def run(arguments: argparse.Namespace) -> int:
+    """Check the options, evaluate the runs, write the results, and return 1 if a mean is below its floor."""
     convention = apply_options(parse_convention(arguments.convention), arguments)
     request = MetricRequest.parse(arguments.metrics or [options.DEFAULT_METRICS], convention)
     trec_options = TrecEvalOptions(arguments.relevance_level, arguments.n_documents)
     select_metrics(request.lines(trec_options), arguments.format)  # reports wrong metrics before any file is read
     check_threads(arguments.threads)
+    floors = options.read_floors(arguments.fail_under)
     _check_summary(arguments)
+    _check_decisions(arguments, request)
     _check_pair_rows(arguments, request)
     arguments.columns = options.read_columns(arguments.columns)
     is_streamed = arguments.qrels is not None and not arguments.runs and _has_scores(arguments)
@@ -96,7 +108,52 @@ def run(arguments: argparse.Namespace) -> None:
         with _open_files(arguments) as (qrels, runs):
             reports = _evaluate(qrels, runs, task)
     note = DEMO_NOTE if arguments.qrels is None else ""
-    output.write(formats.FORMATS[arguments.format](reports, arguments.per_query, note), arguments.output)
+    pieces = formats.FORMATS[arguments.format](reports, arguments.per_query, note)
+    output.write(chain(pieces, _list_intervals(reports)) if arguments.interval else pieces, arguments.output)
+    return _check_floors(reports, floors, arguments.fail_by)
+
+
+def _list_intervals(reports: Sequence[formats.Report]) -> Iterator[str]:
+    """Yield the lines of a table with the interval of each mean."""
+    rows = [["run", "metric", "mean", "95 % interval", "method"]]
+    for report in reports:
+        for metric in report.results.metrics:
+            found = report.results.confidence_interval(metric)
+            bounds = found.reason or f"[{found.low:.4f}, {found.high:.4f}]"
+            rows.append([report.name, str(metric), f"{found.mean:.4f}", bounds, found.method])
+    yield "\n"
+    yield from (f"{line}\n" for line in align_columns(rows, 2))
+
+
+def _check_floors(reports: Sequence[formats.Report], floors: Mapping[str, float], floor_by: str) -> int:
+    """Return 1 if the mean of a run is below its floor, which standard error says, else 0."""
+    is_below = False
+    for metric, floor in floors.items():
+        for report in reports:
+            if floor_by == "value":
+                value, what = report.results.mean()[str(parse_metrics(metric)[0])], "the mean"
+            else:
+                value, what = report.results.confidence_interval(metric, level=0.9).low, "the 95 % lower bound"
+            if not value >= floor:
+                is_below = True
+                output.warn(f"{report.name}: {what} of {metric} is {value:.4f}, below {floor:g}")
+    return int(is_below)
+
+
+def _check_decisions(arguments: argparse.Namespace, request: MetricRequest) -> None:
+    """Raise an error for options on floors and baselines that do not fit the others."""
+    if arguments.interval and arguments.format != "table":
+        raise InvalidInputError("--interval is for a table. Take --save-baseline and confidence_interval, or compare.")
+    metrics = {str(line.metric) for line in request.lines(TrecEvalOptions(), 0) if line.metric is not None}
+    for metric in options.read_floors(arguments.fail_under):
+        name = str(parse_metrics(metric)[0])
+        if name not in metrics:
+            raise InvalidInputError(f"--fail-under must be of an evaluated metric, but is of {name}. Add it to -m.")
+    if arguments.save_baseline is None:
+        return
+    if len(arguments.runs) != 1:
+        raise InvalidInputError(f"--save-baseline is of one run, not {len(arguments.runs)}. Name one run.")
+    output.check(arguments.save_baseline, [arguments.qrels, *arguments.runs], "--save-baseline")
 
 
 def _check_summary(arguments: argparse.Namespace) -> None:
@@ -224,7 +281,8 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Repo
 
         has_embeddings = embeddings.has_embeddings(runs)
         judgments = None
-        if arguments.qrels_format is not None or has_relstrings or request.has_gains or has_embeddings:
+        is_saved = arguments.save_baseline is not None
+        if arguments.qrels_format is not None or has_relstrings or request.has_gains or has_embeddings or is_saved:
             judgments = (
                 read_file(Qrels, qrels, arguments.columns, threads)
                 if arguments.qrels_format is None
@@ -256,5 +314,7 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Repo
             if judgments and has_relstrings:
                 labels = relevance_strings(judgments, predictions, task.convention, request.relstring_length or 0)
             result = evaluator.evaluate(predictions)
+            if is_saved:
+                result.save(arguments.save_baseline, truth=judgments, predictions=path)
             reports.append(formats.Report(name, result, lines, tag or name, labels, not arguments.no_summary))
         return reports

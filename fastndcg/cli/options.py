@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Collection, Sequence
 from typing import get_args
 
-from fastndcg.choices import MissingTruth, Similarity
+from fastndcg.choices import FloorBy, MissingTruth, Similarity
 from fastndcg.cli import completion
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.rankings.pair_rows import COMPETITORS, ROWS
@@ -166,6 +167,44 @@ def choose_format(arguments: argparse.Namespace) -> None:
         suffix = os.path.splitext(getattr(arguments, "output", None) or "")[1].lower()
         name = SUFFIXES.get(suffix, "table")
         arguments.format = name if name in choices else "table"
+
+
+def add_floors(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the lowest means that are allowed."""
+    parser.add_argument(
+        "--fail-under",
+        action="append",
+        default=[],
+        metavar="METRIC=X",
+        help="fail, with exit code 1, if the mean of METRIC is below X; may be repeated",
+    )
+    parser.add_argument(
+        "--fail-by",
+        choices=get_args(FloorBy),
+        default=get_args(FloorBy)[0],
+        help="what must reach X: the mean, or the lower end of its one-sided interval (default: value)",
+    )
+
+
+def read_floors(texts: Sequence[str]) -> dict[str, float]:
+    """
+    Read the texts of ``--fail-under`` as numbers by metric.
+
+    >>> read_floors(["ndcg@10=0.45"])
+    {'ndcg@10': 0.45}
+    """
+    floors: dict[str, float] = {}
+    for text in texts:
+        metric, _, value = text.rpartition("=")
+        try:
+            floors[metric] = float(value)
+        except ValueError:
+            floors[metric] = math.nan
+        if not metric or not math.isfinite(floors[metric]):
+            raise InvalidInputError(
+                f"--fail-under must be a metric and a number, such as 'ndcg@10=0.45', not {shorten(text)}. Correct it."
+            )
+    return floors
 
 
 def add_fusion_convention(parser: argparse.ArgumentParser) -> None:

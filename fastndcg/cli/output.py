@@ -64,3 +64,11 @@ def _print(lines: Iterable[str]) -> None:
             raise InvalidInputError(
                 f"standard output cannot be written: {error.strerror}. Name a file with -o."
             ) from None
+
+
+def warn(message: str) -> None:
+    """Print a line on standard error, unless it is closed."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"fastndcg: {message}\n")
+            sys.stderr.flush()

@@ -1,0 +1,141 @@
+"""``fastndcg gate``, ``plan`` and ``audit``: exit codes, formats, baselines as files."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import fastndcg as fn
+from fastndcg import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+QUERIES = [f"q{place:02}" for place in range(30)]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Write judgments of 30 queries, a run, and runs in which 2 and 15 queries are worse."""
+    monkeypatch.chdir(tmp_path)
+    Path("qrels.txt").write_text("".join(f"{query} 0 good 1\n" for query in QUERIES))
+    for name, n_worse in (("old", 0), ("two", 2), ("many", 15)):
+        lines = [
+            f"{query} Q0 {document} {rank} {score} {name}\n"
+            for place, query in enumerate(QUERIES)
+            for rank, (document, score) in enumerate([("good", 2 - 2 * (place < n_worse)), ("bad", 1)], 1)
+        ]
+        Path(f"{name}.run").write_text("".join(lines))
+    return tmp_path
+
+
+def gate(*arguments):
+    """Return the exit code of ``fastndcg gate`` with Success@1."""
+    return cli.main(["gate", "qrels.txt", *arguments, "-m", "success@1"])
+
+
+def test_exit_codes(files, capsys):
+    """0 pass, 1 fail, 3 undecided, 4 not comparable, 2 wrong use."""
+    assert gate("old.run", "--baseline", "old.run") == 0
+    assert gate("many.run", "--baseline", "old.run") == 1
+    assert gate("two.run", "--baseline", "old.run", "--margin", "0.02") == 3
+    short = "".join(Path("old.run").read_text().splitlines(keepends=True)[:-2])
+    Path("short.run").write_text(short)
+    assert gate("short.run", "--baseline", "old.run") == 4
+    assert gate("old.run", "--baseline", "old.run", "--margin", "x") == 2
+    assert "`margin` must be a number from 0" in capsys.readouterr().err
+
+
+def test_saved_baseline(files, capsys):
+    """A saved baseline has its metrics; judgments that changed since are seen."""
+    assert cli.main(["evaluate", "qrels.txt", "old.run", "-m", "rr", "--save-baseline", "base.json"]) == 0
+    assert fn.load_result("base.json").mean() == {"RR": 1.0}
+    assert cli.main(["gate", "qrels.txt", "many.run", "--baseline", "base.json", "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out.partition("tween different labels\n")[2])
+    assert [row["metric"] for row in found["rows"]] == ["RR"]
+    assert len(found["regressed"]) == 15
+    with Path("qrels.txt").open("a") as qrels:
+        qrels.write("q00 0 bad 1\n")
+    assert cli.main(["gate", "qrels.txt", "old.run", "--baseline", "base.json"]) == 4
+    assert "the truth has changed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [("text", "fail\n"), ("markdown", "### "), ("json", "{"), ("junit", "<?xml"), ("github", "::error title=")],
+)
+def test_formats(files, capsys, form, start):
+    """Each format has the verdict, on standard output or in a file."""
+    assert gate("many.run", "--baseline", "old.run", "--format", form) == 1
+    text = capsys.readouterr().out
+    assert text.startswith(start)
+    assert "fail" in text
+    assert gate("many.run", "--baseline", "old.run", "--format", form, "-o", "out") == 1
+    assert Path("out").read_text(encoding="utf-8") == text
+
+
+def test_design_files(files, capsys):
+    """Clusters and weights of files are those of Python."""
+    Path("clusters.txt").write_text("".join(f"{query} user{int(query[1:]) // 3}\n" for query in QUERIES))
+    Path("weights.txt").write_text("".join(f"{query} {1 + int(query[1:]) % 2}\n" for query in QUERIES))
+    options = ["--clusters", "clusters.txt", "--weights", "weights.txt", "--format", "json"]
+    gate("two.run", "--baseline", "old.run", *options)
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    both = [fn.evaluate("qrels.txt", f"{name}.run", "success@1") for name in ("old", "two")]
+    design = {
+        "clusters": {query: int(query[1:]) // 3 for query in QUERIES},
+        "weights": {query: 1 + int(query[1:]) % 2 for query in QUERIES},
+    }
+    expected = fn.gate(None, *both, **design).rows[0]
+    assert (row["low"], row["high"], row["verdict"]) == (expected.low, expected.high, expected.verdict)
+
+
+def test_floors_of_evaluate(files, capsys):
+    """A mean below its floor gives the exit code 1 and a line; the bound of 30 of 30 is 0.905."""
+    command = ["evaluate", "qrels.txt", "old.run", "many.run", "-m", "success@1", "--fail-under"]
+    assert cli.main([*command, "success@1=0.5"]) == 0
+    assert cli.main([*command, "success@1=0.6"]) == 1
+    assert "many: the mean of success@1 is 0.5000, below 0.6" in capsys.readouterr().err
+    command.remove("many.run")
+    assert cli.main([*command, "success@1=0.9", "--fail-by", "limit"]) == 0
+    assert cli.main([*command, "success@1=0.91", "--fail-by", "limit", "--interval"]) == 1
+    assert "[0.8843, 1.0000]  clopper-pearson" in capsys.readouterr().out
+
+
+def test_plan_and_audit(files, capsys):
+    """The commands print what the functions do."""
+    for name in ("old", "two"):
+        cli.main(["evaluate", "qrels.txt", f"{name}.run", "-m", "success@1", "--save-baseline", f"{name}.json"])
+    capsys.readouterr()
+    assert cli.main(["plan", "--difference", "0.05", "--from", "old.json,two.json"]) == 0
+    both = [fn.load_result(f"{name}.json") for name in ("old", "two")]
+    assert capsys.readouterr().out == f"{fn.plan(0.05, from_=fn.gate(None, *both))}\n"
+    assert cli.main(["plan", "-n", "50", "--std", "0.2", "--clusters", "5,0.3"]) == 0
+    assert capsys.readouterr().out == f"{fn.plan(n=50, from_=0.2, clusters=(5, 0.3))}\n"
+    assert cli.main(["audit", "--mean", "1", "-n", "10", "--other", "0.7"]) == 0
+    assert capsys.readouterr().out == f"{fn.audit(1.0, 10, other=0.7)}\n"
+    assert cli.main(["plan", "-n", "50", "--std", "0.2", "--clusters", "x"]) == 2
+
+
+def test_workflow_of_the_guide(files, tmp_path):
+    """The step of the guide's workflow, run by bash: a summary, and the exit code of the verdict."""
+    lines = (ROOT / "docs/guides/in_ci.md").read_text(encoding="utf-8").splitlines()
+    start = lines.index("      - id: gate") + 2
+    step = "\n".join(line[10:] for line in lines[start : start + 5])
+    cli.main(["evaluate", "qrels.txt", "old.run", "-m", "ndcg@10", "--save-baseline", "base.json"])
+    binary = tmp_path / "fastndcg"
+    binary.write_text(f'#!/bin/sh\nexec "{os.sys.executable}" -m fastndcg "$@"\n')
+    binary.chmod(0o755)
+    environment = os.environ | {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+        "PYTHONPATH": str(Path(fn.__file__).parents[1]),
+    }  # fmt: skip
+    for name, code in (("many", 1), ("two", 0), ("old", 0)):
+        Path("new.run").write_text(Path(f"{name}.run").read_text())
+        assert subprocess.run(["bash", "-c", step], env=environment, check=False).returncode == code
+    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert [line.split()[-1] for line in summary.splitlines() if line.startswith("###")] == [
+        "fail",
+        "undecided",
+        "pass",
+    ]
