@@ -52,7 +52,7 @@ from fastndcg.rankings.rankings import Rankings as Rankings
 from fastndcg.recommended_items import BeyondAccuracy as BeyondAccuracy
 from fastndcg.recommended_items import beyond_accuracy as beyond_accuracy
 from fastndcg.results.results import Results as Results
-from fastndcg.results.saved import load_result as load_result
+from fastndcg.results.results import load_result as load_result
 from fastndcg.scoring.embeddings import Embeddings as Embeddings
 from fastndcg.scoring.scorer import Scorer as Scorer
 from fastndcg.scoring.top_items import TopItems as TopItems

@@ -19,7 +19,7 @@ def assert_not_worse(
     truth, baseline, candidate, metrics
         See `fastndcg.gate`. The baseline may be the path of a file that `Results.save` wrote.
     undecided : {'pass', 'fail'}
-        What too few queries to tell count as. 'fail' asks for proof that the candidate is not worse.
+        What too few queries to tell count as. 'fail' takes proof that the candidate is not worse.
     **options
         Options of `fastndcg.gate`, such as ``margin="2%"`` or ``floors={"ndcg@10": 0.45}``.
 

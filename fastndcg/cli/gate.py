@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastndcg.cli import embeddings, options, output
 from fastndcg.cli.progress import show_progress
-from fastndcg.conventions import parse_convention
+from fastndcg.named_conventions import parse_convention
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.runtime.escapes import show_name
@@ -89,7 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
         begin_step(f"reading {Path(arguments.qrels).name}")
         from fastndcg.cli.compare import read_segments  # imports numpy, which the checks above do without
         from fastndcg.inputs.text.formats import read_qrels
-        from fastndcg.results.saved import is_saved_result, load_result
+        from fastndcg.results.results import load_result
+        from fastndcg.results.saved import is_saved_result
         from fastndcg.statistics.gate import gate
 
         qrels = read_qrels(

@@ -68,10 +68,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _read_source(text: str) -> Any:
     """Return the results of one file, or the gate of two."""
-    from fastndcg.results.saved import load_result
+    from fastndcg.results.results import load_result
     from fastndcg.statistics.gate import gate
 
     results = [load_result(path) for path in text.split(",")]
     if len(results) > 2:
         raise InvalidInputError(f"--from must have one file or two, not {len(results)}. Leave the others out.")
-    return results[0] if len(results) == 1 else gate(None, *results)
+    return results[0] if len(results) == 1 else gate(None, results[0], results[1])

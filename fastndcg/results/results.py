@@ -18,7 +18,15 @@ from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.results.aggregates import aggregate, standard_deviation
 from fastndcg.results.notes import notes_on
 from fastndcg.results.per_query import check_weights
-from fastndcg.results.saved import FORMAT, Provenance, add_checksum, check_save_path, compute_digest, describe_extras
+from fastndcg.results.saved import (
+    FORMAT,
+    Provenance,
+    add_checksum,
+    check_save_path,
+    compute_digest,
+    describe_extras,
+    read_saved,
+)
 from fastndcg.results.text_table import html_table, text_table
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
@@ -492,15 +500,18 @@ class Results(Picklable, Exportable):
         check_save_path(path)
         given = {"truth": truth, "predictions": predictions}
         digests = {name: compute_digest(value) for name, value in given.items() if value is not None}
-        deliver_text(self._json_pieces(digests=digests), path)
+        deliver_text([dump_json(add_checksum(self._list_facts(digests=digests)))], path)
 
-    def _json_pieces(self, **extra_facts: Any) -> Iterator[str]:
+    def _json_pieces(self) -> Iterator[str]:
+        yield dump_json(add_checksum(self._list_facts()))
+
+    def _list_facts(self, **extra_facts: Any) -> dict[str, Any]:
         names = [str(metric) for metric in self.metrics]
         rows = [dict(zip(names, row, strict=True)) for row in self.values.tolist()]
         ids = [{"query": query} for query in self.query_ids.tolist()]
         if self.document_ids is not None:
             ids = [own | {"document": document} for own, document in zip(ids, self.document_ids.tolist(), strict=True)]
-        facts = {
+        return {
             **self._head_facts(),
             **self.summary_facts(),
             "std": dict(zip(names, self.std().values(), strict=True)),
@@ -508,7 +519,6 @@ class Results(Picklable, Exportable):
             **extra_facts,
             "per_query": [own | row for own, row in zip(ids, rows, strict=True)],
         }
-        yield dump_json(add_checksum(facts))
 
     def _head_facts(self) -> dict[str, Any]:
         return {
@@ -553,3 +563,36 @@ class Results(Picklable, Exportable):
             raise InvalidInputError(
                 f"these results have no {parsed}.{hint} They have {show_name(', '.join(names))}"
             ) from None
+
+
+def load_result(path: FilePath) -> Results:
+    """
+    Read results that `Results.save`, `Results.to_json` or ``fastndcg evaluate --save-baseline`` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    Results
+        With the same values, metrics, query ids and convention.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is damaged or was written by something else, or its format is of a later version. If a metric or a
+        choice of its convention has another meaning in this version.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/baseline.json"
+    >>> fn.evaluate({"q1": {"d1": 1}}, {"q1": {"d2": 2, "d1": 1}}, "rr").save(path)
+    >>> fn.load_result(path).to_dict()
+    {'q1': {'RR': 0.5}}
+    """
+    return Results(**read_saved(path))

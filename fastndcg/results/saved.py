@@ -14,19 +14,16 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from fastndcg.conventions import Convention, parse_convention
+from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.exports.exportable import without_nan
 from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
-
-if TYPE_CHECKING:
-    from fastndcg.results.results import Results
 
 FORMAT = "fastndcg results 1"
 CHECKSUM = "checksum"
@@ -50,38 +47,8 @@ class Provenance(NamedTuple):
     predictions: str = ""
 
 
-def load_result(path: str | os.PathLike[str]) -> Results:
-    """
-    Read results that `Results.save`, `Results.to_json` or ``fastndcg evaluate --save-baseline`` wrote.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Returns
-    -------
-    Results
-        With the same values, metrics, query ids and convention.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file is damaged or was written by something else, or its format is of a later version. If a metric or a
-        choice of its convention has another meaning in this version.
-    OSError
-        If the file cannot be read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = tempfile.mkdtemp() + "/baseline.json"
-    >>> fn.evaluate({"q1": {"d1": 1}}, {"q1": {"d2": 2, "d1": 1}}, "rr").save(path)
-    >>> fn.load_result(path).to_dict()
-    {'q1': {'RR': 0.5}}
-    """
-    from fastndcg.results.results import Results
-
+def read_saved(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the arguments of `Results` that a file has: see `load_result`."""
     name = show_name(os.fspath(path))
     fields = _read_fields(path, name)
     metrics = _read_metrics(fields, name)
@@ -95,19 +62,19 @@ def load_result(path: str | os.PathLike[str]) -> Results:
     except (KeyError, TypeError, ValueError):
         _refuse(name, "a query has no value of a metric")
     digests = fields.get("digests", {})
-    return Results(
-        values.reshape(len(rows), len(names)),
-        metrics,
-        _make_ids(ids) if fields.get("has_query_ids", True) else None,
-        _read_convention(fields, name),
-        n_tied=fields.get("n_tied", 0),
-        value_weights=weights,
-        n_missing_in_run=fields.get("n_missing_in_run", 0),
-        n_missing_in_qrels=fields.get("n_missing_in_qrels", 0),
-        notes=tuple(fields.get("own_notes", ())),
-        chance_values=chance,
-        provenance=Provenance(fields["version"], digests.get("truth", ""), digests.get("predictions", "")),
-    )
+    return {
+        "values": values.reshape(len(rows), len(names)),
+        "metrics": metrics,
+        "query_ids": _make_ids(ids) if fields.get("has_query_ids", True) else None,
+        "convention": _read_convention(fields, name),
+        "n_tied": fields.get("n_tied", 0),
+        "value_weights": weights,
+        "n_missing_in_run": fields.get("n_missing_in_run", 0),
+        "n_missing_in_qrels": fields.get("n_missing_in_qrels", 0),
+        "notes": tuple(fields.get("own_notes", ())),
+        "chance_values": chance,
+        "provenance": Provenance(fields["version"], digests.get("truth", ""), digests.get("predictions", "")),
+    }
 
 
 def is_saved_result(path: Any) -> bool:
@@ -121,7 +88,7 @@ def is_saved_result(path: Any) -> bool:
         return False
 
 
-def describe_extras(results: Results) -> dict[str, Any]:
+def describe_extras(results: Any) -> dict[str, Any]:
     """Return the fields that reading results again takes, beyond means and values, without those that say nothing."""
     extras: dict[str, Any] = {"has_query_ids": results.has_query_ids, "own_notes": list(results.own_notes)}
     for name in ("value_weights", "chance_values"):
@@ -206,15 +173,15 @@ def _read_fields(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
         _refuse(name, "it is no JSON")
     form = fields.get("format") if isinstance(fields, dict) else None
     if not isinstance(form, str) or form.rpartition(" ")[0] != FORMAT.rpartition(" ")[0]:
-        _refuse(name, f"its format is {shorten(form)}, not {FORMAT!r}")
+        _refuse(name, f"its format is {shorten(form)}, not {shorten(FORMAT)}")
     if form != FORMAT:
         raise InvalidInputError(
-            f"{name} must have the format {FORMAT!r}, but has {shorten(form)}. Read it with the version of fastndcg "
-            "that wrote it, or a later one."
+            f"{name} must have the format {shorten(FORMAT)}, but has {shorten(form)}. Read it with the version of "
+            "fastndcg that wrote it, or a later one."
         )
     if _compute_checksum({key: value for key, value in fields.items() if key != CHECKSUM}) != fields.get(CHECKSUM):
         _refuse(name, "its checksum is wrong")
-    return fields
+    return dict(fields)
 
 
 def _read_metrics(fields: Mapping[str, Any], name: str) -> tuple[Metric, ...]:

@@ -11,15 +11,15 @@ import numpy as np
 
 from fastndcg import __version__
 from fastndcg.choices import FloorBy, PartInterval, Verdict
-from fastndcg.conventions import Convention
+from fastndcg.named_conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.evaluate import Evaluator
+from fastndcg.evaluation import Evaluator
 from fastndcg.exports.exportable import Exportable, PrintedTable, dump_json, format_markdown
 from fastndcg.exports.files import FilePath, deliver_text
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings.validation import Array
-from fastndcg.results.results import Results
-from fastndcg.results.saved import compute_digest, is_saved_result, load_result
+from fastndcg.results.results import Results, load_result
+from fastndcg.results.saved import compute_digest, is_saved_result
 from fastndcg.results.text_table import text_table
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
@@ -28,10 +28,10 @@ from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
 from fastndcg.statistics.intervals import summarize_moments
 from fastndcg.statistics.moments import Moments, find_bounds
-from fastndcg.statistics.planning import count_needed_queries
+from fastndcg.statistics.power import count_needed_queries
 from fastndcg.statistics.sampling_design import find_weighted, make_design, read_for_queries
 from fastndcg.statistics.sequences import compute_sequential_bounds
-from fastndcg.statistics.settings import FLOORS_BY, VERDICTS, Settings
+from fastndcg.statistics.settings import FLOORS_BY, PART_INTERVALS, VERDICTS, Settings
 from fastndcg.statistics.table import format_interval, format_number
 
 SIGNS = {"pass": "✅", "fail": "❌", "undecided": "❔", "not comparable": "⚠️"}
@@ -106,19 +106,33 @@ class Gate(Picklable, Exportable):
     """
     The verdict on a candidate. `gate` returns it.
 
-    Any number of threads may use one at once.
+    Any number of threads may use one at once. Parameters are attributes, too.
 
-    Attributes
+    Parameters
     ----------
-    verdict : {'pass', 'fail', 'undecided', 'not comparable'}
-        'fail' if a metric fails, else 'not comparable' if the two cannot be compared, else 'undecided' if a metric is,
-        else 'pass'.
     rows : tuple of GateRow
         One a metric.
     regressed : tuple of Regression
         The queries that are worse in any metric, the largest drop first.
     notes : tuple of str
         How the verdict was found, and what needs attention.
+    columns : two (n_queries, n_metrics) float64 arrays
+        The values of the baseline and of the candidate.
+
+    Attributes
+    ----------
+    verdict : {'pass', 'fail', 'undecided', 'not comparable'}
+        'fail' if a metric fails, else 'not comparable' if the two cannot be compared, else 'undecided' if a metric is,
+        else 'pass'.
+
+    Examples
+    --------
+    >>> qrels = {query: {"a": 1, "b": 0} for query in "abcdefgh"}
+    >>> old = {query: {"a": 2, "b": 1} for query in qrels}
+    >>> new = {query: {"a": 1, "b": 2} for query in qrels}
+    >>> result = fn.gate(qrels, old, new, "rr", margin=0.1)
+    >>> result.verdict, len(result.regressed)
+    ('fail', 8)
     """
 
     def __init__(
@@ -131,9 +145,9 @@ class Gate(Picklable, Exportable):
         self.rows = tuple(rows)
         self.regressed = tuple(regressed)
         self.notes = tuple(notes)
-        self._columns = columns
+        self.columns = columns
         found = {row.verdict for row in rows}
-        self.verdict: Verdict = next(verdict for verdict in VERDICTS if verdict in found)  # type: ignore[assignment]
+        self.verdict: Verdict = next(verdict for verdict in VERDICTS if verdict in found)
 
     def __bool__(self) -> bool:
         raise InvalidTypeError(
@@ -164,7 +178,7 @@ class Gate(Picklable, Exportable):
         if name not in names:
             raise InvalidInputError(f"this gate has no {shorten(name)}. It has {', '.join(names)}.")
         place = names.index(name)
-        return np.asarray(self._columns[1][:, place] - self._columns[0][:, place])
+        return np.asarray(self.columns[1][:, place] - self.columns[0][:, place])
 
     def to_junit(self, path: FilePath | None = None) -> str | None:
         """
@@ -371,8 +385,8 @@ def gate(
     ('pass', [('q3', -0.5), ('q7', -0.5)])
     """
     settings = Settings(interval=interval, level=level, threads=threads)
-    if interval == "percentile":
-        raise InvalidInputError("`interval` must be 'auto' or 't', got 'percentile'. Take 'auto'.")
+    if interval not in PART_INTERVALS:
+        raise InvalidInputError(f"`interval` must be 'auto' or 't', got {shorten(interval)}. Take 'auto'.")
     if floor_by not in FLOORS_BY:
         raise InvalidInputError(f"`floor_by` must be 'value' or 'limit', got {shorten(floor_by)}. Take one of them.")
     design_options = {"weights": weights, "clusters": clusters, "strata": strata}

@@ -9,9 +9,12 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.exports.exportable import Exportable, PrintedTable
+from fastndcg.results.results import Results
 from fastndcg.results.text_table import text_table
+from fastndcg.statistics.comparison import Comparison
+from fastndcg.statistics.gate import Gate
 from fastndcg.statistics.intervals import compute_clopper_pearson, compute_tango
-from fastndcg.statistics.power import find_noncentrality
+from fastndcg.statistics.power import count_degrees, count_needed_queries, find_noncentrality
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.significance import find_smallest_p_value
 
@@ -21,15 +24,14 @@ if TYPE_CHECKING:
     from fastndcg.choices import Alternative
     from fastndcg.metrics.metric import Metric
 
-MOST_QUERIES = 10**12
 ROUNDING = 0.00051  # of a published mean: half of its third digit
 
 
 class Plan(NamedTuple):
     """
-    The number of queries with which a paired test detects a difference.
+    The number of queries with which a paired test detects a difference. `plan` returns it.
 
-    Attributes
+    Parameters
     ----------
     difference : float
         The true mean difference that is detected.
@@ -47,6 +49,11 @@ class Plan(NamedTuple):
         By how much clusters multiply the number of queries.
     source : str
         Where the standard deviation comes from.
+
+    Examples
+    --------
+    >>> fn.plan(0.02, from_=0.2, clusters=(5, 0.3)).n_clusters
+    347
     """
 
     difference: float
@@ -143,44 +150,9 @@ def plan(
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 2:
             raise InvalidInputError(f"`n` must be a whole number from 2, got {shorten(n)}. Pass the number of queries.")
         error = std * math.sqrt(effect / n)
-        difference = find_noncentrality(_count_degrees(n, effect), settings.alpha, power, n_tails) * error
+        difference = find_noncentrality(count_degrees(n, effect), settings.alpha, power, n_tails) * error
     n_clusters = None if clusters is None else math.ceil(n / clusters[0])
     return Plan(float(difference), int(n), n_clusters, power, level, alternative, std, effect, source)
-
-
-def count_needed_queries(
-    std: float, difference: float, alpha: float, power: float, *, n_tails: int = 1, design_effect: float = 1.0
-) -> int:
-    """
-    Return the smallest number of queries with which a paired t test at level alpha detects a difference.
-
-    >>> count_needed_queries(0.2, 0.02, 0.05, 0.8, n_tails=2)
-    787
-    """
-    if std == 0:
-        return 2
-
-    def is_enough(n: int) -> bool:
-        shift = find_noncentrality(_count_degrees(n, design_effect), alpha, power, n_tails)
-        return shift * std * math.sqrt(design_effect / n) <= difference
-
-    high = 2
-    while not is_enough(high):
-        high *= 2
-        if high > MOST_QUERIES:
-            return MOST_QUERIES
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        if is_enough(middle):
-            high = middle
-        else:
-            low = middle
-    return max(high, 2)
-
-
-def _count_degrees(n: int, design_effect: float) -> float:
-    return max(n / design_effect - 1, 1.0)
 
 
 def _compute_design_effect(clusters: Any) -> float:
@@ -200,10 +172,6 @@ def _compute_design_effect(clusters: Any) -> float:
 
 def _find_std(source: Any, metric: Any, system: str | None) -> tuple[float, str]:
     """Return the standard deviation of the differences of two systems, and where it comes from."""
-    from fastndcg.results.results import Results
-    from fastndcg.statistics.comparison import Comparison
-    from fastndcg.statistics.gate import Gate
-
     if isinstance(source, int | float | np.number) and not isinstance(source, bool):
         _check_positive("from_", source)
         return float(source), "given"
@@ -242,20 +210,30 @@ class Audit(Exportable):
     """
     What published means of values that are 0 or 1 can show. `audit` returns it.
 
-    Attributes
+    Parameters
     ----------
-    mean, other : float
-        The published means. `other` is NaN without a second system.
+    mean : float
+        The published mean.
     n : int
         The number of queries.
+    other : float
+        The published mean of a second system, NaN without one.
+    level : float
+        The confidence level.
+
+    Attributes
+    ----------
     low, high, other_low, other_high : float
         The exact confidence intervals of the means, by Clopper and Pearson.
     difference_low, difference_high : float
         The widest interval of the difference that fits, by Tango: that of the fewest queries that differ.
     p : float
         The smallest p-value that the exact McNemar test can have, if no query got worse.
-    level : float
-        The confidence level.
+
+    Examples
+    --------
+    >>> fn.audit(1.0, 10, other=0.7).p
+    0.25
     """
 
     def __init__(self, mean: float, n: int, other: float, level: float) -> None:
@@ -328,9 +306,9 @@ def audit(mean: float, n: int, *, other: float | None = None, level: float = 0.9
     Examples
     --------
     >>> print(fn.audit(1.0, 10, other=0.7))
-                   mean      95 % interval
-    system       1.0000   [0.6915, 1.0000]
-    other        0.7000   [0.3475, 0.9333]
+                   mean       95 % interval
+    system       1.0000    [0.6915, 1.0000]
+    other        0.7000    [0.3475, 0.9333]
     difference  +0.3000  [-0.0608, +0.6032]
     10 queries; exact intervals of values that are 0 or 1 (Clopper–Pearson)
     difference, if the same queries were asked and none changed the other way: p = 0.25 (exact McNemar, two-sided); \

@@ -1,4 +1,4 @@
-"""Statistical power: the smallest difference that the queries can detect."""
+"""Statistical power: the smallest difference that queries can detect, and the queries that a difference takes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import math
 
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.statistics.moments import Moments
+
+MOST_QUERIES = 10**12
 
 
 def compute_smallest_difference(moments: Moments, alpha: float, power: float, alternative: str = "two-sided") -> float:
@@ -41,3 +43,39 @@ def find_noncentrality(degrees_of_freedom: float, alpha: float, power: float, n_
     while excess_power(upper) < 0:
         upper *= 2
     return float(optimize.brentq(excess_power, 0.0, upper, xtol=1e-14, rtol=1e-14))
+
+
+def count_needed_queries(
+    std: float, difference: float, alpha: float, power: float, *, n_tails: int = 1, design_effect: float = 1.0
+) -> int:
+    """
+    Return the smallest number of queries with which a paired t test at level alpha detects a difference.
+
+    >>> count_needed_queries(0.2, 0.02, 0.05, 0.8, n_tails=2)
+    787
+    """
+    if std == 0:
+        return 2
+
+    def is_enough(n: int) -> bool:
+        shift = find_noncentrality(count_degrees(n, design_effect), alpha, power, n_tails)
+        return shift * std * math.sqrt(design_effect / n) <= difference
+
+    high = 2
+    while not is_enough(high):
+        high *= 2
+        if high > MOST_QUERIES:
+            return MOST_QUERIES
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        if is_enough(middle):
+            high = middle
+        else:
+            low = middle
+    return max(high, 2)
+
+
+def count_degrees(n: int, design_effect: float) -> float:
+    """Return the degrees of freedom of so many queries, which clusters reduce."""
+    return max(n / design_effect - 1, 1.0)

@@ -22,7 +22,7 @@ def compute_sequential_bounds(values: Array, alpha: float) -> tuple[float, float
     Return two one-sided bounds of the mean of values from 0 to 1, each wrong with a probability of at most alpha.
 
     A bound is wrong at any number of values with that probability, if each value has the same mean given those before
-    it. A mean m is refused if somebody who bets on values above it would have multiplied the stake by 1/alpha. The bets
+    it. A mean m is refused if bets on values above it would have multiplied their stake by 1/alpha. The bets
     are the predictable plug-in ones of the paper: sqrt(2 log(1/alpha) / (variance · t · log(1 + t))), from the values
     before. The bounds are those after the last value, without the intersection of those before.
 

@@ -9,7 +9,7 @@ import pytest
 from system_values import results_of
 
 import fastndcg as fn
-from fastndcg.statistics.planning import count_needed_queries
+from fastndcg.statistics.power import count_needed_queries
 from fastndcg.statistics.sequences import compute_sequential_bounds, find_bets
 
 stats = pytest.importorskip("scipy.stats", reason="SciPy is the oracle of bounds")
@@ -198,6 +198,15 @@ def test_sequential_bound_by_hand():
     low, high = compute_sequential_bounds(np.array([1.0]), 0.5)
     assert 1 + min(bet, 0.5 / low) * (1 - low) == pytest.approx(2)
     assert high == 1
+
+
+def test_sequential_bounds_are_those_of_confseq():
+    """As confseq 0.0.11's betting_cs(values, theta=1, breaks=10000) printed them, for the values and for 1 − values."""
+    values = [
+        0.404, 0.997, 0.677, 0.655, 0.138, 0.971, 0.227, 0.885, 1.0, 0.179, 0.119, 0.507,
+        0.843, 0.686, 0.791, 0.855, 0.932, 0.652, 0.543, 0.203,
+    ]  # fmt: skip
+    assert compute_sequential_bounds(np.array(values), 0.05) == pytest.approx((0.4262, 0.7797), abs=1.01e-4)
 
 
 def test_sequential_gate_is_wider():
