@@ -135,7 +135,7 @@ def plan(
     787 queries detect a difference of 0.02 with power 0.8
     paired t test, two-sided, level 0.95; standard deviation of the differences 0.2 (given)
     >>> round(fn.plan(n=50, from_=0.2).difference, 4)
-    0.0809
+    0.0808
     """
     settings = Settings(alternative=alternative, level=level, power=power)
     if (difference is None) == (n is None):
