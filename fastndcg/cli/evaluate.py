@@ -14,8 +14,8 @@ from fastndcg.cli import embeddings, formats, metric_options, options, output
 from fastndcg.cli.metric_options import MetricRequest, TrecEvalOptions, apply_options, select_metrics
 from fastndcg.cli.progress import show_progress, show_row_progress
 from fastndcg.errors import InvalidInputError
-from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.metrics.metric import parse_metrics
+from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.results.text_table import align_columns
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_threads

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from fastndcg.cli import embeddings, options, output
 from fastndcg.cli.progress import show_progress
-from fastndcg.named_conventions import parse_convention
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.metrics.metric import parse_metrics
+from fastndcg.named_conventions import parse_convention
 from fastndcg.runtime.escapes import show_name
 
 if TYPE_CHECKING:

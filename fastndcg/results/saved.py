@@ -18,10 +18,10 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.exports.exportable import without_nan
 from fastndcg.metrics.metric import Metric, parse_metrics
+from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from fastndcg import __version__
 from fastndcg.choices import FloorBy, PartInterval, Verdict
-from fastndcg.named_conventions import Convention
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluation import Evaluator
 from fastndcg.exports.exportable import Exportable, PrintedTable, dump_json, format_markdown
 from fastndcg.exports.files import FilePath, deliver_text
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results, load_result
 from fastndcg.results.saved import compute_digest, is_saved_result

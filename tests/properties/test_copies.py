@@ -61,7 +61,9 @@ def ranx_report():
 # of each class: what makes an object, and what tells whether two are alike
 EXAMPLES = {
     "Audit": (lambda: fn.audit(1.0, 10, other=0.7), str),
-    "Gate": (lambda: fn.gate(QRELS, RUN, RUN, "ndcg,map"), lambda one: (str(one), one.rows, one.differences().tolist())),
+    "Gate": (
+        lambda: fn.gate(QRELS, RUN, RUN, "ndcg,map"), lambda one: (str(one), one.rows, one.differences().tolist())
+    ),
     "Plan": (lambda: fn.plan(0.02, from_=0.2), lambda one: one),
     "Agreement": (lambda: fn.agreement(LABELS, SCORES, "tau_b"), rows),
     "BeyondAccuracy": (lambda: fn.beyond_accuracy([[1, 2], [2, 3]], "coverage,gini", catalogue=5), rows),
