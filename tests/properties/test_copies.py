@@ -62,7 +62,7 @@ def ranx_report():
 EXAMPLES = {
     "Audit": (lambda: fn.audit(1.0, 10, other=0.7), str),
     "Gate": (
-        lambda: fn.gate(QRELS, RUN, RUN, "ndcg,map"), lambda one: (str(one), one.rows, one.differences().tolist())
+        lambda: fn.gate(QRELS, RUN, RUN, "ndcg,map"), lambda one: (str(one), repr(one.rows), one.differences().tolist())
     ),
     "Plan": (lambda: fn.plan(0.02, from_=0.2), lambda one: one),
     "Agreement": (lambda: fn.agreement(LABELS, SCORES, "tau_b"), rows),
