@@ -101,12 +101,14 @@ class Argument(NamedTuple):
 
 
 class Column(NamedTuple):
-    """The remedy of naming the column of a role."""
+    """The remedy of naming the column of a role, of one side alone if `side` is 'truth' or 'predictions'."""
 
     role: str
+    side: str = ""
 
     def __str__(self) -> str:
-        return f"columns={{{self.role!r}: NAME}}"
+        names = f"{{{self.role!r}: NAME}}"
+        return f"columns={{{self.side!r}: {names}}}" if self.side else f"columns={names}"
 
 
 class Choice(NamedTuple):

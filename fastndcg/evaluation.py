@@ -35,6 +35,7 @@ from fastndcg.inputs.recommendations.models import (
     make_counted_rankings,
     match_model,
 )
+from fastndcg.inputs.scored_frames import TablePair
 from fastndcg.metrics.catalog import REGISTERED
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import ADJUSTED, find_denominators
@@ -267,7 +268,10 @@ def evaluate(
     _check_progress(progress)
     show_rows = progress if callable(progress) else None
     selection = make_selection(exclude, candidates, missing_truth, threads)
-    options = Options(offsets, groups, query_ids, columns, memory, threads, show_rows, selection)
+    options = Options(
+        offsets, groups, query_ids, columns, memory, threads, show_rows, selection, other=predictions,
+        is_alone=predictions is None,
+    )  # fmt: skip
     if progress is True:  # the usual call of a service pays for no context
         return evaluate_prepared(prepare_truth(truth, options), predictions, request, options)
     with without_progress():
@@ -459,7 +463,8 @@ def evaluate_prepared(
         joined: Any = _rank_model(truth, predictions, request, options, out)
     else:
         joined = join_predictions(truth, predictions, request.convention, options)
-    convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
+    has_ids = isinstance(truth, Qrels | TablePair)
+    convention = request.qrels_convention if has_ids else request.array_convention
     if isinstance(joined, Rankings | Joined):
         return _evaluate_rankings(joined, request, convention, options.threads, cache, out)
     return _evaluate_partitions(joined, request, convention, options.threads, out)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.columns import refuse_unknown
 from fastndcg.inputs.forms import find_form, read_run_form
-from fastndcg.inputs.frames import refuse_unknown
 from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.id_lists import IdLists, refuse_repeated_ids
 from fastndcg.inputs.options import Options

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.diversity_qrels import read_table
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.id_table import Table
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.remote import is_address, open_address
+from fastndcg.inputs.scored_frames import read_table
 from fastndcg.inputs.source import Source
 from fastndcg.inputs.streamed_tables import StreamedTables
-from fastndcg.inputs.tables.source import TableSource, is_system_error
+from fastndcg.inputs.table_sources import TableSource, is_system_error
 from fastndcg.inputs.text.blocks import (
     MAGIC,
     STANDARD_INPUT,
@@ -50,9 +50,10 @@ def open_arrow_truth(path: FilePath, options: Options) -> StreamedTables | Qrels
     """Open rows with scores to stream them, or read judgments."""
     source = _open_source(path)
     name = describe_path(path)
-    if Frame(source.make_empty_table(source.names), options.columns, name).has_scores:
-        return StreamedTables(source, options.columns, options.memory, options.progress, name=name, place=name)
-    return _read_source(Qrels, source, name, options.columns, options.threads)
+    columns = options.name_columns("truth")
+    if Frame(source.make_empty_table(source.names), columns, name).has_scores:
+        return StreamedTables(source, columns, options.memory, options.progress, name=name, place=name)
+    return _read_source(Qrels, source, name, columns, options.threads)
 
 
 def has_scores(path: FilePath, columns: Mapping[str, str] | None = None) -> bool:

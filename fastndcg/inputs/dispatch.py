@@ -11,8 +11,8 @@ import numpy as np
 from fastndcg.choices import MissingTruth
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.arrays import ArrayTruth, refuse_cuts
+from fastndcg.inputs.columns import refuse_unknown
 from fastndcg.inputs.forms import find_form, is_number_list, is_path, read_run_form, refuse_unknown_form
-from fastndcg.inputs.frames import refuse_unknown
 from fastndcg.inputs.hints import refuse_several
 from fastndcg.inputs.id_table import Table
 from fastndcg.inputs.join import Joined, join
@@ -25,12 +25,12 @@ from fastndcg.inputs.recommendations.item_lists import Recommendations, refuse_f
 from fastndcg.inputs.recommendations.item_selection import ItemSelection, convert_to_interactions
 from fastndcg.inputs.recommendations.models import Model, partition_model
 from fastndcg.inputs.recommendations.score_matrix import match_scores, read_score_matrix
-from fastndcg.inputs.scored_frames import ScoredRows
+from fastndcg.inputs.scored_frames import ScoredRows, TablePair
 from fastndcg.inputs.text.svmlight import LabelsInFile
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 
-TruthInput: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | Interactions | StreamedTruth
+TruthInput: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | TablePair | Interactions | StreamedTruth
 PartitionedInput: TypeAlias = RankingPartitions | StreamedTruth
 
 
@@ -64,12 +64,14 @@ def join_predictions(
     """Combine predictions with the truth: return rankings, or an object that makes them part by part."""
     if isinstance(truth, ArrayTruth):
         return _score_labels(truth, predictions, options)
-    if isinstance(truth, Rankings | ScoredRows | StreamedTruth):
+    if isinstance(truth, Rankings | ScoredRows | StreamedTruth | TablePair):
         if predictions is not None:
             kind = "Rankings, which holds scores" if isinstance(truth, Rankings) else "a frame that holds scores"
             raise InvalidInputError(f"`predictions` must be left out when `truth` is {kind}")
         if isinstance(truth, StreamedTruth):
             return truth.under(convention)
+        if isinstance(truth, TablePair):
+            return join(truth.qrels, truth.run, convention, options.threads)
         return truth if isinstance(truth, Rankings) else truth.rankings(convention, options.threads)
     if isinstance(predictions, Model):
         refuse_unknown(options.columns, {"truth": _list_columns(truth)})
@@ -88,7 +90,7 @@ def join_predictions(
         options.check_no_selection("`predictions` has no score for every item", remedy)
     if isinstance(truth, Qrels) and predictions is not None and not _is_item_lists(predictions):
         has_number_ids = bool(len(truth)) and not truth.documents.are_texts
-        run = read_run_form(predictions, "predictions", replace(options, has_number_ids=has_number_ids))
+        run = read_run_form(predictions, "predictions", replace(options, has_number_ids=has_number_ids, other=truth))
     columns = {"truth": _list_columns(truth)}
     if predictions is not None:
         columns["predictions"] = _list_columns(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -265,20 +265,6 @@ class DiversityQrels(Qrels):
         places = np.arange(ends[-1]) + np.repeat(self.subtopic_offsets[queries] - ends[:-1], sizes)
         put(table, patterns=self.patterns, subtopics=self.subtopics.take(places), subtopic_offsets=read_only(ends))
         return table
-
-
-def read_table(kind: type[Kind], frame: Frame, threads: int | None = None, source: Source | None = None) -> Kind:
-    """Read a table from a frame: judgments by subtopic if it has a column of subtopics."""
-    if issubclass(DiversityQrels, kind) and frame.has("subtopic"):
-        return cast(Kind, DiversityQrels.of_frame(frame, threads, source))
-    return kind.of_frame(frame, threads, source)
-
-
-def read_dict(kind: type[Kind], rows: Mapping[Any, Any]) -> Kind:
-    """Read a table from a dict of dicts: judgments by subtopic if it has one dict more within."""
-    if issubclass(DiversityQrels, kind) and isinstance(rows, Mapping) and is_nested(rows):
-        return cast(Kind, DiversityQrels.from_dict(rows))
-    return kind.from_dict(rows)
 
 
 def is_nested(rows: Mapping[Any, Any]) -> bool:

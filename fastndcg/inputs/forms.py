@@ -18,7 +18,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names
 from fastndcg.inputs.arrays import ArrayTruth
 from fastndcg.inputs.arrow_files import is_arrow_file, open_arrow_truth
 from fastndcg.inputs.dict_reader import snapshot
-from fastndcg.inputs.diversity_qrels import DiversityQrels, is_nested, read_table
+from fastndcg.inputs.diversity_qrels import DiversityQrels, is_nested
 from fastndcg.inputs.frames import Frame, is_frame
 from fastndcg.inputs.hints import (
     MOST_COLUMNS,
@@ -34,10 +34,9 @@ from fastndcg.inputs.parquet.stream import is_parquet, open_parquet
 from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.inputs.recommendations.interactions import Interactions
 from fastndcg.inputs.records import is_records, read_records
-from fastndcg.inputs.scored_frames import ScoredRows
+from fastndcg.inputs.scored_frames import ScoredRows, TablePair, read_truth_table
 from fastndcg.inputs.streamed_tables import StreamedTables
-from fastndcg.inputs.tables.registry import open_tables
-from fastndcg.inputs.tables.source import TableSource
+from fastndcg.inputs.table_sources import TableSource, open_tables
 from fastndcg.inputs.text.formats import read_file
 from fastndcg.inputs.text.svmlight import is_svmlight, read_svmlight
 from fastndcg.rankings.pool_check import check_pool
@@ -137,12 +136,12 @@ def _read_sparse(truth: Any, options: Options) -> Interactions:
 def _read_truth_file(path: Any, options: Options) -> Any:
     check_path(path)
     if is_parquet(path):
-        return open_parquet(path, options.columns, options.memory, options.threads, options.progress)
+        return open_parquet(path, options.name_columns("truth"), options.memory, options.threads, options.progress)
     if is_arrow_file(path):
         return open_arrow_truth(path, options)
     if is_svmlight(path):
         return read_svmlight(path, options.threads)
-    return read_file(Qrels, path, options.columns, options.threads)
+    return read_file(Qrels, path, options.name_columns("truth"), options.threads)
 
 
 def _read_qrels_dict(truth: Any, options: Options) -> Qrels:
@@ -155,20 +154,20 @@ def _read_relevant_ids(truth: Any, options: Options) -> Qrels:
     return Qrels.of_id_lists(truth)
 
 
-def _read_truth_frame(truth: Any, options: Options) -> ScoredRows | StreamedTables | Qrels:
+def _read_truth_frame(truth: Any, options: Options) -> ScoredRows | StreamedTables | TablePair | Qrels:
     opened = open_tables(truth, "truth")
+    columns = options.name_columns("truth")
     if isinstance(opened, TableSource) and opened.is_streamed:
-        empty = Frame(opened.make_empty_table(opened.names), options.columns, "truth")
-        if empty.has_scores:
-            return StreamedTables(opened, options.columns, options.memory, options.progress)
-    frame = Frame(opened, options.columns, "truth")
-    return ScoredRows(frame, options.threads) if frame.has_scores else read_table(Qrels, frame, options.threads)
+        empty = Frame(opened.make_empty_table(opened.names), columns, "truth")
+        if empty.has_scores and not empty.is_ranked:  # ranks are checked query by query
+            return StreamedTables(opened, columns, options.memory, options.progress)
+    return read_truth_table(Frame(opened, columns, "truth"), options.threads)
 
 
-def _read_truth_records(truth: Any, options: Options) -> ScoredRows | Qrels:
+def _read_truth_records(truth: Any, options: Options) -> ScoredRows | TablePair | Qrels:
     refuse_several(truth, "truth")
-    records = read_records(truth, options.columns, "truth", "label")
-    return ScoredRows(records) if records.has_scores else read_table(Qrels, records, options.threads, records.source)
+    records = read_records(truth, options.name_columns("truth"), "truth", "label")
+    return read_truth_table(records, options.threads, records.source)
 
 
 def is_item_collection(value: Any) -> bool:
@@ -201,7 +200,7 @@ def _return_run(run: Run, options: Options) -> Run:
 
 
 def _read_run_file(path: Any, options: Options) -> Run:
-    return read_file(Run, path, options.columns, options.threads)
+    return read_file(Run, path, options.name_columns("predictions"), options.threads)
 
 
 def _read_run_dict(run: Any, options: Options) -> Run:
@@ -214,12 +213,12 @@ def _read_ranked_ids(run: Any, options: Options) -> Run:
 
 
 def _read_run_frame(run: Any, options: Options) -> Run:
-    return Run.from_frame(run, options.columns, threads=options.threads)
+    return Run.from_frame(run, options.name_columns("predictions"), threads=options.threads)
 
 
 def _read_run_records(run: Any, options: Options) -> Run:
     refuse_several(run, "predictions")
-    records = read_records(run, options.columns, "predictions", "score")
+    records = read_records(run, options.name_columns("predictions"), "predictions", "score")
     records.list_names(*Run.roles)
     return Run.of_frame(records, options.threads, records.source)
 

@@ -1,47 +1,35 @@
 """
-Columns of data frames: pandas, Polars, pyarrow, DuckDB, others with an Arrow stream, and those of tables/registry.py.
+Columns of data frames: pandas, Polars, pyarrow, DuckDB, others with an Arrow stream, and those of table_sources.py.
 
-pyarrow reads the stream. It takes columns without a copy, knows all of Arrow's forms of texts (views, dictionaries,
-chunks), and reads Parquet.
+Roles are chosen from the names (columns.py). Then pyarrow reads the chosen columns, and no others. It takes columns
+without a copy, knows all of Arrow's forms of texts (views, dictionaries, chunks), and reads Parquet.
 """
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from fastndcg.errors import Column, InvalidInputError, InvalidTypeError, Row, join_names, shorten
 from fastndcg.inputs.arrow import check_column, convert_arrow_errors, read_offsets
+from fastndcg.inputs.columns import ColumnNames, find_usual_names
 from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.ragged import LIST_TYPES, Ragged, convert_decimals, find_first_null, find_list, flatten_lists
-from fastndcg.inputs.tables.registry import find_table_form, open_tables
-from fastndcg.inputs.tables.source import TableSource, convert_read_errors
+from fastndcg.inputs.table_sources import TableSource, convert_read_errors, find_table_form, open_tables
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
 
-# the usual names of columns, lower-case letters only
-NAMES = {
-    "query": {"query", "queries", "queryid", "queryids", "qid", "q", "topic", "topicid", "user", "userid", "uid",
-              "session", "sessionid", "group", "groupid"},
-    "document": {"document", "documentid", "doc", "docid", "docno", "did", "passage", "passageid", "pid", "corpusid",
-                 "item", "itemid", "iid", "product", "productid"},
-    "label": {"label", "labels", "relevance", "rel", "rating", "grade", "judgment", "judgement", "target", "ytrue"},
-    "score": {"score", "scores", "prediction", "predictions", "pred", "preds", "similarity", "sim", "yscore", "ypred"},
-    "subtopic": {"subtopic", "subtopicid"},
-    "rank": {"rank", "ranks"},
-}  # fmt: skip
-# usual where no other column has a usual name: RecTools' labels, and clicks
-LAST_NAMES = {"label": {"weight", "click", "clicks", "clicked"}}
-HOLDERS = {
-    "label": "truth",
-    "subtopic": "truth",
-    "score": "predictions",
-    "rank": "predictions",
-}  # the argument with this column, where judgments and a run are joined
+LISTS_READ_AS_IDS = (
+    "lists of whole numbers differ in length between truth and predictions, and were read as ids. For labels and "
+    "scores give a score for each label"
+)
 SOURCE_ROWS = 1 << 16  # that libraries read at once
 
 
@@ -50,71 +38,62 @@ def is_frame(value: Any) -> bool:
     if find_table_form(value) is not None:
         return True
     if not hasattr(value, "__arrow_c_stream__"):
-        return _is_pandas(value) and hasattr(value, "columns")
+        return is_pandas(value) and hasattr(value, "columns")
     is_column = hasattr(value, "dtype") or hasattr(value, "type")
     return hasattr(value, "schema") or hasattr(value, "columns") or not is_column  # in pyarrow, columns decode names
 
 
-def check_columns(columns: Any) -> dict[str, str]:
-    """Return the column names that the user gave, by role."""
-    if columns is None:
-        return {}
-    if not isinstance(columns, Mapping) or not all(isinstance(name, str) for name in columns.values()):
-        raise InvalidTypeError(f"`columns` must map {', '.join(NAMES)} to names of columns, not {shorten(columns)}")
-    for role in columns:
-        if role not in NAMES:
-            raise InvalidInputError(f"`columns` must have keys among {', '.join(NAMES)}, not {shorten(role)}")
-    return dict(columns)
+def is_pandas(value: Any) -> bool:
+    """Return True for an object of pandas, or of a class that inherits from one."""
+    return any(kind.__module__.partition(".")[0] == "pandas" for kind in type(value).__mro__)
 
 
-def refuse_unknown(columns: Any, columns_by_argument: Mapping[str, tuple[str, ...]]) -> None:
-    """
-    Raise for a named column that no argument has.
-
-    `columns_by_argument` gives the columns of each argument, none for an argument that is no frame. A name for such an
-    argument is ignored if another argument is a frame: the next call may pass a frame.
-    """
-    names_by_role = check_columns(columns)
-    for role, name in names_by_role.items():
-        holder = HOLDERS.get(role, "")
-        if any(columns_by_argument.values()) and holder in columns_by_argument and not columns_by_argument[holder]:
-            continue
-        if not any(name in names for names in columns_by_argument.values()):
-            has = ", ".join(f"`{argument}` has {join_names(names)}" for argument, names in columns_by_argument.items())
-            raise InvalidInputError(
-                f"`columns` must name columns that are there, but none is {shorten(name)}, named for {role}: {has}. "
-                "Correct the name, or leave it out"
-            )
+def list_column_names(value: Any) -> tuple[str, ...]:
+    """Return the names of a frame's columns without reading it, and none for other values."""
+    if hasattr(value, "source"):  # of judgments or a run
+        return tuple(value.source.columns)
+    if not is_frame(value):
+        return ()
+    names: Any = getattr(value, "column_names", None)
+    names = getattr(value, "columns", ()) if names is None else names
+    return () if callable(names) else tuple(name for name in names if isinstance(name, str))
 
 
 class Frame:
     """The columns of a frame by role: query, document, label, score or subtopic."""
 
-    def __init__(self, frame: Any, columns: Mapping[str, str] | None, name: str, first_row: int = 0) -> None:
-        pyarrow = optional_import("pyarrow", "reading frames", "arrow")
+    notes: tuple[str, ...] = ()  # how rows were read
+
+    def __init__(
+        self, frame: Any, columns: ColumnNames | Mapping[str, str] | None, name: str, first_row: int = 0
+    ) -> None:
+        optional_import("pyarrow", "reading frames", "arrow")
         self.name = name
         self.first_row = first_row
-        self._names_by_role = check_columns(columns)
-        self._is_pandas = _is_pandas(frame)
+        self.given = ColumnNames.of(columns)
+        self._found: dict[str, list[str]] = {}
+        self._is_pandas = is_pandas(frame)
         opened = open_tables(frame, name)
-        if isinstance(opened, TableSource):
-            self._table = self._read_source(opened)
-            self._names: list[str] = list(opened.names)
-            return
-        try:
-            self._table = as_table(opened)
-            self._names = self._table.column_names
-        except (pyarrow.ArrowException, TypeError, ValueError) as error:
-            is_coded = isinstance(error, UnicodeError)
-            reason = str(error) if is_coded else " ".join(str(part) for part in error.args)
-            sizes = {len(column) for column in opened.values()} if isinstance(opened, Mapping) else set()
-            remedy = "Give them one length" if len(sizes) > 1 else "Cast them to numbers or texts"
-            raise InvalidInputError(
-                f"`{name}` must convert to Arrow columns, but does not: {show_name(reason)}. {remedy}"
-            ) from None
+        self._names, self._read = _open_columns(opened, name)
+        self._n_rows = len(frame) if self._is_pandas else getattr(opened, "num_rows", None)
+
+    @functools.cached_property
+    def _table(self) -> Any:
+        """The columns with a role, read at once: the rows of some sources come only once."""
+        names = dict.fromkeys(found[0] for role in self._list_roles() if len(found := self.candidates(role)) == 1)
+        return self._read([name for name in names if self._names.count(name) == 1])
+
+    def _list_roles(self) -> list[str]:
+        """Return the roles that columns of this side may have."""
+        roles = ["query", "document"]
+        if self.given.side != "predictions":
+            roles += ["label", "subtopic"]
+        if self.given.side != "truth" or self.given.is_alone is not False:
+            roles += ["rank" if self.is_ranked else "score"]
+        return [*roles, *["retrieved"] * bool(self.given.is_alone)]
 
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        return int(self._table.num_rows if self._n_rows is None else self._n_rows)
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -123,12 +102,21 @@ class Frame:
 
     def has(self, role: str) -> bool:
         """Return True if there is a column of a role. Raise if the user named one that is absent."""
-        return bool(self._column(role) if role in self._names_by_role else self._usual(role))
+        return bool(self._choose_name(role) if role in self.given.by_role else self.candidates(role))
 
     @property
     def has_scores(self) -> bool:
-        """True if rows have scores and need no run. A name for scores that is absent here may be that of a run."""
-        if self._names_by_role.get("score", "") not in ("", *self.column_names) or not self.has("score"):
+        """True if rows have labels and scores, or ranks, and need no run. An absent name may be that of a run."""
+        given = self.given
+        if given.side == "predictions" or given.is_alone is False:
+            return False
+        labels = self.candidates("label")
+        scores = self.candidates("score")
+        if not given.must_exist and given.by_role.get("score", "") not in ("", *self._names):
+            return False
+        if not scores and (given.is_alone or not self.candidates("document")):
+            scores = self.candidates("rank") if labels else []
+        if not scores or (labels == scores and not given.is_alone) or not (labels or given.is_alone):
             return False
         if self.has("subtopic"):
             raise InvalidInputError(
@@ -142,25 +130,33 @@ class Frame:
     def is_interactions(self) -> bool:
         """True if the only columns are queries and documents, so that no column of labels was overlooked."""
         names = [name for name in self._names if not name.startswith("__index_level_")]  # of pandas
-        return len(names) == 2 and self.has("query") and self.has("document") and "label" not in self._names_by_role
+        return len(names) == 2 and self.has("query") and self.has("document") and "label" not in self.given.by_role
 
     @property
     def is_ranked(self) -> bool:
         """True if rows have ranks in place of scores. Scores count where there are both."""
-        is_there = {role: name in self._names for role, name in self._names_by_role.items()}
-        if "rank" in is_there or "score" in is_there:
-            return is_there.get("rank", False) and not is_there.get("score", False)
-        return bool(self._usual("rank")) and not self._usual("score")
+        named = self.given.by_role
+        there = [role for role in ("score", "rank") if named.get(role) in self._names]
+        if there:
+            return there[0] == "rank"
+        if "score" in named or not self.candidates("rank"):
+            return False
+        return not find_usual_names("score", self.given.list_free("score", self._names))
 
     def list_names(self, *roles: str) -> list[str]:
         """
         Return the names of the columns of some roles.
 
-        Ranks replace scores if rows have no scores. Labels of interactions and absent subtopics are left out.
+        Ranks replace scores if rows have no scores. Labels of interactions, absent subtopics, and what lists of ids
+        and rows with scores do without, are left out.
         """
+        optional = {"subtopic"} | ({"label"} if self.is_interactions else set())
+        if self.has_scores:
+            optional |= {"document"}
+        elif self.has_id_lists:
+            optional |= {"query", "label", "score"}
         there = ["rank" if role == "score" and self.is_ranked else role for role in roles]
-        there = [role for role in there if role != "label" or not self.is_interactions]
-        return [self.column_name(role) for role in there if role != "subtopic" or self.has(role)]
+        return [self.column_name(role) for role in there if role not in optional or self.has(role)]
 
     def column_name(self, role: str) -> str:
         """Return the name of the column of a role."""
@@ -169,17 +165,100 @@ class Frame:
     @property
     def has_list_columns(self) -> bool:
         """True if each row is a query with a list of scores, and with lists of labels and documents."""
-        score, scores = self._column("score")
+        score = self._choose_name("rank" if self.is_ranked else "score")
+        has_lists = self._has_lists(score)
         for role in ("label", *["document"] * self.has("document")):
-            name, column = self._column(role)
-            if _holds_lists(column) != _holds_lists(scores):
+            name = self._choose_name(role)
+            if self._has_lists(name) != has_lists:
                 raise InvalidInputError(
                     f"`{self.name}` must have lists of scores and of {role}s, or neither, but column "
-                    f"{shorten(score)} has the type {scores.type} and {shorten(name)} has {column.type}. Make "
-                    "them alike, or drop it, or name another: ",
+                    f"{shorten(score)} has the type {self._describe_type(score)} and {shorten(name)} has "
+                    f"{self._describe_type(name)}. Make them alike, or drop it, or name another: ",
                     Column(role),
                 )
-        return _holds_lists(scores)
+        return has_lists
+
+    def find_id_lists(self) -> tuple[Frame, Frame] | None:
+        """
+        Return a frame of relevant ids and one of retrieved ids, if each row is a query with a list of both.
+
+        Lists of ids may be in columns of labels and scores: texts are ids, and so are whole numbers if the lists of a
+        row differ in length.
+        """
+        if self.given.side == "predictions" or self.given.is_alone is False:
+            return None
+        names = {
+            role: [name for name in self.candidates(role) if name in self._names]
+            for role in ("document", "retrieved", "label", "score")
+        }
+        note: tuple[str, ...] = ()
+        if names["label"] and names["score"]:
+            if names["document"] or not self._hold_ids(names["label"], names["score"]):
+                return None
+            relevant, retrieved = names["label"], names["score"]
+            if not self._holds_texts(relevant[0]):
+                note = (LISTS_READ_AS_IDS,)
+        else:
+            relevant, retrieved = names["document"] or names["label"], names["retrieved"] or names["score"]
+        if len(relevant) != 1 or len(retrieved) != 1 or relevant == retrieved:
+            return None
+        if not all(map(self._has_lists, (*relevant, *retrieved))):
+            return None
+        values = {"label": names["label"], "score": names["score"]}
+        frames = []
+        for side, role, document in (("truth", "label", relevant[0]), ("predictions", "score", retrieved[0])):
+            by_role = {"document": document}
+            if self.candidates("query"):
+                by_role["query"] = self._choose_name("query")
+            if values[role] and values[role][0] not in (relevant[0], retrieved[0]):
+                by_role[role] = self._choose_name(role)
+            view = copy.copy(self)
+            view.given = ColumnNames(by_role, side, must_exist=True, is_alone=False)
+            view._found = {}
+            view._names = list(by_role.values())
+            view.notes = note
+            frames.append(view)
+        return frames[0], frames[1]
+
+    def _hold_ids(self, labels: list[str], scores: list[str]) -> bool:
+        """Return True if columns of labels and scores have lists of ids."""
+        if len(labels) != 1 or len(scores) != 1 or labels == scores:
+            return False
+        names = labels + scores
+        if not all(map(self._has_lists, names)):
+            return False
+        if any(map(self._holds_texts, names)):
+            return True
+        first, second = (self._count_whole_numbers(name) for name in names)
+        return first is not None and second is not None and not np.array_equal(first, second)
+
+    def _holds_texts(self, name: str) -> bool:
+        """Return True if a column has lists of texts."""
+        return re.search("string", str(self._get(name).type)) is not None
+
+    def _has_lists(self, name: str) -> bool:
+        """Return True if a column has lists."""
+        return _holds_lists(self._get(name))
+
+    def _count_whole_numbers(self, name: str) -> Array | None:
+        """Return the sizes of a column's lists, or None if they hold other values than whole numbers."""
+        values, offsets = self._flattened(name, self._get(name))
+        return np.diff(offsets) if _are_whole(values) else None
+
+    def _describe_type(self, name: str) -> str:
+        return str(self._get(name).type)
+
+    def _get(self, name: str) -> Any:
+        return self._table.column(name)
+
+    @property
+    def has_id_lists(self) -> bool:
+        """True if each row is a query with a list of ids."""
+        return len(self.candidates("document")) == 1 and self.holds_lists("document")
+
+    def holds_lists(self, role: str) -> bool:
+        """Return True if the column of a role has lists."""
+        return self._has_lists(self._choose_name(role))
 
     def read_lists(self, role: str) -> Ragged:
         """Read a column of lists of numbers."""
@@ -191,6 +270,10 @@ class Frame:
         name, column = self._checked_column(role)
         values, offsets = self._flattened(name, column)
         return self._as_ids(name, values, offsets), offsets
+
+    def number_rows(self) -> IdColumn:
+        """Return the number of each row, as the id of a query."""
+        return IdColumn.from_limbs(self.first_row + np.arange(len(self)))
 
     def read_ids(self, role: str) -> IdColumn:
         """Read a column of ids."""
@@ -209,6 +292,8 @@ class Frame:
             self._refuse_nulls(name, column, offsets)  # a category may be null, too
         if types.is_integer(column.type):
             return IdColumn.from_limbs(column.to_numpy())
+        if offsets is not None and _are_whole(column):  # Spark's lists of ids are numbers with a fraction of 0
+            return IdColumn.from_limbs(column.to_numpy().astype("i8"))
         if types.is_string(column.type) or types.is_large_string(column.type) or types.is_string_view(column.type):
             return _convert_texts(column.cast(pyarrow.large_string()))
         raise InvalidTypeError(
@@ -235,17 +320,10 @@ class Frame:
         numbers: Array = column.to_numpy()
         return numbers
 
-    def _read_source(self, source: TableSource) -> Any:
-        """Read the columns that may have a role."""
-        names = {*find_usual_roles(source.names), *self._names_by_role.values()}
-        columns = [name for name in dict.fromkeys(source.names) if name in names]
-        with convert_read_errors(self.name):
-            return source.read_whole(columns, SOURCE_ROWS)
-
     def _column(self, role: str) -> tuple[str, Any]:
         """Return the name and the content of the column of a role."""
         name = self._choose_name(role)
-        return name, self._table.column(name)
+        return name, self._get(name)
 
     def _choose_name(self, role: str) -> str:
         """Return the name of the only column of a role. Raise if there is not exactly one."""
@@ -262,9 +340,12 @@ class Frame:
                 without_labels,
             )
         if names.count(candidates[0]) != 1:
+            side = self.given.side
+            remedy = (". Give ", Column(role, side)) if side and not names.count(candidates[0]) else ()
             raise InvalidInputError(
                 f"`{self.name}` must have one column {shorten(candidates[0])}, but has "
-                f"{names.count(candidates[0])}: {has}"
+                f"{names.count(candidates[0])}: {has}",
+                *remedy,
             )
         return candidates[0]
 
@@ -285,12 +366,19 @@ class Frame:
 
     def candidates(self, role: str) -> list[str]:
         """Return the possible columns of a role: the one that the user named, or those with usual names."""
-        return [self._names_by_role[role]] if role in self._names_by_role else self._usual(role)
+        found = self._found.get(role)
+        if found is None:
+            found = self._found[role] = self._find(role)
+        return found
 
-    def _usual(self, role: str) -> list[str]:
-        """Return the columns with usual names for a role, without columns that the user named for another role."""
-        other_names = {name for other, name in self._names_by_role.items() if other != role}
-        return find_usual_names(role, [name for name in self._names if name not in other_names])
+    def _find(self, role: str) -> list[str]:
+        given = self.given
+        if role == "retrieved" and given.retrieved is not None:
+            return [given.retrieved]
+        found = given.find(role, self._names)
+        if role == "document" and not found and given.side:
+            found = given.find("relevant" if given.side == "truth" else "retrieved", self._names)
+        return found
 
     def _flattened(self, name: str, column: Any) -> tuple[Any, Array]:
         """Return the values of a column of lists, and the offsets of the lists."""
@@ -312,26 +400,72 @@ class Frame:
             )
 
 
-def find_usual_names(role: str, names: Iterable[str]) -> list[str]:
-    """Return the names that are usual for a role."""
-    return _choose_usual(role, _list_letters(names))
+def _open_columns(frame: Any, name: str) -> tuple[list[str], Callable[[list[str]], Any]]:
+    """Return the names of a frame's columns, and a function that reads some of them into a pyarrow table."""
+    if isinstance(frame, TableSource):
+
+        def read_source(columns: list[str]) -> Any:
+            with convert_read_errors(name):
+                return frame.read_whole(columns, SOURCE_ROWS)
+
+        return list(frame.names), read_source
+    keys: list[Any] = []
+    select: Callable[[list[Any]], Any] = as_table
+    if isinstance(frame, Mapping):
+        keys = list(frame)
+        select = functools.partial(_select_values, frame.__getitem__)
+    elif is_pandas(frame):
+        index = [level for level in frame.index.names if level is not None and level not in frame.columns]
+        keys = [*frame.columns, *index]
+        select = functools.partial(
+            _select_values, lambda key: frame.index.get_level_values(key) if key in index else frame[key]
+        )
+    elif hasattr(frame, "project") and hasattr(frame, "columns"):  # of DuckDB
+        keys = list(frame.columns)
+        select = functools.partial(_project, frame)
+    elif hasattr(frame, "select") and hasattr(frame, "columns") and not hasattr(frame, "column_names"):  # of Polars
+        keys = list(frame.columns)
+        select = lambda chosen: as_table(frame.select(chosen))  # noqa: E731
+    else:
+        with _conversion(name, frame):
+            table = as_table(frame)
+            keys = table.column_names
+        select = table.select
+    keys_by_name = {str(key): key for key in keys}
+
+    def read(columns: list[str]) -> Any:
+        with _conversion(name, frame):
+            return select([keys_by_name[column] for column in columns])
+
+    return list(map(str, keys)), read
 
 
-def find_usual_roles(names: Iterable[str]) -> dict[str, str]:
-    """Return the role of each name that is usual for one."""
-    letters = _list_letters(names)
-    return {name: role for role in NAMES for name in _choose_usual(role, letters)}
+def _select_values(get: Callable[[Any], Any], keys: list[Any]) -> Any:
+    """Convert the columns of some keys."""
+    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
+    return pyarrow.table({str(key): get(key) for key in keys})
 
 
-def _list_letters(names: Iterable[str]) -> dict[str, str]:
-    """Return the letters of each name in lower case."""
-    return {name: re.sub("[^a-z]", "", name.lower()) for name in names}
+def _project(relation: Any, names: list[str]) -> Any:
+    """Compute some columns of a relation of DuckDB."""
+    quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+    return as_table(relation.project(", ".join(quoted)) if names else relation)
 
 
-def _choose_usual(role: str, letters: Mapping[str, str]) -> list[str]:
-    """Return the names whose letters are usual for a role."""
-    usual = [name for name in letters if letters[name] in NAMES[role]]
-    return usual or [name for name in letters if letters[name] in LAST_NAMES.get(role, ())]
+@contextlib.contextmanager
+def _conversion(name: str, frame: Any) -> Iterator[None]:
+    """Replace pyarrow's errors for columns that it cannot convert."""
+    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
+    try:
+        yield
+    except (pyarrow.ArrowException, TypeError, ValueError) as error:
+        is_coded = isinstance(error, UnicodeError)
+        reason = str(error) if is_coded else " ".join(str(part) for part in error.args)
+        sizes = {len(column) for column in frame.values()} if isinstance(frame, Mapping) else set()
+        remedy = "Give them one length" if len(sizes) > 1 else "Cast them to numbers or texts"
+        raise InvalidInputError(
+            f"`{name}` must convert to Arrow columns, but does not: {show_name(reason)}. {remedy}"
+        ) from None
 
 
 def as_table(frame: Any) -> Any:
@@ -340,6 +474,16 @@ def as_table(frame: Any) -> Any:
     if isinstance(frame, pyarrow.RecordBatch):
         return pyarrow.Table.from_batches([frame])
     return frame if isinstance(frame, pyarrow.Table) else pyarrow.table(frame)
+
+
+def _are_whole(column: Any) -> bool:
+    """Return True for whole numbers within 2**53."""
+    types = optional_import("pyarrow", "reading frames", "arrow").types
+    if not types.is_floating(column.type):
+        return bool(types.is_integer(column.type))
+    values = column.to_numpy()
+    with np.errstate(invalid="ignore"):
+        return bool(((values % 1 == 0) & (np.abs(values) <= 2**53)).all())
 
 
 def _holds_lists(column: Any) -> bool:
@@ -358,10 +502,6 @@ def _find_first_text(column: Any, first_row: int) -> str:
         except TypeError:
             break
     return ""
-
-
-def _is_pandas(value: Any) -> bool:
-    return type(value).__module__.partition(".")[0] == "pandas"
 
 
 def _choose_plain_type(kind: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.errors import MOST_ITEMS, InvalidInputError, InvalidTypeError, join_names, shorten
-from fastndcg.inputs.frames import NAMES, find_usual_roles
+from fastndcg.inputs.columns import NAMES, find_usual_roles
 from fastndcg.rankings.rankings import Rankings
 
 COMPARE = "Evaluate them one by one, or give them to fn.compare(truth, systems, metrics)"

@@ -10,9 +10,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from fastndcg.choices import WrittenFormat
-from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.errors import Column, InvalidInputError, InvalidTypeError, Row, shorten
 from fastndcg.exports.exportable import Exportable, PrintedTable
 from fastndcg.exports.files import FilePath
+from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.dict_reader import count_offsets, plain_rows, read_items, snapshot
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.group_by_query import SPAN, Groups, group, split_spans
@@ -68,6 +69,7 @@ class Table(ReadOnly, Exportable):
     _rows: Array | None
     what: ClassVar[str]
     value_name: ClassVar[str]
+    side: ClassVar[str]  # the argument of `evaluate`
     roles: ClassVar[tuple[str, ...]]  # of the columns of a frame
     by_subtopic: ClassVar[bool] = False
 
@@ -152,7 +154,7 @@ class Table(ReadOnly, Exportable):
         threads : int, optional
             See `evaluate`.
         """
-        prepared = Frame(frame, columns, cls.what)
+        prepared = Frame(frame, ColumnNames.of(columns, cls.side), cls.what)
         prepared.list_names(*cls.roles)  # raises for each column that is named and absent
         if "subtopic" in cls.roles and not cls.by_subtopic and prepared.has("subtopic"):
             raise InvalidInputError(
@@ -164,19 +166,45 @@ class Table(ReadOnly, Exportable):
     @classmethod
     def of_frame(cls, frame: Frame, threads: int | None = None, source: Source | None = None) -> Self:
         """Build a table from the columns of a frame, or of a file."""
+        source = source or Source(f"the {cls.what}", "row", columns=frame.column_names)
+        source = source._replace(notes=source.notes + frame.notes)
+        if frame.has_id_lists:
+            return cls._of_id_lists_in(frame, source, threads)
         ids: dict[str, IdColumn] = {}
         n_threads = min(2, check_threads(threads)) if len(frame) > SPAN else 1
         run_all(("query", "document"), lambda: lambda role: ids.update({role: frame.read_ids(role)}), n_threads)
         queries = ids["query"]
         documents = ids["document"]
         groups = group(queries, threads)
-        source = source or Source(f"the {cls.what}", "row", columns=frame.column_names)
         if cls.value_name == "score" and frame.is_ranked:
-            describe = functools.partial(_describe_row, queries, documents, source)
+            describe = functools.partial(describe_row, queries, documents, source)
             values = convert_ranks(frame.read_numbers("rank"), groups, describe, source.name)
         else:
             values = frame.read_numbers(cls.value_name)
         return cls.of(Rows(queries.take(groups.firsts), groups, documents, values), source, threads)
+
+    @classmethod
+    def _of_id_lists_in(cls, frame: Frame, source: Source, threads: int | None) -> Self:
+        """Build a table from a frame with a row for each query: a list of ids, and, if there is one, of values."""
+        documents, offsets = frame.read_id_lists("document")
+        queries = frame.read_ids("query") if frame.has("query") else frame.number_rows()
+        refuse_repeated(queries, source)
+        role = "rank" if cls.value_name == "score" and frame.is_ranked else cls.value_name
+        values = cls._make_values(offsets)
+        groups = Groups(offsets, None, offsets[:-1])
+        source = source._replace(lists=offsets)
+        if frame.has(role):
+            lists = frame.read_lists(role)
+            refuse_sizes(role, lists.offsets, "document", offsets, source)
+            values = lists.values
+            if role == "rank":
+                owners = np.repeat(np.arange(len(queries)), np.diff(offsets))
+                describe = functools.partial(describe_row, queries.take(owners), documents, source)
+                values = convert_ranks(values, groups, describe, source.name)
+        filled = np.flatnonzero(np.diff(offsets))  # a query without ids counts as missing
+        bounds = np.append(offsets[:-1][filled], offsets[-1])
+        rows = Rows(queries.take(filled), Groups(bounds, None, bounds[:-1]), documents, values)
+        return cls.of(rows, source._replace(numbers=None), threads)
 
     def write(self, path: FilePath, *, format: WrittenFormat | None = None) -> None:
         """
@@ -405,12 +433,40 @@ class Table(ReadOnly, Exportable):
                     )
 
 
-def _describe_row(queries: IdColumn, documents: IdColumn, source: Source, row: int) -> str:
+def refuse_repeated(queries: IdColumn, source: Source) -> None:
+    """Raise for a query with two rows of lists: results by query would have only one of its values."""
+    groups = group(queries, threads=1)
+    again = np.diff(groups.offsets) > 1
+    if again.any():
+        rows = np.arange(len(queries)) if groups.rows is None else groups.rows
+        places = groups.offsets[:-1][again]
+        place = int(places[np.argmin(rows[places + 1])])
+        first, second = rows[place : place + 2].tolist()
+        raise InvalidInputError(
+            f"{source.name} must have one row per query where rows have lists, but query "
+            f"{show_name(queries.name(first))} has ",
+            Row(source.number(first), source.number(second)),
+            ". Join their lists, or name a column that tells them apart: ",
+            Column("query"),
+        )
+
+
+def refuse_sizes(role: str, offsets: Array, other: str, other_offsets: Array, source: Source) -> None:
+    """Raise if a list of one role does not have the length of that of the other."""
+    sizes, expected = np.diff(offsets), np.diff(other_offsets)
+    if (sizes != expected).any():
+        row = int(np.argmax(sizes != expected))
+        raise InvalidInputError(
+            f"{source.name} must have the same number of {role}s as {other}s in each row, but ",
+            Row(source.number(row)),
+            f" has {sizes[row]} and {expected[row]}. Give each {other} its {role}",
+        )
+
+
+def describe_row(queries: IdColumn, documents: IdColumn | None, source: Source, row: int) -> str:
     """Return the document, the query and the place of a row, for error messages."""
-    return (
-        f"document {show_name(documents.name(row))} of query {show_name(queries.name(row))} "
-        f"({source.unit or 'row'} {source.number(row)})"
-    )
+    document = "a document" if documents is None else f"document {show_name(documents.name(row))}"
+    return f"{document} of query {show_name(queries.name(row))} ({source.unit or 'row'} {source.number(row)})"
 
 
 def _exceeds_numpy(values: list[Any]) -> bool:

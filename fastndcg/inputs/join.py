@@ -78,7 +78,7 @@ def join(
     pairs[: len(judged), 1] = in_run[judged]
     pairs[len(judged) :, 1] = extra
     rankings = _make_rankings(qrels, run, pairs, convention, threads)
-    notes = () if is_part else _note_unjudged(qrels, run, pairs, rankings)
+    notes = () if is_part else (*qrels.source.notes, *run.source.notes, *_note_unjudged(qrels, run, pairs, rankings))
     return Joined(rankings, pairs[:, 0] < 0 if len(extra) else None, len(missing), len(unjudged), notes)
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.columns import ColumnNames, name_columns
+from fastndcg.inputs.frames import list_column_names
 from fastndcg.runtime.pickling import Picklable
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ class Options(Picklable):
 
     `selection` has the arguments `exclude`, `candidates` and `missing_truth`, None if no argument was given.
     `has_number_ids` is True if ids of documents in the truth are whole numbers, so that such numbers in a run are ids.
+    `other` is the other side: predictions, of which the columns may be known when the truth is read, or the truth. With
+    `is_alone`, there are no predictions, and with None, that is not known yet.
     `is_part` is True for judgments and a run that are parts of larger ones, and may have no query in common.
     """
 
@@ -33,6 +37,13 @@ class Options(Picklable):
     selection: ItemSelection | None = None
     has_number_ids: bool = False
     is_part: bool = False
+    other: Any = None
+    is_alone: bool | None = None
+
+    def name_columns(self, side: str) -> ColumnNames:
+        """Return what is known of the columns of the truth, or of the predictions."""
+        is_alone = self.is_alone if side == "truth" else None
+        return name_columns(self.columns, side, beside=list_column_names(self.other), is_alone=is_alone)
 
     def check_streaming(self, *, is_streamed: bool) -> None:
         """Raise if `memory` or `progress` is given for a truth that is not streamed."""

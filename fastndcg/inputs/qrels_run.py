@@ -51,6 +51,7 @@ class Qrels(Table):
 
     __slots__ = ()
     what = "qrels"
+    side = "truth"
     value_name = "label"
     roles = ("query", "document", "label", "subtopic")
     patterns: Patterns | None = None  # labels number these patterns if judgments are by subtopic
@@ -130,6 +131,7 @@ class Run(Table):
 
     __slots__ = ()
     what = "run"
+    side = "predictions"
     value_name = "score"
     roles = ("query", "document", "score")
 

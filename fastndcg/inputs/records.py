@@ -7,15 +7,18 @@ Fields of dicts and named tuples have the usual names of columns, or those that 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
+from itertools import chain
 from operator import itemgetter
 from typing import Any, NoReturn
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.frames import Frame, check_columns, find_usual_names
+from fastndcg.inputs.columns import ColumnNames, find_usual_roles
+from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.ragged import Ragged
 from fastndcg.inputs.source import Source
 from fastndcg.rankings.validation import Array
 
@@ -45,15 +48,15 @@ def is_record(value: Any) -> bool:
 
 
 def is_flat_record(value: Mapping[str, Any], columns: Mapping[str, str] | None) -> bool:
-    """Return True for a dict with a query and a document, or without inner dicts and lists. Others are by query."""
+    """Return True for a dict with fields of usual names, or without inner dicts and lists. Others are by query."""
     if value and not any(isinstance(field, Mapping | list) for field in value.values()):
         return True
-    names_by_role = check_columns(columns)
-    for role in PLAIN_FIELDS:
-        names = [names_by_role[role]] if role in names_by_role else find_usual_names(role, value)
-        if not any(isinstance(value.get(name), str | int) for name in names):
-            return False
-    return True
+    given = ColumnNames.of(columns)
+    names = list(value)
+    has_ids = all(
+        any(isinstance(value.get(name), str | int) for name in given.find(role, names)) for role in PLAIN_FIELDS
+    )
+    return has_ids or len(set(find_usual_roles(names).values())) > 1
 
 
 def is_iterator(value: Any) -> bool:
@@ -108,7 +111,8 @@ class Records(Frame):
         self.first_row = 0
         self.source = source
         self._rows = rows
-        self._names_by_role = check_columns(columns)
+        self.given = ColumnNames.of(columns)
+        self._found = {}
         self._is_pandas = False
         self._fields = self._list_fields(value_role)
         self._names = list(self._fields)
@@ -117,10 +121,47 @@ class Records(Frame):
     def __len__(self) -> int:
         return len(self._rows)
 
-    @property
-    def has_list_columns(self) -> bool:
-        """False: a record is one document."""
-        return False
+    def _has_lists(self, name: str) -> bool:
+        """Return True if a field has lists."""
+        first = self._get(name)[0]
+        return isinstance(first, list | tuple | Set | np.ndarray)
+
+    def _holds_texts(self, name: str) -> bool:
+        """Return True if a field has lists of texts."""
+        return any(isinstance(value, str) for values in self._get(name) for value in values)
+
+    def _count_whole_numbers(self, name: str) -> Array | None:
+        """Return the sizes of a field's lists, or None if they hold other values than whole numbers."""
+        rows = self._get(name)
+        if any(isinstance(value, bool) or value % 1 for values in rows for value in values):
+            return None
+        return np.array(list(map(len, rows)))
+
+    def _describe_type(self, name: str) -> str:
+        return type(self._get(name)[0]).__name__
+
+    def read_lists(self, role: str) -> Ragged:
+        """Read a field of lists of numbers."""
+        values, offsets = self._chain(self._choose_name(role))
+        return Ragged(self._convert_numbers(role, values), offsets)
+
+    def read_id_lists(self, role: str) -> tuple[IdColumn, Array]:
+        """Read the ids in a field of lists, and the offsets of the lists."""
+        name = self._choose_name(role)
+        values, offsets = self._chain(name)
+        return IdColumn.of(values, f"lists in field {name!r} of {self.source.name}"), offsets
+
+    def _chain(self, name: str) -> tuple[list[Any], Array]:
+        """Return the values of all lists in a field, and the offsets of the lists."""
+        rows = self._get(name)
+        for row, values in enumerate(rows):
+            has_no_order = isinstance(values, Set) and self.given.side != "truth"
+            if has_no_order or not isinstance(values, list | tuple | Set | np.ndarray):
+                self._refuse_value(row, name, "be a list in each record", values)
+        return list(chain.from_iterable(rows)), np.cumsum([0, *map(len, rows)])
+
+    def _get(self, name: str) -> list[Any]:
+        return self._read_field(name)
 
     def read_ids(self, role: str) -> IdColumn:
         """Read a field of ids."""
@@ -138,7 +179,9 @@ class Records(Frame):
         """Read a field of numbers. Records of queries and documents only have the label 1."""
         if role == "label" and self.is_interactions:
             return np.ones(len(self), "i1")
-        name, values = self._column(role)
+        return self._convert_numbers(*self._column(role))
+
+    def _convert_numbers(self, name: str, values: list[Any]) -> Array:
         for kind in set(map(type, values)):
             if not issubclass(kind, NUMBERS):
                 row = next(row for row, value in enumerate(values) if type(value) is kind)
@@ -155,9 +198,12 @@ class Records(Frame):
     def _column(self, role: str) -> tuple[str, list[Any]]:
         """Return the name and the values of the field of a role."""
         name = self._choose_name(role)
+        return name, self._read_field(name)
+
+    def _read_field(self, name: str) -> list[Any]:
         field = self._fields[name]
         try:
-            return name, list(map(itemgetter(field), self._rows))
+            return list(map(itemgetter(field), self._rows))
         except (LookupError, TypeError):
             for row, record in enumerate(self._rows):
                 if isinstance(field, int) or field not in record:

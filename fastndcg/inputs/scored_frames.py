@@ -1,27 +1,42 @@
-"""Frames with labels and scores: rows of (query, score, label) in any order, or one row per query with lists."""
+"""
+What the columns of a frame become: judgments, a run, both, or labels and scores.
+
+Labels and scores are rows of (query, score, label) in any order, or one row per query with lists.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar, cast
 
-import numpy as np
-
-from fastndcg.errors import Column, InvalidInputError, Row
+from fastndcg.errors import Column
+from fastndcg.inputs.diversity_qrels import DiversityQrels, is_nested
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.group_by_query import Groups, group
 from fastndcg.inputs.id_column import IdColumn
-from fastndcg.inputs.id_table import Rows
+from fastndcg.inputs.id_table import Rows, Table, describe_row, refuse_repeated, refuse_sizes
 from fastndcg.inputs.join import tie_keys
-from fastndcg.inputs.qrels_run import Run
+from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.inputs.ranks import convert_ranks
 from fastndcg.inputs.source import Source
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels
-from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
 
 TELL_APART = ("Keep one of them, or name a column that tells them apart: ", Column("document"))
+
+
+Kind = TypeVar("Kind", bound=Table)
+
+
+class TablePair(NamedTuple):
+    """Judgments and a run that one table holds."""
+
+    qrels: Qrels
+    run: Run
 
 
 class ScoredRows(Picklable):
@@ -55,8 +70,13 @@ class ScoredRows(Picklable):
     def _take_rows(self, frame: Frame, threads: int | None) -> None:
         queries = frame.read_ids("query")
         labels = as_labels(frame.read_numbers("label"), "labels")
-        scores = frame.read_numbers("score")
         groups = group(queries, threads)
+        if frame.is_ranked:
+            documents = frame.read_ids("document") if frame.has("document") else None
+            describe = functools.partial(describe_row, queries, documents, self._source)
+            scores = convert_ranks(frame.read_numbers("rank"), groups, describe, self._source.name)
+        else:
+            scores = frame.read_numbers("score")
         self._order = groups.rows
         distinct = queries.take(groups.firsts)
         self._offsets = groups.offsets
@@ -73,7 +93,7 @@ class ScoredRows(Picklable):
         self._labels = labels.values
         self._scores = scores.values
         self._offsets = scores.offsets
-        self._refuse_sizes("label", labels.offsets)
+        refuse_sizes("label", labels.offsets, "score", self._offsets, self._source)
         queries = None
         if frame.has("query"):
             queries = self.queries = frame.read_ids("query")
@@ -82,23 +102,11 @@ class ScoredRows(Picklable):
                 refuse_repeated(queries, self._source)
         if frame.has("document"):
             documents, offsets = frame.read_id_lists("document")
-            self._refuse_sizes("document", offsets)
+            refuse_sizes("document", offsets, "score", self._offsets, self._source)
             if queries is None:
-                queries = IdColumn.from_limbs(frame.first_row + np.arange(len(frame)))
+                queries = frame.number_rows()
             rows = Rows(queries, Groups(offsets, None, offsets[:-1]), documents, scores.values)
             self._run = Run.of(rows, self._source._replace(lists=offsets), threads)
-
-    def _refuse_sizes(self, role: str, offsets: Array) -> None:
-        """Raise if a list does not have the length of the list of scores."""
-        sizes = np.diff(offsets)
-        n_scores = np.diff(self._offsets)
-        if (sizes != n_scores).any():
-            row = int(np.argmax(sizes != n_scores))
-            raise InvalidInputError(
-                f"{self._source.name} must have the same number of {role}s as scores in each row, but ",
-                Row(self._source.number(row)),
-                f" has {sizes[row]} and {n_scores[row]}. Give each score its {role}",
-            )
 
     def _place(self, _: str, document: int) -> str:
         """Return the row of a document in the frame, or its index in all lists."""
@@ -122,26 +130,32 @@ class _DocumentIds:
         return self.run.documents.take(places).names()
 
 
-def refuse_repeated(queries: IdColumn, source: Source) -> None:
-    """Raise for a query with two rows of lists: results by query would have only one of its values."""
-    groups = group(queries, threads=1)
-    again = np.diff(groups.offsets) > 1
-    if again.any():
-        rows = np.arange(len(queries)) if groups.rows is None else groups.rows
-        places = groups.offsets[:-1][again]
-        place = int(places[np.argmin(rows[places + 1])])
-        first, second = rows[place : place + 2].tolist()
-        raise InvalidInputError(
-            f"{source.name} must have one row per query where rows have lists, but query "
-            f"{show_name(queries.name(first))} has ",
-            Row(source.number(first), source.number(second)),
-            ". Join their lists, or name a column that tells them apart: ",
-            Column("query"),
-        )
-
-
 def make_tie_keys(run: Run | None, convention: Convention | None, threads: int | None) -> Array | None:
     """Return tie keys if there are document ids and the convention orders ties by id, else None."""
     if run is None or convention is None or not convention.ties.startswith("id_"):
         return None
     return tie_keys(run, threads)
+
+
+def read_truth_table(
+    frame: Frame, threads: int | None = None, source: Source | None = None
+) -> ScoredRows | TablePair | Qrels:
+    """Read what a table without predictions holds: labels and scores, relevant and retrieved ids, or judgments."""
+    pair = frame.find_id_lists()
+    if pair is not None:
+        return TablePair(Qrels.of_frame(pair[0], threads, source), Run.of_frame(pair[1], threads, source))
+    return ScoredRows(frame, threads) if frame.has_scores else read_table(Qrels, frame, threads, source)
+
+
+def read_table(kind: type[Kind], frame: Frame, threads: int | None = None, source: Source | None = None) -> Kind:
+    """Read a table from a frame: judgments by subtopic if it has a column of subtopics."""
+    if issubclass(DiversityQrels, kind) and frame.has("subtopic"):
+        return cast(Kind, DiversityQrels.of_frame(frame, threads, source))
+    return kind.of_frame(frame, threads, source)
+
+
+def read_dict(kind: type[Kind], rows: Mapping[Any, Any]) -> Kind:
+    """Read a table from a dict of dicts: judgments by subtopic if it has one dict more within."""
+    if issubclass(DiversityQrels, kind) and isinstance(rows, Mapping) and is_nested(rows):
+        return cast(Kind, DiversityQrels.from_dict(rows))
+    return kind.from_dict(rows)

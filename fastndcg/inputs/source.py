@@ -28,6 +28,8 @@ class Source(NamedTuple):
         Offsets, if each row of a frame is a list of documents.
     columns : tuple of str
         The columns of a frame.
+    notes : tuple of str
+        How rows were read where they could be read otherwise.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Source(NamedTuple):
     remedy: tuple[Any, ...] = ("Keep one of them",)
     lists: Array | None = None
     columns: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def place(self, row: int) -> Place:
         """Return the place of a row, as an error message names it."""

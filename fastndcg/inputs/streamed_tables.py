@@ -11,7 +11,7 @@ from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.parquet.batches import Batch, NotSorted, Stream
 from fastndcg.inputs.parquet.truth import Progress, StreamedTruth
-from fastndcg.inputs.tables.source import TableSource, convert_read_errors
+from fastndcg.inputs.table_sources import TableSource, convert_read_errors
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.runtime.optional_packages import optional_import
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.arrays import layout_and_values, refuse_cuts
+from fastndcg.inputs.columns import refuse_unknown
 from fastndcg.inputs.forms import find_form, read_run_form
-from fastndcg.inputs.frames import refuse_unknown
 from fastndcg.inputs.join import join_runs
 from fastndcg.inputs.options import Options
 from fastndcg.rankings.validation import Array, as_scores

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.inputs import frames
+from fastndcg.inputs import columns as names_of_columns
 
 pa = pytest.importorskip("pyarrow")
 pl = pytest.importorskip("polars")
@@ -66,8 +66,8 @@ def test_judgments_and_run(tmp_path, forms, role):
     """One mapping names the columns of judgments and run. A name that both lack raises an error."""
     given = [FORMS[form](table, tmp_path / name) for form, table, name in zip(forms, (QRELS, RUN), "qr", strict=True)]
     assert fn.evaluate(*given, "rr", columns=BOTH).to_dict() == {"a": {"RR": 0.5}, "b": {"RR": 1.0}}
-    refused(": its columns are 'qid', 'docno', ", *given, columns=BOTH | {role: "nope"})
     refused("'nope'", *given, columns=BOTH | {role: "nope"})
+    refused("'qid', 'docno', ", *given, columns=BOTH | {role: "nope"})
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -75,8 +75,8 @@ def test_column_names_for_frame_next_to_other_input(tmp_path, form):
     """A frame next to a dict, an array or no input must have each column that is named for the frame."""
     ids = {**QRELS, "qid": [0, 0, 1], "docno": [3, 4, 5]}
     truth, run, items = (FORMS[form](one, tmp_path / name) for name, one in zip("tri", (QRELS, RUN, ids), strict=True))
-    refused("its columns are 'qid', 'docno', 'grade'", truth, DICT, columns=BOTH | {"label": "nope"})
-    refused("none is 'bm25', named for score: `truth` has 'qid', 'docno', 'grade'. Correct", truth, columns=BOTH)
+    refused("`truth` has 'qid', 'docno', 'grade'", truth, DICT, columns=BOTH | {"label": "nope"})
+    refused("must have one column 'bm25', but has 0: its columns are 'qid', 'docno', 'grade'", truth, columns=BOTH)
     assert len(fn.evaluate(truth, DICT, "rr", columns=BOTH)) == 2
     assert len(fn.evaluate(DICT, run, "rr", columns=BOTH)) == 2
     if form != "csv":  # ids in CSV are texts
@@ -95,7 +95,7 @@ def test_evaluators_and_agreement():
     evaluator = fn.Evaluator(pl.DataFrame(QRELS), "rr", columns=BOTH)
     assert len(evaluator.evaluate(pl.DataFrame(RUN))) == 2
     assert len(evaluator.evaluate(DICT)) == len(evaluator.evaluate(fn.Run.from_dict(DICT))) == 2
-    with pytest.raises(fn.InvalidInputError, match="must have one column 'bm25', but has 0: its columns are 'qid', "):
+    with pytest.raises(fn.InvalidInputError, match=r"none is 'bm25', named for score: .*`predictions` has 'qid', "):
         evaluator.evaluate(pl.DataFrame(RUN).rename({"bm25": "score"}))
     runs = pl.DataFrame(RUN), {"a": {"x": 1.0, "y": 2.0}}
     assert len(fn.agreement(*runs, "tau_b", columns={"score": "bm25"})) == 1
@@ -184,7 +184,15 @@ def test_guide_lists_all_usual_names():
     for line in table.splitlines():
         if line.startswith("| ") and not line.startswith("| role"):
             role, names, _ = (cell.strip() for cell in line.strip("|").split("|", 2))
-            documented[role] = sorted(name.strip("`").replace("_", "") for name in names.split(", "))
-    expected = {role: sorted(names) for role, names in frames.NAMES.items()}
-    expected["label, if no column has a name above"] = sorted(frames.LAST_NAMES["label"])
+            documented[role] = sorted({name.strip("`").replace("_", "") for name in names.split(", ")})
+    expected = {
+        role: sorted({name.replace("_", "") for name in names.split()})
+        for role, names in names_of_columns.NAMES.items()
+    }
+    for role, names in (
+        ("label, if no column has a name above", names_of_columns.LAST_LABELS),
+        ("label of a truth with predictions, likewise", names_of_columns.LABELS_OF_TRUTH),
+        ("score of predictions, likewise", names_of_columns.SCORES_OF_RUNS),
+    ):
+        expected[role] = sorted(names.split())
     assert documented == expected

@@ -188,9 +188,9 @@ def test_fixed_lists_and_frames_of_lists():
 ITS = "its columns are"
 BAD_FRAMES = {
     "two queries": (
-        {"q": [1], "qid": [1], "label": [1], "score": [1]},
-        f"`truth` must have one column of query ids or values, but has more than one of its usual names: {ITS} 'q', "
-        "'qid', 'label', 'score'. Give columns={'query': NAME}",
+        {"user_id": [1], "session_id": [1], "label": [1], "score": [1]},
+        f"`truth` must have one column of query ids or values, but has more than one of its usual names: {ITS} "
+        "'user_id', 'session_id', 'label', 'score'. Give columns={'query': NAME}",
     ),
     "no label": (
         {"q": [1], "x": [1], "score": [1]},
@@ -270,7 +270,11 @@ def test_bad_frames_of_runs():
             {"label": 3},
             "`columns` must map query, document, label, score, subtopic, rank to names of columns, not {'label': 3}",
         ),
-        ({"label": "x"}, "`truth` must have one column 'x', but has 0: its columns are 'q', 'label', 'score'"),
+        (
+            {"label": "x"},
+            "`truth` must have one column 'x', but has 0: its columns are 'q', 'label', 'score'. Give "
+            "columns={'truth': {'label': NAME}}",
+        ),
     ],
 )
 def test_bad_names_of_columns(columns, message):
@@ -297,7 +301,7 @@ def test_bad_lists(labels, scores, message):
 
 def test_inputs_that_do_not_go_together():
     """Arguments that contradict one another raise an error that names the wrong argument."""
-    ragged, frame = pl.Series(LISTS["labels"]), pl.DataFrame(COLUMNS)
+    ragged = pl.Series(LISTS["labels"])
     for message, arguments, ways in (
         ("`labels` and `scores` must be alike, but `scores` are not ragged. Convert them", (ragged, [1.0] * 5), {}),
         ("`labels` and `scores` must be alike, but `scores` are not ragged. Convert them", (ragged, np.ones(5)), {}),
@@ -307,7 +311,6 @@ def test_inputs_that_do_not_go_together():
             (ragged, ragged),
             {"offsets": [0]},
         ),
-        ("`predictions` must be left out when `truth` is a frame that holds scores", (frame, frame), {}),
         (
             "`columns` can only be used when `truth` is a data frame or a file with columns. Leave it out",
             ([[1]], [[1]]),

@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from fastndcg.inputs.diversity_qrels import read_table
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.id_table import Table
 from fastndcg.inputs.parquet.batches import Batch, Stream
@@ -21,6 +20,7 @@ from fastndcg.inputs.parquet.dataset import check_n_rows, check_schemas, open_da
 from fastndcg.inputs.parquet.truth import Progress, StreamedTruth
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.remote import has_pattern, is_address, is_folder, read_head, spell_path
+from fastndcg.inputs.scored_frames import read_table
 from fastndcg.inputs.source import Source
 from fastndcg.inputs.text.blocks import is_pipe
 from fastndcg.rankings.rankings import Rankings

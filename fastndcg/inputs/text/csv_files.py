@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from fastndcg.errors import InvalidInputError, shorten
-from fastndcg.inputs.diversity_qrels import read_table
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.hints import refuse_missing_header
 from fastndcg.inputs.id_table import Table
+from fastndcg.inputs.scored_frames import read_table
 from fastndcg.inputs.source import Source
 from fastndcg.inputs.text.blocks import FilePath, describe_path, read_unpacked
 from fastndcg.inputs.text.reader import REMEDY, TEXT

@@ -11,6 +11,7 @@ import numpy as np
 from fastndcg.choices import Format
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
 from fastndcg.inputs.arrow_files import read_arrow, starts_like_arrow
+from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.diversity_qrels import DiversityQrels
 from fastndcg.inputs.hints import check_path
 from fastndcg.inputs.id_column import split_at_blanks
@@ -188,6 +189,7 @@ def _read(kind: type[Kind], path: FilePath, format: str | None, columns: Columns
         hint = suggest_name(name, FORMATS_BY_NAME) or f" There are {', '.join(FORMATS_BY_NAME)}."
         raise InvalidInputError(f"`format` {shorten(name)} is not known.{hint}")
     form = FORMATS_BY_NAME[name]
+    columns = ColumnNames.of(columns, kind.side)
     table: Kind | None = form.read(kind, path, columns, threads) if form.has_columns or not columns else None
     if table is None or (columns and not table.source.columns):
         raise InvalidInputError(

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.diversity_qrels import read_dict, read_table
 from fastndcg.inputs.id_table import Table
 from fastndcg.inputs.records import Records, is_flat_record, is_record
+from fastndcg.inputs.scored_frames import read_dict, read_table
 from fastndcg.inputs.source import Source
 from fastndcg.inputs.text.blocks import FilePath, describe_path, read_unpacked
 from fastndcg.inputs.text.reader import REMEDY

@@ -1,0 +1,307 @@
+"""
+Rows in the objects of other libraries, brought to Arrow tables.
+
+A form is a record: its name, a function that recognises its values, and one that opens them: as a `TableSource` whose
+tables are read one by one, as a pyarrow table, or as a dict of columns.
+
+- `Dataset.data` of Hugging Face is the table before rows were filtered, shuffled or selected. Only the dataset's own
+  readers follow its indices, so rows are read by ``with_format("arrow")``.
+- pyarrow's threads would read up to 1 GiB of a dataset in advance, whatever `memory` is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
+from fastndcg.rankings.validation import is_masked_array
+from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.optional_packages import optional_import
+
+DIGITS = 14  # of a number of bytes of 10 TB or more, which only damaged data request
+READAHEAD = 2  # batches that pyarrow reads in advance
+SPLITS = ("DatasetDict", "IterableDatasetDict")
+FIRST_ROWS = 100  # that show the columns of a dataset without types
+DUCKDB_METHODS = ("to_arrow_table", "fetch_arrow_table")  # of DuckDB 2, and of earlier ones
+
+Passes = Literal["any", "costly", "one"]
+
+
+class TableSource(NamedTuple):
+    """
+    Rows that are read table by table.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The names of all columns.
+    read : callable
+        A function of the names of the columns to read and of a number of rows. It returns an iterator of pyarrow
+        tables, in the order of the rows. A table may have more rows than that number where the library cuts them.
+    passes : {'any', 'costly', 'one'}
+        How often `read` may be called: any number of times, as seldom as possible, or once.
+    schema : pyarrow.Schema, optional
+        The types of the columns. None if only tables have them.
+    count_rows : callable, optional
+        A function that returns the number of rows without reading them.
+    is_streamed : bool
+        False for rows that are in memory once they are read.
+    """
+
+    names: tuple[str, ...]
+    read: Callable[[Sequence[str], int], Iterator[Any]]
+    passes: Passes
+    schema: Any = None
+    count_rows: Callable[[], int] | None = None
+    is_streamed: bool = True
+
+    def make_empty_table(self, columns: Sequence[str]) -> Any:
+        """Return some columns without rows: of their types, or of nulls where these are not known."""
+        pyarrow = optional_import("pyarrow", "reading frames", "arrow")
+        if self.schema is None:
+            return pyarrow.table({name: pyarrow.array([], pyarrow.null()) for name in dict.fromkeys(columns)})
+        places = [place for place, name in enumerate(self.names) if name in columns]
+        return pyarrow.schema([self.schema.field(place) for place in places]).empty_table()
+
+    def read_whole(self, columns: Sequence[str], most: int) -> Any:
+        """Read all rows of some columns into one table."""
+        pyarrow = optional_import("pyarrow", "reading frames", "arrow")
+        tables = list(self.read(columns, most)) if columns else []
+        filled_tables = [table for table in tables if table.num_rows]
+        if filled_tables:
+            return pyarrow.concat_tables(filled_tables)
+        return tables[0] if tables else self.make_empty_table(columns)
+
+
+def is_system_error(error: BaseException) -> bool:
+    """Return True for an error of the system, such as too little memory, and False for one of the data."""
+    if isinstance(error, MemoryError):
+        return re.search(f"size [0-9]{{{DIGITS},}}", str(error)) is None
+    return isinstance(error, OSError) and error.errno is not None
+
+
+@contextlib.contextmanager
+def convert_read_errors(name: str) -> Iterator[None]:
+    """Replace pyarrow's errors for tables that cannot be read by InvalidInputError, and keep the system's errors."""
+    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
+    try:
+        yield
+    except (pyarrow.ArrowException, UnicodeDecodeError, OSError) as error:
+        if is_system_error(error):
+            raise
+        reason = show_name(" ".join(str(error).split()).rstrip("."))
+        raise InvalidInputError(f"`{name}` must hold whole Arrow data, but does not: {reason}. Write it anew") from None
+
+
+def is_hugging_face(value: Any) -> bool:
+    """Return True for a Dataset, an IterableDataset, or a dict of splits."""
+    kinds = {kind.__name__ for kind in type(value).__mro__ if kind.__module__.partition(".")[0] == "datasets"}
+    is_one_split = hasattr(value, "with_format") and not kinds.isdisjoint(("Dataset", "IterableDataset"))
+    return is_one_split or not kinds.isdisjoint(SPLITS)
+
+
+def open_hugging_face(dataset: Any, name: str) -> TableSource:
+    """Return the rows of a dataset, in its order. Raise for a dict of splits."""
+    if isinstance(dataset, Mapping):
+        split = next(iter(dataset), "test")
+        raise InvalidTypeError(
+            f"`{name}` must be one split, but is a {type(dataset).__name__} of {join_names(dataset)}. Pass one: "
+            f"dataset[{shorten(split)}]"
+        )
+    if hasattr(dataset, "num_rows"):
+        schema = dataset.features.arrow_schema
+        read = functools.partial(_read_hugging_face, dataset)
+        return TableSource(tuple(dataset.column_names), read, "any", schema, functools.partial(len, dataset))
+    names = dataset.column_names
+    if names is None:  # a generator without features
+        with convert_read_errors(name):
+            first = next(_iterate(dataset, FIRST_ROWS), None)
+        if first is None:
+            raise InvalidInputError(f"`{name}` must hold rows, but the IterableDataset has none. Check its generator")
+        names = first.column_names
+    return TableSource(tuple(names), functools.partial(_read_hugging_face, dataset), "costly")
+
+
+def _read_hugging_face(dataset: Any, columns: Sequence[str], most: int) -> Iterator[Any]:
+    """Read some columns of the rows that the dataset's indices name."""
+    if dataset.column_names is not None:
+        dataset = dataset.select_columns(list(columns))
+    for table in _iterate(dataset, most):
+        yield table.select(list(columns))
+
+
+def _iterate(dataset: Any, most: int) -> Iterator[Any]:
+    tables: Iterator[Any] = iter(dataset.with_format("arrow").iter(batch_size=most))
+    return tables
+
+
+def is_arrow_dataset(value: Any) -> bool:
+    """Return True for a Dataset, a Scanner or a RecordBatchReader of pyarrow."""
+    kinds = {kind.__name__ for kind in type(value).__mro__ if kind.__module__.startswith("pyarrow.")}
+    return not kinds.isdisjoint(("Dataset", "Scanner", "RecordBatchReader"))
+
+
+def open_arrow_dataset(value: Any, name: str) -> TableSource:
+    """Return the rows of a Dataset, a Scanner or a RecordBatchReader."""
+    del name
+    if hasattr(value, "scanner"):
+        schema = value.schema
+        read: Any = functools.partial(_scan, value)
+        return TableSource(tuple(schema.names), read, "any", schema, value.count_rows)
+    schema = getattr(value, "projected_schema", None) or value.schema
+    return TableSource(tuple(schema.names), functools.partial(_read_batches, value), "one", schema)
+
+
+def _scan(dataset: Any, columns: Sequence[str], most: int) -> Iterator[Any]:
+    """Scan a dataset, whose filter holds."""
+    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
+    scanner = dataset.scanner(
+        columns=list(columns), batch_size=most, batch_readahead=READAHEAD, fragment_readahead=1, use_threads=False
+    )
+    for batch in scanner.to_batches():
+        yield pyarrow.Table.from_batches([batch])
+
+
+def _read_batches(reader: Any, columns: Sequence[str], most: int) -> Iterator[Any]:
+    """Read the batches of a scanner or reader, as they come."""
+    del most
+    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
+    for batch in reader.to_batches() if hasattr(reader, "to_batches") else reader:
+        yield pyarrow.Table.from_batches([batch]).select(list(columns))
+
+
+def is_dask_frame(value: Any) -> bool:
+    """Return True for a data frame of Dask."""
+    is_dask = type(value).__module__.partition(".")[0] in ("dask", "dask_expr")
+    return is_dask and hasattr(value, "columns") and hasattr(value, "to_delayed")
+
+
+def open_dask_frame(frame: Any, name: str) -> TableSource:
+    """Return the rows of a frame, partition after partition."""
+    del name
+    index = [frame.index.name] if isinstance(frame.index.name, str) else []
+    return TableSource((*map(str, frame.columns), *index), functools.partial(_read_dask, frame), "costly")
+
+
+def _read_dask(frame: Any, columns: Sequence[str], most: int) -> Iterator[Any]:
+    """Compute each partition of some columns once."""
+    del most
+    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
+    selected = frame[[name for name in frame.columns if name in columns]]
+    for partition in selected.to_delayed():
+        table = pyarrow.table(partition.compute()).select(list(columns))
+        for place, field in enumerate(table.schema):
+            if pyarrow.types.is_floating(field.type):  # pandas' NaN, which Arrow reads as null
+                table = table.set_column(place, field.name, table.column(place).fill_null(np.nan))
+        yield table.replace_schema_metadata(None)
+
+
+def is_lazy_frame(value: Any) -> bool:
+    """Return True for a lazy frame of Polars, or one of narwhals, which wraps it."""
+    return type(value).__name__ == "LazyFrame" and hasattr(value, "collect_schema")
+
+
+def open_lazy_frame(frame: Any, name: str) -> TableSource:
+    """Return the rows of a lazy frame, of which only the needed columns are collected."""
+    del name
+    names = tuple(frame.collect_schema().names())
+    return TableSource(names, functools.partial(_collect, frame), "costly", is_streamed=False)
+
+
+def _collect(frame: Any, columns: Sequence[str], most: int) -> Iterator[Any]:
+    """Collect some columns."""
+    del most
+    pyarrow = optional_import("pyarrow", "reading frames", "arrow")
+    selected = frame.select(list(columns))
+    parameters = inspect.signature(selected.collect).parameters
+    if "engine" in parameters:
+        collected = selected.collect(engine="streaming")
+    elif "streaming" in parameters:  # Polars before 1.23
+        collected = selected.collect(streaming=True)
+    else:  # of narwhals
+        collected = selected.collect()
+    yield pyarrow.table(collected)
+
+
+def is_duckdb_connection(value: Any) -> bool:
+    """Return True for a connection, which also is what its `execute` returns."""
+    return type(value).__name__ == "DuckDBPyConnection"
+
+
+def read_duckdb_result(connection: Any, name: str) -> Any:
+    """Fetch the rows of the last query. Raise if there are no rows, or they have been fetched."""
+    fetch = next(getattr(connection, method) for method in DUCKDB_METHODS if hasattr(connection, method))
+    try:
+        with warnings.catch_warnings():  # of a copy that only relations do without
+            warnings.simplefilter("ignore", UserWarning)
+            table = fetch() if connection.description else None
+    except Exception as error:
+        if type(error).__name__ != "InvalidInputException":
+            raise
+        table = None
+    if table is None:
+        raise InvalidInputError(
+            f"`{name}` must hold the rows of a query, but the connection has none, or they have been fetched: it keeps "
+            "those of its last query only. Pass a relation for each: connection.sql(QUERY)"
+        )
+    return table
+
+
+def is_structured_array(value: Any) -> bool:
+    """Return True for an array of records."""
+    return isinstance(value, np.ndarray) and value.dtype.names is not None
+
+
+def read_structured_array(records: Any, name: str) -> dict[str, Any]:
+    """Return the fields of records as columns."""
+    if records.ndim != 1:
+        raise InvalidTypeError(
+            f"`{name}` must have one dimension if it is a structured array, but its shape is {records.shape}. Pass one "
+            "record for each document"
+        )
+    if is_masked_array(records):
+        raise InvalidTypeError(f"`{name}` must not be a masked structured array. Drop or fill what is masked")
+    columns: dict[str, Any] = {}
+    for field in records.dtype.names:
+        values = np.ascontiguousarray(records[field])
+        columns[field] = values if values.ndim == 1 else list(values)
+    return columns
+
+
+class TableForm(NamedTuple):
+    """A kind of objects with rows and columns, and how they are opened. Error messages call the object by a name."""
+
+    name: str
+    matches: Callable[[Any], bool]
+    open: Callable[[Any, str], Any]
+
+
+TABLE_FORMS = (
+    TableForm("Hugging Face Dataset", is_hugging_face, open_hugging_face),
+    TableForm("pyarrow Dataset, Scanner or RecordBatchReader", is_arrow_dataset, open_arrow_dataset),
+    TableForm("Dask frame", is_dask_frame, open_dask_frame),
+    TableForm("Polars LazyFrame", is_lazy_frame, open_lazy_frame),
+    TableForm("DuckDB connection", is_duckdb_connection, read_duckdb_result),
+    TableForm("structured array", is_structured_array, read_structured_array),
+)
+
+
+def find_table_form(value: Any) -> TableForm | None:
+    """Return the first form that recognises a value, or None."""
+    return next((form for form in TABLE_FORMS if form.matches(value)), None)
+
+
+def open_tables(value: Any, name: str) -> Any:
+    """Open a value of a form in the registry, and return any other value, also a `TableSource`, as it is."""
+    if isinstance(value, TableSource):
+        return value
+    form = find_table_form(value)
+    return value if form is None else form.open(value, name)

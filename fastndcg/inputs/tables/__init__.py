@@ -1,1 +1,0 @@
-"""Rows in the objects of other libraries, brought to Arrow tables."""
