@@ -136,7 +136,7 @@ def evaluate(
     missing_truth: MissingTruth = "raise",
     competitors: Competitors = "all",
     rows: ResultRows = "query",
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | Mapping[str, str]] | None = None,
     memory: int | str | None = None,
     convention: ConventionName | str | Convention = "default",
     threads: int | None = None,
@@ -212,8 +212,8 @@ def evaluate(
     columns : dict, optional
         Names of columns of frames, records, CSV, Parquet and Arrow files that differ from the usual ones, such as
         ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25", "subtopic": "topic"}``. The key "rank"
-        names ranks in place of scores. The names serve truth and predictions. A name that neither has is an error, and
-        so is a name of queries or documents that one of them lacks.
+        names ranks in place of scores. Each name falls to the side that has the column, and one that neither has is an
+        error. Sides may have names of their own: ``{"truth": {"document": "article"}, "predictions": {...}}``.
     memory : int or str, optional
         The number of bytes for streaming, such as "500MB", by default 2 GiB, or for scores of `Embeddings` and
         `Scorer`, by default 64 MiB. Not for other truth and predictions.
@@ -319,7 +319,7 @@ class Evaluator(Picklable):
         missing_truth: MissingTruth = "raise",
         competitors: Competitors = "all",
         rows: ResultRows = "query",
-        columns: Mapping[str, str] | None = None,
+        columns: Mapping[str, str | Mapping[str, str]] | None = None,
         memory: int | str | None = None,
         convention: ConventionName | str | Convention = "default",
         threads: int | None = None,

@@ -23,7 +23,7 @@ def agreement(
     offsets: Any = None,
     groups: Any = None,
     query_ids: Any = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
 ) -> Agreement:
     """

@@ -101,7 +101,7 @@ class StreamingEvaluator(Picklable):
         offsets: Any = None,
         groups: Any = None,
         query_ids: Any = None,
-        columns: Mapping[str, str] | None = None,
+        columns: Mapping[str, str | Mapping[str, str]] | None = None,
     ) -> StreamingEvaluator:
         """
         Evaluate a batch of whole queries.

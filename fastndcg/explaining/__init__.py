@@ -98,7 +98,9 @@ def explain(
         first = ", ".join(map(str, metrics[:2])) + (", …" if len(metrics) > 2 else "")
         raise InvalidInputError(f"`metric` must be one metric, got {len(metrics)}: {first}. Explain one at a time.")
     selection = make_selection(exclude, candidates, missing_truth)
-    options = Options(offsets, groups, query_ids, columns, selection=selection)
+    options = Options(
+        offsets, groups, query_ids, columns, selection=selection, other=predictions, is_alone=predictions is None
+    )
     prepared = prepare_truth(truth, options)
     predictions = read_once(predictions)  # an iterator gives its records to one convention only
     pair = None

@@ -44,7 +44,7 @@ def fuse(
     absent: str | None = None,
     fusion_convention: str | FusionConvention = "default",
     train: Any = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
 ) -> FusedRun:
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -30,12 +30,23 @@ from fastndcg.inputs.text.svmlight import LabelsInFile
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 
+
+class KnownPredictions(NamedTuple):
+    """The truth of an `Evaluator`, beside the first predictions, where these are known before it is read."""
+
+    truth: Any
+    predictions: Any
+
+
 TruthInput: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | TablePair | Interactions | StreamedTruth
 PartitionedInput: TypeAlias = RankingPartitions | StreamedTruth
 
 
 def prepare_truth(truth: Any, options: Options) -> TruthInput:
     """Read and check the truth once, for any number of predictions."""
+    if isinstance(truth, KnownPredictions):
+        options = replace(options, other=truth.predictions, is_alone=False)
+        truth = truth.truth
     if isinstance(truth, Model):
         raise InvalidTypeError(
             f"`truth` must be what users like, or judgments, but is {type(truth).__name__}, which are predictions. "

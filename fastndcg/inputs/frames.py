@@ -54,8 +54,10 @@ def list_column_names(value: Any) -> tuple[str, ...]:
         return tuple(value.source.columns)
     if not is_frame(value):
         return ()
-    names: Any = getattr(value, "column_names", None)
-    names = getattr(value, "columns", ()) if names is None else names
+    if hasattr(value, "collect_schema"):  # of a lazy frame, whose columns warn
+        names: Any = value.collect_schema().names()
+    else:
+        names = getattr(value, "columns", ()) if getattr(value, "column_names", None) is None else value.column_names
     return () if callable(names) else tuple(name for name in names if isinstance(name, str))
 
 

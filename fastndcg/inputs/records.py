@@ -56,7 +56,8 @@ def is_flat_record(value: Mapping[str, Any], columns: Mapping[str, str] | None) 
     has_ids = all(
         any(isinstance(value.get(name), str | int) for name in given.find(role, names)) for role in PLAIN_FIELDS
     )
-    return has_ids or len(set(find_usual_roles(names).values())) > 1
+    usual = find_usual_roles(names)
+    return has_ids or (len(set(usual.values())) > 1 and not any(isinstance(value[name], Mapping) for name in usual))
 
 
 def is_iterator(value: Any) -> bool:

@@ -26,6 +26,7 @@ from fastndcg.inputs.recommendations.interactions import Interactions
 from fastndcg.inputs.recommendations.item_selection import convert_to_interactions
 from fastndcg.inputs.recommendations.models import Model
 from fastndcg.inputs.recommendations.score_matrix import read_score_matrix
+from fastndcg.inputs.scored_frames import TablePair
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import (
     check_combinations,
@@ -93,8 +94,11 @@ def evaluate(
     check_combinations(metric_list, base)
     pair_rows = read_pair_rows(rows, competitors)
     selection = make_selection(exclude, candidates, missing_truth)
-    prepared = prepare_truth(truth, options := Options(offsets, groups, query_ids, columns, selection=selection))
-    effective = base.for_input(qrels=isinstance(prepared, Qrels))
+    options = Options(
+        offsets, groups, query_ids, columns, selection=selection, other=predictions, is_alone=predictions is None
+    )
+    prepared = prepare_truth(truth, options)
+    effective = base.for_input(qrels=isinstance(prepared, Qrels | TablePair))
     if isinstance(predictions, Model):
         has_ids = predictions.has_ids and isinstance(prepared, Qrels)
         predictions = list_run(predictions) if has_ids else list_scores(predictions)

@@ -22,7 +22,7 @@ from fastndcg.choices import (
 )
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names, shorten, suggest_name
 from fastndcg.evaluation import Evaluator, check_model
-from fastndcg.inputs.dispatch import Options, make_selection
+from fastndcg.inputs.dispatch import KnownPredictions, Options, make_selection
 from fastndcg.inputs.recommendations.models import Model
 from fastndcg.inputs.run_names import is_path_list, name_runs
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
@@ -54,6 +54,7 @@ def compare(
     exclude: Any = None,
     candidates: Any = None,
     missing_truth: MissingTruth = "raise",
+    columns: Mapping[str, str | Mapping[str, str]] | None = None,
     competitors: Competitors = "all",
     rows: ResultRows = "query",
     convention: ConventionName | str | Convention = "default",
@@ -95,7 +96,7 @@ def compare(
         The name of the system that the others are compared with. By default the first.
     offsets, groups, query_ids : array, optional
         See `evaluate`.
-    exclude, candidates, missing_truth, competitors, rows
+    exclude, candidates, missing_truth, columns, competitors, rows
         See `evaluate`. They hold for all systems.
     convention : str or Convention
         See `evaluate`.
@@ -202,6 +203,7 @@ def compare(
         "exclude": exclude,
         "candidates": candidates,
         "missing_truth": missing_truth,
+        "columns": columns,
         "competitors": competitors,
         "rows": rows,
         "convention": convention,
@@ -367,8 +369,9 @@ def _refer_to_inputs(truth: Any, named_systems: Mapping[str, Any], options: Mapp
     """Return references to the truth and the predictions, with the options that reading them needs."""
     selection = make_selection(options["exclude"], options["candidates"], options["missing_truth"], options["threads"])
     reading = Options(
-        options["offsets"], options["groups"], options["query_ids"], threads=options["threads"], selection=selection
-    )
+        options["offsets"], options["groups"], options["query_ids"], options["columns"], threads=options["threads"],
+        selection=selection, other=_find_predictions(named_systems), is_alone=False,
+    )  # fmt: skip
     return ComparedInputs(truth, named_systems, reading, parse_convention(options["convention"]))
 
 
@@ -391,13 +394,21 @@ def _evaluate_systems(
         raise InvalidInputError(
             f"`{selections[0]}` must be left out if all systems are Results or Rankings. Apply it before"
         )
-    evaluator = Evaluator(truth, metrics, **options) if truth is not None else None
+    evaluator = None
+    if truth is not None:
+        evaluator = Evaluator(KnownPredictions(truth, _find_predictions(named_systems)), metrics, **options)
     for name, predictions in named_systems.items():
         if evaluator is not None and isinstance(predictions, Model):
             with _name_system(name):
                 check_model(evaluator, predictions)
     with track(named_systems.items(), "evaluating systems", len(named_systems)) as systems:
         return {name: _evaluate_system(name, predictions, evaluator, metrics, options) for name, predictions in systems}
+
+
+def _find_predictions(named_systems: Mapping[str, Any]) -> Any:
+    """Return the first predictions of the systems, whose columns may be like those of the truth."""
+    systems = named_systems.values()
+    return next((system for system in systems if not isinstance(system, Results | Rankings)), None)
 
 
 def _evaluate_system(

@@ -175,7 +175,7 @@ BAD_JSON = {
     "an id beyond 64 bits": ('{"query":"q","doc":18446744073709551616,"score":1}', "must fit int64 or uint64"),
     "a digit too many": (f'{{"query":"q","doc":"d","score":{"1" * 5000}}}', "has more than 4300 digits. Write fewer"),
     "unknown fields": ('{"query": "q", "key": "d", "score": 1}', "must have one column of document ids or values"),
-    "one number per query": ('{"q1": 5}', "must have one column of document ids or values, but has none"),
+    "one number per query": ('{"q1": 5}', "must have one column of query ids or values, but has none"),
     "a list of numbers": ("[1, 2]", "line 1: must be an object {query: {document: value}}, but is [1, 2]"),
     "an empty list": ("[]", "line 1: must be an object {query: {document: value}}, but is []"),
     "whole numbers": ('{"q1": [1, 2]}', "which could be ids or scores"),

@@ -74,7 +74,7 @@ def tune_fusion(
     absent: str | None = None,
     fusion_convention: str | FusionConvention = "default",
     convention: ConventionName | str | Convention = "default",
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
     progress: bool = True,
 ) -> TunedFusion:
@@ -195,7 +195,7 @@ class _Request(NamedTuple):
     fusion_convention: FusionConvention
     absent: str | None
     depth: int | None
-    columns: Mapping[str, str] | None
+    columns: Mapping[str, str | Mapping[str, str]] | None
     threads: int
 
 
