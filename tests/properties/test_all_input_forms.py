@@ -8,7 +8,6 @@ import json
 
 import numpy as np
 import pytest
-from item_lists import Collection, Items
 from recorded_data import DRAWN_RUNS, RATINGS, drawn_run
 from table_forms import LIBRARY_FORMS, PLAIN_FORMS
 
@@ -119,7 +118,7 @@ def test_trec_data_in_forms_of_libraries(trec, tmp_path, name):
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_ranked_ids_in_every_form(trec, tmp_path, convention):
-    """Runs without scores and grades: lists and sets of ids, frames and records with ranks, collections, files."""
+    """Runs without scores and grades: lists and sets of ids, ranks or lists in frames and records, files."""
     found = {query: [d for d, label in row.items() if label > 0] for query, row in nested(trec[0]).items()}
     relevant = {query: ids for query, ids in found.items() if ids}
     ranked = {query: sorted(row, key=row.get, reverse=True) for query, row in nested(trec[1]).items()}
@@ -130,8 +129,9 @@ def test_ranked_ids_in_every_form(trec, tmp_path, convention):
     rows = [(query, document, rank) for query, ids in ranked.items() for rank, document in enumerate(ids, 1)]
     ranks = pd.DataFrame(frame(rows, "rank"))
     liked = pd.DataFrame(frame([(q, d, 1.0) for q, ids in relevant.items() for d in ids], "weight"))
-    collections_ = [
-        Collection({query: Items(ids, ordered=True) for query, ids in one.items()}) for one in (relevant, ranked)
+    lists = [
+        [{"query_id": query, name: ids} for query, ids in one.items()]
+        for one, name in ((relevant, "expected_ids"), (ranked, "retrieved_ids"))
     ]
     paths = [tmp_path / "qrels.json", tmp_path / "run.jsonl"]
     paths[0].write_text(json.dumps(relevant))
@@ -142,7 +142,9 @@ def test_ranked_ids_in_every_form(trec, tmp_path, convention):
         "frames": (liked, ranks),
         "shuffled frames": (liked, ranks.sample(frac=1.0, random_state=3)),
         "records": (liked.to_dict("records"), ranks.to_dict("records")),
-        "collections": collections_,
+        "records of lists": lists,
+        "frames of lists": [pd.DataFrame(one) for one in lists],
+        "columns of lists": [pl.DataFrame(one) for one in lists],
         "files": paths,
     }.items():
         result = fn.evaluate(truth, run, METRICS, convention=convention)
