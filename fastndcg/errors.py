@@ -131,6 +131,16 @@ class Option(NamedTuple):
         return f"{self.name}={self.value}"
 
 
+class Words(NamedTuple):
+    """A remedy that the command line has other words for than Python."""
+
+    python: str
+    shell: str
+
+    def __str__(self) -> str:
+        return self.python
+
+
 class Place(NamedTuple):
     """A source of rows and, unless `unit` is empty, the number of a row or line there."""
 

@@ -1,7 +1,8 @@
 """
 The command line: ``fastndcg evaluate``, ``compare``, ``fuse``, ``plot``, ``explain``, ``conventions`` and others.
 
-Each subcommand is a module of this package with two functions. `add_parser` declares the options, `run` does the work.
+A module of this package has one or more commands. For each one a function named ``add_…`` declares the options, and
+sets the function that does the work.
 
 The exit codes are the constants `SUCCESS`, `WRONG_USE` and `INTERRUPTED`. ``fastndcg --help`` lists them.
 """
@@ -10,28 +11,35 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import io
 import os
+import re
+import runpy
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from fastndcg import __version__
-from fastndcg.cli import output, plugins
+from fastndcg.cli import options, output
 from fastndcg.cli.completion import SET_UP, complete
-from fastndcg.cli.options import choose_format
-from fastndcg.cli.remedies import translate_remedies
-from fastndcg.errors import FastndcgError, join_names, shorten, suggest_name
-from fastndcg.runtime.escapes import MOST_NOTED, show_name
+from fastndcg.errors import Choice, Column, FastndcgError, InvalidInputError, Option, Words, shorten
+from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.lazy_import import load
 
-COMMANDS = (  # modules of this package
-    "evaluate", "compare", "gate", "plan", "audit", "fuse", "tune_fusion", "agreement", "plot", "explain", "metrics",
-    "conventions", "warmup",
-)  # fmt: skip
+COMMANDS = {
+    "evaluate": "evaluate", "compare": "compare", "plot": "compare", "gate": "gate", "plan": "gate", "audit": "gate",
+    "explain": "explain", "agreement": "explain", "fuse": "fuse", "tune-fusion": "fuse", "metrics": "lists",
+    "conventions": "lists", "warmup": "lists",
+}  # fmt: skip # each with its module
+
+OPTIONS = {  # for arguments that the command line writes in another way
+    "train": "--train QRELS RUN RUN",
+    "weights": "--weights NAME=W,NAME=W",
+}
 
 SUCCESS = 0
-WRONG_USE = 2  # argparse's own exit code for wrong use
+WRONG_USE = options.WRONG_USE
 INTERRUPTED = 130  # 128 + SIGINT, which shells report for a command that Ctrl-C ended
 
 EPILOG = f"""\
@@ -47,21 +55,6 @@ exit codes:
   {INTERRUPTED:<3}  interrupted by Ctrl-C
   `fastndcg gate` has others for its verdicts, and a mean below --fail-under gives 1
 """
-
-
-class _Parser(argparse.ArgumentParser):
-    """Parser that reports an error in one line, without the usage."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print the message and exit."""
-        _print_error(message)
-        sys.exit(WRONG_USE)
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Raise an error for an unknown choice that suggests the nearest known one."""
-        if action.choices is not None and value not in action.choices:
-            hint = suggest_name(value, action.choices) or f" Choose one of {join_names(list(action.choices))}."
-            raise argparse.ArgumentError(action, f"invalid choice: {shorten(value)}.{hint}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -87,29 +80,62 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # escape characters that the terminal cannot show
+    arguments = argparse.Namespace()
     try:
         parser = _make_parser(sys.argv[1:] if argv is None else argv)
         complete(parser)
-        arguments = parser.parse_args(argv)
+        arguments = parser.parse_args(argv, arguments)
         for source in arguments.imports:
-            plugins.load(source)
+            load_plugin(source)
         if arguments.command is None:
             output.write([parser.format_help()], None)
             return SUCCESS
-        choose_format(arguments)
+        options.finish(arguments)
         return arguments.run(arguments) or SUCCESS
     except SystemExit as exit_request:  # argparse exits after --help, --version and errors
         return int(exit_request.code or 0)
     except KeyboardInterrupt:
         return INTERRUPTED
     except (FastndcgError, OSError, MemoryError) as error:
-        _print_error(_error_message(error))
+        options.print_error(_find_mistake(arguments, error) or _error_message(error))
         return WRONG_USE
 
 
-def _make_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+def load_plugin(source: str) -> None:
+    """
+    Run a Python file that registers metrics, or import a module by its name.
+
+    Parameters
+    ----------
+    source : str
+        A path that ends in ``.py`` or has a folder, or else the name of a module.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file does not exist, raises an exception, or ends the process.
+    """
+    is_file = source.endswith(".py") or os.sep in source
+    if is_file and not os.path.isfile(source):
+        raise InvalidInputError(f"--import: the file {source} does not exist. Check the path.")
+    try:
+        if is_file:
+            runpy.run_path(source, run_name="fastndcg_metrics")
+        else:
+            importlib.import_module(source)
+    except SystemExit as exit_request:
+        raise InvalidInputError(
+            f"--import {source}: the file must not end the process, but it calls "
+            f"sys.exit({shorten(exit_request.code)})."
+            ' Put that call under `if __name__ == "__main__":`.'
+        ) from None
+    except Exception as error:
+        raise InvalidInputError(f"--import {source}: {type(error).__name__}: {show_name(error)}") from error
+
+
+def _make_parser(argv: Sequence[str]) -> options.Parser:
     """Return the parser of a command that the arguments begin with, else that of all commands."""
-    parser = _Parser(
+    parser = options.Parser(
         prog="fastndcg",
         description="Compute ranking metrics such as nDCG, average precision, reciprocal rank, precision and recall.",
         epilog=EPILOG,
@@ -125,10 +151,22 @@ def _make_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         help="before the command, run a Python file or import a module that registers metrics; may be repeated",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
-    named = argv[0].replace("-", "_") if argv and "_ARGCOMPLETE" not in os.environ else ""
+    named = argv[0].replace("_", "-") if argv and "_ARGCOMPLETE" not in os.environ else ""
     for command in [named] if named in COMMANDS else COMMANDS:  # one: the others take 20 ms to import
-        load(f"{__name__}.{command}").add_parser(commands)
+        function = f"add_{command.replace('-', '_')}"
+        getattr(load(f"{__name__}.{COMMANDS[command]}"), function)(commands)
     return parser
+
+
+def _find_mistake(arguments: argparse.Namespace, error: BaseException) -> str:
+    """Return what is wrong with the files of a command that has failed, or an empty text if that is not known."""
+    if isinstance(error, MemoryError):
+        return ""
+    with contextlib.suppress(Exception):  # the error itself is reported then
+        from fastndcg.cli.files import find_mistake
+
+        return find_mistake(arguments)
+    return ""
 
 
 def _error_message(error: BaseException) -> str:
@@ -136,13 +174,24 @@ def _error_message(error: BaseException) -> str:
         return f"{show_name(error.filename)}: {error.strerror}"
     if isinstance(error, MemoryError):
         return str(error) or "not enough memory. Evaluate fewer queries at once, or use fewer threads."
-    return translate_remedies(str(error))
+    return str(error.reword(_say) if isinstance(error, FastndcgError) else error)
 
 
-def _print_error(message: str) -> None:
-    """Print one line on standard error, unless standard error is closed."""
-    if sys.stderr is not None:
-        line = show_name(" ".join(message.splitlines()), MOST_NOTED)
-        with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(f"fastndcg: error: {line}\n")
-            sys.stderr.flush()
+def _say(part: Any) -> Any:
+    """Return a part of an error in the words of the command line."""
+    match part:
+        case Words(_, shell):
+            return shell
+        case Column(role):
+            return f"--columns {role}=NAME"
+        case Choice(field, values):
+            return "--convention " + " or ".join(f"'NAME({field}={value})'" for value in values)
+        case Option(name, value):
+            return OPTIONS.get(name) or f"--{name.replace('_', '-')} {_unquote(value)}"
+    return part
+
+
+def _unquote(value: str) -> str:
+    """Return a value as a shell takes it: without quotes where it needs none."""
+    bare = value.strip("'")
+    return bare if re.fullmatch(r"[\w.-]+", bare) else value

@@ -1,21 +1,20 @@
-"""``fastndcg compare``: differences between runs, with confidence intervals and significance tests."""
+"""``fastndcg compare`` and ``plot``: differences between runs, with intervals and tests, and pictures of them."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from fastndcg.choices import Alternative, Correction, Family, IntervalMethod, TestName
-from fastndcg.cli import completion, embeddings, options, output
+from fastndcg.cli import completion, files, options, output
 from fastndcg.cli.progress import show_progress
-from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import parse_convention
-from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import check_packages
 
 if TYPE_CHECKING:
@@ -23,76 +22,106 @@ if TYPE_CHECKING:
     from fastndcg.scoring.embeddings import Embeddings
     from fastndcg.statistics.comparison import Comparison
 
-FORMATS = ("table", "markdown", "latex", "json", "csv")
-CURVE_METRICS = "ndcg"  # drawn at each cutoff by `fastndcg plot --kind curve`, and in a report of other metrics
+CURVE_METRICS = "ndcg"  # drawn at each cutoff where no metric has a cutoff
 STATISTICS = ("test", "correction", "family", "alternative", "interval", "level", "replicates", "seed")
-DESCRIPTION = """\
+PLOTS = ("forest", "curve", "histogram")
+PICTURES = ("png", "svg", "pdf")
+COMPARE = """\
 Compare two or more runs query by query with a baseline run. The result has the difference of each run from the
 baseline, its confidence interval, its p-value, and the numbers of queries won, tied and lost.
 """
-EXAMPLES = """\
+COMPARE_EXAMPLES = """\
   fastndcg compare qrels.txt baseline.run new.run -m ndcg@10,map
   fastndcg compare qrels.txt a.run b.run c.run --baseline b --test t --correction holm
   fastndcg compare qrels.txt baseline.run new.run --html report.html --queries topics.tsv
   fastndcg compare qrels.txt als/users.npy,als/items.npy bpr.safetensors --exclude seen.txt
   fastndcg compare qrels.txt runs/*.res.gz --names BM25,ANCE,SPLADE --family metric
 """
+PLOT = """\
+Draw a comparison of runs with matplotlib.
+  forest     the difference of each run from the baseline, with its confidence interval
+  curve      a metric at each cutoff
+  histogram  the differences of one run from the baseline, query by query
+The first metric of -m is drawn, by a curve at each cutoff.
+"""
+PLOT_EXAMPLES = """\
+  fastndcg plot QRELS BASELINE RUN -m ndcg@10 -o differences.png
+  fastndcg plot QRELS BASELINE RUN --kind curve -m precision@10 -o curve.svg
+"""
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command with its options."""
+def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command ``compare`` with its options."""
     parser = options.add_command(
-        commands,
-        "compare",
-        "compare runs with a baseline: differences, intervals, tests, a report",
-        DESCRIPTION,
-        EXAMPLES,
-    )
-    add_inputs(parser)
-    parser.add_argument(
+        commands, "compare", "QRELS RUN RUN [RUN ...]",
+        "compare runs with a baseline: differences, intervals, tests, a report", COMPARE, COMPARE_EXAMPLES,
+    )  # fmt: skip
+    numbers = _add_inputs(parser)
+    numbers.add_argument(
         "--segments", metavar="FILE", help="compare by segment too; FILE has a query id and a segment on each line"
     )
-    options.add_format(parser, FORMATS)
-    parser.add_argument("--html", metavar="FILE", help="also write a report as one HTML page that works offline")
-    parser.add_argument(
+    options.add_output(parser)
+    group = parser.add_argument_group("report")
+    group.add_argument("--html", metavar="FILE", help="also write a report as one HTML page that works offline")
+    group.add_argument(
         "--queries", metavar="FILE", help="texts of the queries for the report; FILE has a query id, a tab and a text "
         "on each line",
     )  # fmt: skip
-    parser.add_argument("--title", default="", metavar="TEXT", help="the title of the report")
-    options.add_output(parser)
-    parser.set_defaults(run=run)
+    group.add_argument("--title", default="", metavar="TEXT", help="the title of the report")
+    _add_expert_options(parser)
+    parser.set_defaults(run=run_compare)
 
 
-def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that ``compare`` and ``plot`` share."""
+def add_plot(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command ``plot`` with its options."""
+    parser = options.add_command(
+        commands, "plot", "QRELS RUN RUN [RUN ...] -o FILE",
+        "draw a comparison of runs as a forest plot, a curve or a histogram", PLOT, PLOT_EXAMPLES,
+    )  # fmt: skip
+    _add_inputs(parser)
+    group = parser.add_argument_group("picture")
+    group.add_argument("--kind", choices=PLOTS, default="forest", help="the kind of plot (default: forest)")
+    group.add_argument(
+        "--system", metavar="NAME", help="the run that a histogram shows (default: the first run but the baseline)"
+    )
+    group.add_argument("--format", choices=PICTURES, help="the format of the picture (default: by the suffix of -o)")
+    group.add_argument("-o", "--output", metavar="FILE", required=True, help="the picture's file, such as plot.png")
+    _add_expert_options(parser)
+    parser.set_defaults(run=run_plot)
+
+
+def _add_inputs(parser: Any) -> Any:
+    """Add the arguments that ``compare`` and ``plot`` share, and return the group of what is computed."""
+    options.add_help_all(parser, "statistics, embeddings, link prediction and threads")
     parser.add_argument("qrels", metavar="QRELS", help=options.QRELS)
     parser.add_argument("runs", nargs="+", metavar="RUN", help=f"two or more; {options.RUN}, {options.EMBEDDINGS}")
+    numbers = parser.add_argument_group("what is computed")
     options.add_metrics(
-        parser,
+        numbers,
         "metrics, separated by commas, such as 'ndcg@10,P(rel=2)@5'; may be repeated "
         f"(default: {options.DEFAULT_METRICS})",
     )
-    parser.add_argument(
-        "--names",
-        action="append",
-        metavar="NAMES",
-        help="names of the runs in their order, separated by commas; may be repeated (default: TREC's sixth column "
-        "where runs differ in it, else file names without suffixes)",
-    )
-    parser.add_argument(
+    options.add_names(numbers)
+    numbers.add_argument(
         "--baseline", metavar="NAME", help="the run that the others are compared with, by its name or file "
         "(default: the first)",
     )  # fmt: skip
-    options.add_convention(parser)
-    options.add_qrels_format(parser)
-    options.add_pair_rows(parser)
+    options.add_convention(numbers)
+    options.add_reading(parser)
+    return numbers
+
+
+def _add_expert_options(parser: Any) -> None:
+    with parser.expert("statistics, which the documentation of fastndcg.compare explains") as group:
+        _add_statistics(group)
     options.add_embeddings(parser)
-    _add_statistics(parser)
-    options.add_threads(parser)
+    with parser.expert("link prediction") as group:
+        options.add_pair_rows(group)
+    with parser.expert("threads") as group:
+        options.add_threads(group)
 
 
-def _add_statistics(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("statistics", "The documentation of fastndcg.compare explains these choices.")
+def _add_statistics(group: Any) -> None:
     test = group.add_argument(
         "--test",
         metavar="NAME",
@@ -134,24 +163,12 @@ def _add_statistics(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--seed", type=int, metavar="N", help="the seed of the random numbers (default: 0)")
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run_compare(arguments: argparse.Namespace) -> None:
     """Check the options, compare the runs, and write the table and the report."""
-    embeddings.check_options(arguments, arguments.runs)
-    runs = embeddings.list_files(arguments.runs)
-    inputs = [arguments.qrels, *runs, *filter(None, (arguments.segments, arguments.queries))]
-    for option, target in (("-o", arguments.output), ("--html", arguments.html)):
-        if target is not None:
-            output.check(target, inputs, option)
-    targets = [os.path.realpath(target) for target in (arguments.output, arguments.html) if target is not None]
-    if len(set(targets)) < len(targets):
-        raise InvalidInputError(
-            f"-o and --html must name two files, but both name {arguments.html}. Change one of them."
-        )
-    if arguments.html:
-        check_packages("a report", "report")
+    _check(arguments, filter(None, (arguments.segments, arguments.queries)), {"--html": arguments.html})
     if arguments.queries and not arguments.html:
         raise InvalidInputError("--queries is for the report. Add --html FILE, or leave it out.")
-    comparison = compare_runs(arguments, choose_curves(arguments) if arguments.html else None)
+    comparison = _compare(arguments, _choose_curves(arguments) if arguments.html else None)
     if arguments.html:
         from fastndcg.reports.html.page import page
 
@@ -159,44 +176,67 @@ def run(arguments: argparse.Namespace) -> None:
     output.write(_format(comparison, arguments.format, arguments.output), arguments.output)
 
 
-def choose_curves(arguments: argparse.Namespace) -> list[Metric]:
-    """Return the metrics that a report draws at each cutoff: those of the table that have a cutoff, or nDCG."""
+def run_plot(arguments: argparse.Namespace) -> None:
+    """Compare the runs, draw the comparison and save the picture."""
+    _check(arguments, (), {})
+    figure, ending = output.check_picture(arguments.output, "-o", arguments.format)
+    is_curve = arguments.kind == "curve"
+    comparison = _compare(arguments, _choose_curves(arguments)[:1] if is_curve else None)
+    height = 1.1 + 0.3 * len(comparison.systems) if arguments.kind == "forest" else 4.2
+    figure.set_size_inches(9.4 if is_curve else 7.0, height)
+    metric = None if is_curve else comparison.metrics[0]
+    comparison.plot(arguments.kind, metric=metric, system=arguments.system, axes=figure.subplots())
+    output.write_picture(figure, ending, arguments.output, "-o")
+
+
+def _check(arguments: argparse.Namespace, more: Iterable[str], targets: dict[str, str | None]) -> None:
+    """Raise for wrong files, and for packages that are absent, before any work is done."""
+    files.check_embeddings(arguments, arguments.runs)
+    if len(arguments.runs) < 2:
+        raise InvalidInputError(
+            f"{arguments.command} needs two RUNs or more, got 1. Name another, or take `fastndcg evaluate` for one run."
+        )
+    files.check(arguments, [arguments.qrels, *arguments.runs, *more], {"-o": arguments.output, **targets})
+    check_packages("comparing runs", "statistics")
+
+
+def _choose_curves(arguments: argparse.Namespace) -> list[Metric]:
+    """Return the metrics to draw at each cutoff: those of the table that have a cutoff, or nDCG."""
     metrics = parse_metrics(arguments.metrics or options.DEFAULT_METRICS)
     families = [Metric(metric.name)(**dict(metric.parameters)) for metric in metrics if metric.k is not None]
     return list(dict.fromkeys(families)) or list(parse_metrics(CURVE_METRICS))
 
 
-def compare_runs(arguments: argparse.Namespace, curves: Metrics | None) -> Comparison:
+def _compare(arguments: argparse.Namespace, curves: Metrics | None) -> Comparison:
     """
     Return the comparison that the command's arguments describe.
 
     Parameters
     ----------
     arguments : argparse.Namespace
-        The arguments that `add_inputs` declares.
+        The arguments of the command.
     curves : str, list of Metric or None
         The metrics to compute at many cutoffs as well. None computes none.
     """
     metrics = parse_metrics(arguments.metrics or options.DEFAULT_METRICS)
     convention = parse_convention(arguments.convention)
     statistics = {name: getattr(arguments, name) for name in STATISTICS if getattr(arguments, name) is not None}
-    names = read_names(arguments)
+    names = options.read_names(arguments)
     with show_progress(2 + len(arguments.runs)) as begin_step:
         begin_step(f"reading {Path(arguments.qrels).name}")
         from fastndcg.inputs.run_names import name_runs  # imports numpy, which the checks above do without
-        from fastndcg.inputs.text.formats import read_qrels
         from fastndcg.statistics.compare import compare
         from fastndcg.statistics.settings import Settings
 
         Settings(**statistics)
-        segments = read_segments(arguments.segments) if getattr(arguments, "segments", None) else None
-        queries = read_queries(arguments.queries) if getattr(arguments, "queries", None) else None
+        segments = files.read_segments(arguments.segments) if getattr(arguments, "segments", None) else None
+        queries = files.read_queries(arguments.queries) if getattr(arguments, "queries", None) else None
         names = names or name_runs(arguments.runs)
-        qrels = read_qrels(arguments.qrels, format=arguments.qrels_format, threads=arguments.threads)
+        qrels = files.read_judgments(arguments.qrels, arguments)
         runs: list[tuple[str, Run | Embeddings]] = []
         for name, path in zip(names, arguments.runs, strict=True):
             begin_step(f"reading {Path(path).name}")
-            runs.append((name, embeddings.read_predictions(path, qrels, arguments)))
+            runs.append((name, files.read_predictions(path, qrels, arguments)))
         begin_step("comparing")
         return compare(
             qrels,
@@ -210,20 +250,9 @@ def compare_runs(arguments: argparse.Namespace, curves: Metrics | None) -> Compa
             curves=curves,
             queries=queries,
             threads=arguments.threads,
-            **embeddings.read_selection(arguments, arguments.runs),
+            **files.read_selection(arguments, arguments.runs),
             **statistics,
         )
-
-
-def read_names(arguments: argparse.Namespace) -> list[str]:
-    """Return the names of ``--names``, none without the option. Raise an error if there is not one per run."""
-    names = [name.strip() for text in arguments.names or () for name in text.split(",")]
-    if arguments.names and len(names) != len(arguments.runs):
-        raise InvalidInputError(
-            f"--names must have a name for each of the {len(arguments.runs)} runs, got {len(names)}: "
-            f"{shorten(', '.join(names))}. Separate the names by commas."
-        )
-    return names
 
 
 def find_baseline(baseline: str | None, names: Sequence[str], paths: Sequence[str]) -> str | None:
@@ -240,61 +269,6 @@ def find_baseline(baseline: str | None, names: Sequence[str], paths: Sequence[st
     return baseline  # `compare` raises the error
 
 
-def read_segments(path: str) -> dict[str, str]:
-    """
-    Read the segment of each query from a text file.
-
-    Each line has a query id, white space, and the segment, which may contain white space. Empty lines are skipped.
-
-    Raises
-    ------
-    InvalidInputError
-        If a line has no segment, or a query has two segments.
-    """
-    return _read_pairs(path, "segment", "space", lambda line: line.split(maxsplit=1))
-
-
-def read_queries(path: str) -> dict[str, str]:
-    """
-    Read the text of each query from a text file.
-
-    Each line has a query id, a tab, and the text. Empty lines are skipped.
-
-    Raises
-    ------
-    InvalidInputError
-        If a line has no text, or a query has two texts.
-    """
-    return _read_pairs(path, "text", "tab", lambda line: line.strip().split("\t", maxsplit=1))
-
-
-def _read_pairs(path: str, what: str, separator: str, split: Callable[[str], list[str]]) -> dict[str, str]:
-    """Read a file with a query id and a value on each line. `what` and `separator` are for error messages."""
-    values: dict[str, str] = {}
-    with open(path, encoding="utf-8-sig") as file:
-        try:
-            lines = list(file)
-        except UnicodeDecodeError:
-            raise InvalidInputError(f"{path} must be UTF-8 text, but is not. Convert it.") from None
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        parts = [part.strip() for part in split(line)]
-        if len(parts) < 2:
-            raise InvalidInputError(
-                f"{path}: line {number} must have a query id and a {what}, but is {shorten(line.strip())}. "
-                f"Separate them by a {separator}."
-            )
-        query, value = parts
-        if values.get(query, value) != value:
-            raise InvalidInputError(
-                f"{path}: line {number}: query {show_name(query)} must have one {what}, but has "
-                f"{shorten(values[query])} and {shorten(value)}. Remove one of the lines."
-            )
-        values[query] = value
-    return values
-
-
 def _format(comparison: Comparison, form: str, target: str | None) -> Iterator[str] | Sequence[str]:
     from fastndcg.reports import text
 
@@ -303,7 +277,7 @@ def _format(comparison: Comparison, form: str, target: str | None) -> Iterator[s
         if comparison.segments is not None:
             lines += ["\n", f"{comparison.by()}\n"]
         return lines
-    return [getattr(comparison, f"to_{form}")()]
+    return [output.format_table(comparison, form)]
 
 
 def _terminal_options(target: str | None) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fastndcg.cli import embeddings, formats, metric_options, options, output
-from fastndcg.cli.metric_options import MetricRequest, TrecEvalOptions, apply_options, select_metrics
+from fastndcg.cli import files, formats, options, output, trec_eval
 from fastndcg.cli.progress import show_progress, show_row_progress
+from fastndcg.cli.trec_eval import MetricRequest, TrecEvalOptions, apply_options, select_metrics
 from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
@@ -50,40 +50,46 @@ class _Task(NamedTuple):
     arguments: argparse.Namespace
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_evaluate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command with its options."""
-    parser = options.add_command(commands, "evaluate", "compute metrics of runs from judgments", DESCRIPTION, EXAMPLES)
+    parser = options.add_command(
+        commands, "evaluate", "QRELS RUN [RUN ...]", "compute metrics of runs from judgments", DESCRIPTION, EXAMPLES
+    )
+    options.add_help_all(parser, "embeddings, link prediction, threads and memory, and those of trec_eval")
     parser.add_argument("qrels", nargs="?", metavar="QRELS", help=options.QRELS)
     parser.add_argument("runs", nargs="*", metavar="RUN", help=f"{options.RUN}, {options.EMBEDDINGS}")
+    numbers = parser.add_argument_group("what is computed")
     options.add_metrics(
-        parser,
+        numbers,
         "metrics, separated by commas, such as 'ndcg@10,P(rel=2)@5', or trec_eval's names, such as 'map', 'P.5,10' and "
         "'all_trec'; may be repeated; `fastndcg metrics` lists all "
         f"(default: {options.DEFAULT_METRICS})",
     )
-    options.add_convention(parser)
-    options.add_qrels_format(parser)
-    options.add_columns(parser)
-    options.add_pair_rows(parser)
-    options.add_per_query(parser)
-    options.add_format(parser, tuple(formats.FORMATS))
-    options.add_threads(parser)
-    parser.add_argument(
-        "--memory",
-        metavar="SIZE",
-        help="limit the memory for a Parquet or Arrow file that has labels and scores, such as 500MB (default: 2GiB), "
-        "or for scores of embeddings (default: 64MiB)",
-    )
-    options.add_output(parser)
-    options.add_floors(parser)
-    parser.add_argument(
-        "--save-baseline", metavar="FILE", help="also write the values of all queries of one run, for `fastndcg gate`"
-    )
-    parser.add_argument(
+    options.add_convention(numbers)
+    numbers.add_argument(
         "--interval", action="store_true", help="print the 95 %% confidence interval of each mean in a table"
     )
+    options.add_reading(parser)
+    group = options.add_output(parser, tuple(formats.FORMATS))
+    group.add_argument("--per-query", action="store_true", help="also print the values of each query")
+    group = parser.add_argument_group("in CI")
+    options.add_floors(group)
+    group.add_argument(
+        "--save-baseline", metavar="FILE", help="also write the values of all queries of one run, for `fastndcg gate`"
+    )
     options.add_embeddings(parser)
-    metric_options.add_options(parser)
+    with parser.expert("link prediction") as group:
+        options.add_pair_rows(group)
+    with parser.expert("threads and memory") as group:
+        options.add_threads(group)
+        group.add_argument(
+            "--memory",
+            metavar="SIZE",
+            help="limit the memory for a Parquet or Arrow file that has labels and scores, such as 500MB (default: "
+            "2GiB), or for scores of embeddings (default: 64MiB)",
+        )
+    with parser.expert("trec_eval's options") as group:
+        trec_eval.add_options(group)
     parser.set_defaults(run=run)
 
 
@@ -98,7 +104,6 @@ def run(arguments: argparse.Namespace) -> int:
     _check_summary(arguments)
     _check_decisions(arguments, request)
     _check_pair_rows(arguments, request)
-    arguments.columns = options.read_columns(arguments.columns)
     is_streamed = arguments.qrels is not None and not arguments.runs and _has_scores(arguments)
     _check_files(arguments, is_streamed)
     task = _Task(request, trec_options, convention, arguments)
@@ -110,6 +115,8 @@ def run(arguments: argparse.Namespace) -> int:
     note = DEMO_NOTE if arguments.qrels is None else ""
     pieces = formats.FORMATS[arguments.format](reports, arguments.per_query, note)
     output.write(chain(pieces, _list_intervals(reports)) if arguments.interval else pieces, arguments.output)
+    if arguments.save_baseline is not None:
+        output.say_written(arguments.save_baseline)
     return _check_floors(reports, floors, arguments.fail_by)
 
 
@@ -136,7 +143,7 @@ def _check_floors(reports: Sequence[formats.Report], floors: Mapping[str, float]
                 value, what = report.results.confidence_interval(metric, level=0.9).low, "the 95 % lower bound"
             if not value >= floor:
                 is_below = True
-                output.warn(f"{report.name}: {what} of {metric} is {value:.4f}, below {floor:g}")
+                options.print_line(f"fastndcg: {report.name}: {what} of {metric} is {value:.4f}, below {floor:g}")
     return int(is_below)
 
 
@@ -177,14 +184,14 @@ def _check_pair_rows(arguments: argparse.Namespace, request: MetricRequest) -> N
 def _check_files(arguments: argparse.Namespace, is_streamed: bool) -> None:
     if arguments.qrels is not None and not arguments.runs and not is_streamed:
         if _is_table(arguments.qrels):
-            names = "usual names" if arguments.columns is None else "the names that --columns gives"
+            names = "usual names" if arguments.columns.truth is None else "the names that --columns gives"
             raise InvalidInputError(
                 f"RUN is missing, and {show_name(arguments.qrels)} does not have labels and scores in columns of "
                 f"{names}. Give one or more runs, or name the columns by --columns query=NAME,label=NAME,score=NAME."
             )
         raise InvalidInputError("RUN is missing. Give one or more runs after QRELS, or no file for the demo data.")
-    embeddings.check_options(arguments, arguments.runs)
-    has_embeddings = embeddings.has_embeddings(arguments.runs)
+    files.check_embeddings(arguments, arguments.runs)
+    has_embeddings = files.has_embeddings(arguments.runs)
     if arguments.memory is not None and not is_streamed and not has_embeddings:
         raise InvalidInputError(
             "--memory can only be used for embeddings, or when QRELS is a Parquet or Arrow file with labels and scores "
@@ -192,10 +199,7 @@ def _check_files(arguments: argparse.Namespace, is_streamed: bool) -> None:
         )
     if arguments.max_documents is not None and has_embeddings:
         raise InvalidInputError("-M is for runs, but RUN is embeddings. Remove it, or take metrics with cutoffs.")
-    options.check_standard_input([arguments.qrels, *arguments.runs])
-    if arguments.output is not None:
-        files = embeddings.list_files(arguments.runs)
-        output.check(arguments.output, [arguments.qrels, *files] if arguments.qrels else [])
+    files.check(arguments, [arguments.qrels, *arguments.runs] if arguments.qrels else [], {"-o": arguments.output})
 
 
 def _has_scores(arguments: argparse.Namespace) -> bool:
@@ -207,8 +211,8 @@ def _has_scores(arguments: argparse.Namespace) -> bool:
     path = arguments.qrels
     check_path(path)
     if is_parquet(path):
-        return has_scores(path, arguments.columns)
-    return path != "-" and arrow_files.is_arrow_file(path) and arrow_files.has_scores(path, arguments.columns)
+        return has_scores(path, arguments.columns.truth)
+    return path != "-" and arrow_files.is_arrow_file(path) and arrow_files.has_scores(path, arguments.columns.truth)
 
 
 def _is_table(path: str) -> bool:
@@ -239,7 +243,7 @@ def _evaluate_stream(task: _Task) -> formats.Report:
             metrics=select_metrics(lines, arguments.format),
             competitors=arguments.competitors,
             rows=arguments.rows,
-            columns=arguments.columns,
+            columns=arguments.columns.truth,
             memory=arguments.memory,
             convention=task.convention,
             threads=arguments.threads,
@@ -268,26 +272,20 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Repo
     request = task.request
     threads = arguments.threads
     has_relstrings = arguments.per_query and request.relstring_length is not None
-    if has_relstrings and embeddings.has_embeddings(runs):
+    if has_relstrings and files.has_embeddings(runs):
         raise InvalidInputError("relstring is of runs, but RUN is embeddings. Remove it from -m.")
     with show_progress(1 + 2 * len(runs)) as begin_step:
         begin_step(f"reading {Path(qrels).name}")
-        from fastndcg.cli.relstring import relevance_strings  # imports numpy, which the checks above do without
-        from fastndcg.evaluation import Evaluator
+        from fastndcg.evaluation import Evaluator  # imports numpy, which the checks above do without
         from fastndcg.inputs.join import take_first_documents
-        from fastndcg.inputs.qrels_run import Qrels
         from fastndcg.inputs.run_names import name_runs
-        from fastndcg.inputs.text.formats import read_file, read_qrels, read_run_tag
+        from fastndcg.inputs.text.formats import read_run_tag
 
-        has_embeddings = embeddings.has_embeddings(runs)
+        has_embeddings = files.has_embeddings(runs)
         judgments = None
         is_saved = arguments.save_baseline is not None
         if arguments.qrels_format is not None or has_relstrings or request.has_gains or has_embeddings or is_saved:
-            judgments = (
-                read_file(Qrels, qrels, arguments.columns, threads)
-                if arguments.qrels_format is None
-                else read_qrels(qrels, format=arguments.qrels_format, columns=arguments.columns, threads=threads)
-            )
+            judgments = files.read_judgments(qrels, arguments)
         if judgments is not None and judgments.patterns is not None and (has_relstrings or request.has_gains):
             raise InvalidInputError(
                 f"relstring and gains of labels need one label per document, but {qrels} has one per subtopic. "
@@ -298,21 +296,23 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Repo
         metrics = select_metrics(lines, arguments.format)
         evaluator = Evaluator(
             judgments or qrels, metrics, competitors=arguments.competitors, rows=arguments.rows,
-            columns=arguments.columns, convention=task.convention, threads=threads, memory=arguments.memory,
-            **embeddings.read_selection(arguments, runs),
+            columns=arguments.columns.truth, convention=task.convention, threads=threads, memory=arguments.memory,
+            **files.read_selection(arguments, runs),
         )  # fmt: skip
         reports = []
         for name, path in zip(name_runs(runs), runs, strict=True):
             begin_step(f"reading {Path(path).name}")
-            is_run = not embeddings.has_embeddings([path])
+            is_run = not files.has_embeddings([path])
             tag = read_run_tag(path) if is_run and any(line.name == "runid" for line in lines) else None
-            predictions: Any = embeddings.read_predictions(path, judgments, arguments)
+            predictions: Any = files.read_predictions(path, judgments, arguments)
             if arguments.max_documents is not None:
                 predictions = take_first_documents(predictions, arguments.max_documents, task.convention, threads)
             begin_step(f"evaluating {Path(path).name}")
             labels = None
             if judgments and has_relstrings:
-                labels = relevance_strings(judgments, predictions, task.convention, request.relstring_length or 0)
+                labels = trec_eval.relevance_strings(
+                    judgments, predictions, task.convention, request.relstring_length or 0
+                )
             result = evaluator.evaluate(predictions)
             if is_saved:
                 result.save(arguments.save_baseline, truth=judgments, predictions=path)

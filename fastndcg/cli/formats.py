@@ -1,4 +1,4 @@
-"""Results as text: a table, JSON, CSV, and trec_eval's lines."""
+"""Results of runs as text: a table, Markdown, LaTeX, JSON, CSV, and trec_eval's lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastndcg import __version__
 from fastndcg.errors import printable
-from fastndcg.exports.exportable import dump_json
+from fastndcg.exports.exportable import PrintedTable, dump_json, format_latex, format_markdown
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.trec_eval_lines import Line
 from fastndcg.results.notes import notes_on_systems
@@ -39,48 +39,73 @@ def table(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[str
     come first. `note` comes last.
     """
     if per_query:
-        yield from _query_table(reports)
+        yield _text(_list_queries(reports))
         if not reports[0].summary:
             return
         yield "\n"
-    if len(reports) == 1:
-        yield f"{reports[0].results}\n"
-    else:
-        yield from _run_table(reports)
+    yield f"{reports[0].results}\n" if len(reports) == 1 else _text(_list_runs(reports))
     if note:
         yield f"{note}\n"
 
 
-def _run_table(reports: Sequence[Report]) -> Iterator[str]:
+def markdown(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[str]:
+    """Yield the tables of `table` in Markdown."""
+    yield from _convert(reports, per_query, note, format_markdown)
+
+
+def latex(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[str]:
+    """Yield the tables of `table` in LaTeX."""
+    yield from _convert(reports, per_query, note, format_latex)
+
+
+def _convert(
+    reports: Sequence[Report], per_query: bool, note: str, convert: Callable[[PrintedTable], str]
+) -> Iterator[str]:
+    del note
+    if per_query:
+        yield convert(_list_queries(reports))
+        yield "\n"
+    yield convert(_list_runs(reports))
+
+
+def _text(printed: PrintedTable) -> str:
+    """Return the lines of a table, and its notes."""
+    lines = [*align_columns(printed.cells, sum(printed.left)), *printed.notes]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _list_runs(reports: Sequence[Report]) -> PrintedTable:
+    """Return the table with a row for each run."""
     first = reports[0].results
     rows = [["run", *map(str, first.metrics), "queries", "undefined", "tied"]]
     for name, results, *_ in reports:
         means = (f"{mean:.4f}" for mean in results.means())
         rows.append([name, *means, str(len(results)), str(_n_undefined(results)), str(results.n_tied)])
-    yield from (f"{line}\n" for line in align_columns(rows, 1))
-    yield f"convention {first.convention}; ties {first.convention.ties}\n"
-    notes = notes_on_systems({report.name: report.results.notes for report in reports})
-    yield from (f"{show_name(note, MOST_NOTED)}\n" for note in notes)
-    yield "undefined: queries for which a metric has no value\n"
-    yield "tied: queries in which equal scores have different labels\n"
+    notes = [f"convention {first.convention}; ties {first.convention.ties}"]
+    remarks = notes_on_systems({report.name: report.results.notes for report in reports})
+    notes += [show_name(remark, MOST_NOTED) for remark in remarks]
+    notes += ["undefined: queries for which a metric has no value"]
+    notes += ["tied: queries in which equal scores have different labels"]
     for name, results, *_ in reports:
         if results.n_missing_in_run:
             choice = results.convention.missing_in_run
-            yield f"{show_name(name)}: judged queries missing in the run: {results.n_missing_in_run} ({choice})\n"
+            notes.append(f"{show_name(name)}: judged queries missing in the run: {results.n_missing_in_run} ({choice})")
         if results.n_missing_in_qrels:
             choice = results.convention.missing_in_qrels
             n_missing = results.n_missing_in_qrels
-            yield f"{show_name(name)}: queries of the run missing in the qrels: {n_missing} ({choice})\n"
+            notes.append(f"{show_name(name)}: queries of the run missing in the qrels: {n_missing} ({choice})")
+    return PrintedTable(rows, [column == 0 for column in range(len(rows[0]))], notes)
 
 
-def _query_table(reports: Sequence[Report]) -> Iterator[str]:
+def _list_queries(reports: Sequence[Report]) -> PrintedTable:
+    """Return the table with a row for each query of each run."""
     several = len(reports) > 1
     headings = _list_id_names(reports[0].results)
     rows = [[*(["run"] if several else []), *headings, *map(str, reports[0].results.metrics)]]
     for name, results, *_ in reports:
         for ids, values in zip(_list_ids(results), results.values.tolist(), strict=True):
             rows.append([*([name] if several else []), *map(str, ids), *(f"{value:.4f}" for value in values)])
-    yield from (f"{line}\n" for line in align_columns(rows, len(headings) + several))
+    return PrintedTable(rows, [column < len(headings) + several for column in range(len(rows[0]))])
 
 
 def _list_id_names(results: Results) -> list[str]:
@@ -99,10 +124,10 @@ def as_json(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[s
     del note
     first = reports[0].results
     facts = {
-        "version": __version__,
-        "convention": {"name": first.convention.name, **first.convention.choices()},
         "metrics": [str(metric) for metric in first.metrics],
         "runs": [_json_run(report, per_query) for report in reports],
+        "convention": {"name": first.convention.name, **first.convention.choices()},
+        "version": __version__,
     }
     yield dump_json(facts)
 
@@ -212,6 +237,8 @@ def _default_lines(metrics: Sequence[Metric]) -> list[Line]:
 
 FORMATS: dict[str, Callable[[Sequence[Report], bool, str], Iterator[str]]] = {
     "table": table,
+    "markdown": markdown,
+    "latex": latex,
     "json": as_json,
     "csv": as_csv,
     "trec": trec,

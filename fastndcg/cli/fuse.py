@@ -1,4 +1,4 @@
-"""``fastndcg fuse``: fuse two or more runs to one run."""
+"""``fastndcg fuse`` and ``tune-fusion``: runs fused to one run, and the best fusion, checked on held-out queries."""
 
 from __future__ import annotations
 
@@ -7,93 +7,86 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, Any
 
-from fastndcg.choices import AbsentTreatment
-from fastndcg.cli import completion, options, output
-from fastndcg.cli.compare import read_names
-from fastndcg.cli.embeddings import refuse_embeddings
+from fastndcg.cli import completion, files, options, output
 from fastndcg.cli.progress import show_progress
 from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.metrics.metric import parse_metrics
+from fastndcg.named_conventions import parse_convention
 from fastndcg.results.text_table import align_columns
+from fastndcg.runtime.optional_packages import check_packages
 from fastndcg.runtime.threads import check_threads
 
-DESCRIPTION = """\
+if TYPE_CHECKING:
+    from fastndcg.fusion.tuning.tuned_fusion import TunedFusion
+
+FUSE = """\
 Fuse two or more runs to one run, such as those of keyword search and vector search, and write it. Methods combine
 scores, which a normalisation makes comparable, or ranks. `fastndcg fuse --list` lists methods, normalisations and the
 conventions of search engines.
 """
-EXAMPLES = """\
+FUSE_EXAMPLES = """\
   fastndcg fuse bm25.run dense.run --method 'rrf(k=60)' -o fused.run
   fastndcg fuse bm25.run dense.run --method 'wsum(norm=min_max)' --weights 0.3,0.7 --depth 100
   fastndcg fuse bm25.run dense.run --fusion-convention weaviate --method 'wsum(norm=min_max)' --weights dense=3,bm25=1
   fastndcg fuse bm25.run dense.run --method mapfuse --train qrels.txt old_bm25.run old_dense.run
 """
-FORMATS = ("trec", "json", "jsonl", "csv", "parquet")
+TUNE = """\
+Tune the fusion of two or more runs: the method, its parameters and the weights of the runs. The reported mean is that
+of queries that were not used for tuning, compared with each run, equal weights and rrf(k=60).
+"""
+TUNE_EXAMPLES = """\
+  fastndcg tune-fusion qrels.txt bm25.run dense.run -m ndcg@10 --folds 5
+  fastndcg tune-fusion qrels.txt bm25.run dense.run --method 'wsum(norm=min_max)' --run tuned.run
+  fastndcg tune-fusion qrels.txt a.run b.run c.run -m map --repeats 3 --html report.html
+"""
+
+RUN_FORMATS = ("trec", "json", "jsonl", "csv", "parquet")
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command with its options."""
-    parser = options.add_command(commands, "fuse", "fuse runs to one run", DESCRIPTION, EXAMPLES)
+def add_fuse(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command ``fuse`` with its options."""
+    parser = options.add_command(commands, "fuse", "RUN RUN [RUN ...]", "fuse runs to one run", FUSE, FUSE_EXAMPLES)
     parser.add_argument("runs", nargs="*", metavar="RUN", help=options.RUN)
-    method = parser.add_argument(
+    group = parser.add_argument_group("how runs are fused")
+    method = group.add_argument(
         "--method", default="rrf", metavar="TEXT", help="the method with its parameters (default: rrf)"
     )
     completion.set_completer(method, completion.list_fusion_methods)
-    parser.add_argument(
+    group.add_argument(
         "--weights", metavar="W,W", help="the weight of each RUN in their order, or NAME=W,NAME=W (default: 1 each)"
     )
-    parser.add_argument(
-        "--names",
-        action="append",
-        metavar="NAMES",
-        help="names of the RUNs in their order, separated by commas; may be repeated (default: TREC's sixth column "
-        "where runs differ in it, else file names without suffixes)",
-    )
-    parser.add_argument("--depth", type=int, metavar="N", help="how many documents of each RUN and query "
-                        "count (default: all)")  # fmt: skip
-    parser.add_argument(
-        "--absent",
-        choices=get_args(AbsentTreatment),
-        help="what a RUN gives to documents that it lacks (default: what the method's definition says)",
-    )
-    options.add_fusion_convention(parser)
-    parser.add_argument(
+    options.add_names(group)
+    options.add_fusing(group)
+    group.add_argument(
         "--train",
         nargs="+",
         metavar="FILE",
         help="judgments, and a run of each system in the order of the RUNs, for methods that learn, such as mapfuse",
     )
-    parser.add_argument("--top", type=int, metavar="N", help="write only the first N documents of each query")
-    parser.add_argument("--tag", default="fastndcg", metavar="NAME", help="the name of the system in the last column "
-                        "(default: fastndcg)")  # fmt: skip
-    parser.add_argument("--list", action="store_true", dest="lists", help="list methods, normalisations and "
-                        "conventions")  # fmt: skip
-    parser.add_argument("--format", choices=FORMATS, help="the format of FILE (default: by its suffix, and else trec)")
-    options.add_threads(parser)
-    options.add_output(parser)
-    parser.set_defaults(run=run)
+    options.add_threads(group)
+    group.add_argument("--list", action="store_true", dest="lists", help="list methods, normalisations and conventions")
+    options.add_reading(parser, has_qrels=False)
+    group = options.add_output(parser, RUN_FORMATS)
+    group.add_argument("--top", type=int, metavar="N", help="write only the first N documents of each query")
+    group.add_argument("--tag", default="fastndcg", metavar="NAME", help="the name of the system in the last column "
+                       "(default: fastndcg)")  # fmt: skip
+    parser.set_defaults(run=run_fuse)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run_fuse(arguments: argparse.Namespace) -> None:
     """Check the options, fuse the runs, and write the result."""
     if arguments.lists:
         output.write(list_catalogue(), arguments.output)
         return
     _check_files(arguments)
-    given_names = read_names(arguments)
+    given_names = options.read_names(arguments)
     check_threads(arguments.threads)
     with show_progress(len(arguments.runs) + 2) as begin_step:
         from fastndcg.fusion.fuse import fuse  # imports numpy, which --help and the checks above do without
-        from fastndcg.inputs.run_names import name_runs
-        from fastndcg.inputs.text.formats import read_run
 
-        names = given_names or name_runs(arguments.runs)
-        _refuse_repeated(names)
-        runs = []
-        for name, path in zip(names, arguments.runs, strict=True):
-            begin_step(f"reading {Path(path).name}")
-            runs.append((name, read_run(path, threads=arguments.threads)))
+        names, runs = _read_runs(arguments, given_names, begin_step)
         begin_step("fusing")
         train = arguments.train and (arguments.train[0], dict(zip(names, arguments.train[1:], strict=True)))
         fused = fuse(
@@ -109,13 +102,30 @@ def run(arguments: argparse.Namespace) -> None:
         begin_step("writing")
         notes = fused.notes
         first_documents = fused if arguments.top is None else fused.top(arguments.top)
-        if arguments.output is None or arguments.output in output.STANDARD_OUTPUT:
-            lines = first_documents.to_trec(tag=arguments.tag).splitlines(keepends=True)
-            output.write(lines, None)
+        is_printed = arguments.output is None or arguments.output in output.STANDARD_OUTPUT
+        if is_printed:
+            output.write(first_documents.to_trec(tag=arguments.tag).splitlines(keepends=True), None)
         else:
             first_documents.write(arguments.output, format=arguments.format, tag=arguments.tag)
     for note in notes:
         sys.stderr.write(f"{note}\n")
+    if not is_printed:
+        output.say_written(arguments.output)
+
+
+def _read_runs(
+    arguments: argparse.Namespace, given_names: list[str], begin_step: Any
+) -> tuple[list[str], list[tuple[str, Any]]]:
+    """Return the names of the runs, and the runs with their names."""
+    from fastndcg.inputs.run_names import name_runs  # imports numpy
+
+    names = given_names or name_runs(arguments.runs)
+    _refuse_repeated(names)
+    runs = []
+    for name, path in zip(names, arguments.runs, strict=True):
+        begin_step(f"reading {Path(path).name}")
+        runs.append((name, files.read_run(path, arguments)))
+    return names, runs
 
 
 def read_weights(text: str | None) -> dict[str, float] | list[float] | None:
@@ -181,20 +191,138 @@ def _check_files(arguments: argparse.Namespace) -> None:
             "fuse needs two or more RUNs, because there is nothing to fuse otherwise. Name another."
         )
     inputs = [*arguments.runs, *(arguments.train or [])]
-    refuse_embeddings("fuse", inputs)
+    files.refuse_embeddings("fuse", inputs)
     for option in ("depth", "top"):
         number = getattr(arguments, option)
         if number is not None and number < 1:
             raise InvalidInputError(f"--{option} must be 1 or more, not {number}. Leave it out to take all documents.")
-    options.check_standard_input(inputs)
     if arguments.train and len(arguments.train) != len(arguments.runs) + 1:
         raise InvalidInputError(
             f"--train must name the judgments and {len(arguments.runs)} runs, one for each RUN, but names "
             f"{len(arguments.train)} files. Name them in the order of the RUNs."
         )
-    if arguments.output is not None:
-        output.check(arguments.output, inputs)
-    elif arguments.format not in (None, "trec"):
+    files.check(arguments, inputs, {"-o": arguments.output})
+    if arguments.output is None and arguments.format not in (None, "trec"):
         raise InvalidInputError(
             "--format can only be used with -o, because standard output gets lines of TREC. Add -o."
         )
+
+
+def add_tune_fusion(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command ``tune-fusion`` with its options."""
+    parser = options.add_command(
+        commands, "tune-fusion", "QRELS RUN RUN [RUN ...]",
+        "find the best weights of a fusion of runs, checked on held-out queries", TUNE, TUNE_EXAMPLES,
+    )  # fmt: skip
+    options.add_help_all(parser, "folds, plateaus and threads")
+    parser.add_argument("qrels", metavar="QRELS", help=options.QRELS)
+    parser.add_argument("runs", nargs="+", metavar="RUN", help=f"two or more; {options.RUN}")
+    group = parser.add_argument_group("what is tuned")
+    options.add_metric(group, "the metric to improve")
+    options.add_convention(group)
+    method = group.add_argument(
+        "--method",
+        action="append",
+        metavar="METHOD",
+        help="a method to tune, such as 'rrf' or 'wsum(norm=z_score)'; may be repeated (default: rrf, "
+        "wsum(norm=min_max) and wsum(norm=z_score))",
+    )
+    completion.set_completer(method, completion.list_fusion_methods)
+    options.add_names(group)
+    options.add_fusing(group)
+    options.add_reading(parser)
+    group = options.add_output(parser)
+    group.add_argument("--html", metavar="FILE", help="also write a report as one HTML page that works offline")
+    group.add_argument("--plot", metavar="FILE", help="also draw the metric against the weight, such as curve.png")
+    group.add_argument("--run", dest="fused", metavar="FILE", help="also write the runs, fused by the best fusion")
+    with parser.expert("folds, plateaus and threads") as group:
+        group.add_argument("--folds", type=int, default=5, metavar="N", help="the number of folds (default: 5)")
+        group.add_argument(
+            "--repeats", type=int, default=1, metavar="N", help="how many times the queries are divided (default: 1)"
+        )
+        group.add_argument("--seed", type=int, default=0, metavar="N", help="the seed of the folds (default: 0)")
+        group.add_argument(
+            "--clusters",
+            metavar="FILE",
+            help="queries that stay in one fold; FILE has a query id and a cluster on each line",
+        )
+        group.add_argument(
+            "--plateau",
+            choices=("best", "widest"),
+            default="best",
+            help="the interval of weights to take: the best one, or the widest one within a standard error (default: "
+            "best)",
+        )
+        options.add_threads(group)
+    parser.set_defaults(run=run_tune_fusion)
+
+
+def run_tune_fusion(arguments: argparse.Namespace) -> None:
+    """Check the options, tune the fusion, and write the table, the report, the picture and the fused run."""
+    targets = {
+        "-o": arguments.output, "--html": arguments.html, "--plot": arguments.plot, "--run": arguments.fused,
+    }  # fmt: skip
+    inputs = [arguments.qrels, *arguments.runs, *filter(None, (arguments.clusters,))]
+    files.check(arguments, inputs, targets)
+    files.refuse_embeddings("tune-fusion", arguments.runs)
+    check_packages("tuning", "statistics")
+    picture = output.check_picture(arguments.plot, "--plot") if arguments.plot else None
+    parse_metrics(arguments.metric)
+    tuned, runs = _tune(arguments)
+    if arguments.html:
+        from fastndcg.reports.html.page import page
+
+        title = f"Fusion tuned for {tuned.metric}"
+        output.write([page(tuned.comparison, title, {}, tuned)], arguments.html, "--html")
+    if arguments.fused:
+        tuned.apply(runs).write(arguments.fused)
+        output.say_written(arguments.fused)
+    output.write(_format(tuned, arguments.format), arguments.output)
+    if picture is not None:  # last: a method that is not linear has no curve, and the tuning has taken its time
+        if not tuned.curves:
+            raise InvalidInputError(
+                f"--plot needs a best method that is linear in its weights, such as wsum or rrf, but "
+                f"{tuned.best.method} is not. Everything else was written."
+            )
+        figure, ending = picture
+        figure.set_size_inches(7.0, 4.0)
+        tuned.plot(axes=figure.subplots())
+        output.write_picture(figure, ending, arguments.plot, "--plot")
+
+
+def _tune(arguments: argparse.Namespace) -> tuple[TunedFusion, Any]:
+    """Read the runs, and return the tuned fusion with them."""
+    convention = parse_convention(arguments.convention)
+    given_names = options.read_names(arguments)
+    with show_progress(2 + len(arguments.runs)) as begin_step:
+        begin_step(f"reading {Path(arguments.qrels).name}")
+        from fastndcg.fusion.tuning.tune import METHODS, tune_fusion  # imports numpy
+
+        clusters = files.read_segments(arguments.clusters) if arguments.clusters else None
+        qrels = files.read_judgments(arguments.qrels, arguments)
+        _, runs = _read_runs(arguments, given_names, begin_step)
+        begin_step("tuning")
+        tuned = tune_fusion(
+            qrels,
+            runs,
+            arguments.metric,
+            arguments.method or METHODS,
+            folds=arguments.folds,
+            seed=arguments.seed,
+            clusters=clusters,
+            repeats=arguments.repeats,
+            plateau=arguments.plateau,
+            depth=arguments.depth,
+            absent=arguments.absent,
+            fusion_convention=arguments.fusion_convention,
+            convention=convention,
+            threads=arguments.threads,
+        )
+    return tuned, runs
+
+
+def _format(tuned: TunedFusion, form: str) -> Sequence[str]:
+    """Return the table with the methods and folds, or another format."""
+    if form == "table":
+        return [f"{tuned}\n", "\n", f"{tuned.methods}\n", "\n", f"{tuned.folds}\n"]
+    return [output.format_table(tuned, form)]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
+from fastndcg.cli.options import print_line
 from fastndcg.errors import InvalidInputError
 from fastndcg.runtime.atomic_write import write_whole
+from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.optional_packages import optional_import
 
 STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1")
 
@@ -44,11 +49,40 @@ def write(lines: Iterable[str], target: str | None, option: str = "-o") -> None:
 
 
 def write_file(pieces: Iterable[bytes], target: str, option: str = "-o") -> None:
-    """Write a file completely, or leave it unchanged if an error occurs."""
+    """Write a file completely, or leave it unchanged if an error occurs. Say so on standard error."""
     try:
         write_whole(target, pieces)
     except OSError as error:
         raise InvalidInputError(f"{option} {target} cannot be written: {error.strerror}. Name another file.") from None
+    say_written(target)
+
+
+def say_written(target: str) -> None:
+    """Say on standard error that a file was written."""
+    print_line(f"{show_name(target)} written")
+
+
+def check_picture(target: str, option: str, form: str | None = None) -> tuple[Any, str]:
+    """Return a figure of matplotlib and the format of its file, or raise an error for an ending that is none."""
+    figure = optional_import("matplotlib.figure", "plotting", "plots").Figure(layout="constrained")
+    endings = figure.canvas.get_supported_filetypes()
+    ending = form or Path(target).suffix.removeprefix(".").lower()
+    if ending not in endings:
+        allowed = ", ".join(f".{name}" for name in sorted(endings))
+        raise InvalidInputError(f"{option} must end in one of {allowed}, but is {target}. Change the ending.")
+    return figure, ending
+
+
+def write_picture(figure: Any, ending: str, target: str, option: str) -> None:
+    """Write a figure of matplotlib."""
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=150, format=ending)
+    write_file([picture.getvalue()], target, option)
+
+
+def format_table(table: Any, form: str) -> str:
+    """Return a table or results as text, in one of the formats of tables."""
+    return f"{table}\n" if form == "table" else str(getattr(table, f"to_{form}")())
 
 
 def _print(lines: Iterable[str]) -> None:
@@ -64,11 +98,3 @@ def _print(lines: Iterable[str]) -> None:
             raise InvalidInputError(
                 f"standard output cannot be written: {error.strerror}. Name a file with -o."
             ) from None
-
-
-def warn(message: str) -> None:
-    """Print a line on standard error, unless it is closed."""
-    if sys.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(f"fastndcg: {message}\n")
-            sys.stderr.flush()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from fastndcg.choices import AggregateName
-from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, shorten, suggest_name
+from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, Words, shorten, suggest_name
 from fastndcg.metrics.catalog import AGGREGATES, EVERY, OTHER_RECORDS, RECORDS, REGISTERED, Record
 from fastndcg.metrics.describe import describe_metric, list_facts, make_example
 from fastndcg.metrics.parameters import check_cutoff, check_parameter
@@ -376,7 +376,11 @@ def _find_record(name: str) -> Record:
             raise UnknownMetricError(AMBIGUOUS[name.lower()])
         short = name[:80]
         hint = _suggest_cutoff(short) or suggest_name(short, [*EVERY, *NAMES, *AGGREGATED_NAMES, *BY_LOWER_NAME])
-        raise UnknownMetricError(f"no metric is called {shorten(short)}.{hint} `fastndcg metrics` lists all")
+        raise UnknownMetricError(
+            f"no metric is called {shorten(short)}.{hint} ",
+            Words("`fn.list_metrics()`", "`fastndcg metrics`"),
+            " lists all",
+        )
     return EVERY[canonical]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import NoReturn
 
-from fastndcg.errors import Choice, InvalidInputError
+from fastndcg.errors import Choice, InvalidInputError, Words
 from fastndcg.metrics.metric import UNLIMITED, Metric
 from fastndcg.named_conventions import Convention
 
@@ -99,10 +99,13 @@ def refuse_ties(metric: Metric) -> NoReturn:
 def refuse_plain(metric: Metric) -> NoReturn:
     """Raise the error for one label a document, where a metric needs one for each subtopic."""
     raise InvalidInputError(
-        f"`truth` must have judgments by subtopic for {metric}. Give read_qrels(path, format='trec_diversity'), which "
-        "is --qrels-format trec_diversity on the command line, or "
-        "{query: {document: {subtopic: label}}}, a frame with a column of subtopics, or a label matrix of documents by "
-        "subtopics with `offsets`."
+        f"`truth` must have judgments by subtopic for {metric}. Give ",
+        Words(
+            "read_qrels(path, format='trec_diversity'), or {query: {document: {subtopic: label}}}, a frame with a "
+            "column of subtopics, or a label matrix of documents by subtopics with `offsets`",
+            "--qrels-format trec_diversity, or a file with a column of subtopics",
+        ),
+        ".",
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.errors import InvalidInputError, Option, shorten
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
@@ -49,8 +49,9 @@ def check_test_fits_design(test: str, design: Design) -> None:
     for name, is_present in (("weights", design.weights is not None), ("clusters", design.is_clustered)):
         if is_present:
             raise InvalidInputError(
-                f"`{name}` must be left out with test={shorten(test)}, which does not support them. "
-                f"Pass test='randomization', 'bootstrap' or 't' to use `{name}`."
+                f"`{name}` must be left out with test={shorten(test)}, which does not support them. Pass ",
+                Option("test", "'randomization'"),
+                f", 'bootstrap' or 't' to use `{name}`.",
             )
 
 

@@ -34,7 +34,7 @@ def test_json_and_csv(files, run):
     ].splitlines()
     assert lines[:2] == ["query,tau_b,RBO", f"q1,nan,{float(result.values[0, 1])!r}"]
     whole = run("agreement", "good.run", "tied.run", "--format", "csv", "-o", "out.csv")
-    assert whole == (0, "", "")
+    assert whole == (0, "", "out.csv written\n")
     assert (files / "out.csv").read_text(encoding="utf-8").startswith("tau_b,tau_ap,RBO,queries,tied\n")
 
 

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 import fastndcg as fn
-from fastndcg.cli import compare
+from fastndcg.cli import files as input_files
 
 pytest.importorskip("scipy", reason="comparing runs needs SciPy")
 
@@ -33,7 +33,7 @@ def runs(files):
 
 
 BAD = {
-    "one run": (["qrels.txt", "base.run"], "two systems or more, got 1"),
+    "one run": (["qrels.txt", "base.run"], "compare needs two RUNs or more, got 1. Name another, or"),
     "the same run twice": (["qrels.txt", "base.run", "base.run"], "names, but 'base.run' occurs twice"),
     "no such baseline": (
         ["qrels.txt", "base.run", "other.run", "--baseline", "bse"], "got 'bse'. Did you mean 'base'",
@@ -47,7 +47,7 @@ BAD = {
         ["qrels.txt", "base.run", "other.run", "--html", "base.run"], "must not name an input file",
     ),
     "both into one": (
-        ["qrels.txt", "base.run", "other.run", "--html", "x", "-o", "x"], "-o and --html must name two files",
+        ["qrels.txt", "base.run", "other.run", "--html", "x", "-o", "x"], "-o and --html must name different files",
     ),
     "segments of half a line": (
         ["qrels.txt", "base.run", "other.run", "--segments", "half.txt"], "half.txt: line 2 must have a query id",
@@ -119,8 +119,9 @@ class TestCompare:
         pytest.importorskip("jinja2", reason="the report needs it")
         pytest.importorskip("matplotlib", reason="the report needs it")
         (files / "topics.tsv").write_text("".join(f"q{place}\tabout {place}\n" for place in range(12)))
-        code, out, _ = run("compare", *runs, "-m", "map", "--html", "report.html", "--title", "Ours",
+        code, out, err = run("compare", *runs, "-m", "map", "--html", "report.html", "--title", "Ours",
             "--queries", "topics.tsv")  # fmt: skip
+        assert err == "report.html written\n"
         page = (files / "report.html").read_text(encoding="utf-8")
         assert code == 0
         assert out.startswith("AP\n")
@@ -188,7 +189,7 @@ class TestCompare:
     def test_segments_may_repeat(self, files):
         """A repeated line of the segments file is accepted."""
         (files / "s.txt").write_text("q1  a b \nq1 a b\n")
-        assert compare.read_segments("s.txt") == {"q1": "a b"}
+        assert input_files.read_segments("s.txt") == {"q1": "a b"}
 
 
 class TestPlot:
@@ -198,7 +199,9 @@ class TestPlot:
     def test_draws(self, runs, run, files, kind):
         """Each kind of plot is written as PNG or SVG, according to the file name."""
         pytest.importorskip("matplotlib", reason="plots are matplotlib's")
-        assert run("plot", *runs, "third.run", "-m", "map", "--kind", kind, "-o", f"{kind}.png") == (0, "", "")
+        assert run("plot", *runs, "third.run", "-m", "map", "--kind", kind, "-o", f"{kind}.png") == (
+            0, "", f"{kind}.png written\n",
+        )  # fmt: skip
         assert (files / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
         assert run("plot", *runs, "-m", "map", "--kind", kind, "-o", f"{kind}.svg")[0] == 0
         assert b"<svg" in (files / f"{kind}.svg").read_bytes()

@@ -185,6 +185,6 @@ def test_vectors_of_numpy_are_not_read_into_memory(vectors, monkeypatch):
 @pytest.mark.parametrize("command", ["evaluate", "compare", "explain", "plot"])
 def test_help_names_the_options(command, run):
     """The help of each command shows how vectors are given."""
-    _, text, _ = run(command, "--help")
+    _, text, _ = run(command, "--help-all")
     for part in ("USERS.npy,ITEMS.npy", "--similarity", "--document-ids", "--candidates", "safetensors"):
         assert part in text

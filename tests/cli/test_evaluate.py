@@ -114,10 +114,10 @@ class TestEvaluate:
         assert out == "run,query,RR,P\ntied,q2,0.5,0.5\ntied,q1,0.75,0.5\ntied,q3,0.0,0.0\n"
 
     def test_output_goes_to_a_file(self, files, run):
-        """-o writes the output to a file, prints nothing and leaves no other file behind."""
+        """-o writes the output to a file, says so on stderr and leaves no other file behind."""
         before = set(os.listdir())
         expected = run("evaluate", "qrels.txt", "good.run")[1]
-        assert run("evaluate", "qrels.txt", "good.run", "-o", "out.txt") == (0, "", "")
+        assert run("evaluate", "qrels.txt", "good.run", "-o", "out.txt") == (0, "", "out.txt written\n")
         assert (files / "out.txt").read_text(encoding="utf-8") == expected
         assert set(os.listdir()) - before == {"out.txt"}
 
@@ -223,7 +223,31 @@ WRONG = {
     "absent qrels": (["evaluate", "absent.txt", "good.run"], "absent.txt: No such file or directory"),
     "an absent run": (["evaluate", "qrels.txt", "absent.run"], "absent.run: No such file or directory"),
     "a folder": (["evaluate", "qrels.txt", "."], ". must hold Parquet files"),
-    "a run that is none": (["evaluate", "qrels.txt", "qrels.txt"], "qrels.txt, line 1: must have"),
+    "a run that is none": (
+        ["evaluate", "qrels.txt", "qrels.txt"], "RUN must be a ranking with scores, but qrels.txt has judgments",
+    ),
+    "files in the wrong order": (
+        ["evaluate", "good.run", "qrels.txt"],
+        "QRELS must be judgments, but good.run is a run. Put qrels.txt first, which has judgments.",
+    ),
+    "tables in the wrong order": (
+        ["evaluate", "run.csv", "qrels.csv"], "Put qrels.csv first, which has judgments.",
+    ),
+    "runs alone": (["evaluate", "good.run", "-m", "rr"], "but good.run is a run. Put the judgments first."),
+    "a judgment among runs": (["fuse", "good.run", "qrels.txt"], "but qrels.txt has judgments"),
+    "metrics with a blank": (
+        ["evaluate", "qrels.txt", "good.run", "-m", "ndcg@10", "map"],
+        "For several metrics, write commas between them: -m ndcg@10,map",
+    ),
+    "metrics with a blank before the files": (
+        ["evaluate", "-m", "ndcg@10", "map", "qrels.txt", "good.run"], "map is a metric, and no such file exists.",
+    ),
+    "a misspelt option": (["evaluate", "--covention", "sklearn"], "Did you mean '--convention'?"),
+    "a misspelt command": (["evalute"], "Did you mean 'evaluate'?"),
+    "two formats": (["evaluate", "--json", "--format", "csv"], "--json and --format csv are two formats"),
+    "a role on both sides twice": (
+        ["evaluate", "a.csv", "b.csv", "--columns", "query=a,run.query=b"], "Give each role once, or once as qrels.",
+    ),
     "a score that is none": (["evaluate", "qrels.txt", "wrong.run"], "wrong.run, line 1: score must be a number"),
     "other queries": (["evaluate", "qrels.txt", "other.run"], "qrels and run must have a query in common"),
     "a missing query": (
@@ -242,6 +266,8 @@ def test_cli_errors_exit_with_2_and_one_line(case, files, run):
     """Wrong arguments exit with code 2, print one line on stderr and print nothing on stdout."""
     (files / "wrong.run").write_text("q1 Q0 a 1 high name\n", encoding="utf-8")
     (files / "other.run").write_text("x1 Q0 a 1 0.5 name\n", encoding="utf-8")
+    (files / "qrels.csv").write_text("query,document,label\nq1,a,1\n", encoding="utf-8")
+    (files / "run.csv").write_text("query,document,score\nq1,a,0.5\n", encoding="utf-8")
     arguments, message = WRONG[case]
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
@@ -340,3 +366,51 @@ def test_standard_input_is_read_once(run, files):
     code, out, err = run("evaluate", "-", "-", "-m", "rr")
     assert (code, out) == (2, "")
     assert err.startswith("fastndcg: error: - must name at most one file, because standard input can be read once.")
+
+
+def test_columns_of_each_side(files, run):
+    """--columns names columns of both files, or of one side, in each command that reads tables."""
+    (files / "qrels.csv").write_text("q_id,doc,stars\nq1,a,1\nq1,b,0\n")
+    for name, scores in (("a", (0.5, 0.7)), ("b", (0.9, 0.7))):
+        rows = "".join(f"q1,{document},{score}\n" for document, score in zip("ab", scores, strict=True))
+        (files / f"{name}.csv").write_text(f"qid,doc,model\n{rows}")
+    columns = ["--columns", "document=doc,qrels.query=q_id,qrels.label=stars", "--columns", "run.query=qid,score=model"]
+    assert run("evaluate", "qrels.csv", "a.csv", "-m", "rr", *columns, "--json")[0] == 0
+    for arguments in (
+        ["evaluate", "qrels.csv", "a.csv", "b.csv", "-m", "rr"],
+        ["compare", "qrels.csv", "a.csv", "b.csv", "-m", "rr"],
+        ["explain", "qrels.csv", "a.csv", "q1", "-m", "rr"],
+        ["agreement", "a.csv", "b.csv", "-m", "rbo"],
+        ["fuse", "a.csv", "b.csv"],
+    ):
+        code, out, err = run(*arguments, *columns)
+        assert (code, err) == (0, ""), arguments
+        assert out
+
+
+def test_every_command_has_the_same_formats(files, run):
+    """--json, --format and the suffix of -o mean the same in all commands that print a table."""
+    tables = (
+        ["evaluate", "qrels.txt", "good.run", "-m", "rr"], ["explain", "qrels.txt", "good.run", "q1"],
+        ["agreement", "good.run", "tied.run"], ["metrics"], ["metrics", "rr"], ["conventions"],
+        ["conventions", "sklearn"], ["conventions", "sklearn", "lightgbm"],
+    )  # fmt: skip
+    for command in tables:
+        code, out, err = run(*command, "--json")
+        assert (code, err) == (0, ""), command
+        json.loads(out)
+        assert run(*command, "--format", "json")[1] == out
+        assert run(*command, "-o", "out.json") == (0, "", "out.json written\n")
+        assert (files / "out.json").read_text(encoding="utf-8") == out
+        for form, begin in (("markdown", "| "), ("csv", ""), ("latex", "% ")):
+            assert run(*command, "--format", form)[1].startswith((begin, "\\begin{tabular}")), (command, form)
+
+
+def test_help_has_the_usual_options_and_help_all_all(run):
+    """--help leaves out the groups of experts, which --help-all has with trec_eval's options last."""
+    short, whole = run("evaluate", "--help")[1], run("evaluate", "--help-all")[1]
+    for name in ("--similarity", "--missing-truth", "--memory", "-M N"):
+        assert name not in short
+        assert name in whole
+    titles = [line for line in whole.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert titles[-2:] == ["trec_eval's options:", "examples:"]

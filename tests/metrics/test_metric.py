@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastndcg as fn
-from fastndcg.cli.metric_options import MetricRequest, TrecEvalOptions
+from fastndcg.cli.trec_eval import MetricRequest, TrecEvalOptions
 from fastndcg.metrics.catalog import OTHER_CATALOG
 
 RECORDS = list(fn.CATALOG.values())

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.errors import InvalidInputError, Option, shorten
 from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.results.per_query import keep_known, read_per_query_array
 from fastndcg.runtime.escapes import show_name
@@ -94,7 +94,8 @@ def plan_folds(options: FoldOptions, query_ids: Array, has_value: Array, *, is_n
     if isinstance(options.folds, Mapping) or hasattr(options.folds, "__len__"):
         if repeats > 1:
             raise InvalidInputError(
-                f"`repeats` must be 1 where `folds` names the fold of each query, got {repeats}. Pass folds=5"
+                f"`repeats` must be 1 where `folds` names the fold of each query, got {repeats}. Pass ",
+                Option("folds", "5"),
             )
         given_folds, fold_notes = keep_known(options.folds, "folds", query_ids)
         folds = _read_folds(given_folds, query_ids, has_value, clusters, fewest)
@@ -102,7 +103,9 @@ def plan_folds(options: FoldOptions, query_ids: Array, has_value: Array, *, is_n
     n = check_whole_number(options.folds, "folds", FEWEST)
     if n < fewest:
         raise InvalidInputError(
-            f"`folds` must be {fewest} or more to compare methods, got {n}. Pass folds=5, or one method"
+            f"`folds` must be {fewest} or more to compare methods, got {n}. Pass ",
+            Option("folds", "5"),
+            ", or one method",
         )
     return FoldPlan(
         [_draw_folds(n, draw_numbers(seed, r, len(has_value)), has_value, clusters) for r in range(repeats)],

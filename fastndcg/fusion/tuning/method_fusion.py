@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.errors import InvalidInputError, InvalidTypeError, Words, shorten
 from fastndcg.fusion.arguments import check_absent_for
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.fuse import count_majorities, find_number, fuse_union
@@ -148,8 +148,9 @@ def read_methods(
     for text, method in parsed:
         if method.record.needs_training:
             raise InvalidInputError(
-                f"`methods` must be methods without training, but {method.name} learns from judgments. Take "
-                "fuse(train=...) for it"
+                f"`methods` must be methods without training, but {method.name} learns from judgments. Take ",
+                Words("fuse(train=...)", "`fastndcg fuse --train`"),
+                " for it",
             )
         check_absent_for(method, absent)
         if str(method) in dict(families):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from fastndcg.choices import MissingTruth
-from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
+from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, Option, shorten
 from fastndcg.inputs.forms import find_form
 from fastndcg.inputs.group_by_query import split_spans
 from fastndcg.inputs.id_column import IdColumn
@@ -403,8 +403,9 @@ def _refuse_missing(
         remedy = "Add it there"
     n_missing = len(is_candidate) - int(np.count_nonzero(is_candidate))
     raise InvalidInputError(
-        f"items of `truth` must not {rule} (in all {n_missing}). {remedy}, or take missing_truth='skip' to leave such "
-        "items out of the truth, or 'unretrieved' to count them as not retrieved"
+        f"items of `truth` must not {rule} (in all {n_missing}). {remedy}, or take ",
+        Option("missing_truth", "'skip'"),
+        " to leave such items out of the truth, or 'unretrieved' to count them as not retrieved",
     )
 
 

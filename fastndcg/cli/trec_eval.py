@@ -1,11 +1,11 @@
-"""Metrics that ``-m`` names in fastndcg's or trec_eval's words, and trec_eval's own options."""
+"""Metrics that ``-m`` names in fastndcg's or trec_eval's words, trec_eval's own options, and its relevance strings."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import Metric, parse_metric_list
@@ -13,6 +13,11 @@ from fastndcg.metrics.trec_eval import MEASURES, TrecMeasureRequest, read, relst
 from fastndcg.metrics.trec_eval_lines import Line, at_level, lines
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import split_metrics
+
+if TYPE_CHECKING:
+    from fastndcg.inputs.qrels_run import Qrels, Run
+    from fastndcg.rankings.rankings import Rankings
+    from fastndcg.rankings.validation import Array
 
 
 class TrecEvalOptions(NamedTuple):
@@ -22,9 +27,8 @@ class TrecEvalOptions(NamedTuple):
     n_documents: int = 0  # of the collection
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add trec_eval's options to a command."""
-    group = parser.add_argument_group("trec_eval's options")
+def add_options(group: Any) -> None:
+    """Add trec_eval's options to a group."""
     group.add_argument("-q", dest="per_query", action="store_true", help="same as --per-query")
     group.add_argument("-n", dest="no_summary", action="store_true", help="print no lines over all queries")
     group.add_argument("-c", dest="complete", action="store_true", help="score judged queries missing in a run as 0")
@@ -171,3 +175,46 @@ def select_metrics(lines: Sequence[Line], form: str = "table") -> tuple[Metric, 
         "`metrics` is empty: -m must name a metric, such as 'ndcg@10' or trec_eval's 'all_trec'. "
         "num_q, runid and relstring need --format trec."
     )
+
+
+def relevance_strings(qrels: Qrels, run: Run, convention: Convention, length: int) -> list[str]:
+    """
+    Return the relevance string of each query, of at most `length` characters.
+
+    A label from 0 to 9 is its digit, and a larger label is '>'. An unjudged document is '-'. A document that was pooled
+    but not judged is '.'.
+    """
+    import numpy as np  # late, as in the whole file: --help does without
+
+    from fastndcg.engine.transforms import apply_convention
+    from fastndcg.inputs.join import join
+
+    rankings = apply_convention(join(qrels, run, convention).rankings, convention)
+    characters = _label_characters(rankings)[_rank_order(rankings, convention)]
+    starts = rankings.offsets[:-1]
+    stops = np.minimum(starts + length, rankings.offsets[1:])
+    return ["".join(characters[start:stop]) for start, stop in zip(starts, stops, strict=True)]
+
+
+def _rank_order(rankings: Rankings, convention: Convention) -> Array:
+    """Return the indices of the documents in rank order, query by query."""
+    import numpy as np
+
+    queries = np.repeat(np.arange(rankings.n_queries), np.diff(rankings.offsets))
+    if convention.ties != "id_descending" or rankings.tie_keys is None:
+        raise InvalidInputError(
+            f"relstring needs trec_eval's order of ties, id_descending, but {convention} has {convention.ties}. "
+            "Add --convention trec_eval."
+        )
+    return np.lexsort((~rankings.tie_keys, -rankings.scores, queries))
+
+
+def _label_characters(rankings: Rankings) -> Array:
+    """Return one character for each document."""
+    import numpy as np
+
+    characters: Array = np.array([*"0123456789>"])[np.clip(rankings.labels, 0, 10).astype(int)]
+    characters[rankings.labels < 0] = "."
+    if rankings.judged is not None:
+        characters[~rankings.judged] = "-"
+    return characters

@@ -1,0 +1,246 @@
+"""The files that commands read: judgments, runs, vectors, and pairs of a query and a text."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fastndcg.cli import output
+from fastndcg.cli.options import is_metric
+from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.optional_packages import check_packages
+
+if TYPE_CHECKING:
+    from fastndcg.inputs.qrels_run import Qrels, Run
+    from fastndcg.scoring.embeddings import Embeddings
+
+VECTOR_SUFFIXES = (".npy", ".safetensors")
+OPTIONS = ("query_ids", "document_ids", "exclude", "candidates")  # that only embeddings take
+
+
+def check(arguments: argparse.Namespace, inputs: Sequence[str], targets: dict[str, str | None]) -> None:
+    """
+    Raise for files that cannot be read or written as the command needs them, before any work is done.
+
+    `targets` are the files to write, by their options.
+    """
+    check_standard_input(inputs)
+    for option, target in targets.items():
+        if target is not None:
+            output.check(target, [path for run in inputs for path in list_files([run])], option)
+    named = {option: target for option, target in targets.items() if target not in (None, *output.STANDARD_OUTPUT)}
+    if len({os.path.realpath(str(target)) for target in named.values()}) < len(named):
+        raise InvalidInputError(f"{' and '.join(named)} must name different files. Change one of them.")
+    if any(path.endswith(".parquet") for path in (*inputs, *map(str, named.values()))):
+        check_packages("a Parquet file", "arrow")
+    if getattr(arguments, "html", None):
+        check_packages("a report", "report")
+
+
+def check_standard_input(paths: Sequence[str]) -> None:
+    """Raise an error if ``-`` names more than one file."""
+    if paths.count("-") > 1:
+        raise InvalidInputError(
+            "- must name at most one file, because standard input can be read once. Give the path of the other file."
+        )
+
+
+def has_embeddings(runs: Sequence[str]) -> bool:
+    """Return True if a run is a file of vectors."""
+    return any(run.endswith(VECTOR_SUFFIXES) for run in runs)
+
+
+def refuse_embeddings(command: str, runs: Sequence[str]) -> None:
+    """Raise for files of vectors, given to a command that reads ranked documents."""
+    for run in runs:
+        if has_embeddings([run]):
+            raise InvalidInputError(
+                f"{command} takes runs of ranked documents, but {shorten(run)} holds vectors. Write their best "
+                "documents in Python: fn.Embeddings(users, items).top(k).to_run().write(FILE)."
+            )
+
+
+def check_embeddings(arguments: argparse.Namespace, runs: Sequence[str]) -> None:
+    """Raise if options for embeddings are given for runs of another kind, or files of vectors cannot be read."""
+    names = [name for name in OPTIONS if getattr(arguments, name) is not None]
+    names += [name for name, usual in (("similarity", "dot"), ("missing_truth", "raise"))
+              if getattr(arguments, name) != usual]  # fmt: skip
+    if names and not has_embeddings(runs):
+        raise InvalidInputError(
+            f"--{names[0].replace('_', '-')} is for embeddings, but no RUN is USERS.npy,ITEMS.npy or "
+            "MODEL.safetensors. Leave it out."
+        )
+
+
+def list_files(runs: Sequence[str]) -> list[str]:
+    """Return the paths of runs, two of them where a run is two files."""
+    if not has_embeddings(runs):
+        return list(runs)
+    from fastndcg.scoring.files import is_embeddings_path, split_paths  # imports numpy
+
+    return [path for run in runs for path in (split_paths(run) if is_embeddings_path(run) else [run])]
+
+
+def read_judgments(path: str, arguments: argparse.Namespace) -> Qrels:
+    """Read the judgments."""
+    from fastndcg.inputs.qrels_run import Qrels
+    from fastndcg.inputs.text.formats import read_file, read_qrels
+
+    columns, threads = arguments.columns.truth, getattr(arguments, "threads", None)
+    if arguments.qrels_format is None:
+        return read_file(Qrels, path, columns, threads)
+    return read_qrels(path, format=arguments.qrels_format, columns=columns, threads=threads)
+
+
+def read_run(path: str, arguments: argparse.Namespace) -> Run:
+    """Read a run of ranked documents."""
+    from fastndcg.inputs.qrels_run import Run
+    from fastndcg.inputs.text.formats import read_file
+
+    return read_file(Run, path, arguments.columns.predictions, getattr(arguments, "threads", None))
+
+
+def read_predictions(path: str, judgments: Qrels | None, arguments: argparse.Namespace) -> Run | Embeddings:
+    """Read a run, or vectors whose ids are of the kind of the judgments' ids."""
+    if judgments is None or not has_embeddings([path]):
+        return read_run(path, arguments)
+    from fastndcg.scoring.files import IdFiles, read_embeddings
+
+    are_texts = judgments.queries.are_texts, judgments.documents.are_texts
+    return read_embeddings(path, arguments.similarity, IdFiles(arguments.query_ids, arguments.document_ids, are_texts))
+
+
+def read_selection(arguments: argparse.Namespace, runs: Sequence[str]) -> dict[str, Any]:
+    """Return the keywords of `evaluate` that select documents of embeddings, none without embeddings."""
+    if not has_embeddings(runs):
+        return {}
+    from fastndcg.inputs.text.formats import read_qrels
+
+    selection: dict[str, Any] = {"missing_truth": arguments.missing_truth}
+    if arguments.exclude is not None:
+        selection["exclude"] = read_qrels(arguments.exclude)
+    if arguments.candidates is not None:
+        selection["candidates"] = _read_candidates(arguments.candidates)
+    return selection
+
+
+def _read_candidates(path: str) -> Any:
+    """Return the ids of a file with one on each line, or its documents for each query."""
+    from fastndcg.inputs.hints import check_path
+    from fastndcg.inputs.text.formats import read_qrels
+    from fastndcg.scoring.files import read_lines
+
+    check_path(path)
+    with open(path, "rb") as file:
+        first = file.readline(4096)
+    is_list = len(first.split()) == 1 and not first.startswith((b"{", b"[", b"PAR1")) and b"," not in first
+    return read_lines(path) if is_list else read_qrels(path)
+
+
+def read_segments(path: str) -> dict[str, str]:
+    """
+    Read the segment of each query from a text file.
+
+    Each line has a query id, white space, and the segment, which may contain white space. Empty lines are skipped.
+
+    Raises
+    ------
+    InvalidInputError
+        If a line has no segment, or a query has two segments.
+    """
+    return _read_pairs(path, "segment", "space", lambda line: line.split(maxsplit=1))
+
+
+def read_queries(path: str) -> dict[str, str]:
+    """
+    Read the text of each query from a text file.
+
+    Each line has a query id, a tab, and the text. Empty lines are skipped.
+
+    Raises
+    ------
+    InvalidInputError
+        If a line has no text, or a query has two texts.
+    """
+    return _read_pairs(path, "text", "tab", lambda line: line.strip().split("\t", maxsplit=1))
+
+
+def _read_pairs(path: str, what: str, separator: str, split: Callable[[str], list[str]]) -> dict[str, str]:
+    """Read a file with a query id and a value on each line. `what` and `separator` are for error messages."""
+    values: dict[str, str] = {}
+    with open(path, encoding="utf-8-sig") as file:
+        try:
+            lines = list(file)
+        except UnicodeDecodeError:
+            raise InvalidInputError(f"{path} must be UTF-8 text, but is not. Convert it.") from None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        parts = [part.strip() for part in split(line)]
+        if len(parts) < 2:
+            raise InvalidInputError(
+                f"{path}: line {number} must have a query id and a {what}, but is {shorten(line.strip())}. "
+                f"Separate them by a {separator}."
+            )
+        query, value = parts
+        if values.get(query, value) != value:
+            raise InvalidInputError(
+                f"{path}: line {number}: query {show_name(query)} must have one {what}, but has "
+                f"{shorten(values[query])} and {shorten(value)}. Remove one of the lines."
+            )
+        values[query] = value
+    return values
+
+
+def find_mistake(arguments: argparse.Namespace) -> str:
+    """
+    Return what is wrong with the order or the names of the files of a command that has failed.
+
+    Returns
+    -------
+    str
+        An error message, or an empty text if the files are where they belong.
+    """
+    qrels = getattr(arguments, "qrels", None)
+    runs = [run for run in getattr(arguments, "runs", ()) if run is not None]
+    for path in (qrels, *runs):
+        if path is not None and not os.path.exists(path) and is_metric(path):
+            return f"{show_name(path)} is a metric, and no such file exists. Write metrics behind -m: ndcg@10,map."
+    kinds = {path: _guess_kind(path) for path in (qrels, *runs) if path is not None}
+    if kinds.get(qrels) == "run":
+        judged = next((run for run in runs if kinds[run] == "qrels"), None)
+        remedy = "Put the judgments first" if judged is None else f"Put {show_name(judged)} first, which has judgments"
+        return f"QRELS must be judgments, but {show_name(qrels)} is a run. {remedy}."
+    for run in runs:
+        if kinds[run] == "qrels":
+            return f"RUN must be a ranking with scores, but {show_name(run)} has judgments. Name a run in its place."
+    return ""
+
+
+def _guess_kind(path: str) -> str:
+    """Return 'qrels' or 'run' if the first line of a text file tells them apart, else an empty text."""
+    from fastndcg.inputs.text.blocks import first_line
+
+    if path == "-" or not os.path.isfile(path):
+        return ""
+    line = first_line(path).decode(errors="replace").strip().lower()
+    fields = line.split()
+    if len(fields) == 6 and _is_number(fields[4]) and _is_number(fields[3]):
+        return "run"
+    if len(fields) == 4 and _is_number(fields[3]) and _is_number(fields[1]):
+        return "qrels"
+    names = {name.strip().strip('"') for mark in ",\t;" for name in line.split(mark)}
+    if names & {"label", "relevance", "rel", "judgment"}:
+        return "" if names & {"score", "rank"} else "qrels"
+    return "run" if names & {"rank"} or ({"score", "document"} <= names) else ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

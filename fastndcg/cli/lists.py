@@ -1,0 +1,246 @@
+"""``fastndcg metrics``, ``conventions`` and ``warmup``: what there is, and the machine code of kernels."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from fastndcg.cli import completion, options, output
+from fastndcg.errors import printable
+from fastndcg.exports.exportable import PrintedTable, dump_json, format_latex, format_markdown
+from fastndcg.metrics.catalog import AGGREGATES, CATALOG, OTHER_CATALOG, Record
+from fastndcg.metrics.describe import list_facts, list_trec_names
+from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import FIELDS, Convention, conventions, parse_convention
+from fastndcg.named_conventions.convention import short
+from fastndcg.results.text_table import align_columns
+from fastndcg.runtime.escapes import csv_row
+
+METRICS = """\
+List all metrics with their names in other programs, or describe one metric: its formula, parameters, range and source.
+"""
+METRICS_EXAMPLES = """\
+  fastndcg metrics
+  fastndcg metrics nDCG
+  fastndcg metrics recip_rank --format json
+"""
+CONVENTIONS = """\
+List the named conventions, show one of them, or list the choices in which two of them differ. A convention decides what
+a number means: how ties are ranked, which gains labels have, what a missing query counts.
+"""
+CONVENTIONS_EXAMPLES = """\
+  fastndcg conventions
+  fastndcg conventions lightgbm
+  fastndcg conventions lightgbm sklearn
+  fastndcg conventions 'lightgbm(ties=average)' --format json
+"""
+WARMUP = """\
+Build the machine code of all kernels and store it in the cache. A built wheel has it, and needs no warm-up. Elsewhere,
+run this when you build a container image, or before a server starts. It takes minutes, and a C compiler: `cc`, or
+`pip install ziglang`. Without one, Numba caches each kernel by itself.
+
+The cache belongs to the user: ~/.cache/fastndcg on Linux, ~/Library/Caches/fastndcg on macOS,
+%LOCALAPPDATA%\\fastndcg on Windows. Two environment variables change this command:
+  FASTNDCG_CACHE_DIR  another folder for the cache
+  FASTNDCG_QUIET=1    print no progress lines on standard error
+"""
+WARMUP_EXAMPLES = """\
+  fastndcg warmup
+  FASTNDCG_CACHE_DIR=/opt/fastndcg fastndcg warmup
+  fastndcg warmup --list
+  fastndcg warmup --clear
+"""
+
+
+def add_metrics(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command ``metrics`` with its options."""
+    parser = options.add_command(
+        commands, "metrics", "[METRIC]", "list the metrics, or describe one", METRICS, METRICS_EXAMPLES
+    )
+    action = parser.add_argument(
+        "name", nargs="?", metavar="METRIC", help="a metric by its name or an alias, such as nDCG or recip_rank"
+    )
+    completion.set_completer(action, completion.list_every_metric)
+    options.add_output(parser)
+    parser.set_defaults(run=run_metrics)
+
+
+def run_metrics(arguments: argparse.Namespace) -> None:
+    """List all metrics, or describe one."""
+    record = None if arguments.name is None else Metric.parse(arguments.name).record
+    if record is None:
+        facts: Any = [describe_metric(listed) for listed in _list_records()]
+        rows, notes = _list_metrics()
+    else:
+        facts = describe_metric(record)
+        rows = [["fact", "of the metric"], ["name", record.name], ["title", record.title]]
+        rows += [list(fact) for fact in list_facts(record)]
+        notes = []
+    if record is not None and arguments.format == "table":
+        lines = [f"{record.name}: {printable(record.title)}\n"]
+        lines += [f"  {name:<12}  {printable(text)}\n" for name, text in list_facts(record)]
+        output.write(lines, arguments.output)
+    else:
+        _write(arguments, facts, rows, notes)
+
+
+def describe_metric(record: Record) -> dict[str, Any]:
+    """Return the facts about a metric for JSON."""
+    return {
+        "name": record.name,
+        "title": record.title,
+        "formula": record.formula,
+        "parameters": [{"name": p.name, "default": p.default, "text": p.text} for p in record.parameters],
+        "range": record.range,
+        "undefined": record.undefined,
+        "source": record.source,
+        "doi": record.doi or None,
+        "higher_is_better": record.higher_is_better,
+        "ties": list(record.ties),
+        "has_cutoff": record.has_cutoff,
+        "function_name": f"fastndcg.{record.function_name}",
+        "aliases": list(record.aliases),
+        "peers": dict(record.peers),
+        "trec_eval": list_trec_names(record),
+    }
+
+
+def _list_records() -> list[Record]:
+    return [*CATALOG.values(), *OTHER_CATALOG.values()]
+
+
+def _list_metrics() -> tuple[list[list[str]], list[str]]:
+    """Return a row for each metric, below headings: its name, its title and its aliases. And notes."""
+    rows = [["metric", "title", "also called"]]
+    for record in _list_records():
+        names = dict.fromkeys((*record.aliases, *list_trec_names(record)))
+        rows.append([record.name, printable(record.title), printable(", ".join(names))])
+    aggregates = ", ".join(f"{aggregate.name} ({aggregate.title})" for aggregate in AGGREGATES.values())
+    others = ", ".join(OTHER_CATALOG)
+    return rows, [
+        f"for two rankings (fastndcg agreement) and for recommended items (in Python): {others}",
+        "a cutoff is written @k, such as nDCG@10; `fastndcg metrics nDCG` describes one metric",
+        f"aggregates over queries are written around a metric, such as gm(AP): {aggregates}",
+    ]
+
+
+def add_conventions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command ``conventions`` with its options."""
+    parser = options.add_command(
+        commands, "conventions", "[A [B]]", "list the conventions, show one, or compare two", CONVENTIONS,
+        CONVENTIONS_EXAMPLES,
+    )  # fmt: skip
+    first = parser.add_argument(
+        "first", nargs="?", metavar="A", help="a convention, with other choices in brackets: 'lightgbm(ties=average)'"
+    )
+    second = parser.add_argument(
+        "second", nargs="?", metavar="B", help="a second convention; only the differences are shown"
+    )
+    for action in (first, second):
+        completion.set_completer(action, completion.list_conventions)
+    options.add_output(parser)
+    parser.set_defaults(run=run_conventions)
+
+
+def run_conventions(arguments: argparse.Namespace) -> None:
+    """List, show or compare conventions."""
+    selection = [parse_convention(text) for text in (arguments.first, arguments.second) if text is not None]
+    facts = {convention.name: describe_convention(convention) for convention in selection or conventions.values()}
+    if len(selection) == 1 and arguments.format == "table":
+        output.write([f"{selection[0]!s}\n"], arguments.output)
+        return
+    notes: list[str] = []
+    if len(selection) == 2:
+        rows = _compare(*selection)
+        if len(rows) == 1:
+            notes = [f"{selection[0].name} and {selection[1].name} have the same choices"]
+            rows = rows if arguments.format != "table" else []
+    elif selection:
+        rows = [["field", selection[0].name], *([name, short(c)] for name, c in selection[0].choices().items())]
+    else:
+        rows = [["convention", "follows"]]
+        for name, convention in conventions.items():
+            rows.append([name, " ".join(filter(None, (convention.peer, convention.versions))) or convention.source])
+        notes = ["`fastndcg conventions lightgbm` shows one, `fastndcg conventions lightgbm sklearn` compares two"]
+    _write(arguments, facts, rows, notes)
+
+
+def describe_convention(convention: Convention) -> dict[str, Any]:
+    """Return the facts about a convention for JSON."""
+    return {
+        "peer": convention.peer or None,
+        "versions": convention.versions or None,
+        "source": convention.source or None,
+        "choices": convention.choices(),
+        "options": dict(convention.options),
+        "not_copied": [bug.what for bug in convention.bugs],
+        "metrics": [
+            {
+                "ours": metric.ours,
+                "theirs": metric.theirs,
+                "convention": metric.by or convention.name,
+                "differs": metric.differs or None,
+                "where_scores_tie": metric.tie_difference or None,
+            }
+            for metric in convention.metrics
+        ],
+    }
+
+
+def _compare(first: Convention, second: Convention) -> list[list[str]]:
+    """Return a row for each field in which two conventions differ, below headings."""
+    rows = [["field", first.name, second.name, "what it decides"]]
+    for name, choice in first.difference(second).items():
+        text = FIELDS[name].text if name in FIELDS else ""
+        rows.append([name, short(choice), short(second.choices()[name]), text])
+    return rows
+
+
+def add_warmup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command ``warmup``."""
+    parser = options.add_command(
+        commands, "warmup", "", "build all kernels, or clear the cache", WARMUP, WARMUP_EXAMPLES
+    )
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--list", action="store_true", help="list each kernel and where its machine code comes from")
+    choice.add_argument("--clear", action="store_true", help="delete the machine code in the cache and stop")
+    options.add_output(parser)
+    parser.set_defaults(run=run_warmup)
+
+
+def run_warmup(arguments: argparse.Namespace) -> None:
+    """Build the kernels and write the folder and the time, list them, or clear the cache."""
+    if arguments.clear:
+        from fastndcg.runtime.kernel_cache import clear
+
+        folder, n_bytes = clear()
+        rows = [["removed", f"{n_bytes / 1e6:.1f} MB of machine code in {folder or 'no folder'}"]]
+    elif arguments.list:
+        from fastndcg.kernels.listing import list_kernels
+
+        rows = [[line] for line in list_kernels()]
+    else:
+        from fastndcg.build_ahead import warmup
+
+        result = warmup()
+        rows = [["machine code", str(result.cache or "not stored, because no cache folder can be used")]]
+        rows += [["took", f"{result.seconds:.1f} s"]]
+    if arguments.format == "table":
+        output.write((f"{': '.join(row)}\n" for row in rows), arguments.output)
+    else:
+        _write(arguments, rows if arguments.list else dict(rows), [["what", "value"][: len(rows[0])], *rows], [])
+
+
+def _write(arguments: argparse.Namespace, facts: Any, rows: list[list[str]], notes: list[str]) -> None:
+    """Write facts as JSON, or rows below headings in the other formats."""
+    printed = PrintedTable(rows, [True] * len(rows[0]) if rows else [], notes)
+    if arguments.format == "json":
+        text = dump_json(facts)
+    elif arguments.format == "csv":
+        text = "".join(map(csv_row, rows))
+    elif arguments.format == "table":
+        lines = [line.rstrip() for line in align_columns(rows, len(rows[0]))] if rows else []
+        text = "".join(f"{line}\n" for line in [*lines, *notes])
+    else:
+        text = format_markdown(printed) if arguments.format == "markdown" else format_latex(printed)
+    output.write([text], arguments.output)
