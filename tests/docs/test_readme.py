@@ -53,10 +53,9 @@ def test_readme_counts():
 
 def test_readme_names_every_command():
     """The sentence about other commands has each command of the package, in the order of `fastndcg --help`."""
-    commands = [command.replace("_", "-") for command in COMMANDS]
     sentence = re.search(r"The other commands are [^.]*\.", README)[0]
 
-    assert re.findall(r"`([\w-]+)`", sentence) == [command for command in commands if command != "evaluate"]
+    assert re.findall(r"`([\w-]+)`", sentence) == [command for command in COMMANDS if command != "evaluate"]
 
 
 def test_every_extra_is_in_the_table():
