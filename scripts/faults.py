@@ -281,7 +281,7 @@ FAULTS = (
           "repaired = repair_at(steps, engine, interval.middle, values)", "repaired = None",
           f"{TUNING}rounding_close_to_a_crossing_is_repaired"),
     # models
-    Fault("embeddings: equal scores are above", "kernels/scoring/count.py",
+    Fault("embeddings: equal scores are above", "kernels/scoring/consume.py",
           "above += popcount(higher)", "above += popcount(higher | same)",
           "scoring/test_ranks.py::test_values_are_those_of_the_score_matrix"),
     Fault("hamming: equal bits are counted", "kernels/scoring/panels.py",

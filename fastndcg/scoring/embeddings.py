@@ -8,18 +8,12 @@ import numpy as np
 
 from fastndcg.choices import Similarity
 from fastndcg.errors import InvalidInputError, shorten
-from fastndcg.inputs.options import Options
-from fastndcg.inputs.recommendations.models import RankTask
-from fastndcg.rankings.known_ranks import RankCounts
-from fastndcg.rankings.validation import Array
-from fastndcg.scoring import torch_product, torch_tiles
-from fastndcg.scoring.products import Factors, make_product
-from fastndcg.scoring.ranks import count_ranks
-from fastndcg.scoring.tiles import Columns, score_rows
+from fastndcg.scoring.consumers import Source
+from fastndcg.scoring.operands import Factors
+from fastndcg.scoring.sources import VectorSource
 from fastndcg.scoring.top_items import ScoringModel, read_ids
-from fastndcg.scoring.top_k import TopScores, find_top
-from fastndcg.scoring.torch_product import check_tensors
-from fastndcg.scoring.vectors import check_factors, read_biases, read_vectors
+from fastndcg.scoring.torch_source import TorchSource
+from fastndcg.scoring.vectors import check_factors, check_tensors, is_tensor, read_biases, read_vectors
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -53,8 +47,6 @@ class Embeddings(ScoringModel):
     leave_query_out : bool, default False
         Where queries are documents: leave the document with the query's id out of its ranking. Without ids, document u
         is query u.
-    allow_tf32 : bool, default False
-        For tensors of torch: let a device multiply float32 with fewer digits, which is faster there.
 
     Raises
     ------
@@ -75,7 +67,7 @@ class Embeddings(ScoringModel):
            [1, 0]], dtype=int32)
     """
 
-    __slots__ = ("_allows_tf32", "factors")
+    __slots__ = ("factors", "source")
 
     def __init__(
         self,
@@ -88,7 +80,6 @@ class Embeddings(ScoringModel):
         user_biases: Any = None,
         item_biases: Any = None,
         leave_query_out: bool = False,
-        allow_tf32: bool = False,
     ) -> None:
         if not isinstance(similarity, str) or similarity not in SIMILARITIES:
             raise InvalidInputError(
@@ -107,13 +98,13 @@ class Embeddings(ScoringModel):
             read_biases(user_biases, "user_biases", len(user_vectors)),
             read_biases(item_biases, "item_biases", len(item_vectors)),
         )  # fmt: skip
+        self.source: Source = (TorchSource if is_tensor(user_vectors) else VectorSource)(self.factors)
         check_factors(self.factors, ("users", "items"), self.score_dtype)
         self.n_users = len(user_vectors)
         self.n_items = len(item_vectors)
         self.query_ids = read_ids(query_ids, "query_ids", self.n_users)
         self.document_ids = read_ids(document_ids, "document_ids", self.n_items)
         self.leaves_query_out = bool(leave_query_out)
-        self._allows_tf32 = bool(allow_tf32)
 
     def __repr__(self) -> str:
         return (
@@ -122,101 +113,9 @@ class Embeddings(ScoringModel):
         )
 
     @property
-    def are_tensors(self) -> bool:
-        """True if the vectors are tensors of torch."""
-        return torch_product.is_tensor(self.factors.users)
-
-    @property
     def score_dtype(self) -> np.dtype[Any]:
         """The dtype of scores."""
-        if self.are_tensors:
-            return torch_product.find_operand_dtype(self.factors)
-        return make_product(self.factors).score_dtype
+        return self.source.score_dtype
 
-    def score_rows(self, users: Array) -> Array:
-        """
-        Return numbers that rank all items for some users, as kernels compute them.
-
-        Parameters
-        ----------
-        users : (n,) int array
-            The numbers of users.
-
-        Returns
-        -------
-        (n, n_items) array
-            A row for each user, to which `finish_scores` gives the scores.
-        """
-        if self.are_tensors:
-            return torch_tiles.score_rows(self.factors, users, self.n_items, allows_tf32=self._allows_tf32)
-        return score_rows(make_product(self.factors), users, self.n_items)
-
-    def finish_scores(self, users: Array, scores: Array) -> Array:
-        """
-        Return scores of the similarity, for those of `score_rows`, which only rank items alike.
-
-        Parameters
-        ----------
-        users : (n,) int array
-            The numbers of users.
-        scores : (n, n_items) array
-            A row for each user.
-
-        Returns
-        -------
-        (n, n_items) array
-            With negative distances in place of their squares, and with the biases of users.
-        """
-        if self.are_tensors:
-            product = torch_product.TorchProduct(self.factors)
-            return product.finish_scores(users, product.move(scores)).cpu().numpy()  # type: ignore[no-any-return]
-        finished = scores.copy()
-        make_product(self.factors).finish_scores(users, finished)
-        return finished
-
-    def count_ranks(self, task: RankTask, options: Options) -> RankCounts:
-        """
-        Count for each labelled candidate the candidates above and at its place.
-
-        Parameters
-        ----------
-        task : RankTask
-            The users, and their labelled candidates.
-        options : Options
-            The memory, the threads and the function for progress.
-
-        Returns
-        -------
-        RankCounts
-            Counts for the labelled candidates, user after user.
-        """
-        if self.are_tensors:
-            return torch_tiles.count_ranks(self.factors, self.n_items, task, options, allows_tf32=self._allows_tf32)
-        return count_ranks(make_product(self.factors), self.n_items, task, options)
-
-    def find_top(self, users: Array, columns: Columns, k: int, options: Options) -> TopScores:
-        """
-        Return the k best candidates of each user, with scores of the similarity.
-
-        Parameters
-        ----------
-        users : (n_users,) int array
-            The numbers of users.
-        columns : Columns
-            The candidates.
-        k : int
-            The number of candidates.
-        options : Options
-            The memory and the threads.
-
-        Returns
-        -------
-        TopScores
-            Items and scores in rank order.
-        """
-        if self.are_tensors:
-            return torch_tiles.find_top(self.factors, users, columns, k, options, allows_tf32=self._allows_tf32)
-        product = make_product(self.factors)
-        best = find_top(product, users, columns, k, options)
-        product.finish_scores(users, best.scores)
-        return best
+    def _make_source(self) -> Source:
+        return self.source

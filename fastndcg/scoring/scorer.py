@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,20 +13,15 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.options import Options
-from fastndcg.inputs.recommendations.models import RankTask
-from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.known_ranks import RankCounts
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import LONGEST_QUERY, Array, as_array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_threads, run_all
-from fastndcg.scoring.part_progress import follow
-from fastndcg.scoring.products import name_dtype
-from fastndcg.scoring.ranks import read_labelled_rows
-from fastndcg.scoring.tiles import Columns, read_memory
+from fastndcg.scoring.consumers import Columns, Consumer, Source
+from fastndcg.scoring.operands import name_dtype
+from fastndcg.scoring.sources import MOST_ITEMS, cut, iterate, make_aligned, read_memory
 from fastndcg.scoring.top_items import ScoringModel, read_ids
-from fastndcg.scoring.top_k import Leaders, TopScores, make_top_scores
-from fastndcg.scoring.torch_product import is_tensor
+from fastndcg.scoring.vectors import is_tensor
 
 MOST_USERS = 1024  # of a slice
 SCORE_BYTES = 8  # of a score that a model may return
@@ -120,133 +116,54 @@ class Scorer(ScoringModel):
         """The dtype of scores of whole rows."""
         return np.dtype("f8")
 
-    def score_rows(self, users: Array) -> Array:
-        """
-        Return the scores of some users for all items.
+    def _make_source(self) -> Source:
+        return FunctionSource(self.function, self.n_users, self.n_items)
 
-        Parameters
-        ----------
-        users : (n,) int array
-            The numbers of users.
 
-        Returns
-        -------
-        (n, n_items) array
-            A row for each user.
-        """
-        out = np.empty((len(users), self.n_items))
-        starts = np.flatnonzero(np.diff(users, prepend=-2) != 1).tolist()
-        for start, stop in pairwise([*starts, len(users)]):  # consecutive users
-            for first in range(start, stop, MOST_USERS):
-                last = min(first + MOST_USERS, stop)
-                out[first:last] = self._score(int(users[first]), int(users[last - 1]) + 1)
-        return out
+class FunctionSource(Source):
+    """Gives the scores that a function returns for slices of users."""
 
-    def count_ranks(self, task: RankTask, options: Options) -> RankCounts:
-        """
-        Count for each labelled candidate the candidates above and at its place.
+    score_dtype = np.dtype("f8")
 
-        Parameters
-        ----------
-        task : RankTask
-            The users, and their labelled candidates.
-        options : Options
-            The memory, the threads and the function for progress.
+    def __init__(self, function: Callable[[slice], Any], n_users: int, n_items: int) -> None:
+        self._function = function
+        self._n_users = n_users
+        self._n_items = n_items
 
-        Returns
-        -------
-        RankCounts
-            Counts for the labelled candidates, user after user.
-        """
-        rows = read_labelled_rows(task, self.n_items)
-        columns = rows.columns
-        n_labels = len(rows.items)
-        counts = RankCounts(*(np.zeros(n_labels, "i4") for _ in range(3)))
-        row_numbers = np.full(self.n_users, -1)
-        row_numbers[rows.users] = np.arange(len(rows.users))
-        kernels = load_kernels("scoring.count_rows")
+    def give(self, consumer: Consumer, users: Array, columns: Columns, options: Options) -> None:
+        """Give a consumer the scores of users, which rise, for columns. The function is called for users in blocks."""
         threads = check_threads(options.threads)
+        size = min(max(read_memory(options) // (self._n_items * SCORE_BYTES), 1), MOST_USERS)
+        starts = np.flatnonzero(np.diff(users // size, prepend=-1))
+        for first, stop in iterate(list(pairwise([*starts.tolist(), len(users)])), self._n_users, options):
+            first_user = int(users[first])
+            scores = self._score(first_user, int(users[stop - 1]) + 1)
+            if len(scores) != stop - first:
+                scores = scores[users[first:stop] - first_user]
+            if columns.items is not None:
+                scores = scores[:, columns.items]
+            scores = read_only(np.ascontiguousarray(scores))
+            spans = cut(stop - first, ROWS_OF_SPAN)
+            run_all(spans, partial(self._make_worker, consumer, first, scores), min(threads, max(len(spans), 1)))
 
-        def count(scores: Array, numbers: Array) -> None:
-            levels = np.empty(n_labels, scores.dtype)
-            labelled = rows.labelled_columns, rows.offsets, levels
+    @staticmethod
+    def _make_worker(consumer: Consumer, first_row: int, scores: Array) -> Callable[[tuple[int, int]], None]:
+        """Return a function that gives a span of a block of rows."""
+        dtype = scores.dtype
+        scratch = make_aligned(MOST_ITEMS, dtype), np.zeros(MOST_ITEMS, dtype)
+        nothing = np.empty(0, dtype)
 
-            def make_worker() -> Callable[[tuple[int, int]], None]:
-                scratch = np.empty((2, kernels.CHUNK), scores.dtype)
-                arguments = columns.kernel_lists, labelled, tuple(scratch), tuple(counts)
-                return lambda span: kernels.count_rows(scores, numbers, span, *arguments)
+        def work(span: tuple[int, int]) -> None:
+            own = scores[slice(*span)]
+            state = consumer.begin(first_row + span[0], first_row + span[1], own)
+            consumer.take(state, (nothing, nothing, own, *own.shape, 0, 0, None), scratch)
+            consumer.end(state)
 
-            spans = list_spans(len(scores))
-            run_all(spans, make_worker, min(threads, len(spans)))
-
-        for first, stop in self._track(np.unique(rows.users), options):
-            numbers = read_only(row_numbers[first:stop])
-            count(read_only(columns.take_scores(self._score(first, stop))), numbers)
-        return RankCounts(*map(read_only, counts))
-
-    def find_top(self, users: Array, columns: Columns, k: int, options: Options) -> TopScores:
-        """
-        Return the k best candidates of each user, with the scores that the function returned.
-
-        Parameters
-        ----------
-        users : (n_users,) int array
-            The numbers of users.
-        columns : Columns
-            The candidates.
-        k : int
-            The number of candidates.
-        options : Options
-            The memory and the threads.
-
-        Returns
-        -------
-        TopScores
-            Items and scores in rank order.
-
-        Raises
-        ------
-        InvalidInputError
-            If the number of users is not known.
-        """
-        if not self.n_users:
-            raise InvalidInputError("`n_users` must be given for `top`. Give it to the Scorer")
-        k = min(k, columns.n_columns)
-        best = make_top_scores(len(users), k, np.dtype("f8"))
-        kernels = load_kernels("scoring.top")
-        threads = check_threads(options.threads)
-        for first, stop in self._track(users, options):
-            scores = read_only(columns.take_scores(self._score(first, stop)))
-
-            def make_worker(scores: Array = scores, first: int = first) -> Callable[[tuple[int, int]], None]:
-                chunk, row = (np.empty(self.n_items + kernels.WIDE, scores.dtype) for _ in range(2))
-
-                def find(span: tuple[int, int]) -> None:
-                    leaders = Leaders(span[1] - span[0], k, scores.dtype)
-                    scratch = chunk, row, leaders.sort_buffers
-                    own = scores[slice(*span)]
-                    kernels.find_row_tops(own, first + span[0], columns.kernel_lists, k, scratch, leaders.arrays)
-                    own_users = slice(first + span[0], first + span[1])
-                    leaders.write(best.items[own_users], best.scores[own_users])
-
-                return find
-
-            spans = list_spans(stop - first)
-            run_all(spans, make_worker, min(threads, len(spans)))
-        columns.restore_items(best.items)
-        return best
-
-    def _track(self, users: Array, options: Options) -> Iterator[tuple[int, int]]:
-        """Yield slices of consecutive users that have one of some users, with progress."""
-        size = min(max(read_memory(options) // (self.n_items * SCORE_BYTES), 1), MOST_USERS)
-        blocks = np.unique(users // size).tolist()
-        slices = [(block * size, min(block * size + size, self.n_users)) for block in blocks]
-        with follow(slices, self.n_users, options) as followed:
-            yield from followed.iterate()
+        return work
 
     def _score(self, first: int, stop: int) -> Array:
         """Return the scores of consecutive users, checked, as float32 or float64."""
-        block = self.function(slice(first, stop))
+        block = self._function(slice(first, stop))
         where = f"of users {first} to {stop - 1}" if stop - first > 1 else f"of user {first}"
         if is_tensor(block):
             block = _read_tensor(block, where)
@@ -259,10 +176,10 @@ class Scorer(ScoringModel):
         scores = as_array(block, "scores")
         if scores.dtype.name in SMALL_FLOATS:
             scores = scores.astype("f4")
-        if scores.shape != (stop - first, self.n_items):
+        if scores.shape != (stop - first, self._n_items):
             raise InvalidInputError(
-                f"the scores {where} must have shape ({stop - first}, {self.n_items}), one row per user and one column "
-                f"per item, but `function` returned {scores.shape}. Return a score for each item"
+                f"the scores {where} must have shape ({stop - first}, {self._n_items}), one row per user and one "
+                f"column per item, but `function` returned {scores.shape}. Return a score for each item"
             )
         if scores.dtype.kind not in "fiu" or scores.dtype.itemsize > SCORE_BYTES:
             raise InvalidTypeError(
@@ -279,7 +196,7 @@ class Scorer(ScoringModel):
                 f"the score of user {first + row} for item {item} must be a number, but is NaN. Find out where it "
                 "comes from, or return -inf for items that do not count"
             )
-        return read_only(converted)
+        return converted
 
 
 def _read_tensor(block: Any, where: str) -> Array:
@@ -294,11 +211,6 @@ def _read_tensor(block: Any, where: str) -> Array:
             f"the scores {where} must be a dense tensor of floats with values, but are {kind}: {show_name(error)}. "
             "Return scores.to_dense().float()"
         ) from None
-
-
-def list_spans(n_rows: int) -> list[tuple[int, int]]:
-    """Return the rows that a thread takes at once, from the first up to a stop."""
-    return [(first, min(first + ROWS_OF_SPAN, n_rows)) for first in range(0, n_rows, ROWS_OF_SPAN)]
 
 
 def _check_number(value: Any, name: str) -> int:

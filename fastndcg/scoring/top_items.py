@@ -15,11 +15,11 @@ from fastndcg.inputs.options import Options
 from fastndcg.inputs.qrels_run import Run
 from fastndcg.inputs.recommendations.item_lists import PADDING, Recommendations
 from fastndcg.inputs.recommendations.item_selection import ItemSelection
-from fastndcg.inputs.recommendations.models import Model, match_nothing
+from fastndcg.inputs.recommendations.models import Model, RankTask, match_nothing
+from fastndcg.rankings.known_ranks import RankCounts
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.threads import check_threads
-from fastndcg.scoring.tiles import Columns, select_columns
-from fastndcg.scoring.top_k import TopScores
+from fastndcg.scoring.consumers import Source, make_all_columns, read_labelled_rows, select_columns
 
 
 class TopItems(Recommendations):
@@ -109,8 +109,30 @@ class ScoringModel(Model):
     __slots__ = ()
 
     @abstractmethod
-    def find_top(self, users: Array, columns: Columns, k: int, options: Options) -> TopScores:
-        """Return the k best candidates of each user."""
+    def _make_source(self) -> Source:
+        """Return what gives the scores."""
+
+    def count_ranks(self, task: RankTask, options: Options) -> RankCounts:
+        """Count for each labelled candidate the candidates above and at its place."""
+        source = self._make_source()
+        rows = read_labelled_rows(task, self.n_items)
+        levels = source.score_pairs(np.repeat(rows.users, np.diff(rows.offsets)), rows.items)
+        counter = source.counter(rows, levels)
+        source.give(counter, rows.users, rows.columns, options)
+        return counter.finish()  # type: ignore[no-any-return]
+
+    def score_rows(self, users: Array) -> Array:
+        """Return numbers that rank all items for some users, a row a user. `finish_scores` turns them into scores."""
+        source = self._make_source()
+        order = np.argsort(users, kind="stable")
+        writer = source.row_writer(len(users), self.n_items, source.score_dtype)
+        source.give(writer, users[order], make_all_columns(self.n_items), Options(threads=1))
+        rows: Array = writer.out
+        return rows if (order[1:] > order[:-1]).all() else rows[np.argsort(order)]
+
+    def finish_scores(self, users: Array, scores: Array) -> Array:
+        """Return scores as users see them, for those of `score_rows`."""
+        return self._make_source().finish_scores(users, scores)
 
     def top(
         self, k: int, *, exclude: Any = None, candidates: Any = None, memory: int | str | None = None,
@@ -158,11 +180,16 @@ class ScoringModel(Model):
         selection = ItemSelection(exclude, candidates, threads=threads)
         options = Options(memory=memory, threads=threads, progress=progress, selection=selection)
         options.check_streaming(is_streamed=True)
+        if not self.n_users:
+            raise InvalidInputError("`n_users` must be given for `top`. Give it to the Scorer")
         users = np.arange(self.n_users)
         columns = select_columns(match_nothing(self, options), users, self.n_items)
-        best = self.find_top(users, columns, int(k), options)
+        source = self._make_source()
+        finder = source.top_finder(self.n_users, columns, int(k), source.score_dtype)
+        source.give(finder, users, columns, options)
+        best = finder.finish()
         names = [None if ids is None else ids.names() for ids in (self.query_ids, self.document_ids)]
-        return TopItems(best.items, best.scores, *names)
+        return TopItems(best.items, source.finish_scores(users, best.scores), *names)
 
 
 def read_ids(ids: Any, name: str, n: int) -> IdColumn | None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.rankings.validation import LONGEST_QUERY, Array, as_array
-from fastndcg.scoring import torch_product
-from fastndcg.scoring.products import OPERANDS, Factors, compute_squares, name_dtype
-from fastndcg.scoring.torch_product import is_tensor
+from fastndcg.scoring.operands import OPERANDS, Factors, compute_squares, name_dtype
 
 BLOCK_BYTES = 1 << 22  # that are checked at once
+BLOCK_ROWS = 1 << 14  # of a tensor
 
 
 class Peak(NamedTuple):
@@ -23,10 +21,28 @@ class Peak(NamedTuple):
     row: int
 
 
+def is_tensor(value: Any) -> bool:
+    """Return True for a tensor of torch."""
+    return hasattr(value, "detach") and hasattr(value, "device")
+
+
+def check_tensors(users: Any, items: Any) -> None:
+    """Raise unless both vectors are tensors of one device, or none is a tensor."""
+    if is_tensor(users) != is_tensor(items):
+        raise InvalidTypeError(
+            f"`users` and `items` must both be tensors of torch, or both be arrays, but are {type(users).__name__} and "
+            f"{type(items).__name__}. Take users.numpy(force=True), or torch.from_numpy(items)"
+        )
+    if is_tensor(users) and users.device != items.device:
+        raise InvalidInputError(
+            f"`users` and `items` must be on one device, but are on {users.device} and {items.device}. Move one"
+        )
+
+
 def read_vectors(values: Any, name: str) -> Array:
     """Return vectors as an array with a row for each, without a copy of a NumPy array or of a memory-mapped file."""
     if is_tensor(values):
-        return torch_product.read_tensor(values, name)  # type: ignore[no-any-return]
+        return read_tensor(values, name)  # type: ignore[no-any-return]
     if hasattr(values, "tocsr"):
         raise InvalidTypeError(f"`{name}` must be dense vectors, but is a sparse matrix. Take {name}.toarray()")
     vectors = as_array(values, name)
@@ -54,6 +70,23 @@ def read_vectors(values: Any, name: str) -> Array:
     if len(vectors) > LONGEST_QUERY:
         raise InvalidInputError(f"`{name}` must have at most {LONGEST_QUERY} rows, but has {len(vectors)}")
     return vectors.view(np.ndarray)
+
+
+def read_tensor(values: Any, name: str) -> Any:
+    """Return vectors as a tensor with a row for each, without gradients and without a copy."""
+    if str(values.layout) != "torch.strided":
+        raise InvalidTypeError(f"`{name}` must be a dense tensor, but its layout is {values.layout}. Take to_dense()")
+    if values.ndim != 2 or not values.shape[1]:
+        raise InvalidInputError(
+            f"`{name}` must have one row per vector and a column or more, but its shape is {tuple(values.shape)}"
+        )
+    if name_dtype(values) not in OPERANDS:
+        raise InvalidTypeError(
+            f"`{name}` must be of dtype {', '.join(OPERANDS)}, but is {values.dtype}. Take {name}.float()"
+        )
+    if len(values) > LONGEST_QUERY:
+        raise InvalidInputError(f"`{name}` must have at most {LONGEST_QUERY} rows, but has {len(values)}")
+    return values.detach()
 
 
 def read_biases(values: Any, name: str, n: int) -> Array | None:
@@ -149,7 +182,9 @@ def check_overflow(factors: Factors, names: tuple[str, str], peaks: list[Peak], 
 def check_vectors(vectors: Array, name: str, *, has_direction: bool) -> Peak:
     """Return the largest magnitude. Raise for NaN and infinite numbers, and for zero vectors if a direction counts."""
     peak = Peak(0.0, 0)
-    for start, block in iterate_blocks(vectors):
+    n_rows = max(BLOCK_BYTES // max(vectors.shape[1] * vectors.itemsize, 1), 1)
+    for start in range(0, len(vectors), n_rows):
+        block = vectors[start : start + n_rows]
         block = block.astype("f8" if block.dtype.name == "float64" else "f4", copy=False)
         sizes = np.abs(block).max(axis=1)
         if not np.isfinite(sizes).all():
@@ -177,7 +212,9 @@ def check_lengths(block: Array, name: str, start: int) -> None:
 def check_tensor(vectors: Any, name: str, *, has_direction: bool) -> Peak:
     """Check a tensor as `check_vectors` checks an array, on its device."""
     peak = Peak(0.0, 0)
-    for start, block in torch_product.iterate_blocks(vectors):
+    for start in range(0, len(vectors), BLOCK_ROWS):
+        block = vectors[start : start + BLOCK_ROWS]
+        block = block.double() if name_dtype(vectors) == "float64" else block.float()
         sizes = block.abs().amax(1)
         if not bool(sizes.isfinite().all()):
             row = int((~sizes.isfinite()).int().argmax())
@@ -209,10 +246,3 @@ def refuse_length(length: float, name: str, row: int) -> NoReturn:
         f"`{name}` must have vectors with a direction for similarity='cosine', but row {row} has the length "
         f"{length:g}. Leave the row out, or rescale it"
     )
-
-
-def iterate_blocks(vectors: Array) -> Iterator[tuple[int, Array]]:
-    """Yield consecutive rows with the number of the first one."""
-    n_rows = max(BLOCK_BYTES // max(vectors.shape[1] * vectors.itemsize, 1), 1)
-    for start in range(0, len(vectors), n_rows):
-        yield start, vectors[start : start + n_rows]

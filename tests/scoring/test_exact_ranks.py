@@ -9,8 +9,8 @@ import pytest
 
 import fastndcg as fn
 from fastndcg.inputs.options import Options
-from fastndcg.scoring import tiles
-from fastndcg.scoring.products import Factors, make_product
+from fastndcg.scoring import consumers, sources
+from fastndcg.scoring.operands import Factors, make_operands
 
 METRICS = "rank, rr, auc"
 BEST, WORST = "default(ties=best)", "default(ties=worst)"
@@ -95,13 +95,13 @@ def test_ties_by_id_are_those_of_a_run(make_ids: Any, ties: str, selection: str)
 def test_ties_by_id_count_the_rows_with_ties_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A second count takes the queries with ties alone, and none without ties."""
     rows = []
-    load = tiles.TileWorker.load_users
+    load = sources.TileWorker.load_users
 
     def load_users(worker: Any, first: int, stop: int) -> None:
         rows.append(stop - first)
         load(worker, first, stop)
 
-    monkeypatch.setattr(tiles.TileWorker, "load_users", load_users)
+    monkeypatch.setattr(sources.TileWorker, "load_users", load_users)
     items = np.array([[3.0], [2.0], [1.0]], "f4")
     names = {"query_ids": ["a", "b"], "document_ids": ["x", "y", "z"]}
     qrels = {"a": {"y": 1}, "b": {"y": 1}}
@@ -135,16 +135,16 @@ def test_explain_shows_scores_of_the_similarity(kind: str) -> None:
 def test_tiles_with_many_labels_end_soon() -> None:
     """A kernel call has a bounded number of terms, those of labels included, wherever the labels are."""
     factors = Factors(np.ones((20_000, 16), "f4"), np.ones((30_000, 16), "f4"), "dot", None, None)
-    columns = tiles.Columns(None, 30_000, np.empty(0, "i4"), np.zeros(1, "i8"), is_shown=False)
+    columns = consumers.make_all_columns(30_000)
     sizes = np.where(np.arange(20_000) < 10_000, 1000, 1)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
+    consumer = consumers.RowWriter(1, 1, np.dtype("f4"))
     for label_offsets in (None, offsets):
-        tiling = tiles.Tiling(
-            make_product(factors), np.arange(20_000), columns, Options(threads=1), label_offsets=label_offsets
-        )
+        consumer.label_offsets = label_offsets
+        tiling = sources.Tiling(make_operands(factors), np.arange(20_000), columns, Options(threads=1), consumer)
         n_labels = 1000 * min(tiling.n_rows, 10_000) if label_offsets is not None else 0
-        n_terms = tiling.n_tile_columns * (16 * tiling.n_rows + tiles.LABEL_TERMS * n_labels)
-        assert tiles.MOST_TERMS / 4 < n_terms <= tiles.MOST_TERMS or label_offsets is None
+        n_terms = tiling.n_tile_columns * (16 * tiling.n_rows + sources.LABEL_TERMS * n_labels)
+        assert sources.MOST_TERMS / 4 < n_terms <= sources.MOST_TERMS or label_offsets is None
 
 
 def test_query_is_left_out_by_its_id() -> None:

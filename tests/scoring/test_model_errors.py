@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 import fastndcg as fn
-from fastndcg.scoring import tiles
+from fastndcg.scoring import sources
 
 USERS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], "f4")
 ITEMS = np.array([[3.0, 1.0], [2.0, 5.0], [1.0, 2.0], [0.5, 4.0]], "f4")
@@ -41,7 +41,7 @@ def no_scores(monkeypatch):
     def refuse(*arguments: Any) -> None:
         pytest.fail("scores were computed")
 
-    monkeypatch.setattr(tiles.TileWorker, "__init__", refuse)
+    monkeypatch.setattr(sources.TileWorker, "__init__", refuse)
 
 
 WRONG = {

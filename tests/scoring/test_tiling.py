@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.scoring import tiles
+from fastndcg.scoring import sources
 
 METRICS = "ndcg@10, rank, auc"
 
@@ -106,7 +106,7 @@ def test_ctrl_c_ends_after_the_tiles_at_work(monkeypatch: pytest.MonkeyPatch, th
     rng = np.random.default_rng(6)
     users, items = (rng.standard_normal((n, 16), "f4") for n in (300, 20_000))
     loaded = []
-    load = tiles.TileWorker.load_items
+    load = sources.TileWorker.load_items
 
     def load_items(*arguments: Any) -> Any:
         loaded.append(threading.get_ident())
@@ -114,7 +114,7 @@ def test_ctrl_c_ends_after_the_tiles_at_work(monkeypatch: pytest.MonkeyPatch, th
             signal.raise_signal(signal.SIGINT)
         return load(*arguments)
 
-    monkeypatch.setattr(tiles.TileWorker, "load_items", load_items)
+    monkeypatch.setattr(sources.TileWorker, "load_items", load_items)
     model, liked = fn.Embeddings(users, items), make_liked(300, 20_000)
     with pytest.raises(KeyboardInterrupt):
         fn.evaluate(liked, model, "rr", memory="200kB", threads=threads)

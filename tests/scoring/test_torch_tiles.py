@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.scoring import torch_tiles
+from fastndcg.scoring import torch_source
 
 pytestmark = pytest.mark.peers
 torch = pytest.importorskip("torch")
@@ -46,7 +46,7 @@ LAYOUTS: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take tiles that are smaller than the case."""
-    monkeypatch.setitem(torch_tiles.SHAPES, "cpu", (8, 64))
+    monkeypatch.setitem(torch_source.SHAPES, "cpu", (8, 64))
 
 
 def make_vectors(dtype: str) -> tuple[Any, Any]:
@@ -129,7 +129,7 @@ def test_tensors_of_any_layout_tie_and_rank_alike(similarity: Any, n_columns: in
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 def test_cosines_of_one_direction_tie_in_large_tiles(monkeypatch: pytest.MonkeyPatch, layout: Any) -> None:
     """A vector has one length in a tile of the usual size and in a pair, whatever its strides."""
-    monkeypatch.setitem(torch_tiles.SHAPES, "cpu", (256, 4096))
+    monkeypatch.setitem(torch_source.SHAPES, "cpu", (256, 4096))
     generator = torch.Generator().manual_seed(1)
     items = torch.randn(1, 100, generator=generator).repeat(5000, 1)
     model = fn.Embeddings(torch.randn(20, 100, generator=generator), layout(items), similarity="cosine")
@@ -158,19 +158,18 @@ def test_best_of_many_equal_scores_take_bounded_memory(monkeypatch: pytest.Monke
     assert max(sizes) <= 8 * (4 + 4)
 
 
-@pytest.mark.parametrize("allow_tf32", [False, True])
-def test_precision_of_the_user_is_set_back(monkeypatch: pytest.MonkeyPatch, allow_tf32: bool) -> None:
+def test_precision_of_the_user_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """float32 is multiplied as float32 under any precision and autocast of the user, which stay as they were."""
     users, items = make_vectors("f4")
     calls = []
-    take = torch_tiles.TorchProduct.take_items
+    take = torch_source.TorchOperands.take_items
 
     def take_items(*arguments: Any) -> Any:
         calls.append((torch.get_float32_matmul_precision(), torch.is_autocast_enabled("cpu"), torch.is_grad_enabled()))
         return take(*arguments)
 
-    monkeypatch.setattr(torch_tiles.TorchProduct, "take_items", take_items)
-    model = fn.Embeddings(torch.from_numpy(users).requires_grad_(), torch.from_numpy(items), allow_tf32=allow_tf32)
+    monkeypatch.setattr(torch_source.TorchOperands, "take_items", take_items)
+    model = fn.Embeddings(torch.from_numpy(users).requires_grad_(), torch.from_numpy(items))
     torch.set_float32_matmul_precision("medium")
     try:
         with torch.autocast("cpu"):
@@ -179,7 +178,7 @@ def test_precision_of_the_user_is_set_back(monkeypatch: pytest.MonkeyPatch, allo
     finally:
         torch.set_float32_matmul_precision("highest")
 
-    assert set(calls) == {("high" if allow_tf32 else "highest", False, False)}
+    assert set(calls) == {("highest", False, False)}
 
 
 def test_vectors_stay_on_their_device(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,9 +4,8 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from fastndcg.kernels.scoring.panels import IS_X86, ITEM_VECTORS, USER_PANEL, VECTOR_BYTES
+from fastndcg.kernels.scoring.panels import ITEM_VECTORS, USER_PANEL, VECTOR_BYTES
 
-MULTIPLY_PAIRS = {64: "llvm.x86.avx512.pmaddw.d.512", 32: "llvm.x86.avx2.pmadd.wd", 16: "llvm.x86.sse2.pmadd.wd"}
 WORD = ir.IntType(64)
 
 
@@ -22,7 +21,6 @@ class _Types:
         self.vector = ir.VectorType(self.element, self.n_lanes)
         self.scores = ir.VectorType(self.score, self.n_lanes)
         self.is_float = isinstance(element_type, types.Float)
-        self.is_pair = not self.is_float and self.size == 4
         self.is_distance = not isinstance(is_distance, types.NoneType)
 
 
@@ -49,32 +47,16 @@ def _add_terms(builder, kind, left, right, total):
             right = builder.fsub(left, right)
             left = builder.fneg(right)
         return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), [left, right, total])
-    if kind.is_pair:
-        return builder.add(total, _multiply_pairs(builder, kind, left, right))
     name = f"llvm.ctpop.v{kind.n_lanes}i64"
     count_bits = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind.vector, [kind.vector]), name)
     return builder.add(total, builder.call(count_bits, [builder.xor(left, right)]))
-
-
-def _multiply_pairs(builder, kind, left, right):
-    """Return the sums of the products of both int16 of each pair: with AVX-512, one multiplication and addition."""
-    if IS_X86:
-        halves = ir.VectorType(ir.IntType(16), 2 * kind.n_lanes)
-        signature = ir.FunctionType(kind.vector, [halves] * 2)
-        function = cgutils.get_or_insert_function(builder.module, signature, MULTIPLY_PAIRS[VECTOR_BYTES])
-        return builder.call(function, [builder.bitcast(lanes, halves) for lanes in (left, right)])
-    shift = ir.Constant(kind.vector, [16] * kind.n_lanes)
-    high = builder.mul(*(builder.ashr(lanes, shift) for lanes in (left, right)))
-    low = builder.mul(*(builder.ashr(builder.shl(lanes, shift), shift) for lanes in (left, right)))
-    return builder.add(high, low)
 
 
 def _convert_sums(builder, kind, sums):
     """Return a vector of scores. That of bits is the negative number of bits that differ."""
     if kind.is_float:
         return sums
-    if not kind.is_pair:
-        sums = builder.trunc(builder.neg(sums), ir.VectorType(ir.IntType(32), kind.n_lanes))
+    sums = builder.trunc(builder.neg(sums), ir.VectorType(ir.IntType(32), kind.n_lanes))
     return builder.sitofp(sums, kind.scores)
 
 
@@ -151,17 +133,9 @@ def add_term(typing_context, total, user, item, is_distance):
             left = builder.fneg(right)
         return builder.call(fused, [left, right, total])
 
-    def build_pairs(context, builder, signature, arguments):
-        shift = ir.Constant(ir.IntType(32), 16)
-        total = arguments[0]
-        for extract in (lambda pair: pair, lambda pair: builder.shl(pair, shift)):
-            halves = (builder.sext(builder.ashr(extract(pair), shift), WORD) for pair in arguments[1:3])
-            total = builder.add(total, builder.mul(*halves))
-        return total
-
     def build_bits(context, builder, signature, arguments):
         return builder.sub(arguments[0], builder.ctpop(builder.xor(arguments[1], arguments[2])))
 
     if isinstance(user, types.Float):
         return user(user, user, user, is_distance), build_floats
-    return types.int64(types.int64, user, item, is_distance), build_pairs if user.bitwidth == 32 else build_bits
+    return types.int64(types.int64, user, item, is_distance), build_bits

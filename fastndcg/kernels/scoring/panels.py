@@ -1,9 +1,8 @@
 """
 Instructions for the product of panels of users and items: see product.py.
 
-Elements of operands have one of three kinds. Floats are multiplied, or the squares of their differences are taken off.
-An int32 holds a pair of int16, and the products of both are added. A uint64 holds 64 bits, of which those that differ
-are counted.
+Elements of operands have one of two kinds. Floats are multiplied, or the squares of their differences are taken off. A
+uint64 holds 64 bits, of which those that differ are counted.
 
 Each instruction is defined here in Python. Kernels get the machine instructions of kernels/llvm/panels.py.
 """
@@ -18,7 +17,7 @@ from fastndcg.kernels.machine_code import vector_bytes
 IS_X86 = platform.machine().lower() in ("x86_64", "amd64", "i686", "x86")
 VECTOR_BYTES = vector_bytes()
 HAS_MANY_REGISTERS = VECTOR_BYTES == 64 or not IS_X86
-USER_PANEL = 12 if HAS_MANY_REGISTERS else 6  # rows
+USER_PANEL = 12 if HAS_MANY_REGISTERS else 6  # rows: 24 of 32 registers hold sums, or 12 of 16; the rest, operands
 ITEM_VECTORS = 2
 ITEM_PANEL_BYTES = ITEM_VECTORS * VECTOR_BYTES  # of one column
 
@@ -51,10 +50,6 @@ def add_term(total, user, item, is_distance):
     """Return a sum with the terms of one more column, rounded as in `multiply_panels`."""
     if user.dtype.kind == "u":
         return total - count_bits(user ^ item)
-    if user.dtype.kind == "i":
-        low = [(value << 16 >> 16).astype(np.int64) for value in (user, item)]
-        high = [(value >> 16).astype(np.int64) for value in (user, item)]
-        return total + low[0] * low[1] + high[0] * high[1]
     if is_distance is not None:
         item = user - item
         user = -item

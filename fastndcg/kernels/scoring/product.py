@@ -1,22 +1,27 @@
 """
-Products of users and items: the scores of a tile.
+Products of users and items.
 
 Operands are packed in panels. A panel has some rows of an operand, column after column, so that a vector of rows is
 contiguous. Rows that fill the last panel are 0.
 
 A score of floats is the fused sum over the columns in their order. Each multiplication and addition together is
 rounded once. A distance adds squares of differences, which loses no digits where vectors are far from 0. So scores do
-not depend on threads or tiles, and equal vectors get equal scores. Sums of whole numbers and of bits are integers: see
-panels.py.
+not depend on threads or tiles, and equal vectors get equal scores. Distances of bits are integers: see panels.py.
 
-The product keeps USER_PANEL x ITEM_VECTORS vectors of sums in registers. d = 64: 106 GFLOP/s on one core of an EPYC
-with AVX-512, where OpenBLAS takes 84 to 93.
+The reason for a product of our own is that, not speed. OpenBLAS adds in an order that depends on an item's place and on
+the shape of the matrix: equal vectors get different scores in 3.7 to 5 % of the pairs, and 69 to 91 % of the scores
+change if users are scored one by one. Neither exact ties nor equal bits can be had from it. Processor time on one
+thread, for 2,048 users, 20,000 items and 10 labels a user in float32, against NumPy's product in tiles with a kernel
+that counts: 0.074 and 0.148 s at d = 16, 0.112 and 0.177 s at 64, 0.410 and 0.484 s at 384, 0.901 and 0.923 s at 768.
+
+The product keeps USER_PANEL x ITEM_VECTORS vectors of sums in registers: 106 GFLOP/s on one core of an EPYC with
+AVX-512, at d = 64.
 """
 
 import numpy as np
 
-from fastndcg.kernels.jit import inline, kernel
-from fastndcg.kernels.scoring.panels import ITEM_PANEL_BYTES, USER_PANEL, add_term, multiply_panels
+from fastndcg.kernels.jit import kernel
+from fastndcg.kernels.scoring.panels import add_term
 
 
 @kernel
@@ -24,7 +29,7 @@ def pack(rows, n_rows, width, out):
     """
     Pack the first rows of an operand in panels.
 
-    rows   (at least n_rows, n_columns) float32, float64, int32 or uint64
+    rows   (at least n_rows, n_columns) float32, float64 or uint64
     width  rows of a panel: USER_PANEL, or ITEM_PANEL_BYTES by the bytes of an element
     out    (n_panels * width * n_columns,) the panels
     """
@@ -71,25 +76,3 @@ def sum_squares(rows, out):
             value = np.float64(rows[r, column])
             total += value * value
         out[r] = total
-
-
-@inline
-def fill_tile(users, first_panel, n_panels, items, extent, row_width, tile):
-    """
-    Write the scores of some panels of users for all panels of items.
-
-    users, items  packed operands
-    extent        `Extent`
-    row_width     number of items with those that fill the last panel
-    tile          (at least n_panels * USER_PANEL * row_width,) row after row
-    """
-    width = ITEM_PANEL_BYTES // items.itemsize
-    n_columns = extent.n_columns
-    for i in range(row_width // width):
-        for u in range(n_panels):
-            places = (
-                (first_panel + u) * USER_PANEL * n_columns,
-                i * width * n_columns,
-                u * USER_PANEL * row_width + i * width,
-            )
-            multiply_panels(users, items, places, n_columns, tile, row_width, extent.is_distance)

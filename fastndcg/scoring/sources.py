@@ -1,0 +1,242 @@
+"""Scores from vectors in memory or in files, in tiles: operands of some users and some items in a worker's buffers."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product as combine
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from fastndcg.errors import InvalidInputError
+from fastndcg.inputs.options import Options
+from fastndcg.inputs.parquet.truth import parse_memory
+from fastndcg.kernels.lookup import load_kernels
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.progress import track
+from fastndcg.runtime.threads import check_stopped, check_threads, run_all
+from fastndcg.scoring.consumers import Columns, Consumer, Source
+from fastndcg.scoring.operands import Factors, Operands, finish_scores, make_operands
+
+MEMORY = 1 << 26  # bytes of the buffers of all workers
+MOST_ITEMS = 2048  # of a tile, whose scores then stay in the processor's second cache. CHUNK of the kernels
+LEAST_ITEMS = 64
+ROW_PANELS = 4  # panels of users in a tile
+MOST_TERMS = 15 << 30  # of one kernel call, some 0.3 s: Ctrl-C is handled between calls
+LABEL_TERMS = 3  # that take as long as comparing a score with a label's
+TILES_OF_PART = 16  # other users are packed again for each part, which takes 0.2 % of its time
+PARTS_OF_THREAD = 8  # at least, if there are so many tiles: threads then end at about the same time
+MOST_PAIR_BYTES = 1 << 22  # of operands of single pairs
+LEAST_SLICE = 96  # rows that are copied to an operand at once, a multiple of the rows of a panel
+LINE = 64  # bytes of a line of the processor's cache, and of its longest vectors
+
+Part = tuple[tuple[int, int], tuple[int, int]]  # rows from the first up to a stop, and columns
+Work = TypeVar("Work")
+
+
+class Followed(Generic[Work]):
+    """Parts of work, whose end is reported to the user's function in numbers of users."""
+
+    def __init__(self, parts: Iterable[Work], n_parts: int, n_users: int, report: Callable[[int, int], None] | None):
+        self.parts = parts
+        self._n_parts = n_parts
+        self._n_users = n_users
+        self._report = report
+        self._n_done = 0
+        self._lock = threading.Lock()
+
+    def end_part(self) -> None:
+        """Report that one more part has ended. Any thread may call this."""
+        if self._report is not None:
+            with self._lock:
+                self._n_done += 1
+                self._report(self._n_users * self._n_done // self._n_parts, self._n_users)
+
+
+@contextlib.contextmanager
+def follow(parts: Sequence[Work], n_users: int, options: Options) -> Iterator[Followed[Work]]:
+    """Yield parts that report to a bar when they are taken, and to the user's function when they have ended."""
+    with track(parts, "scoring users", len(parts)) as tracked:
+        yield Followed(tracked, len(parts), n_users, options.progress)
+
+
+def iterate(parts: Sequence[Work], n_users: int, options: Options) -> Iterator[Work]:
+    """Yield parts with progress. Each has ended when the next one is taken."""
+    with follow(parts, n_users, options) as followed:
+        for part in followed.parts:
+            yield part
+            followed.end_part()
+
+
+def read_memory(options: Options) -> int:
+    """Return the number of bytes for buffers."""
+    return MEMORY if options.memory is None else parse_memory(options.memory)
+
+
+def cut(n: int, size: int) -> list[tuple[int, int]]:
+    """Return spans of at most `size` of n rows or columns."""
+    return [(first, min(first + size, n)) for first in range(0, n, max(size, 1))]
+
+
+def make_aligned(n: int, dtype: np.dtype[Any]) -> Array:
+    """Return zeros that begin at a multiple of LINE bytes."""
+    buffer = np.zeros(n * dtype.itemsize + LINE, "u1")
+    start = -buffer.ctypes.data % LINE
+    return buffer[start : start + n * dtype.itemsize].view(dtype)
+
+
+class VectorSource(Source):
+    """Gives the scores of vectors, by the kernels' product."""
+
+    def __init__(self, factors: Factors) -> None:
+        self.factors = factors
+        self._operands = make_operands(factors)
+        self.score_dtype = self._operands.score_dtype
+
+    def give(self, consumer: Consumer, users: Array, columns: Columns, options: Options) -> None:
+        """Give a consumer the scores of users, which rise, for columns."""
+        tiling = Tiling(self._operands, users, columns, options, consumer)
+
+        def make_worker() -> Callable[[Part], None]:
+            worker = TileWorker(tiling)
+
+            def work(part: Part) -> None:
+                (first, stop), (start, end) = part
+                worker.load_users(first, stop)
+                state = consumer.begin(first, stop, None)
+                for column in range(start, end, tiling.n_tile_columns):
+                    check_stopped()
+                    block = worker.load_items(column, min(column + tiling.n_tile_columns, end))
+                    consumer.take(state, block, worker.scratch)
+                consumer.end(state)
+                followed.end_part()
+
+            return work
+
+        parts = tiling.list_parts()
+        with follow(parts, len(users), options) as followed:
+            run_all(followed.parts, make_worker, min(tiling.threads, max(len(parts), 1)))
+
+    def score_pairs(self, users: Array, items: Array) -> Array:
+        """Return the score of each user for one item, to the bit as in tiles."""
+        operands = self._operands
+        out: Any = np.empty(len(users), operands.score_dtype)
+        kernel = load_kernels("scoring.product").score_pairs
+        dtype = operands.operand_dtype
+        zero = 0.0 if dtype.kind == "f" else 0
+        n_rows = max(min(len(users), MOST_ITEMS, MOST_PAIR_BYTES // (operands.n_columns * dtype.itemsize)), 1)
+        user_rows = np.empty((n_rows, operands.n_columns), dtype)
+        item_rows = np.empty((n_rows, operands.n_columns), dtype)
+        for start in range(0, len(users), n_rows):
+            span = slice(start, start + n_rows)
+            operands.take_users(users[span], user_rows)
+            operands.take_items(items[span], item_rows)
+            kernel(user_rows, item_rows, zero, len(users[span]), operands.is_distance, out[span])
+        return np.asarray(out)
+
+    def finish_scores(self, users: Array, scores: Array) -> Array:
+        """Return scores of the similarity for those that rank items: distances for their squares, user biases added."""
+        return finish_scores(self.factors, users, scores)
+
+
+class Tiling:
+    """Tiles of the scores of some users for some columns, within a number of bytes, which changes no score."""
+
+    def __init__(
+        self, operands: Operands, users: Array, columns: Columns, options: Options, consumer: Consumer
+    ) -> None:
+        self.operands = operands
+        self.users = users
+        self.columns = columns
+        self.threads = check_threads(options.threads)
+        self._consumer = consumer
+        self._fit(read_memory(options), is_default=options.memory is None)
+
+    def _fit(self, memory: int, *, is_default: bool) -> None:
+        """
+        Set the largest number of rows and of columns of a tile. The default memory grows to the least that works.
+
+        An eighth of a worker's share is for the columns of a tile, which it has twice: as operand and packed. The rest
+        is for rows, packed and on their way there, with their results. The least has a few panels of rows.
+        """
+        column_bytes = self.operands.n_columns * self.operands.operand_dtype.itemsize
+        panel = load_kernels("scoring.panels").USER_PANEL
+        row_bytes = 2 * column_bytes + self._consumer.row_bytes
+        least = 2 * LEAST_ITEMS * column_bytes + ROW_PANELS * panel * row_bytes
+        memory = max(memory, least) if is_default else memory
+        self.threads = min(self.threads, max(memory // least, 1))
+        share = memory // self.threads
+        if share < least:
+            raise InvalidInputError(
+                f"`memory` must be at least {least} bytes for these vectors, but is {memory}. Give more, or leave it "
+                "out for what they need"
+            )
+        n_columns = min(MOST_ITEMS, share // (8 * column_bytes))
+        self.n_tile_columns = max(n_columns // LEAST_ITEMS * LEAST_ITEMS, LEAST_ITEMS)
+        n_rows = (share - 2 * self.n_tile_columns * column_bytes) // row_bytes
+        n_rows = min(n_rows, max(len(self.users), 1))
+        while n_rows > panel and self._count_terms(n_rows) > MOST_TERMS:
+            n_rows = -(-n_rows // 2)
+        n_tiles = -(-self.columns.n_columns // self.n_tile_columns)
+        self._n_part_tiles = min(max(n_tiles // (PARTS_OF_THREAD * self.threads), 1), TILES_OF_PART)
+        if self._consumer.has_whole_rows or n_tiles < 2 * self.threads:  # else threads share items: each packs some
+            n_rows = min(n_rows, -(-len(self.users) // self.threads))
+        self.n_rows = max(-(-n_rows // panel) * panel, panel)
+
+    def _count_terms(self, n_rows: int) -> int:
+        """Return the number of terms of the largest tile with a number of rows."""
+        offsets = self._consumer.label_offsets
+        n_labels = 0 if offsets is None else int((offsets[n_rows:] - offsets[: len(offsets) - n_rows]).max(initial=0))
+        return self.n_tile_columns * (n_rows * self.operands.n_columns + LABEL_TERMS * n_labels)
+
+    def list_parts(self) -> list[Part]:
+        """Return the parts of the work. Parts of the same items follow each other, which reads a file once for all."""
+        n_columns = self.columns.n_columns
+        width = n_columns if self._consumer.has_whole_rows else self.n_tile_columns * self._n_part_tiles
+        return [(rows, columns) for columns, rows in combine(cut(n_columns, width), cut(len(self.users), self.n_rows))]
+
+
+class TileWorker:
+    """The buffers of one thread: packed operands, and a tile."""
+
+    def __init__(self, tiling: Tiling) -> None:
+        panels = load_kernels("scoring.panels")
+        operands = tiling.operands
+        self._tiling = tiling
+        self._pack = load_kernels("scoring.product").pack
+        self._user_panel = panels.USER_PANEL
+        self._item_panel = panels.ITEM_PANEL_BYTES // operands.operand_dtype.itemsize
+        dtype = operands.operand_dtype
+        n_rows = max(LEAST_SLICE, tiling.n_tile_columns)  # rows on their way to a panel: users in slices
+        self._operand = np.empty((n_rows, operands.n_columns), dtype)
+        self._operand_rows = n_rows // self._user_panel * self._user_panel
+        self._users = np.zeros(tiling.n_rows * operands.n_columns, dtype)
+        self._items = make_aligned((tiling.n_tile_columns + LEAST_ITEMS) * operands.n_columns, dtype)
+        self._no_scores = np.empty((0, 0), operands.score_dtype)
+        tile = make_aligned(ROW_PANELS * self._user_panel * tiling.n_tile_columns, operands.score_dtype)
+        self.scratch = tile, np.zeros(tiling.n_tile_columns, operands.score_dtype)
+        self._span = (0, 0)
+
+    def load_users(self, first: int, stop: int) -> None:
+        """Pack the users of some rows, unless they are packed."""
+        if self._span == (first, stop):
+            return
+        self._span = (first, stop)
+        n_columns = self._operand.shape[1]
+        for start in range(first, stop, self._operand_rows):
+            end = min(start + self._operand_rows, stop)
+            self._tiling.operands.take_users(self._tiling.users[start:end], self._operand)
+            place = (start - first) * n_columns
+            self._pack(self._operand, end - start, self._user_panel, self._users[place:])
+
+    def load_items(self, first: int, stop: int) -> tuple[Any, ...]:
+        """Pack the items of some columns, and return the block of them and the users as kernels take it."""
+        items = self._tiling.columns.items
+        operands = self._tiling.operands
+        operands.take_items(slice(first, stop) if items is None else items[first:stop], self._operand)
+        self._pack(self._operand, stop - first, self._item_panel, self._items)
+        n_rows = self._span[1] - self._span[0]
+        sizes = n_rows, stop - first, first, operands.n_columns
+        return self._users, self._items, self._no_scores, *sizes, operands.is_distance
