@@ -29,7 +29,6 @@ from fastndcg.inputs.recommendations.models import (
     BY_ID,
     MatchedModel,
     Model,
-    count_in_order,
     count_ranks,
     fit_model,
     make_counted_rankings,
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from fastndcg.engine.run import EvaluatorCache
+    from fastndcg.rankings.known_ranks import CountedRankings
 
 
 @functools.cache  # at the interpreter's end nothing can be imported, not even a second time
@@ -473,42 +473,42 @@ def evaluate_prepared(
 def check_model(evaluator: Evaluator, model: Model) -> None:
     """Raise an error for a model that an evaluator refuses, before scores are computed."""
     if isinstance(evaluator._truth, Qrels | Interactions):
-        _match_and_rehearse(evaluator._truth, model, evaluator._request, evaluator._options)
+        _match_model(evaluator._truth, model, evaluator._request, evaluator._options)
 
 
 def _rank_model(
     truth: Interactions | Qrels, model: Model, request: Request, options: Options, out: Array | None
 ) -> Rankings | Joined | PartitionedInput:
     """Count the ranks of labelled items, or score whole rows if metrics or the convention read other items."""
-    convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
-    model, matched_model, is_counted = _match_and_rehearse(truth, model, request, options, out)
-    if not is_counted:
+    model, matched_model, rankings = _match_model(truth, model, request, options, out)
+    if rankings is None:
         return join_predictions(truth, model, request.convention, options)
-    counts = count_ranks(model, matched_model, options, by_id=convention.ties in BY_ID and isinstance(truth, Qrels))
-    rankings = make_counted_rankings(matched_model, counts)
+    by_id = isinstance(truth, Qrels) and request.qrels_convention.ties in BY_ID
+    rankings.set_counts(count_ranks(model, matched_model, options, by_id=by_id))
     notes = matched_model.matched.notes
     return Joined(rankings, None, matched_model.n_missing_in_run, matched_model.n_missing_in_qrels, notes)
 
 
-def _match_and_rehearse(
+def _match_model(
     truth: Interactions | Qrels, model: Model, request: Request, options: Options, out: Array | None = None
-) -> tuple[Model, MatchedModel, bool]:
+) -> tuple[Model, MatchedModel, CountedRankings | None]:
     """
-    Find the truth in a model, and return True if counts suffice for the metrics.
+    Find the truth in a model. Return rankings whose counts are missing, or None if counts do not suffice.
 
-    The labels are then evaluated with ranks from 1, so that their errors come before scores are computed.
+    Their labels are checked, so that errors come before scores are computed.
     """
+    engine = _load_engine()
     convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
     model = fit_model(truth, model)
     matched_model = match_model(truth, model, request.convention, options)
     labels = matched_model.matched.liked.labels
-    if _load_engine().needs_all_documents(request.metrics, convention, model.score_dtype, labels):
-        return model, matched_model, False
-    rankings = make_counted_rankings(matched_model, count_in_order(matched_model.matched))
+    if engine.needs_all_documents(request.metrics, convention, model.score_dtype, labels):
+        return model, matched_model, None
+    rankings = make_counted_rankings(matched_model)
     if out is not None:
-        _load_engine().check_out(out, rankings, len(request.metrics))
-    _evaluate_rankings(rankings, request, convention, options.threads, None, None)
-    return model, matched_model, True
+        engine.check_out(out, rankings, len(request.metrics))
+    engine.check_truth(rankings, request.metrics, convention, has_pairs=request.pair_rows is not None)
+    return model, matched_model, rankings
 
 
 def _evaluate_rankings(

@@ -15,8 +15,9 @@ from fastndcg.engine.custom_metrics import evaluate_custom_metric
 from fastndcg.engine.discounts import Discounts, make_discounts
 from fastndcg.engine.hits import HitSource, make_hit_source
 from fastndcg.engine.kernel_inputs.relevance import n_with_min_label
+from fastndcg.engine.label_checks import check_labels, check_stops
 from fastndcg.engine.output import EvaluationOutput
-from fastndcg.engine.pairs import group_ranks
+from fastndcg.engine.pairs import find_common_rel, group_ranks
 from fastndcg.engine.plan import MIN_DISCOUNT_RANKS, Plan, make_plan
 from fastndcg.engine.spans import Span
 from fastndcg.engine.transforms import apply_convention, apply_undefined_policy, may_change_rankings
@@ -206,6 +207,26 @@ def needs_all_documents(metrics: tuple[Metric, ...], convention: Convention, sco
         or (convention.score_dtype == "float32" and score_dtype != np.float32)
         or (convention.removes_negative_labels and has_labels_below_0(labels))
     )
+
+
+def check_truth(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention, *, has_pairs: bool) -> None:
+    """
+    Raise an error for labels that metrics or the convention refuse, before scores are computed.
+
+    Gains outside a metric's range, and sums beyond float64, are found when gains are computed.
+    """
+    if has_pairs:
+        find_common_rel(metrics, convention)
+    plan = make_plan(metrics, convention)
+    if plan.subtopic_metric is not None:
+        refuse_plain(plan.subtopic_metric)
+    labels = rankings.judged_hits.labels
+    pool_labels = labels if rankings.pool is None else rankings.pool[0]
+    for name, array in {"labels": labels, "pool": pool_labels}.items():
+        extremes = array.min(initial=0), array.max(initial=0), np.count_nonzero(np.isnan(array))
+        check_labels(rankings, name, extremes, array, plan.gains, convention)
+    for metric in metrics:
+        check_stops(pool_labels, labels, metric, rankings)
 
 
 def make_chunks(rankings: Rankings, chunk_documents: int, threads: int) -> list[Span]:

@@ -44,6 +44,9 @@ class RankCounts(NamedTuple):
     before: Array
 
 
+NO_COUNTS = RankCounts(NO_TIES, NO_TIES, NO_TIES)
+
+
 class CountedHits(NamedTuple):
     """The labelled candidates of all queries, in the order of the input, with their counts."""
 
@@ -112,6 +115,10 @@ class CountedRankings(HitRankings):
         """
         super().__init__(hits, offsets, pool, query_ids)
         self._take_ids = take_ids
+
+    def set_counts(self, counts: RankCounts) -> None:
+        """Set the counts, which are found after the labels have been checked."""
+        self.judged_hits = self.judged_hits._replace(counts=counts)
 
     def take_document_ids(self, name: str, places: Array) -> Array:
         """Return the ids of labelled candidates by their places, or of documents of the pool."""

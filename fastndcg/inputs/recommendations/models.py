@@ -30,7 +30,7 @@ from fastndcg.inputs.recommendations.item_selection import (
 from fastndcg.inputs.recommendations.score_matrix import partition_rows
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.filters import count_before
-from fastndcg.rankings.known_ranks import CountedHits, CountedRankings, RankCounts
+from fastndcg.rankings.known_ranks import NO_COUNTS, CountedHits, CountedRankings, RankCounts
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.pickling import Picklable
@@ -394,23 +394,15 @@ def _make_id_reader(
     return take_ids
 
 
-def count_in_order(matched: MatchedItems) -> RankCounts:
-    """Return counts of labelled candidates that score above all others, in their order, without ties."""
-    sizes = np.diff(matched.offsets)
-    above = np.arange(matched.offsets[-1]) - np.repeat(matched.offsets[:-1], sizes)
-    counts = above.astype("i4"), np.ones(len(above), "i4"), np.zeros(len(above), "i4")
-    return RankCounts(*map(read_only, counts))
-
-
-def make_counted_rankings(matched_model: MatchedModel, counts: RankCounts) -> CountedRankings:
-    """Make rankings of counts. Queries that the model lacks have no candidates."""
+def make_counted_rankings(matched_model: MatchedModel) -> CountedRankings:
+    """Make rankings whose counts are to be set. Queries that the model lacks have no candidates."""
     n = len(matched_model.query_ids)
     matched = matched_model.matched
     label_sizes = np.zeros(n, "i8")
     sizes = np.zeros(n, "i8")
     label_sizes[matched_model.queries] = np.diff(matched.offsets)
     sizes[matched_model.queries] = np.diff(matched.document_offsets)
-    hits = CountedHits(counts, matched.labels, read_only(count_before(label_sizes)))
+    hits = CountedHits(NO_COUNTS, matched.labels, read_only(count_before(label_sizes)))
     return CountedRankings(
         hits, read_only(count_before(sizes)), matched_model.pool, matched_model.query_ids, matched_model.take_ids
     )
