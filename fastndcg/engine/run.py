@@ -223,7 +223,7 @@ def check_truth(rankings: Rankings, metrics: tuple[Metric, ...], convention: Con
     labels = rankings.judged_hits.labels
     pool_labels = labels if rankings.pool is None else rankings.pool[0]
     for name, array in {"labels": labels, "pool": pool_labels}.items():
-        extremes = array.min(initial=0), array.max(initial=0), np.count_nonzero(np.isnan(array))
+        extremes = array.min(initial=0), array.max(initial=0), int(np.isnan(array).sum())
         check_labels(rankings, name, extremes, array, plan.gains, convention)
     for metric in metrics:
         check_stops(pool_labels, labels, metric, rankings)

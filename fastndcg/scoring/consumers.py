@@ -18,8 +18,8 @@ from fastndcg.inputs.recommendations.item_lists import PADDING
 from fastndcg.inputs.recommendations.item_selection import MatchedItems, take_lists
 from fastndcg.inputs.recommendations.models import RankTask
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.known_ranks import RankCounts
 from fastndcg.rankings.filters import count_before
+from fastndcg.rankings.known_ranks import RankCounts
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
 
