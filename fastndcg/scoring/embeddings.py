@@ -67,7 +67,7 @@ class Embeddings(ScoringModel):
            [1, 0]], dtype=int32)
     """
 
-    __slots__ = ("factors", "source")
+    __slots__ = ("_source", "factors")
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Embeddings(ScoringModel):
             read_biases(user_biases, "user_biases", len(user_vectors)),
             read_biases(item_biases, "item_biases", len(item_vectors)),
         )  # fmt: skip
-        self.source: Source = (TorchSource if is_tensor(user_vectors) else VectorSource)(self.factors)
+        self._source: Source = (TorchSource if is_tensor(user_vectors) else VectorSource)(self.factors)
         check_factors(self.factors, ("users", "items"), self.score_dtype)
         self.n_users = len(user_vectors)
         self.n_items = len(item_vectors)
@@ -115,7 +115,7 @@ class Embeddings(ScoringModel):
     @property
     def score_dtype(self) -> np.dtype[Any]:
         """The dtype of scores."""
-        return self.source.score_dtype
+        return self._source.score_dtype
 
     def _make_source(self) -> Source:
-        return self.source
+        return self._source
