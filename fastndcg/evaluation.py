@@ -538,7 +538,7 @@ def _evaluate_rankings(
     denominators = tuple(request.denominators.values()) if request.denominators else ()
     output = engine.run(
         rankings, metrics, convention, denominators=denominators, undefined=unjudged_queries, threads=threads,
-        memory=cache, out=None if denominators else out,
+        cache=cache, out=None if denominators else out,
     )  # fmt: skip
     values = output.values
     if denominators:
@@ -560,7 +560,7 @@ def _evaluate_partitions(
     """Evaluate rankings that are built one partition after the other."""
     if out is not None:
         raise InvalidInputError("`out` must be left out for truth that is neither labels in arrays nor judgments.")
-    from fastndcg.engine import partitions as engine
+    from fastndcg import partitions as engine
 
     denominators = tuple(request.denominators.values())
     output = engine.run(partitions, request.metrics, convention, threads, denominators, request.pair_rows)

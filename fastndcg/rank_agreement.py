@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
+from fastndcg.engine.plan import KernelCall, describe_kernel
+from fastndcg.engine.run import EvaluationOutput
+from fastndcg.engine.scratch import I4, I8, Scratch
+from fastndcg.engine.spans import Span, cut_queries
 from fastndcg.inputs.dispatch import Options
-from fastndcg.inputs.two_runs import read_pairs
+from fastndcg.inputs.two_runs import PairedRankings, read_pairs
+from fastndcg.kernels.limits import MAX_RANK
+from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import conventions
+from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
-from fastndcg.runtime.lazy_import import load
-from fastndcg.runtime.threads import check_threads
+from fastndcg.runtime.threads import check_threads, run_all
 
 
 def agreement(
@@ -65,8 +74,7 @@ def agreement(
     parsed = parse_metrics(metrics, "agreement")
     n_threads = check_threads(threads)
     pairs = read_pairs(first, second, Options(offsets, groups, query_ids, columns, None, threads))
-    engine = load("fastndcg.engine.agreement")  # late: `import fastndcg` does not import NumPy
-    output = engine.run(pairs, parsed, n_threads)
+    output = evaluate_pairs_of_rankings(pairs, parsed, n_threads)
     return Agreement(output.values, parsed, pairs.query_ids, n_tied=output.n_tied, notes=pairs.notes)
 
 
@@ -116,3 +124,151 @@ class Agreement(Results):
         ties = f"equal scores, which {self.n_tied} of {len(self)} queries have"
         first = f"{' and '.join(averages)}: means over all orders of {ties}" if averages else ties
         return [first, *self.notes]
+
+
+CHUNK_DOCUMENTS = 1 << 16  # of both rankings
+ALL_DOCUMENTS = "rbo"  # kernels of this file read all documents, others those that both rankings have
+FORMS = {"ext": 0.0, "min": 1.0}
+
+
+def evaluate_pairs_of_rankings(pairs: PairedRankings, metrics: tuple[Metric, ...], threads: int) -> EvaluationOutput:
+    """Evaluate every metric on every pair of rankings. A query with ties in either ranking counts as tied."""
+    n_queries = len(pairs.first_offsets) - 1
+    values = np.empty((len(metrics), n_queries))
+    chunks = cut_queries(pairs.first_offsets + pairs.second_offsets, CHUNK_DOCUMENTS, threads)
+    tied_counts: list[int] = []
+
+    def make_worker() -> Callable[[Span], None]:
+        scratch = Scratch()
+
+        def evaluate_chunk(span: Span) -> None:
+            paired = read_chunk(pairs, span, scratch)
+            tied_counts.append(paired.n_tied)
+            for metric, row in zip(metrics, values, strict=True):
+                call = find_call(metric)
+                has_all = metric.record.kernel.startswith(ALL_DOCUMENTS)
+                inputs = paired if has_all else paired.common
+                call.kernel(*call.bind(read_parameters(metric), inputs), row[slice(*span)])
+
+        return evaluate_chunk
+
+    run_all(chunks, make_worker, min(threads, len(chunks)))
+    return EvaluationOutput(values.T, sum(tied_counts))
+
+
+@functools.cache
+def find_call(metric: Metric) -> KernelCall:
+    """Return the kernel of a metric with the names of its parameters."""
+    return describe_kernel(metric.record.kernel)
+
+
+def read_parameters(metric: Metric) -> dict[str, Any]:
+    """Return the metric's cutoff and parameters as numbers, by the names that kernels have for them."""
+    numbers: dict[str, Any] = {"k": MAX_RANK if metric.k is None else min(metric.k, MAX_RANK)}
+    for parameter in metric.record.parameters:
+        value = metric.get(parameter.name)
+        if parameter.name == "form":
+            numbers["form"] = FORMS[value]
+        elif value is not None:
+            numbers[parameter.name] = float(value)
+    return numbers
+
+
+def read_chunk(pairs: PairedRankings, span: Span, scratch: Scratch) -> PairedChunk:
+    """Return the rankings of a span of queries, with offsets from 0."""
+    first, stop = span
+    first_offsets = pairs.first_offsets[first : stop + 1]
+    second_offsets = pairs.second_offsets[first : stop + 1]
+    first_scores = pairs.first[first_offsets[0] : first_offsets[-1]]
+    second_scores = pairs.second[second_offsets[0] : second_offsets[-1]]
+    partners = None if pairs.partners is None else pairs.partners[second_offsets[0] : second_offsets[-1]]
+    offsets = (first_offsets - first_offsets[0], second_offsets - second_offsets[0])
+    return PairedChunk((first_scores, second_scores), offsets, partners, scratch)
+
+
+class PairedChunk:
+    """
+    Two rankings of some queries as kernel inputs: attributes with the names of kernels' parameters.
+
+    kernels/rank_correlation/ranks.py describes them. Those that few kernels take are computed on first use.
+    """
+
+    def __init__(
+        self, scores: tuple[Array, Array], offsets: tuple[Array, Array], partners: Array | None, scratch: Scratch
+    ):
+        self._first_scores = read_only(scores[0])
+        self._second_scores = read_only(scores[1])
+        self._partners = partners
+        self._scratch = scratch
+        self._take = scratch.take
+        self.first_offsets = read_only(offsets[0])
+        self.second_offsets = read_only(offsets[1])
+        first = self._rank("first", self._first_scores, self.first_offsets)
+        second = self._rank("second", self._second_scores, self.second_offsets)
+        self.first_order, self.first_above, self.first_ties, first_tied = first
+        self.second_order, self.second_above, self.second_ties, second_tied = second
+        self.n_tied = int(np.count_nonzero(first_tied | second_tied))
+        self.first_other, self.second_other = self._find_other_ranks()
+
+    @property
+    def offsets(self) -> Array:
+        """The offsets of both rankings, where they have the same documents."""
+        return self.second_offsets
+
+    @functools.cached_property
+    def common(self) -> PairedChunk:
+        """The documents that both rankings have."""
+        if self._partners is None:
+            return self
+        n_common = int(np.count_nonzero(self._partners >= 0))
+        first_scores = np.empty(n_common, self._first_scores.dtype)
+        second_scores = np.empty(n_common, self._second_scores.dtype)
+        offsets = np.empty(len(self.second_offsets), I8)
+        load_kernels("rank_correlation.ranks").gather_common(
+            self._first_scores, self.first_offsets, self._second_scores, self.second_offsets, self._partners,
+            first_scores, second_scores, offsets,
+        )  # fmt: skip
+        return PairedChunk((first_scores, second_scores), (offsets, offsets), None, self._scratch.view("common"))
+
+    @functools.cached_property
+    def _concordance(self) -> tuple[Array, Array]:
+        return self._count_concordant("second", self.second_order, self.second_ties, self.second_other)
+
+    @property
+    def n_concordant_above(self) -> Array:
+        """For each document, the number of documents that both rankings place above it."""
+        return self._concordance[0]
+
+    @property
+    def n_tied_in_first(self) -> Array:
+        """For each document, the number above it in the second ranking that tie with it in the first."""
+        return self._concordance[1]
+
+    @functools.cached_property
+    def first_n_concordant_above(self) -> Array:
+        """The counts of `n_concordant_above` in the order of the first ranking."""
+        return self._count_concordant("first", self.first_order, self.first_ties, self.first_other)[0]
+
+    def _rank(self, name: str, scores: Array, offsets: Array) -> tuple[Array, Array, Array, Array]:
+        order, above, ties = (self._take((name, field), len(scores), I4) for field in ("order", "above", "ties"))
+        is_tied = np.empty(len(offsets) - 1, bool)
+        load_kernels("rank_correlation.ranks").rank_all(scores, offsets, order, above, ties, is_tied)
+        return order, above, ties, is_tied
+
+    def _find_other_ranks(self) -> tuple[Array, Array]:
+        if self._partners is None:
+            return self.second_above, self.first_above
+        first = self._take("first in second", len(self._first_scores), I4)
+        second = self._take("second in first", len(self._second_scores), I4)
+        load_kernels("rank_correlation.ranks").ranks_in_other(
+            self._partners, self.first_above, self.first_offsets, self.second_above, self.second_offsets, first, second
+        )
+        return first, second
+
+    def _count_concordant(self, name: str, order: Array, ties: Array, other: Array) -> tuple[Array, Array]:
+        concordant = self._take((name, "concordant"), len(order), I4)
+        tied_in_other = self._take((name, "tied in other"), len(order), I4)
+        load_kernels("rank_correlation.ranks").count_concordant(
+            order, ties, other, self.offsets, concordant, tied_in_other
+        )
+        return concordant, tied_in_other

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import examples
 
 import fastndcg as fn
-from fastndcg.engine import agreement
+from fastndcg import rank_agreement
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -41,7 +41,7 @@ def test_arrays_equal_reference(case):
     expected = fn.reference.agreement(first, second, ALL, offsets=offsets)
     np.testing.assert_allclose(result.values, expected, rtol=1e-12, atol=1e-14)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(agreement, "CHUNK_DOCUMENTS", 3)
+        patch.setattr(rank_agreement, "CHUNK_DOCUMENTS", 3)
         again = fn.agreement(first, second, ALL, offsets=offsets, threads=2)
     assert again.values.tobytes() == result.values.tobytes()
     assert again.n_tied == result.n_tied

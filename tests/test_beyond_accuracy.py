@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import examples
 
 import fastndcg as fn
-from fastndcg.engine import beyond_accuracy
+from fastndcg import recommended_items
 from fastndcg.inputs.recommendations import item_data as reading
 
 sparse = pytest.importorskip("scipy.sparse")
@@ -53,7 +53,7 @@ def test_equals_reference(case):
     result = fn.beyond_accuracy(lists, ALL, **known)
     np.testing.assert_allclose(table(result), fn.reference.beyond_accuracy(lists, ALL, **known), rtol=1e-12, atol=1e-14)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(beyond_accuracy, "CHUNK_ITEMS", 2)
+        patch.setattr(recommended_items, "CHUNK_ITEMS", 2)
         patch.setattr(reading, "SPAN", 2)
         again = fn.beyond_accuracy(lists, ALL, threads=2, **known)
     assert table(again).tobytes() == table(result).tobytes()

@@ -186,7 +186,7 @@ def relevance_strings(qrels: Qrels, run: Run, convention: Convention, length: in
     """
     import numpy as np  # late, as in the whole file: --help does without
 
-    from fastndcg.engine.transforms import apply_convention
+    from fastndcg.engine.apply import apply_convention
     from fastndcg.inputs.join import join
 
     rankings = apply_convention(join(qrels, run, convention).rankings, convention)

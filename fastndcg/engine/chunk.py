@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.engine.buffers import F8, I4, I8, Scratch
+from fastndcg.engine.apply import check_labels
 from fastndcg.engine.discounts import Discounts
-from fastndcg.engine.hits import HitSource
-from fastndcg.engine.label_checks import check_labels
+from fastndcg.engine.ranking import Ranker
+from fastndcg.engine.scratch import F8, I4, I8, CandidateArrays, Scratch
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
@@ -43,7 +43,7 @@ class EvaluationContext:
     convention: Convention
     depth: int
     rankings: Rankings
-    hit_source: HitSource
+    ranker: Ranker
     discounts: Discounts
     gains: frozenset[Value]
     values: Array
@@ -51,25 +51,7 @@ class EvaluationContext:
     views: dict[str, EvaluationContext]
 
 
-@dataclass(slots=True)
-class Candidates:
-    """Documents that may become hits because their label is not 0 (see kernels/ranking/candidates.py)."""
-
-    documents: Array
-    labels: Array
-    offsets: Array
-    marks: Array
-    before: Array
-
-
-class LabelRange(NamedTuple):
-    """The lowest label of the candidates, and the label that all have, NaN if they differ."""
-
-    lowest: float
-    constant: float
-
-
-class Ideal(NamedTuple):
+class IdealHits(NamedTuple):
     """The ideal ranking of the judged documents as hits, without ties."""
 
     labels: Array
@@ -83,16 +65,12 @@ class ChunkLabels:
 
     Attributes
     ----------
-    candidates : Candidates
-        The documents that may become hits.
-    pool_candidates : Candidates
+    candidates : CandidateArrays
+        The documents that may become hits, because their label is not 0.
+    pool_candidates : CandidateArrays
         The judged documents with a label other than 0, retrieved or not.
-    candidate_arrays : tuple
-        The candidates as kernels take them (see kernels/ranking/arrays.py).
-    rank_inputs : tuple
-        What the kernel `rank` takes of the labels.
     lowest_label, constant_label : float
-        The `LabelRange` of the pool's candidates.
+        The lowest label of the pool's candidates, and the label that all of them have, NaN if they differ.
     cache : dict
         Kernel inputs with the scope 'labels'.
     """
@@ -101,7 +79,6 @@ class ChunkLabels:
         "_scratch",
         "_sizes",
         "cache",
-        "candidate_arrays",
         "candidates",
         "constant_label",
         "document_offsets",
@@ -109,29 +86,23 @@ class ChunkLabels:
         "lowest_label",
         "n_queries",
         "pool_candidates",
-        "rank_inputs",
         "stop",
         "take",
     )
 
     def __init__(self, context: EvaluationContext, scratch: Scratch, first: int, stop: int) -> None:
-        source = context.hit_source
+        ranker = context.ranker
         pool = context.rankings.pool
         self.first = first
         self.stop = stop
         self.n_queries = stop - first
-        self.document_offsets = source.document_offsets
+        self.document_offsets = ranker.document_offsets
         self.take = scratch.take
         self.cache: dict[Hashable, Any] = {}
         self._scratch = scratch
         self._sizes: Array | None = None
-        self.candidates, label_range = self._collect(context, "labels", source.labels, source.label_offsets)
-        candidates = self.candidates
-        self.pool_candidates = candidates
-        self.candidate_arrays = (
-            candidates.documents, candidates.labels, candidates.offsets, candidates.marks, candidates.before,
-        )  # fmt: skip
-        self.rank_inputs = (self.document_offsets, first, self.candidate_arrays)
+        self.candidates, label_range = self._collect(context, "labels", ranker.labels, ranker.label_offsets)
+        self.pool_candidates = self.candidates
         if pool is not None:
             self.pool_candidates, label_range = self._collect(context, "pool", *pool)
         self.lowest_label, self.constant_label = label_range
@@ -162,7 +133,7 @@ class ChunkLabels:
         gains: Array | None = None,
         gain_key: Hashable = None,
         skip_all_ones: bool = False,
-    ) -> Ideal:
+    ) -> IdealHits:
         """
         Return the ideal ranking, computed once.
 
@@ -191,27 +162,25 @@ class ChunkLabels:
             if out_offsets[-1] < 0:
                 kernels.rank_ideal_rest(labels, offsets, all_offsets, self.first, depth, skip_all_ones, out)
             n_hits = out_offsets[-1]
-            ideal = self.cache[key] = Ideal(out_labels[:n_hits], above[:n_hits], out_offsets)
+            ideal = self.cache[key] = IdealHits(out_labels[:n_hits], above[:n_hits], out_offsets)
         return ideal
 
     def _collect(
         self, context: EvaluationContext, name: str, labels: Array, offsets: Array
-    ) -> tuple[Candidates, LabelRange]:
-        """Collect the candidates of the array `name` and check its labels."""
+    ) -> tuple[CandidateArrays, tuple[float, float]]:
+        """Collect the candidates of the array `name`, check its labels, and return the lowest and the only label."""
         convention = context.convention
         n_documents = offsets.item(self.stop) - offsets.item(self.first)
         n_blocks = -(-n_documents // load_kernels("simd").WIDE)
         buffers = self._scratch.candidate_buffers(name, n_blocks, self.n_queries)
         floor = 0.0 if convention.negative_labels == "keep" else -np.inf
-        load_kernels("ranking.candidates").collect(labels, offsets, self.first, floor, buffers[:5], buffers.about)
-        documents, out_labels, out_offsets, marks, before, about = buffers
-        n_nan, lowest_of_all, lowest, highest = about.tolist()
-        n_candidates = out_offsets.item(-1)
-        out_labels = out_labels[:n_candidates]
+        summary = buffers.out_summary
+        load_kernels("ranking.candidates").collect(labels, offsets, self.first, floor, buffers[:5], summary)
+        n_nan, lowest_of_all, lowest, highest = summary.tolist()
+        candidates = buffers.slice(buffers.offsets.item(-1))
         extremes = (lowest_of_all, max(highest, 0.0), n_nan)
-        check_labels(context.rankings, name, extremes, out_labels, context.gains, convention)
-        label_range = LabelRange(lowest, lowest if lowest == highest else np.nan)
-        return Candidates(documents[:n_candidates], out_labels, out_offsets, marks, before), label_range
+        check_labels(context.rankings, name, extremes, candidates.labels, context.gains, convention)
+        return candidates, (lowest, lowest if lowest == highest else np.nan)
 
 
 class Chunk:
@@ -220,7 +189,7 @@ class Chunk:
 
     Attributes
     ----------
-    hits : Hits
+    hits : HitArrays
         In rank order.
     n_tied : int
         The number of queries in which the order of equal scores matters.
@@ -237,7 +206,7 @@ class Chunk:
         self.cache: dict[Hashable, Any] = {}
         self._scratch = scratch
         buffers = scratch.hit_buffers(len(labels.candidates.labels), labels.n_queries)
-        self.n_tied = context.hit_source.find_hits(labels, context.depth, buffers)
+        self.n_tied = context.ranker.find_hits(labels.first, labels.candidates, context.depth, buffers)
         self.hits = scratch.slice_hits(buffers, buffers.offsets.item(-1))
 
     @property

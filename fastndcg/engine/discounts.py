@@ -19,17 +19,11 @@ class Discounts(NamedTuple):
 
     ``values[r]`` belongs to rank r. ``sums[r] + rests[r]`` is the sum of the first r discounts. For RBP it is that sum
     less the sum of all discounts: differences of the first ranks' sums would lose the last ranks' digits.
-
-    Attributes
-    ----------
-    highest : float
-        The discount of rank 1.
     """
 
     values: Array
     sums: Array
     rests: Array
-    highest: float
 
 
 FORMULAS: dict[Value, Callable[[Array], Array]] = {
@@ -53,7 +47,7 @@ def make_discounts(discount: Value, n_ranks: int) -> Discounts:
         size = n_ranks + 1
         if len(cached.values) == size:
             return cached
-        return Discounts(cached.values[:size], cached.sums[:size], cached.rests[:size], cached.highest)
+        return Discounts(cached.values[:size], cached.sums[:size], cached.rests[:size])
     values = np.zeros(n_ranks + 1)
     if isinstance(discount, tuple):
         size = min(len(discount), n_ranks)
@@ -66,7 +60,7 @@ def make_discounts(discount: Value, n_ranks: int) -> Discounts:
         sums, rests = (-part[::-1] for part in add_up(np.append(0.0, values[:0:-1])))
     else:
         sums, rests = add_up(values)
-    discounts = Discounts(values, sums, rests, float(values[1]))
+    discounts = Discounts(values, sums, rests)
     _cache[discount] = discounts
     return discounts
 
@@ -75,8 +69,8 @@ def add_up(values: Array) -> tuple[Array, Array]:
     """
     Return the sum of the first r values for each r: as float64, and the rounding error.
 
-    The difference of two such sums is the sum of the values between them, to full precision. Plain sums would lose ten
-    digits of it at rank 10⁷.
+    The difference of two such sums is the sum of the values between them, to full precision. Differences of plain sums
+    have a relative error of 1e-13 at rank 1,000 and of 4e-10 at rank 10⁷.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # an infinite sum is an error of the query that needs it
         sums = np.add.accumulate(values)

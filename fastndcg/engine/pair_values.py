@@ -12,7 +12,8 @@ from fastndcg.engine.pairs import Pairs, find_common_rel, list_document_ids, ran
 from fastndcg.engine.plan import find_undefined_policy
 from fastndcg.engine.run import run
 from fastndcg.errors import Choice, UndefinedMetricError
-from fastndcg.metrics.metric import UNLIMITED, Metric
+from fastndcg.kernels.limits import MAX_RANK
+from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.filters import count_before
@@ -79,7 +80,7 @@ def average_pairs(pairs: Pairs, rankings: Rankings, values: Array) -> Array:
 def count_tied_queries(pairs: Pairs, metrics: tuple[Metric, ...]) -> int:
     """Return the number of queries with a pair whose tie group begins within the deepest cutoff."""
     groups = pairs.rankings.judged_hits
-    deepest = max(UNLIMITED if metric.k is None else metric.k for metric in metrics)
+    deepest = max(MAX_RANK if metric.k is None else metric.k for metric in metrics)
     queries = pairs.queries[pairs.places >= 0]
     return len(np.unique(queries[groups.tie_starts < deepest]))
 

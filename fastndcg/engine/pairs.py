@@ -15,14 +15,15 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from fastndcg.engine.buffers import Scratch
-from fastndcg.engine.hits import HitSource, make_hit_source
-from fastndcg.engine.label_checks import LOWEST_RELEVANT, check_labels, find_gains, find_rel
+from fastndcg.engine.apply import apply_convention, check_labels
+from fastndcg.engine.plan import LOWEST_RELEVANT, find_gains, find_rel
+from fastndcg.engine.ranking import Ranker, make_ranker
+from fastndcg.engine.scratch import Scratch
 from fastndcg.engine.spans import MIN_DOCUMENTS_FOR_THREADS, Span, cut_queries
-from fastndcg.engine.transforms import apply_convention
 from fastndcg.errors import InvalidInputError
+from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.metrics.metric import UNLIMITED, Metric
+from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
 from fastndcg.rankings.filters import count_before
@@ -36,14 +37,6 @@ from fastndcg.runtime.threads import check_threads, run_all
 AUTO = 0  # the ranking method is chosen by its cost
 CHUNK_DOCUMENTS = 1 << 19
 AS_GROUPS = frozenset({"average", "best", "mean_rank", "worst"})  # policies that need the size of a tie group
-
-
-class RelevantCandidates(NamedTuple):
-    """The relevant documents of a span, as a source of hits takes them. See `ChunkLabels`."""
-
-    first: int
-    candidate_arrays: tuple[Array, ...]
-    rank_inputs: tuple[Array, int, tuple[Array, ...]]
 
 
 class RankedSpan(NamedTuple):
@@ -188,10 +181,10 @@ def rank_relevant(
 ) -> RelevantRanks:
     """Rank the documents whose labels a function selects, on threads. The convention has been applied."""
     scratch_of_source = Scratch()
-    by_group = make_hit_source(rankings, convention.with_fields(ties="average"), AUTO, scratch_of_source)
+    by_group = make_ranker(rankings, convention.with_fields(ties="average"), AUTO, scratch_of_source)
     source = by_group
     if convention.ties not in AS_GROUPS:
-        source = make_hit_source(rankings, convention, AUTO, scratch_of_source)
+        source = make_ranker(rankings, convention, AUTO, scratch_of_source)
     n_threads = 1 if rankings.n_documents < MIN_DOCUMENTS_FOR_THREADS else check_threads(threads)
     spans = cut_queries(source.document_offsets, CHUNK_DOCUMENTS, n_threads)
     parts: dict[Span, tuple[RankedSpan, RankedSpan]] = {}
@@ -233,7 +226,7 @@ def concatenate(parts: list[RankedSpan]) -> RankedSpan:
     return whole
 
 
-def rank_span(source: HitSource, span: Span, is_relevant: Array, scratch: Scratch) -> tuple[RankedSpan, int]:
+def rank_span(source: Ranker, span: Span, is_relevant: Array, scratch: Scratch) -> tuple[RankedSpan, int]:
     """
     Rank the relevant documents of a span of queries, and count the queries with ties.
 
@@ -244,12 +237,13 @@ def rank_span(source: HitSource, span: Span, is_relevant: Array, scratch: Scratc
     numbers *= is_relevant
     offsets = read_only(source.label_offsets[first : stop + 1] - source.label_offsets[first])
     buffers = scratch.candidate_buffers("pairs", -(-len(numbers) // load_kernels("simd").WIDE), stop - first)
-    load_kernels("ranking.candidates").collect(read_only(numbers), offsets, 0, -np.inf, buffers[:5], buffers.about)
+    load_kernels("ranking.candidates").collect(
+        read_only(numbers), offsets, 0, -np.inf, buffers[:5], buffers.out_summary
+    )
     n = buffers.offsets.item(-1)
-    candidates = (buffers.documents[:n], buffers.labels[:n], buffers.offsets, buffers.marks, buffers.before)
+    candidates = buffers.slice(n)
     out = scratch.hit_buffers(n, stop - first)
-    span_candidates = RelevantCandidates(first, candidates, (source.document_offsets, first, candidates))
-    n_tied = source.find_hits(span_candidates, UNLIMITED, out)
+    n_tied = source.find_hits(first, candidates, MAX_RANK, out)
     n_hits = out.offsets.item(-1)
     queries = out.queries[:n_hits].astype("i8")
     above = out.above[:n_hits].astype("i8")

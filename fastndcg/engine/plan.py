@@ -1,27 +1,75 @@
-"""Plans: the tasks of some metrics under a convention, and what the tasks share."""
+"""Plans: the metrics of a call under a convention as tasks, each a kernel with its arguments."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import math
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastndcg.engine.discounts import Discounts, make_discounts
-from fastndcg.engine.kernel_call import describe_kernel
-from fastndcg.engine.kernel_inputs.kernel_input import INPUTS, KernelInput
-from fastndcg.engine.label_checks import find_gain, find_gains, find_rel
-from fastndcg.engine.task import Argument, MetricTask
+from fastndcg.engine.kernel_inputs.registry import INPUTS, Argument, Kernel, KernelInput, MetricTask
+from fastndcg.kernels.limits import MAX_RANK
+from fastndcg.kernels.lookup import find_kernel
 from fastndcg.metrics.catalog import REGISTERED
-from fastndcg.metrics.metric import UNLIMITED, Metric
+from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import add_default_cutoff, check_combinations, count_ideal_ranks, find_kernel_place
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value, falls
 
+_MISSING = object()
+
+
+class KernelCall(NamedTuple):
+    """A kernel and the names of its parameters without the last one, which is the array that it writes to."""
+
+    place: str
+    kernel: Kernel
+    parameters: tuple[str, ...]
+
+    def bind(self, *sources: Any) -> list[Any]:
+        """
+        Return the kernel's arguments in order, each from the first source that has its name.
+
+        A source is a mapping from names to arguments, or an object with attributes of these names.
+
+        Raises
+        ------
+        LookupError
+            If no source has a parameter, with the names that mappings have.
+        """
+        return [self._find(name, sources) for name in self.parameters]
+
+    def _find(self, name: str, sources: tuple[Any, ...]) -> Any:
+        for source in sources:
+            argument = source.get(name, _MISSING) if isinstance(source, Mapping) else getattr(source, name, _MISSING)
+            if argument is not _MISSING:
+                return argument
+        names = sorted({str(key) for source in sources if isinstance(source, Mapping) for key in source})
+        raise LookupError(
+            f"kernel {self.place} must take known inputs, but takes `{name}`. Register it with @kernel_input, or take "
+            f"one of {', '.join(names)}."
+        )
+
+
+def describe_kernel(place: str) -> KernelCall:
+    """Return the kernel at a place, such as "dcg.ndcg", and the names of its parameters."""
+    kernel = find_kernel(place)
+    code = getattr(kernel, "py_func", kernel).__code__
+    return KernelCall(place, kernel, code.co_varnames[: code.co_argcount - 1])
+
+
 MIN_DISCOUNT_RANKS = 1023  # discounts are computed for so many ranks, and the next one, in every plan
 MAX_CHUNK_SIZE_SHIFT = 2
+LOWEST_RELEVANT = {
+    "at least 1": 1.0,
+    "above 0": sys.float_info.min,  # a processor may flush smaller numbers to 0
+    "above 0.5": math.nextafter(0.5, 1),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,8 +85,6 @@ class Plan:
         For each task the first one with the same values: metrics may differ in their aggregate alone.
     depth : int
         The largest number of ranks that count.
-    plain_depth, subtopic_depth : int
-        That number for metrics that take one label a document, and for metrics by subtopic. 0 without such metrics.
     n_ideal_ranks : int
         The number of ranks of an ideal ranking that does not depend on the data.
     gains : frozenset
@@ -47,8 +93,6 @@ class Plan:
         The selections of documents that inputs are read from (see rankings/filters.py).
     subtopic_metric : Metric, optional
         The first metric that needs judgments by subtopic.
-    has_plain_metrics : bool
-        True if a metric takes one label a document.
     discounts : Discounts
         The convention's, for the ranks that every evaluation needs.
     chunk_size_shift : int
@@ -61,13 +105,10 @@ class Plan:
     tasks: tuple[MetricTask, ...]
     same_values_as: tuple[int, ...]
     depth: int
-    plain_depth: int
-    subtopic_depth: int
     n_ideal_ranks: int
     gains: frozenset[Value]
     views: frozenset[str]
     subtopic_metric: Metric | None
-    has_plain_metrics: bool
     discounts: Discounts
     chunk_size_shift: int
     has_undefined_policy: bool
@@ -97,13 +138,10 @@ def _make_plan(
         tasks=tasks,
         same_values_as=(*(bare.index(metric) for metric in bare), *range(len(metrics), len(tasks))),
         depth=depth,
-        plain_depth=max((task.k for task in tasks[: len(metrics)] if not task.is_by_subtopic), default=0),
-        subtopic_depth=max((task.k for task in tasks[: len(metrics)] if task.is_by_subtopic), default=0),
         n_ideal_ranks=n_ranks,
         gains=find_gains(metrics, convention),
         views=frozenset(view for task in tasks for view in task.views),
         subtopic_metric=next((metric for metric in metrics if metric.record.by_subtopic), None),
-        has_plain_metrics=not all(metric.record.by_subtopic for metric in metrics),
         discounts=make_discounts(convention.discount, max(min(depth, MIN_DISCOUNT_RANKS) + 1, n_ranks)),
         chunk_size_shift=min(len(metrics).bit_length() - 1, MAX_CHUNK_SIZE_SHIFT),
         has_undefined_policy=convention.undefined != "nan" or convention.undefined_ap != "as undefined",
@@ -131,18 +169,16 @@ def make_task(metric: Metric, convention: Convention) -> MetricTask:
         kernel=call.kernel,
         arguments=tuple(_skip_cache(argument) for argument in call.bind(INPUTS, numbers)),
         metric=metric,
-        k=UNLIMITED if metric.k is None else min(metric.k, UNLIMITED),
+        k=MAX_RANK if metric.k is None else min(metric.k, MAX_RANK),
         rel=-np.inf if counts_all_labels else rel,
         gain=gain,
         discount=discount,
-        gain_weight=find_gain_weight(metric, convention, discount),
         min_relevant_label=rel if is_left_out(metric, convention) else None,
         undefined_value=find_undefined_value(metric, convention),
-        gains_are_labels=counts_all_labels and gain == "linear" and first_discount(convention, discount) <= 1.0,
+        gains_are_labels=counts_all_labels and gain == "linear",
         gain_falls=falls(gain),
         views=frozenset(kernel_input.view for kernel_input in inputs if kernel_input.view is not None),
         is_custom=metric.record.function is not None,
-        is_by_subtopic=metric.record.by_subtopic,
         is_undefined_at_ties=convention.ties not in metric.record.ties,
     )
 
@@ -156,22 +192,6 @@ def _make_constant(metric: Metric, name: str) -> Callable[[Any, Any], float]:
     """Return an argument that is a parameter of the metric."""
     value = float(metric.get(name))
     return lambda chunk, task: value
-
-
-def first_discount(convention: Convention, discount: Value | None) -> float:
-    """Return the discount of rank 1. For RBP it is the one of the convention, so that both share gains."""
-    of_gains = convention.discount if discount is None or isinstance(discount, float) else discount
-    return make_discounts(of_gains, 1).highest
-
-
-def find_gain_weight(metric: Metric, convention: Convention, discount: Value | None) -> float:
-    """Return the largest factor that a gain is multiplied by."""
-    if convention.ideal == "k best" and metric.k is not None:
-        of_gains = convention.discount if discount is None or isinstance(discount, float) else discount
-        sums = make_discounts(of_gains, count_ideal_ranks((metric,), convention)).sums
-        if metric.k < len(sums):
-            return float(sums[metric.k])
-    return first_discount(convention, discount)
 
 
 def is_left_out(metric: Metric, convention: Convention) -> bool:
@@ -194,3 +214,26 @@ def find_undefined_policy(metric: Metric, convention: Convention) -> str | int:
     """Return the convention's choice for queries in which a metric is undefined."""
     is_own = metric.name == "AP" and convention.undefined_ap != "as undefined"
     return convention.undefined_ap if is_own else convention.undefined
+
+
+def find_gain(metric: Metric, convention: Convention) -> Value:
+    """Return the metric's own gain, or the convention's."""
+    own_gain: Value | None = metric.get("gain")
+    if own_gain is None and metric.name == "RBP" and convention.rbp_gain == "binary":
+        return "binary"
+    return convention.gain if own_gain is None else own_gain
+
+
+def find_rel(metric: Metric, convention: Convention) -> float:
+    """Return the lowest relevant label: the metric's own threshold, or the convention's."""
+    own_rel: float | None = dict(metric.parameters).get("rel")  # type: ignore[assignment]
+    return LOWEST_RELEVANT[convention.relevant] if own_rel is None else float(own_rel)
+
+
+def find_gains(metrics: tuple[Metric, ...], convention: Convention) -> frozenset[Value]:
+    """Return the gains of all metrics that have some."""
+    return frozenset(
+        find_gain(metric, convention)
+        for metric in metrics
+        if any(parameter.name == "gain" for parameter in metric.record.parameters)
+    )

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fastndcg.engine import spans
-from fastndcg.engine.buffers import BOOL, F8, Scratch
+from fastndcg.engine.apply import apply_convention, check_labels, check_stops
 from fastndcg.engine.chunk import Chunk, ChunkLabels, EvaluationContext
-from fastndcg.engine.custom_metrics import evaluate_custom_metric
 from fastndcg.engine.discounts import Discounts, make_discounts
-from fastndcg.engine.hits import HitSource, make_hit_source
-from fastndcg.engine.kernel_inputs.relevance import n_with_min_label
-from fastndcg.engine.label_checks import check_labels, check_stops
-from fastndcg.engine.output import EvaluationOutput
+from fastndcg.engine.kernel_inputs.registry import MetricTask
+from fastndcg.engine.kernel_inputs.relevance import count_relevant
 from fastndcg.engine.pairs import find_common_rel, group_ranks
-from fastndcg.engine.plan import MIN_DISCOUNT_RANKS, Plan, make_plan
+from fastndcg.engine.plan import MIN_DISCOUNT_RANKS, Plan, find_undefined_policy, make_plan
+from fastndcg.engine.ranking import Ranker, make_ranker
+from fastndcg.engine.scratch import BOOL, F8, Scratch
 from fastndcg.engine.spans import Span
-from fastndcg.engine.transforms import apply_convention, apply_undefined_policy, may_change_rankings
-from fastndcg.errors import InvalidInputError, InvalidTypeError
+from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, RegisteredMetricError, UndefinedMetricError
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import refuse_plain, refuse_ties
@@ -31,32 +29,67 @@ from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.score_rows import ScoreRowRankings
 from fastndcg.rankings.subtopics import check_patterns
 from fastndcg.rankings.validation import Array
+from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_stopped, check_threads, run_all
+
+
+@dataclass(slots=True)
+class EvaluationOutput:
+    """
+    Values of metrics, before they become `Results`.
+
+    Attributes
+    ----------
+    values : (n_queries, n_metrics) float64 array
+        One column a metric, then one for each denominator that was requested.
+    n_tied : int
+        The number of queries in which the order of equal scores matters.
+    query_ids : array, optional
+        One id a query, where the engine reads them together with the rankings.
+    notes : tuple of str
+        Remarks for the user.
+    overall : mapping, optional
+        Values of metrics that have one value for all queries together.
+    document_ids : array, optional
+        The document of each row, where rows are pairs.
+    """
+
+    values: Array
+    n_tied: int = 0
+    query_ids: Array | None = None
+    notes: tuple[str, ...] = ()
+    overall: Mapping[Metric, float] | None = None
+    document_ids: Array | None = None
+
+
+def evaluate_custom_metric(chunk: Chunk, task: MetricTask, arguments: list[Any], out: Array) -> None:
+    """Fill in the values of a custom metric in a chunk."""
+    *_, out_at = arguments
+    try:
+        task.kernel(*arguments, out)
+    except Exception as error:
+        query = chunk.context.rankings.query_name(chunk.labels.first + int(out_at[0]))
+        raise RegisteredMetricError(
+            f"the function of the registered metric {task.metric} failed at {query}: {type(error).__name__}: "
+            f"{show_name(error)}"
+        ) from error
+
 
 AUTO = 0  # the ranking method is chosen by its cost; see kernels/ranking/rank.py
 CHUNK_DOCUMENTS = 1 << 19  # smaller chunks pay for calls from Python, larger ones leave the processor's cache
 MAX_REUSED_SIZE = 1 << 12  # labels and queries of calls that share their buffers; larger arrays cost little to make
 MIN_HITS_BETWEEN_CHECKS = 1 << 20  # an error in another thread ends the work between two metrics of so many hits
-SUBTOPICS = "subtopics"  # the view that metrics by subtopic read next to plain metrics
-
-TiedCounts = tuple[int, int]  # queries in which ties matter, for plain labels and for labels by subtopic
-
 _spare_buffers: list[Scratch] = []  # of small calls that have ended; a call takes one out while it works
 
 
 @dataclass(slots=True)
 class Prepared:
-    """
-    Everything that an evaluation decides before it reads scores.
-
-    `may_change_rankings` is False if the convention leaves all rankings as they are. One query feels that question.
-    """
+    """Everything that an evaluation decides before it reads scores."""
 
     plan: Plan
     spans: list[Span]
     discounts: Discounts
-    may_change_rankings: bool
 
 
 class EvaluatorCache:
@@ -71,14 +104,17 @@ class EvaluatorCache:
         By the number of threads.
     idle : list of Scratch
         Buffers of workers that have ended. A worker takes one out while it works.
+    plain : EvaluatorCache, optional
+        The cache of metrics that take one label a document, where others take labels by subtopic.
     """
 
-    __slots__ = ("idle", "labels", "prepared")
+    __slots__ = ("idle", "labels", "plain", "prepared")
 
     def __init__(self) -> None:
         self.labels: dict[Span, ChunkLabels] = {}
         self.prepared: dict[int, Prepared] = {}
         self.idle: list[Scratch] = []
+        self.plain: EvaluatorCache | None = None
 
     def borrow(self) -> Scratch:
         """Return buffers that no other worker uses. The caller returns them to `idle`."""
@@ -98,7 +134,8 @@ def run(
     threads: int | None = None,
     chunk_documents: int = CHUNK_DOCUMENTS,
     strategy: int = AUTO,
-    memory: EvaluatorCache | Scratch | None = None,
+    cache: EvaluatorCache | None = None,
+    scratch: Scratch | None = None,
     out: Array | None = None,
 ) -> EvaluationOutput:
     """
@@ -112,56 +149,87 @@ def run(
         Counts that micro means weigh values by. Their columns follow those of the metrics, defined for all queries.
     undefined : (n_queries,) bool array, optional
         Queries in which no metric has a value.
-    memory : EvaluatorCache or Scratch, optional
-        A cache for evaluations of the same labels, metrics and convention, or buffers that consecutive calls reuse,
-        with ``threads=1``. By default, buffers are new or come from an earlier small call.
+    cache : EvaluatorCache, optional
+        Shared by evaluations of the same labels, metrics and convention.
+    scratch : Scratch, optional
+        Buffers that consecutive calls reuse, with ``threads=1``. By default they are the cache's, new ones, or those of
+        an earlier small call.
     out : (n_metrics + n_denominators, n_queries) float64 array, optional
         Where the values go. Each row is contiguous.
     """
     if rankings.patterns is not None:
         check_patterns(rankings.patterns, convention)
+        plain = [place for place, metric in enumerate((*metrics, *denominators)) if not metric.record.by_subtopic]
+        if plain:
+            return run_both_kinds(
+                rankings, (metrics, denominators), convention, plain, undefined=undefined, threads=threads,
+                chunk_documents=chunk_documents, strategy=strategy, cache=cache, scratch=scratch, out=out,
+            )  # fmt: skip
     if convention.ties == "mean_rank" and not getattr(rankings, "has_whole_groups", False):
         rankings = group_ranks(apply_convention(rankings, convention), metrics, convention)
-        memory = None if isinstance(memory, EvaluatorCache) else memory  # labels are in rank order: none can be shared
-    cache = memory if isinstance(memory, EvaluatorCache) else None
+        cache = None  # labels are in rank order: none can be shared
     n_threads = 1 if rankings.n_documents < spans.MIN_DOCUMENTS_FOR_THREADS else check_threads(threads)
+    given = rankings
+    rankings = apply_convention(rankings, convention)
     prepared = None if cache is None else cache.prepared.get(n_threads)
-    find_longest = rankings.longest
-    if prepared is None or prepared.may_change_rankings:
-        rankings = apply_convention(rankings, convention)
     if prepared is None:
         plan = make_plan(metrics, convention, denominators)
-        prepared = prepare(rankings, plan, n_threads, chunk_documents, find_longest)
+        prepared = prepare(rankings, plan, n_threads, chunk_documents, given.longest)
         if cache is not None:
             cache.prepared[n_threads] = prepared
-    values = np.empty((len(prepared.plan.tasks), rankings.n_queries)) if out is None else out
-    scratch = find_scratch(rankings, memory) if cache is None else cache.borrow()
+    plan = prepared.plan
+    values = np.empty((len(plan.tasks), rankings.n_queries)) if out is None else out
+    own_scratch = borrow_scratch(rankings, cache) if scratch is None else scratch
     try:
-        context = make_context(rankings, prepared, strategy, values, scratch)
-        if len(prepared.spans) == 1:
-            tied_counts = evaluate_chunk(prepared.plan, context, prepared.spans[0], scratch, cache)
-        elif isinstance(memory, Scratch):
-            tied_counts = add_counts(
-                [evaluate_chunk(prepared.plan, context, span, scratch, cache) for span in prepared.spans]
-            )
+        context = make_context(rankings, prepared, strategy, values, own_scratch)
+        if len(prepared.spans) == 1 or scratch is not None:
+            n_tied = sum(evaluate_chunk(plan, context, span, own_scratch, cache) for span in prepared.spans)
         else:
-            tied_counts = add_counts(evaluate_on_threads(prepared, context, n_threads, cache))
+            n_tied = evaluate_on_threads(prepared, context, n_threads, cache)
         if undefined is not None:
             values[: len(metrics), undefined] = np.nan
-        if prepared.plan.has_undefined_policy:
-            apply_undefined_policy(context, metrics, scratch, has_undefined_queries=undefined is not None)
+        if plan.has_undefined_policy:
+            apply_undefined_policy(
+                rankings, convention, metrics, values, own_scratch, has_undefined_queries=undefined is not None
+            )
     finally:
         if cache is not None:
-            cache.idle.append(scratch)
-        elif memory is None and is_small(rankings):
-            _spare_buffers.append(scratch)
-    plain, by_subtopic = tied_counts
-    return EvaluationOutput(values.T, plain if plain > by_subtopic else by_subtopic)
+            cache.idle.append(own_scratch)
+        elif scratch is None and is_small(rankings):
+            _spare_buffers.append(own_scratch)
+    return EvaluationOutput(values.T, n_tied)
 
 
-def add_counts(counts: list[TiedCounts]) -> TiedCounts:
-    """Return the counts of all chunks together."""
-    return sum(plain for plain, _ in counts), sum(by_subtopic for _, by_subtopic in counts)
+def run_both_kinds(
+    rankings: Rankings,
+    metrics: tuple[tuple[Metric, ...], tuple[Metric, ...]],
+    convention: Convention,
+    plain: list[int],
+    *,
+    cache: EvaluatorCache | None,
+    out: Array | None,
+    **options: Any,
+) -> EvaluationOutput:
+    """
+    Evaluate metrics that take one label a document and metrics by subtopic in a call each, and join their columns.
+
+    `metrics` are the metrics and the denominators. `plain` are the places of those that take one label.
+    """
+    every = (*metrics[0], *metrics[1])
+    values = np.empty((len(every), rankings.n_queries)) if out is None else out
+    n_tied = 0
+    if cache is not None and cache.plain is None:
+        cache.plain = EvaluatorCache()
+    by_subtopic = [place for place in range(len(every)) if place not in plain]
+    plain_cache = None if cache is None else cache.plain
+    for places, view, own in ((plain, rankings.without_patterns(), plain_cache), (by_subtopic, rankings, cache)):
+        n = sum(place < len(metrics[0]) for place in places)
+        some = tuple(every[place] for place in places)
+        if some:
+            output = run(view, some[:n], convention, denominators=some[n:], cache=own, **options)
+            values[places] = output.values.T
+            n_tied = max(n_tied, output.n_tied)
+    return EvaluationOutput(values.T, n_tied)
 
 
 def is_small(rankings: Rankings) -> bool:
@@ -169,10 +237,10 @@ def is_small(rankings: Rankings) -> bool:
     return rankings.n_labels + rankings.n_queries <= MAX_REUSED_SIZE
 
 
-def find_scratch(rankings: Rankings, memory: EvaluatorCache | Scratch | None) -> Scratch:
-    """Return the buffers of a call without a cache: the caller's, spare ones for few documents, or new ones."""
-    if isinstance(memory, Scratch):
-        return memory
+def borrow_scratch(rankings: Rankings, cache: EvaluatorCache | None) -> Scratch:
+    """Return the buffers of a call: idle ones of the cache, spare ones for few documents, or new ones."""
+    if cache is not None:
+        return cache.borrow()
     try:
         return _spare_buffers.pop() if is_small(rankings) else Scratch()
     except IndexError:
@@ -192,14 +260,18 @@ def prepare(
         refuse_plain(plan.subtopic_metric)
     discounts = plan.discounts
     if plan.depth > MIN_DISCOUNT_RANKS:
-        n_ranks = min(plan.depth, find_longest()) + 1  # one more, for the sum of all
+        n_ranks = min(plan.depth, find_longest()) + 1  # one more: the sum down to the last rank is read there
         discounts = make_discounts(plan.convention.discount, max(n_ranks, plan.n_ideal_ranks))
     chunks = make_chunks(rankings, chunk_documents << plan.chunk_size_shift, threads)
-    return Prepared(plan, chunks, discounts, may_change_rankings(plan.convention))
+    return Prepared(plan, chunks, discounts)
 
 
 def needs_all_documents(metrics: tuple[Metric, ...], convention: Convention, score_dtype: Any, labels: Array) -> bool:
-    """Return True if metrics or the convention read more than the labelled documents and their ranks."""
+    """
+    Return True if counts of higher scores are not enough.
+
+    A metric or the convention reads unlabelled documents, or scores that are not those of the counts.
+    """
     return (
         bool(make_plan(metrics, convention).views)
         or any(metric.record.function is not None for metric in metrics)
@@ -243,44 +315,36 @@ def make_chunks(rankings: Rankings, chunk_documents: int, threads: int) -> list[
 def make_context(
     rankings: Rankings, prepared: Prepared, strategy: int, values: Array, scratch: Scratch
 ) -> EvaluationContext:
-    """Return the context of all chunks. Next to plain metrics, metrics by subtopic read a view."""
+    """Return the context of all chunks."""
     plan = prepared.plan
-    plain = rankings
-    if rankings.patterns is not None and plan.has_plain_metrics:
-        plain = rankings.without_patterns()
-    source = make_hit_source(plain, plan.convention, strategy, scratch)
-    truncates = plan.convention.label_fractions == "cut off" and may_have_fractions(plain, source)
-    has_both = plain is not rankings and plan.subtopic_metric is not None
-    depth = plan.plain_depth if has_both else plan.depth
+    ranker = make_ranker(rankings, plan.convention, strategy, scratch)
+    truncates = plan.convention.label_fractions == "cut off" and may_have_fractions(rankings, ranker)
     context = EvaluationContext(
-        plan.convention, depth, plain, source, prepared.discounts, plan.gains, values, truncates, {}
+        plan.convention, plan.depth, rankings, ranker, prepared.discounts, plan.gains, values, truncates, {}
     )
     for name in plan.views:
-        add_view(context, name, VIEWS[name](plain, plan.convention), strategy, scratch)
-    if has_both:
-        add_view(context, SUBTOPICS, rankings, strategy, scratch)
-        context.views[SUBTOPICS].depth = plan.subtopic_depth
+        add_view(context, name, VIEWS[name](rankings, plan.convention), strategy, scratch)
     return context
 
 
 def add_view(context: EvaluationContext, name: str, selection: Rankings, strategy: int, scratch: Scratch) -> None:
     """Add a selection of documents or labels to a context, unless it is the context's own."""
     if selection is not context.rankings:
-        source = make_hit_source(selection, context.convention, strategy, scratch.view(name))
-        context.views[name] = replace(context, rankings=selection, hit_source=source, gains=frozenset(), views={})
+        ranker = make_ranker(selection, context.convention, strategy, scratch.view(name))
+        context.views[name] = replace(context, rankings=selection, ranker=ranker, gains=frozenset(), views={})
 
 
-def may_have_fractions(rankings: Rankings, source: HitSource) -> bool:
+def may_have_fractions(rankings: Rankings, ranker: Ranker) -> bool:
     """Return True if the labels are floats."""
-    return source.labels.dtype.kind == "f" or (rankings.pool is not None and rankings.pool[0].dtype.kind == "f")
+    return ranker.labels.dtype.kind == "f" or (rankings.pool is not None and rankings.pool[0].dtype.kind == "f")
 
 
 def evaluate_on_threads(
     prepared: Prepared, context: EvaluationContext, threads: int, cache: EvaluatorCache | None
-) -> list[TiedCounts]:
-    """Evaluate all chunks on threads."""
+) -> int:
+    """Evaluate all chunks on threads, and return the number of queries in which ties matter."""
     chunks = prepared.spans
-    tied_counts: list[TiedCounts] = []
+    tied_counts: list[int] = []
     borrowed: list[Scratch] = []
 
     def make_worker() -> Callable[[Span], None]:
@@ -294,16 +358,16 @@ def evaluate_on_threads(
             run_all(tracked_chunks, make_worker, n_workers)
     finally:
         if cache is not None:
-            n_late = n_workers - len(borrowed)  # workers that began after the last chunk was taken
+            n_late = n_workers - len(borrowed)  # threads that found no chunk left. They may find one next time
             borrowed += [Scratch() for _ in range(n_late)]
             Scratch.equalize(borrowed)
             cache.idle.extend(borrowed)
-    return tied_counts
+    return sum(tied_counts)
 
 
 def evaluate_chunk(
     plan: Plan, context: EvaluationContext, span: Span, scratch: Scratch, cache: EvaluatorCache | None
-) -> TiedCounts:
+) -> int:
     """Evaluate all metrics on a span of queries, and return the number of queries in which ties matter."""
     labels = None if cache is None else cache.labels.get(span)
     if labels is None:
@@ -313,33 +377,62 @@ def evaluate_chunk(
     else:
         labels.check_size(context.rankings)
     chunk = Chunk(context, labels, scratch)
-    by_subtopic = chunk.view(SUBTOPICS) if context.views else chunk
     is_large = len(chunk.hits.labels) > MIN_HITS_BETWEEN_CHECKS
     values = context.values
     if span[1] - span[0] < context.rankings.n_queries:
         values = values[:, span[0] : span[1]]
     for place, task in enumerate(plan.tasks):
-        ranking = by_subtopic if task.is_by_subtopic else chunk
         out = values[place]
         source = plan.same_values_as[place]
         if source != place:
             out[:] = values[source]
             continue
-        if task.is_undefined_at_ties and ranking.n_tied:
+        if task.is_undefined_at_ties and chunk.n_tied:
             refuse_ties(task.metric)
         if is_large:
             check_stopped()
-        arguments = [argument(ranking, task) for argument in task.arguments]
+        arguments = [argument(chunk, task) for argument in task.arguments]
         if task.is_custom:
-            evaluate_custom_metric(ranking, task, arguments, out)
+            evaluate_custom_metric(chunk, task, arguments, out)
         else:
             task.kernel(*arguments, out)
         if task.min_relevant_label is not None:
-            counts = n_with_min_label(ranking, task)
-            np.copyto(out, np.nan, where=np.equal(counts, 0, out=ranking.take("left out", len(out), BOOL)))
+            counts = count_relevant(chunk, task.min_relevant_label)
+            np.copyto(out, np.nan, where=np.equal(counts, 0, out=chunk.take("left out", len(out), BOOL)))
         if task.undefined_value is not None:  # now, while the processor's cache holds the values
             load_kernels("metrics.dcg").replace_undefined(task.undefined_value, out)
-    return chunk.n_tied, by_subtopic.n_tied
+    return chunk.n_tied
+
+
+def apply_undefined_policy(
+    rankings: Rankings,
+    convention: Convention,
+    metrics: tuple[Metric, ...],
+    values: Array,
+    scratch: Scratch,
+    *,
+    has_undefined_queries: bool,
+) -> None:
+    """
+    Replace NaN by the convention's value in queries without judgments, or raise an error for any NaN.
+
+    Chunks have replaced NaN in the other queries.
+    """
+    for metric, row in zip(metrics, values, strict=False):  # rows of denominators follow those of metrics
+        policy = find_undefined_policy(metric, convention)
+        if policy == "nan" or (policy != "raise" and not has_undefined_queries):
+            continue
+        is_undefined = np.isnan(row, out=scratch.take("undefined", len(row), BOOL))
+        if policy != "raise":
+            np.copyto(row, policy, where=is_undefined)
+        elif is_undefined.any():
+            query = rankings.query_name(int(np.argmax(is_undefined)))
+            raise UndefinedMetricError(
+                f"{metric} must have a value for every query, but {query} has none ({metric.record.undefined}). "
+                "Drop the query, or take ",
+                Choice("undefined", ["nan"]),
+                ".",
+            )
 
 
 def check_out(out: Array, rankings: Rankings, n_metrics: int) -> None:

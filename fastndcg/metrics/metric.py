@@ -26,7 +26,6 @@ from fastndcg.parsing import (
 )
 from fastndcg.runtime.escapes import show_name
 
-UNLIMITED = 2**31 - 1  # the cutoff of kernels for no cutoff: no query has more documents
 AMBIGUOUS = {
     "accuracy": "'accuracy' has two meanings. Name ClassificationAccuracy, the share of documents on the right side of "
     "the cutoff, or Success, the hit rate, which sentence-transformers, BEIR and DPR call accuracy",

@@ -6,7 +6,8 @@ import functools
 from typing import NoReturn
 
 from fastndcg.errors import Choice, InvalidInputError, Words
-from fastndcg.metrics.metric import UNLIMITED, Metric
+from fastndcg.kernels.limits import MAX_RANK
+from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 
 HIGHEST_K_OF_BEST = 1 << 24  # such an ideal sums up k discounts before any document is read
@@ -78,8 +79,8 @@ def _check_ties(metric: Metric, convention: Convention) -> None:
 def _check_k(metric: Metric) -> None:
     if metric.name in FULL_IDEALS and metric.k is not None and metric.k > HIGHEST_K_OF_BEST:
         raise InvalidInputError(f"`k` of {metric} must be at most {HIGHEST_K_OF_BEST}. Leave it out to count all.")
-    if metric.name in ALL_RANKS and metric.k is not None and metric.k >= UNLIMITED:
-        raise InvalidInputError(f"`k` of {metric} must be below {UNLIMITED}. Leave it out to count all.")
+    if metric.name in ALL_RANKS and metric.k is not None and metric.k >= MAX_RANK:
+        raise InvalidInputError(f"`k` of {metric} must be below {MAX_RANK}. Leave it out to count all.")
 
 
 def _refuse(metric: Metric, requirement: str, choice: str, remedy: str) -> NoReturn:

@@ -44,7 +44,7 @@ def count_before(numbers: Array) -> Array:
     return np.concatenate([[0], np.cumsum(numbers, dtype="i8")])
 
 
-def pooled(rankings: Rankings, convention: Convention) -> Rankings:
+def select_pooled(rankings: Rankings, convention: Convention) -> Rankings:
     """Return the rankings of the pooled documents."""
     del convention
     if rankings.judged is None or rankings.judged.all():
@@ -52,13 +52,13 @@ def pooled(rankings: Rankings, convention: Convention) -> Rankings:
     return of_documents(rankings, rankings.judged)
 
 
-def judged(rankings: Rankings, convention: Convention) -> Rankings:
+def select_judged(rankings: Rankings, convention: Convention) -> Rankings:
     """Return the rankings of the judged documents, with a judged pool."""
-    those = pooled(rankings, convention)
+    those = select_pooled(rankings, convention)
     return those if convention.negative_labels == "keep" else without_negative_labels(those)
 
 
-def unjudged(rankings: Rankings, convention: Convention) -> Rankings:
+def mark_unjudged(rankings: Rankings, convention: Convention) -> Rankings:
     """Return all documents with label 1 if unjudged and 0 if judged, or no documents if all are judged."""
     has_negative = convention.negative_labels != "keep" and has_labels_below_0(rankings.labels)
     if not has_negative and (rankings.judged is None or rankings.judged.all()):
@@ -77,7 +77,7 @@ def has_labels_below_0(labels: Array) -> bool:
 
 
 VIEWS: dict[str, Callable[[Rankings, Convention], Rankings]] = {
-    "judged": judged,
-    "pooled": pooled,
-    "unjudged": unjudged,
+    "judged": select_judged,
+    "pooled": select_pooled,
+    "unjudged": mark_unjudged,
 }

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.rankings.rankings import CheckedRankings
 from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import LONGEST_QUERY, Array
+from fastndcg.rankings.validation import Array
 
 NO_TIES = read_only(np.empty(0, "i4"))
 
@@ -19,7 +20,7 @@ class KnownHits(NamedTuple):
     Labelled documents with their ranks, query after query in rank order.
 
     `above` is the number of documents above, and `ties` the number of documents at that place. `tie_starts` is the
-    number of documents above the tie group where the order of its documents matters, else `LONGEST_QUERY`. Both are
+    number of documents above the tie group where the order of its documents matters, else `MAX_RANK`. Both are
     empty if nothing ties. Query q owns the entries ``offsets[q]`` up to ``offsets[q + 1]``.
     """
 
@@ -138,7 +139,7 @@ class CountedRankings(HitRankings):
         return CountedRankings(self.judged_hits, self.offsets, None, self.query_ids, self._take_ids)
 
 
-class Ranked(HitRankings):
+class RankedLists(HitRankings):
     """
     Rankings whose order is known: only the hits are stored.
 
@@ -181,4 +182,4 @@ class Ranked(HitRankings):
 
 def find_tie_starts(starts: Array, matters: Array) -> Array:
     """Return `KnownHits.tie_starts` from the starts of tie groups, and True where their order matters."""
-    return read_only(np.where(matters, starts, LONGEST_QUERY).astype("i4"))
+    return read_only(np.where(matters, starts, MAX_RANK).astype("i4"))

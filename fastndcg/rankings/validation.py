@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from fastndcg.errors import Argument, InvalidInputError, InvalidTypeError, shorten
+from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.rankings.read_only import read_only
 from fastndcg.runtime.escapes import show_name
 
@@ -26,7 +27,6 @@ LABEL_DTYPES |= {"u2": "i4", "u4": "i8", "u8": "i8", "f2": "f4"}
 SCORE_DTYPES = {"b": "f4", "u1": "f4", "i1": "f4", "u2": "f4", "i2": "f4", "f2": "f4", "f4": "f4"}
 SCORE_DTYPES |= {"u4": "f8", "i4": "f8", "f8": "f8"}
 IN_ORDER = 0x101  # NumPy's flags of arrays that are contiguous in C's order, and aligned
-LONGEST_QUERY = 2**31 - 1  # ranks are int32
 READY_LABELS, READY_SCORES, READY_OFFSETS = (
     frozenset(map(np.dtype, codes.split())) for codes in ("u1 i1 i2 i4 i8 f4 f8", "f4 f8", "i8")
 )
@@ -185,9 +185,9 @@ def as_offsets(values: npt.ArrayLike, name: str, n_documents: int) -> Array:
         raise InvalidInputError(
             f"`{name}` must end at the number of documents, {n_documents}, but {name}[{len(offsets) - 1}] = {last}"
         )
-    if n_documents > LONGEST_QUERY and np.diff(offsets).max() > LONGEST_QUERY:
+    if n_documents > MAX_RANK and np.diff(offsets).max() > MAX_RANK:
         q = int(np.argmax(np.diff(offsets)))
-        raise InvalidInputError(f"a query must have at most {LONGEST_QUERY} documents, but query {q} has more")
+        raise InvalidInputError(f"a query must have at most {MAX_RANK} documents, but query {q} has more")
     return offsets
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.metrics.metric import UNLIMITED
+from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.reference.definition import Definition
 from fastndcg.reference.set_based import n_relevant
 
@@ -25,7 +25,7 @@ def evaluate_custom_metric(labels: list[float], judged: list[float], definition:
             np.array(ideal, "f8"),
             float(n_relevant(labels, judged, definition._replace(k=None))),
             len(labels),
-            UNLIMITED if definition.k is None else min(definition.k, UNLIMITED),
+            MAX_RANK if definition.k is None else min(definition.k, MAX_RANK),
             *(definition.get(parameter.name) for parameter in record.parameters),
         )
     )

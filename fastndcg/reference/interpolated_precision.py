@@ -12,7 +12,7 @@ from fastndcg.reference.definition import Definition
 from fastndcg.reference.set_based import n_relevant
 
 
-def precision_at_recall(labels: list[float], judged: list[float], definition: Definition) -> float:
+def interpolate(labels: list[float], judged: list[float], definition: Definition) -> float:
     """Return the highest P@r of the ranks r that reach the recall."""
     return _interpolate(definition.get("recall"), labels, judged, definition)
 

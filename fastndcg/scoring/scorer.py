@@ -13,8 +13,9 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.options import Options
+from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import LONGEST_QUERY, Array, as_array
+from fastndcg.rankings.validation import Array, as_array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_threads, run_all
 from fastndcg.scoring.consumers import Columns, Consumer, Source
@@ -217,6 +218,6 @@ def _check_number(value: Any, name: str) -> int:
     """Return a number of users or items. Raise if it is not from 1 to the most that ranks can count."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InvalidTypeError(f"`{name}` must be a whole number, not {shorten(value)}")
-    if not 1 <= value <= LONGEST_QUERY:
-        raise InvalidInputError(f"`{name}` must be from 1 to {LONGEST_QUERY}, not {value}")
+    if not 1 <= value <= MAX_RANK:
+        raise InvalidInputError(f"`{name}` must be from 1 to {MAX_RANK}, not {value}")
     return int(value)

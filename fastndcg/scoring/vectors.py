@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.rankings.validation import LONGEST_QUERY, Array, as_array
+from fastndcg.kernels.limits import MAX_RANK
+from fastndcg.rankings.validation import Array, as_array
 from fastndcg.scoring.operands import OPERANDS, Factors, compute_squares, name_dtype
 
 BLOCK_BYTES = 1 << 22  # that are checked at once
@@ -67,8 +68,8 @@ def read_vectors(values: Any, name: str) -> Array:
         if vectors.dtype.kind == "V":  # how NumPy writes bfloat16 to a file
             remedy = f"For bfloat16 from a file take {name}.view(ml_dtypes.bfloat16)"
         raise InvalidTypeError(f"`{name}` must be of dtype {', '.join(OPERANDS)}, but is {vectors.dtype}. {remedy}")
-    if len(vectors) > LONGEST_QUERY:
-        raise InvalidInputError(f"`{name}` must have at most {LONGEST_QUERY} rows, but has {len(vectors)}")
+    if len(vectors) > MAX_RANK:
+        raise InvalidInputError(f"`{name}` must have at most {MAX_RANK} rows, but has {len(vectors)}")
     return vectors.view(np.ndarray)
 
 
@@ -84,8 +85,8 @@ def read_tensor(values: Any, name: str) -> Any:
         raise InvalidTypeError(
             f"`{name}` must be of dtype {', '.join(OPERANDS)}, but is {values.dtype}. Take {name}.float()"
         )
-    if len(values) > LONGEST_QUERY:
-        raise InvalidInputError(f"`{name}` must have at most {LONGEST_QUERY} rows, but has {len(values)}")
+    if len(values) > MAX_RANK:
+        raise InvalidInputError(f"`{name}` must have at most {MAX_RANK} rows, but has {len(values)}")
     return values.detach()
 
 

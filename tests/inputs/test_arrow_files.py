@@ -162,7 +162,7 @@ def test_arrow_file_that_is_absent(tmp_path):
 
 PEAK = """
 import sys
-import fastndcg as fn, fastndcg.engine.partitions, pyarrow as pa, pyarrow.dataset, pyarrow.ipc
+import fastndcg as fn, fastndcg.partitions, pyarrow as pa, pyarrow.dataset, pyarrow.ipc
 pa.set_cpu_count(2)  # the rows that a data set reads ahead grow with the CPUs
 pa.set_io_thread_count(2)
 def held(field):

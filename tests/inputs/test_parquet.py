@@ -196,7 +196,7 @@ def test_progress_counts_rows(tmp_path):
 
 PEAK = """
 import sys
-import fastndcg as fn, fastndcg.engine.partitions, pyarrow.dataset, pyarrow.ipc
+import fastndcg as fn, fastndcg.partitions, pyarrow.dataset, pyarrow.ipc
 def held(field):
     return next(int(line.split()[1]) / 1000 for line in open("/proc/self/status") if line.startswith(field))
 fn.evaluate(sys.argv[1], metrics="ndcg@10", memory="20MB")

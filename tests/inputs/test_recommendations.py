@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from strategies import examples
 
 import fastndcg as fn
-from fastndcg.engine import partitions
+from fastndcg import partitions
 from fastndcg.engine import run as engine
 from fastndcg.inputs.recommendations import interactions as items
 from fastndcg.kernels.inputs.match_items import are_rising
 from fastndcg.metrics.catalog import RECORDS
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import parse_convention
-from fastndcg.rankings.known_ranks import Ranked
+from fastndcg.rankings.known_ranks import RankedLists
 from fastndcg.rankings.read_only import read_only
 
 sparse = pytest.importorskip("scipy.sparse")
@@ -368,8 +368,8 @@ def test_recommendation_metrics_equal_metrics_of_full_labels(name):
     given = items.match_recommendations(fn.Interactions(*flat(liked)), padded([*RECOMMENDED, [2, 0, 1]]))
     made, convention = given.new_builder()(0, 5), parse_convention(name)
     dense = given.whole()
-    assert isinstance(made, Ranked)
-    assert not isinstance(dense, Ranked)
+    assert isinstance(made, RankedLists)
+    assert not isinstance(dense, RankedLists)
     assert dense.labels.tolist() == [4, 0, 1, 0, 0, 0, 0, 2, 1, 1, 0, 1]
     assert dense.judged.tolist() == [True, False, True, False, False, True, False, True, True, True, False, True]
     assert dense.scores.tolist() == [0, -1, -2, 0, -1, 0, -1, -2, -3, 0, -1, -2]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.engine.transforms import apply_convention
+from fastndcg.engine.apply import apply_convention
 
 LABELS, SCORES, OFFSETS = [3, 0, 1, 0], [0.1, 0.9, 0.5, 0.5], [0, 1, 4]
 

@@ -16,7 +16,7 @@ from fastndcg.errors import shorten
 from fastndcg.inputs.dict_qrels import Judged
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
-from fastndcg.rankings.known_ranks import KnownHits, Ranked
+from fastndcg.rankings.known_ranks import KnownHits, RankedLists
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import EXACT_LIMIT, Array
 
@@ -116,7 +116,7 @@ def read_pairs(value: Any, name: str) -> Pairs:
     return Pairs.make(flat, np.concatenate([[0], np.cumsum(list(map(len, tables)), dtype="i8")]))
 
 
-def rank(truth: Pairs, ranked: Pairs) -> Ranked:
+def rank(truth: Pairs, ranked: Pairs) -> RankedLists:
     """
     Look up the label of each ranked document.
 
@@ -136,7 +136,7 @@ def rank(truth: Pairs, ranked: Pairs) -> Ranked:
         is_contrary = pool[first] != pool[second]
         _refuse(is_contrary, second, truth, "`qrels` must have one label for each document of a query", ONE_ROW)
     matches, n_repeated = _find_items((ranked_ids, ranked.offsets), (judged_ids, pool, truth.offsets))
-    rankings = Ranked(matches, ranked.offsets, (pool, truth.offsets), read_only(np.arange(len(truth.offsets) - 1)))
+    rankings = RankedLists(matches, ranked.offsets, (pool, truth.offsets), read_only(np.arange(len(truth.offsets) - 1)))
     if n_repeated:
         first, second = _find_repeats(ranked_ids, ranked)
         is_relevant = np.maximum(rankings.labels[first], rankings.labels[second]) > 0

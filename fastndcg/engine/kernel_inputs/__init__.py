@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pkgutil
 
-from fastndcg.engine.kernel_inputs.kernel_input import INPUTS
+from fastndcg.engine.kernel_inputs.registry import INPUTS
 from fastndcg.runtime.lazy_import import load
 
 

@@ -1,23 +1,150 @@
-"""Inputs of kernels that add up gains: gains of hits and of the ideal ranking, IDCG, and the counts of gains."""
+"""Inputs that are read from a chunk or a task, and those of kernels that add up gains or follow a user who may stop."""
 
 from __future__ import annotations
 
+import math
+import operator
+from collections.abc import Callable
+
 import numpy as np
 
-from fastndcg.engine.buffers import BOOL, I8
-from fastndcg.engine.chunk import Chunk, Ideal
-from fastndcg.engine.kernel_inputs.basics import find_discounts
-from fastndcg.engine.kernel_inputs.kernel_input import kernel_input
-from fastndcg.engine.label_checks import check_sums, check_unit_gains
-from fastndcg.engine.task import MetricTask
+from fastndcg.engine.apply import check_finite, check_stops, check_sums, check_unit_gains, find_highest_stop
+from fastndcg.engine.chunk import Chunk, IdealHits
+from fastndcg.engine.discounts import Discounts, make_discounts
+from fastndcg.engine.kernel_inputs.registry import (
+    KernelInput,
+    MetricTask,
+    kernel_input,
+    register_input,
+    register_reader,
+)
+from fastndcg.engine.scratch import BOOL, F8, I8
+from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.metrics.metric import Metric
 from fastndcg.parsing import Value
 from fastndcg.rankings.validation import Array
 
-GAIN_KEY = ("gain", "rel", "gain_weight")  # the weight matters to the check of sums
+
+def find_discounts(chunk: Chunk, task: MetricTask) -> Discounts:
+    """Return the metric's own discounts, or the convention's. Raise an error if they lift gains beyond float64."""
+    discounts = chunk.context.discounts if task.discount is None else make_similar_discounts(chunk, task.discount)
+    if discounts.values[1] > 1.0:
+        ideal = find_ideal(chunk, task)
+        for gains, offsets in ((hit_gains(chunk, task), chunk.hits.offsets), (ideal_gains(chunk, task), ideal.offsets)):
+            check_sums(
+                gains, offsets, task.metric, chunk.context.rankings, chunk.labels.first, discounts.values.item(1)
+            )
+    return discounts
 
 
-@kernel_input("hit_gains")
+def make_similar_discounts(chunk: Chunk, discount: Value) -> Discounts:
+    """Return other discounts for the same number of ranks as the convention's."""
+    return make_discounts(discount, len(chunk.context.discounts.values) - 1)
+
+
+def read_cutoff(metric: Metric) -> float:
+    """Return a metric's cutoff as a number to divide by. It may exceed `MetricTask.k`, which counts ranks."""
+    try:
+        return float(MAX_RANK if metric.k is None else metric.k)
+    except OverflowError:  # beyond float64
+        return math.inf
+
+
+register_reader("hit_labels", lambda chunk, task: chunk.hits.labels)
+register_reader("hit_above", lambda chunk, task: chunk.hits.above)
+register_reader("hit_ties", lambda chunk, task: chunk.hits.ties)
+register_reader("hit_queries", lambda chunk, task: chunk.hits.queries)
+register_reader("hit_offsets", lambda chunk, task: chunk.hits.offsets)
+register_reader("sizes", lambda chunk, task: chunk.labels.sizes)
+
+
+@kernel_input()
+def ideal_above(chunk: Chunk, task: MetricTask) -> Array:
+    """Return the number of documents above each hit of the ideal ranking."""
+    return chunk.labels.ideal(chunk.context).above
+
+
+@kernel_input()
+def ideal_labels(chunk: Chunk, task: MetricTask) -> Array:
+    """Return the labels of the ideal ranking."""
+    return chunk.labels.ideal(chunk.context).labels
+
+
+@kernel_input()
+def ideal_offsets(chunk: Chunk, task: MetricTask) -> Array:
+    """Return the query offsets of the ideal ranking."""
+    return chunk.labels.ideal(chunk.context).offsets
+
+
+def _register_discounts(names: tuple[str, str, str], find: Callable[[Chunk, MetricTask], Discounts]) -> None:
+    """Register discounts by rank, their running sums, and the rounding errors of the sums."""
+    for name, field in zip(names, ("values", "sums", "rests"), strict=True):
+        read = operator.attrgetter(field)
+        register_input(KernelInput(name, lambda chunk, task, read=read: read(find(chunk, task)), None, ()))
+
+
+_register_discounts(("discounts", "discount_sums", "discount_rests"), find_discounts)
+_register_discounts(
+    ("log2_discounts", "log2_sums", "log2_rests"), lambda chunk, task: make_similar_discounts(chunk, "log2")
+)
+
+
+@kernel_input()
+def highest_ndcg(chunk: Chunk, task: MetricTask) -> float:
+    """Return the highest value that nDCG can have: 1, unless labels may be negative."""
+    return np.inf if chunk.context.convention.negative_labels == "keep" else 1.0
+
+
+@kernel_input()
+def rel(chunk: Chunk, task: MetricTask) -> float:
+    """Return the lowest relevant label."""
+    return task.rel
+
+
+@kernel_input()
+def k(chunk: Chunk, task: MetricTask) -> int:
+    """Return the number of ranks that count."""
+    return task.k
+
+
+@kernel_input(scope="labels", key=("k", "metric.k"))
+def cutoffs(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Fill in the number of ranks of each query that count."""
+    out.fill(read_cutoff(task.metric))
+
+
+@kernel_input()
+def function(chunk: Chunk, task: MetricTask) -> Callable[..., float]:
+    """Return the compiled function of a custom metric."""
+    return load_kernels("jit").compile_custom_metric(task.metric.record.function)
+
+
+@kernel_input()
+def parameters(chunk: Chunk, task: MetricTask) -> tuple[float, ...]:
+    """Return the parameters of a custom metric."""
+    return tuple(float(task.metric.get(parameter.name)) for parameter in task.metric.record.parameters)
+
+
+@kernel_input()
+def out_at(chunk: Chunk, task: MetricTask) -> Array:
+    """Return an array for the number of the query that a custom metric evaluates."""
+    return np.zeros(1, "i8")
+
+
+def _register_scratch(name: str) -> None:
+    """Register a scratch array of one float64 a query."""
+    register_reader(f"out_{name}", lambda chunk, task: chunk.take(name, chunk.labels.n_queries, F8))
+
+
+for _name in ("counted", "whole", "rest", "dcg"):
+    _register_scratch(_name)
+
+
+GAIN_KEY = ("gain", "rel")
+
+
+@kernel_input()
 def hit_gains(chunk: Chunk, task: MetricTask) -> Array:
     """Return the gains of the hits."""
     if task.gains_are_labels and not chunk.context.truncates_labels:
@@ -30,14 +157,14 @@ def count_candidates(chunk: Chunk, task: MetricTask) -> int:
     return len(chunk.labels.candidates.labels)
 
 
-@kernel_input("computed_hit_gains", scope="ranking", key=GAIN_KEY, size=count_candidates)
+@kernel_input(scope="ranking", key=GAIN_KEY, size=count_candidates)
 def computed_hit_gains(chunk: Chunk, task: MetricTask, out: Array) -> Array:
     """Compute the gains of the hits from their labels."""
     hits = chunk.hits
     return fill_checked_gains(chunk, task, hits.labels, hits.offsets, out)
 
 
-@kernel_input("dcg", scope="ranking", key=("k", "gain", "rel", "discount"))
+@kernel_input(scope="ranking", key=("k", "gain", "rel", "discount"))
 def dcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute DCG@k."""
     kernels = load_kernels("metrics.dcg")
@@ -51,7 +178,7 @@ def dcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
     )  # fmt: skip
 
 
-@kernel_input("hit_unit_gains")
+@kernel_input()
 def hit_unit_gains(chunk: Chunk, task: MetricTask) -> Array:
     """Return the gains of the hits, and raise an error if one is below 0 or above 1."""
     labels = chunk.labels.candidates.labels
@@ -64,7 +191,7 @@ def hit_unit_gains(chunk: Chunk, task: MetricTask) -> Array:
     return hit_gains(chunk, task)
 
 
-def find_ideal(chunk: Chunk, task: MetricTask) -> Ideal:
+def find_ideal(chunk: Chunk, task: MetricTask) -> IdealHits:
     """
     Return the ideal ranking for the task's gain.
 
@@ -76,7 +203,7 @@ def find_ideal(chunk: Chunk, task: MetricTask) -> Ideal:
     return labels.ideal(chunk.context, gains=pool_gains(chunk, task), gain_key=(task.gain, task.rel))
 
 
-@kernel_input("pool_gains", scope="labels", key=GAIN_KEY, size=lambda chunk, task: count_pool_candidates(chunk))
+@kernel_input(scope="labels", key=GAIN_KEY, size=lambda chunk, task: count_pool_candidates(chunk))
 def pool_gains(chunk: Chunk, task: MetricTask, out: Array) -> Array:
     """Compute the gains of the pool's candidates."""
     pool = chunk.labels.pool_candidates
@@ -88,7 +215,7 @@ def count_pool_candidates(chunk: Chunk) -> int:
     return len(chunk.labels.pool_candidates.labels)
 
 
-@kernel_input("ideal_gains")
+@kernel_input()
 def ideal_gains(chunk: Chunk, task: MetricTask) -> Array:
     """Return the gains of the ideal ranking."""
     ideal = find_ideal(chunk, task)
@@ -97,9 +224,7 @@ def ideal_gains(chunk: Chunk, task: MetricTask) -> Array:
     return computed_ideal_gains(chunk, task)
 
 
-@kernel_input(
-    "computed_ideal_gains", scope="labels", key=GAIN_KEY, size=lambda chunk, task: len(find_ideal(chunk, task).labels)
-)
+@kernel_input(scope="labels", key=GAIN_KEY, size=lambda chunk, task: len(find_ideal(chunk, task).labels))
 def computed_ideal_gains(chunk: Chunk, task: MetricTask, out: Array) -> Array:
     """Compute the gains of the ideal ranking from its labels."""
     ideal = find_ideal(chunk, task)
@@ -107,7 +232,6 @@ def computed_ideal_gains(chunk: Chunk, task: MetricTask, out: Array) -> Array:
 
 
 @kernel_input(
-    "varied_ideal_gains",
     scope="labels",
     key=GAIN_KEY,
     size=lambda chunk, task: len(chunk.labels.ideal(chunk.context, skip_all_ones=True).labels),
@@ -133,7 +257,7 @@ def fill_checked_gains(chunk: Chunk, task: MetricTask, labels: Array, offsets: A
         np.copyto(gains, 0.0, where=np.less(labels, task.rel, out=is_below))
     else:
         fill_gains(task.gain, labels, task.rel, gains)
-    check_sums(gains, offsets, task.gain_weight, task.metric, chunk.context.rankings, chunk.labels.first)
+    check_sums(gains, offsets, task.metric, chunk.context.rankings, chunk.labels.first)
     return gains
 
 
@@ -155,7 +279,7 @@ def merges_labels(chunk: Chunk, task: MetricTask) -> bool:
     return task.gain == "binary" or chunk.context.truncates_labels
 
 
-@kernel_input("highest_gains", scope="labels", key=("gain", "rel"))
+@kernel_input(scope="labels", key=("gain", "rel"))
 def highest_gains(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute the highest gain of each query's judged documents, 0 where none gains."""
     gain = constant_gain(chunk, task)
@@ -166,7 +290,7 @@ def highest_gains(chunk: Chunk, task: MetricTask, out: Array) -> None:
         np.multiply(offsets[1:] > offsets[:-1], gain, out=out)
 
 
-@kernel_input("idcg", scope="labels", key=("k", "gain", "rel", "discount"))
+@kernel_input(scope="labels", key=("k", "gain", "rel", "discount"))
 def idcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute IDCG@k."""
     kernels = load_kernels("metrics.dcg")
@@ -176,6 +300,7 @@ def idcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
     if chunk.context.convention.ideal == "k best":
         ideal = find_ideal(chunk, task)
         kernels.idcg_k_best(ideal_gains(chunk, task), ideal.offsets, discounts.sums, task.k, out)
+        check_finite(out, task.metric, chunk.context.rankings, chunk.labels.first)
     elif constant_gain(chunk, task) == 1.0:
         kernels.idcg_with_unit_gains(pool_offsets, discounts.sums, task.k, out)
     elif labels.lowest_label > 0 and label_gain(chunk, task, 1.0) == 1.0 and not task.gain_falls:
@@ -211,13 +336,13 @@ def label_gain(chunk: Chunk, task: MetricTask, label: float) -> float:
     return label if task.gain == "linear" else 2.0**label - 1.0
 
 
-@kernel_input("ideal_gain_offsets")
+@kernel_input()
 def ideal_gain_offsets(chunk: Chunk, task: MetricTask) -> Array:
     """Return the query offsets of `ideal_gains`."""
     return find_ideal(chunk, task).offsets
 
 
-@kernel_input("n_gaining", scope="labels", key=("gain", "rel"))
+@kernel_input(scope="labels", key=("gain", "rel"))
 def n_gaining(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Count the documents of each query with a gain above 0, retrieved or not."""
     offsets = chunk.labels.pool_candidates.offsets
@@ -228,20 +353,20 @@ def n_gaining(chunk: Chunk, task: MetricTask, out: Array) -> None:
         kernels.count_gaining(ideal_gains(chunk, task), find_ideal(chunk, task).offsets, out)
 
 
-@kernel_input("n_gaining_ranked")
+@kernel_input()
 def n_gaining_ranked(chunk: Chunk, task: MetricTask) -> Array:
     """Return the number of ranked documents with a gain above 0."""
     is_pooled = chunk.context.rankings.pool is not None
     return n_gaining_hits(chunk, task) if is_pooled else n_gaining(chunk, task)
 
 
-@kernel_input("n_gaining_hits", scope="ranking", key=("gain", "rel"))
+@kernel_input(scope="ranking", key=("gain", "rel"))
 def n_gaining_hits(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Count the hits of each query with a gain above 0."""
     out[:] = np.bincount(chunk.hits.queries, hit_gains(chunk, task) > 0.0, len(out))
 
 
-@kernel_input("idcg_by_rank")
+@kernel_input()
 def idcg_by_rank(chunk: Chunk, task: MetricTask) -> Array:
     """Return IDCG at each rank: one array for all queries where all candidates gain 1."""
     if constant_gain(chunk, task) == 1.0:
@@ -250,7 +375,6 @@ def idcg_by_rank(chunk: Chunk, task: MetricTask) -> Array:
 
 
 @kernel_input(
-    "computed_idcg_by_rank",
     scope="labels",
     key=("gain", "rel", "discount"),
     size=lambda chunk, task: len(ideal_gains(chunk, task)) + chunk.labels.n_queries,
@@ -262,7 +386,7 @@ def computed_idcg_by_rank(chunk: Chunk, task: MetricTask, out: Array) -> None:
     load_kernels("metrics.ndcg_variants").sum_ideal_gains(ideal_gains(chunk, task), offsets, discounts.values, out)
 
 
-@kernel_input("idcg_starts", scope="labels", key=("gain", "rel"))
+@kernel_input(scope="labels", key=("gain", "rel"))
 def idcg_starts(chunk: Chunk, task: MetricTask) -> Array:
     """Return the index in `idcg_by_rank` of each query's rank 0."""
     labels = chunk.labels
@@ -272,3 +396,47 @@ def idcg_starts(chunk: Chunk, task: MetricTask) -> Array:
     else:
         np.add(find_ideal(chunk, task).offsets[:-1], np.arange(labels.n_queries), out=starts)
     return starts
+
+
+register_reader("judged_labels", lambda chunk, task: chunk.labels.pool_candidates.labels)
+register_reader("judged_offsets", lambda chunk, task: chunk.labels.pool_candidates.offsets)
+
+
+@kernel_input(scope="ranking", key=("metric.stop", "metric.max_grade"), size=count_candidates)
+def hit_stops(chunk: Chunk, task: MetricTask, out: Array) -> Array:
+    """Compute the stop probability at each hit."""
+    stops = out[: len(chunk.hits.labels)]
+    fill_stops(chunk, task, chunk.hits.labels, stops)
+    return stops
+
+
+def fill_stops(chunk: Chunk, task: MetricTask, labels: Array, out: Array) -> None:
+    """Fill in the stop probabilities of labels, and raise an error for labels above the highest grade."""
+    kernels = load_kernels("metrics.dcg")
+    chunk_labels = chunk.labels
+    check_stops(
+        chunk_labels.pool_candidates.labels, chunk_labels.candidates.labels, task.metric, chunk.context.rankings
+    )
+    if task.metric.get("stop") == "labels":
+        kernels.linear_gains(labels, 0.0, out)
+    else:
+        truncates = chunk.context.convention.label_fractions == "cut off"
+        kernels.exp2_gains(np.trunc(labels) if truncates else labels, 0.0, out)
+        np.ldexp(out, -int(find_highest_stop(task.metric)), out=out)
+
+
+@kernel_input(scope="labels", key=("metric",))
+def ideal_err(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute ERR@k of the ideal ranking."""
+    kernels = load_kernels("metrics.cascade")
+    ideal = chunk.labels.ideal(chunk.context)
+    stops = chunk.take("ideal stops", len(ideal.labels), F8)
+    fill_stops(chunk, task, ideal.labels, stops)
+    kernels.ideal_err(stops, ideal.offsets, task.k, out)
+
+
+@kernel_input()
+def judged_sizes(chunk: Chunk, task: MetricTask) -> Array:
+    """Return the number of judged documents of each query."""
+    pool = chunk.context.rankings.pool
+    return chunk.labels.sizes if pool is None else np.diff(pool[1][chunk.labels.first : chunk.labels.stop + 1])

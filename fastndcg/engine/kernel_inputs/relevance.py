@@ -1,4 +1,4 @@
-"""Inputs of kernels that count relevant documents: numbers of them, sums of precisions, denominators."""
+"""Inputs of kernels that count relevant or judged documents: numbers of them, sums of precisions, denominators."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import functools
 
 import numpy as np
 
-from fastndcg.engine.buffers import F8, I4, I8
 from fastndcg.engine.chunk import Chunk
-from fastndcg.engine.kernel_inputs.basics import cutoffs, read_cutoff
-from fastndcg.engine.kernel_inputs.kernel_input import KernelInput, kernel_input
-from fastndcg.engine.task import MetricTask
+from fastndcg.engine.kernel_inputs.gains import cutoffs, find_discounts, read_cutoff
+from fastndcg.engine.kernel_inputs.registry import KernelInput, MetricTask, kernel_input, register_input
+from fastndcg.engine.scratch import F8, I4, I8, HitArrays
+from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.metrics.metric import UNLIMITED
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.validation import Array
 
@@ -20,65 +19,62 @@ from fastndcg.rankings.validation import Array
 RECALL_ROUNDING = {"up": 1.0 - 1e-9, "nearest": 0.5, "up from a tenth": 0.9}
 
 
-@kernel_input("n_relevant", scope="labels", key=("rel",))
-def n_relevant(chunk: Chunk, task: MetricTask, out: Array) -> None:
-    """Count the relevant documents of each query, retrieved or not."""
-    count_relevant(chunk, task.rel, out)
+@kernel_input()
+def n_relevant(chunk: Chunk, task: MetricTask) -> Array:
+    """Return the number of relevant documents of each query, retrieved or not."""
+    return count_relevant(chunk, task.rel)
 
 
-def count_relevant(chunk: Chunk, rel: float, out: Array) -> None:
-    """Count the pool's candidates of each query with a label of `rel` or more."""
-    pool = chunk.labels.pool_candidates
-    if chunk.labels.lowest_label >= rel:
-        np.subtract(pool.offsets[1:], pool.offsets[:-1], out=out)
-    else:
-        load_kernels("ranking.candidates").count_relevant(pool.labels, pool.offsets, rel, out)
+def count_relevant(chunk: Chunk, rel: float) -> Array:
+    """Count the pool's candidates of each query with a label of `rel` or more, once for each threshold."""
+    labels = chunk.labels
+    key = "n_relevant", rel
+    counts: Array | None = labels.cache.get(key)
+    if counts is None:
+        counts = labels.take(key, labels.n_queries, F8)
+        pool = labels.pool_candidates
+        if labels.lowest_label >= rel:
+            np.subtract(pool.offsets[1:], pool.offsets[:-1], out=counts)
+        else:
+            load_kernels("ranking.candidates").count_relevant(pool.labels, pool.offsets, rel, counts)
+        labels.cache[key] = counts
+    return counts
 
 
-def _count_min_labels(chunk: Chunk, task: MetricTask, out: Array) -> None:
-    """Count the documents of each query whose label makes the value of a metric defined."""
-    if task.min_relevant_label is not None:
-        count_relevant(chunk, task.min_relevant_label, out)
-
-
-# of the same name as `n_relevant`, so that both share one cached array where the labels agree
-n_with_min_label = KernelInput("n_relevant", _count_min_labels, "labels", ("min_relevant_label",))
-
-
-@kernel_input("n_relevant_ranked")
+@kernel_input()
 def n_relevant_ranked(chunk: Chunk, task: MetricTask) -> Array:
     """Return the number of relevant documents among those ranked."""
     is_pooled = chunk.context.rankings.pool is not None
     return n_relevant_candidates(chunk, task) if is_pooled else n_relevant(chunk, task)
 
 
-@kernel_input("n_relevant_candidates", scope="labels", key=("rel",))
+@kernel_input(scope="labels", key=("rel",))
 def n_relevant_candidates(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Count the relevant documents of each query among those ranked."""
     candidates = chunk.labels.candidates
     load_kernels("ranking.candidates").count_relevant(candidates.labels, candidates.offsets, task.rel, out)
 
 
-@kernel_input("min_k_n_relevant")
+@kernel_input()
 def min_k_n_relevant(chunk: Chunk, task: MetricTask) -> Array:
     """Return the smaller of k and the number of relevant documents."""
     is_below = most_relevant(chunk, task) <= task.k
     return n_relevant(chunk, task) if is_below else computed_min_k_n_relevant(chunk, task)
 
 
-@kernel_input("computed_min_k_n_relevant", scope="labels", key=("k", "rel"))
+@kernel_input(scope="labels", key=("k", "rel"))
 def computed_min_k_n_relevant(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute the smaller of k and the number of relevant documents."""
     np.minimum(n_relevant(chunk, task), task.k, out=out)
 
 
-@kernel_input("most_relevant", scope="labels", key=("rel",))
+@kernel_input(scope="labels", key=("rel",))
 def most_relevant(chunk: Chunk, task: MetricTask) -> float:
     """Return the largest number of relevant documents of a query in the chunk."""
     return float(n_relevant(chunk, task).max(initial=0.0))
 
 
-@kernel_input("relevant_hits", scope="ranking", key=("rel",))
+@kernel_input(scope="ranking", key=("rel",))
 def relevant_hits(chunk: Chunk, task: MetricTask) -> tuple[Array, Array, Array]:
     """Return the queries, the ranks less one and the query offsets of the relevant hits."""
     hits = chunk.hits
@@ -94,31 +90,31 @@ def relevant_hits(chunk: Chunk, task: MetricTask) -> tuple[Array, Array, Array]:
     return queries[:n_hits], above[:n_hits], offsets
 
 
-@kernel_input("relevant_queries")
+@kernel_input()
 def relevant_queries(chunk: Chunk, task: MetricTask) -> Array:
     """Return the query of each relevant hit."""
     return relevant_hits(chunk, task)[0]
 
 
-@kernel_input("relevant_above")
+@kernel_input()
 def relevant_above(chunk: Chunk, task: MetricTask) -> Array:
     """Return the rank less one of each relevant hit."""
     return relevant_hits(chunk, task)[1]
 
 
-@kernel_input("relevant_offsets")
+@kernel_input()
 def relevant_offsets(chunk: Chunk, task: MetricTask) -> Array:
     """Return the query offsets of the relevant hits."""
     return relevant_hits(chunk, task)[2]
 
 
-@kernel_input("recalls")
+@kernel_input()
 def recalls(chunk: Chunk, task: MetricTask) -> Array:
     """Return the recalls of a metric that averages over several."""
     return np.array(task.metric.get("recalls"), float)
 
 
-@kernel_input("n_recalls_needing")
+@kernel_input()
 def n_recalls_needing(chunk: Chunk, task: MetricTask) -> Array:
     """Return the number of recalls that need n of R relevant documents, for small R."""
     return count_recalls_needing(task.metric.get("recalls"), recall_rounding(chunk, task))
@@ -136,13 +132,13 @@ def count_recalls_needing(recalls: tuple[float, ...], rounding: float) -> Array:
     return read_only(counts.ravel())
 
 
-@kernel_input("recall_rounding")
+@kernel_input()
 def recall_rounding(chunk: Chunk, task: MetricTask) -> float:
     """Return the number that is added to recall · R before its fraction is cut off."""
     return RECALL_ROUNDING[chunk.context.convention.recall_rounding]
 
 
-@kernel_input("highest_precisions", scope="ranking", key=("rel",), size=lambda chunk, task: len(chunk.hits.labels) + 1)
+@kernel_input(scope="ranking", key=("rel",), size=lambda chunk, task: len(chunk.hits.labels) + 1)
 def highest_precisions(chunk: Chunk, task: MetricTask, out: Array) -> Array:
     """Compute for each relevant hit the highest precision at it or at a later one, and 0 at the end."""
     queries, above, offsets = relevant_hits(chunk, task)
@@ -150,7 +146,7 @@ def highest_precisions(chunk: Chunk, task: MetricTask, out: Array) -> Array:
     return out[: len(above) + 1]
 
 
-@kernel_input("interpolated", scope="ranking", key=("rel", "metric.recall"))
+@kernel_input(scope="ranking", key=("rel", "metric.recall"))
 def interpolated(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute the highest precision at a recall or above it."""
     recall = float(task.metric.get("recall"))
@@ -160,11 +156,12 @@ def interpolated(chunk: Chunk, task: MetricTask, out: Array) -> None:
     )  # fmt: skip
 
 
-@kernel_input("n_relevant_at_multiple", scope="ranking", key=("k", "rel", "metric.mult"))
+@kernel_input(scope="ranking", key=("k", "rel", "metric.mult"))
 def n_relevant_at_multiple(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute the expected number of relevant hits in the first ⌊multiple · R + 0.9⌋ ranks, for R relevant ones."""
     hits = chunk.hits
     counts = n_relevant(chunk, task)
+    # `out=` everywhere, so that an Evaluator's later calls allocate nothing
     ranks = np.multiply(counts, float(task.metric.get("mult")), out=chunk.take("ranks", len(counts), F8))
     ranks = np.minimum(np.floor(np.add(ranks, 0.9, out=ranks), out=ranks), float(task.k), out=ranks)
     load_kernels("metrics.precision_recall").count_found(
@@ -172,7 +169,7 @@ def n_relevant_at_multiple(chunk: Chunk, task: MetricTask, out: Array) -> None:
     )
 
 
-@kernel_input("precision_sums", scope="ranking", key=("k", "rel"))
+@kernel_input(scope="ranking", key=("k", "rel"))
 def precision_sums(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute the expected sum of the precisions at the ranks of relevant documents, down to rank k."""
     hits = chunk.hits
@@ -181,11 +178,11 @@ def precision_sums(chunk: Chunk, task: MetricTask, out: Array) -> None:
     )
 
 
-@kernel_input("n_relevant_found", scope="ranking", key=("k", "rel"))
+@kernel_input(scope="ranking", key=("k", "rel"))
 def n_relevant_found(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute the expected number of relevant documents in the first k ranks of each query."""
     hits = chunk.hits
-    if task.k == UNLIMITED:
+    if task.k == MAX_RANK:
         np.copyto(out, n_relevant_ranked(chunk, task))
     else:
         load_kernels("metrics.precision_recall").count_found(
@@ -193,7 +190,7 @@ def n_relevant_found(chunk: Chunk, task: MetricTask, out: Array) -> None:
         )
 
 
-@kernel_input("ap_denominators")
+@kernel_input()
 def ap_denominators(chunk: Chunk, task: MetricTask) -> Array:
     """
     Return the denominators of AP, 0 where nothing is relevant.
@@ -208,7 +205,7 @@ def ap_denominators(chunk: Chunk, task: MetricTask) -> Array:
     return other_ap_denominators(chunk, task)
 
 
-@kernel_input("other_ap_denominators", scope="labels", key=("k", "metric.k", "rel"))
+@kernel_input(scope="labels", key=("k", "metric.k", "rel"))
 def other_ap_denominators(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """
     Compute the denominators of the other choices.
@@ -221,13 +218,13 @@ def other_ap_denominators(chunk: Chunk, task: MetricTask, out: Array) -> None:
         np.minimum(min_k_n_relevant(chunk, task), chunk.labels.sizes, out=out)
 
 
-@kernel_input("min_k_n_retrieved", scope="labels", key=("k",))
+@kernel_input(scope="labels", key=("k",))
 def min_k_n_retrieved(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute the smaller of k and the number of ranked documents."""
     np.minimum(chunk.labels.sizes, float(task.k), out=out)
 
 
-@kernel_input("precision_denominators")
+@kernel_input()
 def precision_denominators(chunk: Chunk, task: MetricTask) -> Array:
     """Return the denominators of P. Without k they are the numbers of ranked documents."""
     choice = chunk.context.convention.precision_denominator
@@ -238,7 +235,7 @@ def precision_denominators(chunk: Chunk, task: MetricTask) -> Array:
     return min_k_n_retrieved(chunk, task)
 
 
-@kernel_input("recall_denominators")
+@kernel_input()
 def recall_denominators(chunk: Chunk, task: MetricTask) -> Array:
     """Return the denominators of R, 0 where nothing is relevant."""
     if chunk.context.convention.recall_denominator == "n_relevant":
@@ -246,9 +243,77 @@ def recall_denominators(chunk: Chunk, task: MetricTask) -> Array:
     return min_k_n_relevant(chunk, task)
 
 
-@kernel_input("relative_denominators")
+@kernel_input()
 def relative_denominators(chunk: Chunk, task: MetricTask) -> Array:
     """Return the denominators of RelP, 0 where nothing is relevant and 1 where nothing is ranked."""
     if task.metric.k is not None:
         return min_k_n_relevant(chunk, task)
     return np.asarray(np.minimum(n_relevant(chunk, task), np.maximum(chunk.labels.sizes, 1)))
+
+
+NO_HITS = HitArrays(np.empty(0, F8), np.empty(0, I4), np.empty(0, I4), np.empty(0, I4), np.zeros(1, I8))
+
+
+@kernel_input(scope="labels", view="judged")
+def n_judged(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Count the judged documents of each query, retrieved or not."""
+    judged = chunk.view("judged")
+    pool = judged.context.rankings.pool
+    out[:] = judged.labels.sizes
+    if pool is not None:
+        np.maximum(out, np.diff(pool[1][judged.labels.first : judged.labels.stop + 1]), out=out)
+
+
+def is_all_judged(chunk: Chunk) -> bool:
+    """Return True if every document has a judgment, so that no unjudged one has a rank."""
+    return chunk.context.views["unjudged"].rankings.n_documents == 0
+
+
+@kernel_input(scope="ranking", key=("k",), view="unjudged")
+def n_unjudged(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute the expected number of unjudged documents in the first k ranks of each query."""
+    if is_all_judged(chunk):
+        out.fill(0.0)
+        return
+    hits = chunk.view("unjudged").hits
+    load_kernels("metrics.precision_recall").count_found(
+        hits.queries, hits.above, hits.ties, hits.labels, 1.0, cutoffs(chunk, task), out
+    )
+
+
+@kernel_input(view="unjudged")
+def k_or_n_ranked(chunk: Chunk, task: MetricTask) -> Array:
+    """Return k, or the number of ranked documents for a metric without a cutoff."""
+    return np.asarray(chunk.labels.sizes.astype(float)) if task.metric.k is None else cutoffs(chunk, task)
+
+
+@kernel_input(scope="ranking", key=("k", "discount"), view="unjudged")
+def unjudged_dcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute DCG@k with a gain of 1 for each unjudged document and of 0 for the others."""
+    if is_all_judged(chunk):
+        out.fill(0.0)
+        return
+    hits = chunk.view("unjudged").hits
+    discounts = find_discounts(chunk, task)
+    load_kernels("metrics.dcg").dcg(
+        hits.queries, hits.above, hits.ties, hits.labels, discounts.values, discounts.sums, discounts.rests, task.k, out
+    )
+
+
+def _register_view_hits(view: str, field: str) -> None:
+    """Register an array of the hits of a view as an input."""
+
+    def read(chunk: Chunk, task: MetricTask) -> Array:
+        hits = NO_HITS if view == "unjudged" and is_all_judged(chunk) else chunk.view(view).hits
+        return np.asarray(getattr(hits, field))
+
+    register_input(KernelInput(f"{view}_hit_{field}", read, None, (), view=view))
+
+
+for _view, _fields in (
+    ("judged", ("above", "ties", "labels", "queries")),
+    ("pooled", ("above", "ties")),
+    ("unjudged", ("queries", "above", "ties", "offsets")),
+):
+    for _field in _fields:
+        _register_view_hits(_view, _field)

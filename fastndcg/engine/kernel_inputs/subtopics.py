@@ -6,12 +6,11 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from fastndcg.engine.buffers import F8, I4, I8
 from fastndcg.engine.chunk import Chunk
 from fastndcg.engine.discounts import make_discounts
-from fastndcg.engine.kernel_inputs.basics import read_cutoff
-from fastndcg.engine.kernel_inputs.kernel_input import KernelInput, kernel_input, register_input
-from fastndcg.engine.task import MetricTask
+from fastndcg.engine.kernel_inputs.gains import read_cutoff
+from fastndcg.engine.kernel_inputs.registry import KernelInput, MetricTask, kernel_input, register_input
+from fastndcg.engine.scratch import F8, I4, I8
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.subtopics import Patterns
 from fastndcg.rankings.validation import Array
@@ -26,7 +25,7 @@ class SubtopicTable(NamedTuple):
 
 
 class IdealOrder(NamedTuple):
-    """The greedy ideal ranking of the judged documents as hits (see `fastndcg.engine.buffers.Hits`)."""
+    """The greedy ideal ranking of the judged documents as hits (see `HitArrays`)."""
 
     labels: Array
     above: Array
@@ -45,34 +44,32 @@ def read_table(chunk: Chunk, task: MetricTask) -> SubtopicTable:
     return SubtopicTable(*patterns.relevant(task.rel), patterns.n_subtopics)
 
 
-@kernel_input("pattern_offsets")
+@kernel_input()
 def pattern_offsets(chunk: Chunk, task: MetricTask) -> Array:
     """Return the offsets of each pattern's relevant subtopics."""
     return read_table(chunk, task).offsets
 
 
-@kernel_input("pattern_subtopics")
+@kernel_input()
 def pattern_subtopics(chunk: Chunk, task: MetricTask) -> Array:
     """Return the relevant subtopics of all patterns."""
     return read_table(chunk, task).subtopics
 
 
-@kernel_input("n_slots")
+@kernel_input()
 def n_slots(chunk: Chunk, task: MetricTask) -> int:
     """Return a number above those of all subtopics."""
     return read_patterns(chunk).n_subtopics
 
 
-@kernel_input("n_subtopics", scope="labels", key=("rel",))
+@kernel_input(scope="labels", key=("rel",))
 def n_subtopics(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Count the subtopics of each query that have a relevant document."""
     pool = chunk.labels.pool_candidates
     load_kernels("metrics.diversity").count_subtopics(pool.labels, pool.offsets, *read_table(chunk, task), out)
 
 
-@kernel_input(
-    "novelty_decay", scope="labels", key=("metric.beta",), size=lambda chunk, task: len(chunk.context.discounts.values)
-)
+@kernel_input(scope="labels", key=("metric.beta",), size=lambda chunk, task: len(chunk.context.discounts.values))
 def novelty_decay(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute beta^(rank − 1) for each rank. Entry 0 is unused."""
     np.power(float(task.metric.get("beta")), np.arange(-1.0, len(out) - 1), out=out)
@@ -93,7 +90,7 @@ def read_alpha(task: MetricTask) -> float:
     return float(task.metric.get("alpha"))
 
 
-@kernel_input("greedy_order", scope="labels", key=("metric.alpha", "rel"))
+@kernel_input(scope="labels", key=("metric.alpha", "rel"))
 def greedy_order(chunk: Chunk, task: MetricTask) -> IdealOrder:
     """
     Compute the greedy ideal ranking: the next document is the one that gains most.

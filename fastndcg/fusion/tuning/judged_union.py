@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from fastndcg.engine import run as engine
+from fastndcg.engine.apply import apply_convention
 from fastndcg.engine.plan import make_plan
-from fastndcg.engine.transforms import apply_convention
 from fastndcg.errors import Choice, InvalidInputError
 from fastndcg.inputs.join import Joined, tie_keys
 from fastndcg.inputs.join import join as join_tables

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.engine import run as engine
-from fastndcg.engine.buffers import Scratch
-from fastndcg.engine.kernel_call import describe_kernel
-from fastndcg.engine.plan import make_plan
+from fastndcg.engine.plan import describe_kernel, make_plan
+from fastndcg.engine.scratch import Scratch
 from fastndcg.engine.spans import Span, cut_queries
 from fastndcg.errors import Choice, UndefinedMetricError
 from fastndcg.fusion.tuning.judged_union import JudgedUnion
@@ -147,7 +146,7 @@ class _Worker:
     def __init__(self, inputs: _Inputs) -> None:
         self._inputs = inputs
         self._kernels: Any = load_kernels("fusion.line_search")
-        self._memory = Scratch()
+        self._scratch = Scratch()
         longest = int(inputs.sizes.max(initial=0))
         self._line_buffers = (
             np.empty(longest), np.empty(longest), np.empty(longest, bool), np.empty(longest, "i4"),
@@ -246,5 +245,7 @@ class _Worker:
         if convention.ties == "input_reversed":  # the keys of the lines have ordered ties
             convention = convention.replace(ties="input")
         undefined = None if union.undefined is None else union.undefined[queries]
-        output = engine.run(rankings, (union.metric,), convention, undefined=undefined, threads=1, memory=self._memory)
+        output = engine.run(
+            rankings, (union.metric,), convention, undefined=undefined, threads=1, scratch=self._scratch
+        )
         return np.ascontiguousarray(output.values[:, 0])

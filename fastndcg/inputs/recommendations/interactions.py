@@ -15,7 +15,7 @@ from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.ragged import read_ragged
 from fastndcg.inputs.recommendations.item_lists import Recommended, as_items, describe_gap, read_item_rows
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.known_ranks import KnownHits, Ranked
+from fastndcg.rankings.known_ranks import KnownHits, RankedLists
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.read_only import ReadOnly, put, read_only
 from fastndcg.rankings.validation import Array, as_labels, as_offsets
@@ -320,7 +320,7 @@ class _Builder:
             self._refuse(*problem[:3].tolist())
         n = hit_offsets.item(-1)
         judged_hits = KnownHits(*map(read_only, (self._above[:n], self._labels[:n], hit_offsets)))
-        ranked = Ranked(judged_hits, read_only(offsets), pool, np.arange(first, stop))
+        ranked = RankedLists(judged_hits, read_only(offsets), pool, np.arange(first, stop))
         rows = self._recommended
         ranked.item_arrays = (rows.items, rows.offsets[first:stop], self._liked_items[bounds[0] : bounds[-1]])
         return ranked, problem.item(3)

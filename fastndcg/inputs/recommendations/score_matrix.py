@@ -15,10 +15,11 @@ from fastndcg.inputs.recommendations.interactions import FEW_PARTS, LEAST_PART, 
 from fastndcg.inputs.recommendations.item_lists import Recommendations
 from fastndcg.inputs.recommendations.item_selection import ItemSelection, MatchedItems
 from fastndcg.inputs.records import is_records
+from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.score_rows import ScoreRowRankings, ScoreRows
-from fastndcg.rankings.validation import IN_ORDER, LONGEST_QUERY, READY_SCORES, SCORE_DTYPES, Array, as_array
+from fastndcg.rankings.validation import IN_ORDER, READY_SCORES, SCORE_DTYPES, Array, as_array
 
 MOST_SCORES = 1 << 21  # of a part: smaller parts spend more of the time on calls
 
@@ -63,8 +64,8 @@ def _has_floats(array: Any) -> bool:
 def match_scores(liked: Interactions, scores: Array, selection: ItemSelection) -> RankingPartitions:
     """Make rankings of the candidates of each user, in parts."""
     n_users, n_items = scores.shape
-    if n_items > LONGEST_QUERY:
-        raise InvalidInputError(f"`predictions` must have at most {LONGEST_QUERY} columns, but has {n_items}")
+    if n_items > MAX_RANK:
+        raise InvalidInputError(f"`predictions` must have at most {MAX_RANK} columns, but has {n_items}")
     matched = selection.match(liked, (n_users, n_items))
     is_ready = scores.dtype in READY_SCORES and scores.flags.num & IN_ORDER == IN_ORDER
     return partition_rows(scores, matched, is_ready=is_ready)

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import helper, inline, kernel
+from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.metrics.tie_groups import NO_QUERY
 
-ALL_RANKS = 2**31 - 1
 MAX_TABLE_SIZE = 1024
 # columns of the table of weights
 TAIL_SUM = 0
@@ -106,7 +106,7 @@ def add_weighted_gains(hit_queries, hit_above, hit_unit_gains, goal, k, table, s
 @kernel(allocates=True)
 def inst(hit_queries, hit_above, hit_unit_gains, goal, k, out):
     """Compute INST: the mean gain of the ranks, weighted by the probability that a user looks at them."""
-    deepest = k - 1 if k < ALL_RANKS else 0
+    deepest = k - 1 if k < MAX_RANK else 0
     for h in range(hit_above.shape[0]):
         deepest = max(deepest, hit_above[h])
     table = np.empty((min(deepest + 2, MAX_TABLE_SIZE), 3))
@@ -120,7 +120,7 @@ def inst(hit_queries, hit_above, hit_unit_gains, goal, k, out):
     state = InstState(gains, weights, scales, tails)
     add_weighted_gains(hit_queries, hit_above, hit_unit_gains, goal, k, table, state, out)
     for q in range(out.shape[0]):
-        if k < ALL_RANKS:
+        if k < MAX_RANK:
             offset = k - gains[q]
             row = np.uint32(max(offset, 0.0))
             is_in_table = row == offset and row < table.shape[0]
@@ -138,7 +138,7 @@ def bejeweled_player(hit_above, hit_gains, hit_offsets, goal, k, out):
     enough = goal - 1e-9  # the float64 sum 0.1 + 0.2 + 0.3 may be below 0.6
     for q in range(out.shape[0]):
         total = 0.0
-        rank = float(k) if k < ALL_RANKS else np.inf
+        rank = float(k) if k < MAX_RANK else np.inf
         for h in range(hit_offsets[q], hit_offsets[q + 1]):
             if hit_above[h] >= k:
                 break

@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import inline, kernel
+from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.metrics.tie_groups import count_positive
 
-UNLIMITED = 2**31 - 1  # value of k without a cutoff
 NEGLIGIBLE = 1e-18  # relative to the sum of all weights: below its last digit
 MAX_TERMS = 1 << 20  # terms of a tail that are added one by one
 BLOCK = 256  # ranks whose tails are added up from the last of them
@@ -165,13 +165,13 @@ def tail_weight(p, k, last):
     """Return the sum of p^(d − 1) / d over d = last + 1, …, k, in closed form if that has too many terms."""
     n = np.log(NEGLIGIBLE) / np.log(p)
     tail = 0.0
-    if n > MAX_TERMS and k >= UNLIMITED:
+    if n > MAX_TERMS and k >= MAX_RANK:
         tail = -np.log1p(-p)
         for rank in range(1, last + 1):
             tail -= p**rank / rank
         return max(tail / p, 0.0)
     weight = p**last
-    for rank in range(last + 1, min(k, last + 1 + np.int64(min(n, UNLIMITED))) + 1):
+    for rank in range(last + 1, min(k, last + 1 + np.int64(min(n, MAX_RANK))) + 1):
         tail += weight / rank
         weight *= p
     return tail

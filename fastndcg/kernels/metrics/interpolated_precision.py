@@ -71,7 +71,7 @@ def look_up(highest, relevant_offsets, n_relevant, recall, recall_rounding, out)
 
 
 @kernel
-def precision_at_recall(interpolated, n_relevant, out):
+def interpolate(interpolated, n_relevant, out):
     """Write the interpolated precision at one recall."""
     for q in range(out.shape[0]):
         out[q] = interpolated[q] if n_relevant[q] > 0 else math.nan

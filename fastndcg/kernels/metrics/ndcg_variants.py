@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import inline, kernel
+from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.metrics.dcg import Discounts, group_dcg
 from fastndcg.kernels.metrics.tie_groups import (
     NO_QUERY,
@@ -36,8 +37,6 @@ from fastndcg.kernels.metrics.tie_groups import (
     sum_gains,
 )
 from fastndcg.kernels.simd import min_int64
-
-ALL_RANKS = 2**31 - 1
 
 
 class IdealSums(NamedTuple):
@@ -177,7 +176,7 @@ def average_at_levels(hits, hit_offsets, ideal, sizes, discounts, out):
                     continue
             elif sizes[q] <= n_ideal + 1:
                 continue
-            k = ALL_RANKS if i == n_ideal else i + 1
+            k = MAX_RANK if i == n_ideal else i + 1
             split_share = 0.0
             while h < stop and hits.above[h] < k:
                 if hits.tie_sizes[h] == 1:

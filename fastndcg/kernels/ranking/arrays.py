@@ -88,7 +88,7 @@ class Query(NamedTuple):
     """One query of a chunk: where its documents and its candidates are."""
 
     number: int  # in the chunk, from 0
-    start: int  # of its documents in `scores`
+    start: int  # first document of the query in `scores`
     stop: int
     base: int  # number of documents of the chunk before the query
     first_candidate: int
@@ -107,7 +107,7 @@ def find_query(offsets, first, candidate_offsets, q):
 class Tail(NamedTuple):
     """The last block of a query's scores, which may be shorter than a vector, and a vector within `scores`."""
 
-    start: int  # end of the whole blocks
+    tail_start: int  # first document behind the whole blocks
     block: int  # start of a vector that covers the tail
     lanes: np.uint64  # mask of the lanes of that vector in the tail
 

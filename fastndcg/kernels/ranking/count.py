@@ -25,7 +25,7 @@ def count_above(scores, query, score, depth):
     tail = find_tail(scores, query)
     above = 0
     ties = 0
-    for d in range(query.start, tail.start, WIDE):
+    for d in range(query.start, tail.tail_start, WIDE):
         higher, same = compare_wide(scores, d, score)
         above += popcount(higher)
         ties += popcount(same)
@@ -40,8 +40,8 @@ def has_nan(scores, query):
     """Return True if a score is NaN. This is the first pass over a query's scores, so it prefetches later ones."""
     tail = find_tail(scores, query)
     mask = mask_nan(scores, tail.block) & tail.lanes
-    prefetch(scores, tail.start)
-    for d in range(query.start, tail.start, WIDE):
+    prefetch(scores, tail.tail_start)
+    for d in range(query.start, tail.tail_start, WIDE):
         prefetch(scores, d)
         mask |= mask_nan(scores, d)
     return mask != 0

@@ -86,7 +86,7 @@ def find_threshold(scores, query, maxima, depth):
     for lane in range(WIDE):
         maxima[lane] = -np.inf
     tail = find_tail(scores, query)
-    for d in range(query.start, tail.start, WIDE):
+    for d in range(query.start, tail.tail_start, WIDE):
         raise_maxima_wide(maxima, scores, d, ALL)
     raise_maxima_wide(maxima, scores, tail.block, tail.lanes)
     for lane in range(LANES, WIDE, LANES):

@@ -7,7 +7,7 @@ A tensor is read at its address: the way through NumPy arrays and the engine tak
 labels       address of n_documents uint8, int32, int64 or float32, as LABEL_TYPES[label_type] says
 scores       address of n_documents float32
 metric       one of the numbers below; labels are 0 and 1 for all but NDCG
-k            cutoff, 1 or more; ALL for none
+k            cutoff, 1 or more; MAX_RANK for none
 """
 
 import math
@@ -16,8 +16,9 @@ import numpy as np
 
 from fastndcg.kernels.bytes import view_memory
 from fastndcg.kernels.jit import inline, kernel
+from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.metrics import first_relevant, precision_recall
-from fastndcg.kernels.single_query.single import ALL, add_discounted, find_hits, ideal_dcg, read
+from fastndcg.kernels.single_query.single import add_discounted, find_hits, ideal_dcg, read
 
 NDCG, AP, RR, P, P_OF_RANKED, R, SUCCESS, RPREC = range(8)
 METRICS = {
@@ -26,7 +27,6 @@ METRICS = {
 LABEL_TYPES = ("u1", "i4", "i8", "f4")
 LABEL_SIZES = (1, 4, 8, 4)
 SCORE_SIZE = 4
-ALL_RANKS = ALL
 
 
 @kernel(allocates=True)
@@ -44,7 +44,7 @@ def evaluate_at(labels, label_type, scores, n_documents, metric, k):
             is_valid &= candidates[c] == 1.0
     if not is_valid:
         return math.nan
-    n_ranks = n_documents if k == ALL and metric in (P, R) else k
+    n_ranks = n_documents if k == MAX_RANK and metric in (P, R) else k
     return evaluate_candidates(documents, candidates, values, n_documents, metric, n_ranks)
 
 

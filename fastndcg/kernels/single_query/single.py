@@ -34,6 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import helper, inline, kernel
+from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.metrics import first_relevant, precision_recall
 from fastndcg.kernels.metrics.tie_groups import sum_gains
 from fastndcg.kernels.ranking.arrays import Hits, Query
@@ -43,12 +44,11 @@ from fastndcg.kernels.ranking.sorting import sort_descending
 from fastndcg.kernels.ranking.tie_groups import find_group_end_in_query
 from fastndcg.kernels.simd import WIDE
 
-ALL = 2**31 - 1
 HIGHEST_LABEL = 2.0**53  # float64 does not hold all whole numbers above
 
 
 @kernel(allocates=True)
-def dcg(labels, scores, k=ALL):
+def dcg(labels, scores, k=MAX_RANK):
     """
     Compute DCG@k: the sum over ranks r = 1 … k of the label at rank r / log2(r + 1).
 
@@ -81,7 +81,7 @@ def dcg(labels, scores, k=ALL):
 
 
 @kernel(allocates=True)
-def ndcg(labels, scores, k=ALL):
+def ndcg(labels, scores, k=MAX_RANK):
     """
     Compute nDCG@k: DCG@k over that of the ideal ranking.
 
@@ -115,7 +115,7 @@ def ndcg(labels, scores, k=ALL):
 
 
 @kernel(allocates=True)
-def average_precision(labels, scores, k=ALL, rel=1.0):
+def average_precision(labels, scores, k=MAX_RANK, rel=1.0):
     """
     Compute AP@k: the sum of P@r over the ranks r = 1 … k of relevant documents, over the number of relevant documents.
 
@@ -150,7 +150,7 @@ def average_precision(labels, scores, k=ALL, rel=1.0):
 
 
 @kernel(allocates=True)
-def reciprocal_rank(labels, scores, k=ALL, rel=1.0):
+def reciprocal_rank(labels, scores, k=MAX_RANK, rel=1.0):
     """
     Compute RR@k: 1 / rank of the first relevant document.
 

@@ -10,7 +10,7 @@ RECORDS = (
     Record(
         name="IPrec",
         title="interpolated precision at a recall",
-        kernel="interpolated_precision.precision_at_recall",
+        kernel="interpolated_precision.interpolate",
         formula="highest P@r at any rank r by which recall · R relevant documents are found, rounded as the convention "
         f"says; 0 if so many are not found; {NO_AVERAGE}",
         latex=(r"\mathrm{IPrec}(\varrho) = \max_{r \, : \, h_r \geq \varrho R} \; \frac{h_r}{r}",),

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.engine import run as engine
-from fastndcg.engine.buffers import Scratch
-from fastndcg.engine.output import EvaluationOutput
 from fastndcg.engine.pair_values import PairValues, run_pairs
+from fastndcg.engine.run import EvaluationOutput
+from fastndcg.engine.scratch import Scratch
 from fastndcg.inputs.parquet.batches import Batch, NotSorted, Stream
 from fastndcg.inputs.parquet.truth import StreamedTruth
 from fastndcg.inputs.recommendations.interactions import RankingPartitions
@@ -90,7 +90,7 @@ def _run_recommendations(partitions: RankingPartitions, request: Request) -> Eva
         def evaluate(span: tuple[int, int]) -> None:
             output = engine.run(
                 build(*span), request.metrics, request.convention, denominators=request.denominators, threads=1,
-                memory=scratch, out=values[:, slice(*span)],
+                scratch=scratch, out=values[:, slice(*span)],
             )  # fmt: skip
             tied_counts.append(output.n_tied)
 
@@ -148,7 +148,7 @@ def _evaluate_batch(batch: Batch, request: Request, scratch: Scratch) -> tuple[E
         return rows, part.n_tied
     output = engine.run(
         batch.rankings, request.metrics, request.convention, denominators=request.denominators, threads=1,
-        memory=scratch,
+        scratch=scratch,
     )  # fmt: skip
     return EvaluatedBatch(batch.query_ids, batch.first_rows, output.values, batch.first_rows), output.n_tied
 

@@ -1,29 +1,28 @@
-"""Checks of labels that a convention or a metric refuses."""
+"""What a convention does to rankings, labels and values: changes, checks, and undefined values."""
 
 from __future__ import annotations
 
 import functools
 import math
-import sys
 from itertools import pairwise
 
 import numpy as np
 
 from fastndcg.errors import Choice, InvalidInputError
+from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
+from fastndcg.rankings.filters import of_documents, without_negative_labels
+from fastndcg.rankings.known_ranks import CountedRankings, HitRankings, RankedLists
 from fastndcg.rankings.rankings import Rankings, refuse_changed
-from fastndcg.rankings.validation import EXACT_LIMIT, LONGEST_QUERY, Array
+from fastndcg.rankings.score_rows import ScoreRowRankings
+from fastndcg.rankings.validation import EXACT_LIMIT, Array, compute_ordinals
 
 HIGHEST_EXP2_LABEL = 1023.0  # 2^1024 leaves float64
 HARMLESS_LABEL = 1000.0  # no formula overflows up to it, so that most data needs one comparison
 FORMULAS = frozenset({"linear", "exp2", "binary"})
-LOWEST_RELEVANT = {
-    "at least 1": 1.0,
-    "above 0": sys.float_info.min,  # a processor may flush smaller numbers to 0
-    "above 0.5": math.nextafter(0.5, 1),
-}
+BY_ID = frozenset({"id_ascending", "id_descending"})
 
 
 def check_labels(
@@ -67,21 +66,28 @@ def check_labels(
                 refuse(labels % 1 != 0, "be whole for a table of gains: Round the labels, or take gain linear")
 
 
-def check_sums(gains: Array, offsets: Array, weight: float, metric: Metric, rankings: Rankings, first: int) -> None:
+def check_sums(
+    gains: Array, offsets: Array, metric: Metric, rankings: Rankings, first: int, weight: float = 1.0
+) -> None:
     """
-    Raise an error if the gains of a query, each multiplied by `weight`, may add up beyond float64.
+    Raise an error if the gains of a query, each multiplied by `weight`, add up beyond float64.
 
     The gains begin with those of query `first` of the rankings.
     """
-    if not gains.max(initial=0.0) > np.finfo("f8").max / LONGEST_QUERY / max(weight, 1.0):
-        return
-    with np.errstate(over="ignore"):
-        for query, (start, stop) in enumerate(pairwise(offsets.tolist()), first):
-            if not np.isfinite(gains[start:stop].sum() * max(weight, 1.0)):
-                raise InvalidInputError(
-                    f"gains of {metric} must add up within float64, but those of {rankings.query_name(query)} do not. "
-                    "Take gain linear, or rescale the labels."
-                )
+    if gains.max(initial=0.0) > np.finfo("f8").max / MAX_RANK / weight:
+        with np.errstate(over="ignore"):
+            sums = np.array([gains[start:stop].sum() for start, stop in pairwise(offsets.tolist())]) * weight
+        check_finite(sums, metric, rankings, first)
+
+
+def check_finite(sums: Array, metric: Metric, rankings: Rankings, first: int) -> None:
+    """Raise an error if the sum of a query is not finite."""
+    if not np.isfinite(sums).all():
+        query = rankings.query_name(first + int(np.argmax(~np.isfinite(sums))))
+        raise InvalidInputError(
+            f"gains of {metric} must add up within float64, but those of {query} do not. Take gain linear, or rescale "
+            "the labels."
+        )
 
 
 def check_stops(pool_labels: Array, labels: Array, metric: Metric, rankings: Rankings) -> None:
@@ -117,24 +123,38 @@ def find_highest_stop(metric: Metric) -> float:
     return 1.0 if metric.get("stop") == "labels" else float(metric.get("max_grade"))
 
 
-def find_gain(metric: Metric, convention: Convention) -> Value:
-    """Return the metric's own gain, or the convention's."""
-    own_gain: Value | None = metric.get("gain")
-    if own_gain is None and metric.name == "RBP" and convention.rbp_gain == "binary":
-        return "binary"
-    return convention.gain if own_gain is None else own_gain
-
-
-def find_rel(metric: Metric, convention: Convention) -> float:
-    """Return the lowest relevant label: the metric's own threshold, or the convention's."""
-    own_rel: float | None = dict(metric.parameters).get("rel")  # type: ignore[assignment]
-    return LOWEST_RELEVANT[convention.relevant] if own_rel is None else float(own_rel)
-
-
-def find_gains(metrics: tuple[Metric, ...], convention: Convention) -> frozenset[Value]:
-    """Return the gains of all metrics that have some."""
-    return frozenset(
-        find_gain(metric, convention)
-        for metric in metrics
-        if any(parameter.name == "gain" for parameter in metric.record.parameters)
-    )
+def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
+    """Return the documents that count under the convention, with the scores that rank them."""
+    if isinstance(rankings, CountedRankings):
+        return rankings if convention.pool == "judged" else rankings.without_pool()
+    if isinstance(rankings, HitRankings) and not isinstance(rankings, RankedLists):
+        return rankings
+    if isinstance(rankings, ScoreRowRankings):
+        if not rankings.needs_documents(convention):
+            return rankings if convention.pool == "judged" else rankings.without_pool()
+        rankings = rankings.replace()
+    lacks_keys = rankings.tie_keys is None and rankings.judged_hits is None  # documents in rank order have no ties
+    if convention.ties in BY_ID and lacks_keys and rankings.n_documents:
+        raise InvalidInputError(
+            f"`tie_keys` must be given for ties='{convention.ties}'. Give documents with ids, or Rankings(..., "
+            "tie_keys=...), or take ",
+            Choice("ties", ["average"]),
+            ".",
+        )
+    if convention.unjudged == "removed" and rankings.judged is not None and not rankings.judged.all():
+        rankings = of_documents(rankings, rankings.judged)
+    if convention.pool == "retrieved" and rankings.pool is not None:
+        rankings = rankings.replace(pool=None)
+    if convention.removes_negative_labels:
+        rankings = without_negative_labels(rankings)
+    if convention.ties == "input_reversed":
+        rankings = rankings.replace(tie_keys=np.arange(rankings.n_documents))
+    if rankings.judged_hits is not None:
+        return rankings
+    scores = rankings.scores
+    if convention.score_dtype == "float32" and scores.dtype != np.float32 and not rankings.are_ordinals:
+        with np.errstate(over="ignore"):  # beyond float32 is infinite, as in C
+            scores = scores.astype("f4")
+    if convention.nan_scores == "last" and np.isnan(scores).any():
+        scores = compute_ordinals(scores)
+    return rankings if scores is rankings.scores else rankings.replace(scores=scores)

@@ -10,18 +10,57 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from fastndcg.engine.buffers import F8
-
-if TYPE_CHECKING:
-    from fastndcg.engine.chunk import Chunk
-    from fastndcg.engine.task import MetricTask
+from fastndcg.engine.chunk import Chunk
+from fastndcg.engine.scratch import F8
+from fastndcg.metrics.metric import Metric
+from fastndcg.parsing import Value
 
 Scope = Literal["labels", "ranking"]
-Size = Callable[["Chunk", "MetricTask"], int]
+Size = Callable[[Chunk, "MetricTask"], int]
+Kernel = Callable[..., None]
+Argument = Callable[[Chunk, "MetricTask"], Any]  # a KernelInput, or a function that returns a number of the metric
 
 INPUTS: dict[str, KernelInput] = {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MetricTask:
+    """
+    A metric under a convention: a kernel, its arguments, and the values that the arguments depend on.
+
+    Attributes
+    ----------
+    k : int
+        How many ranks count, `MAX_RANK` where the metric has no cutoff.
+    rel : float
+        The lowest relevant label. Lower labels gain nothing.
+    gain, discount
+        The gain of labels. The metric's own discount, such as RBP's p. None for the convention's.
+    min_relevant_label : float, optional
+        A query without such a label gets NaN. None: no query does.
+    undefined_value : float, optional
+        Replaces NaN. None: NaN stays.
+    views : frozenset of str
+        The selections of documents that arguments are read from (see rankings/filters.py).
+    """
+
+    kernel: Kernel
+    arguments: tuple[Argument, ...]
+    metric: Metric
+    k: int
+    rel: float
+    gain: Value
+    discount: Value | None
+    min_relevant_label: float | None
+    undefined_value: float | None
+    views: frozenset[str]
+    gains_are_labels: bool  # so that gains need no copy, unless the convention cuts off fractions
+    gain_falls: bool  # a higher label may gain less
+    is_custom: bool
+    is_undefined_at_ties: bool  # has no exact mean over the orders of a tie
 
 
 class KernelInput:
@@ -90,21 +129,16 @@ class KernelInput:
 
 
 def kernel_input(
-    name: str,
-    *,
-    scope: Scope | None = None,
-    key: tuple[str, ...] = (),
-    size: Size | None = None,
-    view: str | None = None,
+    *, scope: Scope | None = None, key: tuple[str, ...] = (), size: Size | None = None, view: str | None = None
 ) -> Callable[[Callable[..., Any]], Any]:
     """
-    Return a decorator that registers a function as a kernel input.
+    Return a decorator that registers a function as the kernel input of its name.
 
     A function without a scope stays a function. One with a scope becomes a `KernelInput`, which caches its values.
     """
 
     def decorate(compute: Callable[..., Any]) -> Any:
-        new_input = register_input(KernelInput(name, compute, scope, key, size, view))
+        new_input = register_input(KernelInput(compute.__name__, compute, scope, key, size, view))
         return compute if scope is None else new_input
 
     return decorate

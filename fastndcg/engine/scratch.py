@@ -48,7 +48,7 @@ class HitBuffers:
 
 
 @dataclass(slots=True)
-class Hits:
+class HitArrays:
     """
     The hits of a chunk, query after query in rank order.
 
@@ -63,19 +63,31 @@ class Hits:
     offsets: Array
 
 
-class CandidateBuffers(NamedTuple):
-    """
-    Arrays that kernels write candidates to, with space for all documents of some blocks.
-
-    kernels/ranking/arrays.py describes them.
-    """
+class CandidateArrays(NamedTuple):
+    """Candidates as kernels take them (see kernels/ranking/candidates.py)."""
 
     documents: Array
     labels: Array
     offsets: Array
-    marks: Array
-    before: Array
-    about: Array
+    bitmask: Array
+    n_before_block: Array
+
+
+class CandidateBuffers(NamedTuple):
+    """Arrays that kernels write candidates to, with space for all documents of some blocks, and `out_summary`."""
+
+    documents: Array
+    labels: Array
+    offsets: Array
+    bitmask: Array
+    n_before_block: Array
+    out_summary: Array
+
+    def slice(self, n_candidates: int) -> CandidateArrays:
+        """Return the candidates that were written."""
+        return CandidateArrays(
+            self.documents[:n_candidates], self.labels[:n_candidates], self.offsets, self.bitmask, self.n_before_block
+        )
 
 
 class Scratch:
@@ -86,7 +98,7 @@ class Scratch:
     def __init__(self) -> None:
         self._arrays: dict[Hashable, Array] = {}
         self._hit_buffers: tuple[int, int, HitBuffers] | None = None
-        self._few_hits: dict[int, Hits] = {}
+        self._few_hits: dict[int, HitArrays] = {}
         self._candidate_buffers: dict[str, tuple[tuple[int, int], CandidateBuffers]] = {}
         self._padded: tuple[int, Array, Array] | None = None
         self._views: dict[str, Scratch] = {}
@@ -118,11 +130,11 @@ class Scratch:
         self._few_hits.clear()
         return buffers
 
-    def slice_hits(self, buffers: HitBuffers, n_hits: int) -> Hits:
+    def slice_hits(self, buffers: HitBuffers, n_hits: int) -> HitArrays:
         """Return the first hits of the last buffers. Slices of few hits are cached."""
         hits = self._few_hits.get(n_hits)
         if hits is None:
-            hits = Hits(
+            hits = HitArrays(
                 buffers.labels[:n_hits],
                 buffers.above[:n_hits],
                 buffers.ties[:n_hits],
@@ -175,15 +187,15 @@ class Scratch:
             Scratch.equalize([scratch.view(name) for scratch in workers])
 
 
-def _make_candidate_buffers(memory: Scratch, name: str, n_blocks: int, n_queries: int) -> CandidateBuffers:
+def _make_candidate_buffers(scratch: Scratch, name: str, n_blocks: int, n_queries: int) -> CandidateBuffers:
     """Return arrays for the candidates among `n_blocks` blocks of documents."""
-    take = memory.take
+    take = scratch.take
     n_documents = n_blocks * load_kernels("simd").WIDE
     return CandidateBuffers(
         documents=take((name, "documents"), n_documents, I4),
         labels=take((name, "labels"), n_documents, F8),
         offsets=take((name, "offsets"), n_queries + 1, I8),
-        marks=take((name, "marks"), n_blocks, U8),
-        before=take((name, "before"), n_blocks, I8),
-        about=take((name, "about"), 4, F8),
+        bitmask=take((name, "bitmask"), n_blocks, U8),
+        n_before_block=take((name, "n_before_block"), n_blocks, I8),
+        out_summary=take((name, "out_summary"), 4, F8),
     )
