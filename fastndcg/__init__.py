@@ -60,6 +60,7 @@ _PUBLIC = {
     "statistics.compare": ["compare"],
     "statistics.comparison": ["Comparison"],
     "statistics.gate": ["Gate", "gate"],
+    "statistics.leaderboard": ["Leaderboard", "leaderboard"],
     "statistics.planning": ["Audit", "Plan", "audit", "plan"],
     "streaming": ["StreamingEvaluator"],
     "versions": ["show_versions"],

@@ -60,6 +60,8 @@ from fastndcg.statistics.compare import compare as compare
 from fastndcg.statistics.comparison import Comparison as Comparison
 from fastndcg.statistics.gate import Gate as Gate
 from fastndcg.statistics.gate import gate as gate
+from fastndcg.statistics.leaderboard import Leaderboard as Leaderboard
+from fastndcg.statistics.leaderboard import leaderboard as leaderboard
 from fastndcg.statistics.planning import Audit as Audit
 from fastndcg.statistics.planning import Plan as Plan
 from fastndcg.statistics.planning import audit as audit

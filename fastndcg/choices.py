@@ -5,6 +5,8 @@ from typing import Literal, TypeAlias
 AbsentTreatment: TypeAlias = Literal["zero", "minimum", "mean", "skip"]
 AggregateName: TypeAlias = Literal["gm", "hm", "median", "quantile", "worst", "micro", "adjusted", "over_chance"]
 Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
+BoardMean: TypeAlias = Literal["datasets", "queries"]
+BoardUnit: TypeAlias = Literal["queries", "datasets"]
 Competitors: TypeAlias = Literal["all", "nonrelevant"]
 ConventionKind: TypeAlias = Literal["default", "search", "learning_to_rank", "recommenders"]
 ConventionName: TypeAlias = Literal[

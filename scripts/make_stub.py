@@ -79,6 +79,8 @@ def make_choices() -> str:
         "AbsentTreatment": ABSENT,
         "AggregateName": AGGREGATES,
         "Alternative": settings.ALTERNATIVES,
+        "BoardMean": settings.BOARD_MEANS,
+        "BoardUnit": settings.BOARD_UNITS,
         "Competitors": COMPETITORS,
         "ConventionKind": dict.fromkeys(["default", *KINDS.values()]),
         "ConventionName": conventions,

@@ -29,8 +29,8 @@ from fastndcg.runtime.lazy_import import load
 
 COMMANDS = {
     "evaluate": "evaluate", "compare": "compare", "plot": "compare", "gate": "gate", "plan": "gate", "audit": "gate",
-    "explain": "explain", "agreement": "explain", "fuse": "fuse", "tune-fusion": "fuse", "metrics": "lists",
-    "conventions": "lists", "warmup": "lists",
+    "leaderboard": "leaderboard", "explain": "explain", "agreement": "explain", "fuse": "fuse", "tune-fusion": "fuse",
+    "metrics": "lists", "conventions": "lists", "warmup": "lists",
 }  # fmt: skip # each with its module
 
 OPTIONS = {  # for arguments that the command line writes in another way

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import MOST_DRAWN, latex, show_name
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.statistics.comparison import Comparison
+from fastndcg.statistics.leaderboard import Leaderboard
 from fastndcg.statistics.result_rows import Row
 
 BETTER = COLOURS[0]
@@ -203,6 +205,31 @@ def draw_distribution(results: Results, metric: Metric, axes: Any = None) -> Any
         axes.set_title(str(interval), fontsize=9.5, color=INK, loc="left")
     axes.set_xlabel(escape_name(str(metric)))
     axes.set_ylabel("queries")
+    return axes
+
+
+def draw_leaderboard(board: Leaderboard, axes: Any = None) -> Any:
+    """Draw the mean of each system with its interval, the best on top, and its rank set beside its name."""
+    rows = board.rows[::-1]
+    axes = prepare_axes(axes, (7.0, 1.1 + 0.3 * len(rows)))
+    for height, row in enumerate(rows):
+        colour = COLOURS[(row.tier - 1) % len(COLOURS)]
+        if not math.isnan(row.low):
+            line = axes.plot([row.low, row.high], [height] * 2, color=colour, linewidth=1.8)[0]
+            line.set_solid_capstyle("round")
+        point = axes.plot(row.mean, height, "o", color=colour, markersize=6.5)[0]
+        point.tip = [f"{show_name(row.system)}: {row.mean:.4f}", f"ranks {row.rank_low} to {row.rank_high}"]
+    labels = [
+        f"{escape_name(row.system)}  {row.rank_low}" + ("" if row.rank_low == row.rank_high else f"–{row.rank_high}")
+        for row in rows
+    ]
+    axes.set_yticks(range(len(rows)), labels)
+    axes.set_ylim(-0.7, len(rows) - 0.3)
+    for height, (row, above) in enumerate(pairwise(rows)):
+        if row.tier != above.tier:
+            axes.axhline(height + 0.5, color=INK, linewidth=0.8)
+    axes.set_xlabel(f"{escape_name(board.metric)}, {100 * board.level:g} % interval; ranks that the data allow")
+    axes.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
     return axes
 
 

@@ -19,6 +19,8 @@ CORRECTIONS = ("holm", "bonferroni", "bh", "none")
 FAMILIES = ("table", "metric")
 VERDICTS = ("fail", "not comparable", "undecided", "pass")  # a gate has the first that one of its metrics has
 FLOORS_BY = ("value", "limit")
+BOARD_MEANS = ("datasets", "queries")
+BOARD_UNITS = ("queries", "datasets")
 MAX_REPLICATES = 2**31 - 1
 MAX_SEED = 2**64 - 1
 
