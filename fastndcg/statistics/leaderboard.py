@@ -286,9 +286,9 @@ def leaderboard(
     >>> good = {name: {query: {"a": 2, "b": 1} for query in truth} for name, truth in truths.items()}
     >>> poor = {name: {query: {"a": 1, "b": 1 + (query > "q3")} for query in truth} for name, truth in truths.items()}
     >>> print(fn.leaderboard(truths, {"poor": poor, "good": good}, "rr"))
-    system      RR      95 % interval  rank  rank set  tier  won/lost
-    good    1.0000   [0.9549, 1.0000]     1         1     1       1/0
-    poor    0.5875   [0.5506, 0.6243]     2         2     2       0/1
+    system      RR     95 % interval  rank  rank set  tier  won/lost
+    good    1.0000  [0.9549, 1.0000]     1         1     1       1/0
+    poor    0.6500  [0.6203, 0.6789]     2         2     2       0/1
     2 data sets, 80 queries; data sets count alike
     95 % rank sets together, about other queries of these data sets; 10000 replicates, seed 0
     """
@@ -568,7 +568,7 @@ def _find_better(means: Array, parts: Sequence[Array], settings: Settings, bound
 def _find_variances(covariance: Array) -> Array:
     """Return the variances of all differences, from the (…, n, n) covariances of the systems."""
     own = np.diagonal(covariance, axis1=-2, axis2=-1)
-    return np.maximum(own[..., :, None] + own[..., None, :] - 2 * covariance, 0.0)
+    return np.asarray(np.maximum(own[..., :, None] + own[..., None, :] - 2 * covariance, 0.0))
 
 
 def _find_critical(covariance: Array, is_open: Array, degrees: float, settings: Settings) -> float:

@@ -64,6 +64,9 @@ EXAMPLES = {
     "Gate": (
         lambda: fn.gate(QRELS, RUN, RUN, "ndcg,map"), lambda one: (str(one), repr(one.rows), one.differences().tolist())
     ),
+    "Leaderboard": (
+        lambda: fn.leaderboard({"a": {"x": 0.9, "y": 0.8}, "b": {"x": 0.4, "y": 0.3}}), lambda one: (str(one), one.rows)
+    ),
     "Plan": (lambda: fn.plan(0.02, from_=0.2), lambda one: one),
     "Agreement": (lambda: fn.agreement(LABELS, SCORES, "tau_b"), rows),
     "BeyondAccuracy": (lambda: fn.beyond_accuracy([[1, 2], [2, 3]], "coverage,gini", catalogue=5), rows),
