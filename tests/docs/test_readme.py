@@ -53,7 +53,7 @@ def test_readme_counts():
 
 def test_readme_names_every_command():
     """The sentence about other commands has each command of the package, in the order of `fastndcg --help`."""
-    sentence = re.search(r"The other commands are [^.]*\.", README)[0]
+    sentence = re.search(r"The other commands: [^.]*\.", README)[0]
 
     assert re.findall(r"`([\w-]+)`", sentence) == [command for command in COMMANDS if command != "evaluate"]
 
