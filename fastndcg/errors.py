@@ -224,6 +224,8 @@ def suggest_name(word: Any, words: Iterable[str]) -> str:
 
     >>> suggest_name("ndgc", ["ndcg", "map"])
     " Did you mean 'ndcg'?"
+    >>> suggest_name("mpa", ["opa", "map"])
+    " Did you mean 'map'?"
     >>> suggest_name("xyz", ["ndcg", "map"])
     ''
     """
@@ -233,7 +235,9 @@ def suggest_name(word: Any, words: Iterable[str]) -> str:
     spellings = {text.lower(): text for text in words if len(text) <= LONGEST_WORD}
     import difflib  # late: 2 ms of each start, for errors alone
 
-    similar = difflib.get_close_matches(word.lower(), spellings, n=1, cutoff=0.6)
+    letters = sorted(word.lower())  # two that changed places are the likeliest slip: mpa is map, not opa
+    similar = [text for text in spellings if sorted(text) == letters]
+    similar = similar or difflib.get_close_matches(word.lower(), spellings, n=1, cutoff=0.6)
     return f" Did you mean {spellings[similar[0]]!r}?" if similar else ""
 
 

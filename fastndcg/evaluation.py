@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Never, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from fastndcg.inputs.dispatch import (
 )
 from fastndcg.inputs.hints import note_confused
 from fastndcg.inputs.join import Joined
+from fastndcg.inputs.options import refuse_keywords
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.recommendations.interactions import Interactions
 from fastndcg.inputs.recommendations.models import (
@@ -141,6 +142,7 @@ def evaluate(
     convention: ConventionName | str | Convention = "default",
     threads: int | None = None,
     progress: bool | Callable[[int, int], None] = True,
+    **keywords: Never,
 ) -> Results:
     """
     Evaluate ranking metrics for every query.
@@ -231,6 +233,8 @@ def evaluate(
         of rows read and of all rows while rows are streamed, from any thread. The second number is 0 where reading
         alone shows it. For embeddings and scorers, the numbers are those of users. A function is for these and for
         streamed truth only.
+    **keywords
+        Must be left out. The error for a keyword that other programs have says what to write here.
 
     Returns
     -------
@@ -258,6 +262,8 @@ def evaluate(
     >>> fn.evaluate({"q1": {"d1", "d2"}}, {"q1": ["d3", "d1"]}, "rr, recall@10").to_dict()
     {'q1': {'RR': 0.5, 'R@10': 0.5}}
     """
+    if keywords:
+        refuse_keywords(evaluate, keywords)
     if metrics is None and predictions is not None and isinstance(truth, Rankings):
         raise InvalidInputError(
             "`predictions` must be left out where `truth` is Rankings. Pass metrics by name: metrics=."
@@ -419,6 +425,11 @@ def evaluate_arrays(
     **parameters: Any,
 ) -> Array:
     """Return the values of one metric for labels and scores in arrays, cut by offsets, groups or query ids."""
+    if scores is None:
+        raise InvalidTypeError(
+            "`scores` is missing: give a score for each label. Labels in rank order have the scores -rank, such as "
+            "-numpy.arange(n)"
+        )
     offsets, groups, query_ids = cuts
     try:
         request = _make_metric_request(name, k, convention, **parameters)

@@ -11,7 +11,7 @@ from fastndcg.rankings.validation import Array
 
 
 def ndcg(
-    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    labels: Any, scores: Any = None, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
     k: int | None = None, gain: Any = None,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
@@ -56,7 +56,7 @@ def ndcg(
 
 
 def dcg(
-    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    labels: Any, scores: Any = None, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
     k: int | None = None, gain: Any = None,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
@@ -100,7 +100,7 @@ def dcg(
 
 
 def average_precision(
-    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    labels: Any, scores: Any = None, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
     k: int | None = None, rel: float = 1,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
@@ -144,7 +144,7 @@ def average_precision(
 
 
 def reciprocal_rank(
-    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    labels: Any, scores: Any = None, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
     k: int | None = None, rel: float = 1,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
@@ -188,7 +188,7 @@ def reciprocal_rank(
 
 
 def precision(
-    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    labels: Any, scores: Any = None, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
     k: int | None = None, rel: float = 1,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
@@ -232,7 +232,7 @@ def precision(
 
 
 def recall(
-    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    labels: Any, scores: Any = None, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
     k: int | None = None, rel: float = 1,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
@@ -275,7 +275,7 @@ def recall(
 
 
 def f_score(
-    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    labels: Any, scores: Any = None, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
     k: int | None = None, beta: float = 1, rel: float = 1,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
@@ -322,7 +322,7 @@ def f_score(
 
 
 def success(
-    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    labels: Any, scores: Any = None, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
     k: int | None = None, rel: float = 1,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip
@@ -365,7 +365,7 @@ def success(
 
 
 def r_precision(
-    labels: Any, scores: Any, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
+    labels: Any, scores: Any = None, offsets: Any = None, *, groups: Any = None, query_ids: Any = None,
     k: int | None = None, rel: float = 1,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Array:  # fmt: skip

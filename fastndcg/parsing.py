@@ -41,7 +41,9 @@ def parse_arguments(arguments: Iterable[str], text: str) -> dict[str, Value]:
     for argument in arguments:
         key, equals, value = argument.partition("=")
         if not equals:
-            raise InvalidInputError(f"{shorten(text)}: {shorten(argument)} does not read as parameter=value")
+            name = text.partition("(")[0].strip()
+            remedy = f". Write the cutoff behind @: '{name}@{argument.strip()}'" if argument.strip().isdigit() else ""
+            raise InvalidInputError(f"{shorten(text)}: {shorten(argument)} does not read as parameter=value{remedy}")
         if key.strip() in values:
             raise InvalidInputError(f"{shorten(text)}: parameter {shorten(key.strip())} is given twice")
         values[key.strip()] = parse_value(value.strip())

@@ -1,7 +1,10 @@
 """Remedies of errors in the words of each front end."""
 
 import pickle
+import re
+from math import log2
 
+import numpy as np
 import pytest
 
 import fastndcg as fn
@@ -53,3 +56,61 @@ def test_no_front_end_shows_the_other_s_words(tmp_path, run, arguments, call):
     assert "--" not in str(caught.value)
     assert "`fastndcg" not in str(caught.value)
     assert shell.rstrip() != f"fastndcg: error: {caught.value}"
+
+
+METRICS = {
+    "mpa": "Did you mean 'map'?", "recal@10": "Did you mean 'recall'?", "ndgc": "Did you mean 'ndcg'?",
+    "ndcg_at_10": "Did you mean 'nDCG@10'?", "precision_at_k": "Did you mean 'P@10'?", "ndcg10": "'nDCG@10'?",
+    "ndcg(10)": "Write the cutoff behind @: 'ndcg@10'", "ndcg@10 map": "Write commas: 'ndcg@10,map'",
+    "ndcg@10; map": "Write commas: 'ndcg@10,map'", "hits@3": "'hits' has two meanings", "Accuracy@1": "two meanings",
+    "context_recall": "it is recall@k", "Context-Precision": "'default(ap_denominator=n_hits)'",
+    "faithfulness": "of an answer that a model has written", "RMSE": "an error of predicted ratings",
+    "map@k kaggle": "divides by min(k, R)", "kaggle map@3": "divides by min(k, R)",
+}  # fmt: skip
+CONVENTIONS = {
+    "pytrec_eval": "trec_eval_9", "trec_eval_10": "trec_eval", "BEIR": "trec_eval_9", "Mteb": "trec_eval_9",
+    "PyTerrier": "trec_eval_9_c", "ir-measures": "trec_eval_9_c", "Pyserini": "trec_eval_9", "Scikit-Learn": "sklearn",
+    "LGBM": "lightgbm", "xgb": "xgboost", "trec_eval 9": "trec_eval_9",
+    "Sentence-Transformers": "sentence_transformers",
+}  # fmt: skip
+UNKNOWN_CONVENTIONS = {
+    "Rank_BM25": "its rankings are runs", "rank-bm25": "its rankings are runs", "Elasticsearch": "is a search engine",
+    "ragas": "asks a language model", "PyTorch": "stands for several programs", "trec": "Did you mean 'trec_eval'?",
+}  # fmt: skip
+KEYWORDS = {
+    "k": (10, "The cutoff belongs to a metric: 'ndcg@10'"), "ties": ("worst", "convention='default(ties=worst)'"),
+    "group": ([2], "`groups` are the sizes"), "offset": ([0, 2], "Did you mean 'offsets'?"),
+    "y_true": ([1], "the first two arguments"), "sample_weight": ([1], "result.mean(weights=…)"),
+    "zzz": ("red", "Leave it out"),
+}  # fmt: skip
+
+
+def test_names_that_people_write_are_found_or_explained():
+    """Each name of a metric, a convention or a keyword resolves, or its error says what to write."""
+    for text, words in METRICS.items():
+        with pytest.raises(fn.InvalidInputError, match=re.escape(words)):
+            fn.evaluate([[1, 0]], [[2, 1]], text)
+    for name, convention in CONVENTIONS.items():
+        assert fn.conventions[name].name == convention, name
+    for name, words in UNKNOWN_CONVENTIONS.items():
+        with pytest.raises(fn.UnknownConventionError, match=re.escape(words)):
+            fn.conventions[name]
+    for name, (value, words) in KEYWORDS.items():
+        with pytest.raises(TypeError, match=f"^`{name}` is no argument of evaluate. .*{re.escape(words)}"):
+            fn.evaluate([[1, 0]], [[2, 1]], "rr", **{name: value})
+
+
+def test_kaggle_s_map_has_the_convention_that_is_named():
+    """Two of five relevant documents are found, at ranks 1 and 3: (1/1 + 2/3) / min(3, 5)."""
+    convention = "default(ap_denominator=min(k, n_relevant))"
+    found = fn.evaluate({"q": list("abxyz")}, {"q": ["a", "n", "b"]}, "map@3", convention=convention)
+    assert found["map@3"].tolist() == [pytest.approx((1 + 2 / 3) / 3, rel=1e-15)]
+
+
+def test_labels_in_rank_order_alone_are_told_their_scores():
+    """Labels without scores are an error that names -rank, which then gives the value of the order."""
+    for call in (lambda: fn.ndcg([3, 0, 2]), lambda: fn.evaluate([[3, 0, 2]], metrics="ndcg")):
+        with pytest.raises(fn.InvalidInputError, match=re.escape("-rank, such as -numpy.arange")):
+            call()
+    ideal = 3 + 2 / log2(3)
+    assert fn.ndcg([[3, 0, 2]], -np.arange(3)[None]) == pytest.approx([(3 + 2 / log2(4)) / ideal], rel=1e-15)

@@ -156,7 +156,10 @@ def _score_labels(truth: ArrayTruth, scores: Any, options: Options) -> Rankings:
 
 def _check_given(predictions: Any) -> None:
     if predictions is None:
-        raise InvalidInputError("`predictions` is missing: give scores, a run, or its path")
+        raise InvalidInputError(
+            "`predictions` is missing: give scores, a run, or its path. Labels in rank order have the scores -rank, "
+            "such as -numpy.arange(n)"
+        )
 
 
 def _list_columns(table: Any) -> tuple[str, ...]:

@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.inputs.columns import ColumnNames, name_columns
 from fastndcg.inputs.frames import list_column_names
+from fastndcg.named_conventions import CHOICES
 from fastndcg.runtime.pickling import Picklable
 
 if TYPE_CHECKING:
     from fastndcg.inputs.recommendations.item_selection import ItemSelection
+
+
+ANSWERS = {  # for keywords that other programs have
+    "k": "The cutoff belongs to a metric: 'ndcg@10'",
+    "top_k": "The cutoff belongs to a metric: 'ndcg@10'",
+    "group": "`groups` are the sizes of the queries, `query_ids` has an id for each document",
+    "qid": "`query_ids` has an id for each document, `groups` the sizes of the queries",
+    "weights": "Weights of queries belong to the mean: result.mean(weights=…)",
+    "sample_weight": "Weights of queries belong to the mean: result.mean(weights=…)",
+    "y_true": "Labels and scores are the first two arguments: evaluate(labels, scores, metrics)",
+    "y_score": "Labels and scores are the first two arguments: evaluate(labels, scores, metrics)",
+    "qrels": "Judgments and runs are the first two arguments: evaluate(qrels, run, metrics)",
+    "run": "Judgments and runs are the first two arguments: evaluate(qrels, run, metrics)",
+    "metric": "Metrics are the third argument, or metrics=",
+    "n_jobs": "Threads are counted by threads=",
+}
+ANSWERS |= {"cutoff": ANSWERS["k"], "top_n": ANSWERS["k"], "qids": ANSWERS["qid"], "y_pred": ANSWERS["y_score"]}
+
+
+def refuse_keywords(function: Callable[..., Any], keywords: Mapping[str, Any]) -> None:
+    """Raise an error for keywords that a function does not have, with what to write in the place of the first one."""
+    if not keywords:
+        return
+    name, value = next(iter(keywords.items()))
+    if name in CHOICES:
+        answer = f"It belongs to the convention: convention='default({name}={value})'"
+    else:
+        hint = suggest_name(name, inspect.signature(function).parameters).strip()
+        answer = ANSWERS.get(name) or hint or "Leave it out"
+    raise InvalidTypeError(f"`{name}` is no argument of {function.__name__}. {answer}")
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from fastndcg.choices import AggregateName
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, Words, shorten, suggest_name
 from fastndcg.metrics.catalog import AGGREGATES, EVERY, OTHER_RECORDS, RECORDS, REGISTERED, Record
 from fastndcg.metrics.describe import describe_metric, list_facts, make_example
+from fastndcg.metrics.explained_names import AMBIGUOUS, explain_name
 from fastndcg.metrics.parameters import check_cutoff, check_parameter
 from fastndcg.metrics.trec_eval import BY_LOWER_NAME, parse_measure
 from fastndcg.parsing import (
@@ -26,12 +27,6 @@ from fastndcg.parsing import (
 )
 from fastndcg.runtime.escapes import show_name
 
-AMBIGUOUS = {
-    "accuracy": "'accuracy' has two meanings. Name ClassificationAccuracy, the share of documents on the right side of "
-    "the cutoff, or Success, the hit rate, which sentence-transformers, BEIR and DPR call accuracy",
-    "hits": "'hits' has two meanings. Name hit_rate, 0 or 1, which link prediction calls hits@k, or n_hits, the number "
-    "of relevant documents among the first k, which ranx calls hits",
-}
 NAMES = {
     text.lower(): record.name
     for record in (*RECORDS, *OTHER_RECORDS)
@@ -52,7 +47,7 @@ AGGREGATED_NAMES: dict[str, tuple[AggregateName, str]] = {
 }  # of link prediction, by lower case: an aggregate and its metric
 _AGGREGATED = re.compile(r"\s*+(\w++)\s*+\((.*)\)\s*+")
 _TREC_GEOMETRIC = "gm_"
-_WITH_NUMBER = re.compile(r"(.*[^\d_])_?(\d+)")
+_WITH_NUMBER = re.compile(r"(.+?)(?:_at_?|_|)(\d+|k)", re.IGNORECASE)
 EXAMPLES = {"evaluate": "ndcg@10", "agreement": "tau_b", "beyond_accuracy": "coverage@10"}
 
 
@@ -343,6 +338,7 @@ def parse_metric_list(text: str) -> list[Metric]:
     >>> parse_metric_list("ndcg@1,5"), parse_metric_list("P.5,10"), parse_metric_list("gm(map)")
     ([nDCG@1, nDCG@5], [P@5, P@10], [gm(AP)])
     """
+    _refuse_blanks(text)
     calls = parse_measure(text.strip())
     if calls:
         return [Metric(name, k, **parameters) for name, parameters, k in calls]
@@ -353,6 +349,17 @@ def parse_metric_list(text: str) -> list[Metric]:
             f"no metric is called {shorten(cutoffs[0])}. Write cutoffs behind @, such as 'nDCG@5,10'"
         )
     return [first, *(first._with(first.aggregate, k=parse_value(cutoff)) for cutoff in cutoffs)]
+
+
+def _refuse_blanks(text: str) -> None:
+    """Raise an error for the names of several metrics with blanks or semicolons between them, or words about one."""
+    words = re.split(r"[\s;]+", text.strip(" \t\r\n;"))
+    if len(words) == 1 or "(" in text:
+        return
+    if explain_name(text):
+        raise UnknownMetricError(explain_name(text))
+    if all(re.split(r"\W", word)[0].lower() in NAMES for word in words):
+        raise InvalidInputError(f"{shorten(text)} names several metrics. Write commas: '{','.join(words)}'")
 
 
 def _check_function(function: str, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
@@ -371,9 +378,9 @@ def _find_record(name: str) -> Record:
         raise InvalidTypeError(f"a metric's name must be a string, not {type(name).__name__}: {shorten(name)}")
     canonical = NAMES.get(name.lower())
     if canonical is None:
-        if name.lower() in AMBIGUOUS:
-            raise UnknownMetricError(AMBIGUOUS[name.lower()])
         short = name[:80]
+        if explain_name(short):
+            raise UnknownMetricError(explain_name(short))
         hint = _suggest_cutoff(short) or suggest_name(short, [*EVERY, *NAMES, *AGGREGATED_NAMES, *BY_LOWER_NAME])
         raise UnknownMetricError(
             f"no metric is called {shorten(short)}.{hint} ",
@@ -384,10 +391,12 @@ def _find_record(name: str) -> Record:
 
 
 def _suggest_cutoff(name: str) -> str:
-    """Return a hint for a name that ends with its cutoff, such as ndcg10, or an empty text for other names."""
+    """Return a hint for a name that ends with its cutoff, as ndcg10 or ndcg_at_10, or an empty text for others."""
     match = _WITH_NUMBER.fullmatch(name)
     canonical = NAMES.get(match[1].lower()) if match else None
-    return f" Did you mean '{canonical}@{match[2]}'?" if match and canonical and EVERY[canonical].has_cutoff else ""
+    if match is None or canonical is None or not EVERY[canonical].has_cutoff:
+        return ""
+    return f" Did you mean '{canonical}@{match[2] if match[2].isdigit() else 10}'?"
 
 
 def _check_cutoff(record: Record, k: Any) -> int:

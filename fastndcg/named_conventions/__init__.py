@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,16 +19,35 @@ __all__ = ["CHOICES", "FIELDS", "KINDS", "Bug", "Convention", "Conventions", "co
 ALIASES = {
     "trec_eval_10": "trec_eval",
     "pytrec_eval": "trec_eval_9",
+    "anserini": "trec_eval_9",
+    "pyserini": "trec_eval_9",
     "beir": "trec_eval_9",
     "mteb": "trec_eval_9",
     "ir_measures": "trec_eval_9_c",
     "pyterrier": "trec_eval_9_c",
+    "scikit_learn": "sklearn",
+    "lgbm": "lightgbm",
+    "xgb": "xgboost",
 }  # programs that compute with another one, and versions
+
+
+_TAKE = "Take the convention of the program that you compare with, such as 'trec_eval', or 'default'"
+_RANKERS = f"ranks documents: its rankings are runs. {_TAKE}"
+_ENGINES = f"is a search engine, whose rankings are runs. {_TAKE}. `fuse` has conventions of its own, for fusion"
+_JUDGES = "mostly asks a language model, and its metrics of judged documents follow no fixed rules. Take 'default'"
+_SEVERAL = "stands for several programs. Take 'torchmetrics', 'sentence_transformers' or 'recbole'"
+EXPLAINED = {
+    **dict.fromkeys(("rank_bm25", "bm25s", "bm25", "faiss", "colbert", "splade"), _RANKERS),
+    **dict.fromkeys(("lucene", "elasticsearch", "opensearch", "weaviate", "qdrant", "vespa", "solr"),
+                    _ENGINES),
+    **dict.fromkeys(("ragas", "deepeval", "trulens", "llama_index", "llamaindex", "langchain", "mlflow"), _JUDGES),
+    **dict.fromkeys(("torch", "pytorch", "lightning"), _SEVERAL),
+}  # programs whose names are no conventions  # fmt: skip
 
 
 def _read_name(name: str) -> str:
     """Return the name of a convention for its name or alias in any case of letters, with - or _."""
-    text = name.strip().lower().replace("-", "_")
+    text = re.sub(r"[-\s]+", "_", name.strip().lower())
     return ALIASES.get(text, text)
 
 
@@ -48,6 +68,9 @@ class Conventions(Mapping[str, Convention]):
 
     def __getitem__(self, name: str) -> Convention:
         if not isinstance(name, str) or _read_name(name) not in self._by_name:
+            reason = EXPLAINED.get(_read_name(name)) if isinstance(name, str) else None
+            if reason:
+                raise UnknownConventionError(f"no convention is called {shorten(name)}, which {reason}.")
             hint = suggest_name(name, [*self._by_name, *ALIASES]) or f" There are {', '.join(self._by_name)}."
             raise UnknownConventionError(f"no convention is called {shorten(name)}.{hint}")
         return self._by_name[_read_name(name)]

@@ -237,7 +237,12 @@ def test_inputs_that_do_not_go_together():
     """Arguments that contradict one another raise an error that names the wrong argument."""
     rankings = fn.Rankings([1], [1.0], [0, 1])
     for message, arguments, ways in (
-        ("`predictions` is missing: give scores, a run, or its path", (ONE, None), {}),
+        (
+            "`predictions` is missing: give scores, a run, or its path. Labels in rank order have the scores -rank, "
+            "such as -numpy.arange(n)",
+            (ONE, None),
+            {},
+        ),
         (
             "`predictions` must be a Run, the path of a file, a data frame, a dict of columns, a dict of ranked ids, a "
             "dict of dicts, LensKit's lists of items or a list or iterator of records, but is of type list. "
