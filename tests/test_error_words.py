@@ -59,7 +59,7 @@ def test_no_front_end_shows_the_other_s_words(tmp_path, run, arguments, call):
 
 
 METRICS = {
-    "mpa": "Did you mean 'map'?", "recal@10": "Did you mean 'recall'?", "ndgc": "Did you mean 'ndcg'?",
+    "mpa": "Did you mean 'map'?", "ndgc": "Did you mean 'ndcg'?",
     "ndcg_at_10": "Did you mean 'nDCG@10'?", "precision_at_k": "Did you mean 'P@10'?", "ndcg10": "'nDCG@10'?",
     "ndcg(10)": "Write the cutoff behind @: 'ndcg@10'", "ndcg@10 map": "Write commas: 'ndcg@10,map'",
     "ndcg@10; map": "Write commas: 'ndcg@10,map'", "hits@3": "'hits' has two meanings", "Accuracy@1": "two meanings",

@@ -20,7 +20,7 @@ EXPLAINED = {
     "it is map@k under the convention 'default(ap_denominator=n_hits)'",
     **dict.fromkeys(
         ("faithfulness", "groundedness", "hallucination", "answer_relevancy", "answer_relevance", "answer_correctness",
-         "response_relevancy", "bleu", "rouge"), _OF_ANSWERS,
+         "response_relevancy", "bleu"), _OF_ANSWERS,
     ),
     **dict.fromkeys(("mae", "mse", "rmse"), _OF_RATINGS),
 }  # fmt: skip
