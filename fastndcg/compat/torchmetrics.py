@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
 import operator
 import sys
 from collections.abc import Callable
@@ -37,7 +36,6 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluation import evaluate
-from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention, conventions
 from fastndcg.runtime.optional_packages import optional_import
@@ -97,41 +95,7 @@ def retrieval_normalized_dcg(preds: Any, target: Any, top_k: int | None = None, 
     >>> retrieval_normalized_dcg(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([0, 3, 1]))
     tensor(0.6590)
     """
-    return _evaluate_metric("nDCG", preds, target, top_k, indexes)
-
-
-def retrieval_average_precision(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
-    """
-    Compute the average precision over the relevant documents in the first `top_k` ranks.
-
-    Parameters
-    ----------
-    preds, target, top_k, indexes
-        See `retrieval_normalized_dcg`. Labels are 0 and 1.
-
-    Returns
-    -------
-    float32 tensor
-        See `retrieval_normalized_dcg`.
-    """
-    return _evaluate_metric("AP", preds, target, _as_cutoff(top_k), indexes)
-
-
-def retrieval_reciprocal_rank(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
-    """
-    Compute the reciprocal of the first relevant document's rank.
-
-    Parameters
-    ----------
-    preds, target, top_k, indexes
-        See `retrieval_normalized_dcg`. Labels are 0 and 1.
-
-    Returns
-    -------
-    float32 tensor
-        See `retrieval_normalized_dcg`.
-    """
-    return _evaluate_metric("RR", preds, target, _as_cutoff(top_k), indexes)
+    return _evaluate(_make_metric("nDCG", _check_k(top_k)), preds, target, indexes)
 
 
 def retrieval_precision(
@@ -155,41 +119,7 @@ def retrieval_precision(
         See `retrieval_normalized_dcg`.
     """
     convention = ADAPTIVE if _check_bool(adaptive_k) else CONVENTION
-    return _evaluate_metric("P", preds, target, top_k, indexes, convention)
-
-
-def retrieval_recall(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
-    """
-    Compute the recall: the fraction of the relevant documents that are in the first `top_k` ranks.
-
-    Parameters
-    ----------
-    preds, target, top_k, indexes
-        See `retrieval_normalized_dcg`. Labels are 0 and 1.
-
-    Returns
-    -------
-    float32 tensor
-        See `retrieval_normalized_dcg`.
-    """
-    return _evaluate_metric("R", preds, target, top_k, indexes)
-
-
-def retrieval_hit_rate(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
-    """
-    Compute the hit rate: 1 if a relevant document is in the first `top_k` ranks, 0 otherwise.
-
-    Parameters
-    ----------
-    preds, target, top_k, indexes
-        See `retrieval_normalized_dcg`. Labels are 0 and 1.
-
-    Returns
-    -------
-    float32 tensor
-        See `retrieval_normalized_dcg`.
-    """
-    return _evaluate_metric("Success", preds, target, top_k, indexes)
+    return _evaluate(_make_metric("P", _check_k(top_k)), preds, target, indexes, convention=convention)
 
 
 def retrieval_r_precision(preds: Any, target: Any, *, indexes: Any = None) -> Any:
@@ -206,12 +136,20 @@ def retrieval_r_precision(preds: Any, target: Any, *, indexes: Any = None) -> An
     float32 tensor
         See `retrieval_normalized_dcg`.
     """
-    return _evaluate_metric("Rprec", preds, target, None, indexes)
+    return _evaluate(Metric("Rprec"), preds, target, indexes)
 
 
-def retrieval_fall_out(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
-    """
-    Compute the fall-out: the fraction of the nonrelevant documents that are in the first `top_k` ranks.
+def _make_function(name: str, metric: str, value: str, *, is_inverted: bool = False) -> Callable[..., Any]:
+    """Return a function of binary labels and a cutoff. `value` is the object of its docstring's first sentence."""
+    read_cutoff = _as_cutoff if metric in ("AP", "RR") else _check_k  # torchmetrics reads 0 as None there
+
+    def evaluate_metric(preds: Any, target: Any, top_k: int | None = None, *, indexes: Any = None) -> Any:
+        k = _check_k(read_cutoff(top_k))
+        return _evaluate(_make_metric(metric, k), preds, target, indexes, is_inverted=is_inverted)
+
+    evaluate_metric.__name__ = evaluate_metric.__qualname__ = name
+    evaluate_metric.__doc__ = f"""
+    Compute the {value}.
 
     Parameters
     ----------
@@ -223,7 +161,7 @@ def retrieval_fall_out(preds: Any, target: Any, top_k: int | None = None, *, ind
     float32 tensor
         See `retrieval_normalized_dcg`.
     """
-    return _evaluate(_make_metric("R", _check_k(top_k)), preds, target, indexes, is_inverted=True)
+    return evaluate_metric
 
 
 def retrieval_auroc(
@@ -352,73 +290,6 @@ def _make_metric(name: str, k: int | None) -> Metric:
     return Metric(name, k)
 
 
-def _evaluate_metric(
-    name: str, preds: Any, target: Any, top_k: int | None, indexes: Any, convention: Convention = CONVENTION
-) -> Any:
-    """Return the value of the metric `name`, or one for each query of `indexes`."""
-    if indexes is not None:
-        return _evaluate(_make_metric(name, _check_k(top_k)), preds, target, indexes, convention=convention)
-    kernel_name = "P of ranked" if convention is ADAPTIVE else name
-    value = _get_tensor_evaluator()(kernel_name, preds, target, top_k)
-    if value is None:
-        k = _check_k(top_k)
-        is_deep = k is not None and k > _load_retrieval().ALL_RANKS
-        value = math.nan if is_deep else _evaluate_arrays(kernel_name, *_check_tensors(_torch(), preds, target), k)
-        if value != value:  # an error of the input, or a large cutoff: the general way tells
-            return _evaluate(_make_metric(name, _check_k(top_k)), preds, target, None, convention=convention)
-        value = _torch().scalar_tensor(value, dtype=_torch().float32, device=preds.device)
-    return value
-
-
-@functools.cache
-def _get_tensor_evaluator() -> Callable[[str, Any, Any, Any], Any]:
-    """
-    Return a function that evaluates tensors at their addresses, and returns None for unusual tensors.
-
-    Names are looked up once, because the function is called once per query: making one array takes as long as ten
-    checks of a tensor.
-    """
-    torch = _torch()
-    kernels = _load_retrieval()
-    tensor_type = torch.Tensor
-    float32 = torch.float32
-    cpu = torch.device("cpu")
-    make_scalar = torch.scalar_tensor
-    label_types = {torch.bool: 0, torch.int: 1, torch.long: 2, torch.float: 3}
-    evaluate_at = kernels.evaluate_at
-    metrics = kernels.METRICS
-    all_ranks = kernels.ALL_RANKS
-
-    def evaluate_tensors(name: str, preds: Any, target: Any, top_k: Any) -> Any:
-        if type(preds) is not tensor_type or type(target) is not tensor_type or preds.dtype is not float32:
-            return None
-        shape = preds.shape
-        label_type = label_types.get(target.dtype)
-        if label_type is None or not shape or shape != target.shape or not (preds.is_cpu and target.is_cpu):
-            return None
-        if not (preds.is_contiguous() and target.is_contiguous()) or preds.is_neg() or target.is_neg():
-            return None
-        if top_k is None:
-            top_k = all_ranks
-        elif type(top_k) is not int or not 0 < top_k <= all_ranks:
-            return None
-        value = evaluate_at(target.data_ptr(), label_type, preds.data_ptr(), preds.numel(), metrics[name], top_k)
-        return make_scalar(value, dtype=float32, device=cpu) if value == value else None
-
-    return evaluate_tensors
-
-
-def _evaluate_arrays(name: str, labels: Any, scores: Any, k: int | None) -> float:
-    """Return the value of a metric for arrays, NaN for invalid ones."""
-    kernels = _load_retrieval()
-    label_type = kernels.LABEL_TYPES.index(labels.dtype.str[1:])
-    label_address = labels.__array_interface__["data"][0]
-    score_address = scores.__array_interface__["data"][0]
-    k = kernels.ALL_RANKS if k is None else k
-    value: float = kernels.evaluate_at(label_address, label_type, score_address, len(labels), kernels.METRICS[name], k)
-    return value
-
-
 def _evaluate(
     metric: Metric, preds: Any, target: Any, indexes: Any, *, convention: Convention = CONVENTION,
     is_inverted: bool = False,
@@ -523,7 +394,19 @@ def _torch() -> ModuleType:
     return sys.modules.get("torch") or optional_import("torch", "this drop-in", "torch")
 
 
-@functools.cache
-def _load_retrieval() -> ModuleType:
-    """Return the kernels for one query of tensors."""
-    return load_kernels("single_query.retrieval")
+retrieval_average_precision = _make_function(
+    "retrieval_average_precision", "AP", "average precision over the relevant documents in the first `top_k` ranks"
+)
+retrieval_reciprocal_rank = _make_function(
+    "retrieval_reciprocal_rank", "RR", "reciprocal of the first relevant document's rank"
+)
+retrieval_recall = _make_function(
+    "retrieval_recall", "R", "recall: the fraction of the relevant documents that are in the first `top_k` ranks"
+)
+retrieval_hit_rate = _make_function(
+    "retrieval_hit_rate", "Success", "hit rate: 1 if a relevant document is in the first `top_k` ranks, 0 otherwise"
+)
+retrieval_fall_out = _make_function(
+    "retrieval_fall_out", "R", "fall-out: the fraction of the nonrelevant documents in the first `top_k` ranks",
+    is_inverted=True,
+)  # fmt: skip

@@ -5,7 +5,6 @@ All numbers are uint64, because Numba makes a float of a uint64 and an int64. Ea
 Python. Kernels get the machine instructions of kernels/llvm/bytes.py.
 """
 
-import ctypes
 
 import numpy as np
 
@@ -63,10 +62,3 @@ def bits_to_float(bits):
 def swap_bytes(word):
     """Return the number with its 8 bytes in reverse order."""
     return np.uint64(int.from_bytes(int(word).to_bytes(BYTES, "little"), "big"))
-
-
-@instruction
-def view_memory(address, size, dtype):
-    """Return the read-only array of `size` entries at an address. The caller keeps the memory alive."""
-    memory = (ctypes.c_char * (size * np.dtype(dtype).itemsize)).from_address(address)
-    return np.frombuffer(memory, dtype)

@@ -5,7 +5,6 @@ import sys
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
 
 from fastndcg.kernels.bytes import WINDOW
 
@@ -99,19 +98,3 @@ def swap_bytes(typing_context, word):
         return builder.bswap(arguments[0])
 
     return types.uint64(types.uint64), build
-
-
-@intrinsic
-def view_memory(typing_context, address, size, dtype):
-    """Return the read-only array of `size` entries at an address. The caller keeps the memory alive."""
-    array_type = types.Array(dtype.instance_type, 1, "C", readonly=True)
-
-    def build(context, builder, signature, arguments):
-        element = context.get_data_type(array_type.dtype)
-        n_bytes = context.get_constant(types.intp, context.get_abi_sizeof(element))
-        data = builder.inttoptr(arguments[0], element.as_pointer())
-        array = context.make_array(array_type)(context, builder)
-        populate_array(array, data, [arguments[1]], [n_bytes], n_bytes, None)
-        return array._getvalue()
-
-    return array_type(types.int64, types.int64, dtype), build
