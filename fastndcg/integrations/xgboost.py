@@ -10,24 +10,19 @@ raise an error there. Pass them as ``XGBRanker(callbacks=[metric("ndcg@10")])`` 
 from __future__ import annotations
 
 import functools
-import sys
 import types
-import warnings
-import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from fastndcg.choices import ConventionName
-from fastndcg.compat.validation import check_whole_number
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.integrations.boosting import DataSet, RoundEvaluator
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.runtime.optional_packages import optional_import
 
 Evaluation = tuple[str, float]  # name, mean
-MAXIMISED_PREFIXES = ("auc", "map", "ndcg", "pre")  # XGBoost maximises metrics whose names begin with one of these
 
 
 def metric(
@@ -42,9 +37,9 @@ def metric(
     XGBoost prints six digits, and merges metrics of the same name, also with its own. Names therefore include the
     convention, as in ``ndcg@10/default``.
 
-    For early stopping, pass the callback that `early_stopping` returns. XGBoost itself guesses the direction from the
-    name: it maximises ndcg, map and precision, and minimises all others. A training that stops in the wrong direction
-    raises a warning in its first round.
+    For early stopping, pass the callback that `early_stopping` returns, not ``early_stopping_rounds=``: XGBoost guesses
+    the direction from a name. It maximises metrics whose names begin with auc, map, ndcg or pre, and minimises all
+    others, such as the reciprocal rank.
 
     Parameters
     ----------
@@ -126,7 +121,7 @@ def early_stopping(
         raise InvalidTypeError(
             f"`custom` must be the result of metric(…), not {type(custom).__name__}. Create the metric first."
         )
-    n_rounds = check_whole_number(rounds, "rounds")
+    n_rounds = check_whole_number(rounds, "rounds", 1)
     name, is_maximised = custom.find(by)
     callbacks = optional_import("xgboost.callback", "early stopping", "xgboost")
     return callbacks.EarlyStopping(
@@ -152,7 +147,6 @@ class CustomMetric:
     def __init__(self, evaluator: RoundEvaluator) -> None:
         self._evaluator = evaluator
         self._names = [make_name(metric, evaluator.convention) for metric in evaluator.metrics]
-        self._training: weakref.ref[Any] | None = None  # the training whose early stopping was checked last
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self._evaluator,)
@@ -179,7 +173,6 @@ class CustomMetric:
                 "DMatrix(…, qid=…) with the query of each document, or group=… with the number of documents of each "
                 "query."
             )
-        self._check_early_stopping()
         weights = data.get_weight()
         data_set = DataSet(data.get_label(), groups, weights if len(weights) else None)
         return list(zip(self._names, self._evaluator.means(data, data_set, scores), strict=True))
@@ -193,23 +186,6 @@ class CustomMetric:
                 f"`by` must be one of {self._evaluator.names()}, not {metric}. Add it to the metrics of metric(…)."
             )
         return make_name(metric, self._evaluator.convention), metric.record.higher_is_better
-
-    def _check_early_stopping(self) -> None:
-        """Warn once per training of a callback that stops by one of these metrics in the wrong direction."""
-        training = _find_training()
-        if training is None or (self._training is not None and self._training() is training):
-            return
-        self._training = weakref.ref(training)
-        for name, is_maximised in _list_stopping_metrics(training.callbacks, self._names[-1]):
-            directions = {self.find(metric) for metric in self._evaluator.metrics}
-            if (name, not is_maximised) in directions:
-                direction = "maximises" if is_maximised else "minimises"
-                better = "lower" if is_maximised else "higher"
-                text = (
-                    f"early stopping {direction} {name}, but {better} is better. Remove early_stopping_rounds, and "
-                    "pass callbacks=[early_stopping(custom, rounds)] of fastndcg.integrations.xgboost"
-                )
-                warnings.warn(text, stacklevel=3)
 
     def before_training(self, model: Any) -> Any:
         """Make the booster evaluate these metrics after its own."""
@@ -241,33 +217,6 @@ class CustomMetric:
 
     def __repr__(self) -> str:
         return f"metric({self._evaluator.names()!r}, convention={self._evaluator.convention.name!r})"
-
-
-def _find_training() -> Any:
-    """
-    Return XGBoost's container of the callbacks of the current training, None outside a training.
-
-    XGBoost passes no callbacks to a metric, so the container is searched among the callers' frames.
-    """
-    container = optional_import("xgboost.callback", "a metric of XGBoost", "xgboost").CallbackContainer
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if isinstance(frame.f_locals.get("self"), container):
-            return frame.f_locals["self"]
-        frame = frame.f_back
-    return None
-
-
-def _list_stopping_metrics(callbacks: Iterable[Any], last: str) -> list[tuple[str, bool]]:
-    """Return the metric of each early stopping, and True if XGBoost maximises it. The default metric is `last`."""
-    early_stopping_class = optional_import("xgboost.callback", "early stopping", "xgboost").EarlyStopping
-    metrics = []
-    for callback in callbacks:
-        if isinstance(callback, early_stopping_class):
-            name = callback.metric_name or last
-            is_guessed = callback.maximize is None
-            metrics.append((name, name.startswith(MAXIMISED_PREFIXES) if is_guessed else callback.maximize))
-    return metrics
 
 
 def _rebuild(evaluator: RoundEvaluator) -> Any:

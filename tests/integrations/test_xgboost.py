@@ -191,47 +191,13 @@ def test_early_stopping_goes_the_right_way(text, by):
     assert booster.best_iteration == int(best(values)) == len(values) - 5
 
 
-@pytest.mark.parametrize("form", ["custom_metric", "callback", "cv"])
-@pytest.mark.parametrize(
-    ("text", "options", "wrong"),
-    [
-        ("mrr", {}, "minimises mrr/default, but higher is better"),
-        ("ndcg, mrr(rel=2)", {}, "minimises mrr(rel=2)/default, but higher is better"),
-        ("mrr", {"maximize": True}, None),
-        ("mrr", {"maximize": False}, "minimises mrr/default"),
-        ("mrr, ndcg@5", {}, None),
-        ("precision@3", {}, None),
-        ("RankingLoss", {}, None),
-        ("RankingLoss", {"maximize": True}, "maximises ranking_loss/default, but lower is better"),
-    ],
-)
-def test_early_stopping_in_the_wrong_direction_warns_once(text, options, wrong, form):
-    """In the first round, whatever the number of data sets, and however the metric was given."""
-    xgb = library("xgboost")
-    first, custom, n_rounds = matrix(boosting_data.random_data(seed=6)), metric(text), 3
-    given = {"callbacks": [custom]} if form == "callback" else {"custom_metric": custom}
-    given |= {"early_stopping_rounds": 2, "verbose_eval": False, **options}
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        for _ in range(2):
-            if form == "cv":
-                xgb.cv(SILENT, first, n_rounds, nfold=3, as_pandas=False, **given)
-            else:
-                xgb.train(SILENT, first, n_rounds, evals=[(first, "a"), (first, "b")], **given)
-    texts = [str(one.message) for one in seen if "early stopping" in str(one.message)]
-    assert len(texts) == (2 if wrong else 0)
-    assert all(wrong in text and "callbacks=[early_stopping(custom, rounds)]" in text for text in texts)
-
-
 def test_early_stopping_of_the_ranker():
-    """`XGBRanker(early_stopping_rounds=…)` warns. The callback for early stopping stops after the highest value."""
+    """The callback for early stopping of an `XGBRanker` stops after the highest value."""
     xgb = library("xgboost")
     data, valid, custom = binary(6), binary(7), metric("mrr")
     sets = {"eval_set": [(valid.features, valid.labels)], "eval_group": [valid.groups], "group": data.groups}
     options = {"n_estimators": 300, "max_depth": 3, "n_jobs": 2}
 
-    with pytest.warns(UserWarning, match="early stopping minimises mrr/default"):
-        xgb.XGBRanker(callbacks=[custom], early_stopping_rounds=4, **options).fit(data.features, data.labels, **sets)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ranker = xgb.XGBRanker(callbacks=[custom, early_stopping(custom, 4, save_best=True)], **options)
@@ -240,18 +206,6 @@ def test_early_stopping_of_the_ranker():
     (values,) = ranker.evals_result().values()
     assert ranker.best_iteration == int(np.argmax(values["mrr/default"])) == len(values["mrr/default"]) - 5
     assert ranker.get_booster().num_boosted_rounds() == ranker.best_iteration + 1
-
-
-def test_early_stopping_by_another_metric_is_left_alone():
-    """A callback that follows XGBoost's own metric, or a metric called outside of a training, raises no warning."""
-    xgb = library("xgboost")
-    given, custom = matrix(binary(6)), metric("mrr")
-    own = xgb.callback.EarlyStopping(rounds=2, metric_name="ndcg@5")
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        train(ASKED | {"eval_metric": "ndcg@5"}, given, [given], custom, 3, callbacks=[own])
-        custom(np.zeros(given.num_row(), "f4"), given)
 
 
 def test_early_stopping_refuses_what_it_cannot_follow():
