@@ -30,7 +30,6 @@ MetricFamily: TypeAlias = Literal[
 MetricFunction: TypeAlias = Literal["evaluate", "agreement", "beyond_accuracy"]
 MissingTruth: TypeAlias = Literal["raise", "skip", "unretrieved"]
 PlotKind: TypeAlias = Literal["forest", "curve", "histogram"]
-RanxGraph: TypeAlias = Literal["iprec_at_recall"]
 RanxQrelsKind: TypeAlias = Literal["json", "trec", "gz", "parquet"]
 RanxRunKind: TypeAlias = Literal["json", "trec", "lz4", "gz", "parquet"]
 RanxTest: TypeAlias = Literal["student", "fisher", "tukey"]

@@ -58,9 +58,8 @@ def with_metrics(package: str, metrics: Sequence[str]) -> str:
 
 def make_choices() -> str:
     """Return the text of fastndcg/choices.py, from the registries that the package checks arguments against."""
-    from fastndcg.compat.ranx import files as ranx_files
-    from fastndcg.compat.ranx import precision_recall_plot as ranx_plot
-    from fastndcg.compat.ranx.report import TESTS as TESTS_OF_RANX
+    from fastndcg.compat.ranx import data as ranx_data
+    from fastndcg.compat.ranx.comparison import TESTS as TESTS_OF_RANX
     from fastndcg.discovery import CUSTOM, FUNCTIONS, FUSION_KINDS
     from fastndcg.fusion.conventions import ABSENT
     from fastndcg.inputs.recommendations.item_lists import REPEATED
@@ -95,9 +94,8 @@ def make_choices() -> str:
         "MetricFunction": FUNCTIONS,
         "MissingTruth": MISSING_TRUTH,
         "PlotKind": KINDS_OF_PLOTS,
-        "RanxGraph": ranx_plot.GRAPHS,
-        "RanxQrelsKind": ranx_files.QRELS_KINDS,
-        "RanxRunKind": ranx_files.RUN_KINDS,
+        "RanxQrelsKind": ranx_data.QRELS_KINDS,
+        "RanxRunKind": ranx_data.RUN_KINDS,
         "RanxTest": TESTS_OF_RANX,
         "RepeatedItems": REPEATED,
         "Similarity": SIMILARITIES,

@@ -171,13 +171,12 @@ def test_choices_are_those_of_the_registries():
 
 def test_choices_of_drop_ins_and_integrations_are_those_of_the_registries():
     """The generated types have the names that drop-ins and integrations check arguments against."""
-    from fastndcg.compat.ranx import files, precision_recall_plot, report
+    from fastndcg.compat.ranx import comparison, data
     from fastndcg.integrations import sklearn
 
-    assert get_args(choices.RanxRunKind) == files.RUN_KINDS
-    assert get_args(choices.RanxQrelsKind) == files.QRELS_KINDS
-    assert get_args(choices.RanxTest) == tuple(report.TESTS)
-    assert get_args(choices.RanxGraph) == precision_recall_plot.GRAPHS
+    assert get_args(choices.RanxRunKind) == data.RUN_KINDS
+    assert get_args(choices.RanxQrelsKind) == data.QRELS_KINDS
+    assert get_args(choices.RanxTest) == tuple(comparison.TESTS)
     assert get_args(choices.ResponseMethod) == sklearn.RESPONSE_METHODS
 
 

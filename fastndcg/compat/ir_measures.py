@@ -22,21 +22,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from itertools import compress, islice, pairwise
+from operator import itemgetter, ne
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.compat.evaluate_dicts import distinguish_unjudged, evaluate_judged
-from fastndcg.compat.ir_measures_input import join_table, read_rows, read_run_table
-from fastndcg.compat.ir_measures_requests import PYTREC_EVAL, Request, convert_measure, replace_labels
-from fastndcg.compat.ir_measures_subtopics import SubtopicQrels
-from fastndcg.errors import InvalidInputError
+from fastndcg.compat.common import distinguish_unjudged, evaluate_judged
+from fastndcg.compat.ir_measures_requests import (
+    PYTREC_EVAL,
+    SUBTOPIC_CONVENTION,
+    Request,
+    convert_measure,
+    replace_labels,
+)
+from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.dict_qrels import DictQrels
+from fastndcg.inputs.diversity_qrels import DiversityQrels
+from fastndcg.inputs.join import join
+from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
+from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
+
+QUERY = "query_id"
+DOCUMENT = "doc_id"
+
+Rows = dict[Any, dict[Any, Any]]  # {query: {document: label or score}}
 
 
 def register() -> Provider:
@@ -88,19 +103,7 @@ class Provider:
     NAME = "fastndcg"
 
     def supports(self, measure: Any) -> bool:
-        """
-        Return True if the catalogue has a measure with these parameters.
-
-        Parameters
-        ----------
-        measure : ir_measures' measure
-            Such as ``nDCG @ 10``.
-
-        Returns
-        -------
-        bool
-            False if another provider must compute the measure.
-        """
+        """Return True if the catalogue has a measure with these parameters."""
         measure.validate_params()
         try:
             convert_measure(measure)
@@ -109,140 +112,35 @@ class Provider:
         return True
 
     def is_available(self) -> bool:
-        """
-        Return True, because the provider needs no further package.
-
-        Returns
-        -------
-        bool
-            True.
-        """
+        """Return True, because the provider needs no further package."""
         return True
 
     def install_instructions(self) -> str:
-        """
-        Return the command that installs fastndcg.
-
-        Returns
-        -------
-        str
-            The command.
-        """
+        """Return the command that installs fastndcg."""
         return "pip install fastndcg"
 
     def run_inputs(self, measures: Iterable[Any]) -> list[str]:
-        """
-        Return the columns that a run must have.
-
-        Parameters
-        ----------
-        measures : iterable of ir_measures' measures
-            Such as ``[nDCG @ 10, AP]``.
-
-        Returns
-        -------
-        list of str
-            The names of the columns.
-        """
+        """Return the columns that a run must have."""
         return ["query_id", "doc_id", "score"]
 
     def qrel_inputs(self, measures: Iterable[Any]) -> list[str]:
-        """
-        Return the columns that judgments must have.
-
-        Parameters
-        ----------
-        measures : iterable of ir_measures' measures
-            Such as ``[nDCG @ 10, AP]``.
-
-        Returns
-        -------
-        list of str
-            The names of the columns.
-        """
+        """Return the columns that judgments must have."""
         return ["query_id", "doc_id", "relevance"]
 
     def evaluator(self, measures: Iterable[Any], qrels: Any) -> Evaluator:
-        """
-        Prepare judgments and measures for many runs.
-
-        Parameters
-        ----------
-        measures : iterable of ir_measures' measures
-            Such as ``[nDCG @ 10, AP]``.
-        qrels : DataFrame, dict of dict, path, or iterable of named tuples
-            Judgments in any form that ir_measures reads.
-
-        Returns
-        -------
-        Evaluator
-            Its `iter_calc`, `calc_aggregate` and `calc` take a run.
-
-        Raises
-        ------
-        UnknownMetricError
-            If the catalogue lacks a measure.
-        """
+        """Prepare judgments and measures for many runs."""
         return Evaluator(measures, qrels)
 
     def iter_calc(self, measures: Iterable[Any], qrels: Any, run: Any) -> Iterator[Any]:
-        """
-        Return an iterator over the values of each query.
-
-        Parameters
-        ----------
-        measures : iterable of ir_measures' measures
-            Such as ``[nDCG @ 10, AP]``.
-        qrels : DataFrame, dict of dict, path, or iterable of named tuples
-            Judgments in any form that ir_measures reads.
-        run : DataFrame, dict of dict, path, or iterable of named tuples
-            A ranking in any form that ir_measures reads.
-
-        Returns
-        -------
-        iterator
-            ir_measures' ``Metric`` of each query and measure.
-        """
+        """Return an iterator over the values of each query."""
         return self.evaluator(measures, qrels).iter_calc(run)
 
     def calc_aggregate(self, measures: Iterable[Any], qrels: Any, run: Any) -> dict[Any, float]:
-        """
-        Return the values over all queries.
-
-        Parameters
-        ----------
-        measures : iterable of ir_measures' measures
-            Such as ``[nDCG @ 10, AP]``.
-        qrels : DataFrame, dict of dict, path, or iterable of named tuples
-            Judgments in any form that ir_measures reads.
-        run : DataFrame, dict of dict, path, or iterable of named tuples
-            A ranking in any form that ir_measures reads.
-
-        Returns
-        -------
-        dict
-            The values as {measure: value}.
-        """
+        """Return the values over all queries."""
         return self.evaluator(measures, qrels).calc_aggregate(run)
 
     def calc(self, measures: Iterable[Any], qrels: Any, run: Any) -> Any:
-        """
-        Return the values over all queries, and those of each query.
-
-        Parameters
-        ----------
-        measures : iterable of ir_measures' measures
-            Such as ``[nDCG @ 10, AP]``.
-        qrels : DataFrame, dict of dict, path, or iterable of named tuples
-            Judgments in any form that ir_measures reads.
-        run : DataFrame, dict of dict, path, or iterable of named tuples
-            A ranking in any form that ir_measures reads.
-
-        Returns
-        -------
-        CalcResults
-            ir_measures' own type.
-        """
+        """Return the values over all queries, and those of each query."""
         return self.evaluator(measures, qrels).calc(run)
 
 
@@ -341,16 +239,13 @@ class Evaluator:
         parts = []
         for part in self._parts:
             judged = judged_runs[id(part.qrels)]
-            values = np.ascontiguousarray(evaluate_judged(judged, part.metrics, part.convention).T)
+            rows = evaluate_judged(judged, part.metrics, part.convention)
+            values = np.ascontiguousarray((rows[judged.order] if isinstance(judged, JoinedRun) else rows).T)
             parts.append(_Values(judged.queries, part.measures, part.combine(values), part.convention))
         return parts
 
     def _judge(self, run: Any) -> dict[int, Any]:
-        """
-        Return the run joined with each of the judgments, by the identity of the judgments.
-
-        A frame is joined as a table and a list is read as tuples. Any other run is read as a dict of dicts.
-        """
+        """Return the run joined with each of the judgments, by the identity of the judgments."""
         with_unjudged = {id(part.qrels) for part in self._parts if distinguish_unjudged(part.metrics, part.convention)}
         if not any(isinstance(part.qrels, SubtopicQrels) for part in self._parts):
             judged_runs = self._join_frame(run) or self._judge_tuples(run, with_unjudged)
@@ -395,11 +290,7 @@ class Evaluator:
             return None
 
     def _aggregate(self, parts: list[_Values]) -> dict[Any, float]:
-        """
-        Return sums and means. Queries that the run lacks add 0, the default value of all measures.
-
-        A measure that is undefined for some queries has the mean over the other queries.
-        """
+        """Return sums and means. Queries that the run lacks add 0, the default value of all measures."""
         n_queries = len(self.qrel_qids)
         aggregates = dict.fromkeys(self.measures, math.nan)
         for _, measures, columns, convention in parts:
@@ -451,3 +342,139 @@ def _read_subtopics(rows: Iterable[Any]) -> SubtopicQrels:
 
 def _import_ir_measures() -> ModuleType:
     return optional_import("ir_measures", "this drop-in", "ir_measures")
+
+
+class JoinedRun(NamedTuple):
+    """
+    A run in a table, joined with its judgments.
+
+    `queries` are in the order of the table. `rankings` are in the order of the judgments, and `order` has the index in
+    `rankings` of each item of `queries`.
+    """
+
+    queries: list[str]
+    rankings: Rankings
+    tables: tuple[Qrels, Run, Convention]
+    order: Array
+
+    def with_tie_keys(self) -> Rankings:
+        """Return the rankings with tie keys that order documents by id."""
+        qrels, run, convention = self.tables
+        return join(qrels, run, convention).rankings
+
+
+def join_table(judgments: DictQrels, run: Run, convention: Convention) -> JoinedRun:
+    """
+    Join a run in a table with its judgments.
+
+    Raises
+    ------
+    InvalidInputError
+        If judgments and run have no query in common, or a score is NaN.
+    """
+    qrels = judgments.table()
+    convention = convention.replace(missing_in_run="skip", missing_in_qrels="skip")
+    rankings = join(qrels, run, convention.replace(ties="input")).rankings
+    names = [] if rankings.query_ids is None else rankings.query_ids.tolist()
+    indices = dict(zip(run.queries.names().tolist(), range(len(run.queries)), strict=True))
+    order = np.argsort([indices[name] for name in names])
+    return JoinedRun([names[i] for i in order.tolist()], rankings, (qrels, run, convention), order)
+
+
+def read_run_table(run: Any) -> Run | None:
+    """Return a pandas DataFrame with text ids as a table. Return None for other runs."""
+    if not is_frame(run, "score") or not len(run):
+        return None
+    try:
+        table = Run.from_frame(run[[QUERY, DOCUMENT, "score"]], {"query": QUERY, "document": DOCUMENT})
+    except (InvalidInputError, InvalidTypeError):
+        return None
+    return table if table.queries.are_texts and table.documents.are_texts else None
+
+
+def read_rows(rows: Any, kind: Any, converter: Any) -> Any:
+    """
+    Return judgments or a run as {query: {document: label or score}}.
+
+    If a query has a document twice, the last row counts, as in ir_measures.
+
+    Parameters
+    ----------
+    rows : DataFrame, list of named tuples, or any other form that ir_measures reads
+        The judgments or the run.
+    kind : type
+        ir_measures' named tuple of one row: ``Qrel`` or ``ScoredDoc``.
+    converter : callable
+        ir_measures' own converter, for the other forms.
+    """
+    query, document, number = kind._fields[:3]
+    if is_frame(rows, number):
+        return group_columns(*(rows[name].tolist() for name in (query, document, number)))
+    if isinstance(rows, list) and set(map(type, rows)) == {kind}:
+        return group_rows(rows if len(kind._fields) == 3 else map(itemgetter(0, 1, 2), rows))
+    return converter(rows).as_dict_of_dict()
+
+
+def is_frame(rows: Any, number: str) -> bool:
+    """Return True for a pandas DataFrame with columns of queries, documents and the column `number`."""
+    return hasattr(rows, "itertuples") and {QUERY, DOCUMENT, number} <= set(rows.columns)
+
+
+def group_columns(queries: list[Any], documents: list[Any], numbers: list[Any]) -> Rows:
+    """Return columns as a dict of dicts. Consecutive rows of a query are added at once."""
+    rows: Rows = {}
+    changes = compress(range(1, len(queries)), map(ne, queries, islice(queries, 1, None)))
+    for first, stop in pairwise([0, *changes, len(queries)] if queries else []):
+        pairs = zip(documents[first:stop], numbers[first:stop], strict=True)
+        rows.setdefault(queries[first], {}).update(pairs)
+    return rows
+
+
+def group_rows(items: Iterable[tuple[Any, Any, Any]]) -> Rows:
+    """Return rows of (query, document, number) as a dict of dicts."""
+    rows: Rows = {}
+    row: dict[Any, Any] = {}
+    last_query: Any = object()
+    for query, document, number in items:
+        if query is not last_query:
+            last_query = query
+            row = rows.setdefault(query, {})
+        row[document] = number
+    return rows
+
+
+class JudgedBySubtopic(NamedTuple):
+    """The queries of a run that have judgments by subtopic, and their rankings with tie keys."""
+
+    queries: list[str]
+    rankings: Rankings
+
+    def with_tie_keys(self) -> Rankings:
+        """Return the rankings. Their tie keys were set when the run was joined."""
+        return self.rankings
+
+
+class SubtopicQrels:
+    """
+    Judgments by subtopic that are prepared once for many runs.
+
+    Parameters
+    ----------
+    rows : iterable of tuple
+        The query, subtopic, document and label of each judgment. At least one.
+    """
+
+    def __init__(self, rows: Iterable[tuple[Any, Any, Any, Any]]) -> None:
+        judgments = list(rows)
+        self._queries = {query for query, _, _, _ in judgments}
+        if judgments:
+            queries, subtopics, documents, labels = zip(*judgments, strict=True)
+            self._qrels = DiversityQrels(queries, subtopics, documents, list(labels))
+
+    def judged(self, run: dict[str, dict[str, Any]]) -> JudgedBySubtopic:
+        """Return the rankings of the run's queries that have judgments."""
+        judged_rows = {query: row for query, row in run.items() if query in self._queries and row}
+        if not judged_rows:
+            return JudgedBySubtopic([], Rankings([], [], [0]))
+        rankings = join(self._qrels, Run.from_dict(judged_rows), SUBTOPIC_CONVENTION).rankings
+        return JudgedBySubtopic([] if rankings.query_ids is None else rankings.query_ids.tolist(), rankings)

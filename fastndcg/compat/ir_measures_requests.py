@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.compat.ir_measures_subtopics import CONVENTION as SUBTOPIC_CONVENTION
 from fastndcg.errors import UnknownMetricError
 from fastndcg.metrics.catalog import CATALOG
 from fastndcg.metrics.metric import Metric
@@ -33,6 +32,7 @@ PYTREC_EVAL = conventions["trec_eval_9_c"]
 GDEVAL = PYTREC_EVAL.replace(score_dtype="as given")
 RISING_IDS = PYTREC_EVAL.replace(score_dtype="as given", ties="id_ascending")
 AS_GIVEN = PYTREC_EVAL.replace(score_dtype="as given", ties="input")
+SUBTOPIC_CONVENTION = conventions["ndeval"]
 ACCURACY = AS_GIVEN.replace(pool="retrieved", undefined="nan")
 
 N_RANKS_OF_CWL = 1000  # cwl_eval adds ranks without documents up to this one, and looks at no later one

@@ -20,34 +20,31 @@ pytrec_eval itself is not needed. Differences:
 
 from __future__ import annotations
 
+import io
 import math
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from fastndcg.compat.evaluate_dicts import distinguish_unjudged, evaluate_judged
-from fastndcg.compat.module_replacement import Installation, ModuleReplacement
-from fastndcg.compat.trec_text import StructureError, read_lines
-from fastndcg.compat.validation import as_whole_number
-from fastndcg.errors import InvalidTypeError, UnknownMetricError, shorten
+from fastndcg.compat.common import as_whole_number, distinguish_unjudged, evaluate_judged, list_rows
+from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, shorten
 from fastndcg.inputs.dict_qrels import DictQrels
+from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.inputs.text.formats import TREC
+from fastndcg.inputs.text.reader import read_rows
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.trec_eval import BY_NAME, NICKNAMES, NOT_IN_ALL, SINCE_10, TrecMeasureRequest
 from fastndcg.metrics.trec_eval_lines import at_level, lines
 from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array
+from fastndcg.runtime.pickling import Picklable
 
 __version__ = "0.5.11"  # of the pytrec_eval-terrier with these values; ir_measures takes no module without a version
-
-PUBLIC_NAMES = (
-    "RelevanceEvaluator", "compute_aggregated_measure", "parse_qrel", "parse_run", "supported_measures",
-    "supported_nicknames",
-)  # fmt: skip
-REPLACEMENT = ModuleReplacement("pytrec_eval", __name__, PUBLIC_NAMES)
 
 NUMBERS = r"[0-9]+(?:\.[0-9]+)?"
 WITH_ARGUMENTS = re.compile(rf"(.+?)[._]({NUMBERS}(?:,{NUMBERS})*)")
@@ -73,7 +70,11 @@ class Column(NamedTuple):
         return list(map(float, values))
 
 
-class RelevanceEvaluator:
+class StructureError(InvalidTypeError, AttributeError, AssertionError):
+    """Input is no dict, or a line has the wrong fields or a document that its query has already."""
+
+
+class RelevanceEvaluator(Picklable):
     """
     Judgments and measures that are prepared once for the runs of many systems.
 
@@ -220,12 +221,30 @@ def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
     return float(np.mean(values))
 
 
+class Installation:
+    """The drop-in in place of pytrec_eval. At the end of a ``with`` block, pytrec_eval is what it was before."""
+
+    def __init__(self) -> None:
+        self._before = sys.modules.get("pytrec_eval")
+        sys.modules["pytrec_eval"] = sys.modules[__name__]
+
+    def __enter__(self) -> Self:
+        """Return the object itself."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Restore what was there before."""
+        if self._before is not None:
+            sys.modules["pytrec_eval"] = self._before
+        else:
+            uninstall()
+
+
 def install() -> Installation:
     """
-    Make every library that uses pytrec_eval compute by fastndcg, until `uninstall` is called.
+    Make ``import pytrec_eval`` give this drop-in from now on, until `uninstall` is called.
 
-    From then on ``import pytrec_eval`` gives this drop-in. Modules that imported pytrec_eval before get it as well. So
-    the order of imports does not matter for BEIR and MTEB. Objects that exist, such as evaluators, stay as they are.
+    Call it before BEIR, MTEB or another library that imports pytrec_eval: a module that has imported it keeps it.
     pytrec_eval need not be installed.
 
     Returns
@@ -240,21 +259,20 @@ def install() -> Installation:
     ...     pytrec_eval.RelevanceEvaluator({"q": {"d": 1}}, {"map"}).evaluate({"q": {"d": 0.5}})
     {'q': {'map': 1.0}}
     """
-    return Installation(REPLACEMENT)
+    return Installation()
 
 
 def uninstall() -> None:
     """
-    Make libraries use pytrec_eval again. Do nothing without an earlier `install`.
-
-    Names that a module imported in the meantime by ``from pytrec_eval import …`` stay those of fastndcg.
+    Make ``import pytrec_eval`` load pytrec_eval again. Modules that imported the drop-in keep it.
 
     Examples
     --------
     >>> installation = install()
     >>> uninstall()
     """
-    REPLACEMENT.uninstall()
+    if sys.modules.get("pytrec_eval") is sys.modules[__name__]:
+        del sys.modules["pytrec_eval"]
 
 
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
@@ -281,7 +299,7 @@ def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
     >>> parse_run(["q1 Q0 d1 1 0.9 bm25"])
     {'q1': {'d1': 0.9}}
     """
-    return read_lines(f_run, float)[0]
+    return _read_lines(f_run, Run, float)
 
 
 def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
@@ -308,7 +326,23 @@ def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
     >>> parse_qrel(["q1 0 d1 2"])
     {'q1': {'d1': 2}}
     """
-    return read_lines(f_qrel, int)[0]
+    return _read_lines(f_qrel, Qrels, int)
+
+
+def _read_lines(
+    lines: Iterable[str], kind: type[Qrels] | type[Run], number: type[int] | type[float]
+) -> dict[str, dict[str, Any]]:
+    """Read lines of TREC's format as {query: {document: number}}."""
+    try:
+        text = "\n".join(line.removesuffix("\n") for line in lines)
+    except (TypeError, AttributeError):
+        raise StructureError("lines must be texts, of an open file or a list. Pass such lines.") from None
+    if not text.strip():
+        return {}
+    try:
+        return list_rows(kind.of(*read_rows(io.BufferedReader(io.BytesIO(text.encode())), TREC[kind])), number)
+    except InvalidInputError as error:
+        raise StructureError(*error.args) from None
 
 
 def parse_measures(measures: Iterable[str], relevance_level: int) -> dict[str, Column]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.compat.validation import as_whole_number
+from fastndcg.compat.common import as_whole_number
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.parsing import as_float
 from fastndcg.rankings.validation import Array

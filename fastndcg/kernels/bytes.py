@@ -5,7 +5,6 @@ All numbers are uint64, because Numba makes a float of a uint64 and an int64. Ea
 Python. Kernels get the machine instructions of kernels/llvm/bytes.py.
 """
 
-
 import numpy as np
 
 from fastndcg.kernels.jit import instruction

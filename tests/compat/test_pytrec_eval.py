@@ -192,11 +192,11 @@ def test_pytrec_eval_parsing():
             place.parse_run([run[0], run[0]])
         with pytest.raises(AssertionError):
             place.parse_qrel([qrels[0], qrels[0]])
-        with pytest.raises(ValueError, match=r"unpack|line 1 must be"):
+        with pytest.raises(ValueError, match=r"unpack|line 1: must have"):
             place.parse_run(["q Q0 d 1 0.5"])
-        with pytest.raises(ValueError, match=r"invalid literal|line 1 must be"):
+        with pytest.raises(ValueError, match=r"invalid literal|whole numbers"):
             place.parse_qrel(["q 0 d 1.5"])
-    with pytest.raises(fn.InvalidInputError, match="document must occur once in a query, but 'd' of 'q' is repeated"):
+    with pytest.raises(fn.InvalidInputError, match="document d of query q is in lines 1 and 2"):
         ours.parse_run([run[0], run[0]])
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg.compat import ranx as ours
-from fastndcg.compat.evaluate_dicts import distinguish_unjudged
-from fastndcg.compat.ranx.table import order_by_number
+from fastndcg.compat.common import distinguish_unjudged
+from fastndcg.compat.ranx.data import order_by_number
 from fastndcg.inputs.dict_qrels import DictQrels
 
 pytestmark = pytest.mark.peers
@@ -139,11 +139,9 @@ def test_frames_and_parquet(tmp_path):
         assert read.to_dict() == table.to_dict()
         with pytest.raises(KeyError):
             type(table).from_df(renamed)
-    with pytest.raises(AssertionError, match="scores column dtype must be `float`"):
-        ours.Run.from_df(qrels.to_dataframe())
-    with pytest.raises(AssertionError, match="scores column dtype must be `int`"):
+    with pytest.raises(AssertionError, match="must have whole numbers as labels"):
         ours.Qrels.from_df(run.to_dataframe())
-    with pytest.raises(AssertionError, match="Document IDs column must hold strings, but 'doc_id' holds 7"):
+    with pytest.raises(AssertionError, match="`df` must have texts as ids"):
         ours.Run.from_df(pandas.DataFrame({"q_id": ["q"], "doc_id": [7], "score": [0.5]}))
 
 
@@ -170,7 +168,7 @@ def test_ranx_files(tmp_path):
         with pytest.raises(AssertionError, match="must be one of 'json', 'trec', 'lz4', 'gz', 'parquet', but is"):
             ours.Run.from_file(tmp_path / "run", kind=kind)
     (tmp_path / "twice.trec").write_text("q Q0 d 1 0.5 x\nq Q0 d 2 0.4 x\n", encoding="utf-8")
-    with pytest.raises(fn.InvalidInputError, match="document must occur once in a query, but 'd' of 'q' is repeated"):
+    with pytest.raises(fn.InvalidInputError, match="document d of query q is in lines 1 and 2"):
         ours.Run.from_file(tmp_path / "twice.trec")
 
 
@@ -309,7 +307,7 @@ def test_ranx_bpref_equals_library(ranx_library):
 def count_sorts(monkeypatch):
     """Count the rows that are put in order, in the list that is returned."""
     counts = []
-    name = "fastndcg.compat.ranx.table.order_by_number"
+    name = "fastndcg.compat.ranx.data.order_by_number"
     monkeypatch.setattr(name, lambda row: counts.append(len(row)) or order_by_number(row))
     return counts
 

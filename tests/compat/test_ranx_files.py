@@ -1,4 +1,4 @@
-"""The drop-in for ranx with files: `save` and `from_file` in all formats, ranxhub, and files of the library."""
+"""The drop-in for ranx with files: `save` and `from_file` in all formats, and files of the library."""
 
 import gzip
 import json
@@ -10,7 +10,7 @@ import pytest
 
 import fastndcg as fn
 from fastndcg.compat import ranx as ours
-from fastndcg.compat.ranx.files import QRELS_KINDS, RUN_KINDS, get_file_kind, write_lz4
+from fastndcg.compat.ranx.data import QRELS_KINDS, RUN_KINDS, get_file_kind
 
 QRELS = {"q1": {"d1": 1, "é": 0, "d3": 3}, "q2": {"d1": 2**40}}
 RUN = {"q1": {"d1": 0.1, "d2": 1 / 3, "é": 1e-300}, "q2": {"d1": -2.0, "d9": 7.0}}
@@ -117,7 +117,7 @@ def test_ranx_refuses_damaged_lz4(content, tmp_path):
 def test_ranx_refuses_files_that_are_not_utf8(tmp_path):
     """Bytes that are no UTF-8 raise an error that names the file."""
     (tmp_path / "run.trec").write_bytes(b"q Q0 \xff 1 1 x\n")
-    with pytest.raises(fn.InvalidInputError, match=r"run.trec must be UTF-8 text"):
+    with pytest.raises(fn.InvalidInputError, match=r"must be UTF-8 text"):
         ours.Run.from_file(tmp_path / "run.trec")
 
 
@@ -137,39 +137,6 @@ def test_ranx_and_the_dropin_read_each_others_files(ranx_library, tmp_path):
         ours.Qrels(QRELS).save(tmp_path / f"ours.{name}")
         if name != "parquet":  # ranx refuses text columns of pandas 3
             assert ranx_library.Qrels.from_file(str(tmp_path / f"ours.{name}")).to_dict() == QRELS
-
-
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    """Make a temporary folder the home of the user."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    return tmp_path
-
-
-def test_ranx_reads_runs_that_ranxhub_delivered(home):
-    """A run in ranx's folder of downloads is read with its name and its card."""
-    need_packages("lz4")
-    card = {"run": {"name": "ance"}, "model": {"name": "ANCE"}}
-    write_lz4({"metadata": card, "run": RUN}, home / ".ranx" / "msmarco" / "ance.rh")
-    run = ours.Run.from_ranxhub("msmarco/ance")
-    assert (run.to_dict(), run.name, run.metadata) == (RUN, "ance", card)
-    write_lz4(RUN, home / ".ranx" / "bare.rh")
-    with pytest.raises(fn.InvalidInputError, match="'bare' must be a run of ranxhub"):
-        ours.Run.from_ranxhub("bare")
-
-
-def test_ranx_downloads_runs_of_ranxhub_by_ranx(home, monkeypatch):
-    """A run that is not in the folder is downloaded by ranx. Without ranx the error names it."""
-    content = {"metadata": {"run": {"name": "ance"}}, "run": RUN}
-    library = SimpleNamespace(download=lambda id: content if id == "msmarco/ance" else None)
-    monkeypatch.setitem(sys.modules, "ranx", SimpleNamespace(io=library))
-    monkeypatch.setitem(sys.modules, "ranx.io", library)
-    assert ours.Run.from_ranxhub("msmarco/ance").to_dict() == RUN
-    monkeypatch.setitem(sys.modules, "ranx", None)
-    monkeypatch.setitem(sys.modules, "ranx.io", None)
-    with pytest.raises(fn.MissingPackageError, match="a download of 'msmarco/ance' from ranxhub needs ranx"):
-        ours.Run.from_ranxhub("msmarco/ance")
 
 
 def test_ranx_qrels_of_ir_datasets(monkeypatch):

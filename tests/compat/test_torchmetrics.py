@@ -262,6 +262,5 @@ def test_torchmetrics_missing_metrics_are_named():
 def test_torchmetrics_missing_torch_error(monkeypatch):
     """A missing torch raises an error that gives the installation command."""
     monkeypatch.setitem(sys.modules, "torch", None)
-    ours._get_tensor_evaluator.cache_clear()
     with pytest.raises(fn.MissingPackageError, match=r"this drop-in needs torch\. Install it: pip install torch$"):
         ours.retrieval_recall(SCORES, LABELS)

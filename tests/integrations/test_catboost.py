@@ -171,7 +171,7 @@ def test_nan_of_a_diverged_model_is_refused():
     baseline[place] = np.nan
     valid = pool(data, baseline=baseline)
 
-    with pytest.raises(library("catboost").CatBoostError, match=rf"scores\[{place}\] \(query 1\) is nan: the model"):
+    with pytest.raises(library("catboost").CatBoostError, match=rf"scores\[{place}\] .* The model div"):
         train(metric("ndcg@5", [first, valid]), first, [valid])
 
 

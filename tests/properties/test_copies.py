@@ -216,14 +216,13 @@ for name in sys.argv[2:]:
             sys.exit(f"damage of {name} was not found: byte {position}")
     print(name, n_found, "damaged pickles were refused")
 """
-UNTOUCHED = ("compat.pytrec_eval.RelevanceEvaluator", "compat.ranx.Qrels", "compat.ranx.Report", "compat.ranx.Run")
 CHECKED = ("Embeddings", "Evaluator", "FusedRun", "Interactions", "Qrels", "Rankings", "Results", "Run", "TopItems")
 
 
 @pytest.mark.parametrize("first", range(3))
 def test_damaged_pickles_are_refused_and_never_end_the_process(first):
     """100 pickles of each class with one flipped bit: an error, or the same results as those of the original."""
-    names = [name for name in EXAMPLES if name not in UNTOUCHED][first::3]
+    names = list(EXAMPLES)[first::3]
     folder = str(Path(__file__).parent)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     run = subprocess.run(

@@ -1,10 +1,11 @@
 """
-Drop-in for ranx: `Qrels`, `Run`, `evaluate`, `compare`, `plot`, `fuse`, `optimize_fusion`, and all of `metrics`.
+Drop-in for ranx: `Qrels`, `Run`, `evaluate`, `compare`, `fuse`, `optimize_fusion`, and all of `metrics`.
 
 Signatures, metric names and values are those of ranx, except for ranx's bugs: queries are paired by id, and equal
 scores keep their input order. Each error is also a subclass of the built-in exception that ranx raises. ranx itself is
-needed only to download runs of ranxhub. Numba's number of threads is not changed. A `Run` caches its join with the
-last `Qrels`, so that further metrics are fast. The functions of `fusion` and `normalization` are not here. Differences:
+not needed. Numba's number of threads is not changed. A `Run` caches its join with the last `Qrels`, so that further
+metrics are fast. The functions of `fusion` and `normalization`, `plot`, and `Run.from_ranxhub` are not here.
+Differences:
 
 - Scores may be numbers of Python or NumPy. Texts, None, NaN and tensors are errors here. ranx takes them.
 - Ids of documents must be texts in a dict, too. Empty dicts, and columns of pandas' own text type, are allowed.
@@ -33,22 +34,19 @@ last `Qrels`, so that further metrics are fast. The functions of `fusion` and `n
 
 from typing import TYPE_CHECKING, Any
 
-from fastndcg.compat.ranx.errors import MismatchError
+from fastndcg.compat.ranx.data import MismatchError, Qrels, Run
 from fastndcg.compat.ranx.evaluation import evaluate
 from fastndcg.compat.ranx.metric_names import CONVENTION, METRICS
-from fastndcg.compat.ranx.qrels import Qrels
-from fastndcg.compat.ranx.run import Run
 from fastndcg.errors import shorten
 from fastndcg.runtime.lazy_import import load
 
 if TYPE_CHECKING:
+    from fastndcg.compat.ranx.comparison import Report as Report
     from fastndcg.compat.ranx.comparison import compare as compare
-    from fastndcg.compat.ranx.precision_recall_plot import plot as plot
-    from fastndcg.compat.ranx.report import Report as Report
 
 __all__ = ["CONVENTION", "METRICS", "MismatchError", "Qrels", "Run", "evaluate"]
 LATER = {
-    "Report": "report", "compare": "comparison", "plot": "precision_recall_plot", "fuse": "fusion",
+    "Report": "comparison", "compare": "comparison", "fuse": "fusion",
     "optimize_fusion": "fusion", "OptimizationReport": "fusion",
 }  # fmt: skip  # what `evaluate` does without
 

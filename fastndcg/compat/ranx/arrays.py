@@ -6,12 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.compat.evaluate_dicts import evaluate_judged
-from fastndcg.compat.ranx.errors import MismatchError, RowsError
+from fastndcg.compat.common import evaluate_judged
+from fastndcg.compat.ranx.data import MismatchError, Qrels, Run, StructureError, Table
 from fastndcg.compat.ranx.metric_names import CONVENTION
-from fastndcg.compat.ranx.qrels import Qrels
-from fastndcg.compat.ranx.run import Run
-from fastndcg.compat.ranx.table import Table
 from fastndcg.errors import shorten
 from fastndcg.inputs.dict_qrels import Judged
 from fastndcg.kernels.lookup import load_kernels
@@ -69,7 +66,7 @@ def evaluate_arrays(qrels: Any, run: Any, metrics: list[Metric], threads: int = 
 
     Raises
     ------
-    RowsError
+    StructureError
         If an argument has another form.
     MismatchError
         If the numbers of queries differ, a document has two different labels, or a relevant one is ranked twice.
@@ -105,10 +102,10 @@ def read_pairs(value: Any, name: str) -> Pairs:
     try:
         tables = list(map(np.asarray, value))
     except (TypeError, ValueError) as error:
-        raise RowsError(f"`{name}` must be arrays, Qrels, Run or dicts: {shorten(str(error))}. {FORM}") from None
+        raise StructureError(f"`{name}` must be arrays, Qrels, Run or dicts: {shorten(str(error))}. {FORM}") from None
     for place, table in enumerate(tables):
         if table.ndim != 2 or table.shape[1] != 2 or table.dtype.kind not in NUMBERS:
-            raise RowsError(
+            raise StructureError(
                 f"`{name}` must have an array of numbers of shape (n_documents, 2) for each query, but [{place}] has "
                 f"shape {table.shape} and dtype {table.dtype}. {FORM}"
             )

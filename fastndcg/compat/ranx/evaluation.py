@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.compat.evaluate_dicts import distinguish_unjudged, evaluate_judged
+from fastndcg.compat.common import distinguish_unjudged, evaluate_judged
 from fastndcg.compat.ranx.arrays import evaluate_arrays
-from fastndcg.compat.ranx.errors import MismatchError
+from fastndcg.compat.ranx.data import MismatchError, Qrels, Run
 from fastndcg.compat.ranx.metric_names import CONVENTION, parse_metric
-from fastndcg.compat.ranx.qrels import Qrels
-from fastndcg.compat.ranx.run import Run
 from fastndcg.errors import InvalidTypeError, shorten
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array

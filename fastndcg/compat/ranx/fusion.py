@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fastndcg.compat.ranx.errors import MismatchError
+from fastndcg.compat.ranx.data import MismatchError, Qrels, Run
 from fastndcg.compat.ranx.metric_names import CONVENTION, parse_metric
-from fastndcg.compat.ranx.qrels import Qrels
-from fastndcg.compat.ranx.run import Run
 from fastndcg.errors import InvalidTypeError, UnknownFusionError, shorten, suggest_name
 from fastndcg.evaluation import Evaluator
 from fastndcg.fusion.arguments import read_weights

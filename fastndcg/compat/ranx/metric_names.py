@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fastndcg.compat.ranx.errors import MismatchError
+from fastndcg.compat.ranx.data import MismatchError
 from fastndcg.errors import InvalidInputError, UnknownMetricError, shorten, suggest_name
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import conventions
@@ -35,15 +35,6 @@ def parse_metric(name: Any) -> Metric:
     """
     Return a metric of ranx, ``name@k-llevel`` or ``rbp.p-llevel``, as a metric of the catalogue.
 
-    Raises
-    ------
-    UnknownMetricError
-        If ranx has no metric of this name.
-    MismatchError
-        If the metric is no text, or its cutoff or level is out of range.
-
-    Examples
-    --------
     >>> parse_metric("map@100-l2"), parse_metric("rbp.95")
     (AP(rel=2)@100, RBP(p=0.95,rel=1))
     """

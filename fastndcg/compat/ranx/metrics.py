@@ -10,6 +10,7 @@ array([0.5])
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -50,208 +51,45 @@ def hits(qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> Array:
     return _evaluate(make_metric("hits", k, rel_lvl), qrels, run)
 
 
-def hit_rate(qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> Array:
-    """
-    Return 1 for queries with a relevant document in the first k ranks, and 0 for others.
+def _make_function(name: str, ranx_name: str, value: str) -> Callable[..., Array]:
+    """Return a function of arrays, a cutoff and a level. `value` is the object of its docstring's first sentence."""
+
+    def evaluate_metric(qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> Array:
+        return _evaluate(make_metric(ranx_name, k, rel_lvl), qrels, run)
+
+    evaluate_metric.__name__ = evaluate_metric.__qualname__ = name
+    evaluate_metric.__doc__ = f"""
+    Return {value}.
 
     Parameters
     ----------
     qrels, run, k, rel_lvl
-        See `hits`.
+        See `hits`. The cutoff is ignored by `r_precision` and `bpref`.
 
     Returns
     -------
     (n_queries,) float64 array
-        From 0 to 1.
+        From 0 to 1, for DCG from 0 up.
     """
-    return _evaluate(make_metric("hit_rate", k, rel_lvl), qrels, run)
+    return evaluate_metric
 
 
-def precision(qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> Array:
-    """
-    Return the share of relevant documents in the first k ranks.
-
-    Parameters
-    ----------
-    qrels, run, k, rel_lvl
-        See `hits`.
-
-    Returns
-    -------
-    (n_queries,) float64 array
-        From 0 to 1.
-    """
-    return _evaluate(make_metric("precision", k, rel_lvl), qrels, run)
-
-
-def recall(qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> Array:
-    """
-    Return the share of the relevant documents that is in the first k ranks.
-
-    Parameters
-    ----------
-    qrels, run, k, rel_lvl
-        See `hits`.
-
-    Returns
-    -------
-    (n_queries,) float64 array
-        From 0 to 1.
-    """
-    return _evaluate(make_metric("recall", k, rel_lvl), qrels, run)
-
-
-def f1(qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> Array:
-    """
-    Return the harmonic mean of `precision` and `recall`.
-
-    Parameters
-    ----------
-    qrels, run, k, rel_lvl
-        See `hits`.
-
-    Returns
-    -------
-    (n_queries,) float64 array
-        From 0 to 1.
-    """
-    return _evaluate(make_metric("f1", k, rel_lvl), qrels, run)
-
-
-def r_precision(qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> Array:
-    """
-    Return the precision at the rank R, for R relevant documents. The cutoff `k` is ignored.
-
-    Parameters
-    ----------
-    qrels, run, k, rel_lvl
-        See `hits`.
-
-    Returns
-    -------
-    (n_queries,) float64 array
-        From 0 to 1.
-    """
-    return _evaluate(make_metric("r-precision", k, rel_lvl), qrels, run)
-
-
-def bpref(qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> Array:
-    """
-    Return the binary preference. The cutoff `k` is ignored.
-
-    Parameters
-    ----------
-    qrels, run, k, rel_lvl
-        See `hits`.
-
-    Returns
-    -------
-    (n_queries,) float64 array
-        From 0 to 1.
-    """
-    return _evaluate(make_metric("bpref", k, rel_lvl), qrels, run)
-
-
-def reciprocal_rank(qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> Array:
-    """
-    Return 1 / rank of the first relevant document, 0 beyond rank k.
-
-    Parameters
-    ----------
-    qrels, run, k, rel_lvl
-        See `hits`.
-
-    Returns
-    -------
-    (n_queries,) float64 array
-        From 0 to 1.
-    """
-    return _evaluate(make_metric("mrr", k, rel_lvl), qrels, run)
-
-
-def average_precision(qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> Array:
-    """
-    Return the average precision of the first k ranks.
-
-    Parameters
-    ----------
-    qrels, run, k, rel_lvl
-        See `hits`.
-
-    Returns
-    -------
-    (n_queries,) float64 array
-        From 0 to 1.
-    """
-    return _evaluate(make_metric("map", k, rel_lvl), qrels, run)
-
-
-def dcg(qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> Array:
-    """
-    Return the discounted cumulative gain of Järvelin and Kekäläinen, whose gain is the label.
-
-    Parameters
-    ----------
-    qrels, run, k, rel_lvl
-        See `hits`.
-
-    Returns
-    -------
-    (n_queries,) float64 array
-        From 0 up.
-    """
-    return _evaluate(make_metric("dcg", k, rel_lvl), qrels, run)
-
-
-def dcg_burges(qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> Array:
-    """
-    Return the discounted cumulative gain of Burges et al., whose gain is 2**label - 1.
-
-    Parameters
-    ----------
-    qrels, run, k, rel_lvl
-        See `hits`.
-
-    Returns
-    -------
-    (n_queries,) float64 array
-        From 0 up.
-    """
-    return _evaluate(make_metric("dcg_burges", k, rel_lvl), qrels, run)
-
-
-def ndcg(qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> Array:
-    """
-    Return the normalised `dcg`.
-
-    Parameters
-    ----------
-    qrels, run, k, rel_lvl
-        See `hits`.
-
-    Returns
-    -------
-    (n_queries,) float64 array
-        From 0 to 1.
-    """
-    return _evaluate(make_metric("ndcg", k, rel_lvl), qrels, run)
-
-
-def ndcg_burges(qrels: Any, run: Any, k: int = 0, rel_lvl: int = 1) -> Array:
-    """
-    Return the normalised `dcg_burges`.
-
-    Parameters
-    ----------
-    qrels, run, k, rel_lvl
-        See `hits`.
-
-    Returns
-    -------
-    (n_queries,) float64 array
-        From 0 to 1.
-    """
-    return _evaluate(make_metric("ndcg_burges", k, rel_lvl), qrels, run)
+hit_rate = _make_function(
+    "hit_rate", "hit_rate", "1 for queries with a relevant document in the first k ranks, and 0 for others"
+)
+precision = _make_function("precision", "precision", "the share of relevant documents in the first k ranks")
+recall = _make_function("recall", "recall", "the share of the relevant documents that is in the first k ranks")
+f1 = _make_function("f1", "f1", "the harmonic mean of `precision` and `recall`")
+r_precision = _make_function("r_precision", "r-precision", "the precision at the rank R, for R relevant documents")
+bpref = _make_function("bpref", "bpref", "the binary preference")
+reciprocal_rank = _make_function("reciprocal_rank", "mrr", "1 / rank of the first relevant document, 0 beyond rank k")
+average_precision = _make_function("average_precision", "map", "the average precision of the first k ranks")
+dcg = _make_function("dcg", "dcg", "the discounted cumulative gain of Järvelin and Kekäläinen, whose gain is the label")
+dcg_burges = _make_function(
+    "dcg_burges", "dcg_burges", "the discounted cumulative gain of Burges et al., whose gain is 2**label - 1"
+)
+ndcg = _make_function("ndcg", "ndcg", "the normalised `dcg`")
+ndcg_burges = _make_function("ndcg_burges", "ndcg_burges", "the normalised `dcg_burges`")
 
 
 def rank_biased_precision(qrels: Any, run: Any, p: float, rel_lvl: int = 1) -> Array:

@@ -26,6 +26,7 @@ MAGIC |= {bytes([first, 0x2A, 0x4D, 0x18]): "zstd" for first in range(0x50, 0x60
 UNREAD = {b"\xfd7zXZ": "xz", b"\x04\x22\x4d\x18": "lz4"}
 
 FilePath = str | os.PathLike[str]
+Text = FilePath | io.BufferedReader  # a file, or bytes in memory
 
 
 class Block(NamedTuple):
@@ -44,7 +45,7 @@ class Blocks:
     A file is read, not mapped: a file that shrinks meanwhile raises an error, and would crash the process if mapped.
     """
 
-    def __init__(self, path: FilePath, padding: int, size: int = BLOCK) -> None:
+    def __init__(self, path: Text, padding: int, size: int = BLOCK) -> None:
         self.name = describe_path(path)
         self._path = path
         self._padding = padding
@@ -136,8 +137,10 @@ def _skip_blank_lines(file: Any) -> bytes:
     return line if len(line) < len(rest) else line + file.readline(BLOCK)
 
 
-def is_pipe(path: FilePath) -> bool:
+def is_pipe(path: Text) -> bool:
     """Return True for a path that can be read only once: a named pipe, a device, a shell's <(command)."""
+    if isinstance(path, io.BufferedReader):
+        return False
     try:
         mode = os.stat(path).st_mode
     except (OSError, TypeError, ValueError):  # opening the file raises the error
@@ -145,7 +148,7 @@ def is_pipe(path: FilePath) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 
-def most_readers(path: FilePath) -> int:
+def most_readers(path: Text) -> int:
     """
     Return the number of threads that may read a file: one for each block that it may have once unpacked.
 
@@ -155,9 +158,9 @@ def most_readers(path: FilePath) -> int:
     return 1 if length is None else 1 + UNPACKED * length // BLOCK
 
 
-def read_length(path: FilePath) -> int | None:
+def read_length(path: Text) -> int | None:
     """Return the size of a file on disk before unpacking, or None for pipes, devices, standard input and addresses."""
-    if path == STANDARD_INPUT or is_pipe(path) or is_address(path):
+    if isinstance(path, io.BufferedReader) or path == STANDARD_INPUT or is_pipe(path) or is_address(path):
         return None
     try:
         return os.stat(path).st_size
@@ -175,14 +178,18 @@ def describe_path(path: Any) -> str:
     """Return the name of a file for error messages."""
     if path == STANDARD_INPUT:
         return "standard input"
+    if isinstance(path, io.BufferedReader):
+        return "the text"
     return show_name(spell_path(path) if is_address(path) else path)
 
 
-def _open(path: FilePath) -> contextlib.AbstractContextManager[Any]:
+def _open(path: Text) -> contextlib.AbstractContextManager[Any]:
     if path == STANDARD_INPUT:
         if sys.stdin is None:
             raise InvalidInputError("standard input is closed. Name a file")
         return contextlib.nullcontext(sys.stdin.buffer)
+    if isinstance(path, io.BufferedReader):
+        return contextlib.nullcontext(path)
     if is_address(path):
         file: contextlib.AbstractContextManager[Any] = open_address(path)
         return file

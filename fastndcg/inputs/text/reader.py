@@ -14,7 +14,7 @@ from fastndcg.inputs.id_column import IdColumn, concatenate_columns
 from fastndcg.inputs.id_table import Rows
 from fastndcg.inputs.source import Source
 from fastndcg.inputs.text.block_order import BlockOrder, Documents, most_rows
-from fastndcg.inputs.text.blocks import Block, Blocks, FilePath, describe_path, most_readers, read_length
+from fastndcg.inputs.text.blocks import Block, Blocks, Text, describe_path, most_readers, read_length
 from fastndcg.kernels.input_arrays import LineOutput
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.read_only import read_only
@@ -58,8 +58,8 @@ class Failure(NamedTuple):
     remedy: str = ""
 
 
-def read_rows(path: FilePath, layout: Layout, threads: int | None = None) -> tuple[Rows, Source]:
-    """Read a file's lines, and group them by query."""
+def read_rows(path: Text, layout: Layout, threads: int | None = None) -> tuple[Rows, Source]:
+    """Read the lines of a file, or of bytes in memory, and group them by query."""
     kernels = load_kernels("inputs.text_lines")
     blocks = Blocks(path, kernels.PADDING)
     order = BlockOrder(layout.least, read_length(path))

@@ -1,19 +1,57 @@
-"""Evaluation of runs in dicts, shared by the drop-ins for libraries that take dicts."""
+"""What drop-ins share: the evaluation of runs in dicts, and whole numbers of any library."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
-from fastndcg.compat.ir_measures_input import JoinedRun
-from fastndcg.compat.ir_measures_subtopics import JudgedBySubtopic
 from fastndcg.engine import run as engine
 from fastndcg.engine.plan import make_plan
-from fastndcg.inputs.dict_qrels import Judged
+from fastndcg.errors import InvalidInputError
+from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
+from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
+
+
+class JudgedRun(Protocol):
+    """A run that was joined with its judgments, such as `Judged`."""
+
+    @property
+    def queries(self) -> list[str]:
+        """The queries of the run that have judgments."""
+
+    @property
+    def rankings(self) -> Rankings:
+        """The rankings of these queries."""
+
+    def with_tie_keys(self) -> Rankings:
+        """Return the rankings with tie keys that order documents by id."""
+
+
+def as_whole_number(value: Any) -> int | None:
+    """
+    Return an integer of Python, NumPy or PyTorch as an int, and a bool as 0 or 1. Return None for other values.
+
+    >>> as_whole_number(3), as_whole_number(True), as_whole_number(3.0), as_whole_number("3")
+    (3, 1, None, None)
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def list_rows(table: Qrels | Run, number: type[int] | type[float]) -> dict[str, dict[str, Any]]:
+    """Return a table as {query: {document: number}}. Raise InvalidInputError for a fraction that is to be an int."""
+    if number is int and (table.values % 1 != 0).any():
+        raise InvalidInputError(f"{table.source.name} must have whole numbers as labels. Round them")
+    rows = table.to_dict()
+    return {query: {document: number(value) for document, value in row.items()} for query, row in rows.items()}
 
 
 def distinguish_unjudged(metrics: Sequence[Metric], convention: Convention) -> bool:
@@ -23,30 +61,12 @@ def distinguish_unjudged(metrics: Sequence[Metric], convention: Convention) -> b
 
 
 def evaluate_judged(
-    judged: Judged | JudgedBySubtopic | JoinedRun,
+    judged: JudgedRun,
     metrics: Sequence[Metric],
     convention: Convention,
     threads: int | None = None,
 ) -> Array:
-    """
-    Evaluate metrics on a run that was joined with its judgments.
-
-    Parameters
-    ----------
-    judged : Judged, JudgedBySubtopic or JoinedRun
-        The run's queries and their rankings.
-    metrics : sequence of Metric
-        May repeat a metric.
-    convention : Convention
-        The choices that the values follow.
-    threads : int, optional
-        The number of threads. By default one per available CPU.
-
-    Returns
-    -------
-    (n_queries, n_metrics) float64 array
-        Queries are in the order of ``judged.queries``.
-    """
+    """Return the (n_queries, n_metrics) values of metrics, which may repeat, of a run joined with its judgments."""
     if not judged.queries or not metrics:
         return np.zeros((len(judged.queries), len(metrics)))
     unique = tuple(dict.fromkeys(metrics))
@@ -60,8 +80,8 @@ def evaluate_judged(
             output = engine.run(judged.with_tie_keys(), unique, convention, threads=threads)
     else:
         output = engine.run(judged.rankings, unique, convention, threads=threads)
-    values = output.values[:, [unique.index(metric) for metric in metrics]]
-    return judged.reorder(values) if isinstance(judged, JoinedRun) else values
+    values: Array = output.values[:, [unique.index(metric) for metric in metrics]]
+    return values
 
 
 def _reads_unjudged_ties(metric: Metric) -> bool:
