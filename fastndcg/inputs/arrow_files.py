@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -109,12 +110,35 @@ def _open_bytes(path: FilePath) -> Any:
 
 
 def _open(path: FilePath, content: bytes | None) -> Any:
-    """Open a file for pyarrow: it is read, not mapped, as a file that shrinks while it is mapped ends the process."""
+    """
+    Open a file for pyarrow: it is read, not mapped, as a file that shrinks while it is mapped ends the process.
+
+    No buffer of what is read belongs to Python. A thread of Arrow may be the last to hold one, and takes Python's lock to
+    let go of it. If the interpreter ends at that time, so does the process, by std::terminate: 1 of 10 did.
+    """
     pyarrow = optional_import("pyarrow", "reading Arrow files", "arrow")
     if content is not None:
         return pyarrow.BufferReader(content)
-    file = open_address(path, is_seekable=True) if is_address(path) else _open_bytes(path)
-    return pyarrow.PythonFile(file, mode="r")
+    if is_address(path):
+        return pyarrow.PythonFile(_NativeReads(open_address(path, is_seekable=True)), mode="r")
+    return pyarrow.OSFile(os.fspath(path))
+
+
+class _NativeReads:
+    """A file of Python that reads into buffers of Arrow."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def read_buffer(self, size: int) -> Any:
+        """Return the next bytes."""
+        pyarrow = optional_import("pyarrow", "reading Arrow files", "arrow")
+        buffer = pyarrow.allocate_buffer(size, resizable=True)
+        buffer.resize(self._file.readinto(buffer))
+        return buffer
 
 
 def _open_reader(file: Any, columns: Sequence[str] | None) -> Any:

@@ -1,5 +1,6 @@
 """Feather and Arrow IPC files: both formats of files, lists, judgments and runs, standard input, and damage."""
 
+import functools
 import gzip
 import io
 import os
@@ -198,3 +199,25 @@ def test_memory_is_bounded(tmp_path, kind, order):
     command = [sys.executable, "-c", PEAK, kind, *map(str, paths)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert float(done.stdout) < 100
+
+
+@pytest.mark.parametrize("kind", ["path", "address"])
+def test_no_thread_of_arrow_lets_go_of_pythons_bytes(tmp_path, monkeypatch, kind):
+    """Buffers of a file are Arrow's own: a thread that frees Python's while the interpreter ends aborts the process."""
+    table = pa.table({"query": ["a", "a"], "document": ["x", "y"], "label": [1, 0], "score": [0.5, 0.7]})
+    path = tmp_path / "scored.arrow"
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    given = path if kind == "path" else path.as_uri().replace("file:", "local:")
+    opened = []
+    kinds = {name: getattr(pa, name) for name in ("OSFile", "PythonFile")}
+
+    def open_file(name, source, **options):
+        opened.append((name, hasattr(source, "read_buffer")))
+        return kinds[name](source, **options)
+
+    for name in kinds:
+        monkeypatch.setattr(pa, name, functools.partial(open_file, name))
+
+    assert fn.evaluate(given, metrics="rr").to_dict() == {"a": {"RR": 0.5}}
+    assert set(opened) == {("OSFile", False) if kind == "path" else ("PythonFile", True)}

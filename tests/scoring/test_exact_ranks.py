@@ -192,3 +192,22 @@ def test_lists_of_each_query_hold_ids() -> None:
         model.top(2, exclude=[{101}])
     with pytest.raises(fn.InvalidTypeError, match="lists for each user must hold whole numbers, but one has 'x'"):
         model.top(2, exclude=[{"x"}, {"y"}])
+
+
+@pytest.mark.parametrize("kind", ["embeddings", "scorer"])
+def test_queries_of_the_truth_in_any_order(kind: str) -> None:
+    """Queries have the values of their ids, where the truth has them in another order than the model."""
+    rng = np.random.default_rng(12)
+    users, items = (rng.integers(-2, 3, (n, 4)).astype("f4") for n in (70, 90))
+    order = rng.permutation(70)
+    scores = users @ items.T
+    ids: dict[str, Any] = {"query_ids": np.arange(70), "document_ids": np.arange(90)}
+    model = fn.Embeddings(users, items, **ids)
+    if kind == "scorer":
+        model = fn.Scorer(lambda rows: scores[rows], n_items=90, **ids)
+    liked = {int(user): dict.fromkeys(rng.choice(90, user % 4 + 1, replace=False).tolist(), 1) for user in order}
+    run = {user: dict(enumerate(scores[user].tolist())) for user in liked}
+
+    for metrics in ("rank, ap", "rank, judged@5"):
+        values, expected = (fn.evaluate(liked, own, metrics).to_dict() for own in (model, run))
+        assert values == expected
