@@ -113,8 +113,8 @@ def _open(path: FilePath, content: bytes | None) -> Any:
     """
     Open a file for pyarrow: it is read, not mapped, as a file that shrinks while it is mapped ends the process.
 
-    No buffer of what is read belongs to Python. A thread of Arrow may be the last to hold one, and takes Python's lock to
-    let go of it. If the interpreter ends at that time, so does the process, by std::terminate: 1 of 10 did.
+    No buffer of what is read belongs to Python. A thread of Arrow may be the last to hold one, and takes Python's lock
+    to free it. If the interpreter ends at that time, std::terminate aborts the process: 1 of 10 were.
     """
     pyarrow = optional_import("pyarrow", "reading Arrow files", "arrow")
     if content is not None:
