@@ -9,7 +9,7 @@ import fastndcg as fn
 from benchmarks.data import make_rows
 from benchmarks.processes import prepare_python
 from benchmarks.proof import check_fused
-from fastndcg.fusion.method import FusionMethod
+from fastndcg.fusion.methods import FusionMethod
 
 METHODS = ["rrf(k=60)", "wsum(norm=min_max)"]
 KINDS = {

@@ -39,7 +39,7 @@ _PUBLIC = {
     "fusion.fuse": ["FusedRun", "fuse"],
     "fusion.tuning.curve": ["FusionCurve"],
     "fusion.tuning.tune": ["tune_fusion"],
-    "fusion.tuning.tuned_fusion": ["TunedFusion"],
+    "fusion.tuning.result": ["TunedFusion"],
     "inputs.diversity_qrels": ["DiversityQrels"],
     "inputs.qrels_run": ["Qrels", "Run"],
     "inputs.recommendations.interactions": ["Interactions"],

@@ -72,7 +72,7 @@ def split_list(text: str) -> list[str]:
     depth = 0
     start = 0
     for place, character in enumerate(text):
-        depth += (character in "([") - (character in ")]")
+        depth += (character in "([{") - (character in ")]}")
         if character == "," and depth == 0:
             parts.append(text[start:place].strip())
             start = place + 1

@@ -61,7 +61,7 @@ def make_choices() -> str:
     from fastndcg.compat.ranx import data as ranx_data
     from fastndcg.compat.ranx.comparison import TESTS as TESTS_OF_RANX
     from fastndcg.discovery import CUSTOM, FUNCTIONS, FUSION_KINDS
-    from fastndcg.fusion.conventions import ABSENT
+    from fastndcg.fusion.conventions import ABSENT_CHOICES
     from fastndcg.inputs.recommendations.item_lists import REPEATED
     from fastndcg.inputs.recommendations.item_selection import MISSING_TRUTH
     from fastndcg.inputs.text.formats import FORMATS_BY_NAME
@@ -75,7 +75,7 @@ def make_choices() -> str:
     from fastndcg.statistics import settings
 
     choices = {
-        "AbsentTreatment": ABSENT,
+        "AbsentTreatment": ABSENT_CHOICES,
         "AggregateName": AGGREGATES,
         "Alternative": settings.ALTERNATIVES,
         "BoardMean": settings.BOARD_MEANS,

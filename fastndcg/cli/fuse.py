@@ -19,7 +19,7 @@ from fastndcg.runtime.optional_packages import check_packages
 from fastndcg.runtime.threads import check_threads
 
 if TYPE_CHECKING:
-    from fastndcg.fusion.tuning.tuned_fusion import TunedFusion
+    from fastndcg.fusion.tuning.result import TunedFusion
 
 FUSE = """\
 Fuse two or more runs to one run, such as those of keyword search and vector search, and write it. Methods combine
@@ -214,7 +214,7 @@ def add_tune_fusion(commands: argparse._SubParsersAction[argparse.ArgumentParser
         commands, "tune-fusion", "QRELS RUN RUN [RUN ...]",
         "find the best weights of a fusion of runs, checked on held-out queries", TUNE, TUNE_EXAMPLES,
     )  # fmt: skip
-    options.add_help_all(parser, "folds, plateaus and threads")
+    options.add_help_all(parser, "folds and threads")
     parser.add_argument("qrels", metavar="QRELS", help=options.QRELS)
     parser.add_argument("runs", nargs="+", metavar="RUN", help=f"two or more; {options.RUN}")
     group = parser.add_argument_group("what is tuned")
@@ -235,7 +235,7 @@ def add_tune_fusion(commands: argparse._SubParsersAction[argparse.ArgumentParser
     group.add_argument("--html", metavar="FILE", help="also write a report as one HTML page that works offline")
     group.add_argument("--plot", metavar="FILE", help="also draw the metric against the weight, such as curve.png")
     group.add_argument("--run", dest="fused", metavar="FILE", help="also write the runs, fused by the best fusion")
-    with parser.expert("folds, plateaus and threads") as group:
+    with parser.expert("folds and threads") as group:
         group.add_argument("--folds", type=int, default=5, metavar="N", help="the number of folds (default: 5)")
         group.add_argument(
             "--repeats", type=int, default=1, metavar="N", help="how many times the queries are divided (default: 1)"
@@ -245,13 +245,6 @@ def add_tune_fusion(commands: argparse._SubParsersAction[argparse.ArgumentParser
             "--clusters",
             metavar="FILE",
             help="queries that stay in one fold; FILE has a query id and a cluster on each line",
-        )
-        group.add_argument(
-            "--plateau",
-            choices=("best", "widest"),
-            default="best",
-            help="the interval of weights to take: the best one, or the widest one within a standard error (default: "
-            "best)",
         )
         options.add_threads(group)
     parser.set_defaults(run=run_tune_fusion)
@@ -311,7 +304,6 @@ def _tune(arguments: argparse.Namespace) -> tuple[TunedFusion, Any]:
             seed=arguments.seed,
             clusters=clusters,
             repeats=arguments.repeats,
-            plateau=arguments.plateau,
             depth=arguments.depth,
             absent=arguments.absent,
             fusion_convention=arguments.fusion_convention,

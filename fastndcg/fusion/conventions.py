@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownConventionError, shorten, suggest_name
 from fastndcg.named_conventions.fields import Field
-from fastndcg.parsing import Value, as_float, format_call, format_value, parse_call
+from fastndcg.parsing import Value, as_count, as_float, format_call, format_value, parse_call
 
-ABSENT = ("zero", "minimum", "mean", "skip")
+ABSENT_CHOICES = ("zero", "minimum", "mean", "skip")
 
 
 def _as_number(value: Any) -> float | None:
@@ -25,7 +25,7 @@ def _as_number(value: Any) -> float | None:
 NUMBER = " or a finite number of 0 or more"
 FIELDS: dict[str, Field] = {
     "absent": Field(
-        ("method", *ABSENT),
+        ("method", *ABSENT_CHOICES),
         "what a document gets from a run that lacks it: what the method's definition says, 0, the run's lowest or mean "
         "value in the query, or no part in the formula",
     ),
@@ -48,7 +48,7 @@ FIELDS: dict[str, Field] = {
     ),
     "equal_scores": Field((1, 0.5, 0), "what min_max gives if all scores of a run are equal", _as_number, NUMBER),
     "single_document": Field(
-        ("as equal_scores", 0, 0.5, 1), "what min_max gives to the only document of a run", _as_number, NUMBER
+        ("equal_scores", 0, 0.5, 1), "what min_max gives to the only document of a run", _as_number, NUMBER
     ),
     "lowest_score": Field(
         (0, 0.001), "what min_max gives the lowest score, and z_score all scores up to the mean, 0: no change",
@@ -61,6 +61,15 @@ FIELDS: dict[str, Field] = {
         (0, 1e-9), "the least number that a normalisation divides by, but for l2 and dbsf", _as_number, NUMBER
     ),
     "deviation": Field(("population", "sample"), "the standard deviation of z_score: divided by n, or by n − 1"),
+    "precision": Field(
+        ("float64", "float32", "float32_sums"),
+        "how scores, normalised scores, points and fused scores are rounded; 'float32' adds up squares of l2 in "
+        "float64, 'float32_sums' does not",
+    ),
+    "rrf_decimals": Field(
+        ("all",), "the decimals of 1 / (k + rank) in rrf before it is rounded to the precision", as_count,
+        " or a whole number of 1 or more",
+    ),
 }  # fmt: skip
 CHOICES = {name: field.choices for name, field in FIELDS.items()}
 
@@ -99,6 +108,10 @@ class FusionConvention:
         The least normalised score, the range of equal scores, and the least divisor.
     deviation : {'population', 'sample'}
         The standard deviation of z_score.
+    precision : {'float64', 'float32', 'float32_sums'}
+        How scores and their sums are rounded.
+    rrf_decimals : 'all' or int
+        The decimals of 1 / (k + rank) in rrf.
     peer, versions, source : str
         The program, the versions for which the convention holds, and the place of each choice.
     methods : tuple of (str, str)
@@ -123,11 +136,13 @@ class FusionConvention:
     rrf_k: float = 60
     rrf_weights: str = "factor"
     equal_scores: float = 1
-    single_document: str | float = "as equal_scores"
+    single_document: str | float = "equal_scores"
     lowest_score: float = 0
     equal_within: float = 0
     smallest_divisor: float = 0
     deviation: str = "population"
+    precision: str = "float64"
+    rrf_decimals: str | int = "all"
     peer: str = ""
     versions: str = ""
     source: str = ""

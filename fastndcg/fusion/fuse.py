@@ -1,24 +1,18 @@
-"""Fuse runs to one run: the function `fuse` and its result."""
+"""Fuse runs to one run: the function `fuse`, its result, and the order of fused documents."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from fastndcg.engine.spans import Span
-from fastndcg.errors import InvalidInputError, InvalidTypeError, RegisteredMetricError, shorten
-from fastndcg.fusion.arguments import Weights, check_absent_for, check_training, read_weights, refuse_arguments
+from fastndcg.errors import InvalidInputError, Option
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
 from fastndcg.fusion.inputs import read_runs
-from fastndcg.fusion.method import FusionMethod
-from fastndcg.fusion.normalization import check_absent, fill_absent
-from fastndcg.fusion.order import order_documents
-from fastndcg.fusion.points import compute_points, has_weighted_points
-from fastndcg.fusion.training import TrainedTables, train_method
-from fastndcg.fusion.union import Union, UnionCounts, unite
+from fastndcg.fusion.joined_runs import FusedCounts, JoinedRuns, join_runs
+from fastndcg.fusion.methods import AppliedMethod, FusionMethod, Weights, apply_method, check_absent, read_weights
+from fastndcg.fusion.training import train_method
 from fastndcg.inputs.group_by_query import Groups
 from fastndcg.inputs.id_table import Rows
 from fastndcg.inputs.options import Options
@@ -27,17 +21,12 @@ from fastndcg.inputs.source import Source
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.read_only import put, read_only
 from fastndcg.rankings.validation import Array, check_whole_number
-from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_threads
-
-Method = str | FusionMethod | Callable[[Array, Array], float]
-
-MIXED_EXPONENT = 0.5
 
 
 def fuse(
     runs: Any,
-    method: Method = "rrf",
+    method: str | FusionMethod = "rrf",
     *,
     weights: Weights = None,
     depth: int | None = None,
@@ -55,10 +44,9 @@ def fuse(
     runs : {name: run}, iterable of (name, run), list of runs or of paths
         Runs of any kind that `evaluate` takes as predictions with ids: `Run`, path, dict, frame, records. Lists of
         recommended items and `Recommendations` have the users' numbers as ids of queries.
-    method : str or callable
+    method : str
         The method with its parameters and its normalisation, such as "rrf(k=60)", "wsum(norm=min_max)" or "condorcet".
-        `list_fusion_methods` lists them. Or a function ``(scores, ranks) -> float`` of one document, which Numba
-        compiles: ``scores`` (n_runs,) float64, NaN where absent, and ``ranks`` (n_runs,) int64 from 1, 0 where absent.
+        `list_fusion_methods` lists them.
     weights : {name: weight} or sequence of float, optional
         The weight of each run, finite and 0 or more, not all 0. By default 1 each. For weighted methods.
     depth : int, optional
@@ -88,8 +76,6 @@ def fuse(
         are wrong.
     UnknownFusionError
         If no method or normalisation has this name.
-    RegisteredMetricError
-        If a function given as method fails.
 
     Examples
     --------
@@ -101,23 +87,36 @@ def fuse(
     FusedRun of 1 queries, 4 documents by wsum(norm=min_max)
     """
     convention = parse_fusion_convention(fusion_convention)
-    parsed = method if callable(method) and not isinstance(method, FusionMethod) else FusionMethod.parse(method)
-    check_absent(absent)
+    parsed = FusionMethod.parse(method)
+    check_absent(absent, parsed)
     if depth is not None:
         check_whole_number(depth, "depth", 1)
     n_threads = check_threads(threads)
     options = Options(columns=columns, threads=threads, has_number_ids=True)
     systems = read_runs(runs, options)
-    if not isinstance(parsed, FusionMethod):
-        refuse_arguments(weights, train)
-        union = unite_runs(systems.runs, systems.names, convention, depth, n_threads)
-        return fuse_by_function(union, parsed, convention, absent)
-    checked_weights = read_weights(weights, systems.names, parsed)
-    check_training(parsed, train)
-    check_absent_for(parsed, absent)
-    trained = train_method(train, parsed, systems.names, convention, options) if train is not None else None
-    union = unite_runs(systems.runs, systems.names, convention, depth, n_threads)
-    return fuse_union(union, parsed, convention, weights=checked_weights, absent=absent, trained=trained)
+    factors = read_weights(weights, systems.names, parsed)
+    tables = _learn_tables(train, parsed, systems.names, convention, options)
+    applied = apply_method(parsed, convention, systems.names, absent=absent, tables=tables)
+    joined = join_runs(systems.runs, systems.names, convention, depth=depth, threads=n_threads)
+    return fuse_joined(joined, applied, factors)
+
+
+def _learn_tables(
+    train: Any, method: FusionMethod, names: tuple[str, ...], convention: FusionConvention, options: Options
+) -> Array | None:
+    """Return what a method learns. Raise if training data is missing, or given to a method that does not learn."""
+    if not method.record.needs_training:
+        if train is None:
+            return None
+        raise InvalidInputError(
+            f"`train` can only be used with a method that learns, but {method.name} does not. Leave it out"
+        )
+    if train is None:
+        raise InvalidInputError(
+            f"{method.name} must have judgments to learn from, but `train` is missing. Give ",
+            Option("train", "(qrels, runs)"),
+        )
+    return train_method(train, method.name, int(method.get("n_segments") or 0), names, convention, options)
 
 
 class FusedRun(Run):
@@ -134,8 +133,8 @@ class FusedRun(Run):
     Attributes
     ----------
     method : str
-        The text of the method, or the name of the function.
-    counts : UnionCounts
+        The text of the method.
+    counts : FusedCounts
         ``n_cut`` documents that `depth` cut, ``n_incomplete`` queries that were fused though some run lacks them, and
         ``n_left_out`` queries that were left out.
 
@@ -148,18 +147,19 @@ class FusedRun(Run):
 
     __slots__ = ("_counts", "_method")
 
-    _counts: UnionCounts
-    _method: str
+    _counts: FusedCounts
+    _method: FusionMethod | None
 
     @property
     def method(self) -> str:
         """The text of the method, empty for a part of a fused run."""
-        return getattr(self, "_method", "")
+        method = getattr(self, "_method", None)
+        return "" if method is None else str(method)
 
     @property
-    def counts(self) -> UnionCounts:
+    def counts(self) -> FusedCounts:
         """The number of documents that `depth` cut, and the numbers of queries that some run lacks."""
-        return getattr(self, "_counts", UnionCounts())
+        return getattr(self, "_counts", FusedCounts())
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -197,137 +197,67 @@ class FusedRun(Run):
         ({'q': {'a': 0.01639344262295082}}, ('documents below depth, cut: 2',))
         """
         first_documents: FusedRun = super().top(k)  # type: ignore[assignment]
-        put(first_documents, _counts=self.counts, _method=self.method)
+        put(first_documents, _counts=self.counts, _method=getattr(self, "_method", None))
         return first_documents
 
     def __repr__(self) -> str:
         return f"{super().__repr__()} by {self.method}" if self.method else super().__repr__()
 
 
-def unite_runs(
-    runs: Sequence[Run], names: Sequence[str], convention: FusionConvention, depth: int | None, threads: int
-) -> Union:
-    """Make the union of runs as a convention says."""
-    return unite(runs, names, convention, depth=depth, threads=threads)
-
-
-def fuse_union(
-    union: Union,
-    method: FusionMethod,
-    convention: FusionConvention,
-    *,
-    weights: Array | None = None,
-    absent: str | None = None,
-    trained: TrainedTables | None = None,
-) -> FusedRun:
-    """Fuse the runs of a union."""
-    factors = np.ones(len(union.names)) if weights is None else weights
-    if method.record.points == "ranks":
-        fused = count_majorities(union, factors, convention)
-    else:
-        points = compute_points(union, method, convention, absent=absent, weights=weights, trained=trained)
-        if has_weighted_points(method, convention):
-            factors = np.ones(len(union.names))
-        fused = combine_points(union, points, factors, method)
-    return make_run(union, fused, convention, str(method))
-
-
-def combine_points(union: Union, points: Array, weights: Array, method: FusionMethod) -> Array:
-    """Return the fused score of each document."""
-    file, _, name = method.record.kernel.partition(".")
-    kernel = getattr(load_kernels(f"fusion.{file}"), name)
-    number = find_number(method)
-    fused = np.empty(union.n_documents)
-    row_weights = read_only(np.ascontiguousarray(weights, "f8"))
-
-    def combine(span: Span) -> None:
-        first, stop = union.offsets[list(span)].tolist()
-        kernel(points, row_weights, number, first, stop, fused)
-
-    union.run_on_queries(combine)
-    return fused
-
-
-def make_run(union: Union, fused: Array, convention: FusionConvention, method: str) -> FusedRun:
-    """Return the fused run, each query's documents by falling score."""
-    remedy = "Take a larger k" if method.startswith("rrf") else "Rescale the scores or the weights"
-    _refuse_infinite(union, fused, method, remedy)
-    rows, scores = order_documents(union, fused, convention.fused_ties)
-    documents = union.row_documents.take(rows)
-    groups = Groups(union.offsets, None, union.offsets[:-1])
-    run = FusedRun.__new__(FusedRun)
-    run._fill(Rows(union.queries, groups, documents, scores), Source("the fused run"))
-    put(run, _counts=union.counts, _method=method)
-    return run
-
-
-def fuse_by_function(
-    union: Union, function: Callable[[Array, Array], float], convention: FusionConvention, absent: str | None
-) -> FusedRun:
-    """Fuse by a user's function of one document's scores and ranks."""
-    from fastndcg.kernels.jit import compile_custom_metric
-
-    if not hasattr(function, "py_func") and not isinstance(function, FunctionType):
-        raise InvalidTypeError(
-            "`method` must be the text of a method, or a Python function that Numba can compile, not "
-            f"{getattr(function, '__name__', type(function).__name__)}. Write a function (scores, ranks)"
+def fuse_joined(joined: JoinedRuns, applied: AppliedMethod, weights: Array | None = None) -> FusedRun:
+    """Fuse joined runs."""
+    fused = applied.fuse(joined, weights)
+    if not np.isfinite(fused).all():
+        document = int(np.argmax(~np.isfinite(fused)))
+        remedy = "Take a larger k" if applied.method.name == "rrf" else "Rescale the scores or the weights"
+        raise InvalidInputError(
+            f"{applied.method} must give finite scores, but that of {joined.describe(document)} is "
+            f"{fused[document]!s}. {remedy}"
         )
-    kernels = load_kernels("fusion.custom")
-    name = getattr(function, "__name__", type(function).__name__)
-    scores = union.scores
-    if absent not in (None, "skip"):
-        scores = union.scores.copy()
-        fill_absent(union, scores, str(absent))
-    ranks, _ = union.rank(convention.ties)
-    compiled = compile_custom_metric(function)
-    fused = np.empty(union.n_documents)
-    row_scores = read_only(scores)
-
-    def combine(span: Span) -> None:
-        first, stop = union.offsets[list(span)].tolist()
-        place = np.full(1, first)
-        try:
-            kernels.fuse_by_function(compiled, row_scores, ranks, first, stop, place, fused)
-        except Exception as error:
-            raise RegisteredMetricError(
-                f"the fusion function {shorten(name)} failed at {union.describe(int(place[0]))}: "
-                f"{type(error).__name__}: {show_name(error)}"
-            ) from error
-
-    union.run_on_queries(combine)
-    _refuse_infinite(union, fused, name, "Correct the function. A run without the document has the score NaN")
-    return make_run(union, fused, convention, name)
+    return make_run(joined, fused, applied.convention.fused_ties, applied.method)[0]
 
 
-def find_number(method: FusionMethod) -> float:
-    """Return the number that the kernel of a method takes."""
-    if method.name == "mixed":
-        return MIXED_EXPONENT
-    for key in ("gamma", "sigma"):
-        if method.get(key) is not None:
-            return float(method.get(key))
-    return 0.0
+def make_run(joined: JoinedRuns, fused: Array, ties: str, method: FusionMethod | None = None) -> tuple[FusedRun, Array]:
+    """
+    Return the fused run, each query's documents by falling score, and the row of each document's id.
 
-
-def count_majorities(union: Union, weights: Array, convention: FusionConvention) -> Array:
-    """Return the Condorcet score of each document."""
-    kernels = load_kernels("fusion.condorcet")
-    ranks, _ = union.rank(convention.ties)
-    fused = np.empty(union.n_documents)
-    votes = read_only(np.ascontiguousarray(weights, "f8"))
-
-    def count(span: Span) -> None:
-        kernels.condorcet(ranks, votes, union.offsets, *span, fused)
-
-    union.run_on_queries(count)
-    return fused
-
-
-def _refuse_infinite(union: Union, fused: Array, method: str, remedy: str) -> None:
-    """Raise for a fused score that is NaN or infinite."""
-    if np.isfinite(fused).all():
-        return
-    document = int(np.argmax(~np.isfinite(fused)))
-    raise InvalidInputError(
-        f"{method} must give finite scores, but that of {union.describe(document)} is {fused[document]!s}. {remedy}"
+    Parameters
+    ----------
+    joined : JoinedRuns
+        See `join_runs`.
+    fused : (n_documents,) float64 array
+        Finite scores.
+    ties : {'id_ascending', 'id_descending', 'input', 'last_score'}
+        The order of equal scores.
+    method : FusionMethod, optional
+        The method.
+    """
+    kernels = load_kernels("fusion.order")
+    rows = np.empty(len(fused), "i8")
+    ordered = np.empty(len(fused))
+    scores = read_only(fused)
+    ids = joined.row_documents
+    if ties.startswith("id_"):
+        sort = kernels.order_by_ids if ids.are_texts else kernels.order_by_numbers
+        keys = ids.ids if ids.are_texts else read_only(ids.order_numbers())
+        option = ties == "id_descending"
+    else:
+        sort = kernels.order_by_keys
+        keys = read_only(_find_last_scores(joined) if ties == "last_score" else np.empty(0))
+        option = len(keys) > 0
+    joined.run_on_queries(
+        lambda first, stop: sort(scores, keys, joined.document_rows, option, joined.offsets, first, stop, rows, ordered)
     )
+    groups = Groups(joined.offsets, None, joined.offsets[:-1])
+    run = FusedRun.__new__(FusedRun)
+    run._fill(Rows(joined.queries, groups, ids.take(rows), read_only(ordered)), Source("the fused run"))
+    put(run, _counts=joined.counts, _method=method)
+    return run, rows
+
+
+def _find_last_scores(joined: JoinedRuns) -> Array:
+    """Return the score of each document in the last run that has it."""
+    keys = np.full(joined.n_documents, np.nan)
+    for row in joined.scores:
+        keys = np.where(np.isnan(row), keys, row)
+    return keys

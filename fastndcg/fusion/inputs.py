@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -40,15 +39,17 @@ def read_runs(runs: Any, options: Options, argument: str = "runs") -> NamedRuns:
     if len(pairs) < FEWEST:
         raise InvalidInputError(f"`{argument}` must have two or more runs, but has {len(pairs)}. Add a run")
     names = [name for name, _ in pairs]
-    for name, count in Counter(names).items():
+    for name in names:
         if not isinstance(name, str):
             raise InvalidTypeError(f"`{argument}` must have texts as names, but one is {shorten(name)}. Use str()")
-        if count > 1:
+        if len(set(names)) < len(names) and names.count(name) > 1:
             raise InvalidInputError(
-                f"`{argument}` must have different names, but {shorten(name)} occurs {count} times. Rename one of them"
+                f"`{argument}` must have different names, but {shorten(name)} occurs {names.count(name)} times. Rename "
+                "one of them"
             )
-    tables = tuple(_read_run(run, f"{argument}[{shorten(name)}]", options) for name, run in pairs)
-    refuse_unknown(options.columns, {name: run.source.columns for name, run in zip(names, tables, strict=True)})
+    tables = tuple([_read_run(run, f"{argument}[{name!r:.200}]", options) for name, run in pairs])
+    if options.columns is not None:
+        refuse_unknown(options.columns, {name: run.source.columns for name, run in zip(names, tables, strict=True)})
     return NamedRuns(tuple(names), tables)
 
 

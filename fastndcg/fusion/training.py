@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +11,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.inputs import NamedRuns, are_unnamed, read_runs
-from fastndcg.fusion.method import FusionMethod
-from fastndcg.fusion.union import rank_run
+from fastndcg.fusion.joined_runs import add_up, rank_run
 from fastndcg.inputs.diversity_qrels import DiversityQrels
 from fastndcg.inputs.forms import find_form
 from fastndcg.inputs.join import QRELS_AND_RUN, find_queries, match_documents
@@ -26,12 +26,6 @@ SMALLEST = 0.001  # in place of a probability of 0
 NO_RELEVANT = math.log(SMALLEST / (1 - SMALLEST))
 
 
-class TrainedTables(NamedTuple):
-    """Values that a method has learned: (n_runs, n_entries) float64, such as a probability for each rank."""
-
-    values: Array
-
-
 class JudgedRanks(NamedTuple):
     """The ranks of a run's documents: whether each is relevant, with its place from 0, its query, and n a query."""
 
@@ -43,18 +37,20 @@ class JudgedRanks(NamedTuple):
 
 
 def train_method(
-    train: Any, method: FusionMethod, names: tuple[str, ...], convention: FusionConvention, options: Options
-) -> TrainedTables:
+    train: Any, name: str, n_segments: int, names: Sequence[str], convention: FusionConvention, options: Options
+) -> Array:
     """
-    Learn a method's tables from judgments and runs.
+    Learn a method's tables from judgments and runs: (n_runs, n_entries) float64, such as a probability for each rank.
 
     Parameters
     ----------
     train : (qrels, runs)
         Judgments and the runs of the same systems for other queries.
-    method : FusionMethod
-        One that needs training.
-    names : tuple of str
+    name : str
+        The name of a method that needs training.
+    n_segments : int
+        The number of segments of probfuse. Other methods do not read it.
+    names : sequence of str
         The names of the runs that are fused.
     convention : FusionConvention
         Its `ties` order equal scores. With 'average' they keep the order of the input.
@@ -62,16 +58,26 @@ def train_method(
         How the inputs are read.
     """
     qrels, runs = _read_training(train, options)
-    ordered = _order_runs(runs, names)
-    rows = [learn_run(qrels, run, method, convention, options.threads) for run in ordered]
+    rows = [
+        learn_run(qrels, run, name, n_segments, convention, options.threads) for run in _order_runs(runs, tuple(names))
+    ]
+    return pad_tables(rows)
+
+
+def pad_tables(rows: Sequence[Array]) -> Array:
+    """Return tables of several lengths as one array, with 0 behind the shorter ones."""
     longest = max(map(len, rows))
-    return TrainedTables(np.array([np.pad(row, (0, longest - len(row))) for row in rows]))
+    return np.array([np.pad(row, (0, longest - len(row))) for row in rows])
 
 
-def learn_run(qrels: Qrels, run: Run, method: FusionMethod, convention: FusionConvention, threads: int | None) -> Array:
+def learn_run(
+    qrels: Qrels, run: Run, name: str, n_segments: int, convention: FusionConvention, threads: int | None
+) -> Array:
     """Return the table of one run."""
     judged = judge_ranks(qrels, run, convention, threads)
-    return LEARN[method.name](judged, method)
+    if name == "probfuse":
+        return _learn_equal_segments(judged, n_segments)
+    return LEARN[name](judged)
 
 
 def judge_ranks(qrels: Qrels, run: Run, convention: FusionConvention, threads: int | None) -> JudgedRanks:
@@ -86,7 +92,7 @@ def judge_ranks(qrels: Qrels, run: Run, convention: FusionConvention, threads: i
         )
     run_sizes = np.diff(run.offsets)
     sizes = np.where(has_rows, run_sizes[np.maximum(in_run, 0)], 0)
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    offsets = add_up(sizes)
     row_offsets = np.append(offsets[:-1][has_rows], offsets[-1])
     matched = match_documents((qrels, qrels.values), run, pairs[has_rows], row_offsets, QRELS_AND_RUN, threads)
     starts = np.where(has_rows, run.offsets[np.maximum(in_run, 0)], 0)
@@ -98,9 +104,8 @@ def judge_ranks(qrels: Qrels, run: Run, convention: FusionConvention, threads: i
     return JudgedRanks(is_relevant, ranks[rows].astype("i8") - 1, queries, sizes, n_relevant)
 
 
-def _learn_bayes(judged: JudgedRanks, method: FusionMethod) -> Array:
+def _learn_bayes(judged: JudgedRanks) -> Array:
     """Return the log odds of relevance at each rank up to 1000."""
-    del method
     precisions = _measure_segments(judged, np.array(BAYES_ENDS))
     precisions = np.where(precisions == 0, SMALLEST, precisions)
     rest = 1 - precisions
@@ -109,9 +114,8 @@ def _learn_bayes(judged: JudgedRanks, method: FusionMethod) -> Array:
     return log_odds
 
 
-def _learn_segments(judged: JudgedRanks, method: FusionMethod) -> Array:
+def _learn_segments(judged: JudgedRanks) -> Array:
     """Return the precision in each segment of SegFuse."""
-    del method
     return _measure_segments(judged, SEGFUSE_ENDS)
 
 
@@ -123,9 +127,8 @@ def _measure_segments(judged: JudgedRanks, ends: Array) -> Array:
     return precisions
 
 
-def _learn_equal_segments(judged: JudgedRanks, method: FusionMethod) -> Array:
+def _learn_equal_segments(judged: JudgedRanks, n_segments: int) -> Array:
     """Return the mean precision over queries in segments of each query's equal size."""
-    n_segments = int(method.get("n_segments"))
     segment_sizes = np.maximum(-(-judged.sizes // n_segments), 1)
     segments = judged.places // segment_sizes[judged.queries]
     remaining = judged.sizes[judged.queries] - segments * segment_sizes[judged.queries]
@@ -135,22 +138,19 @@ def _learn_equal_segments(judged: JudgedRanks, method: FusionMethod) -> Array:
     return precisions
 
 
-def _learn_ranks(judged: JudgedRanks, method: FusionMethod) -> Array:
+def _learn_ranks(judged: JudgedRanks) -> Array:
     """Return the share of relevant documents at each rank, of the queries that have it."""
-    del method
     n_queries = np.bincount(judged.places)
     shares: Array = np.bincount(judged.places, judged.is_relevant) / np.maximum(n_queries, 1)
     return shares
 
 
-def _learn_map(judged: JudgedRanks, method: FusionMethod) -> Array:
+def _learn_map(judged: JudgedRanks) -> Array:
     """Return the mean average precision, 0 for queries without relevant documents."""
-    del method
     order = np.lexsort((judged.places, judged.queries))
     is_relevant = judged.is_relevant[order]
     hits = np.cumsum(is_relevant)
-    starts = np.concatenate([[0], np.cumsum(judged.sizes)])[:-1]
-    before = np.concatenate([[0], hits])[starts]
+    before = add_up(is_relevant)[add_up(judged.sizes)[:-1]]
     n_hits = hits - np.repeat(before, judged.sizes)
     precisions = np.where(is_relevant, n_hits / (judged.places[order] + 1), 0.0)
     sums = np.bincount(judged.queries[order], precisions, minlength=len(judged.sizes))
@@ -158,9 +158,8 @@ def _learn_map(judged: JudgedRanks, method: FusionMethod) -> Array:
     return np.array([values.mean()])
 
 
-LEARN = {
+LEARN: dict[str, Callable[[JudgedRanks], Array]] = {
     "bayesfuse": _learn_bayes,
-    "probfuse": _learn_equal_segments,
     "segfuse": _learn_segments,
     "slidefuse": _learn_ranks,
     "posfuse": _learn_ranks,

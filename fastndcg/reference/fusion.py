@@ -5,10 +5,21 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 Scores = Mapping[Any, float]
 Points = list[float | None]  # of one document, one for each run, None where a run does not count
+
+
+class Norm(NamedTuple):
+    """A normalisation without bounds."""
+
+    name: str
+    lower: float | None = None
+    upper: float | None = None
+
 
 SEGFUSE_ENDS = [10 * 2 ** (j - 1) - 5 for j in range(1, 11)]
 UNSEEN = math.log(0.001 / 0.999)
@@ -23,6 +34,7 @@ def fuse(
     weights: Sequence[float] | None = None,
     absent: str | None = None,
     tables: Sequence[Sequence[float]] = (),
+    norms: Sequence[Any] | None = None,
 ) -> dict[Any, dict[Any, float]]:
     """
     Fuse runs that have the same queries.
@@ -41,6 +53,8 @@ def fuse(
         What a run gives to a document that it lacks.
     tables : sequence of sequences of float
         What a trained method has learned, for each run.
+    norms : sequence of Norm, optional
+        The normalisation of each run, with its bounds. By default the method's.
 
     Returns
     -------
@@ -48,13 +62,14 @@ def fuse(
         {query: {document: fused score}}, by falling score.
     """
     fused: dict[Any, dict[Any, float]] = {}
+    own_norms = norms or [Norm(method.get("norm") or "none")] * len(runs)
     for query in runs[0]:
-        rows = [run[query] for run in runs]
+        rows = [{document: rounds(score, convention) for document, score in run[query].items()} for run in runs]
         documents = list(dict.fromkeys(document for row in rows for document in row))
         if not documents:
             fused[query] = {}
             continue
-        scores = fuse_query(rows, documents, (method, convention), weights, absent, tables)
+        scores = fuse_query(rows, documents, (method, convention, own_norms), weights, absent, tables)
         fused[query] = order_documents(scores, rows, convention.fused_ties)
     return fused
 
@@ -62,14 +77,14 @@ def fuse(
 def fuse_query(
     rows: Sequence[Scores],
     documents: Sequence[Any],
-    settings: tuple[Any, Any],
+    settings: tuple[Any, Any, Sequence[Any]],
     weights: Sequence[float] | None,
     absent: str | None,
     tables: Sequence[Sequence[float]],
 ) -> dict[Any, float]:
     """Return the fused score of each document of one query."""
-    method, convention = settings
-    factors = [1.0] * len(rows) if weights is None else list(weights)
+    method, convention, norms = settings
+    factors = [1.0] * len(rows) if weights is None else [rounds(weight, convention) for weight in weights]
     places = [find_places(row, convention.ties) for row in rows]
     if method.record.points == "ranks":
         return condorcet(places, documents, factors)
@@ -77,23 +92,43 @@ def fuse_query(
         value_documents(row, place, documents, settings, (weights, tables), number)
         for number, (row, place) in enumerate(zip(rows, places, strict=True))
     ]
-    treatment = absent or (method.record.absent if convention.absent == "method" else convention.absent)
-    reads_normalised = method.record.points == "scores"
-    if reads_normalised and method.norm == "borda" and absent is None and convention.absent == "method":
-        treatment = "own"
-    if reads_normalised and treatment == "mean" and method.norm == "z_score" and not convention.lowest_score:
-        treatment = "zero"  # the mean of z-scores
-    is_mean = method.record.kernel == "combine.arithmetic_mean"
-    is_sum = method.record.is_linear and not (is_mean and treatment == "skip")  # a constant of all documents may stay
-    columns = [
-        fill_absent(row, value, documents, "skip" if not row and not is_sum else treatment, (method, len(documents)))
-        for row, value in zip(rows, values, strict=True)
-    ]
+    treatments = [find_treatment(method, convention, norm.name, absent) for norm in norms]
+    is_mean = method.record.kernel == "arithmetic_mean"
+    is_sum = method.record.is_linear and not (is_mean and "skip" in treatments)  # a constant of all documents may stay
+    columns = []
+    for row, value, norm, treatment in zip(rows, values, norms, treatments, strict=True):
+        own = "skip" if not row and not is_sum else treatment
+        column = fill_absent(row, value, documents, own, (method, norm.name, len(documents)))
+        columns.append({d: None if x is None else rounds(x, convention) for d, x in column.items()})
     if method.name == "rrf" and convention.rrf_weights == "divisor":
         factors = [1.0] * len(rows)
-    combine = COMBINATIONS[method.record.kernel.partition(".")[2]]
+    combine = COMBINATIONS[method.record.kernel]
     number = {"mixed": 0.5, "gmnz": method.get("gamma"), "logn_isr": method.get("sigma")}.get(method.name, 0.0)
-    return {document: combine([column[document] for column in columns], factors, number) for document in documents}
+    if convention.precision != "float64" and method.record.kernel in SINGLE_COMBINATIONS:
+        combine = SINGLE_COMBINATIONS[method.record.kernel]
+    scores = {document: combine([column[document] for column in columns], factors, number) for document in documents}
+    return {document: rounds(score, convention) for document, score in scores.items()}
+
+
+def find_treatment(method: Any, convention: Any, norm: str, absent: str | None) -> str:
+    """Return what a run gives to documents that it lacks."""
+    reads_normalised = method.record.points == "scores"
+    treatment = str(absent or (method.record.absent if convention.absent == "method" else convention.absent))
+    if reads_normalised and norm == "borda" and absent is None and convention.absent == "method":
+        treatment = "own"
+    if reads_normalised and treatment == "mean" and norm == "z_score" and not convention.lowest_score:
+        treatment = "zero"  # the mean of z-scores
+    return treatment
+
+
+def single(number: float) -> float:
+    """Return a number rounded to float32."""
+    return float(np.float32(number))
+
+
+def rounds(number: float, convention: Any) -> float:
+    """Return a number in the precision of a convention."""
+    return float(number) if convention.precision == "float64" else single(number)
 
 
 def find_places(row: Scores, ties: str) -> dict[Any, list[int]]:
@@ -115,17 +150,19 @@ def value_documents(
     row: Scores,
     places: Mapping[Any, list[int]],
     documents: Sequence[Any],
-    settings: tuple[Any, Any],
+    settings: tuple[Any, Any, Sequence[Any]],
     learned: tuple[Sequence[float] | None, Sequence[Sequence[float]]],
     number: int,
 ) -> dict[Any, float]:
     """Return what one run gives to each document that it has."""
-    method, convention = settings
+    method, convention, norms = settings
     weights, tables = learned
     name = method.record.points
-    if name == "scores" and method.norm not in ("rank", "borda"):
-        return normalize(row, method.norm, convention)
-    rule = make_rule(method, convention, len(row), len(documents), tables[number] if tables else ())
+    norm = norms[number]
+    if name == "scores" and norm.name not in ("rank", "borda"):
+        return normalize(row, norm, convention)
+    table = tables[number] if tables else ()
+    rule = make_rule((method, norm.name), convention, len(row), len(documents), table)
     if name == "rrf" and convention.rrf_weights == "divisor" and weights is not None:
         k = convention.rrf_k if method.get("k") is None else method.get("k")
         weight = weights[number]
@@ -133,30 +170,33 @@ def value_documents(
         rule = (lambda place: 1 / ((place + 1) / weight + shift)) if weight else (lambda place: 0.0)
     points = {document: statistics.fmean(map(rule, several)) for document, several in places.items()}
     if name == "segfuse":
-        scores = normalize_any(row, places, documents, method.norm, convention)
+        scores = normalize_any(row, places, documents, norm, convention)
         return {document: points[document] * (scores[document] + 1) for document in row}
     return points
 
 
 def normalize_any(
-    row: Scores, places: Mapping[Any, list[int]], documents: Sequence[Any], norm: str, convention: Any
+    row: Scores, places: Mapping[Any, list[int]], documents: Sequence[Any], norm: Any, convention: Any
 ) -> dict[Any, float]:
     """Return the normalised scores of a run, by any normalisation."""
-    if norm not in ("rank", "borda"):
+    if norm.name not in ("rank", "borda"):
         return normalize(row, norm, convention)
-    n = len(row) if norm == "rank" else len(documents)
+    n = len(row) if norm.name == "rank" else len(documents)
     return {document: statistics.fmean(1 - place / n for place in places[document]) for document in row}
 
 
-def make_rule(method: Any, convention: Any, n: int, n_union: int, table: Sequence[float]) -> Callable[[int], float]:
+def make_rule(
+    method_and_norm: tuple[Any, str], convention: Any, n: int, n_union: int, table: Sequence[float]
+) -> Callable[[int], float]:
     """Return the function from a place, from 0, to its points."""
-    name = method.record.points if method.record.points != "scores" else method.norm
+    method, norm = method_and_norm
+    name = method.record.points if method.record.points != "scores" else norm
     k = convention.rrf_k if method.get("k") is None else method.get("k")
     segment = math.ceil(n / len(table)) if table and n else 1
     rules: dict[str, Callable[[int], float]] = {
         "rank": lambda place: 1 - place / n,
-        "borda": lambda place: 1 - place / n_union if method.norm == "borda" else float(n_union - place),
-        "rrf": lambda place: 1 / (k + convention.first_rank + place),
+        "borda": lambda place: 1 - place / n_union if norm == "borda" else float(n_union - place),
+        "rrf": lambda place: round_decimals(1 / (k + convention.first_rank + place), convention.rrf_decimals),
         "isr": lambda place: 1 / (place + 1) ** 2,
         "rbc": lambda place: (1 - method.get("phi")) * method.get("phi") ** place,
         "bayesfuse": lambda place: table[place] if place < len(table) else UNSEEN,
@@ -173,25 +213,64 @@ def make_rule(method: Any, convention: Any, n: int, n_union: int, table: Sequenc
     return rules[name]
 
 
+def round_decimals(number: float, decimals: Any) -> float:
+    """Return a number with some decimals, or as it is for 'all'."""
+    return number if decimals == "all" else float(f"{number:.{decimals}f}")
+
+
 def average_window(table: Sequence[float], begin: int, end: int) -> float:
     """Return the mean of a window of a table, whose entries beyond its end are 0."""
     return sum(table[begin : end + 1]) / (end - begin + 1)
 
 
-def normalize(row: Scores, norm: str, convention: Any) -> dict[Any, float]:
-    """Return the normalised scores of one run and query."""
+def normalize(row: Scores, norm: Any, convention: Any) -> dict[Any, float]:
+    """Return the normalised scores of one run and query. `norm` has a name and bounds."""
     if not row:
         return {}
     scores = list(row.values())
-    if norm not in ("none", "max") and max(map(abs, scores)) > LARGEST:  # normalised scores have no unit
-        scores = [score * SHRINK for score in scores]
+    unit = SHRINK if norm.name not in ("none", "max") and max(map(abs, scores)) > LARGEST else 1.0
+    if unit != 1.0:  # normalised scores have no unit
+        scores = [score * unit for score in scores]
         convention = convention.replace(
-            equal_within=convention.equal_within * SHRINK, smallest_divisor=convention.smallest_divisor * SHRINK
+            equal_within=convention.equal_within * unit, smallest_divisor=convention.smallest_divisor * unit
         )
-    values = NORMALIZATIONS[norm](scores, convention)
-    if convention.lowest_score and norm in ("min_max", "min_max_inverted", "z_score"):
+    values = NORMALIZATIONS[norm.name](scores, convention)
+    is_varied = len(scores) > 1 and max(scores) - min(scores) > convention.equal_within
+    if is_varied and (norm.lower is not None or norm.upper is not None):
+        values = [scale_within_bounds(score, scores, norm, unit, convention) for score in scores]
+    if convention.lowest_score and norm.name in ("min_max", "min_max_inverted", "z_score"):
         values = [value if value > 0 else convention.lowest_score for value in values]
     return dict(zip(row, values, strict=True))
+
+
+def scale(scores: list[float], shift: float, divisor: float, convention: Any) -> list[float]:
+    """Return (x - shift) / divisor, 0 for a divisor of 0. Each step has the precision of the convention."""
+    shift = rounds(shift, convention)
+    divisor = rounds(divisor, convention)
+    return [rounds(rounds(score - shift, convention) / divisor, convention) if divisor else 0.0 for score in scores]
+
+
+def scale_within_bounds(score: float, scores: list[float], norm: Any, unit: float, convention: Any) -> float:
+    """Return min_max of a score, with bounds in place of the lowest and the highest score."""
+    low = min(scores)
+    high = max(scores)
+    bottom = low
+    top = high
+    if norm.lower is not None:
+        bound = norm.lower * unit
+        counts = high > bound and score > bound if norm.lower_mode == "apply" else high >= bound
+        bottom = bound if counts else low
+        if norm.lower_mode == "clip" and score < bottom:
+            return 0.0
+    if norm.upper is not None:
+        bound = norm.upper * unit
+        counts = low < bound and score < bound if norm.upper_mode == "apply" else low <= bound
+        top = bound if counts else high
+        if norm.upper_mode == "clip" and score > top:
+            return 1.0
+    if top == bottom:
+        return float(convention.equal_scores)
+    return scale([score], bottom, max(top - bottom, convention.smallest_divisor), convention)[0]
 
 
 def none(scores: list[float], convention: Any) -> list[float]:
@@ -202,13 +281,12 @@ def none(scores: list[float], convention: Any) -> list[float]:
 
 def min_max(scores: list[float], convention: Any) -> list[float]:
     """Return (x - min) / (max - min)."""
-    low = min(scores)
-    spread = max(scores) - low
-    if len(scores) == 1 and convention.single_document != "as equal_scores":
+    spread = max(scores) - min(scores)
+    if len(scores) == 1 and convention.single_document != "equal_scores":
         return [float(convention.single_document)]
     if spread <= convention.equal_within or len(scores) == 1:
         return [float(convention.equal_scores)] * len(scores)
-    return [(score - low) / max(spread, convention.smallest_divisor) for score in scores]
+    return scale(scores, min(scores), max(spread, convention.smallest_divisor), convention)
 
 
 def min_max_inverted(scores: list[float], convention: Any) -> list[float]:
@@ -220,14 +298,13 @@ def max_norm(scores: list[float], convention: Any) -> list[float]:
     """Return x / |max|."""
     highest = max(scores)
     divisor = max(highest, convention.smallest_divisor) if convention.smallest_divisor else abs(highest)
-    return [score / divisor if divisor else 0.0 for score in scores]
+    return scale(scores, 0.0, divisor, convention)
 
 
 def sum_norm(scores: list[float], convention: Any) -> list[float]:
     """Return (x - min) / Σ (x - min)."""
     low = min(scores)
-    divisor = max(sum(score - low for score in scores), convention.smallest_divisor)
-    return [(score - low) / divisor if divisor else 0.0 for score in scores]
+    return scale(scores, low, max(sum(score - low for score in scores), convention.smallest_divisor), convention)
 
 
 def z_score(scores: list[float], convention: Any) -> list[float]:
@@ -235,25 +312,35 @@ def z_score(scores: list[float], convention: Any) -> list[float]:
     if max(scores) == min(scores):
         return [0.0] * len(scores)
     compute = statistics.stdev if convention.deviation == "sample" else statistics.pstdev
-    divisor = max(compute(scores), convention.smallest_divisor)
     mean = statistics.fmean(scores)
-    rounding = len(scores) * 2.0**-52 * max(map(abs, scores))
-    return [(score - mean) / divisor if abs(score - mean) > rounding else 0.0 for score in scores]
+    rounding = len(scores) * 2.0**-52 * max(map(abs, scores)) if convention.precision == "float64" else -1.0
+    values = scale(scores, mean, max(compute(scores), convention.smallest_divisor), convention)
+    return [x if abs(score - mean) > rounding else 0.0 for score, x in zip(scores, values, strict=True)]
 
 
 def l2(scores: list[float], convention: Any) -> list[float]:
     """Return x / √Σ x²."""
-    length = math.hypot(*scores)
-    return [score / length if length > convention.equal_within else score for score in scores]
+    if convention.precision == "float64":
+        length = math.hypot(*scores)
+    else:
+        total = 0.0
+        for score in scores:
+            total += single(score * score)
+            total = single(total) if convention.precision == "float32_sums" else total
+        length = math.sqrt(total)
+    if length <= convention.equal_within:
+        return scores
+    if convention.precision == "float32":  # the norm stays in float64
+        return [single(score / length) for score in scores]
+    return scale(scores, 0.0, length, convention)
 
 
 def dbsf(scores: list[float], convention: Any) -> list[float]:
     """Return (x - (mean - 3 s)) / (6 s)."""
-    del convention
     if max(scores) == min(scores):
         return [0.5] * len(scores)
     deviation = statistics.stdev(scores)
-    return [(score - statistics.fmean(scores) + 3 * deviation) / (6 * deviation) for score in scores]
+    return scale(scores, statistics.fmean(scores) - 3 * deviation, 6 * deviation, convention)
 
 
 NORMALIZATIONS = {
@@ -263,14 +350,14 @@ NORMALIZATIONS = {
 
 
 def fill_absent(
-    row: Scores, values: Mapping[Any, float], documents: Sequence[Any], treatment: str, union: tuple[Any, int]
+    row: Scores, values: Mapping[Any, float], documents: Sequence[Any], treatment: str, union: tuple[Any, str, int]
 ) -> dict[Any, float | None]:
     """Return what a run gives to each document of the union."""
-    method, n_union = union
+    method, norm, n_union = union
     share: float | None = 0.0
     if treatment == "skip":
         share = None
-    elif treatment == "own" and method.norm == "borda":
+    elif treatment == "own" and method.record.points == "scores" and norm == "borda":
         share = 0.5 - (len(row) - 1) / (2 * n_union)
     elif treatment == "own":
         share = UNSEEN if method.name == "bayesfuse" else (n_union - len(row) + 1) / 2
@@ -366,6 +453,41 @@ def harmonic_mean(points: Points, weights: Sequence[float], number: float) -> fl
     return total / sum(weight / value for weight, value in pairs) if total else 0.0
 
 
+def single_sum(points: Points, weights: Sequence[float], number: float) -> float:
+    """Return the weighted sum of the points in float32."""
+    total = 0.0
+    for weight, value in zip(weights, points, strict=True):
+        if value is not None:
+            total = single(total + single(weight * value))
+    return total
+
+
+def single_arithmetic_mean(points: Points, weights: Sequence[float], number: float) -> float:
+    """Return the weighted mean of the points in float32."""
+    weight = single_sum([None if value is None else 1.0 for value in points], weights, number)
+    return single(single_sum(points, weights, number) / weight) if weight else 0.0
+
+
+def single_geometric_mean(points: Points, weights: Sequence[float], number: float) -> float:
+    """Return the weighted geometric mean of the points above 0, with sums in float32."""
+    total = 0.0
+    above = [value if value and value > 0 else None for value in points]
+    for weight, value in zip(weights, above, strict=True):
+        total = single(total + weight * math.log(value)) if value else total
+    weight = single_sum([None if value is None else 1.0 for value in above], weights, number)
+    return single(math.exp(single(total / weight))) if weight else 0.0
+
+
+def single_harmonic_mean(points: Points, weights: Sequence[float], number: float) -> float:
+    """Return the weighted harmonic mean of the points above 0 in float32."""
+    total = 0.0
+    above = [value if value and value > 0 else None for value in points]
+    for weight, value in zip(weights, above, strict=True):
+        total = single(total + single(weight / value)) if value else total
+    weight = single_sum([None if value is None else 1.0 for value in above], weights, number)
+    return single(weight / total) if total else 0.0
+
+
 def condorcet(
     places: Sequence[Mapping[Any, list[int]]], documents: Sequence[Any], weights: Sequence[float]
 ) -> dict[Any, float]:
@@ -388,4 +510,8 @@ COMBINATIONS: dict[str, Callable[[Points, Sequence[float], float], float]] = {
     "comb_min": comb_min, "comb_max": comb_max, "comb_med": comb_med, "weighted_sum": weighted_sum,
     "comb_anz": comb_anz, "comb_mnz": comb_mnz, "comb_gmnz": comb_gmnz, "wmnz": wmnz, "log_mnz": log_mnz,
     "arithmetic_mean": arithmetic_mean, "geometric_mean": geometric_mean, "harmonic_mean": harmonic_mean,
+}  # fmt: skip
+SINGLE_COMBINATIONS: dict[str, Callable[[Points, Sequence[float], float], float]] = {
+    "weighted_sum": single_sum, "arithmetic_mean": single_arithmetic_mean, "geometric_mean": single_geometric_mean,
+    "harmonic_mean": single_harmonic_mean,
 }  # fmt: skip

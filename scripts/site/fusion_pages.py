@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import fastndcg as fn
-from fastndcg.fusion.catalog import FAMILIES, NORMALIZATIONS, FusionRecord
+from fastndcg.fusion.catalog import FAMILIES, NORMALIZATIONS
 from fastndcg.fusion.conventions import CHOICES, FIELDS
+from fastndcg.fusion.records import MethodRecord
 from fastndcg.parsing import format_value
 from fastndcg.runtime.escapes import markdown_line
 from scripts.site.markdown import table
@@ -41,7 +42,7 @@ def _make_page() -> Iterator[str]:
     yield from _list_conventions()
 
 
-def _describe(record: FusionRecord) -> list[str]:
+def _describe(record: MethodRecord) -> list[str]:
     """Return the row of a method."""
     parameters = ", ".join(f"`{p.name}`" + ("" if p.default is None else f" = {p.default}") for p in record.parameters)
     weights = "yes" if record.is_weighted else "no"

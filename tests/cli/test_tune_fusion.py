@@ -36,9 +36,9 @@ def test_writes_the_fused_run_and_other_formats(files, tmp_path, capsys):
     clusters = tmp_path / "clusters.txt"
     clusters.write_text("".join(f"q{q} user{q % 10}\n" for q in range(30)))
     arguments = ["-m", "ndcg@5", "--method", METHOD, "--run", str(fused), "--format", "json"]
-    assert main(["tune-fusion", *files, *arguments, "--clusters", str(clusters), "--plateau", "widest"]) == 0
+    assert main(["tune-fusion", *files, *arguments, "--clusters", str(clusters)]) == 0
     groups = {f"q{q}": f"user{q % 10}" for q in range(30)}
-    tuned = fn.tune_fusion(files[0], files[1:], "ndcg@5", [METHOD], clusters=groups, plateau="widest")
+    tuned = fn.tune_fusion(files[0], files[1:], "ndcg@5", [METHOD], clusters=groups)
     assert json.loads(capsys.readouterr().out)[1]["gain"] == tuned.rows[1].gain
     assert fn.read_run(fused).to_dict() == tuned.apply(files[1:]).to_dict()
 

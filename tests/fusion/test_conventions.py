@@ -135,7 +135,7 @@ def test_azure_scores_of_the_documentation():
 @pytest.mark.parametrize("name", fn.fusion_conventions)
 def test_named_convention_has_a_source_and_methods_that_parse(name):
     """Conventions of programs say where their choices come from, and which of our methods theirs are."""
-    from fastndcg.fusion.method import FusionMethod
+    from fastndcg.fusion.methods import FusionMethod
 
     convention = fn.fusion_conventions[name]
 

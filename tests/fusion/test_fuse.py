@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.fusion.normalization import normalize
-from fastndcg.fusion.union import unite
+from fastndcg.fusion.joined_runs import join_runs
+from fastndcg.fusion.normalization import normalize, parse_norm
 
 A = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}, "q2": {"d9": 1.0}}
 B = {"q1": {"d2": 9.0, "d4": 8.0}, "q2": {"d9": 2.0, "d8": 1.0}}
@@ -169,19 +169,6 @@ def test_a_run_that_lacks_a_query_has_no_part_in_it(method, absent):
         assert fused == alone["q2"]
 
 
-def test_a_function_reads_nan_of_a_run_that_lacks_a_query():
-    """A run without a query has neither a lowest nor a mean score there."""
-
-    def first(scores, ranks):
-        return scores[0] if scores[1] != scores[1] else 0.0
-
-    runs = {"a": {"q1": {"d1": -1.0}, "q2": {"d3": -2.0}}, "b": {"q1": {"d1": -3.0}}}
-
-    for absent in ("skip", "minimum", "mean"):
-        fused = fn.fuse(runs, first, absent=absent, fusion_convention="default(queries=union)")
-        assert fused.to_dict() == {"q1": {"d1": 0.0}, "q2": {"d3": -2.0}}
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -231,9 +218,7 @@ def test_a_function_reads_nan_of_a_run_that_lacks_a_query():
         ({"method": "mapfuse", "train": 3}, r"must be \(qrels, runs\)"),
         ({"method": "mapfuse", "train": ({"q1": {"d1": 1}}, {"a": A, "c": B})}, "same runs as `runs`.* Name them"),
         ({"method": "mapfuse", "train": ({"q8": {"d1": 1}}, {"a": A, "b": B})}, "judged queries in its runs"),
-        ({"method": max, "weights": [1, 1]}, "cannot be used with a function"),
-        ({"method": dict}, "function that Numba can compile, not dict"),
-        ({"method": lambda scores, ranks: scores[0]}, "is nan. Correct the function"),
+        ({"method": max}, "must be a text such as 'rrf\\(k=60\\)', not builtin_function"),
         ({"runs": {"a": A, "b": fn.Qrels.from_dict({"q1": {"d1": 1}})}}, "must be a run, not judgments"),
     ],
 )  # fmt: skip
@@ -260,16 +245,17 @@ def test_repeated_documents_are_refused(tmp_path):
 
 
 def test_linear_fusion_is_the_weighted_sum_of_normalised_scores():
-    """`unite` and `normalize` give what a search for weights needs: no NaN, and the fused score is a sum."""
-    union = unite([fn.Run.from_dict(A), fn.Run.from_dict(B)], ["a", "b"], fn.fusion_conventions["default"])
-    points = normalize(union, "min_max", fn.fusion_conventions["default"], "zero")
+    """`join_runs` and `normalize` give what a search for weights needs: no NaN, and the fused score is a sum."""
+    convention = fn.fusion_conventions["default"]
+    joined = join_runs([fn.Run.from_dict(A), fn.Run.from_dict(B)], ["a", "b"], convention)
+    points = normalize(joined, [parse_norm("min_max")] * 2, convention, ["zero"] * 2)
 
     fused = fn.fuse(RUNS, "wsum(norm=min_max)", weights=[0.3, 0.7]).to_dict()
 
-    assert union.scores.shape == points.shape == (2, 6)
-    assert np.count_nonzero(~np.isnan(union.scores)) == 8
+    assert joined.scores.shape == points.shape == (2, 6)
+    assert np.count_nonzero(~np.isnan(joined.scores)) == 8
     sums = 0.3 * points[0] + 0.7 * points[1]
-    names = union.row_documents.take(union.document_rows).names().tolist()
+    names = joined.row_documents.take(joined.document_rows).names().tolist()
     assert dict(zip(names[:4], sums[:4].tolist(), strict=True)) == fused["q1"]
 
 

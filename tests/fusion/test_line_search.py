@@ -53,14 +53,14 @@ def list_middles(steps):
 
 def check_equals_engine(qrels, run, x, y, metric, convention):
     """Compare the function with the engine for the fused scores of each interval, bit by bit."""
-    union = judge(qrels, run, metric, convention)
-    own_x = x[union.rows]
-    own_y = y[union.rows]
-    steps = search_line(union, own_x, own_y, threads=1)
+    judged = judge(qrels, run, metric, convention)
+    own_x = x[judged.rows]
+    own_y = y[judged.rows]
+    steps = search_line(judged, own_x, own_y, threads=1)
     middles = list_middles(steps)
     values = steps.look_up(middles)
     for place, weight in enumerate(middles):
-        expected = union.evaluate(weight * own_x + (1 - weight) * own_y, 1)
+        expected = judged.evaluate(weight * own_x + (1 - weight) * own_y, 1)
         np.testing.assert_array_equal(values[:, place], expected)
     weight = middles[len(middles) // 2]
     fused = fn.Run(*list_ids(run), weight * x + (1 - weight) * y)
@@ -100,11 +100,11 @@ def test_step_function_equals_the_twin():
     for seed in range(6):
         for metric in ("ndcg@3", "ap", "rr"):
             qrels, run, x, y = draw_case(seed, n_queries=2, most=7, is_coarse=seed % 2 == 0)
-            union = judge(qrels, run, metric, "default(pool=retrieved)")
-            own_x = x[union.rows]
-            own_y = y[union.rows]
-            steps = search_line(union, own_x, own_y, threads=1)
-            expected = compute_steps(union.rankings, own_x, own_y, union.metric, union.convention)
+            judged = judge(qrels, run, metric, "default(pool=retrieved)")
+            own_x = x[judged.rows]
+            own_y = y[judged.rows]
+            steps = search_line(judged, own_x, own_y, threads=1)
+            expected = compute_steps(judged.rankings, own_x, own_y, judged.metric, judged.convention)
             for query, intervals in enumerate(expected):
                 middles = np.array([float((low + high) / 2) for low, high, _ in intervals])
                 values = steps.look_up(middles)[query]
@@ -125,8 +125,8 @@ def test_steps_are_at_the_crossings():
     assert find_steps([1.0, 0.0], [0.0, 3.0]) == [0, Fraction(3, 4), 1]
     qrels = fn.Qrels.from_dict({"q": {"a": 1}})
     run = fn.Run.from_dict({"q": {"a": 1.0, "b": 0.5}})
-    union = judge(qrels, run, "rr")
-    steps = search_line(union, np.array([1.0, 0.0]), np.array([0.0, 3.0]))
+    judged = judge(qrels, run, "rr")
+    steps = search_line(judged, np.array([1.0, 0.0]), np.array([0.0, 3.0]))
     assert steps.starts.tolist() == pytest.approx([0.0, 3 / 4], abs=1e-15)
     assert steps.values.tolist() == [1 / 2, 1.0]
 
@@ -135,13 +135,13 @@ def test_steps_are_at_the_crossings():
 def test_memory_and_threads_change_no_bit(metric, monkeypatch):
     """Small buffers stop and go on, divide the weights of one query, and give the same function."""
     qrels, run, x, y = draw_case(5, n_queries=9, most=40)
-    union = judge(qrels, run, metric)
-    whole = search_line(union, x[union.rows], y[union.rows], threads=1)
-    threaded = search_line(union, x[union.rows], y[union.rows], threads=3)
+    judged = judge(qrels, run, metric)
+    whole = search_line(judged, x[judged.rows], y[judged.rows], threads=1)
+    threaded = search_line(judged, x[judged.rows], y[judged.rows], threads=3)
     monkeypatch.setattr(line_search, "N_EVENTS", 1)
     monkeypatch.setattr(line_search, "N_RANKINGS", 7)
     monkeypatch.setattr(line_search, "N_HITS", 1)
-    small = search_line(union, x[union.rows], y[union.rows], threads=1)
+    small = search_line(judged, x[judged.rows], y[judged.rows], threads=1)
     for other in (threaded, small):
         np.testing.assert_array_equal(other.starts, whole.starts)
         np.testing.assert_array_equal(other.values, whole.values)
@@ -152,54 +152,33 @@ def test_best_interval_is_not_below_10_001_weights():
     """Brute force over a grid never finds a better mean than the search."""
     for seed in range(3):
         qrels, run, x, y = draw_case(seed + 20, n_queries=12, most=12)
-        union = judge(qrels, run, "ndcg@5")
-        own_x = x[union.rows]
-        own_y = y[union.rows]
-        steps = search_line(union, own_x, own_y)
-        best = steps.find_best(np.zeros(union.n_queries, "i4"), np.ones((1, 1), "u1"))[0]
+        judged = judge(qrels, run, "ndcg@5")
+        own_x = x[judged.rows]
+        own_y = y[judged.rows]
+        steps = search_line(judged, own_x, own_y)
+        best = steps.find_best(np.zeros(judged.n_queries, "i4"), np.ones((1, 1), "u1"))[0]
         grid = np.linspace(0.0, 1.0, 10_001)[1:-1]
         values = steps.look_up(grid)
         assert np.nanmean(values, axis=0).max() <= best.mean + 1e-15
         for place in range(0, len(grid), 500):
-            expected = union.evaluate(grid[place] * own_x + (1 - grid[place]) * own_y, 1)
+            expected = judged.evaluate(grid[place] * own_x + (1 - grid[place]) * own_y, 1)
             np.testing.assert_array_equal(values[:, place], expected)
-        at_middle = union.evaluate(best.middle * own_x + (1 - best.middle) * own_y, 1)
-        assert fn.Results(at_middle[:, None], (union.metric,), None, union.convention).means()[0] == best.mean
+        at_middle = judged.evaluate(best.middle * own_x + (1 - best.middle) * own_y, 1)
+        assert fn.Results(at_middle[:, None], (judged.metric,), None, judged.convention).means()[0] == best.mean
 
 
 def test_sums_of_folds_equal_the_sums_of_their_queries():
     """The best interval of a set of folds is that of the step function of its queries alone."""
     qrels, run, x, y = draw_case(31, n_queries=15, most=12)
-    union = judge(qrels, run, "ndcg@5")
-    steps = search_line(union, x[union.rows], y[union.rows])
-    folds = np.arange(union.n_queries, dtype="i4") % 3
+    judged = judge(qrels, run, "ndcg@5")
+    steps = search_line(judged, x[judged.rows], y[judged.rows])
+    folds = np.arange(judged.n_queries, dtype="i4") % 3
     sets = np.array([[1, 1, 0], [0, 1, 1]], "u1")
     for chosen, interval in zip(sets, steps.find_best(folds, sets), strict=True):
         queries = np.flatnonzero(chosen[folds])
-        part, places = union.select(queries)
-        alone = search_line(part, x[union.rows][places], y[union.rows][places])
+        part, places = judged.select(queries)
+        alone = search_line(part, x[judged.rows][places], y[judged.rows][places])
         assert alone.find_best(np.zeros(len(queries), "i4"), np.ones((1, 1), "u1"))[0] == interval
-
-
-def test_widest_interval_has_no_mean_below_the_threshold():
-    """`thresholds` takes the widest run of intervals, and it cannot be extended."""
-    qrels, run, x, y = draw_case(33, n_queries=10, most=12)
-    union = judge(qrels, run, "ndcg@5")
-    steps = search_line(union, x[union.rows], y[union.rows])
-    folds = np.zeros(union.n_queries, "i4")
-    everything = np.ones((1, 1), "u1")
-    best = steps.find_best(folds, everything)[0]
-    limit = best.mean - 0.02
-    low, high, _ = steps.find_best(folds, everything, np.array([limit]))[0]
-    starts, means = steps.sum_curve()
-    ends = np.append(starts[1:], 1.0)
-    is_inside = (starts >= low) & (ends <= high)
-    assert (means[is_inside] >= limit).all()
-    assert all(means[ends == low] < limit)
-    assert all(means[starts == high] < limit)
-    runs = np.split(np.arange(len(means)), np.flatnonzero(np.diff(means >= limit)) + 1)
-    widths = [ends[part[-1]] - starts[part[0]] for part in runs if means[part[0]] >= limit]
-    assert max(widths) == high - low
 
 
 def test_metric_that_reads_more_is_refused():

@@ -3,7 +3,7 @@
 import numpy as np
 
 import fastndcg as fn
-from fastndcg.fusion.tuning.judged_union import judge_union
+from fastndcg.fusion.tuning.judged_runs import judge_runs
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.named_conventions import parse_convention
 
@@ -27,9 +27,9 @@ def draw_case(seed, *, n_queries=4, most=13, is_coarse=False):
 
 
 def judge(qrels, run, metric, convention="default"):
-    """Return the judged union of a run, for a metric under a convention."""
+    """Return the judged documents of a run, for a metric under a convention."""
     parsed = parse_convention(convention).for_input(qrels=True)
-    return judge_union(qrels, run, parse_metrics(metric)[0], parsed, 1)
+    return judge_runs(qrels, run, parse_metrics(metric)[0], parsed, 1)
 
 
 def draw_runs(seed, n_queries=30, n_documents=20, n_runs=2, signal=1.0):

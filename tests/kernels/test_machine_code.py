@@ -33,7 +33,7 @@ FROM_PACKAGE = r"package \((generic|x86-64-v[234])\)"
 NEEDS_COMPILER = pytest.mark.skipif(
     not (os.environ.get("CC") or shutil.which("cc")), reason="no C compiler: machine code is built with one"
 )
-NOT_FOR_THE_LIST = {"fusion.custom.fuse_by_function", "metrics.custom.evaluate_custom_metric"}  # they take functions
+NOT_FOR_THE_LIST = {"metrics.custom.evaluate_custom_metric"}  # takes a function
 
 
 def test_list_of_signatures_names_every_kernel():

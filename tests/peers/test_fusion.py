@@ -7,7 +7,7 @@ from recorded_data import DATA
 
 import fastndcg as fn
 from fastndcg.fusion.catalog import FUSION_METHODS
-from fastndcg.fusion.method import FusionMethod
+from fastndcg.fusion.methods import FusionMethod
 
 RECORD = json.loads((DATA / "peers" / "fusion.json").read_text())
 WEIGHTS = {"a": 0.2, "b": 0.5, "c": 0.3}

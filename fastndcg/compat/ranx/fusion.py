@@ -12,13 +12,13 @@ from fastndcg.compat.ranx.data import MismatchError, Qrels, Run
 from fastndcg.compat.ranx.metric_names import CONVENTION, parse_metric
 from fastndcg.errors import InvalidTypeError, UnknownFusionError, shorten, suggest_name
 from fastndcg.evaluation import Evaluator
-from fastndcg.fusion.arguments import read_weights
 from fastndcg.fusion.catalog import FUSION_METHODS
 from fastndcg.fusion.conventions import fusion_conventions
-from fastndcg.fusion.fuse import FusedRun, fuse_union, unite_runs
-from fastndcg.fusion.method import FusionMethod, find_normalization
-from fastndcg.fusion.training import TrainedTables, learn_run
-from fastndcg.fusion.union import Union
+from fastndcg.fusion.fuse import FusedRun, fuse_joined
+from fastndcg.fusion.joined_runs import JoinedRuns, join_runs
+from fastndcg.fusion.methods import FusionMethod, apply_method, read_weights
+from fastndcg.fusion.normalization import find_normalization
+from fastndcg.fusion.training import learn_run, pad_tables
 from fastndcg.inputs import qrels_run
 from fastndcg.results.text_table import align_columns
 from fastndcg.runtime.threads import check_threads
@@ -101,7 +101,7 @@ def fuse(
     tables = _read_runs(runs, norm)
     fusion_method = _make_method(method, norm, parameters)
     _check_parameters(method, parameters)
-    fused = fuse_once(_unite(tables), fusion_method, parameters)
+    fused = fuse_once(_join(tables), fusion_method, parameters)
     rows = fused.to_dict()
     return Run({query: rows.get(query, {}) for query in runs[0].run}, name)
 
@@ -166,7 +166,7 @@ def optimize_fusion(
     {'k': 100}
     """
     tables = _read_runs(runs, norm)
-    union = _unite(tables)
+    joined = _join(tables)
     for number, run in enumerate(runs):
         if run.keys() != qrels.keys():
             raise MismatchError(f"Run {number} and Qrels query ids do not match. Pass run.make_comparable(qrels)")
@@ -182,7 +182,7 @@ def optimize_fusion(
         if method in ("probfuse", "slidefuse"):
             learned_method = _make_method(method, norm, parameters)
             parameters["probs"] = _learn(judgments, tables, learned_method)
-        fused = fuse_once(union, _make_method(method, norm, parameters), parameters)
+        fused = fuse_once(joined, _make_method(method, norm, parameters), parameters)
         values.append(float(evaluator.evaluate(fused).means()[0]))
         if values[-1] >= best_value:
             best = parameters
@@ -252,12 +252,12 @@ class OptimizationReport:
         return str(self)
 
 
-def fuse_once(union: Union, method: FusionMethod, parameters: Mapping[str, Any]) -> FusedRun:
-    """Fuse a union by a method with ranx's parameters."""
-    weights = read_weights(parameters.get("weights"), union.names, method)
-    tables = next((parameters[name] for name in dict.fromkeys(TABLES.values()) if name in parameters), None)
-    trained = None if tables is None else TrainedTables(_stack(tables))
-    return fuse_union(union, method, FUSION, weights=weights, trained=trained)
+def fuse_once(joined: JoinedRuns, method: FusionMethod, parameters: Mapping[str, Any]) -> FusedRun:
+    """Fuse joined runs by a method with ranx's parameters."""
+    weights = read_weights(parameters.get("weights"), joined.names, method)
+    learned = next((parameters[name] for name in dict.fromkeys(TABLES.values()) if name in parameters), None)
+    tables = None if learned is None else pad_tables([np.atleast_1d(np.asarray(table, "f8")) for table in learned])
+    return fuse_joined(joined, apply_method(method, FUSION, joined.names, tables=tables), weights)
 
 
 def _read_runs(runs: Sequence[Run], norm: str | None) -> list[qrels_run.Run]:
@@ -277,10 +277,10 @@ def _read_runs(runs: Sequence[Run], norm: str | None) -> list[qrels_run.Run]:
     return tables
 
 
-def _unite(tables: Sequence[qrels_run.Run]) -> Union:
-    """Return the union of runs."""
+def _join(tables: Sequence[qrels_run.Run]) -> JoinedRuns:
+    """Return joined runs."""
     names = [f"run {number}" for number in range(1, len(tables) + 1)]
-    return unite_runs(tables, names, FUSION, None, check_threads(None))
+    return join_runs(tables, names, FUSION, threads=check_threads(None))
 
 
 def _check_parameters(method: str, parameters: Mapping[str, Any]) -> None:
@@ -312,15 +312,9 @@ def _make_method(method: str, norm: str | None, parameters: Mapping[str, Any]) -
 
 def _learn(qrels: qrels_run.Qrels, runs: Sequence[qrels_run.Run], method: FusionMethod) -> list[Any]:
     """Return what a method learns for each run, as ranx returns it."""
-    rows = [learn_run(qrels, run, method, FUSION, None) for run in runs]
+    n_segments = int(method.get("n_segments") or 0)
+    rows = [learn_run(qrels, run, method.name, n_segments, FUSION, None) for run in runs]
     return [float(row[0]) for row in rows] if method.name == "mapfuse" else rows
-
-
-def _stack(tables: Sequence[Any]) -> Any:
-    """Return tables of several lengths as one array."""
-    rows = [np.atleast_1d(np.asarray(table, "f8")) for table in tables]
-    longest = max(map(len, rows))
-    return np.array([np.pad(row, (0, longest - len(row))) for row in rows])
 
 
 def _list_points(method: str, n_runs: int, choices: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,10 +10,8 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.fusion.tuning.folds import Folds
 from fastndcg.fusion.tuning.step_function import Interval, StepFunction
-from fastndcg.fusion.tuning.weight_search import compute_standard_error
 from fastndcg.parsing import as_float
 from fastndcg.rankings.validation import Array
-from fastndcg.results.exact_sum import mean
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.pickling import Picklable
 
@@ -30,9 +29,8 @@ class FusionCurve(Picklable):
     weight, so the highest mean is too optimistic. `TunedFusion.held_out` has values of queries that did not.
 
     At a weight between crossings the mean is that of `evaluate`, to the bit. A crossing is a weight at which two fused
-    scores are equal. There, and within 1e-6 of it, of 0 and of 1, `evaluate` may give another mean. Where fused scores
-    differ by rounding alone over a wider range, the curve has the mean of `evaluate` at some hundred weights. The mean
-    of the best weight is always that of `evaluate`.
+    scores are equal. There, within 1e-6 of it, of 0 and of 1, and wherever two fused scores differ by rounding alone,
+    `evaluate` may give another mean. The mean of the best weight is always that of `evaluate`.
 
     Parameters
     ----------
@@ -43,8 +41,7 @@ class FusionCurve(Picklable):
     step_means : (n_steps,) float64 array
         The mean from each weight on.
     plateau : Interval
-        The weights around the best one that share its mean, or are within one standard error of it for
-        ``plateau="widest"``.
+        The weights around the best one that share its mean.
     points : (n_points,) float64 array, optional
         Weights of the entries below.
     errors : (n_points,) float64 array, optional
@@ -112,14 +109,38 @@ def make_curve(run: str, steps: StepFunction, plateau: Interval, folds: Folds, c
     points[0] = points[1] * 1e-6  # at 0 and 1 documents of one list tie
     points[-1] = 1.0 - points[0]
     values = steps.look_up(points)
-    everything = np.ones(len(values), bool)
+    is_defined = ~np.isnan(values[:, 0])  # a query has a value at all weights or at none
+    defined = values[is_defined]
+    fold_numbers = folds.numbers[is_defined]
     return FusionCurve(
         run,
         weights,
         means,
         plateau,
         points,
-        np.array([compute_standard_error(column, everything, clusters) for column in values.T]),
-        np.array([mean(np.ascontiguousarray(column)) for column in values.T]),
-        np.array([np.nanmean(values[folds.numbers == fold], axis=0) for fold in range(folds.n)]),
+        compute_standard_errors(defined, None if clusters is None else clusters[is_defined]),
+        np.array([math.fsum(column) for column in defined.T.tolist()]) / len(defined),
+        np.array([defined[fold_numbers == fold].mean(axis=0) for fold in range(folds.n)]),
     )
+
+
+def compute_standard_errors(values: Array, clusters: Array | None) -> Array:
+    """
+    Return the standard error of the mean of each column, from the sums of clusters if there are any.
+
+    Parameters
+    ----------
+    values : (n_queries, n_columns) float64 array
+        Values without NaN.
+    clusters : (n_queries,) array or None
+        The cluster of each query.
+    """
+    rest = values - values.mean(axis=0)
+    if clusters is not None:
+        units = np.unique(clusters, return_inverse=True)[1].reshape(-1)
+        sums = np.zeros((int(units.max()) + 1, values.shape[1]))
+        np.add.at(sums, units, rest)
+        rest = sums
+    n = len(rest)
+    errors: Array = np.sqrt((rest**2).sum(axis=0) * n / max(n - 1, 1)) / len(values)
+    return errors

@@ -55,11 +55,6 @@ class FoldPlan(NamedTuple):
     clusters: Array | None
     notes: tuple[str, ...] = ()
 
-    @property
-    def n_folds(self) -> int:
-        """The number of folds of each division."""
-        return self.repeats[0].n
-
 
 class FoldOptions(NamedTuple):
     """Options of users about folds: see `tune_fusion`."""
@@ -166,7 +161,8 @@ def draw_numbers(seed: int, purpose: int, n: int) -> Array:
     """
     Return n random whole numbers that depend on the seed and the purpose alone, the same on any machine.
 
-    They are those of SplitMix64 (G. L. Steele, D. Lea and C. H. Flood, 2014, doi:10.1145/2660193.2660195).
+    They are those of SplitMix64, as in kernels/statistics/random.py: NumPy's generators may draw other numbers in
+    another version.
 
     >>> (draw_numbers(0, 0, 2) == draw_numbers(0, 0, 3)[:2]).tolist()
     [True, True]

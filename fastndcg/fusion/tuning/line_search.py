@@ -12,7 +12,8 @@ from fastndcg.engine.plan import describe_kernel, make_plan
 from fastndcg.engine.scratch import Scratch
 from fastndcg.engine.spans import Span, cut_queries
 from fastndcg.errors import Choice, UndefinedMetricError
-from fastndcg.fusion.tuning.judged_union import JudgedUnion
+from fastndcg.fusion.joined_runs import add_up
+from fastndcg.fusion.tuning.judged_runs import JudgedRuns
 from fastndcg.fusion.tuning.step_function import StepFunction, join_steps
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.resolve import find_kernel_place
@@ -38,19 +39,18 @@ class Steps(NamedTuple):
     values: Array
 
 
-class _Inputs(NamedTuple):
-    """The arrays that the search reads, as kernels take them, and the marks of undecided queries, which it writes."""
+class LineInputs(NamedTuple):
+    """The arrays that the search reads, as kernels take them."""
 
     lines: tuple[Array, ...]
     candidates: tuple[Array, ...]
     pool: tuple[Array, Array]
     sizes: Array
-    union: JudgedUnion
+    judged: JudgedRuns
     depth: int
-    is_undecided: Array
 
 
-def search_line(union: JudgedUnion, x: Array, y: Array, *, threads: int | None = None) -> StepFunction:
+def search_line(judged: JudgedRuns, x: Array, y: Array, *, threads: int | None = None) -> StepFunction:
     """
     Return the metric of each query for the scores ``w * x + (1 - w) * y`` of all weights w between 0 and 1.
 
@@ -59,7 +59,7 @@ def search_line(union: JudgedUnion, x: Array, y: Array, *, threads: int | None =
 
     Parameters
     ----------
-    union : JudgedUnion
+    judged : JudgedRuns
         The documents with their judgments.
     x, y : (n_documents,) float64 arrays
         Scores of the documents, the parts of both lists in the fusion.
@@ -71,10 +71,10 @@ def search_line(union: JudgedUnion, x: Array, y: Array, *, threads: int | None =
     UndefinedMetricError
         If a query has a value at some weights only.
     """
-    inputs = _make_inputs(union, x, y)
+    inputs = _make_inputs(judged, x, y)
     n_threads = check_threads(threads)
-    work = union.rankings.offsets + np.arange(union.n_queries + 1)
-    spans = cut_queries(read_only(work), SPAN_DOCUMENTS, n_threads)
+    work = judged.rankings.offsets + np.arange(judged.n_queries + 1)
+    spans = cut_queries(work, SPAN_DOCUMENTS, n_threads)
     parts: dict[Span, Steps] = {}
 
     def make_worker() -> Callable[[Span], None]:
@@ -84,38 +84,35 @@ def search_line(union: JudgedUnion, x: Array, y: Array, *, threads: int | None =
     with track(spans, "searching weights", len(spans)) as tracked_spans:
         run_all(tracked_spans, make_worker, min(n_threads, max(len(spans), 1)))
     columns = [np.concatenate(column) for column in zip(*(parts[span] for span in sorted(spans)), strict=True)]
-    sign = 1 if union.metric.record.higher_is_better else -1
-    steps = join_steps(columns[0], columns[1], columns[2], inputs.is_undecided, sign)
-    _check_defined(union, steps)
+    steps = join_steps(columns[0], columns[1], columns[2], judged.n_queries, judged.sign)
+    _check_defined(judged, steps)
     return steps
 
 
-def _make_inputs(union: JudgedUnion, x: Array, y: Array) -> _Inputs:
+def _make_inputs(judged: JudgedRuns, x: Array, y: Array) -> LineInputs:
     """Collect what kernels read: lines, candidates and pools."""
-    rankings = union.rankings
+    rankings = judged.rankings
     labels = rankings.labels
-    keeps_negative = union.convention.negative_labels == "keep"
+    keeps_negative = judged.convention.negative_labels == "keep"
     places = np.flatnonzero(labels != 0 if keeps_negative else labels > 0)
     before = np.searchsorted(places, rankings.offsets)
     candidates = (places, read_only(labels[places]), read_only(before))
     pool = (labels, rankings.offsets) if rankings.pool is None else rankings.pool
-    if not keeps_negative and not _reads_pool_size(union):
+    if not keeps_negative and not _reads_pool_size(judged):
         is_relevant = pool[0] > 0
-        counts = np.concatenate([[0], np.cumsum(is_relevant)])
-        pool = (pool[0][is_relevant], counts[pool[1]])
+        pool = (pool[0][is_relevant], add_up(is_relevant)[pool[1]])
     pool = (read_only(pool[0]), read_only(pool[1]))
-    lines = (read_only(x), read_only(y), read_only(_make_keys(union)), rankings.offsets)
-    depth = make_plan((union.metric,), union.convention).depth
-    is_undecided = np.zeros(union.n_queries, bool)
-    return _Inputs(lines, candidates, pool, np.diff(rankings.offsets), union, depth, is_undecided)
+    lines = (read_only(x), read_only(y), read_only(_make_keys(judged)), rankings.offsets)
+    depth = make_plan((judged.metric,), judged.convention).depth
+    return LineInputs(lines, candidates, pool, np.diff(rankings.offsets), judged, depth)
 
 
-def _make_keys(union: JudgedUnion) -> Array:
+def _make_keys(judged: JudgedRuns) -> Array:
     """Return the keys by which documents with equal scores rank, none if they tie or rank by label."""
-    ties = union.convention.ties
-    keys = union.rankings.tie_keys
+    ties = judged.convention.ties
+    keys = judged.rankings.tie_keys
     if ties == "input":
-        return -np.arange(union.rankings.n_documents)
+        return -np.arange(judged.rankings.n_documents)
     if ties in ("id_descending", "input_reversed") and keys is not None:
         return keys.astype("i8")
     if ties == "id_ascending" and keys is not None:
@@ -123,19 +120,19 @@ def _make_keys(union: JudgedUnion) -> Array:
     return np.empty(0, "i8")
 
 
-def _reads_pool_size(union: JudgedUnion) -> bool:
+def _reads_pool_size(judged: JudgedRuns) -> bool:
     """Return True if the metric reads how many documents were judged, relevant or not."""
-    return "judged_sizes" in describe_kernel(find_kernel_place(union.metric, union.convention)).parameters
+    return "judged_sizes" in describe_kernel(find_kernel_place(judged.metric, judged.convention)).parameters
 
 
-def _check_defined(union: JudgedUnion, steps: StepFunction) -> None:
+def _check_defined(judged: JudgedRuns, steps: StepFunction) -> None:
     """Raise an error if a query has a value at some weights only."""
     n_undefined = np.add.reduceat(np.isnan(steps.values), steps.offsets[:-1])
     mixed = np.flatnonzero((n_undefined > 0) & (n_undefined < np.diff(steps.offsets)))
     if len(mixed):
         raise UndefinedMetricError(
-            f"{union.metric} must have a value for all weights of a query or for none, but "
-            f"{union.rankings.query_name(int(mixed[0]))} has one for some. Take ",
+            f"{judged.metric} must have a value for all weights of a query or for none, but "
+            f"{judged.rankings.query_name(int(mixed[0]))} has one for some. Take ",
             Choice("undefined", [0]),
         )
 
@@ -143,7 +140,7 @@ def _check_defined(union: JudgedUnion, steps: StepFunction) -> None:
 class _Worker:
     """The search with its buffers, for one thread."""
 
-    def __init__(self, inputs: _Inputs) -> None:
+    def __init__(self, inputs: LineInputs) -> None:
         self._inputs = inputs
         self._kernels: Any = load_kernels("fusion.line_search")
         self._scratch = Scratch()
@@ -194,7 +191,7 @@ class _Worker:
         first, stop = span
         inputs = self._inputs
         offsets = np.empty(stop - first + 1, "i8")
-        events = (*self._events, offsets, self._above, self._ties, inputs.is_undecided)
+        events = (*self._events, offsets, self._above, self._ties)
         reached_query = self._kernels.find_events(
             inputs.lines,
             inputs.candidates,
@@ -221,7 +218,7 @@ class _Worker:
         inputs = self._inputs
         cursor = self._cursor
         cursor[:] = (span[0], 0, 0, 0)
-        events = (*self._events, event_offsets, self._above, self._ties, inputs.is_undecided)
+        events = (*self._events, event_offsets, self._above, self._ties)
         rankings = (self._starts, self._queries, *self._offsets, *self._hits, self._pool)
         limits = (*span, low, inputs.depth)
         while cursor[0] < span[1]:
@@ -234,18 +231,20 @@ class _Worker:
 
     def _evaluate(self, n: int, queries: Array) -> Array:
         """Return the metric of the rankings in the buffers."""
-        union = self._inputs.union
+        judged = self._inputs.judged
         hit_offsets, sizes, pool_offsets = (offsets[: n + 1] for offsets in self._offsets)
         n_hits = hit_offsets.item(-1)
         above, ties, labels = (read_only(array[:n_hits]) for array in self._hits)
         hits = KnownHits(above, labels, read_only(hit_offsets), ties, find_tie_starts(above, ties > 1))
         pool = (read_only(self._pool[: pool_offsets.item(-1)]), read_only(pool_offsets))
         rankings = HitRankings(hits, read_only(sizes), pool)
-        convention = union.convention.replace(pool="judged")  # the pool of retrieved documents has been made
+        convention = judged.convention
+        if convention.pool != "judged":  # the pool of retrieved documents has been made
+            convention = convention.replace(pool="judged")
         if convention.ties == "input_reversed":  # the keys of the lines have ordered ties
             convention = convention.replace(ties="input")
-        undefined = None if union.undefined is None else union.undefined[queries]
+        undefined = None if judged.undefined is None else judged.undefined[queries]
         output = engine.run(
-            rankings, (union.metric,), convention, undefined=undefined, threads=1, scratch=self._scratch
+            rankings, (judged.metric,), convention, undefined=undefined, threads=1, scratch=self._scratch
         )
         return np.ascontiguousarray(output.values[:, 0])

@@ -8,27 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.choices import ConventionName
-from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluation import evaluate
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
-from fastndcg.fusion.fuse import FusedRun, unite_runs
+from fastndcg.fusion.fuse import make_run
 from fastndcg.fusion.inputs import NamedRuns, read_runs
-from fastndcg.fusion.method import FusionMethod
-from fastndcg.fusion.normalization import check_absent
-from fastndcg.fusion.order import order_documents
-from fastndcg.fusion.tuning.cross_validation import (
-    Family,
-    Validation,
-    confirm_setting,
-    cross_validate,
-)
+from fastndcg.fusion.joined_runs import JoinedRuns, join_runs
+from fastndcg.fusion.methods import AppliedMethod, FusionMethod, apply_method, check_absent
 from fastndcg.fusion.tuning.curve import FusionCurve, make_curve
-from fastndcg.fusion.tuning.engine_curve import EngineCurve
 from fastndcg.fusion.tuning.folds import FoldOptions, FoldPlan, plan_folds
-from fastndcg.fusion.tuning.judged_union import JudgedUnion, judge_union
-from fastndcg.fusion.tuning.method_fusion import MethodFusion, PointStore, note_on_grid, read_methods
-from fastndcg.fusion.tuning.step_function import StepFunction
-from fastndcg.fusion.tuning.tuned_fusion import (
+from fastndcg.fusion.tuning.judged_runs import JudgedRuns, judge_runs
+from fastndcg.fusion.tuning.result import (
     BestFusion,
     FoldRow,
     MethodRow,
@@ -37,17 +27,13 @@ from fastndcg.fusion.tuning.tuned_fusion import (
     find_free_name,
     name_weights,
 )
-from fastndcg.fusion.tuning.weight_search import Training, search_around, share_rest
-from fastndcg.fusion.union import Union
+from fastndcg.fusion.tuning.search import GridPoint, MethodGrid, PointStore, TrainingSets, note_on_grid, read_methods
+from fastndcg.fusion.tuning.validate import Validation, cross_validate
 from fastndcg.inputs.dispatch import Options, prepare_truth
 from fastndcg.inputs.forms import find_form
-from fastndcg.inputs.group_by_query import Groups
-from fastndcg.inputs.id_table import Rows
 from fastndcg.inputs.qrels_run import Qrels
-from fastndcg.inputs.source import Source
 from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
-from fastndcg.rankings.read_only import put
 from fastndcg.rankings.validation import Array, check_whole_number
 from fastndcg.results.exact_sum import mean
 from fastndcg.results.results import Results
@@ -55,7 +41,6 @@ from fastndcg.runtime.progress import use_progress
 from fastndcg.runtime.threads import check_threads
 
 METHODS = ("rrf", "wsum(norm=min_max)", "wsum(norm=z_score)")
-PLATEAUS = ("best", "widest")
 RRF = "rrf(k=60)"
 
 
@@ -69,7 +54,6 @@ def tune_fusion(
     seed: int = 0,
     clusters: Any = None,
     repeats: int = 1,
-    plateau: str = "best",
     depth: int | None = None,
     absent: str | None = None,
     fusion_convention: str | FusionConvention = "default",
@@ -82,10 +66,10 @@ def tune_fusion(
     Tune the fusion of two or more runs on judged queries, and report values of queries that were not used for tuning.
 
     For methods that are linear in their weights, such as wsum and rrf, the search is exact. The metric is a step
-    function of the weight of a run, and all its steps are found. No weight between two steps is better than the chosen
-    one. A step itself, at which documents tie, is no choice: the smallest change of a score would break the tie. More
-    than two runs are tuned one weight after the other, from several starts. Other weighted methods take the best
-    weights of a grid.
+    function of the weight of a run, and all its steps are found. Of two runs the first gets the middle of the interval
+    with the best mean, or one of the simple weights 0, 0.5 and 1 if it is better. A step itself, at which documents
+    tie, is no choice: the smallest change of a score would break the tie. More than two runs are tuned one weight after
+    the other, from several starts. Other weighted methods take the best weights of a grid.
 
     Parameters
     ----------
@@ -97,7 +81,8 @@ def tune_fusion(
         The metric to improve, such as "ndcg@10". It must depend on the ranks of relevant documents alone.
     methods : list of str
         Methods of `fuse`, such as ["rrf", "wsum(norm=min_max)"]. A parameter that a text leaves out, such as k of rrf,
-        is tuned on a grid. Methods that learn from judgments are no choice.
+        is tuned on a grid, and so are several norms of a run: "wsum(norms={bm25:[min_max,z_score],dense:none})".
+        Methods that learn from judgments are no choice.
     folds : int, (n_queries,) array or {query id: fold}
         The number of folds, 2 or more, and 3 or more for several methods. Or the fold of each judged query.
     seed : int
@@ -106,9 +91,6 @@ def tune_fusion(
         Judged queries that are not independent, such as those of one user. They stay in one fold.
     repeats : int
         How many times queries are divided into folds, 1 or more. A held-out value is the mean over all repeats.
-    plateau : {'best', 'widest'}
-        The weight for two runs. 'best': the middle of the interval with the best mean, or one of the simple weights 0,
-        0.5 and 1 if it is better. 'widest': the middle of the widest interval within one standard error of the best.
     depth, absent, fusion_convention
         See `fuse`. Single runs are compared with all their documents, as they would be used alone: `depth` cuts only
         what is fused. Queries that the fusion convention leaves out, since some run lacks them (queries=common), count
@@ -146,49 +128,34 @@ def tune_fusion(
     >>> fn.evaluate(qrels, tuned.apply({"first": first, "second": second}), "rr").mean()
     {'RR': 1.0}
     """
-    request = _Request(
+    options = TuningOptions(
         _read_metric(metric),
         parse_convention(convention),
         parse_fusion_convention(fusion_convention),
         check_absent(absent),
         None if depth is None else check_whole_number(depth, "depth", 1),
         columns,
+        threads,
         check_threads(threads),
     )
-    _check_plateau(plateau)
-    texts = read_methods(methods, request.fusion_convention, request.absent)
     with use_progress(progress):
         truth = _read_qrels(qrels, Options(columns=columns, threads=threads))
-        named_runs = read_runs(
-            runs, Options(columns=columns, threads=threads, has_number_ids=not truth.documents.are_texts)
-        )
-        inputs = _unite(truth, named_runs, request)
-        first_values = _evaluate_equal(inputs, texts[0][1][0])
-        options = FoldOptions(folds, seed, clusters, repeats)
-        plan = plan_folds(options, inputs.judged.query_ids, ~np.isnan(first_values), is_nested=len(texts) > 1)
-        training = Training(
-            inputs.judged, plan.repeats[0], plan.repeats[0].training_sets, plateau == "widest", plan.clusters, seed,
-            request.threads,
-        )  # fmt: skip
-        families = [
-            Family(
-                text,
-                grid,
-                [MethodFusion(method, inputs.store, inputs.rows) for method in grid],
-                inputs.judged,
-                request.threads,
-            )
-            for text, grid in texts
-        ]
-        validation = cross_validate(families, training, plan)
-        setting, steps = confirm_setting(families[validation.best], validation.setting, training)
-        validation = validation._replace(setting=setting)
-        curves = _make_curves(inputs, families, validation, training, steps)
-    return _make_result(inputs, families, validation, plan, curves=curves, plateau=plateau, seed=seed, threads=threads)
+        runs_options = Options(columns=columns, threads=threads, has_number_ids=not truth.documents.are_texts)
+        named_runs = read_runs(runs, runs_options)
+        texts = read_methods(methods, named_runs.names, options.fusion_convention, options.absent)
+        inputs = _join(truth, named_runs, options)
+        grids = [MethodGrid(text, [inputs.make_point(applied) for applied in points]) for text, points in texts]
+        has_value = ~np.isnan(grids[0].points[0].evaluate(None))
+        fold_options = FoldOptions(folds, seed, clusters, repeats)
+        plan = plan_folds(fold_options, inputs.judged.query_ids, has_value, is_nested=len(grids) > 1)
+        training = TrainingSets(plan.repeats[0], plan.repeats[0].training_sets, plan.clusters, seed)
+        validation = cross_validate(grids, training, plan)
+        curves = _make_curves(inputs, grids, validation, training)
+    return _make_result(inputs, grids, validation, plan, curves, seed)
 
 
-class _Request(NamedTuple):
-    """The checked options of a call."""
+class TuningOptions(NamedTuple):
+    """The checked options of a call. `threads` is what the user gave, and `n_threads` the number."""
 
     metric: Metric
     convention: Convention
@@ -196,20 +163,29 @@ class _Request(NamedTuple):
     absent: str | None
     depth: int | None
     columns: Mapping[str, str | Mapping[str, str]] | None
-    threads: int
+    threads: int | None
+    n_threads: int
 
 
-class _Inputs(NamedTuple):
-    """Judgments and runs, read and united."""
+class TuningInputs(NamedTuple):
+    """
+    Judgments and runs, read and joined.
 
-    request: _Request
+    `rows` is the place of each judged document among those of `joined`. `notes` count what was left out.
+    """
+
+    options: TuningOptions
     qrels: Qrels
     named_runs: NamedRuns
-    union: Union
-    judged: JudgedUnion
+    joined: JoinedRuns
+    judged: JudgedRuns
     store: PointStore
     rows: Array
     notes: tuple[str, ...]
+
+    def make_point(self, applied: AppliedMethod) -> GridPoint:
+        """Return a method for the judged documents."""
+        return GridPoint(applied, self.judged, self.store, self.rows, self.options.n_threads)
 
 
 def _read_metric(metric: Any) -> Metric:
@@ -217,12 +193,6 @@ def _read_metric(metric: Any) -> Metric:
     if len(metrics) != 1:
         raise InvalidInputError(f"`metric` must be one metric, got {len(metrics)}: {shorten(metric)}. Choose one")
     return metrics[0]
-
-
-def _check_plateau(plateau: Any) -> None:
-    if plateau not in PLATEAUS:
-        hint = suggest_name(plateau, PLATEAUS) or " There are 'best' and 'widest'"
-        raise InvalidInputError(f"`plateau` has no choice {shorten(plateau)}.{hint}")
 
 
 def _read_qrels(qrels: Any, options: Options) -> Qrels:
@@ -235,158 +205,130 @@ def _read_qrels(qrels: Any, options: Options) -> Qrels:
     return truth
 
 
-def _unite(qrels: Qrels, named_runs: NamedRuns, request: _Request) -> _Inputs:
-    """Make the union of the runs, and join it with the judgments. Documents are in the order of equal fused scores."""
-    union = unite_runs(named_runs.runs, named_runs.names, request.fusion_convention, request.depth, request.threads)
-    if union.counts.n_left_out:
-        qrels, named_runs = _leave_out(qrels, named_runs, union)
-    all_equal, rows = _order_union(union, request.fusion_convention)
-    row_places = np.empty(len(union.row_documents), "i8")
-    row_places[union.document_rows] = np.arange(union.n_documents)
-    judged = judge_union(qrels, all_equal, request.metric, request.convention.for_input(qrels=True), request.threads)
-    store = PointStore(union, request.fusion_convention, request.absent)
-    rows_of_judged = row_places[rows[judged.rows]]
-    return _Inputs(request, qrels, named_runs, union, judged, store, rows_of_judged, all_equal.notes)
+def _join(qrels: Qrels, named_runs: NamedRuns, options: TuningOptions) -> TuningInputs:
+    """Join the runs with each other and with the judgments. Documents are in the order of equal fused scores."""
+    convention = options.fusion_convention
+    joined = join_runs(named_runs.runs, named_runs.names, convention, depth=options.depth, threads=options.n_threads)
+    if joined.counts.n_left_out:
+        qrels, named_runs = _leave_out(qrels, named_runs, joined)
+    all_equal, rows = make_run(joined, np.zeros(joined.n_documents), convention.fused_ties)
+    places = np.empty(len(joined.row_documents), "i8")
+    places[joined.document_rows] = np.arange(joined.n_documents)
+    judged = judge_runs(qrels, all_equal, options.metric, options.convention.for_input(qrels=True), options.n_threads)
+    own_rows = places[rows[judged.rows]]
+    return TuningInputs(options, qrels, named_runs, joined, judged, PointStore(joined), own_rows, all_equal.notes)
 
 
-def _order_union(union: Union, convention: FusionConvention) -> tuple[FusedRun, Array]:
-    """Return a run with the documents of a union in the order of equal fused scores, and the row of each one's id."""
-    rows, scores = order_documents(union, np.zeros(union.n_documents), convention.fused_ties)
-    run = FusedRun.__new__(FusedRun)
-    groups = Groups(union.offsets, None, union.offsets[:-1])
-    run._fill(Rows(union.queries, groups, union.row_documents.take(rows), scores), Source("the union of the runs"))
-    put(run, _counts=union.counts, _method="")
-    return run, rows
-
-
-def _leave_out(qrels: Qrels, named_runs: NamedRuns, union: Union) -> tuple[Qrels, NamedRuns]:
-    """Return judgments and runs without the queries that the union leaves out since some run lacks them."""
-    common = union.queries.names().tolist()
+def _leave_out(qrels: Qrels, named_runs: NamedRuns, joined: JoinedRuns) -> tuple[Qrels, NamedRuns]:
+    """Return judgments and runs without the queries that are left out since some run lacks them."""
+    common = joined.queries.names().tolist()
     dropped_queries = {query for run in named_runs.runs for query in run.queries.names().tolist()} - set(common)
     judged = [query for query in qrels.queries.names().tolist() if query not in dropped_queries]
     return qrels.filter(judged), named_runs._replace(runs=tuple(run.filter(common) for run in named_runs.runs))
 
 
-def _evaluate_equal(inputs: _Inputs, method: FusionMethod) -> Array:
-    """Return the metric of each query for equal weights."""
-    fusion = MethodFusion(method, inputs.store, inputs.rows)
-    return inputs.judged.evaluate(fusion.fuse(None), inputs.request.threads)
-
-
 def _make_curves(
-    inputs: _Inputs,
-    families: Sequence[Family],
-    validation: Validation,
-    training: Training,
-    steps: StepFunction | None,
+    inputs: TuningInputs, grids: Sequence[MethodGrid], validation: Validation, training: TrainingSets
 ) -> tuple[FusionCurve, ...]:
     """Return the curve of the first of two runs, of each of more, or none for methods that are not linear."""
-    names = inputs.union.names
-    choice = validation.setting.choice
-    if steps is not None and choice.interval is not None:
-        return (make_curve(names[0], steps, choice.interval, training.folds, training.clusters),)
-    fusion = families[validation.best].fusions[validation.setting.fusion]
-    if choice.weights is None or fusion.lines is None:
+    chosen = validation.chosen[validation.best]
+    point = grids[validation.best].points[chosen.point]
+    names = inputs.joined.names
+    if not point.is_linear:
         return ()
-    curves = []
-    for r, name in enumerate(names):
-        engine = EngineCurve(inputs.judged, fusion, r, share_rest(choice.weights, r), training.threads)
-        steps, plateau = search_around(engine, float(choice.weights[r]), choice.mean)
-        curves.append(make_curve(name, steps, plateau, training.folds, training.clusters))
-    return tuple(curves)
+    return tuple(
+        make_curve(name, *point.search_around(run, chosen.best), training.folds, training.clusters)
+        for run, name in enumerate(names[:1] if len(names) == 2 else names)
+    )
 
 
 def _make_result(
-    inputs: _Inputs,
-    families: Sequence[Family],
+    inputs: TuningInputs,
+    grids: Sequence[MethodGrid],
     validation: Validation,
     plan: FoldPlan,
-    *,
     curves: tuple[FusionCurve, ...],
-    plateau: str,
     seed: int,
-    threads: int | None,
 ) -> TunedFusion:
-    names = inputs.union.names
+    names = inputs.joined.names
     ids = inputs.judged.query_ids
-    setting = validation.setting
-    method = str(families[validation.best].methods[setting.fusion])
-    interval = setting.choice.interval
+    point, best = validation.chosen[validation.best]
+    grid = grids[validation.best]
     clusters = None if plan.clusters is None else dict(zip(ids.tolist(), plan.clusters.tolist(), strict=True))
-    request = inputs.request
+    options = inputs.options
     return TunedFusion(
-        BestFusion(method, name_weights(names, setting.choice.weights), interval, setting.choice.mean),
+        BestFusion(str(grid.points[point].applied.method), name_weights(names, best.weights), best.interval, best.mean),
         _make_results(inputs, validation.values),
         _evaluate_baselines(inputs, validation.equal_values),
-        method_rows=_make_method_rows(families, validation, names),
-        fold_rows=_make_fold_rows(families, validation, names),
+        method_rows=_make_method_rows(grids, validation, names),
+        fold_rows=_make_fold_rows(grids, validation, names),
         curves=curves,
         origin=Origin(
             names,
-            request.depth,
-            request.absent,
-            request.fusion_convention,
-            (*note_on_grid(families[validation.best].methods, setting.fusion), *plan.notes, *inputs.notes),
-            plateau,
+            options.depth,
+            options.absent,
+            options.fusion_convention,
+            (*note_on_grid(grid, point), *plan.notes, *inputs.notes),
             seed,
             clusters,
-            threads,
+            options.threads,
         ),
     )
 
 
-def _make_results(inputs: _Inputs, values: Array) -> Results:
+def _make_results(inputs: TuningInputs, values: Array) -> Results:
     """Return values of each query as results."""
     judged = inputs.judged
     return Results(
         values[:, None].copy(),
         (judged.metric,),
         judged.rankings.query_ids,
-        inputs.request.convention,
+        inputs.options.convention,
         n_missing_in_run=judged.n_missing_in_run,
         n_missing_in_qrels=judged.n_missing_in_qrels,
     )
 
 
-def _evaluate_baselines(inputs: _Inputs, equal_values: Array | None) -> dict[str, Results]:
+def _evaluate_baselines(inputs: TuningInputs, equal_values: Array | None) -> dict[str, Results]:
     """Return the results of each single run, of equal weights and of rrf(k=60)."""
-    request = inputs.request
+    options = inputs.options
+    names, runs = inputs.named_runs
     baselines = {
-        name: evaluate(inputs.qrels, run, request.metric, convention=request.convention, threads=request.threads)
-        for name, run in zip(*inputs.named_runs, strict=True)
+        name: evaluate(inputs.qrels, run, options.metric, convention=options.convention, threads=options.n_threads)
+        for name, run in zip(names, runs, strict=True)
     }
+    rrf = apply_method(FusionMethod.parse(RRF), options.fusion_convention, names, absent=options.absent)
     fused = {} if equal_values is None else {"equal weights": equal_values}
-    fused[RRF] = _evaluate_equal(inputs, FusionMethod.parse(RRF))
+    fused[RRF] = inputs.make_point(rrf).evaluate(None)
     for label, values in fused.items():
         baselines[find_free_name(label, "fusion", baselines)] = _make_results(inputs, values)
     return baselines
 
 
 def _make_method_rows(
-    families: Sequence[Family], validation: Validation, names: tuple[str, ...]
+    grids: Sequence[MethodGrid], validation: Validation, names: tuple[str, ...]
 ) -> tuple[MethodRow, ...]:
     return tuple(
         MethodRow(
-            family.text, mean(values), str(family.methods[setting.fusion]), name_weights(names, setting.choice.weights)
+            grid.text,
+            mean(values),
+            str(grid.points[chosen.point].applied.method),
+            name_weights(names, chosen.best.weights),
         )
-        for family, values, setting in zip(families, validation.family_values, validation.settings, strict=True)
+        for grid, values, chosen in zip(grids, validation.grid_values, validation.chosen, strict=True)
     )
 
 
-def _make_fold_rows(families: Sequence[Family], validation: Validation, names: tuple[str, ...]) -> tuple[FoldRow, ...]:
-    rows = []
-    for outcome in validation.outcomes:
-        values = outcome.values
-        setting = outcome.setting
-        rows.append(
-            FoldRow(
-                outcome.repeat,
-                outcome.fold,
-                int(np.count_nonzero(~np.isnan(values))),
-                str(families[outcome.family].methods[setting.fusion]),
-                name_weights(names, setting.choice.weights),
-                setting.choice.mean,
-                mean(values),
-            )
+def _make_fold_rows(grids: Sequence[MethodGrid], validation: Validation, names: tuple[str, ...]) -> tuple[FoldRow, ...]:
+    return tuple(
+        FoldRow(
+            outcome.repeat,
+            outcome.fold,
+            int(np.count_nonzero(~np.isnan(outcome.values))),
+            str(grids[outcome.grid].points[outcome.chosen.point].applied.method),
+            name_weights(names, outcome.chosen.best.weights),
+            outcome.chosen.best.mean,
+            mean(outcome.values),
         )
-    return tuple(rows)
+        for outcome in validation.outcomes
+    )

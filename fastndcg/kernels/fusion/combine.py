@@ -5,6 +5,8 @@ points     (n_runs, n_documents) float64, NaN where a run does not count
 weights    (n_runs,) float64
 number     the parameter of the method, such as an exponent
 first, stop  the documents
+ranks      (n_runs, n_documents) int32, from 1, equal for documents of a tie group that share ranks, 0 where absent
+offsets    (n_queries + 1,) int64, query q owns documents offsets[q] up to offsets[q + 1]
 out        (n_documents,) float64
 """
 
@@ -158,3 +160,89 @@ def harmonic_mean(points, weights, number, first, stop, out):
                 total += weights[r] / points[r, d]
                 weight += weights[r]
         out[d] = weight / total if weight > 0.0 else 0.0
+
+
+@inline
+def to_single(x):
+    """Return a number rounded to float32."""
+    return np.float64(np.float32(x))
+
+
+@kernel
+def weighted_sum_single(points, weights, number, first, stop, out):
+    """Write the weighted sum of each document's points, with each product and each sum rounded to float32."""
+    for d in range(first, stop):
+        total = 0.0
+        for r in range(points.shape[0]):
+            if not math.isnan(points[r, d]):
+                total = to_single(total + to_single(weights[r] * points[r, d]))
+        out[d] = total
+
+
+@kernel
+def arithmetic_mean_single(points, weights, number, first, stop, out):
+    """Write the weighted mean of each document's points, with each step rounded to float32."""
+    for d in range(first, stop):
+        total = 0.0
+        weight = 0.0
+        for r in range(points.shape[0]):
+            if not math.isnan(points[r, d]):
+                total = to_single(total + to_single(weights[r] * points[r, d]))
+                weight = to_single(weight + weights[r])
+        out[d] = to_single(total / weight) if weight > 0.0 else 0.0
+
+
+@kernel
+def geometric_mean_single(points, weights, number, first, stop, out):
+    """Write the weighted geometric mean of each document's points above 0, with sums rounded to float32."""
+    for d in range(first, stop):
+        total = 0.0
+        weight = 0.0
+        for r in range(points.shape[0]):
+            if points[r, d] > 0.0:
+                total = to_single(total + weights[r] * math.log(points[r, d]))
+                weight = to_single(weight + weights[r])
+        out[d] = to_single(math.exp(to_single(total / weight))) if weight > 0.0 else 0.0
+
+
+@kernel
+def harmonic_mean_single(points, weights, number, first, stop, out):
+    """Write the weighted harmonic mean of each document's points above 0, with each step rounded to float32."""
+    for d in range(first, stop):
+        total = 0.0
+        weight = 0.0
+        for r in range(points.shape[0]):
+            if points[r, d] > 0.0:
+                total = to_single(total + to_single(weights[r] / points[r, d]))
+                weight = to_single(weight + weights[r])
+        out[d] = to_single(weight / total) if weight > 0.0 else 0.0
+
+
+@kernel
+def condorcet(ranks, weights, offsets, first, stop, out):
+    """
+    Count the majorities of the documents of the queries `first` up to `stop`.
+
+    Write 1 + the number of documents that more votes rank below it than above it + half the number of draws. A run
+    has its weight as votes, and ranks its documents above all others.
+    """
+    for q in range(first, stop):
+        start = offsets[q]
+        end = offsets[q + 1]
+        out[start:end] = 1.0
+        for d in range(start, end):
+            for other in range(d + 1, end):
+                votes = 0.0
+                for r in range(ranks.shape[0]):
+                    rank = ranks[r, d]
+                    rival = ranks[r, other]
+                    if rank != rival:
+                        is_above = rank != 0 and (rival == 0 or rank < rival)
+                        votes += weights[r] if is_above else -weights[r]
+                if votes > 0.0:
+                    out[d] += 1.0
+                elif votes < 0.0:
+                    out[other] += 1.0
+                else:
+                    out[d] += 0.5
+                    out[other] += 0.5

@@ -17,9 +17,6 @@ from fastndcg.kernels.jit import helper, inline, kernel
 from fastndcg.kernels.ranking.sorting import sort_descending
 
 CLUSTER = 1e-15  # crossings so close together are one: their computed weights have an error of 4 roundings
-ROUNDING = 2.0**-49  # the order of fused scores that differ by less than this, relative to them, may be another
-UNDECIDED = 1e-6  # a wider range of weights in which rounding decides the order of two lines marks the query
-NEAR = 1e-8  # only lines that differ by less than this, relative to them, have a wider range
 FEWEST_RATIO = 2  # lines are left out of queries with more documents than this for each rank of the depth
 RUN = 16  # length of the runs that are sorted by insertion and then merged
 # entries of `cursor`
@@ -68,7 +65,6 @@ class Events(NamedTuple):
     offsets     (n_queries + 1,) int64, of the queries of the call
     above       (n_candidates,)  int32, number of documents above each candidate before the first event
     ties        (n_candidates,)  int32, number of documents with the candidate's line, 1 if all have one label
-    is_undecided (n_queries,)    bool, True if rounding decides the order of two lines over a range of weights
     """
 
     weights: np.ndarray
@@ -77,7 +73,6 @@ class Events(NamedTuple):
     offsets: np.ndarray
     above: np.ndarray
     ties: np.ndarray
-    is_undecided: np.ndarray
 
 
 class Buffers(NamedTuple):
@@ -211,8 +206,7 @@ def keep_lines(lines, q, depth, out_buffers):
         for i in range(n):
             d = out_buffers.order[i]
             y = lines.y[first + d]
-            margin = NEAR * (abs(lines.x[first + d]) + abs(y))  # nearly equal lines are needed to find them
-            if n_heights == depth and out_buffers.heights[depth - 1] - y > margin:
+            if n_heights == depth and out_buffers.heights[depth - 1] > y:
                 out_buffers.is_kept[d] = False
                 continue
             n_heights = insert_height(y, n_heights, depth, out_buffers.heights)
@@ -227,7 +221,11 @@ def keep_lines(lines, q, depth, out_buffers):
 
 @inline
 def insert_height(y, n, most, out_heights):
-    """Insert a number among the highest ones, which fall, and return how many there are."""
+    """
+    Insert y into `out_heights`, whose first n entries are the highest numbers so far in falling order.
+
+    Keep at most `most`. Return the new n.
+    """
     i = n
     if n == most:
         if y <= out_heights[most - 1]:
@@ -252,12 +250,9 @@ def find_crossings(lines, candidates, q, c, window, n_kept, buffers, out_events)
     above = 0
     n = 0
     n_equal = 0
-    nearness = NEAR * (abs(lines.x[d]) + abs(lines.y[d]))
     for j in range(n_kept):
         dx = buffers.x[j] - lines.x[d]
         dy = buffers.y[j] - lines.y[d]
-        if abs(dx) + abs(dy) < nearness and is_undecided(lines.x[d], lines.y[d], dx, dy):
-            out_events.is_undecided[q] = True
         if dx == 0.0 and dy == 0.0:
             n_equal += 1
         elif dx >= 0.0 and dy >= 0.0:
@@ -278,29 +273,6 @@ def find_crossings(lines, candidates, q, c, window, n_kept, buffers, out_events)
         above += order_equal_lines(lines, candidates, q, c, out_events)
     out_events.above[c] = above
     return n
-
-
-@helper
-def is_undecided(x, y, dx, dy):
-    """
-    Return True if rounding decides the order of the lines (x, y) and (x + dx, y + dy) over a range of weights.
-
-    That is where the difference w · dx + (1 − w) · dy of the fused scores is below their rounding error.
-    """
-    if dx == 0.0 and dy == 0.0:
-        return False
-    low = 0.0
-    high = 1.0
-    for sign in (1.0, -1.0):
-        at_0 = sign * dy - ROUNDING * abs(y)  # at most 0 where the difference is that small
-        at_1 = sign * dx - ROUNDING * abs(x)
-        if at_0 > 0.0 and at_1 > 0.0:
-            return False
-        if at_0 > 0.0:
-            low = max(low, at_0 / (at_0 - at_1))
-        elif at_1 > 0.0:
-            high = min(high, at_0 / (at_0 - at_1))
-    return high - low > UNDECIDED
 
 
 @inline

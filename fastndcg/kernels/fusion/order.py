@@ -13,7 +13,7 @@ out_scores  (n_documents,) float64, their fused scores
 
 import numpy as np
 
-from fastndcg.kernels.inputs.id_hashing import is_before
+from fastndcg.kernels.inputs.id_hashing import sort_rows
 from fastndcg.kernels.jit import inline, kernel
 from fastndcg.kernels.ranking.sorting import sort_descending
 
@@ -34,34 +34,6 @@ def find_group_end(fused, start, order, i, n):
     while end < n and fused[start + order[end]] == fused[start + order[i]]:
         end += 1
     return end
-
-
-@inline
-def sort_by_id(ids, rows, start, is_falling, order, spare):
-    """Order documents by the bytes of their ids, all different, with a bottom-up merge sort."""
-    n = order.shape[0]
-    width = 1
-    while width < n:
-        for begin in range(0, n - width, 2 * width):
-            middle = begin + width
-            stop = min(middle + width, n)
-            for i in range(begin, middle):
-                spare[i] = order[i]
-            left = begin
-            right = middle
-            for i in range(begin, stop):
-                if left == middle:
-                    break
-                is_right = right < stop and (
-                    is_before(ids, rows[start + order[right]], rows[start + spare[left]]) != is_falling
-                )
-                if is_right:
-                    order[i] = order[right]
-                    right += 1
-                else:
-                    order[i] = spare[left]
-                    left += 1
-        width *= 2
 
 
 @inline
@@ -124,16 +96,21 @@ def order_by_ids(fused, ids, rows, is_falling, offsets, first, stop, out_rows, o
     longest = count_longest(offsets, first, stop)
     order = np.empty(longest, np.int32)
     spare = np.empty(longest, np.int32)
+    spare_rows = np.empty(longest, np.int64)
     for q in range(first, stop):
         start = offsets[q]
         n = offsets[q + 1] - start
         for i in range(n):
             order[i] = i
         sort_descending(fused[start : start + n], n, spare, order)
+        write_order(fused, rows, start, order[:n], out_rows, out_scores)
         i = 0
         while i < n:
             end = find_group_end(fused, start, order, i, n)
-            if end - i > 1:
-                sort_by_id(ids, rows, start, is_falling, order[i:end], spare)
+            if end - i > 1:  # the documents of a group have one score, so that their rows alone are sorted
+                group = out_rows[start + i : start + end]
+                sort_rows(ids, group, spare_rows)
+                if is_falling:
+                    for j in range((end - i) // 2):
+                        group[j], group[end - i - 1 - j] = group[end - i - 1 - j], group[j]
             i = end
-        write_order(fused, rows, start, order[:n], out_rows, out_scores)

@@ -29,14 +29,12 @@ def add_pair(high, rest, value):
 
 
 @kernel
-def find_best(weights, queries, values, folds, sets, thresholds, out_state, out_sums, out_best):
+def find_best(weights, queries, values, folds, sets, out_state, out_sums, out_best):
     """
-    Find the best interval of weights for each set of folds.
+    Find the interval of weights with the highest sum for each set of folds, the widest one if several have it.
 
     folds       (n_queries,) int32, the fold of each query
     sets        (n_sets, n_folds) uint8, 1 for the folds of a set
-    thresholds  (n_sets,) float64: the widest interval with a sum of at least this; NaN: the interval with the highest
-                sum, the widest one if several have it
     out_state   `state`, which the kernel overwrites
     out_sums    (n_sets, 4) float64, scratch: the pair of the sum, the begin and the sum of the current interval
     out_best    (n_sets, 3) float64, the begin, the end and the sum of the best interval
@@ -68,17 +66,16 @@ def find_best(weights, queries, values, folds, sets, thresholds, out_state, out_
                 out_state[q] = values[i]
             i += 1
         for s in range(n_sets):
-            is_high = out_sums[s, 0] >= thresholds[s] and out_sums[s, 3] >= thresholds[s]
-            if out_sums[s, 0] != out_sums[s, 3] and not is_high:
-                end_interval(s, weight, thresholds[s], out_sums, out_best)
+            if out_sums[s, 0] != out_sums[s, 3]:
+                end_interval(s, weight, out_sums, out_best)
                 out_sums[s, 2] = last
                 out_sums[s, 3] = out_sums[s, 0]
     for s in range(n_sets):
-        end_interval(s, 1.0, thresholds[s], out_sums, out_best)
+        end_interval(s, 1.0, out_sums, out_best)
 
 
 @inline
-def end_interval(s, stop, threshold, out_sums, out_best):
+def end_interval(s, stop, out_sums, out_best):
     """Take the current interval of a set, which ends at `stop`, as its best one if it is better than that."""
     width = stop - out_sums[s, 2]
     best_width = out_best[s, 1] - out_best[s, 0]
@@ -86,8 +83,6 @@ def end_interval(s, stop, threshold, out_sums, out_best):
     if width < MIN_WIDTH:
         return
     is_better = value > out_best[s, 2] or (value == out_best[s, 2] and width > best_width)
-    if threshold == threshold:
-        is_better = value >= threshold and not width <= best_width
     if is_better:
         out_best[s, 0] = out_sums[s, 2]
         out_best[s, 1] = stop

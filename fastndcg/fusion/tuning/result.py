@@ -42,8 +42,8 @@ class BestFusion(NamedTuple):
     weights : dict of float or None
         The weight of each run, with the sum 1. None for a method without weights.
     interval : Interval or None
-        For two runs, the weights of the first one that share the mean. For ``plateau="widest"`` those within one
-        standard error of the best mean. Both ends are equal if a mean holds for one weight alone.
+        For two runs, the weights of the first one that share the mean. Both ends are equal if a mean holds for one
+        weight alone.
     mean : float
         The mean of the metric over all queries. The same queries were used for tuning, so it is too optimistic.
     """
@@ -106,7 +106,6 @@ class Origin(NamedTuple):
     absent: str | None
     convention: FusionConvention
     notes: tuple[str, ...]
-    plateau: str
     seed: int
     clusters: dict[Any, Any] | None
     threads: int | None
@@ -188,6 +187,11 @@ class TunedFusion(Picklable, Exportable):
         return self.held_out.metrics[0]
 
     @property
+    def _sign(self) -> int:
+        """1 if higher values of the metric are better, else -1."""
+        return 1 if self.metric.record.higher_is_better else -1
+
+    @property
     def curve(self) -> FusionCurve:
         """The metric against the weight of the first run."""
         if not self.curves:
@@ -221,20 +225,17 @@ class TunedFusion(Picklable, Exportable):
     @property
     def rival(self) -> TuningRow:
         """The row of the best system besides the tuned fusion."""
-        sign = 1 if self.metric.record.higher_is_better else -1
-        return max(self.rows[1:], key=lambda row: sign * row.mean)
+        return max(self.rows[1:], key=lambda row: self._sign * row.mean)
 
     @property
     def has_gain(self) -> bool:
         """True if the tuned fusion is significantly better than the best single run, equal weights and rrf(k=60)."""
-        sign = 1 if self.metric.record.higher_is_better else -1
-        return self.rival.significant and sign * self.rival.gain > 0
+        return self.rival.significant and self._sign * self.rival.gain > 0
 
     @property
     def has_loss(self) -> bool:
         """True if the tuned fusion is significantly worse than the best single run, equal weights or rrf(k=60)."""
-        sign = 1 if self.metric.record.higher_is_better else -1
-        return self.rival.significant and sign * self.rival.gain < 0
+        return self.rival.significant and self._sign * self.rival.gain < 0
 
     def table(self) -> Table[TuningRow]:
         """
@@ -294,8 +295,6 @@ class TunedFusion(Picklable, Exportable):
         low, high, _ = interval
         if low == high:
             return [f"{name}: {low:.6g} alone, where documents tie or one run has no weight"]
-        if self._origin.plateau == "widest":
-            return [f"{name}: within one standard error of the best mean from {low:.6g} to {high:.6g}"]
         return [f"{name}: the mean of all queries is the same from {low:.6g} to {high:.6g}"]
 
     def describe_best(self) -> str:
@@ -358,7 +357,7 @@ class TunedFusion(Picklable, Exportable):
                 f"`runs` must have one run for each of the {len(names)} tuned runs, {join_names(names)}, but has "
                 f"{len(pairs)}. Pass {{name: run}}"
             )
-        return pairs
+        return [(name, run) for name, (_, run) in zip(names, pairs, strict=True)]
 
     def _check_names(self, given_names: list[Any]) -> None:
         """Raise an error unless runs have the names of the tuned ones."""

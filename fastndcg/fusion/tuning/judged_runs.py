@@ -1,4 +1,4 @@
-"""The documents of all runs with their judgments: what the evaluation of every fused run shares."""
+"""The documents of joined runs with their judgments: what the evaluation of every fused run shares."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from fastndcg.engine import run as engine
 from fastndcg.engine.apply import apply_convention
 from fastndcg.engine.plan import make_plan
 from fastndcg.errors import Choice, InvalidInputError
+from fastndcg.fusion.joined_runs import add_up, replace_scores
 from fastndcg.inputs.join import Joined, tie_keys
 from fastndcg.inputs.join import join as join_tables
 from fastndcg.inputs.qrels_run import Qrels, Run
@@ -23,20 +24,22 @@ from fastndcg.rankings.validation import Array
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedUnion:
+class JudgedRuns:
     """
-    Judged documents of the union of runs, without scores.
+    Judged documents of joined runs, without scores.
 
     Attributes
     ----------
     rankings : Rankings
         After the changes of the convention. Scores are ignored.
     rows : (n_documents,) int64 array
-        The place of each document of the rankings in the union.
+        The row of each document of the rankings in the run that was judged.
     undefined : (n_queries,) bool array or None
         Queries without judgments, in which no metric has a value.
     n_missing_in_run, n_missing_in_qrels : int
         The number of queries that only the qrels, or only the runs, have.
+    sign : int
+        1 if higher values of the metric are better, else -1.
     """
 
     rankings: Rankings
@@ -46,6 +49,7 @@ class JudgedUnion:
     undefined: Array | None
     n_missing_in_run: int
     n_missing_in_qrels: int
+    sign: int
 
     @property
     def n_queries(self) -> int:
@@ -77,8 +81,8 @@ class JudgedUnion:
         output = engine.run(rankings, (self.metric,), self.convention, undefined=self.undefined, threads=threads)
         return np.ascontiguousarray(output.values[:, 0])
 
-    def select(self, queries: Array) -> tuple[JudgedUnion, Array]:
-        """Return the union of some queries, and the places of their documents in this one."""
+    def select(self, queries: Array) -> tuple[JudgedRuns, Array]:
+        """Return the runs of some queries, and the places of their documents in these."""
         base = self.rankings
         places, offsets = _take_segments(base.offsets, queries)
         pool = None
@@ -101,32 +105,34 @@ class JudgedUnion:
 def _take_segments(offsets: Array, queries: Array) -> tuple[Array, Array]:
     """Return the places of the documents of some queries, and their offsets."""
     sizes = np.diff(offsets)[queries]
-    new_offsets = np.concatenate([[0], np.cumsum(sizes)])
+    new_offsets = add_up(sizes)
     places = np.arange(new_offsets[-1]) + np.repeat(offsets[queries] - new_offsets[:-1], sizes)
-    return places, read_only(new_offsets)
+    return places, new_offsets
 
 
-def judge_union(qrels: Qrels, union: Run, metric: Metric, convention: Convention, threads: int | None) -> JudgedUnion:
+def judge_runs(qrels: Qrels, documents: Run, metric: Metric, convention: Convention, threads: int | None) -> JudgedRuns:
     """
     Join the documents of all runs with the judgments.
 
     Parameters
     ----------
-    union : Run
+    documents : Run
         The documents of all runs. Its scores are ignored.
     convention : Convention
         The convention for judgments with ids.
     """
     _check_metric(metric, convention)
-    rows = np.arange(len(union), dtype="f8")
-    joined: Any = join_tables(qrels, _with_values(union, rows), convention, threads)
+    rows = np.arange(len(documents), dtype="f8")
+    joined: Any = join_tables(qrels, replace_scores(documents, rows), convention, threads)
     joined = joined if isinstance(joined, Joined) else Joined(joined)
     rankings = joined.rankings
     if convention.ties.startswith("id_"):
-        keys = tie_keys(_with_values(union, np.zeros(len(union))), threads)  # keys differ where scores are equal
+        keys = tie_keys(
+            replace_scores(documents, np.zeros(len(documents))), threads
+        )  # keys differ where scores are equal
         rankings = rankings.replace(tie_keys=keys[rankings.scores.astype("i8")])
     rankings = apply_convention(rankings, convention)
-    return JudgedUnion(
+    return JudgedRuns(
         rankings,
         rankings.scores.astype("i8"),
         metric,
@@ -134,18 +140,8 @@ def judge_union(qrels: Qrels, union: Run, metric: Metric, convention: Convention
         joined.unjudged_queries,
         joined.n_missing_in_run,
         joined.n_missing_in_qrels,
+        1 if metric.record.higher_is_better else -1,
     )
-
-
-def _with_values(run: Run, values: Array) -> Run:
-    """Return a run with other scores."""
-    from copy import copy
-
-    from fastndcg.rankings.read_only import put
-
-    changed = copy(run)
-    put(changed, values=read_only(values))
-    return changed
 
 
 def _check_metric(metric: Metric, convention: Convention) -> None:

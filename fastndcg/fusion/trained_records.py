@@ -1,16 +1,17 @@
 """Methods that learn from judgments how much the ranks of each run are worth."""
 
-from fastndcg.fusion.catalog.normalizations import NAMES
-from fastndcg.fusion.catalog.record import ASLAM_2001, LILLIS_2010, FusionRecord
+from dataclasses import replace
+
+from fastndcg.fusion.records import ASLAM_2001, LILLIS_2010, NORM, MethodRecord
 from fastndcg.metrics.catalog import Parameter
 
 SHOKOUHI_2007 = "M. Shokouhi, Segmentation of search engine results for effective data-fusion, ECIR 2007"
 
-RECORDS = (
-    FusionRecord(
+TRAINED_METHODS = (
+    MethodRecord(
         name="bayesfuse",
         title="BayesFuse, the sum of log odds",
-        kernel="combine.weighted_sum",
+        kernel="weighted_sum",
         points="bayesfuse",
         formula="Σ ln(p / (1 − p)), p the precision in the rank's segment, with ends at 5, 10, 15, 20, 30, 100, 200, "
         "500 and 1000, 0.001 in place of 0; absent documents and ranks beyond 1000 count as p = 0.001",
@@ -22,10 +23,10 @@ RECORDS = (
         is_linear=True,
         needs_training=True,
     ),
-    FusionRecord(
+    MethodRecord(
         name="probfuse",
         title="ProbFuse, probabilities of relevance in segments of equal size",
-        kernel="combine.weighted_sum",
+        kernel="weighted_sum",
         points="probfuse",
         formula="Σ p / segment, p the mean precision in the rank's segment, segments numbered from 1",
         latex=r"s = \sum_{i} \frac{p_{i, k_i}}{k_i}",
@@ -38,25 +39,25 @@ RECORDS = (
         is_linear=True,
         needs_training=True,
     ),
-    FusionRecord(
+    MethodRecord(
         name="segfuse",
         title="SegFuse, scores in segments of growing size",
-        kernel="combine.weighted_sum",
+        kernel="weighted_sum",
         points="segfuse",
         formula="Σ p · (x + 1), p the precision in the rank's segment; segment j ends at rank 10 · 2^(j − 1) − 5",
         latex=r"s = \sum_{i} p_{i, k_i} (x_i + 1)",
         source=SHOKOUHI_2007,
         doi="10.1007/978-3-540-71496-5_19",
-        parameters=(Parameter("norm", "choice", "min_max", "the normalisation of each run's scores", choices=NAMES),),
+        parameters=(replace(NORM[0], default="min_max"), NORM[1]),
         peers=(("ranx", "segfuse"),),
         absent="zero",
         is_linear=True,
         needs_training=True,
     ),
-    FusionRecord(
+    MethodRecord(
         name="slidefuse",
         title="SlideFuse, probabilities of relevance in a sliding window",
-        kernel="combine.weighted_sum",
+        kernel="weighted_sum",
         points="slidefuse",
         formula="Σ of the mean precision at the ranks from rank − w to rank + w, inside the run",
         latex=r"s = \sum_{i} \frac{1}{b - a + 1} \sum_{j=a}^{b} p_{i, j}",
@@ -69,10 +70,10 @@ RECORDS = (
         is_linear=True,
         needs_training=True,
     ),
-    FusionRecord(
+    MethodRecord(
         name="posfuse",
         title="PosFuse, the probability of relevance at each rank",
-        kernel="combine.weighted_sum",
+        kernel="weighted_sum",
         points="posfuse",
         formula="Σ p, p the share of queries with a relevant document at this rank",
         latex=r"s = \sum_{i} p_{i, r_i}",
@@ -83,10 +84,10 @@ RECORDS = (
         is_linear=True,
         needs_training=True,
     ),
-    FusionRecord(
+    MethodRecord(
         name="mapfuse",
         title="MAPFuse, mean average precision by rank",
-        kernel="combine.weighted_sum",
+        kernel="weighted_sum",
         points="mapfuse",
         formula="Σ MAP / rank, MAP the run's mean average precision",
         latex=r"s = \sum_{i} \frac{\mathrm{MAP}_i}{r_i}",

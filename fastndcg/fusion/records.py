@@ -1,0 +1,227 @@
+"""The records of fusion: their types, and the normalisations, which make the scores of runs comparable."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fastndcg.metrics.catalog import Parameter
+
+FOX_1993 = "E. A. Fox and J. A. Shaw, Combination of multiple searches, TREC-2 1993"
+WU_2002 = "S. Wu and F. Crestani, Data fusion with estimated weights, CIKM 2002"
+LEE_1997 = "J. H. Lee, Analyses of multiple evidence combination, SIGIR 1997"
+MOURAO_2015 = (
+    "A. Mourão, F. Martins and J. Magalhães, Multimodal medical information retrieval with unsupervised rank fusion, "
+    "Computerized Medical Imaging and Graphics 2015"
+)
+ASLAM_2001 = "J. A. Aslam and M. Montague, Models for metasearch, SIGIR 2001"
+MONTAGUE_2002 = "M. Montague and J. A. Aslam, Condorcet fusion for improved retrieval, CIKM 2002"
+LILLIS_2010 = (
+    "D. Lillis, L. Zhang, F. Toolan, R. W. Collier, D. Leonard and J. Dunnion, Estimating probabilities for effective "
+    "data fusion, SIGIR 2010"
+)
+MONTAGUE_2001 = "M. Montague and J. A. Aslam, Relevance score normalization for metasearch, CIKM 2001"
+RENDA_2003 = "M. E. Renda and U. Straccia, Web metasearch: rank vs. score based rank aggregation methods, SAC 2003"
+EQUAL = "where all are equal, the convention's `equal_scores`"
+
+
+@dataclass(frozen=True, slots=True)
+class MethodRecord:
+    """
+    The description of one fusion method.
+
+    Attributes
+    ----------
+    name, title : str
+        Name in texts, and its meaning in words.
+    kernel : str
+        The kernel that combines the points of runs: see kernels/fusion/combine.py.
+    points : str
+        What a run gives to a document: 'scores', normalised, or points by rank: see `fastndcg.fusion.methods`.
+    formula, source, doi : str
+        How the fused score is computed, and its publication.
+    latex : str
+        The formula in LaTeX. The documentation has the list of symbols.
+    parameters : tuple of Parameter
+        What users may set in the method's text.
+    aliases : tuple of str
+        Other names that parse as this method.
+    peers : tuple of (str, str)
+        Other programs with their name of the method.
+    absent : {'zero', 'skip', 'own'}
+        What the definition says of documents that a run lacks: 0 points, no part in the formula, or points by the
+        method's rule.
+    is_weighted : bool
+        Whether the method takes weights.
+    is_linear : bool
+        Whether a fused score is the weighted sum of the points, or their weighted mean.
+    needs_training : bool
+        Whether the method needs judgments.
+    """
+
+    name: str
+    title: str
+    kernel: str
+    points: str
+    formula: str
+    source: str
+    latex: str
+    doi: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    aliases: tuple[str, ...] = ()
+    peers: tuple[tuple[str, str], ...] = ()
+    absent: str = "skip"
+    is_weighted: bool = False
+    is_linear: bool = False
+    needs_training: bool = False
+
+    @property
+    def names_elsewhere(self) -> tuple[str, ...]:
+        """The names in `peers` that users may write for this method."""
+        return tuple(name for _, name in self.peers if re.fullmatch(r"[\w-]+", name))
+
+    @property
+    def parameter_texts(self) -> tuple[str, ...]:
+        """The parameters with their defaults, such as 'gamma=0.5', or the name alone of one without a default."""
+        return tuple(p.name if p.default is None else f"{p.name}={p.default}" for p in self.parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class NormalizationRecord:
+    """
+    The description of one normalisation of the scores of a run and query.
+
+    Attributes
+    ----------
+    name, title, formula, source, latex : str
+        See `MethodRecord`.
+    kernel : str
+        The constant of kernels/fusion/points.py that selects the rule.
+    aliases : tuple of str
+        Other names in texts.
+    peers : tuple of (str, str)
+        Other programs with their name.
+    reads_ranks : bool
+        Whether ranks take the place of scores.
+    """
+
+    name: str
+    title: str
+    kernel: str
+    formula: str
+    latex: str
+    source: str
+    aliases: tuple[str, ...] = ()
+    peers: tuple[tuple[str, str], ...] = ()
+    reads_ranks: bool = False
+
+    @property
+    def names_elsewhere(self) -> tuple[str, ...]:
+        """The names in `peers` that users may write for this normalisation."""
+        return tuple(name for _, name in self.peers if re.fullmatch(r"[\w-]+", name))
+
+
+_NORMALIZATIONS = (
+    NormalizationRecord(
+        name="none",
+        title="scores as they are",
+        kernel="NONE",
+        formula="x",
+        latex=r"x' = x",
+        source="runs whose scores are comparable",
+        peers=(("Elasticsearch", "none"),),
+    ),
+    NormalizationRecord(
+        name="min_max",
+        title="lowest score to 0, highest to 1",
+        kernel="MIN_MAX",
+        formula=f"(x − min) / (max − min); {EQUAL}",
+        latex=r"x' = \frac{x - \min}{\max - \min}",
+        source=LEE_1997,
+        aliases=("minmax",),
+        peers=(("ranx", "min-max"), ("Elasticsearch", "minmax"), ("OpenSearch", "min_max")),
+    ),
+    NormalizationRecord(
+        name="min_max_inverted",
+        title="lowest score to 1, highest to 0, for distances",
+        kernel="MIN_MAX_INVERTED",
+        formula=f"(max − x) / (max − min); {EQUAL}",
+        latex=r"x' = \frac{\max - x}{\max - \min}",
+        source="ranx, for runs whose scores are distances",
+        peers=(("ranx", "min-max-inverted"),),
+    ),
+    NormalizationRecord(
+        name="max",
+        title="scores divided by the highest",
+        kernel="MAX",
+        formula="x / |max|; 0 where the highest is 0",
+        latex=r"x' = \frac{x}{|\max|}",
+        source=LEE_1997,
+        aliases=("max_norm",),
+        peers=(("ranx", "max"),),
+    ),
+    NormalizationRecord(
+        name="sum",
+        title="lowest score to 0, the sum to 1",
+        kernel="SUM",
+        formula="(x − min) / Σ (x − min); 0 where all are equal",
+        latex=r"x' = \frac{x - \min}{\sum_j (x_j - \min)}",
+        source=MONTAGUE_2001,
+        aliases=("sum_norm",),
+        peers=(("ranx", "sum"),),
+    ),
+    NormalizationRecord(
+        name="z_score",
+        title="zero mean, unit variance",
+        kernel="Z_SCORE",
+        formula="(x − mean) / standard deviation; 0 where all are equal",
+        latex=r"x' = \frac{x - \mu}{\sigma}",
+        source=MONTAGUE_2001,
+        aliases=("zscore", "z-score"),
+        peers=(("ranx", "zmuv"), ("OpenSearch", "z_score")),
+    ),
+    NormalizationRecord(
+        name="rank",
+        title="ranks in place of scores",
+        kernel="RANK",
+        reads_ranks=True,
+        formula="1 − (rank − 1) / n, of n documents of the run",
+        latex=r"x' = 1 - \frac{r - 1}{n}",
+        source=RENDA_2003,
+        peers=(("ranx", "rank"),),
+    ),
+    NormalizationRecord(
+        name="borda",
+        title="Borda's points as a share",
+        kernel="BORDA_SHARE",
+        reads_ranks=True,
+        formula="1 − (rank − 1) / N, of N documents of the union; an absent one 1/2 − (n − 1) / (2 N)",
+        latex=r"x' = 1 - \frac{r - 1}{N}",
+        source=RENDA_2003,
+        peers=(("ranx", "borda"),),
+    ),
+    NormalizationRecord(
+        name="l2",
+        title="scores divided by their Euclidean norm",
+        kernel="L2",
+        formula="x / √Σ x²; 0 where all are 0",
+        latex=r"x' = \frac{x}{\sqrt{\sum_j x_j^2}}",
+        source="Elasticsearch and OpenSearch, score normalisation of hybrid queries",
+        aliases=("l2_norm",),
+        peers=(("Elasticsearch", "l2_norm"), ("OpenSearch", "l2")),
+    ),
+    NormalizationRecord(
+        name="dbsf",
+        title="distribution-based: three deviations below the mean to 0, three above to 1",
+        kernel="DBSF",
+        formula="(x − (mean − 3 s)) / (6 s), s the standard deviation of a sample; 1/2 where all are equal",
+        latex=r"x' = \frac{x - (\mu - 3 s)}{6 s}",
+        source="M. Mazzeschi, Distribution-based score fusion, 2023; Qdrant",
+        peers=(("Qdrant", "dbsf"),),
+    ),
+)
+NORMALIZATIONS = {record.name: record for record in _NORMALIZATIONS}
+NORM = (
+    Parameter("norm", "choice", "none", "the normalisation of each run's scores", choices=tuple(NORMALIZATIONS)),
+    Parameter("norms", "norms", None, "a normalisation for each run, such as {bm25:min_max,dense:none}, or in order"),
+)  # parameters of methods that read scores

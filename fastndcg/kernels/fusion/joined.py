@@ -1,0 +1,145 @@
+"""
+Join the rows of several runs, query by query, and rank them.
+
+The rows of all runs are in one concatenation. Run r has the rows from starts[r, q] on for query q, sizes[r, q] of them.
+A document of a query has the number of its first appearance, run after run.
+
+ids          ids of the rows' documents: see inputs/id_hashing.py
+starts       (n_runs, n_queries) int64
+sizes        (n_runs, n_queries) int64
+bounds       (n_queries + 1,) int64, the number of rows before each query, over all runs
+offsets      (n_queries + 1,) int64, query q owns documents offsets[q] up to offsets[q + 1] of the joined runs
+scores       (n_rows,) float32 or float64, no NaN
+keys         (n_rows,) int64, the order of equal scores: the lower key first
+averages     True to give the documents of a tie group the rank of the first of them
+out_numbers  (n_rows,) int32, the number of each row's document in its query
+out_rows     (n_rows,) int64, from bounds[q] on: the row in which each document of query q appears first
+out_counts   (n_queries,) int64, how many documents each query has
+out_ranks    (n_runs, n_documents) int32, from 1. Documents that the run lacks keep what is there
+out_ties     (n_runs, n_documents) int32, the size of each document's tie group, 1 unless `averages`
+"""
+
+import math
+
+import numpy as np
+
+from fastndcg.kernels.inputs.hash_index import (
+    MAX_ENTRY,
+    count_slots,
+    first_slot,
+    get_number,
+    is_alive,
+    make_entry,
+    make_mask,
+    next_slot,
+)
+from fastndcg.kernels.inputs.id_hashing import hash_id, is_equal
+from fastndcg.kernels.jit import inline, kernel
+from fastndcg.kernels.ranking.sorting import sort_descending
+
+
+@kernel(allocates=True)
+def number_documents(ids, starts, sizes, bounds, first, stop, out_numbers, out_rows, out_counts):
+    """Number the documents of the queries `first` up to `stop`. No run has a document twice in a query."""
+    n_runs = starts.shape[0]
+    longest = 0
+    for q in range(first, stop):
+        longest = max(longest, bounds[q + 1] - bounds[q])
+    slots = np.zeros(count_slots(longest), np.uint32)
+    n_indexed = 0
+    for q in range(first, stop):
+        if n_indexed + bounds[q + 1] - bounds[q] > MAX_ENTRY:
+            slots[:] = 0
+            n_indexed = 0
+        base = np.uint32(n_indexed)
+        mask = make_mask(count_slots(bounds[q + 1] - bounds[q]))
+        n_documents = 0
+        for r in range(n_runs):
+            n_before = n_documents
+            for row in range(starts[r, q], starts[r, q] + sizes[r, q]):
+                slot = first_slot(hash_id(ids, row), mask)
+                number = -1
+                while is_alive(slots[slot], base):
+                    candidate = get_number(slots[slot], base)
+                    if candidate < n_before and is_equal(ids, row, ids, out_rows[bounds[q] + candidate]):
+                        number = candidate
+                        break
+                    slot = next_slot(slot, mask)
+                if number < 0:
+                    number = n_documents
+                    slots[slot] = make_entry(number, base)
+                    out_rows[bounds[q] + number] = row
+                    n_documents += 1
+                out_numbers[row] = np.int32(number)
+        out_counts[q] = n_documents
+        n_indexed += n_documents
+
+
+@kernel
+def spread(scores, numbers, first_rows, starts, sizes, bounds, offsets, first, stop, out_rows, out):
+    """
+    Write the score that each run has for each document, NaN where it has none, and the row of each document's id.
+
+    first_rows   (n_rows,) int64, the `out_rows` of `number_documents`
+    out_rows     (n_documents,) int64
+    out          (n_runs, n_documents) float64
+    """
+    for q in range(first, stop):
+        for d in range(offsets[q + 1] - offsets[q]):
+            out_rows[offsets[q] + d] = first_rows[bounds[q] + d]
+        for r in range(starts.shape[0]):
+            if sizes[r, q] != offsets[q + 1] - offsets[q]:
+                out[r, offsets[q] : offsets[q + 1]] = math.nan
+            for row in range(starts[r, q], starts[r, q] + sizes[r, q]):
+                out[r, offsets[q] + numbers[row]] = scores[row]
+
+
+@inline
+def is_falling(scores, start, stop):
+    """Return True if each score is below the one before it."""
+    n_rising = 0
+    for row in range(start + 1, stop):
+        n_rising += scores[row] >= scores[row - 1]
+    return n_rising == 0
+
+
+@kernel(allocates=True)
+def rank_rows(scores, keys, has_keys, numbers, starts, sizes, offsets, averages, first, stop, out_ranks, out_ties):
+    """
+    Rank the rows of each run in the queries `first` up to `stop` by falling score.
+
+    Write the ranks at the documents of the joined runs. Without keys, equal scores keep their order.
+    """
+    longest = 0
+    for q in range(first, stop):
+        for r in range(starts.shape[0]):
+            longest = max(longest, sizes[r, q])
+    order = np.empty(longest, np.int32)
+    spare = np.empty(longest, np.int32)
+    falling_keys = np.empty(longest, np.int64)
+    for q in range(first, stop):
+        for r in range(starts.shape[0]):
+            start = starts[r, q]
+            n = sizes[r, q]
+            if is_falling(scores, start, start + n):
+                for i in range(n):
+                    out_ranks[r, offsets[q] + numbers[start + i]] = i + 1
+                    out_ties[r, offsets[q] + numbers[start + i]] = 1
+                continue
+            for i in range(n):
+                order[i] = i
+            if has_keys:
+                for i in range(n):
+                    falling_keys[i] = ~keys[start + i]
+                sort_descending(falling_keys, n, spare, order)
+            sort_descending(scores[start : start + n], n, spare, order)
+            i = 0
+            while i < n:
+                group_stop = i + 1
+                if averages:
+                    while group_stop < n and scores[start + order[group_stop]] == scores[start + order[i]]:
+                        group_stop += 1
+                for j in range(i, group_stop):
+                    out_ranks[r, offsets[q] + numbers[start + order[j]]] = i + 1
+                    out_ties[r, offsets[q] + numbers[start + order[j]]] = group_stop - i
+                i = group_stop
