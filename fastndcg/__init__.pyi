@@ -31,8 +31,8 @@ from fastndcg.fusion.conventions import fusion_conventions as fusion_conventions
 from fastndcg.fusion.fuse import FusedRun as FusedRun
 from fastndcg.fusion.fuse import fuse as fuse
 from fastndcg.fusion.tuning.curve import FusionCurve as FusionCurve
+from fastndcg.fusion.tuning.result import TunedFusion as TunedFusion
 from fastndcg.fusion.tuning.tune import tune_fusion as tune_fusion
-from fastndcg.fusion.tuning.tuned_fusion import TunedFusion as TunedFusion
 from fastndcg.inputs.diversity_qrels import DiversityQrels as DiversityQrels
 from fastndcg.inputs.qrels_run import Qrels as Qrels
 from fastndcg.inputs.qrels_run import Run as Run
