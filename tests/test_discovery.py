@@ -66,7 +66,7 @@ def test_list_fusion_methods_has_the_whole_catalogue():
     rows = fn.list_fusion_methods()
     by_name = {(row.kind == "normalization", row.name): row for row in rows}
     assert [row.name for row in rows] == [*FUSION_METHODS, *NORMALIZATIONS]
-    assert by_name[False, "gmnz"].parameters == ("gamma=0.5", "norm=none")
+    assert by_name[False, "gmnz"].parameters == ("gamma=0.5", "norm=none", "norms")
     assert by_name[False, "wsum"].is_weighted
     assert by_name[False, "rrf"].kind == "ranks"
     assert by_name[True, "borda"].formula == NORMALIZATIONS["borda"].formula
