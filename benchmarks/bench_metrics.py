@@ -8,7 +8,7 @@ import pytest
 import fastndcg as fn
 from benchmarks.data import ALL_TREC, NDCG, TREC, TWELVE, make_rows, make_workload, prepare_evaluation
 from benchmarks.proof import equals, verify_values
-from fastndcg.metrics.catalog import CATALOG
+from fastndcg.metrics.families import CATALOG
 from fastndcg.metrics.trec_eval import read
 from fastndcg.metrics.trec_eval_lines import lines
 

@@ -45,7 +45,7 @@ _PUBLIC = {
     "inputs.recommendations.interactions": ["Interactions"],
     "inputs.recommendations.item_lists": ["Recommendations"],
     "inputs.text.formats": ["read_qrels", "read_run"],
-    "metrics.catalog": ["CATALOG", "Parameter"],
+    "metrics.families": ["CATALOG", "Parameter"],
     "metrics.custom": ["register"],
     "metrics.metric": ["Metric", *_METRICS],
     "named_conventions": ["Convention", "conventions"],

@@ -40,9 +40,9 @@ from fastndcg.inputs.recommendations.interactions import Interactions as Interac
 from fastndcg.inputs.recommendations.item_lists import Recommendations as Recommendations
 from fastndcg.inputs.text.formats import read_qrels as read_qrels
 from fastndcg.inputs.text.formats import read_run as read_run
-from fastndcg.metrics.catalog import CATALOG as CATALOG
-from fastndcg.metrics.catalog import Parameter as Parameter
 from fastndcg.metrics.custom import register as register
+from fastndcg.metrics.families import CATALOG as CATALOG
+from fastndcg.metrics.families import Parameter as Parameter
 from fastndcg.metrics.metric import Metric as Metric
 from fastndcg.named_conventions import Convention as Convention
 from fastndcg.named_conventions import conventions as conventions

@@ -23,9 +23,8 @@ FusionKind: TypeAlias = Literal["scores", "ranks", "training", "normalization"]
 IntervalMethod: TypeAlias = Literal["auto", "t", "percentile"]
 PartInterval: TypeAlias = Literal["auto", "t"]
 MetricFamily: TypeAlias = Literal[
-    "adaptive", "auc", "beyond_accuracy", "cascade", "compatibility", "dcg", "diversity", "first_relevant",
-    "incomplete_judgments", "interpolated_precision", "mean_rank", "multilabel_ranking", "ndcg_variants",
-    "precision_recall", "q_measure", "rank_correlation", "set_based", "custom"
+    "gains", "counts", "first_relevant", "cascades", "pairs", "judgments", "subtopics", "agreement", "beyond_accuracy",
+    "custom"
 ]  # fmt: skip
 MetricFunction: TypeAlias = Literal["evaluate", "agreement", "beyond_accuracy"]
 MissingTruth: TypeAlias = Literal["raise", "skip", "unretrieved"]

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from fastndcg.choices import ConventionKind, FusionKind, MetricFamily, MetricFunction
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.fusion import catalog as fusion_catalog
-from fastndcg.metrics.catalog import FAMILIES, OTHER_RECORDS, RECORDS, REGISTERED, Record
 from fastndcg.metrics.describe import describe_parameters, list_trec_names
+from fastndcg.metrics.families import FAMILIES, OTHER_RECORDS, RECORDS, REGISTERED, Record
 from fastndcg.named_conventions import KINDS, conventions
 from fastndcg.statistics.table import Column, Table
 
@@ -78,7 +78,7 @@ def list_metrics(
     search : str, optional
         Words that the name, title, formula, aliases, source or names in other libraries contain, in any case.
     family : str, optional
-        A family, such as 'dcg', 'precision_recall', 'diversity', or 'custom' for registered metrics.
+        A family, such as 'gains', 'counts', 'subtopics', or 'custom' for registered metrics.
     function : {'evaluate', 'agreement', 'beyond_accuracy'}, optional
         The function that takes the metrics.
 
@@ -94,17 +94,17 @@ def list_metrics(
 
     Examples
     --------
-    >>> [row.name for row in fn.list_metrics("cumulative gain", family="dcg")]
+    >>> [row.name for row in fn.list_metrics("cumulative gain", family="gains")]
     ['nDCG', 'DCG', 'CG', 'IDCG']
     """
     records = [*RECORDS, *(record for record in _list_registered()), *OTHER_RECORDS]
-    _check_choice("family", family, dict.fromkeys([*FAMILIES.values(), CUSTOM]))
+    _check_choice("family", family, [*FAMILIES, CUSTOM])
     _check_choice("function", function, FUNCTIONS)
     words = _split_words(search)
     rows = [
         _make_row(record)
         for record in records
-        if family in (None, FAMILIES.get(record.name, CUSTOM))
+        if family in (None, record.family)
         and function in (None, record.function_name)
         and _has_words(words, record.name, record.title, record.formula, record.source, *_other_names(record))
     ]
@@ -229,7 +229,7 @@ def _make_row(record: Record) -> MetricRow:
     return MetricRow(
         name=record.name,
         title=record.title,
-        family=FAMILIES.get(record.name, CUSTOM),
+        family=record.family,
         function=record.function_name,
         formula=record.formula,
         parameters=tuple(name for name, _ in describe_parameters(record)),

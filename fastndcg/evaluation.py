@@ -36,7 +36,7 @@ from fastndcg.inputs.recommendations.models import (
     match_model,
 )
 from fastndcg.inputs.scored_frames import TablePair
-from fastndcg.metrics.catalog import REGISTERED
+from fastndcg.metrics.families import REGISTERED
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import ADJUSTED, find_denominators
 from fastndcg.named_conventions import Convention, parse_convention

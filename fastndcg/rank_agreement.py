@@ -18,8 +18,7 @@ from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import conventions
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 from fastndcg.results.results import Results
 from fastndcg.runtime.threads import check_threads, run_all
 
@@ -127,7 +126,6 @@ class Agreement(Results):
 
 
 CHUNK_DOCUMENTS = 1 << 16  # of both rankings
-ALL_DOCUMENTS = "rbo"  # kernels of this file read all documents, others those that both rankings have
 FORMS = {"ext": 0.0, "min": 1.0}
 
 
@@ -146,7 +144,7 @@ def evaluate_pairs_of_rankings(pairs: PairedRankings, metrics: tuple[Metric, ...
             tied_counts.append(paired.n_tied)
             for metric, row in zip(metrics, values, strict=True):
                 call = find_call(metric)
-                has_all = metric.record.kernel.startswith(ALL_DOCUMENTS)
+                has_all = metric.name == "RBO"  # others read the documents that both rankings have
                 inputs = paired if has_all else paired.common
                 call.kernel(*call.bind(read_parameters(metric), inputs), row[slice(*span)])
 
@@ -190,7 +188,7 @@ class PairedChunk:
     """
     Two rankings of some queries as kernel inputs: attributes with the names of kernels' parameters.
 
-    kernels/rank_correlation/ranks.py describes them. Those that few kernels take are computed on first use.
+    kernels/metrics/agreement.py describes them. Those that few kernels take are computed on first use.
     """
 
     def __init__(
@@ -224,7 +222,7 @@ class PairedChunk:
         first_scores = np.empty(n_common, self._first_scores.dtype)
         second_scores = np.empty(n_common, self._second_scores.dtype)
         offsets = np.empty(len(self.second_offsets), I8)
-        load_kernels("rank_correlation.ranks").gather_common(
+        load_kernels("metrics.agreement").gather_common(
             self._first_scores, self.first_offsets, self._second_scores, self.second_offsets, self._partners,
             first_scores, second_scores, offsets,
         )  # fmt: skip
@@ -252,7 +250,7 @@ class PairedChunk:
     def _rank(self, name: str, scores: Array, offsets: Array) -> tuple[Array, Array, Array, Array]:
         order, above, ties = (self._take((name, field), len(scores), I4) for field in ("order", "above", "ties"))
         is_tied = np.empty(len(offsets) - 1, bool)
-        load_kernels("rank_correlation.ranks").rank_all(scores, offsets, order, above, ties, is_tied)
+        load_kernels("metrics.agreement").rank_all(scores, offsets, order, above, ties, is_tied)
         return order, above, ties, is_tied
 
     def _find_other_ranks(self) -> tuple[Array, Array]:
@@ -260,7 +258,7 @@ class PairedChunk:
             return self.second_above, self.first_above
         first = self._take("first in second", len(self._first_scores), I4)
         second = self._take("second in first", len(self._second_scores), I4)
-        load_kernels("rank_correlation.ranks").ranks_in_other(
+        load_kernels("metrics.agreement").ranks_in_other(
             self._partners, self.first_above, self.first_offsets, self.second_above, self.second_offsets, first, second
         )
         return first, second
@@ -268,7 +266,5 @@ class PairedChunk:
     def _count_concordant(self, name: str, order: Array, ties: Array, other: Array) -> tuple[Array, Array]:
         concordant = self._take((name, "concordant"), len(order), I4)
         tied_in_other = self._take((name, "tied in other"), len(order), I4)
-        load_kernels("rank_correlation.ranks").count_concordant(
-            order, ties, other, self.offsets, concordant, tied_in_other
-        )
+        load_kernels("metrics.agreement").count_concordant(order, ties, other, self.offsets, concordant, tied_in_other)
         return concordant, tied_in_other

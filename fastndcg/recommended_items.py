@@ -20,8 +20,7 @@ from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import find_kernel_place
 from fastndcg.named_conventions import conventions
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 from fastndcg.results.results import Results
 from fastndcg.runtime.threads import check_threads, run_all
 
@@ -254,7 +253,7 @@ def count_users_by_item(item_data: ItemData, k: int, threads: int) -> Array:
     def make_worker() -> Callable[[Span], None]:
         counts = np.zeros(n_items, "i8")
         counts_by_worker.append(counts)
-        return lambda span: load_kernels("beyond_accuracy.all_users").count_items(
+        return lambda span: load_kernels("metrics.beyond_accuracy").count_items(
             item_data.items, item_data.starts[slice(*span)], item_data.sizes[slice(*span)], k, counts
         )
 

@@ -31,7 +31,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     is_check = parser.parse_args().check
-    from fastndcg.metrics.catalog import CATALOG
+    from fastndcg.metrics.families import CATALOG
 
     package = ROOT / "fastndcg" / "__init__.py"
     stub = package.with_suffix(".pyi")
@@ -67,7 +67,7 @@ def make_choices() -> str:
     from fastndcg.inputs.text.formats import FORMATS_BY_NAME
     from fastndcg.inputs.writers import WRITERS
     from fastndcg.integrations.sklearn import RESPONSE_METHODS
-    from fastndcg.metrics.catalog import AGGREGATES, FAMILIES
+    from fastndcg.metrics.families import AGGREGATES, FAMILIES
     from fastndcg.named_conventions import CHOICES, KINDS, conventions
     from fastndcg.rankings.pair_rows import COMPETITORS, ROWS
     from fastndcg.reports.plots import KINDS as KINDS_OF_PLOTS
@@ -90,7 +90,7 @@ def make_choices() -> str:
         "FusionKind": FUSION_KINDS,
         "IntervalMethod": settings.INTERVALS,
         "PartInterval": settings.PART_INTERVALS,
-        "MetricFamily": [*dict.fromkeys(FAMILIES.values()), CUSTOM],
+        "MetricFamily": [*FAMILIES, CUSTOM],
         "MetricFunction": FUNCTIONS,
         "MissingTruth": MISSING_TRUTH,
         "PlotKind": KINDS_OF_PLOTS,

@@ -28,7 +28,7 @@ if os.environ.get("FASTNDCG_TEST_WITHOUT_NUMBA"):  # as where a wheel is install
 import fastndcg as fn  # noqa: E402
 from fastndcg import cli  # noqa: E402
 from fastndcg.metrics import metric  # noqa: E402
-from fastndcg.metrics.catalog import CATALOG  # noqa: E402
+from fastndcg.metrics.families import CATALOG  # noqa: E402
 
 # at the end, so that tests import the benchmarks of this folder but an installed fastndcg comes first
 sys.path.append(str(Path(__file__).resolve().parents[1]))

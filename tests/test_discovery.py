@@ -16,7 +16,7 @@ import fastndcg as fn
 from fastndcg import choices
 from fastndcg.cli import completion
 from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
-from fastndcg.metrics.catalog import EVERY, FAMILIES
+from fastndcg.metrics.families import EVERY, FAMILIES
 from fastndcg.named_conventions import KINDS, conventions
 
 
@@ -27,7 +27,7 @@ def test_list_metrics_has_the_whole_catalogue():
     assert own_names == set(EVERY)
     assert len(fn.list_metrics()) == len(rows)
     assert rows["nDCG"].formula == fn.nDCG.record.formula
-    assert rows["nDCG"].family == "dcg"
+    assert rows["nDCG"].family == "gains"
     assert rows["P"].parameters == ("k", "rel")
     assert rows["tau_b"].function == "agreement"
     assert rows["RankingLoss"].higher_is_better is False
@@ -35,8 +35,8 @@ def test_list_metrics_has_the_whole_catalogue():
 
 def test_list_metrics_filters():
     """Words, family and function select rows. All of them must fit."""
-    assert {row.name for row in fn.list_metrics(family="dcg")} == {
-        name for name, family in FAMILIES.items() if family == "dcg"
+    assert {row.name for row in fn.list_metrics(family="gains")} == {
+        name for name, record in EVERY.items() if record.family == "gains"
     }
     assert {row.function for row in fn.list_metrics(function="beyond_accuracy")} == {"beyond_accuracy"}
     assert "RR" in {row.name for row in fn.list_metrics("RECIPROCAL rank")}
@@ -92,7 +92,7 @@ def test_lists_print_and_convert(listed):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: fn.list_metrics(family="dgc"), "`family` has no choice 'dgc'. Did you mean 'dcg'?"),
+        (lambda: fn.list_metrics(family="gians"), "`family` has no choice 'gians'. Did you mean 'gains'?"),
         (lambda: fn.list_metrics(function=3), "`function` has no choice 3. There are evaluate, agreement"),
         (lambda: fn.list_metrics(7), "`search` must be a text, not 7"),
         (lambda: fn.list_fusion_methods(kind="rank"), "`kind` has no choice 'rank'. Did you mean 'ranks'?"),
@@ -148,7 +148,7 @@ def test_choices_are_those_of_the_registries():
     from fastndcg.inputs.recommendations.item_selection import MISSING_TRUTH
     from fastndcg.inputs.text.formats import FORMATS_BY_NAME
     from fastndcg.inputs.writers import WRITERS
-    from fastndcg.metrics.catalog import AGGREGATES
+    from fastndcg.metrics.families import AGGREGATES
     from fastndcg.named_conventions import CHOICES
     from fastndcg.reports.plots import KINDS as PLOTS
     from fastndcg.statistics import settings
@@ -165,7 +165,7 @@ def test_choices_are_those_of_the_registries():
     assert get_args(choices.PlotKind) == tuple(PLOTS)
     assert get_args(choices.MissingTruth) == MISSING_TRUTH
     assert get_args(choices.RepeatedItems) == REPEATED
-    assert set(get_args(choices.MetricFamily)) == {*FAMILIES.values(), "custom"}
+    assert set(get_args(choices.MetricFamily)) == {*FAMILIES, "custom"}
     assert set(get_args(choices.ConventionKind)) == set(KINDS.values())
 
 
@@ -189,7 +189,7 @@ def test_mypy_checks_choices(tmp_path):
         "fn.compare(None, {}, test='t', interval='percentile', correction='none', convention='default(ties=input)')\n"
         "fn.compare(None, {}, test='tt')\n"
         "fn.read_run('x', format='trek')\n"
-        "fn.list_metrics(family='dgc')\n"
+        "fn.list_metrics(family='gians')\n"
         "reveal_type(fn.read_run('x').to_json())\n"
         "fn.evaluate(None, None, missing_truth='skip')\n"
         "fn.evaluate(None, None, missing_truth='skipped')\n"

@@ -41,7 +41,7 @@ def list_metrics(prefix: str, **context: Any) -> list[str]:
     ['ndcg@10,bpref']
     """
     del context
-    from fastndcg.metrics.catalog import RECORDS
+    from fastndcg.metrics.families import RECORDS
 
     before, comma, begun = prefix.rpartition(",")
     names = dict.fromkeys(name for record in RECORDS for name in (record.name, *record.aliases))
@@ -51,7 +51,7 @@ def list_metrics(prefix: str, **context: Any) -> list[str]:
 def list_every_metric(prefix: str, **context: Any) -> list[str]:
     """Return the names of metrics of all functions that continue a text."""
     del context
-    from fastndcg.metrics.catalog import EVERY
+    from fastndcg.metrics.families import EVERY
 
     return [name for name in EVERY if name.startswith(prefix)]
 

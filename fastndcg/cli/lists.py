@@ -8,8 +8,8 @@ from typing import Any
 from fastndcg.cli import completion, options, output
 from fastndcg.errors import printable
 from fastndcg.exports.exportable import PrintedTable, dump_json, format_latex, format_markdown
-from fastndcg.metrics.catalog import AGGREGATES, CATALOG, OTHER_CATALOG, Record
 from fastndcg.metrics.describe import list_facts, list_trec_names
+from fastndcg.metrics.families import AGGREGATES, CATALOG, OTHER_CATALOG, Record
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import FIELDS, Convention, conventions, parse_convention
 from fastndcg.named_conventions.convention import short

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import UnknownMetricError
-from fastndcg.metrics.catalog import CATALOG
+from fastndcg.metrics.families import CATALOG
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention, conventions
 from fastndcg.rankings.validation import Array

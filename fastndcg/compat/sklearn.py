@@ -27,8 +27,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, MissingPackageE
 from fastndcg.evaluation import evaluate
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import conventions
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array, as_scores
+from fastndcg.rankings.validation import Array, as_scores, read_only
 from fastndcg.runtime.optional_packages import optional_import
 
 # ndcg_score refuses negative labels itself, dcg_score takes them
@@ -167,7 +166,7 @@ def label_ranking_average_precision_score(y_true: Any, y_score: Any, *, sample_w
     >>> label_ranking_average_precision_score([[1, 0, 0], [0, 0, 1]], [[0.75, 0.5, 1], [1, 0.2, 0.1]])  # 5/12
     0.41666666666666663
     """
-    from fastndcg.kernels.single_query import multilabel
+    from fastndcg.kernels import single_query
 
     dense = y_true.toarray() if sklearn_validation.is_sparse(y_true) else y_true
     labels = sklearn_validation.as_finite(dense, "y_true")
@@ -188,7 +187,7 @@ def label_ranking_average_precision_score(y_true: Any, y_score: Any, *, sample_w
     order = np.empty((2, n_labels), "i4")
     counts = np.empty(n_labels + 1, "i8")
     relevant = read_only(np.ascontiguousarray(labels != 0).view("u1"))
-    multilabel.label_ranking_precision(
+    single_query.label_ranking_precision(
         _as_kernel_scores(scores), relevant, row_scores, order[0], order[1], counts, values
     )
     if weights is None:
@@ -345,10 +344,10 @@ def _find_classes(true_labels: Array, n_scored: int, labels: Any) -> Array:
 def _find_hits(columns: Array, scores: Array, k: int) -> Array:
     """Return True for each row whose true class has one of the k highest scores."""
     if scores.ndim == 2:
-        from fastndcg.kernels.single_query import multilabel
+        from fastndcg.kernels import single_query
 
         before = np.empty(len(scores))
-        multilabel.n_before(_as_kernel_scores(scores), read_only(columns), before)
+        single_query.n_before(_as_kernel_scores(scores), read_only(columns), before)
         return before < k
     threshold = 0.5 if scores.min() >= 0 and scores.max() <= 1 else 0
     return (scores > threshold) == columns if k == 1 else np.ones(len(scores), bool)

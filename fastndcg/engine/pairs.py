@@ -29,9 +29,8 @@ from fastndcg.parsing import Value
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.known_ranks import HitRankings, KnownHits, find_tie_starts
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.score_rows import ScoreRowRankings
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.threads import check_threads, run_all
 
 AUTO = 0  # the ranking method is chosen by its cost

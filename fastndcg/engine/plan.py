@@ -15,7 +15,7 @@ from fastndcg.engine.discounts import Discounts, make_discounts
 from fastndcg.engine.kernel_inputs.registry import INPUTS, Argument, Kernel, KernelInput, MetricTask
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import find_kernel
-from fastndcg.metrics.catalog import REGISTERED
+from fastndcg.metrics.families import REGISTERED
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import add_default_cutoff, check_combinations, count_ideal_ranks, find_kernel_place
 from fastndcg.named_conventions import Convention
@@ -57,7 +57,7 @@ class KernelCall(NamedTuple):
 
 
 def describe_kernel(place: str) -> KernelCall:
-    """Return the kernel at a place, such as "dcg.ndcg", and the names of its parameters."""
+    """Return the kernel at a place, such as "gains.ndcg", and the names of its parameters."""
     kernel = find_kernel(place)
     code = getattr(kernel, "py_func", kernel).__code__
     return KernelCall(place, kernel, code.co_varnames[: code.co_argcount - 1])

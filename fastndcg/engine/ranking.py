@@ -17,9 +17,8 @@ from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.known_ranks import CountedRankings, HitRankings
 from fastndcg.rankings.rankings import Rankings, refuse_changed
-from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.score_rows import ScoreRowRankings
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 
 BY_LABEL = frozenset({"best", "worst"})
 AS_GROUPS = frozenset({"average", "mean_rank"})
@@ -92,7 +91,7 @@ class ScoreRanker(Ranker):
 
     def _order_ties(self, first: int, out: HitBuffers) -> None:
         """Order the hits of each tie group by the convention's policy."""
-        tie_policies = load_kernels("ranking.tie_policies")
+        tie_policies = load_kernels("ranking.ties")
         policy = self.policy
         if policy in BY_LABEL:
             order_by_label(policy, out)
@@ -183,7 +182,7 @@ def order_by_label(policy: str, out: HitBuffers) -> int:
     """
     n_tied = int(out.counts[0])
     if n_tied and policy in BY_LABEL:
-        tie_policies = load_kernels("ranking.tie_policies")
+        tie_policies = load_kernels("ranking.ties")
         order = tie_policies.order_best_first if policy == "best" else tie_policies.order_worst_first
         order(out.arrays)
     return n_tied

@@ -25,9 +25,8 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import refuse_plain, refuse_ties
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.filters import VIEWS, has_labels_below_0
-from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.rankings import Rankings, check_patterns
 from fastndcg.rankings.score_rows import ScoreRowRankings
-from fastndcg.rankings.subtopics import check_patterns
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.progress import track
@@ -400,7 +399,7 @@ def evaluate_chunk(
             counts = count_relevant(chunk, task.min_relevant_label)
             np.copyto(out, np.nan, where=np.equal(counts, 0, out=chunk.take("left out", len(out), BOOL)))
         if task.undefined_value is not None:  # now, while the processor's cache holds the values
-            load_kernels("metrics.dcg").replace_undefined(task.undefined_value, out)
+            load_kernels("metrics.gains").replace_undefined(task.undefined_value, out)
     return chunk.n_tied
 
 

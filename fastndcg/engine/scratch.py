@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 
 I4, I8, U8, F8, BOOL = (np.dtype(code) for code in ("i4", "i8", "u8", "f8", "?"))
 
@@ -27,7 +26,7 @@ class HitBuffers:
     """
     Arrays that kernels write hits to, with space for all candidates.
 
-    kernels/ranking/arrays.py describes them. `arrays` is the tuple of all of them, as kernels take it.
+    kernels/ranking/candidates.py describes them. `arrays` is the tuple of all of them, as kernels take it.
     """
 
     documents: Array

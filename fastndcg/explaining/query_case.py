@@ -20,8 +20,7 @@ from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.filters import of_documents
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.read_only import put
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, put
 from fastndcg.reference import apply_undefined_policy
 from fastndcg.reference.tie_orders import Query, read_query
 

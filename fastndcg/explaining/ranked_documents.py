@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from fastndcg.explaining.contributions import compute_contributions, compute_ideal_contributions
 from fastndcg.explaining.explanation import IdealDocument, RankedDocument
 from fastndcg.explaining.query_case import QueryCase
+from fastndcg.metrics.families.definition import Definition
 from fastndcg.metrics.metric import Metric
-from fastndcg.reference.definition import Definition, read_definition
+from fastndcg.reference.definition import read_definition
 from fastndcg.reference.tie_orders import SHARED_RANKS, has_place, order_by_policy
 
 

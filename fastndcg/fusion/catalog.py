@@ -12,7 +12,7 @@ from fastndcg.fusion.records import (
 )
 from fastndcg.fusion.records import NORMALIZATIONS as NORMALIZATIONS
 from fastndcg.fusion.trained_records import TRAINED_METHODS
-from fastndcg.metrics.catalog import Parameter
+from fastndcg.metrics.families import Parameter
 
 GAMMA = Parameter("gamma", "float", 0.5, "the exponent of the number of runs", min=0)
 OPENSEARCH = "OpenSearch, score combination of hybrid queries"

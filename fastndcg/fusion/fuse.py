@@ -19,8 +19,7 @@ from fastndcg.inputs.options import Options
 from fastndcg.inputs.qrels_run import Run
 from fastndcg.inputs.source import Source
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.read_only import put, read_only
-from fastndcg.rankings.validation import Array, check_whole_number
+from fastndcg.rankings.validation import Array, check_whole_number, put, read_only
 from fastndcg.runtime.threads import check_threads
 
 

@@ -18,8 +18,7 @@ from fastndcg.inputs.recommendations.item_lists import PADDING, Recommendations,
 from fastndcg.inputs.recommendations.models import Model
 from fastndcg.inputs.run_names import is_path_list, name_runs
 from fastndcg.inputs.source import Source
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 
 FEWEST = 2
 

@@ -16,8 +16,7 @@ from fastndcg.inputs.id_column import IdColumn, concatenate_columns, make_compar
 from fastndcg.inputs.id_table import Rows
 from fastndcg.inputs.qrels_run import Run
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.read_only import put, read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, put, read_only
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_stopped, run_all
 

@@ -40,8 +40,7 @@ from fastndcg.fusion.training import NO_RELEVANT, SEGFUSE_ENDS
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.parameters import check_parameter
 from fastndcg.parsing import Value, as_float, format_call, parse_call
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 
 Weights = Mapping[str, float] | Sequence[float] | None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fastndcg.metrics.catalog import Parameter
+from fastndcg.metrics.families import Parameter
 
 FOX_1993 = "E. A. Fox and J. A. Shaw, Combination of multiple searches, TREC-2 1993"
 WU_2002 = "S. Wu and F. Crestani, Data fusion with estimated weights, CIKM 2002"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from fastndcg.fusion.records import ASLAM_2001, LILLIS_2010, NORM, MethodRecord
-from fastndcg.metrics.catalog import Parameter
+from fastndcg.metrics.families import Parameter
 
 SHOKOUHI_2007 = "M. Shokouhi, Segmentation of search engine results for effective data-fusion, ECIR 2007"
 

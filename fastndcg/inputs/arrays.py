@@ -12,9 +12,7 @@ from fastndcg.inputs.diversity_qrels import encode_matrix
 from fastndcg.inputs.group_by_query import group
 from fastndcg.inputs.id_column import IdColumn, as_id_numbers, is_text_list
 from fastndcg.inputs.ragged import read_ragged
-from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.read_only import freeze, read_only
-from fastndcg.rankings.subtopics import Patterns
+from fastndcg.rankings.rankings import Patterns, Rankings
 from fastndcg.rankings.validation import (
     READY_LABELS,
     READY_SCORES,
@@ -25,8 +23,10 @@ from fastndcg.rankings.validation import (
     as_offsets,
     as_scores,
     as_whole_numbers,
+    freeze,
     is_kernel_ready,
     is_wide,
+    read_only,
     refuse_names,
 )
 from fastndcg.runtime.pickling import Picklable

@@ -29,8 +29,7 @@ from fastndcg.inputs.dict_reader import (
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array, as_labels
+from fastndcg.rankings.validation import Array, as_labels, read_only
 
 MAX_BYTE = 255
 
@@ -110,7 +109,7 @@ class Judged(NamedTuple):
         with np.errstate(over="ignore"):  # scores beyond float32 become infinite, as in C
             scores = self.rankings.scores.astype("f4")
         is_mixed = np.zeros(len(labels), bool)
-        load_kernels("ranking.mixed_ties").mark_mixed_ties(read_only(scores), read_only(kinds), offsets, is_mixed)
+        load_kernels("ranking.ties").mark_mixed_ties(read_only(scores), read_only(kinds), offsets, is_mixed)
         n_mixed = np.concatenate([[0], np.cumsum(is_mixed)])[offsets]
         tied_queries = np.flatnonzero(np.diff(n_mixed))
         keys = np.zeros(len(scores), "i8")

@@ -16,8 +16,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.id_column import IdColumn
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 
 TESTED_VERSIONS = ((3, 11), (3, 12), (3, 13), (3, 14))
 HAS_LOCK = getattr(sys, "_is_gil_enabled", lambda: True)()  # without it, other threads change dicts meanwhile

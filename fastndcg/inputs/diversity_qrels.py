@@ -17,9 +17,8 @@ from fastndcg.inputs.id_table import Rows, Table
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.source import Source
 from fastndcg.inputs.writers import Settings, encode_lines, list_trec_diversity
-from fastndcg.rankings.read_only import put, read_only
-from fastndcg.rankings.subtopics import Patterns
-from fastndcg.rankings.validation import EXACT_LIMIT, Array, as_labels
+from fastndcg.rankings.rankings import Patterns
+from fastndcg.rankings.validation import EXACT_LIMIT, Array, as_labels, put, read_only
 from fastndcg.runtime.escapes import show_name
 
 Kind = TypeVar("Kind", bound=Table)

@@ -39,8 +39,7 @@ from fastndcg.inputs.streamed_tables import StreamedTables
 from fastndcg.inputs.table_sources import TableSource, open_tables
 from fastndcg.inputs.text.formats import read_file
 from fastndcg.inputs.text.svmlight import is_svmlight, read_svmlight
-from fastndcg.rankings.pool_check import check_pool
-from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.rankings import Rankings, check_pool
 
 Kind = Literal["truth", "run"]
 

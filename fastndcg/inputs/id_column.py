@@ -12,8 +12,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.kernels.input_arrays import IdBytes
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 
 TEXT = np.dtype(object)
 WORD = 8  # bytes that kernels read at once

@@ -16,8 +16,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.dict_reader import snapshot
 from fastndcg.inputs.hints import are_columns, row_problem
 from fastndcg.inputs.id_column import IdColumn
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 
 WHOLE_NUMBERS = "fn.Interactions and fn.Recommendations, where users and items are numbered from 0"
 

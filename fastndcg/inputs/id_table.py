@@ -28,8 +28,7 @@ from fastndcg.inputs.writers import (
     list_json,
     write_table,
 )
-from fastndcg.rankings.read_only import ReadOnly, put, read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, ReadOnly, put, read_only
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_threads, run_all
 

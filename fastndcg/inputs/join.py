@@ -17,8 +17,7 @@ from fastndcg.kernels.input_arrays import JudgedIds, MatchedLabels, RetrievedIds
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.threads import check_threads, run_all
 
 ABSENT = -1

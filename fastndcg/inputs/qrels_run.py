@@ -18,9 +18,8 @@ from fastndcg.inputs.writers import (
     write_table,
     write_trec_run,
 )
-from fastndcg.rankings.read_only import put, read_only
-from fastndcg.rankings.subtopics import Patterns
-from fastndcg.rankings.validation import EXACT_LIMIT, Array, as_labels, as_scores, check_whole_number
+from fastndcg.rankings.rankings import Patterns
+from fastndcg.rankings.validation import EXACT_LIMIT, Array, as_labels, as_scores, check_whole_number, put, read_only
 
 
 class Qrels(Table):

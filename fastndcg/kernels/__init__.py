@@ -2,7 +2,7 @@
 Compiled loops. The engine calls them with chunks of queries, and users' own Numba code with one query.
 
 ``from fastndcg.kernels import ndcg, dcg, average_precision, reciprocal_rank, ranks`` imports functions that Numba
-functions and Python can call: see `fastndcg.kernels.single_query.single`.
+functions and Python can call: see `fastndcg.kernels.single_query`.
 """
 
 from typing import Any
@@ -15,5 +15,5 @@ _load_submodule = load_submodules(__name__, f". The public functions are {', '.j
 
 def __getattr__(name: str) -> Any:
     if name in PUBLIC_KERNELS:  # loaded here, because the engine does not need them
-        return getattr(load(f"{__name__}.single_query.single"), name).numba_function
+        return getattr(load(f"{__name__}.single_query"), name).numba_function
     return _load_submodule(name)

@@ -70,7 +70,7 @@ class Compiled:
 
     @property
     def place(self) -> str:
-        """The name of the function below `fastndcg.kernels`, such as "metrics.dcg.ndcg"."""
+        """The name of the function below `fastndcg.kernels`, such as "metrics.gains.ndcg"."""
         return f"{self.py_func.__module__.removeprefix('fastndcg.kernels.')}.{self.py_func.__name__}"
 
     @property

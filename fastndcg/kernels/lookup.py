@@ -14,13 +14,11 @@ from types import ModuleType
 from fastndcg.kernels import jit
 from fastndcg.runtime.lazy_import import load
 
-PACKAGES = ("metrics", "rank_correlation", "beyond_accuracy")  # no two of their files share a name
-
 
 def find_kernel(place: str) -> Callable[..., None]:
-    """Return the kernel at a place, such as "dcg.ndcg": a file in one of `PACKAGES`, and a function in it."""
+    """Return the kernel at a place, such as "gains.ndcg": a file of metrics' kernels, and a function in it."""
     file, _, name = place.partition(".")
-    kernel = getattr(_find_file(file), name)
+    kernel = getattr(load_kernels(f"metrics.{file}"), name)
     jit.note_lookup(kernel)
     return kernel  # type: ignore[no-any-return]
 
@@ -34,16 +32,3 @@ def load_kernels(place: str) -> ModuleType:
     0
     """
     return load(f"fastndcg.kernels.{place}")
-
-
-@functools.cache
-def _find_file(file: str) -> ModuleType:
-    """Return the module of a file of metrics' kernels, not a kernel: benchmarks replace kernels to time them."""
-    for package in PACKAGES:
-        path = f"fastndcg.kernels.{package}.{file}"
-        try:
-            return load(path)
-        except ModuleNotFoundError as error:
-            if error.name != path:
-                raise
-    raise LookupError(f"no file of kernels is called {file}")

@@ -28,7 +28,7 @@ class Signature(NamedTuple):
 
     @property
     def module(self) -> str:
-        """The file of the kernel, such as "metrics.dcg"."""
+        """The file of the kernel, such as "metrics.gains"."""
         return self.place.rpartition(".")[0]
 
     @property

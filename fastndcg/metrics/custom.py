@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.metrics.catalog import AGGREGATES, CATALOG, REGISTERED, Parameter, Record
-from fastndcg.metrics.catalog.record import TIE_POLICIES
 from fastndcg.metrics.explained_names import AMBIGUOUS
+from fastndcg.metrics.families import AGGREGATES, CATALOG, REGISTERED, Parameter, Record
+from fastndcg.metrics.families.record import TIE_POLICIES
 from fastndcg.metrics.metric import AGGREGATED_NAMES, NAMES, Metric
 from fastndcg.metrics.trec_eval import BY_LOWER_NAME
 

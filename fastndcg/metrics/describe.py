@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fastndcg.metrics.catalog.record import TIES_AND_MEAN_RANK, Record
+from fastndcg.metrics.families.record import TIES_AND_MEAN_RANK, Record
 from fastndcg.parsing import format_value
 
 CUTOFF = "the number of ranks that count, 1 or more, written @k; all ranks if left out"

@@ -6,8 +6,8 @@ import operator
 from typing import Any
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, shorten, suggest_name
-from fastndcg.metrics.catalog import Parameter, Record
-from fastndcg.metrics.catalog.aggregates import AggregateRecord
+from fastndcg.metrics.families import Parameter, Record
+from fastndcg.metrics.families.aggregates import AggregateRecord
 from fastndcg.named_conventions.fields import CHOICES
 from fastndcg.parsing import Value, as_discounts, as_float, as_gains, as_table
 

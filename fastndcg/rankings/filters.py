@@ -13,8 +13,7 @@ import numpy as np
 
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.read_only import put
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, put
 
 
 def without_negative_labels(rankings: Rankings) -> Rankings:

@@ -9,8 +9,7 @@ import numpy as np
 
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.rankings.rankings import CheckedRankings
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 
 NO_TIES = read_only(np.empty(0, "i4"))
 

@@ -8,21 +8,129 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from fastndcg.errors import Argument, Choice, InvalidInputError, InvalidTypeError
-from fastndcg.rankings.read_only import ReadOnly, put, read_only
-from fastndcg.rankings.subtopics import Patterns
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import (
     Array,
+    ReadOnly,
     as_array,
     as_labels,
     as_offsets,
     as_scores,
     as_whole_numbers,
     is_wide,
+    put,
+    read_only,
 )
 from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.pickling import Picklable
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+
+def check_pool(rankings: Rankings) -> None:
+    """Raise if a pool lacks a label of the ranked documents: recall would exceed 1, or DCG the ideal DCG."""
+    if rankings.pool is None:
+        return
+    ranked_queries, ranked_labels = _list_positive(rankings.labels, rankings.offsets)
+    pool_queries, pool_labels = _list_positive(*rankings.pool)
+    queries = np.concatenate([ranked_queries, pool_queries])
+    labels = np.concatenate([ranked_labels, pool_labels])
+    order = np.lexsort((labels, queries))
+    queries = queries[order]
+    labels = labels[order]
+    is_ranked = order < len(ranked_labels)
+    firsts = np.flatnonzero((np.diff(queries, prepend=-1) != 0) | (np.diff(labels, prepend=0) != 0))
+    if not len(firsts):
+        return
+    n_ranked = np.add.reduceat(is_ranked, firsts)
+    n_pooled = np.add.reduceat(~is_ranked, firsts)
+    if (n_ranked > n_pooled).any():
+        first = int(np.argmax(n_ranked > n_pooled))
+        query = rankings.query_name(int(queries[firsts[first]]))
+        label = f"{labels[firsts[first]]:g}"
+        raise InvalidInputError(
+            f"`pool` must hold the labels of all that was ranked, but {query} ranks {n_ranked[first]} with label "
+            f"{label} and its pool has {n_pooled[first]}. Add them"
+        )
+
+
+def _list_positive(labels: Array, offsets: Array) -> tuple[Array, Array]:
+    """Return the query and the value of each positive label."""
+    places = np.flatnonzero(labels > 0)
+    queries = np.searchsorted(offsets, places, side="right") - 1
+    return queries, labels[places].astype("f8")
+
+
+class Patterns(Picklable):
+    """
+    The distinct sets of judgments by subtopic.
+
+    In rankings with patterns, a positive label is the number of a pattern. Pattern p has judged subtopics
+    ``subtopics[offsets[p]:offsets[p + 1]]``, numbered from 0 in each query, with labels above 0 at the same places of
+    `labels`. Pattern 0 is empty. A negative label is a plain label: the highest of a document without a positive one.
+
+    Attributes
+    ----------
+    offsets : (n_patterns + 1,) int64 array
+    subtopics : (n_judgments,) int32 array
+    labels : (n_judgments,) float64 array
+    highest : (n_patterns,) float64 array
+        The highest label of each pattern, for metrics that take one label per document.
+    n_subtopics : int
+        The largest number of subtopics of a query.
+    negative : str
+        The place and the value of the first negative label, empty without one.
+    """
+
+    __slots__ = ("_relevant", "highest", "labels", "n_subtopics", "negative", "offsets", "subtopics")
+
+    def __init__(self, offsets: Array, subtopics: Array, labels: Array, negative: str = "") -> None:
+        self.negative = negative
+        self.offsets = offsets
+        self.subtopics = subtopics
+        self.labels = labels
+        self.n_subtopics = int(subtopics.max(initial=-1)) + 1
+        self.highest = np.zeros(len(offsets) - 1)
+        np.maximum.at(self.highest, np.repeat(np.arange(len(self)), np.diff(offsets)), labels)
+        self._relevant: dict[float, tuple[Array, Array]] = {}
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return f"Patterns: {len(self)} of {self.n_subtopics} subtopics at the most"
+
+    def relevant(self, rel: float) -> tuple[Array, Array]:
+        """Return the offsets and subtopics of the labels of at least `rel`."""
+        entry = self._relevant.get(rel)
+        if entry is None:
+            is_relevant = self.labels >= rel
+            offsets = np.concatenate([[0], np.cumsum(is_relevant)])[self.offsets]
+            entry = self._relevant[rel] = offsets, self.subtopics[is_relevant]
+            for array in entry:
+                array.flags.writeable = False
+        return entry
+
+    def plain(self, labels: Array) -> Array:
+        """Return the highest label of each document, given the numbers of patterns."""
+        return np.where(labels < 0, labels, self.highest[np.maximum(labels, 0).astype("i8")])
+
+    def judgments(self, label: float) -> tuple[tuple[int, float], ...]:
+        """Return the subtopics and labels of the pattern that a label numbers."""
+        pattern = int(max(label, 0))
+        rows = slice(self.offsets[pattern], self.offsets[pattern + 1])
+        return tuple(zip(self.subtopics[rows].tolist(), self.labels[rows].tolist(), strict=True))
+
+
+def check_patterns(patterns: Patterns, convention: Convention) -> None:
+    """Raise for negative labels if the convention forbids them. Patterns themselves hold no negative labels."""
+    if patterns.negative and convention.negative_labels == "raise":
+        raise InvalidInputError(
+            f"labels must not be negative, but {patterns.negative}. Set it to 0, or take ",
+            Choice("negative_labels", ["zero"]),
+        )
+
 
 NO_ARGUMENTS = ("_find_name", "are_ordinals", "n_documents", "n_labels", "n_queries")
 

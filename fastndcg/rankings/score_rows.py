@@ -10,8 +10,7 @@ import numpy as np
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.filters import has_labels_below_0
 from fastndcg.rankings.rankings import CheckedRankings, Rankings
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 
 DOCUMENT_ARRAYS = ("judged", "labels", "scores", "tie_keys")
 

@@ -2,7 +2,8 @@
 The slow reference implementation of every metric and tie policy, in plain Python.
 
 It shares no code with the kernels, so that tests can compare both. The tie policy 'average' takes the mean over every
-order of equal scores. A metric is a function of one order of a query's documents, in a file named like its kernel's:
+order of equal scores. A metric is a function of one order of a query's documents, which stands below
+its record in `fastndcg.metrics.families`:
 
 labels      labels in rank order, rank 1 first
 judged      all judged labels of the query, retrieved or not
@@ -27,6 +28,8 @@ from fastndcg.inputs.recommendations.item_selection import convert_to_interactio
 from fastndcg.inputs.recommendations.models import Model
 from fastndcg.inputs.recommendations.score_matrix import read_score_matrix
 from fastndcg.inputs.scored_frames import TablePair
+from fastndcg.metrics.families.counts import n_relevant, precision_denominator, recall_denominator
+from fastndcg.metrics.families.definition import Definition
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import (
     check_combinations,
@@ -39,17 +42,14 @@ from fastndcg.metrics.resolve import (
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.parsing import Value
 from fastndcg.rankings.pair_rows import PairRows, check_pair_metrics, read_pair_rows
-from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.subtopics import check_patterns
+from fastndcg.rankings.rankings import Rankings, check_patterns
 from fastndcg.rankings.validation import EXACT_LIMIT, Array
 from fastndcg.reference.agreement import agreement as agreement
 from fastndcg.reference.beyond_accuracy import beyond_accuracy as beyond_accuracy
-from fastndcg.reference.definition import Definition, choose_gain, read_definition
+from fastndcg.reference.definition import choose_gain, read_definition
 from fastndcg.reference.pair_rows import average_by_query, list_document_ids, list_pairs
-from fastndcg.reference.precision_recall import precision_denominator, recall_denominator
 from fastndcg.reference.score_matrix import list_candidates
 from fastndcg.reference.scoring import list_run, list_scores
-from fastndcg.reference.set_based import n_relevant
 from fastndcg.reference.tie_orders import Query, has_place, is_ranked, is_tied, list_orders, read_label, read_query
 from fastndcg.results.results import Results
 from fastndcg.runtime.lazy_import import load
@@ -227,7 +227,7 @@ def select_view(
 def expectation(metric: Metric, orders: list[list[Any]], judged: list[Any], convention: Convention) -> float:
     """Return the mean of a metric's values over all orders."""
     file, _, name = find_kernel_place(metric, convention).partition(".")
-    module = load(f"fastndcg.reference.{file}")
+    module = load(f"fastndcg.metrics.families.{file}")
     function: Callable[[list[Any], list[Any], Definition], float] = getattr(module, name)
     definition = read_definition(metric, convention)
     if is_skipped(metric, convention) and not n_relevant([], judged, definition):

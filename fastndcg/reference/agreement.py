@@ -61,7 +61,7 @@ def read_scores(pairs: PairedRankings, q: int) -> tuple[dict[int, float], dict[i
 def value(metric: Metric, first: dict[int, float], second: dict[int, float]) -> float:
     """Return the value of a metric for one query."""
     file, _, name = metric.record.kernel.partition(".")
-    function = getattr(load(f"fastndcg.reference.{file}"), name)
+    function = getattr(load(f"fastndcg.metrics.families.{file}"), name)
     if metric.name in ("RBO", "tau_ap") and n_orders(first) * n_orders(second) > ORDERS_LIMIT:
         raise InvalidInputError(
             f"`reference` must have at most {ORDERS_LIMIT} orders of equal scores. Call fastndcg.agreement"

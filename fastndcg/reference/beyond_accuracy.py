@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from fastndcg.inputs.recommendations.item_data import ItemData, read_item_data
+from fastndcg.metrics.families.beyond_accuracy import Facts
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings.validation import Array
-from fastndcg.reference.per_user import Facts
 from fastndcg.runtime.lazy_import import load
 
 
@@ -55,7 +55,7 @@ def compute_column(metric: Metric, lists: list[list[int]], item_data: ItemData) 
     """Return each user's value of a metric. A metric with one value for all users has it for each of them."""
     variants = {choice: place for name, choice, place in metric.record.variants if metric.get(name) == choice}
     file, _, name = next(iter(variants.values()), metric.record.kernel).partition(".")
-    function = getattr(load(f"fastndcg.reference.{file}"), name)
+    function = getattr(load(f"fastndcg.metrics.families.{file}"), name)
     if metric.record.has_one_value:
         n_items = item_data.n_items if item_data.catalogue is None else item_data.catalogue
         return [float(function(lists, n_items))] * len(lists)

@@ -4,26 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
+from fastndcg.metrics.families.definition import Definition
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
-
-
-class Definition(NamedTuple):
-    """Gains, discounts and the other choices of a metric under a convention. A `k` of None counts all ranks."""
-
-    k: int | None
-    is_relevant: Callable[[float], bool]
-    gain: Callable[[float], float]
-    discount: Callable[[int], float]
-    convention: Convention
-    metric: Metric
-
-    def get(self, parameter: str) -> float:
-        """Return the value of a parameter that is a number."""
-        return float(self.metric.get(parameter))
 
 
 def read_definition(metric: Metric, convention: Convention) -> Definition:

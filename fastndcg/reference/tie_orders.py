@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import Choice, InvalidInputError
+from fastndcg.metrics.families.definition import POOLED, UNJUDGED, MeanRanked
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.reference.unjudged import POOLED, UNJUDGED
 
 ORDERS_LIMIT = 100_000
 SHARED_RANKS = ("average", "mean_rank")  # policies under which equal scores share all ranks of their group
@@ -34,16 +34,6 @@ class Query(NamedTuple):
     name: str
     tie_groups: list[list[Document]]
     judged: list[float]
-
-
-class MeanRanked(list[float]):
-    """Labels in rank order with the mean rank of each document's tie group."""
-
-    def __init__(self, groups: list[list[float]]) -> None:
-        super().__init__(label for group in groups for label in group)
-        self.ranks: list[float] = []
-        for group in groups:
-            self.ranks += [len(self.ranks) + (len(group) + 1) / 2] * len(group)
 
 
 def read_query(rankings: Rankings, q: int, convention: Convention, view: str = "labels") -> Query:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.pickling import Picklable
 
 UNIT = 1 << 1074  # the smallest float64 above 0 is 1 / UNIT

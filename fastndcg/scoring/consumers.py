@@ -20,8 +20,7 @@ from fastndcg.inputs.recommendations.models import RankTask
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.known_ranks import RankCounts
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 
 LEAST_SPARE = 64  # entries of a row for items that may replace the best
 

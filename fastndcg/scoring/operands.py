@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 
 EXACT = {4: 1 << 24, 8: 1 << 53}  # whole numbers up to these are exact in a float of this number of bytes
 OPERANDS = {"float16": "f4", "bfloat16": "f4", "float32": "f4", "float64": "f8", "int8": "f8", "uint8": "f8"}

@@ -14,8 +14,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.options import Options
 from fastndcg.kernels.limits import MAX_RANK
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array, as_array
+from fastndcg.rankings.validation import Array, as_array, read_only
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_threads, run_all
 from fastndcg.scoring.consumers import Columns, Consumer, Source

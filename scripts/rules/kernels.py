@@ -11,7 +11,18 @@ from pathlib import Path
 from rules.project import File, Function, parse, read_catalogue, read_files, run_python
 
 # decorators, intrinsics, and the lookup of kernels
-NO_KERNELS = {"__init__", "__main__", "bytes", "build", "compiler", "jit", "listing", "lookup", "machine_code"}
+NO_KERNELS = {
+    "__init__",
+    "__main__",
+    "bytes",
+    "build",
+    "compiler",
+    "jit",
+    "limits",
+    "listing",
+    "lookup",
+    "machine_code",
+}
 NO_KERNELS |= {"input_arrays", "native_object", "panels", "python_objects", "signatures", "simd"}
 DECORATORS = ("kernel", "inline", "helper")
 
@@ -61,11 +72,11 @@ def _read_instructions(root: Path, stem: str) -> set[str]:
 
 
 def catalogue_is_complete(root: Path) -> Iterator[str]:
-    """Check that every record has a kernel, a twin in the reference, a definition test, a source and LaTeX."""
+    """Check that every record has a kernel, a twin below it, a definition test, a source and LaTeX."""
     kernels = {f"{file.path.stem}.{function.name}" for file, function in _read_kernels(root)}
     twins = {
         f"{file.path.stem}.{node.name}"
-        for file in read_files(root, "fastndcg/reference")
+        for file in read_files(root, "fastndcg/metrics/families")
         for node in file.tree.body
         if isinstance(node, Function)
     }
@@ -74,13 +85,13 @@ def catalogue_is_complete(root: Path) -> Iterator[str]:
     for record in read_catalogue(root)["records"]:
         for kernel in (record["kernel"], *(variant[2] for variant in record["variants"])):
             if kernel not in kernels:
-                yield f"catalog: {record['name']} names the kernel {kernel}, which is not there"
+                yield f"families: {record['name']} names the kernel {kernel}, which is not there"
             if kernel not in twins:
-                yield f"reference: there is no {kernel}, the twin of {record['name']}'s kernel"
+                yield f"families: there is no {kernel}, the twin of {record['name']}'s kernel"
         if not record["source"]:
-            yield f"catalog: {record['name']} must have a source"
+            yield f"families: {record['name']} must have a source"
         if not record["latex"]:
-            yield f"catalog: {record['name']} must have its formula as `latex`"
+            yield f"families: {record['name']} must have its formula as `latex`"
         if not tested & {word.lower() for word in (record["name"], *record["aliases"])}:
             yield f"tests/definitions: {record['name']} has no definition test"
 
@@ -178,8 +189,8 @@ def load(module, *allowed):
         print(module, *packages)
 
 load("fastndcg", "fastndcg")
-if "fastndcg.metrics.catalog" in sys.modules:
-    print("fastndcg", "fastndcg.metrics.catalog")
+if "fastndcg.metrics.families" in sys.modules:
+    print("fastndcg", "fastndcg.metrics.families")
 load("fastndcg.cli", "fastndcg")
 import numba, numpy  # numba imports other packages, such as scipy, where they are installed
 NEED = {"fastndcg.compat.torchmetrics", "fastndcg.integrations.sentence_transformers", "fastndcg.integrations.torch"}

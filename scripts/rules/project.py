@@ -60,7 +60,7 @@ def read_catalogue(root: Path) -> Any:
 
 _READ_CATALOGUE = """
 import dataclasses, json
-from fastndcg.metrics.catalog import EVERY
+from fastndcg.metrics.families import EVERY
 from fastndcg.metrics.metric import Metric
 
 VALUES = {"gain": "exp2", "discount": "1/r", "table": (0.25, 0.5), "int": 3}
@@ -88,6 +88,6 @@ def parses_back(text, metric):
     except Exception:
         return False
 
-wrong = [f"catalog: {text!r} does not read as {metric}" for text, metric in texts() if not parses_back(text, metric)]
+wrong = [f"families: {text!r} does not read as {metric}" for text, metric in texts() if not parses_back(text, metric)]
 print(json.dumps({"records": [dataclasses.asdict(record) for record in EVERY.values()], "not_read_back": wrong}))
 """

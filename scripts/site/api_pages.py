@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastndcg.metrics.catalog import CATALOG
+from fastndcg.metrics.families import CATALOG
 from scripts.site.markdown import table
 
 

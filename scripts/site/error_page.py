@@ -10,7 +10,7 @@ import numpy as np
 
 import fastndcg as fn
 from fastndcg import errors
-from fastndcg.metrics.catalog import CATALOG
+from fastndcg.metrics.families import CATALOG
 from fastndcg.metrics.metric import NAMES
 from fastndcg.runtime.optional_packages import optional_import
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import fastndcg as fn
-from fastndcg.metrics.catalog import Record
+from fastndcg.metrics.families import Record
 
 LABELS = (0, 2, 1, 0, 3)  # in rank order; 4 orders if ranks 1 and 2 tie, and ranks 3 and 4
 INTRODUCTIONS = {

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from fastndcg.metrics import catalog
-from fastndcg.metrics.catalog import AGGREGATES, EVERY, FAMILIES, Parameter, Record
-from fastndcg.metrics.catalog.aggregates import AggregateRecord
-from fastndcg.metrics.catalog.record import TIE_POLICIES, TIES_AND_MEAN_RANK
+from fastndcg.metrics import families as catalog
 from fastndcg.metrics.describe import describe_ties, list_trec_names
+from fastndcg.metrics.families import AGGREGATES, EVERY, FAMILIES, Parameter, Record
+from fastndcg.metrics.families.aggregates import AggregateRecord
+from fastndcg.metrics.families.record import TIE_POLICIES, TIES_AND_MEAN_RANK
 from fastndcg.parsing import format_value
 from scripts.site import metric_examples as examples
 from scripts.site.markdown import table
@@ -20,23 +20,15 @@ from scripts.site.metric_symbols import find_symbols
 
 FOLDER = "reference/metrics"
 PICTURES = "_generated/pictures"
-TITLES = {  # a family that is not here has the name of its module
-    "dcg": "nDCG and other sums of gains",
-    "precision_recall": "Precision, recall and average precision",
-    "first_relevant": "Reciprocal rank and success",
-    "mean_rank": "Mean rank and values by chance",
-    "set_based": "Counts and sets",
-    "interpolated_precision": "Interpolated precision",
-    "ndcg_variants": "Variants of nDCG",
-    "incomplete_judgments": "Incomplete judgments",
-    "compatibility": "Compatibility with ideal rankings",
-    "cascade": "ERR and other cascade metrics",
-    "adaptive": "Adaptive user models",
-    "q_measure": "Q-measure",
-    "auc": "AUC and other metrics of pairs",
-    "multilabel_ranking": "Multi-label ranking",
-    "diversity": "Novelty and diversity",
-    "rank_correlation": "Agreement of two rankings",
+TITLES = {
+    "gains": "nDCG and other sums of gains",
+    "counts": "Precision, recall and other counts",
+    "first_relevant": "Reciprocal rank, success and mean rank",
+    "cascades": "ERR and other user models",
+    "pairs": "AUC, multi-label ranking and interpolated precision",
+    "judgments": "Incomplete judgments",
+    "subtopics": "Novelty and diversity",
+    "agreement": "Agreement of two rankings",
     "beyond_accuracy": "Beyond accuracy",
 }
 CUTOFF = "the number of ranks that count, 1 or more; all ranks if left out"
@@ -48,7 +40,7 @@ BETTER = {True: "higher", False: "lower"}
 
 def make_pages() -> dict[str, str | bytes]:
     """Return the pages and their plots by their paths."""
-    families = list(dict.fromkeys(FAMILIES[name] for name in _names_in_order()))
+    families = list(FAMILIES)
     pages: dict[str, str | bytes] = {f"{FOLDER}/{family}.md": "".join(write_family(family)) for family in families}
     pages[f"{FOLDER}/aggregates.md"] = "".join(write_aggregates())
     pages[f"{FOLDER}/names_elsewhere.md"] = "".join(write_names())
@@ -267,7 +259,7 @@ def _in_order() -> tuple[Record, ...]:
 
 
 def _records(family: str) -> list[Record]:
-    return [record for record in _in_order() if FAMILIES[record.name] == family]
+    return [record for record in _in_order() if record.family == family]
 
 
 def _title(family: str) -> str:
@@ -276,7 +268,7 @@ def _title(family: str) -> str:
 
 def _describe_family(family: str) -> str:
     """Return the first line of the docstring of a family's module."""
-    module = import_module(f"fastndcg.metrics.catalog.{family}")
+    module = import_module(f"fastndcg.metrics.families.{family}")
     return _escape((module.__doc__ or "").strip().partition("\n")[0])
 
 

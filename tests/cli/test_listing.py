@@ -5,7 +5,7 @@ import json
 import pytest
 
 import fastndcg as fn
-from fastndcg.metrics.catalog import EVERY, OTHER_CATALOG
+from fastndcg.metrics.families import EVERY, OTHER_CATALOG
 
 
 class TestConventions:

@@ -7,7 +7,7 @@ import pytest
 from evaluators import exactly
 
 import fastndcg as fn
-from fastndcg.metrics.catalog import OTHER_CATALOG
+from fastndcg.metrics.families import OTHER_CATALOG
 
 BEYOND = pytest.mark.parametrize(
     "beyond", [fn.beyond_accuracy, fn.reference.beyond_accuracy], ids=["kernels", "reference"]

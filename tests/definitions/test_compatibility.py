@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.kernels.metrics import compatibility
+from fastndcg.kernels.metrics import cascades
 
 
 def drawn(n_queries, seed):
@@ -60,17 +60,17 @@ def test_compat_skips_tied_hits_that_change_no_digit(monkeypatch):
     """The sum over a tie group ends early, with the bits of the sum over all of its hits."""
     n_documents, n_relevant = 2000, 1000
     tails = np.empty(2049)
-    getattr(compatibility.fill_tail_weights, "py_func", compatibility.fill_tail_weights)(0.5, 2**31 - 1, tails)
-    weigh = getattr(compatibility.expected_tail_weight, "py_func", compatibility.expected_tail_weight)
+    getattr(cascades.fill_tail_weights, "py_func", cascades.fill_tail_weights)(0.5, 2**31 - 1, tails)
+    weigh = getattr(cascades.expected_tail_weight, "py_func", cascades.expected_tail_weight)
     expected = 0.0
     for j in range(1, n_relevant + 1):
         expected += weigh(tails, j, 0, n_documents, n_relevant, j)
     calls = []
-    monkeypatch.setattr(compatibility, "expected_tail_weight", lambda *given: calls.append(1) or weigh(*given))
-    match = getattr(compatibility.match_labels, "py_func", compatibility.match_labels)
+    monkeypatch.setattr(cascades, "expected_tail_weight", lambda *given: calls.append(1) or weigh(*given))
+    match = getattr(cascades.match_labels, "py_func", cascades.match_labels)
     ties = np.full(n_relevant, n_documents, "i4")
     ones, offsets = np.ones(n_relevant), np.array([0, n_relevant])
-    hits = compatibility.RankedLabels(np.zeros(n_relevant, "i4"), ties, ones, offsets)
+    hits = cascades.RankedLabels(np.zeros(n_relevant, "i4"), ties, ones, offsets)
     value = np.zeros(1)
 
     match(hits, ones, offsets, tails, np.zeros(n_relevant + 1, "i4"), value)

@@ -6,7 +6,7 @@ import pytest
 from evaluators import EVALUATE, exactly, rank_groups, rank_labels
 
 import fastndcg as fn
-from fastndcg.metrics.catalog import CATALOG
+from fastndcg.metrics.families import CATALOG
 from fastndcg.rankings.rankings import Rankings
 
 REST = fsum(0.5 ** (d - 1) / d for d in range(3, 99))  # of RBO's weights, below rank 2

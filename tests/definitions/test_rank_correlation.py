@@ -6,7 +6,7 @@ import pytest
 from evaluators import exactly
 
 import fastndcg as fn
-from fastndcg.metrics.catalog import OTHER_CATALOG
+from fastndcg.metrics.families import OTHER_CATALOG
 
 AGREE = pytest.mark.parametrize("agree", [fn.agreement, fn.reference.agreement], ids=["kernels", "reference"])
 

@@ -9,7 +9,7 @@ import fastndcg as fn
 from fastndcg import errors
 from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.fusion.conventions import FIELDS as FUSION_FIELDS
-from fastndcg.metrics.catalog import CATALOG, OTHER_RECORDS, RECORDS
+from fastndcg.metrics.families import CATALOG, OTHER_RECORDS, RECORDS
 from fastndcg.named_conventions import FIELDS
 from scripts import site
 from scripts.site import error_page, fusion_pages, numbers_pages

@@ -10,7 +10,7 @@ from page_examples import check_blocks, read_blocks
 
 import fastndcg as fn
 from fastndcg.cli import COMMANDS
-from fastndcg.metrics.catalog import OTHER_RECORDS, RECORDS
+from fastndcg.metrics.families import OTHER_RECORDS, RECORDS
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

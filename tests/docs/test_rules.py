@@ -32,9 +32,9 @@ def copy(tmp_path_factory):
     return root
 
 
-COUNTS = "fastndcg/kernels/metrics/set_based.py"
-DCG = "fastndcg/metrics/catalog/dcg.py"
-RECORD = 'name="nDCG",\n        title="normalised discounted cumulative gain",\n        kernel="dcg.ndcg",'
+COUNTS = "fastndcg/kernels/metrics/counts.py"
+DCG = "fastndcg/metrics/families/gains.py"
+RECORD = 'name="nDCG",\n        title="normalised discounted cumulative gain",\n        kernel="gains.ndcg",'
 BREAKS = {
     "an unknown kernel input": (
         "kernel_inputs_are_known", COUNTS, "n_retrieved(sizes, k, out)", "n_retrieved(lengths, k, out)",
@@ -42,7 +42,7 @@ BREAKS = {
     ),
     "a kernel that is not there": (
         "loaded_kernels_exist", "fastndcg/engine/kernel_inputs/gains.py", "kernels.idcg_k_best(",
-        "kernels.lost(", "kernels/metrics/dcg.py has no lost",
+        "kernels.lost(", "kernels/metrics/gains.py has no lost",
     ),
     "another decorator": (
         "kernels_look_alike", COUNTS, "@kernel\ndef n_retrieved", "@njit\ndef n_retrieved",
@@ -61,12 +61,12 @@ BREAKS = {
         "mask_lost needs machine instructions",
     ),
     "a record without a kernel": (
-        "catalogue_is_complete", DCG, RECORD, RECORD.replace("dcg.ndcg", "dcg.lost"),
-        "nDCG names the kernel dcg.lost",
+        "catalogue_is_complete", DCG, RECORD, RECORD.replace("gains.ndcg", "gains.lost"),
+        "nDCG names the kernel gains.lost",
     ),
     "a record without a twin": (
-        "catalogue_is_complete", "fastndcg/reference/dcg.py", "def ndcg(", "def lost(",
-        "there is no dcg.ndcg, the twin of nDCG's kernel",
+        "catalogue_is_complete", "fastndcg/metrics/families/gains.py", "def ndcg(", "def lost(",
+        "there is no gains.ndcg, the twin of nDCG's kernel",
     ),
     "a record without a source": (
         "catalogue_is_complete", DCG, "source=JARVELIN_2002", 'source=""', "nDCG must have a source",
@@ -77,7 +77,7 @@ BREAKS = {
     ),
     "a record without a definition test": (
         "catalogue_is_complete", DCG, RECORD,
-        'name="Lost", title="", kernel="dcg.ndcg", formula="", range="", undefined="", source="x"), Record(' + RECORD,
+        'name="Lost", title="", kernel="gains.ndcg", formula="", range="", undefined="", source="x"), Record(' + RECORD,
         "Lost has no definition test",
     ),
     "an alias that means another metric": (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from recorded_data import DRAWN_RUNS, drawn_run
 
 import fastndcg as fn
-from fastndcg.metrics.catalog import CATALOG
+from fastndcg.metrics.families import CATALOG
 
 WITHOUT_CONTRIBUTIONS = {"IDCG", "num_ret", "num_rel"}  # the documents' order does not count
 QRELS = {"q1": {"a": 3, "b": 0, "c": 1}, "q2": {"a": 1}}

@@ -12,7 +12,7 @@ import fastndcg as fn
 from fastndcg.errors import InvalidInputError
 from fastndcg.fusion.tuning import line_search
 from fastndcg.fusion.tuning.line_search import search_line
-from fastndcg.metrics.catalog import CATALOG
+from fastndcg.metrics.families import CATALOG
 from fastndcg.reference.fusion_steps import compute_steps, find_steps
 
 CONVENTIONS = (

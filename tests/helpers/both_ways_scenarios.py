@@ -12,7 +12,7 @@ from fastndcg.fusion.conventions import CHOICES as FUSION_CHOICES
 from fastndcg.inputs.dict_qrels import DictQrels
 from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.recommendations.interactions import MAX_MARKED_ROW, Interactions
-from fastndcg.metrics.catalog import OTHER_CATALOG, RECORDS
+from fastndcg.metrics.families import OTHER_CATALOG, RECORDS
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import CHOICES, conventions
 from fastndcg.rankings.rankings import Rankings

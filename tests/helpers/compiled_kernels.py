@@ -5,7 +5,7 @@ import sys
 import pytest
 
 COMPILED = pytest.StashKey[set]()
-FOR_LOOPS_OF_USERS = "single_query.single."  # compiled into functions of users', for their types
+FOR_LOOPS_OF_USERS = "single_query."  # compiled into functions of users', for their types
 
 
 def list_compiled():

@@ -11,7 +11,7 @@ import numpy as np
 from recorded_data import DATA
 
 import fastndcg as fn
-from fastndcg.metrics.catalog import CATALOG
+from fastndcg.metrics.families import CATALOG
 from fastndcg.named_conventions import parse_convention
 
 CONVENTIONS = {

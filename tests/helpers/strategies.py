@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg.kernels.jit import IS_JIT_OFF
-from fastndcg.metrics.catalog import CATALOG
+from fastndcg.metrics.families import CATALOG
 from fastndcg.named_conventions import CHOICES
 from fastndcg.rankings.rankings import Rankings
 

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse
 
 import fastndcg as fn
-from fastndcg.metrics.catalog import CATALOG, OTHER_CATALOG
+from fastndcg.metrics.families import CATALOG, OTHER_CATALOG
 
 SIZES = (0, 1, 2, 3, 7, 20, 60, 64, 100, 130, 300, 900, 2000)
 N_QUERIES = 600

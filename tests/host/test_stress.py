@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-from fastndcg.metrics.catalog import EVERY
+from fastndcg.metrics.families import EVERY
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[1] / "helpers" / "stress_arrays.py"
 SECONDS = float(os.environ.get("STRESS_SECONDS", "5"))

@@ -14,11 +14,11 @@ from fastndcg import partitions
 from fastndcg.engine import run as engine
 from fastndcg.inputs.recommendations import interactions as items
 from fastndcg.kernels.inputs.match_items import are_rising
-from fastndcg.metrics.catalog import RECORDS
+from fastndcg.metrics.families import RECORDS
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import parse_convention
 from fastndcg.rankings.known_ranks import RankedLists
-from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import read_only
 
 sparse = pytest.importorskip("scipy.sparse")
 METRICS = "ndcg,ndcg@2,recall@2,p@3,map,rr,num_ret"

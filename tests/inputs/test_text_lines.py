@@ -20,7 +20,7 @@ import fastndcg as fn
 from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.text import blocks, formats, reader
 from fastndcg.kernels.inputs.text_lines import PADDING, read_lines
-from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import read_only
 
 LINE_END = re.compile(rb"\r\n|\r|\n")
 

@@ -15,7 +15,7 @@ import pytest
 
 from fastndcg.engine import run as engine
 from fastndcg.kernels import jit, machine_code, native_object, signatures
-from fastndcg.metrics.catalog import RECORDS
+from fastndcg.metrics.families import RECORDS
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import CHOICES, conventions
 from fastndcg.rankings.rankings import Rankings

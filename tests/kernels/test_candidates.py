@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fastndcg.kernels.jit import kernel
-from fastndcg.kernels.ranking import candidates, count
-from fastndcg.kernels.ranking.arrays import Candidates, Query
+from fastndcg.kernels.ranking import candidates, rank
+from fastndcg.kernels.ranking.candidates import Candidates, Query
 from fastndcg.kernels.ranking.rank import WindowBuffers
 from fastndcg.kernels.simd import WIDE
 
@@ -16,7 +16,7 @@ NOT_READ = np.empty(0, "i8"), np.empty(0, "u8"), np.empty(0, "i8")  # offsets, b
 @kernel
 def gather(scores, query, candidates, buffers):
     """Call a part of kernels from Python."""
-    return count.gather_candidates(scores, query, candidates, buffers)
+    return rank.gather_candidates(scores, query, candidates, buffers)
 
 
 def collected(labels, offsets, first, stop):

@@ -7,7 +7,7 @@ import pytest
 
 import fastndcg as fn
 from fastndcg.kernels.ranking import ideal
-from fastndcg.rankings.read_only import read_only
+from fastndcg.rankings.validation import read_only
 
 
 @pytest.mark.parametrize("highest", [2, 7, 8, 31, 32, 2.5, -1])

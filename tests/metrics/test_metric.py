@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg.cli.trec_eval import MetricRequest, TrecEvalOptions
-from fastndcg.metrics.catalog import OTHER_CATALOG
+from fastndcg.metrics.families import OTHER_CATALOG
 
 RECORDS = list(fn.CATALOG.values())
 NAMES = [(text, r.name) for r in RECORDS for text in (r.name, *r.aliases, r.trec_name) if text]

@@ -12,7 +12,7 @@ import fastndcg as fn
 from fastndcg.engine import run as engine
 from fastndcg.engine import spans
 from fastndcg.inputs.diversity_qrels import encode_matrix
-from fastndcg.metrics.catalog import CATALOG
+from fastndcg.metrics.families import CATALOG
 from fastndcg.rankings.rankings import Rankings
 
 TIES = ("average", "input", "input_reversed", "id_descending", "id_ascending")

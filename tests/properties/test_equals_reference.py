@@ -13,7 +13,7 @@ import fastndcg as fn
 from fastndcg.engine import run as engine
 from fastndcg.engine import spans
 from fastndcg.kernels.ranking.rank import COUNT, SELECT, SORT
-from fastndcg.metrics.catalog import CATALOG
+from fastndcg.metrics.families import CATALOG
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.named_conventions import CHOICES, parse_convention
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg.engine import run as engine
-from fastndcg.metrics.catalog import CATALOG
+from fastndcg.metrics.families import CATALOG
 from fastndcg.named_conventions import CHOICES
 from fastndcg.rankings.rankings import Rankings
 

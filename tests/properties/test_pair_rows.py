@@ -9,7 +9,7 @@ from scipy import sparse
 
 import fastndcg as fn
 from fastndcg.engine import pairs as engine
-from fastndcg.metrics.catalog import CATALOG
+from fastndcg.metrics.families import CATALOG
 
 NAMES = [name for name in strategies.PLAIN if CATALOG[name].view == "labels"]
 PAIRS = [("pair", "all"), ("pair", "nonrelevant"), ("query", "nonrelevant")]

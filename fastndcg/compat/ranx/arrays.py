@@ -14,8 +14,7 @@ from fastndcg.inputs.dict_qrels import Judged
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.known_ranks import KnownHits, RankedLists
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import EXACT_LIMIT, Array
+from fastndcg.rankings.validation import EXACT_LIMIT, Array, read_only
 
 ARRAY_CONVENTION = CONVENTION.replace(label_fractions="kept")  # ranx cuts off fractions when it reads dicts only
 NUMBERS = "iufb"  # kinds of dtypes

@@ -167,7 +167,7 @@ def computed_hit_gains(chunk: Chunk, task: MetricTask, out: Array) -> Array:
 @kernel_input(scope="ranking", key=("k", "gain", "rel", "discount"))
 def dcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute DCG@k."""
-    kernels = load_kernels("metrics.dcg")
+    kernels = load_kernels("metrics.gains")
     hits = chunk.hits
     discounts = find_discounts(chunk, task)
     has_merged_ties = chunk.has_average_ties and merges_labels(chunk, task)
@@ -250,7 +250,7 @@ def fill_checked_gains(chunk: Chunk, task: MetricTask, labels: Array, offsets: A
     """
     gains = out[: len(labels)]
     if task.gain == "binary":
-        load_kernels("metrics.dcg").binary_gains(labels, task.rel, gains)
+        load_kernels("metrics.gains").binary_gains(labels, task.rel, gains)
     elif chunk.context.truncates_labels:
         fill_gains(task.gain, np.trunc(labels, out=gains), -np.inf, gains)
         is_below = chunk.take("labels below rel", len(out), BOOL)[: len(labels)]
@@ -263,7 +263,7 @@ def fill_checked_gains(chunk: Chunk, task: MetricTask, labels: Array, offsets: A
 
 def fill_gains(gain: Value, labels: Array, rel: float, out: Array) -> None:
     """Fill in the gains of labels, 0 for those below `rel`."""
-    kernels = load_kernels("metrics.dcg")
+    kernels = load_kernels("metrics.gains")
     if gain == "linear":
         kernels.linear_gains(labels, rel, out)
     elif gain == "exp2":
@@ -285,7 +285,7 @@ def highest_gains(chunk: Chunk, task: MetricTask, out: Array) -> None:
     gain = constant_gain(chunk, task)
     offsets = chunk.labels.pool_candidates.offsets
     if np.isnan(gain):
-        load_kernels("metrics.dcg").find_highest_gains(ideal_gains(chunk, task), find_ideal(chunk, task).offsets, out)
+        load_kernels("metrics.gains").find_highest_gains(ideal_gains(chunk, task), find_ideal(chunk, task).offsets, out)
     else:
         np.multiply(offsets[1:] > offsets[:-1], gain, out=out)
 
@@ -293,7 +293,7 @@ def highest_gains(chunk: Chunk, task: MetricTask, out: Array) -> None:
 @kernel_input(scope="labels", key=("k", "gain", "rel", "discount"))
 def idcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute IDCG@k."""
-    kernels = load_kernels("metrics.dcg")
+    kernels = load_kernels("metrics.gains")
     labels = chunk.labels
     pool_offsets = labels.pool_candidates.offsets
     discounts = find_discounts(chunk, task)
@@ -349,7 +349,7 @@ def n_gaining(chunk: Chunk, task: MetricTask, out: Array) -> None:
     if constant_gain(chunk, task) > 0.0:
         np.subtract(offsets[1:], offsets[:-1], out=out)
     else:
-        kernels = load_kernels("metrics.ndcg_variants")
+        kernels = load_kernels("metrics.gains")
         kernels.count_gaining(ideal_gains(chunk, task), find_ideal(chunk, task).offsets, out)
 
 
@@ -383,7 +383,7 @@ def computed_idcg_by_rank(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute IDCG at each rank of each query, beginning with 0 at rank 0."""
     offsets = find_ideal(chunk, task).offsets
     discounts = find_discounts(chunk, task)
-    load_kernels("metrics.ndcg_variants").sum_ideal_gains(ideal_gains(chunk, task), offsets, discounts.values, out)
+    load_kernels("metrics.gains").sum_ideal_gains(ideal_gains(chunk, task), offsets, discounts.values, out)
 
 
 @kernel_input(scope="labels", key=("gain", "rel"))
@@ -412,7 +412,7 @@ def hit_stops(chunk: Chunk, task: MetricTask, out: Array) -> Array:
 
 def fill_stops(chunk: Chunk, task: MetricTask, labels: Array, out: Array) -> None:
     """Fill in the stop probabilities of labels, and raise an error for labels above the highest grade."""
-    kernels = load_kernels("metrics.dcg")
+    kernels = load_kernels("metrics.gains")
     chunk_labels = chunk.labels
     check_stops(
         chunk_labels.pool_candidates.labels, chunk_labels.candidates.labels, task.metric, chunk.context.rankings
@@ -428,7 +428,7 @@ def fill_stops(chunk: Chunk, task: MetricTask, labels: Array, out: Array) -> Non
 @kernel_input(scope="labels", key=("metric",))
 def ideal_err(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute ERR@k of the ideal ranking."""
-    kernels = load_kernels("metrics.cascade")
+    kernels = load_kernels("metrics.cascades")
     ideal = chunk.labels.ideal(chunk.context)
     stops = chunk.take("ideal stops", len(ideal.labels), F8)
     fill_stops(chunk, task, ideal.labels, stops)

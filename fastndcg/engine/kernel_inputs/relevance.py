@@ -12,8 +12,7 @@ from fastndcg.engine.kernel_inputs.registry import KernelInput, MetricTask, kern
 from fastndcg.engine.scratch import F8, I4, I8, HitArrays
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 
 # what is added to recall · R before its fraction is cut off: 0.7 · 10 is a little more than 7
 RECALL_ROUNDING = {"up": 1.0 - 1e-9, "nearest": 0.5, "up from a tenth": 0.9}
@@ -83,7 +82,7 @@ def relevant_hits(chunk: Chunk, task: MetricTask) -> tuple[Array, Array, Array]:
     queries = chunk.take(("relevant queries", task.rel), len(hits.above), I4)
     above = chunk.take(("relevant above", task.rel), len(hits.above), I4)
     offsets = chunk.take(("relevant offsets", task.rel), chunk.labels.n_queries + 1, I8)
-    load_kernels("metrics.interpolated_precision").keep_relevant(
+    load_kernels("metrics.pairs").keep_relevant(
         hits.queries, hits.above, hits.labels, task.rel, queries, above, offsets
     )
     n_hits = offsets.item(-1)
@@ -122,8 +121,8 @@ def n_recalls_needing(chunk: Chunk, task: MetricTask) -> Array:
 
 @functools.lru_cache(maxsize=16)
 def count_recalls_needing(recalls: tuple[float, ...], rounding: float) -> Array:
-    """Return the table of `n_recalls_needing` (see kernels/metrics/interpolated_precision.py)."""
-    few = load_kernels("metrics.interpolated_precision").FEW
+    """Return the table of `n_recalls_needing` (see kernels/metrics/pairs.py)."""
+    few = load_kernels("metrics.pairs").FEW
     wide = load_kernels("simd").WIDE
     counts = np.zeros((few + 1, wide))
     for n_relevant in range(few + 1):
@@ -142,7 +141,7 @@ def recall_rounding(chunk: Chunk, task: MetricTask) -> float:
 def highest_precisions(chunk: Chunk, task: MetricTask, out: Array) -> Array:
     """Compute for each relevant hit the highest precision at it or at a later one, and 0 at the end."""
     queries, above, offsets = relevant_hits(chunk, task)
-    load_kernels("metrics.interpolated_precision").find_highest(queries, above, offsets, out)
+    load_kernels("metrics.pairs").find_highest(queries, above, offsets, out)
     return out[: len(above) + 1]
 
 
@@ -150,7 +149,7 @@ def highest_precisions(chunk: Chunk, task: MetricTask, out: Array) -> Array:
 def interpolated(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute the highest precision at a recall or above it."""
     recall = float(task.metric.get("recall"))
-    load_kernels("metrics.interpolated_precision").look_up(
+    load_kernels("metrics.pairs").look_up(
         highest_precisions(chunk, task), relevant_hits(chunk, task)[2], n_relevant(chunk, task), recall,
         recall_rounding(chunk, task), out,
     )  # fmt: skip
@@ -164,16 +163,14 @@ def n_relevant_at_multiple(chunk: Chunk, task: MetricTask, out: Array) -> None:
     # `out=` everywhere, so that an Evaluator's later calls allocate nothing
     ranks = np.multiply(counts, float(task.metric.get("mult")), out=chunk.take("ranks", len(counts), F8))
     ranks = np.minimum(np.floor(np.add(ranks, 0.9, out=ranks), out=ranks), float(task.k), out=ranks)
-    load_kernels("metrics.precision_recall").count_found(
-        hits.queries, hits.above, hits.ties, hits.labels, task.rel, ranks, out
-    )
+    load_kernels("metrics.counts").count_found(hits.queries, hits.above, hits.ties, hits.labels, task.rel, ranks, out)
 
 
 @kernel_input(scope="ranking", key=("k", "rel"))
 def precision_sums(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute the expected sum of the precisions at the ranks of relevant documents, down to rank k."""
     hits = chunk.hits
-    load_kernels("metrics.precision_recall").add_precisions(
+    load_kernels("metrics.counts").add_precisions(
         hits.queries, hits.above, hits.ties, hits.labels, task.rel, task.k, out
     )
 
@@ -185,7 +182,7 @@ def n_relevant_found(chunk: Chunk, task: MetricTask, out: Array) -> None:
     if task.k == MAX_RANK:
         np.copyto(out, n_relevant_ranked(chunk, task))
     else:
-        load_kernels("metrics.precision_recall").count_found(
+        load_kernels("metrics.counts").count_found(
             hits.queries, hits.above, hits.ties, hits.labels, task.rel, cutoffs(chunk, task), out
         )
 
@@ -276,7 +273,7 @@ def n_unjudged(chunk: Chunk, task: MetricTask, out: Array) -> None:
         out.fill(0.0)
         return
     hits = chunk.view("unjudged").hits
-    load_kernels("metrics.precision_recall").count_found(
+    load_kernels("metrics.counts").count_found(
         hits.queries, hits.above, hits.ties, hits.labels, 1.0, cutoffs(chunk, task), out
     )
 
@@ -295,7 +292,7 @@ def unjudged_dcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
         return
     hits = chunk.view("unjudged").hits
     discounts = find_discounts(chunk, task)
-    load_kernels("metrics.dcg").dcg(
+    load_kernels("metrics.gains").dcg(
         hits.queries, hits.above, hits.ties, hits.labels, discounts.values, discounts.sums, discounts.rests, task.k, out
     )
 

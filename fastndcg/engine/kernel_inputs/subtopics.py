@@ -12,7 +12,7 @@ from fastndcg.engine.kernel_inputs.gains import read_cutoff
 from fastndcg.engine.kernel_inputs.registry import KernelInput, MetricTask, kernel_input, register_input
 from fastndcg.engine.scratch import F8, I4, I8
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.subtopics import Patterns
+from fastndcg.rankings.rankings import Patterns
 from fastndcg.rankings.validation import Array
 
 
@@ -66,7 +66,7 @@ def n_slots(chunk: Chunk, task: MetricTask) -> int:
 def n_subtopics(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Count the subtopics of each query that have a relevant document."""
     pool = chunk.labels.pool_candidates
-    load_kernels("metrics.diversity").count_subtopics(pool.labels, pool.offsets, *read_table(chunk, task), out)
+    load_kernels("metrics.subtopics").count_subtopics(pool.labels, pool.offsets, *read_table(chunk, task), out)
 
 
 @kernel_input(scope="labels", key=("metric.beta",), size=lambda chunk, task: len(chunk.context.discounts.values))
@@ -107,7 +107,7 @@ def greedy_order(chunk: Chunk, task: MetricTask) -> IdealOrder:
         ties=labels.take(("greedy ties", alpha, task.rel), n_documents, I4),
         offsets=labels.take(("greedy offsets", alpha, task.rel), len(pool.offsets), I8),
     )
-    load_kernels("metrics.diversity_ideal").best_order(
+    load_kernels("metrics.subtopics").best_order(
         pool.labels, pool.offsets, *read_table(chunk, task), alpha, chunk.context.depth, *order
     )
     return order
@@ -118,13 +118,13 @@ def _register_novelty(kind: str) -> None:
 
     def novelty(chunk: Chunk, task: MetricTask, out: Array) -> None:
         hits = chunk.hits
-        load_kernels("metrics.diversity").novelty(
+        load_kernels("metrics.subtopics").novelty(
             hits.labels, hits.above, hits.ties, hits.offsets, *read_table(chunk, task),
             find_weights(kind, chunk, task), read_alpha(task), task.k, out,
         )  # fmt: skip
 
     def ideal_novelty(chunk: Chunk, task: MetricTask, out: Array) -> None:
-        load_kernels("metrics.diversity").novelty(
+        load_kernels("metrics.subtopics").novelty(
             *greedy_order(chunk, task), *read_table(chunk, task), find_weights(kind, chunk, task), read_alpha(task),
             task.k, out,
         )  # fmt: skip

@@ -19,8 +19,7 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import find_denominators
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,7 @@ from fastndcg.fusion.tuning.step_function import StepFunction, join_steps
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.resolve import find_kernel_place
 from fastndcg.rankings.known_ranks import HitRankings, KnownHits, find_tie_starts
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_stopped, check_threads, run_all
 

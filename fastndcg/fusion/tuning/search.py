@@ -20,8 +20,7 @@ from fastndcg.fusion.tuning.judged_runs import JudgedRuns
 from fastndcg.fusion.tuning.line_search import search_line
 from fastndcg.fusion.tuning.step_function import Interval, StepFunction
 from fastndcg.parsing import parse_call
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 from fastndcg.results.exact_sum import mean
 from fastndcg.runtime.threads import check_stopped
 

@@ -17,8 +17,7 @@ from fastndcg.inputs.recommendations.item_lists import Recommended, as_items, de
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.known_ranks import KnownHits, RankedLists
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.read_only import ReadOnly, put, read_only
-from fastndcg.rankings.validation import Array, as_labels, as_offsets
+from fastndcg.rankings.validation import Array, ReadOnly, as_labels, as_offsets, put, read_only
 from fastndcg.runtime.threads import check_threads, run_all
 
 PART = 1 << 20  # items: smaller parts spend more of the time on calls

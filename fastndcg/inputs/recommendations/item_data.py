@@ -14,8 +14,7 @@ from fastndcg.inputs.recommendations.item_lists import Recommendations, describe
 from fastndcg.inputs.recommendations.models import Model
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array, as_array, as_numbers, check_whole_number
+from fastndcg.rankings.validation import Array, as_array, as_numbers, check_whole_number, read_only
 from fastndcg.runtime.threads import run_all
 
 LARGEST_CATALOGUE = 1 << 28  # of a catalogue of unknown size: each number up to the highest item takes memory
@@ -202,7 +201,7 @@ def _refuse_missing(data: ItemData, metrics: tuple[Metric, ...]) -> None:
 
 def _check_lists(data: ItemData, sizes: dict[str, int], threads: int) -> ItemData:
     """Remove padding from the lists. Raise for unknown items, and for items that occur twice in a list."""
-    kernels = load_kernels("beyond_accuracy.per_user")
+    kernels = load_kernels("metrics.beyond_accuracy")
     smallest = min(sizes, key=lambda name: sizes[name]) if sizes else ""
     n_items = sizes[smallest] if sizes else int(data.items.max(initial=-1)) + 1
     if not sizes and n_items > LARGEST_CATALOGUE:
@@ -234,7 +233,7 @@ def _check_lists(data: ItemData, sizes: dict[str, int], threads: int) -> ItemDat
 
 
 def _refuse_item(data: ItemData, lacking: str, n_items: int, kind: int, user: int, place: int) -> NoReturn:
-    kernels = load_kernels("beyond_accuracy.per_user")
+    kernels = load_kernels("metrics.beyond_accuracy")
     item = data.items[data.starts[user] + place]
     rules = {
         kernels.REPEATED: f"have each item once in a row, but item {item} stands again in place {place} of user {user}",

@@ -10,8 +10,7 @@ from fastndcg.choices import RepeatedItems
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.inputs.columns import find_usual_roles
 from fastndcg.inputs.ragged import read_ragged
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array, as_array, is_masked_array
+from fastndcg.rankings.validation import Array, as_array, is_masked_array, read_only
 from fastndcg.runtime.pickling import Picklable
 
 PADDING = -1

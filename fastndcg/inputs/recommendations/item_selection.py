@@ -21,8 +21,7 @@ from fastndcg.inputs.recommendations.item_lists import PADDING, as_items
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.rankings import refuse_changed
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array, as_array
+from fastndcg.rankings.validation import Array, as_array, read_only
 from fastndcg.runtime.pickling import Picklable
 from fastndcg.runtime.threads import check_threads, run_all
 

@@ -31,8 +31,7 @@ from fastndcg.inputs.recommendations.score_matrix import partition_rows
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.known_ranks import NO_COUNTS, CountedHits, CountedRankings, RankCounts
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.pickling import Picklable
 
 SIDES = ("truth", "predictions")

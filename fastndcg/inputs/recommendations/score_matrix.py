@@ -17,9 +17,8 @@ from fastndcg.inputs.recommendations.item_selection import ItemSelection, Matche
 from fastndcg.inputs.records import is_records
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.read_only import read_only
 from fastndcg.rankings.score_rows import ScoreRowRankings, ScoreRows
-from fastndcg.rankings.validation import IN_ORDER, READY_SCORES, SCORE_DTYPES, Array, as_array
+from fastndcg.rankings.validation import IN_ORDER, READY_SCORES, SCORE_DTYPES, Array, as_array, read_only
 
 MOST_SCORES = 1 << 21  # of a part: smaller parts spend more of the time on calls
 

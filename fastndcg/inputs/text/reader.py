@@ -17,8 +17,7 @@ from fastndcg.inputs.text.block_order import BlockOrder, Documents, most_rows
 from fastndcg.inputs.text.blocks import Block, Blocks, Text, describe_path, most_readers, read_length
 from fastndcg.kernels.input_arrays import LineOutput
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_threads, run_all
 

@@ -13,8 +13,7 @@ from fastndcg.inputs.source import Source
 from fastndcg.inputs.text.blocks import FilePath, first_line
 from fastndcg.inputs.text.reader import NO_LIMIT, Layout, read_rows
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array, as_labels
+from fastndcg.rankings.validation import Array, as_labels, read_only
 
 QUERY = "qid:"
 LABELS = Layout("label, qid:QUERY, features", (1, NO_LIMIT, NO_LIMIT, 0), 2, NO_LIMIT, "label")

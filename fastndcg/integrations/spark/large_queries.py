@@ -26,8 +26,7 @@ from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.known_ranks import CountedHits, CountedRankings, RankCounts
-from fastndcg.rankings.read_only import read_only
-from fastndcg.rankings.validation import Array, as_labels
+from fastndcg.rankings.validation import Array, as_labels, read_only
 from fastndcg.results.results import Results
 from fastndcg.runtime.optional_packages import optional_import
 

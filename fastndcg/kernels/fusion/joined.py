@@ -35,7 +35,7 @@ from fastndcg.kernels.inputs.hash_index import (
 )
 from fastndcg.kernels.inputs.id_hashing import hash_id, is_equal
 from fastndcg.kernels.jit import inline, kernel
-from fastndcg.kernels.ranking.sorting import sort_descending
+from fastndcg.kernels.ranking.sort import sort_descending
 
 
 @kernel(allocates=True)

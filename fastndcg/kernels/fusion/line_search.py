@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import helper, inline, kernel
-from fastndcg.kernels.ranking.sorting import sort_descending
+from fastndcg.kernels.ranking.sort import sort_descending
 
 CLUSTER = 1e-15  # crossings so close together are one: their computed weights have an error of 4 roundings
 FEWEST_RATIO = 2  # lines are left out of queries with more documents than this for each rank of the depth

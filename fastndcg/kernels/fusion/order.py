@@ -15,7 +15,7 @@ import numpy as np
 
 from fastndcg.kernels.inputs.id_hashing import sort_rows
 from fastndcg.kernels.jit import inline, kernel
-from fastndcg.kernels.ranking.sorting import sort_descending
+from fastndcg.kernels.ranking.sort import sort_descending
 
 
 @inline

@@ -11,8 +11,8 @@ from 1.60 to 1.36 ms with 5 % relevant documents, and from 3.7 to 3.3 ms with 30
 import numpy as np
 
 from fastndcg.kernels.jit import helper, inline, kernel
-from fastndcg.kernels.ranking.arrays import Ideal
-from fastndcg.kernels.ranking.sorting import sort_descending
+from fastndcg.kernels.ranking.candidates import Ideal
+from fastndcg.kernels.ranking.sort import sort_descending
 from fastndcg.kernels.simd import ONE, make_wide_like
 
 N_GRADES = 32  # whole labels below this are counted

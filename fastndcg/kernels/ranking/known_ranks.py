@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import helper, inline, kernel
-from fastndcg.kernels.ranking.arrays import N_TIED, Candidates, Hits
+from fastndcg.kernels.ranking.candidates import N_TIED, Candidates, Hits
 from fastndcg.kernels.ranking.rank_matrix import AS_GROUPS, RISING
-from fastndcg.kernels.ranking.sorting import sort_descending
+from fastndcg.kernels.ranking.sort import sort_descending
 
 
 class Counts(NamedTuple):

@@ -14,12 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import helper, inline, kernel
-from fastndcg.kernels.ranking.arrays import HAS_CHANGED, N_OPEN, N_TIED, Candidates, Hits, find_query
-from fastndcg.kernels.ranking.count import count_above
-from fastndcg.kernels.ranking.radix_sort import SortBuffers, make_sort_buffers, rank_by_sorting
-from fastndcg.kernels.ranking.rank import COUNT, SORT
-from fastndcg.kernels.ranking.rank_checks import has_valid_ranks
-from fastndcg.kernels.ranking.sorting import sort_descending
+from fastndcg.kernels.ranking.candidates import HAS_CHANGED, N_OPEN, N_TIED, Candidates, Hits, find_query
+from fastndcg.kernels.ranking.rank import COUNT, SORT, count_above, has_valid_ranks
+from fastndcg.kernels.ranking.sort import SortBuffers, make_sort_buffers, rank_by_sorting, sort_descending
 from fastndcg.kernels.simd import ONE, WIDE, lowest_bit
 
 

@@ -1,4 +1,23 @@
 """
+Compute the hits of each query by counting higher scores or by selecting the first ranks.
+
+Count the documents that score higher than a candidate, or the same, 64 at once.
+
+Select the documents of the first ranks, where few ranks count.
+
+The window of a query has every document that scores at least a threshold, which enough documents for the first ranks
+reach. Documents that score higher than one in the window are in the window, too. So each candidate in the window is
+ranked by comparing it with the window alone.
+
+Check ranks before they serve as indices, because another thread may overwrite the scores while a kernel reads them.
+
+The kernels here read each score several times. If all reads of a score agree, ranks have three properties, which the
+kernels of metrics rely on:
+
+1. Within a query, each tie group begins at the end of the group before it, or below.
+2. A tie group has no more hits than documents.
+3. Each tie group ends within its query. The kernels that write hits ensure this property by themselves.
+
 Compute the hits of each query without sorting all its documents.
 
 Three strategies give the same hits, to the bit:
@@ -15,23 +34,199 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.kernels.jit import inline, kernel
-from fastndcg.kernels.ranking.arrays import HAS_CHANGED, N_NAN, N_OPEN, N_TIED, Candidates, Hits, find_query
-from fastndcg.kernels.ranking.count import count_above, gather_candidates, has_nan
-from fastndcg.kernels.ranking.rank_checks import has_valid_ranks
-from fastndcg.kernels.ranking.top_k import MAX_SELECT_DEPTH, select_window
+from fastndcg.kernels.jit import helper, inline, kernel
+from fastndcg.kernels.ranking.candidates import (
+    HAS_CHANGED,
+    N_NAN,
+    N_OPEN,
+    N_TIED,
+    Candidates,
+    Hits,
+    find_query,
+    find_tail,
+)
 from fastndcg.kernels.simd import (
+    ALL,
     LANES,
     NONE,
     ONE,
     WIDE,
     compare,
+    compare_wide,
     lowest_bit,
     make_wide_like,
+    mask_at_least,
     mask_first,
+    mask_nan,
     min_int64,
     popcount,
+    prefetch,
+    raise_maxima,
+    raise_maxima_wide,
 )
+
+
+@inline
+def gather_candidates(scores, query, candidates, buffers):
+    """Copy a query's candidates, at most 64, to the window. Return their number and their mask."""
+    for i in range(query.n_candidates):
+        c = np.uint64(query.first_candidate + i)
+        document = candidates.documents[c] - query.base
+        buffers.scores[i] = scores[query.start + document]
+        buffers.labels[i] = candidates.labels[c]
+        buffers.documents[i] = document
+    return query.n_candidates, mask_first(query.n_candidates)
+
+
+@inline
+def count_above(scores, query, score, depth):
+    """Return the numbers of documents with a higher score and with the same. Stop at `depth` higher scores."""
+    tail = find_tail(scores, query)
+    above = 0
+    ties = 0
+    for d in range(query.start, tail.tail_start, WIDE):
+        higher, same = compare_wide(scores, d, score)
+        above += popcount(higher)
+        ties += popcount(same)
+        if above >= depth:
+            return above, ties
+    higher, same = compare_wide(scores, tail.block, score)
+    return above + popcount(higher & tail.lanes), ties + popcount(same & tail.lanes)
+
+
+@inline
+def has_nan(scores, query):
+    """Return True if a score is NaN. This is the first pass over a query's scores, so it prefetches later ones."""
+    tail = find_tail(scores, query)
+    mask = mask_nan(scores, tail.block) & tail.lanes
+    prefetch(scores, tail.tail_start)
+    for d in range(query.start, tail.tail_start, WIDE):
+        prefetch(scores, d)
+        mask |= mask_nan(scores, d)
+    return mask != 0
+
+
+MAX_SELECT_DEPTH = 10  # some 15 documents, in a query of any length, reach the 10th highest maximum of 16 lanes
+
+
+@helper
+def select_window(scores, query, candidates, depth, buffers):
+    """Copy the documents of the first ranks. Return their number, -1 for more than 64, and the mask of candidates."""
+    threshold = find_threshold(scores, query, buffers.maxima, depth)
+    n_window = 0
+    candidate_mask = NONE
+    if not reaches_threshold(scores, query, candidates.bitmask, threshold):
+        return n_window, candidate_mask
+    for d in range(query.start, query.stop, WIDE):
+        selected = mask_selected(scores, d, query.stop, threshold)
+        if n_window + popcount(selected) > WIDE:
+            return -1, candidate_mask
+        while selected != 0:
+            document = d + lowest_bit(selected) - query.start
+            selected &= selected - ONE
+            block = (query.base + document) // WIDE
+            lane = (query.base + document) % WIDE
+            bits = candidates.bitmask[block]
+            c = candidates.n_before_block[block] + popcount(bits & mask_first(lane))
+            buffers.scores[n_window] = scores[query.start + document]
+            buffers.labels[n_window] = candidates.labels[min_int64(c, candidates.labels.shape[0] - 1)]
+            buffers.documents[n_window] = document
+            candidate_mask |= (bits >> np.uint64(lane) & ONE) << np.uint64(n_window)
+            n_window += 1
+    return n_window, candidate_mask
+
+
+@inline
+def reaches_threshold(scores, query, bitmask, threshold):
+    """Return True if a candidate of the query reaches the threshold."""
+    for d in range(query.start, query.stop, WIDE):
+        block = (query.base + d - query.start) // WIDE
+        shift = np.uint64((query.base + d - query.start) % WIDE)
+        next_bits = bitmask[min_int64(block + 1, bitmask.shape[0] - 1)] << ONE << np.uint64(63) - shift
+        if mask_selected(scores, d, query.stop, threshold) & (bitmask[block] >> shift | next_bits) != 0:
+            return True
+    return False
+
+
+@inline
+def mask_selected(scores, d, stop, threshold):
+    """Return the mask of the documents that reach the threshold among 64 from `d` on and before `stop`."""
+    block = min_int64(d, scores.shape[0] - WIDE)
+    return mask_at_least(scores, block, threshold) >> np.uint64(d - block) & mask_first(stop - d)
+
+
+@inline
+def find_threshold(scores, query, maxima, depth):
+    """
+    Return a score that at least `depth` documents reach, and few others.
+
+    Lane i of 16 has the highest score of the documents i, i + 16, …. The threshold is the `depth`-th highest lane, so
+    `depth` documents or more reach it. The loop fills 64 lanes at once, which are merged into 16 at the end.
+    """
+    for lane in range(WIDE):
+        maxima[lane] = -np.inf
+    tail = find_tail(scores, query)
+    for d in range(query.start, tail.tail_start, WIDE):
+        raise_maxima_wide(maxima, scores, d, ALL)
+    raise_maxima_wide(maxima, scores, tail.block, tail.lanes)
+    for lane in range(LANES, WIDE, LANES):
+        raise_maxima(maxima, maxima, lane, ALL)
+    threshold = maxima[0]
+    for lane in range(LANES):
+        higher, same = compare(maxima, 0, maxima[lane])
+        if popcount(higher) < depth <= popcount(higher | same):
+            threshold = maxima[lane]
+    return threshold
+
+
+@inline
+def has_valid_ranks(hit_queries, hit_above, hit_ties, n_hits):
+    """Return True if the first `n_hits` hits have the first two properties."""
+    if n_hits == 0:
+        return True
+    if hit_ties[0] <= 0 or not is_in_rank_order(hit_queries, hit_above, hit_ties, n_hits):
+        return False
+    return has_valid_group_sizes(hit_queries, hit_above, hit_ties, n_hits)
+
+
+@inline
+def is_in_rank_order(hit_queries, hit_above, hit_ties, n_hits):
+    """Return True if each hit is tied with the hit before it, or begins at the end of that hit's group or below."""
+    n_valid = np.int32(0)
+    last_queries = hit_queries[: n_hits - 1]
+    last_above = hit_above[: n_hits - 1]
+    last_ties = hit_ties[: n_hits - 1]
+    next_queries = hit_queries[1:n_hits]
+    next_above = hit_above[1:n_hits]
+    next_ties = hit_ties[1:n_hits]
+    for h in range(n_hits - 1):
+        is_below = next_above[h] >= np.int32(last_above[h] + last_ties[h])
+        is_tied = (next_above[h] == last_above[h]) & (next_ties[h] == last_ties[h]) & (next_ties[h] != 1)
+        is_valid = is_below | is_tied | (next_queries[h] != last_queries[h])
+        n_valid = np.int32(n_valid + (is_valid & (next_ties[h] > 0)))
+    return n_valid == n_hits - 1
+
+
+@inline
+def has_valid_group_sizes(hit_queries, hit_above, hit_ties, n_hits):
+    """Return True if no tie group has more hits than documents."""
+    for block in range(0, n_hits, WIDE):
+        stop = min_int64(block + WIDE, n_hits)
+        n_tied = 0
+        for h in range(block, stop):
+            n_tied += hit_ties[h] != 1
+        if n_tied == 0:
+            continue
+        n_wrong = 0
+        for h in range(block, stop):
+            before = h - np.int64(hit_ties[h])
+            place = np.uint64(before if before > 0 else 0)
+            is_same_group = (hit_queries[place] == hit_queries[h]) & (hit_above[place] == hit_above[h])
+            n_wrong += is_same_group & (hit_ties[h] != 1) & (before >= 0)
+        if n_wrong > 0:
+            return False
+    return True
+
 
 AUTO = 0
 COUNT = 1

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import helper, inline, kernel
-from fastndcg.kernels.ranking.arrays import HAS_CHANGED, N_NAN, N_OPEN, N_TIED, Candidates, Hits, Query
-from fastndcg.kernels.ranking.count import gather_candidates, has_nan
+from fastndcg.kernels.ranking.candidates import HAS_CHANGED, N_NAN, N_OPEN, N_TIED, Candidates, Hits, Query
 from fastndcg.kernels.ranking.many_candidates import (
     RankBuffers,
     bucket_by_rank,
@@ -21,10 +20,21 @@ from fastndcg.kernels.ranking.many_candidates import (
     make_buffers,
     write_hits,
 )
-from fastndcg.kernels.ranking.rank import AUTO, COUNT, SELECT, Window, WindowBuffers, choose_strategy, rank_window
-from fastndcg.kernels.ranking.rank_checks import has_valid_ranks
-from fastndcg.kernels.ranking.tie_policies import KeyBuffers, order_query_by_key
-from fastndcg.kernels.ranking.top_k import MAX_SELECT_DEPTH, select_window
+from fastndcg.kernels.ranking.rank import (
+    AUTO,
+    COUNT,
+    MAX_SELECT_DEPTH,
+    SELECT,
+    Window,
+    WindowBuffers,
+    choose_strategy,
+    gather_candidates,
+    has_nan,
+    has_valid_ranks,
+    rank_window,
+    select_window,
+)
+from fastndcg.kernels.ranking.ties import KeyBuffers, order_query_by_key
 from fastndcg.kernels.simd import NONE, ONE, WIDE, copy_wide, make_wide_like, prefetch
 
 AS_GROUPS, RISING, FALLING = range(3)  # tied documents stay groups, or are ordered by rising or falling column

@@ -16,7 +16,7 @@ import numpy as np
 
 from fastndcg.kernels.inputs.candidate_places import find_first_at_least
 from fastndcg.kernels.jit import inline, kernel
-from fastndcg.kernels.ranking.sorting import sort_descending
+from fastndcg.kernels.ranking.sort import sort_descending
 from fastndcg.kernels.scoring.panels import ITEM_PANEL_BYTES, USER_PANEL, multiply_panels
 from fastndcg.kernels.simd import NONE, ONE, WIDE, compare_wide, lowest_bit, mask_at_least, mask_first, popcount
 

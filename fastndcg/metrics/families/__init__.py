@@ -1,0 +1,28 @@
+"""
+The catalogue of metrics. Each module of this package is a family: its records, and below them their reference twins.
+
+Lists of metrics and the pages of the documentation have the families in the order of `FAMILIES`, and the metrics of a
+family in the order of their records.
+"""
+
+from collections import ChainMap
+from dataclasses import replace
+from importlib import import_module
+
+from fastndcg.metrics.families.aggregates import AGGREGATES as AGGREGATES
+from fastndcg.metrics.families.record import Parameter as Parameter
+from fastndcg.metrics.families.record import Record as Record
+
+FAMILIES = (
+    "gains", "counts", "first_relevant", "cascades", "pairs", "judgments", "subtopics", "agreement", "beyond_accuracy",
+)  # fmt: skip
+
+_RECORDS: list[Record] = [
+    replace(record, family=family) for family in FAMILIES for record in import_module(f"{__name__}.{family}").RECORDS
+]
+RECORDS = tuple(record for record in _RECORDS if record.function_name == "evaluate")
+OTHER_RECORDS = tuple(record for record in _RECORDS if record.function_name != "evaluate")
+CATALOG = {record.name: record for record in RECORDS}
+OTHER_CATALOG = {record.name: record for record in OTHER_RECORDS}
+REGISTERED: list[Record] = []  # custom metrics in the order of registration, the replaced ones included
+EVERY = ChainMap(CATALOG, OTHER_CATALOG)

@@ -1,0 +1,241 @@
+"""
+Metrics of two rankings of the same documents, the first of which is the truth where that matters.
+
+Below the records are the twins of their kernels in plain Python, one order of a query's documents at a time: see
+`fastndcg.reference`.
+
+first, second   the scores of the documents that are in both rankings
+
+first, second   {document: score} of either ranking
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+from fastndcg.metrics.families.record import Parameter, Record
+
+FUNCTION = "agreement"
+FEW = "fewer than two documents are in both rankings"
+ALL_TIED = f"{FEW}, or one ranks them all alike"
+EXPECTED = "the mean over all orders of equal scores, in either ranking"
+URBANO_2017 = "J. Urbano and M. Marrero, The treatment of ties in AP correlation, ICTIR 2017"
+
+RECORDS = (
+    Record(
+        name="tau_b",
+        title="Kendall's tau-b",
+        kernel="agreement.tau_b",
+        formula="(C − D) / √((n0 − n1) · (n0 − n2)): of n0 pairs of documents in both rankings C are in the same "
+        "order, D in the opposite one, n1 and n2 tied in the first and in the second",
+        latex=(r"\tau_{\mathrm{b}} = \frac{C - D}{\sqrt{(n_0 - n_1) \cdot (n_0 - n_2)}}",),
+        range="−1 to 1",
+        undefined=ALL_TIED,
+        source="M. G. Kendall, The treatment of ties in ranking problems, Biometrika 1945",
+        doi="10.1093/biomet/33.3.239",
+        aliases=("kendall", "kendall_tau", "kendalltau"),
+        peers=(("SciPy", "kendalltau"), ("pandas", "corr(method='kendall')"), ("ircor", "tau_b")),
+        has_cutoff=False,
+        ties=(),
+        function_name=FUNCTION,
+    ),
+    Record(
+        name="spearman",
+        title="Spearman's rank correlation",
+        kernel="agreement.spearman",
+        formula="the correlation of the ranks of documents in both rankings; tied ones share their mean rank",
+        latex=(
+            r"\mathrm{spearman} = \frac{\sum_j (r_j - \bar{r}) \cdot (r'_j - \bar{r})}{\sqrt{\sum_j (r_j - "
+            r"\bar{r})^2 \cdot \sum_j (r'_j - \bar{r})^2}}",
+        ),
+        range="−1 to 1",
+        undefined=ALL_TIED,
+        source="C. Spearman, The proof and measurement of association between two things, 1904",
+        doi="10.2307/1412159",
+        aliases=("rho", "spearmanr"),
+        peers=(("SciPy", "spearmanr"), ("pandas", "corr(method='spearman')")),
+        has_cutoff=False,
+        ties=(),
+        function_name=FUNCTION,
+    ),
+    Record(
+        name="tau_ap",
+        title="AP correlation",
+        kernel="agreement.tau_ap",
+        formula="2 / (n − 1) · (sum over ranks i = 2 … n of the second ranking of C(i) / (i − 1)) − 1: C(i) documents "
+        f"above rank i are above that at rank i in the first ranking, too; {EXPECTED} (tau_AP,a)",
+        latex=(r"\tau_{\mathrm{AP}} = \frac{2}{n - 1} \sum_{r=2}^{n} \frac{C_r}{r - 1} - 1",),
+        range="−1 to 1",
+        undefined=FEW,
+        source="E. Yilmaz, J. A. Aslam and S. Robertson, A new rank correlation coefficient for information retrieval, "
+        f"SIGIR 2008; ties: {URBANO_2017}",
+        doi="10.1145/1390334.1390435",
+        aliases=("tauap", "tau_ap_a", "ap_correlation"),
+        peers=(("ircor", "tauAP, tauAP_a"),),
+        has_cutoff=False,
+        ties=("average",),
+        function_name=FUNCTION,
+    ),
+    Record(
+        name="tau_ap_b",
+        title="AP correlation of two rankings with ties, neither of which is the truth",
+        kernel="agreement.tau_ap_b",
+        formula="the mean over both directions of 2 / m · (sum over the m documents below the first tie group of "
+        "C(i) / p(i)) − 1: p(i) are above document i's tie group, C(i) of them above it in the other ranking, too",
+        latex=(
+            r"\tau_{\mathrm{AP,b}} = \frac{\tau(1, 2) + \tau(2, 1)}{2}",
+            r"\tau(1, 2) = \frac{2}{m} \sum_{j=1}^{m} \frac{C_j}{a_j} - 1",
+        ),
+        range="−1 to 1",
+        undefined=ALL_TIED,
+        source=URBANO_2017,
+        doi="10.1145/3121050.3121106",
+        aliases=("tauap_b",),
+        peers=(("ircor", "tauAP_b"),),
+        has_cutoff=False,
+        ties=(),
+        function_name=FUNCTION,
+    ),
+    Record(
+        name="RBO",
+        title="rank-biased overlap",
+        kernel="agreement.rbo",
+        formula="(1 − p) · sum over depths d of p^(d − 1) · |first:d ∩ second:d| / d, extrapolated beyond the ends of "
+        f"the lists (RBO_EXT) or not (RBO_MIN); {EXPECTED} (RBO^a); with k, of the first k documents of each",
+        latex=(
+            r"\mathrm{RBO} = (1 - p) \sum_{d=1}^{\infty} p^{d-1} \cdot \frac{X_d}{d}",
+            r"\mathrm{RBO}_{\mathrm{EXT}} = \frac{1 - p}{p} \left(\sum_{d=1}^{n_{\max}} \frac{X_d}{d} p^d + "
+            r"\sum_{d=n_{\min}+1}^{n_{\max}} \frac{X_{n_{\min}} (d - n_{\min})}{n_{\min} \, d} p^d\right) + "
+            r"\left(\frac{X_{n_{\max}} - X_{n_{\min}}}{n_{\max}} + \frac{X_{n_{\min}}}{n_{\min}}\right) p^{n_{\max}}",
+            r"\mathrm{RBO}_{\mathrm{MIN}} = \frac{1 - p}{p} \left(\sum_{d=1}^{n_{\max}} (X_d - X_{n_{\max}}) "
+            r"\frac{p^d}{d} - X_{n_{\max}} \ln(1 - p)\right)",
+        ),
+        range="0 to 1",
+        undefined="a ranking is empty",
+        source="W. Webber, A. Moffat and J. Zobel, A similarity measure for indefinite rankings, TOIS 2010, equations "
+        "32 and 11; ties: M. Corsi and J. Urbano, The treatment of ties in rank-biased overlap, SIGIR 2024",
+        doi="10.1145/1852102.1852106",
+        parameters=(
+            Parameter("p", "float", 0.9, "how likely the reader is to go on to the next rank", above=0, below=1),
+            Parameter(
+                "form",
+                "choice",
+                "ext",
+                "what is taken for granted beyond the ends: the agreement seen, or none",
+                choices=("ext", "min"),
+            ),
+        ),
+        aliases=("rbo", "rank_biased_overlap"),
+        peers=(("rbo", "RankingSimilarity.rbo_ext"),),
+        ties=("average",),
+        function_name=FUNCTION,
+    ),
+)
+
+
+def sign(x: float, y: float) -> int:
+    """Return 1 if the first of two scores is higher, −1 if the second is higher, and 0 if they are equal."""
+    return (x > y) - (x < y)
+
+
+def tau_b(first: list[float], second: list[float]) -> float:
+    """Return Kendall's tau b: concordant minus discordant pairs, divided by the geometric mean of untied pairs."""
+    pairs = list(itertools.combinations(range(len(first)), 2))
+    signs = [(sign(first[i], first[j]), sign(second[i], second[j])) for i, j in pairs]
+    ordered = [sum(pair[side] != 0 for pair in signs) for side in (0, 1)]
+    return sum(x * y for x, y in signs) / math.sqrt(math.prod(ordered)) if math.prod(ordered) else math.nan
+
+
+def spearman(first: list[float], second: list[float]) -> float:
+    """Return the correlation of the ranks."""
+    x = ranks(first)
+    y = ranks(second)
+    mean = Fraction(len(first) + 1, 2)
+    squares = [sum((rank - mean) ** 2 for rank in side) for side in (x, y)]
+    products = sum((a - mean) * (b - mean) for a, b in zip(x, y, strict=True))
+    return float(products) / math.sqrt(math.prod(squares)) if math.prod(squares) else math.nan
+
+
+def ranks(scores: list[float]) -> list[Fraction]:
+    """Return the ranks from 1, the highest score first. Equal scores share their mean rank."""
+    above = [sum(other > score for other in scores) for score in scores]
+    return [rank + Fraction(scores.count(score) + 1, 2) for rank, score in zip(above, scores, strict=True)]
+
+
+def tau_ap(first: list[float], second: list[float]) -> float:
+    """Return tau AP, averaged over all orders of equal scores in both rankings."""
+    n = len(first)
+    if n < 2:
+        return math.nan
+    orders = [(x, y) for x in list_orders(first) for y in list_orders(second)]
+    return float(sum((tau_ap_without_ties(x, y) for x, y in orders), Fraction(0)) / len(orders))
+
+
+def tau_ap_without_ties(first: list[int], second: list[int]) -> Fraction:
+    """Return tau AP of two orders, from −1 to 1."""
+    ranks_in_first = {document: rank for rank, document in enumerate(first)}
+    total = Fraction(0)
+    for i in range(1, len(second)):
+        total += Fraction(sum(ranks_in_first[above] < ranks_in_first[second[i]] for above in second[:i]), i)
+    return 2 * total / (len(second) - 1) - 1
+
+
+def list_orders(scores: list[float]) -> list[list[int]]:
+    """Return every order of the documents by falling score."""
+    levels = [[i for i, score in enumerate(scores) if score == level] for level in sorted(set(scores), reverse=True)]
+    products = itertools.product(*map(itertools.permutations, levels))
+    return [[document for level in order for document in level] for order in products]
+
+
+def tau_ap_b(first: list[float], second: list[float]) -> float:
+    """Return the mean of tau AP b in both directions."""
+    return (tau_ap_b_one_way(first, second) + tau_ap_b_one_way(second, first)) / 2
+
+
+def tau_ap_b_one_way(first: list[float], second: list[float]) -> float:
+    """Return tau AP b of the second ranking against the first, from −1 to 1."""
+    shares = []
+    for i, score in enumerate(second):
+        above = [j for j, other in enumerate(second) if other > score]
+        if above:
+            shares.append(sum(first[j] > first[i] for j in above) / len(above))
+    return 2 * math.fsum(shares) / len(shares) - 1 if shares else math.nan
+
+
+def rbo(first: dict[int, float], second: dict[int, float], p: float, form: str, k: int | None) -> float:
+    """Return RBO, averaged over all orders of equal scores in both rankings."""
+    if not first or not second:
+        return math.nan
+    compute = extrapolated if form == "ext" else lowest
+    values = [compute(x[:k], y[:k], p) for x in lists(first) for y in lists(second)]
+    return math.fsum(values) / len(values)
+
+
+def lists(scores: dict[int, float]) -> list[list[int]]:
+    """Return every list of the documents by falling score."""
+    documents = list(scores)
+    return [[documents[i] for i in order] for order in list_orders(list(scores.values()))]
+
+
+def overlap(first: list[int], second: list[int], depth: int) -> int:
+    """Return the number of documents that are in the first `depth` ranks of both lists."""
+    return len(set(first[:depth]) & set(second[:depth]))
+
+
+def extrapolated(first: list[int], second: list[int], p: float) -> float:
+    """Return RBO_EXT of two lists: equation 32 of Webber, Moffat and Zobel 2010."""
+    s, n = sorted((len(first), len(second)))
+    at = [overlap(first, second, depth) for depth in range(n + 1)]
+    observed = [at[d] / d * p**d for d in range(1, n + 1)]
+    extrapolation = [at[s] * (d - s) / (s * d) * p**d for d in range(s + 1, n + 1)]
+    return (1 - p) / p * math.fsum(observed + extrapolation) + ((at[n] - at[s]) / n + at[s] / s) * p**n
+
+
+def lowest(first: list[int], second: list[int], p: float) -> float:
+    """Return RBO_MIN of two lists: equation 11 of Webber, Moffat and Zobel 2010."""
+    n = max(len(first), len(second))
+    at = [overlap(first, second, depth) for depth in range(n + 1)]
+    terms = [(at[d] - at[n]) * p**d / d for d in range(1, n + 1)]
+    return (1 - p) / p * (math.fsum(terms) - at[n] * math.log(1 - p))

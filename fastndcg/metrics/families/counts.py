@@ -1,0 +1,402 @@
+"""
+Precision, recall and other metrics that count relevant documents.
+
+Below the records are the twins of their kernels in plain Python, one order of a query's documents at a time: see
+`fastndcg.reference`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from fastndcg.metrics.families.definition import Definition
+from fastndcg.metrics.families.record import (
+    BETA,
+    REL,
+    TIES_AND_MEAN_RANK,
+    TREC_EVAL,
+    VAN_RIJSBERGEN_1979,
+    Parameter,
+    Record,
+)
+
+RECORDS = (
+    Record(
+        name="AP",
+        title="average precision",
+        kernel="counts.average_precision",
+        formula="sum over ranks r = 1 … k with a relevant document of P@r, divided by the number of relevant documents",
+        latex=(r"\mathrm{AP@}k = \frac{1}{R} \sum_{r=1}^{k} \mathrm{rel}_r \cdot \frac{h_r}{r}",),
+        range="0 to 1",
+        undefined="nothing is relevant",
+        source="C. Buckley and E. M. Voorhees, Evaluating evaluation measure stability, SIGIR 2000",
+        doi="10.1145/345508.345543",
+        parameters=(REL,),
+        aliases=("map", "average_precision", "mean_average_precision"),
+        trec_name="map",
+        trec_cut="map_cut",
+        variants=(("ap_denominator", "n_hits", "counts.average_precision_over_hits"),),
+        peers=(
+            ("ranx", "map"),
+            ("ir_measures", "AP"),
+            ("RecTools", "MAP"),
+            ("RePlay", "MAP"),
+            ("TorchMetrics", "retrieval_average_precision"),
+        ),
+    ),
+    Record(
+        name="P",
+        title="precision",
+        kernel="counts.precision",
+        formula="relevant documents among the first k, divided by k; without k, by the number retrieved",
+        latex=(r"\mathrm{P@}k = \frac{h_k}{k}",),
+        range="0 to 1",
+        undefined="never",
+        source=VAN_RIJSBERGEN_1979,
+        parameters=(REL,),
+        aliases=("precision", "set_P"),
+        trec_name="set_P",
+        trec_cut="P",
+        peers=(
+            ("ranx", "precision"),
+            ("ir_measures", "P"),
+            ("RecTools", "Precision"),
+            ("RePlay", "Precision"),
+            ("TorchMetrics", "retrieval_precision"),
+        ),
+    ),
+    Record(
+        name="R",
+        title="recall",
+        kernel="counts.recall",
+        formula="relevant documents among the first k, divided by the number of relevant documents",
+        latex=(r"\mathrm{R@}k = \frac{h_k}{R}",),
+        range="0 to 1",
+        undefined="nothing is relevant",
+        source=VAN_RIJSBERGEN_1979,
+        parameters=(REL,),
+        aliases=("recall", "set_recall"),
+        trec_name="set_recall",
+        trec_cut="recall",
+        peers=(
+            ("ranx", "recall"),
+            ("ir_measures", "R"),
+            ("RecTools", "Recall"),
+            ("RePlay", "Recall"),
+            ("TorchMetrics", "retrieval_recall"),
+        ),
+    ),
+    Record(
+        name="F",
+        title="F-score",
+        kernel="counts.f_score",
+        formula="(1 + beta²) · P@k · R@k / (beta² · P@k + R@k)",
+        latex=(
+            r"\mathrm{F@}k = \frac{(1 + \beta^2) \cdot \mathrm{P@}k \cdot \mathrm{R@}k}{\beta^2 \cdot \mathrm{P@}k + "
+            r"\mathrm{R@}k}",
+        ),
+        range="0 to 1",
+        undefined="nothing is relevant",
+        source=VAN_RIJSBERGEN_1979,
+        parameters=(BETA, REL),
+        aliases=("f1", "f_score", "f_measure", "set_F"),
+        trec_name="set_F",
+        peers=(
+            ("ranx", "f1"),
+            ("ir_measures", "SetF"),
+            ("RecTools", "F1Beta"),
+        ),
+    ),
+    Record(
+        name="Rprec",
+        title="R-precision",
+        kernel="counts.r_precision",
+        formula="P at rank min(k, mult · R + 0.9, cut to a whole number), R being the number of relevant documents",
+        latex=(
+            r"\mathrm{Rprec@}k = \frac{h_m}{m}",
+            r"m = \min(k, \lfloor \mu R + 0.9 \rfloor)",
+        ),
+        range="0 to 1",
+        undefined="nothing is relevant, or that rank is 0",
+        source="C. Buckley and E. M. Voorhees, Retrieval system evaluation, in: TREC, MIT Press 2005, chapter 3, "
+        "ISBN 0-262-22073-3",
+        parameters=(Parameter("mult", "float", 1, "the rank as a multiple of R", above=0), REL),
+        aliases=("r_precision", "r-precision", "rprecision"),
+        trec_name="Rprec",
+        peers=(
+            ("ranx", "r-precision"),
+            ("ir_measures", "Rprec"),
+            ("TorchMetrics", "retrieval_r_precision"),
+        ),
+        trec_at=("Rprec_mult", "mult"),
+    ),
+    Record(
+        name="RelP",
+        title="relative precision",
+        kernel="counts.relative_precision",
+        formula="relevant documents among the first k, divided by min(k, R); without k, by min(number retrieved, R)",
+        latex=(r"\mathrm{RelP@}k = \frac{h_k}{\min(k, R)}",),
+        range="0 to 1",
+        undefined="nothing is relevant",
+        source=TREC_EVAL,
+        parameters=(REL,),
+        aliases=("relative_P", "set_relative_P", "relative_precision"),
+        trec_name="set_relative_P",
+        trec_cut="relative_P",
+        peers=(("RecTools", "Precision(r_precision=True)"),),
+    ),
+    Record(
+        name="num_ret",
+        title="number of documents retrieved",
+        kernel="counts.n_retrieved",
+        formula="number of documents ranked; with k at most k",
+        latex=(r"\mathrm{num\_ret@}k = \min(k, n)",),
+        range="0 and up",
+        undefined="never",
+        source=TREC_EVAL,
+        ties=TIES_AND_MEAN_RANK,
+        trec_name="num_ret",
+        sums_in_trec_eval=True,
+        peers=(("ir_measures", "NumRet"),),
+    ),
+    Record(
+        name="num_rel",
+        title="number of relevant documents",
+        kernel="counts.n_relevant",
+        formula="number of relevant documents, retrieved or not; with k at most k",
+        latex=(r"\mathrm{num\_rel@}k = \min(k, R)",),
+        range="0 and up",
+        undefined="never",
+        source=TREC_EVAL,
+        parameters=(REL,),
+        ties=TIES_AND_MEAN_RANK,
+        trec_name="num_rel",
+        sums_in_trec_eval=True,
+        peers=(("ir_measures", "NumRel"),),
+    ),
+    Record(
+        name="num_rel_ret",
+        title="number of relevant documents retrieved",
+        kernel="counts.n_relevant_retrieved",
+        formula="number of relevant documents among the first k",
+        latex=(r"\mathrm{num\_rel\_ret@}k = h_k",),
+        range="0 to min(k, num_rel)",
+        undefined="never",
+        source=TREC_EVAL,
+        parameters=(REL,),
+        variants=(("ties", "mean_rank", "first_relevant.n_retrieved_at_mean_rank"),),
+        ties=TIES_AND_MEAN_RANK,
+        aliases=("n_hits",),
+        trec_name="num_rel_ret",
+        sums_in_trec_eval=True,
+        peers=(
+            ("ranx", "hits"),
+            ("ir_measures", "NumRelRet"),
+        ),
+    ),
+    Record(
+        name="SetAP",
+        title="precision times recall of the retrieved set",
+        kernel="counts.precision_times_recall",
+        formula="P · R of all documents retrieved: AP if the order within the set is not known",
+        latex=(r"\mathrm{SetAP} = \frac{h_n}{n} \cdot \frac{h_n}{R}",),
+        range="0 to 1",
+        undefined="nothing is relevant",
+        source=TREC_EVAL,
+        parameters=(REL,),
+        aliases=("set_map", "set_average_precision"),
+        trec_name="set_map",
+        has_cutoff=False,
+    ),
+    Record(
+        name="Utility",
+        title="set utility",
+        kernel="counts.utility",
+        formula="a · relevant and retrieved + b · not relevant and retrieved + c · relevant and not retrieved "
+        "+ d · the rest of the collection's documents",
+        latex=(
+            r"\mathrm{Utility} = w_a \, h_n + w_b \, (n - h_n) + w_c \, (R - h_n) + w_d \, (\mathrm{documents} - n - "
+            r"R + h_n)",
+        ),
+        range="any",
+        undefined="never",
+        source=TREC_EVAL,
+        parameters=(
+            Parameter("a", "float", 1, "worth of a relevant document that is retrieved"),
+            Parameter("b", "float", -1, "worth of a document that is retrieved and not relevant"),
+            Parameter("c", "float", 0, "worth of a relevant document that is not retrieved"),
+            Parameter("d", "float", 0, "worth of a document that is neither"),
+            Parameter("documents", "float", 0, "number of documents of the collection, which d needs"),
+            REL,
+        ),
+        aliases=("set_utility",),
+        trec_name="utility",
+        has_cutoff=False,
+    ),
+    Record(
+        name="ClassificationAccuracy",
+        title="accuracy of classification",
+        kernel="counts.classification_accuracy",
+        formula="relevant documents among the first k and others below them, divided by the number of documents that "
+        "are ranked or relevant",
+        latex=(r"\mathrm{ClassificationAccuracy@}k = \frac{h_k + \sum_{r=k+1}^{n} (1 - \mathrm{rel}_r)}{n + R - h_n}",),
+        range="0 to 1",
+        undefined="there are no documents",
+        source=VAN_RIJSBERGEN_1979,
+        parameters=(REL,),
+        aliases=("classification_accuracy",),
+        peers=(("RecTools", "Accuracy"),),
+    ),
+    Record(
+        name="FallOut",
+        title="fall-out",
+        kernel="counts.fall_out",
+        formula="documents among the first k that are not relevant, divided by the number of those that are ranked",
+        latex=(
+            r"\mathrm{FallOut@}k = \frac{1}{N} \sum_{r=1}^{k} (1 - \mathrm{rel}_r)",
+            r"N = n - h_n",
+        ),
+        range="0 to 1",
+        undefined="everything is relevant",
+        source=VAN_RIJSBERGEN_1979,
+        parameters=(REL,),
+        aliases=("fall_out", "fallout"),
+        peers=(("TorchMetrics", "retrieval_fall_out"),),
+        higher_is_better=False,
+    ),
+)
+
+
+def precision(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the relevant documents among the first k, divided by k or by the convention's denominator."""
+    denominator = precision_denominator(labels, judged, definition)
+    return n_relevant_retrieved(labels, judged, definition) / denominator if denominator else 0
+
+
+def precision_denominator(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the denominator of P."""
+    if definition.convention.precision_denominator == "min(k, n_relevant)":
+        return n_relevant(labels, judged, definition)
+    if definition.convention.precision_denominator == "k" and definition.k is not None:
+        return definition.k
+    return n_retrieved(labels, judged, definition)
+
+
+def recall(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the relevant documents among the first k, divided by the convention's denominator."""
+    n = recall_denominator(labels, judged, definition)
+    return n_relevant_retrieved(labels, judged, definition) / n if n else math.nan
+
+
+def recall_denominator(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the denominator of R."""
+    is_all = definition.convention.recall_denominator == "n_relevant"
+    return n_relevant(labels, judged, definition._replace(k=None) if is_all else definition)
+
+
+def f_score(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return (1 + beta²) · P · R / (beta² · P + R), or 0 if no relevant document is found."""
+    p = precision(labels, judged, definition)
+    r = recall(labels, judged, definition)
+    beta = definition.get("beta")
+    share = 1 / (1 + beta * beta)  # weight of precision; keeps huge beta from overflowing
+    return p * r / ((1 - share) * p + share * r) if r > 0 else r
+
+
+def r_precision(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the precision at rank min(mult · R, k), where R is the number of relevant documents."""
+    n = n_relevant(labels, judged, definition._replace(k=None))
+    cutoff = min(int(definition.get("mult") * n + 0.9), definition.k or math.inf)
+    return n_relevant_retrieved(labels, judged, definition._replace(k=int(cutoff))) / cutoff if cutoff else math.nan
+
+
+def relative_precision(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the relevant documents among the first k, divided by min(k, R), or by min(n_retrieved, R) without k."""
+    n = n_relevant(labels, judged, definition)
+    if not n:
+        return math.nan
+    most = n if definition.k is not None else min(n, len(labels))
+    return n_relevant_retrieved(labels, judged, definition) / most if most else 0
+
+
+def average_precision(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the sum of P@r over the ranks r = 1 … k of relevant documents, divided by the AP denominator."""
+    n = ap_denominator(labels, judged, definition)
+    return math.fsum(precisions_at_hits(labels, definition)) / n if n else math.nan
+
+
+def ap_denominator(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the denominator of AP, or 0 if no document is relevant."""
+    choice = definition.convention.ap_denominator
+    n = n_relevant(labels, judged, definition._replace(k=None))
+    if choice == "n_relevant":
+        return n
+    if choice == "k" and definition.k is not None:
+        return definition.k if n else 0
+    if choice == "min(k, n_relevant, n_retrieved)":
+        return min(n, n_retrieved(labels, judged, definition))
+    return n_relevant(labels, judged, definition)
+
+
+def average_precision_over_hits(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the mean of P@r over the ranks r = 1 … k of relevant documents, or 0 without any."""
+    precisions = precisions_at_hits(labels, definition)
+    if not n_relevant(labels, judged, definition):
+        return math.nan
+    return math.fsum(precisions) / len(precisions) if precisions else 0
+
+
+def precisions_at_hits(labels: list[float], definition: Definition) -> list[float]:
+    """Return P@r for each rank r = 1 … k with a relevant document."""
+    relevant = [definition.is_relevant(label) for label in labels[: definition.k]]
+    return [sum(relevant[:r]) / r for r in range(1, len(relevant) + 1) if relevant[r - 1]]
+
+
+def n_retrieved(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the number of documents in the first k ranks."""
+    return len(labels[: definition.k])
+
+
+def n_relevant(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the number of relevant documents, or k if that is smaller."""
+    return n_relevant_retrieved(sorted(judged, reverse=True), judged, definition)
+
+
+def n_relevant_retrieved(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the number of relevant documents among the first k."""
+    return sum(definition.is_relevant(label) for label in labels[: definition.k])
+
+
+def precision_times_recall(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return P · R of all ranked documents, or 0 if none are ranked."""
+    n_found = n_relevant_retrieved(labels, judged, definition)
+    n = n_relevant(labels, judged, definition)
+    if not n:
+        return math.nan
+    return n_found / len(labels) * n_found / n if labels else 0
+
+
+def utility(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return a · relevant and retrieved + b · only retrieved + c · only relevant + d · all other documents."""
+    n_found = n_relevant_retrieved(labels, judged, definition)
+    n = n_relevant(labels, judged, definition)
+    only_retrieved = len(labels) - n_found
+    only_relevant = n - n_found
+    rest = definition.get("documents") - n_found - only_retrieved - only_relevant
+    a, b, c, d = map(definition.get, "abcd")
+    return a * n_found + b * only_retrieved + c * only_relevant + d * rest
+
+
+def classification_accuracy(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the share of documents on the right side of the cutoff, relevant ones above and others below."""
+    n_found = n_relevant_retrieved(labels, judged, definition)
+    n_right = n_found + sum(not definition.is_relevant(label) for label in labels[len(labels[: definition.k]) :])
+    n = sum(not definition.is_relevant(label) for label in labels) + sum(map(definition.is_relevant, judged))
+    return n_right / n if n else math.nan
+
+
+def fall_out(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the share of the ranked documents that are not relevant which is in the first k ranks."""
+    n_others = sum(not definition.is_relevant(label) for label in labels)
+    n_first = sum(not definition.is_relevant(label) for label in labels[: definition.k])
+    return n_first / n_others if n_others else math.nan

@@ -1,0 +1,307 @@
+"""
+nDCG and other metrics that add up gains.
+
+Below the records are the twins of their kernels in plain Python, one order of a query's documents at a time: see
+`fastndcg.reference`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from fastndcg.metrics.families.counts import ap_denominator, n_relevant
+from fastndcg.metrics.families.definition import Definition
+from fastndcg.metrics.families.record import (
+    DISCOUNT,
+    GAIN,
+    GAIN_REL,
+    JARVELIN_2002,
+    PERSISTENCE,
+    REL,
+    TREC_EVAL,
+    WITHOUT_AVERAGE,
+    Parameter,
+    Record,
+)
+
+RECORDS = (
+    Record(
+        name="nDCG",
+        title="normalised discounted cumulative gain",
+        kernel="gains.ndcg",
+        formula="DCG@k / IDCG@k",
+        latex=(r"\mathrm{nDCG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}",),
+        range="0 to 1",
+        undefined="nothing has a gain",
+        source=JARVELIN_2002,
+        doi="10.1145/582415.582418",
+        parameters=(GAIN, DISCOUNT, GAIN_REL),
+        aliases=("ndcg",),
+        trec_name="ndcg",
+        trec_cut="ndcg_cut",
+        peers=(
+            ("ranx", "ndcg"),
+            ("ir_measures", "nDCG"),
+            ("scikit-learn", "ndcg_score"),
+            ("RecTools", "NDCG"),
+            ("RePlay", "NDCG"),
+            ("TorchMetrics", "retrieval_normalized_dcg"),
+        ),
+    ),
+    Record(
+        name="DCG",
+        title="discounted cumulative gain",
+        kernel="gains.dcg",
+        formula="sum over ranks r = 1 … k of gain(label at rank r) · discount(r); discount(r) = 1/log2(r + 1)",
+        latex=(
+            r"\mathrm{DCG@}k = \sum_{r=1}^{k} g_r \cdot d(r)",
+            r"d(r) = \frac{1}{\log_2(r + 1)}",
+        ),
+        range="0 to IDCG@k",
+        undefined="never",
+        source=JARVELIN_2002,
+        doi="10.1145/582415.582418",
+        parameters=(GAIN, DISCOUNT, GAIN_REL),
+        aliases=("dcg",),
+        trec_name="dcg",
+        peers=(
+            ("ranx", "dcg"),
+            ("scikit-learn", "dcg_score"),
+        ),
+    ),
+    Record(
+        name="CG",
+        title="cumulative gain",
+        kernel="gains.cg",
+        formula="sum over ranks r = 1 … k of gain(label at rank r)",
+        latex=(r"\mathrm{CG@}k = \sum_{r=1}^{k} g_r",),
+        range="0 and up",
+        undefined="never",
+        source=JARVELIN_2002,
+        doi="10.1145/582415.582418",
+        parameters=(GAIN, GAIN_REL),
+        aliases=("cg",),
+    ),
+    Record(
+        name="IDCG",
+        title="ideal discounted cumulative gain",
+        kernel="gains.idcg",
+        formula="DCG@k of the best possible order of all judged documents",
+        latex=(r"\mathrm{IDCG@}k = \sum_{r=1}^{k} g^*_r \cdot d(r)",),
+        range="0 and up",
+        undefined="never",
+        source=JARVELIN_2002,
+        doi="10.1145/582415.582418",
+        parameters=(GAIN, DISCOUNT, GAIN_REL),
+        aliases=("idcg", "ideal_dcg"),
+        trec_name="ideal_dcg",
+        variants=(("ideal", "k best", "gains.idcg_k_best"),),
+    ),
+    Record(
+        name="RBP",
+        title="rank-biased precision",
+        kernel="gains.dcg",
+        formula="(1 − p) · sum over ranks r = 1 … k of gain(label at rank r) · p^(r − 1): DCG with these discounts; a "
+        "convention may divide it by the query's highest gain, where that is above 1",
+        latex=(r"\mathrm{RBP@}k = (1 - p) \sum_{r=1}^{k} g_r \cdot p^{r-1}",),
+        range="0 to 1 for gains up to 1",
+        undefined="never",
+        source="A. Moffat and J. Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 2008",
+        doi="10.1145/1416950.1416952",
+        parameters=(
+            PERSISTENCE,
+            Parameter("gain", "gain", None, "binary, linear, exp2 or a table of gains; the convention's if left out"),
+            GAIN_REL,
+        ),
+        aliases=("rank_biased_precision",),
+        trec_name="rbp",
+        variants=(("rbp_gain", "share of highest", "gains.dcg_over_max_gain"),),
+    ),
+    Record(
+        name="nDCG_rel",
+        title="nDCG averaged over relevant documents",
+        kernel="gains.ndcg_at_relevant",
+        formula="mean over all documents with a gain of nDCG at the rank of each, of all ranks for those not found",
+        latex=(r"\mathrm{nDCG\_rel} = \frac{1}{n_g} \sum_{j=1}^{n_g} \mathrm{nDCG@}r_j",),
+        range="0 to 1",
+        undefined="nothing has a gain",
+        source=TREC_EVAL,
+        parameters=(GAIN, GAIN_REL),
+        aliases=("ndcg_rel",),
+        trec_name="ndcg_rel",
+        has_cutoff=False,
+    ),
+    Record(
+        name="Rndcg",
+        title="nDCG averaged over levels of gain",
+        kernel="gains.ndcg_at_levels",
+        formula="mean of nDCG at each rank that ends a level of gain in the best order, and of nDCG of all ranks where "
+        "more than R + 1 documents are ranked, R the number with a gain",
+        latex=(r"\mathrm{Rndcg} = \frac{1}{|\mathcal{E}|} \sum_{r \in \mathcal{E}} \mathrm{nDCG@}r",),
+        range="0 to 1",
+        undefined="nothing has a gain",
+        source=TREC_EVAL,
+        parameters=(GAIN, GAIN_REL),
+        aliases=("R-nDCG",),
+        trec_name="Rndcg",
+        has_cutoff=False,
+    ),
+    Record(
+        name="G",
+        title="normalised gain",
+        kernel="gains.normalised_gain",
+        formula="sum over documents ranked of gain / log2(2 + cost − gained), over the sum of all gains; gained: the "
+        "gains from rank 1 to the document's; cost: those of the best order, 1 for each rank that gains less; "
+        "the mean over the orders of a tie would need how many sets of documents gain each sum, for which no way is "
+        "known that takes a power of their number",
+        latex=(
+            r"\mathrm{G} = \frac{1}{\sum_{r} g^*_r} \sum_{r=1}^{n} \frac{g_r}{\log_2 \left(2 + \sum_{i=1}^{r} "
+            r"(\max(g^*_i, 1) - g_i)\right)}",
+        ),
+        range="0 to 1",
+        undefined="nothing has a gain",
+        source=TREC_EVAL,
+        parameters=(GAIN, GAIN_REL),
+        aliases=("normalised_gain",),
+        trec_name="G",
+        ties=WITHOUT_AVERAGE,
+        has_cutoff=False,
+    ),
+    Record(
+        name="binG",
+        title="binary normalised gain",
+        kernel="gains.binary_gain",
+        formula="sum over relevant documents found of 1 / log2(2 + documents above that are not relevant), over R",
+        latex=(r"\mathrm{binG} = \frac{1}{R} \sum_{r=1}^{n} \frac{\mathrm{rel}_r}{\log_2(2 + r - h_r)}",),
+        range="0 to 1",
+        undefined="nothing is relevant",
+        source=TREC_EVAL,
+        parameters=(REL,),
+        aliases=("binary_gain",),
+        trec_name="binG",
+        has_cutoff=False,
+    ),
+    Record(
+        name="Q",
+        title="Q-measure",
+        kernel="gains.q_measure",
+        formula="sum over ranks r = 1 … k with a relevant document of (C(r) + beta · G(r)) / (r + beta · G*(r)), where "
+        "C counts the relevant documents down to r, G adds up their gains, and G* those of the best order; divided by "
+        "the number of relevant documents, or what else AP divides by",
+        latex=(
+            r"\mathrm{Q@}k = \frac{1}{R} \sum_{r=1}^{k} \mathrm{rel}_r \cdot \frac{h_r + \beta \sum_{i=1}^{r} g_i}{r "
+            r"+ \beta \sum_{i=1}^{r} g^*_i}",
+        ),
+        range="0 to 1",
+        undefined="nothing is relevant",
+        source="T. Sakai, New performance metrics based on multigrade relevance: their application to question "
+        "answering, NTCIR-4, 2004; T. Sakai, On the reliability of information retrieval metrics based on graded "
+        "relevance, Information Processing & Management 2007",
+        doi="10.1016/j.ipm.2006.07.020",
+        parameters=(
+            Parameter("beta", "float", 1, "how much a gain counts beside a relevant document", above=0),
+            GAIN,
+            REL,
+        ),
+        aliases=("q_measure", "q-measure"),
+        peers=(("NTCIREVAL", "Q-measure"),),
+    ),
+)
+
+
+def cg(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the sum of the gains at ranks 1 … k."""
+    return math.fsum(definition.gain(label) for label in labels[: definition.k])
+
+
+def dcg(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the sum over ranks r = 1 … k of gain · discount(r)."""
+    ranked = enumerate(labels[: definition.k], 1)
+    return math.fsum(definition.gain(label) * definition.discount(r) for r, label in ranked)
+
+
+def dcg_over_max_gain(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return DCG@k, divided by the highest gain of the judged documents if that is above 1."""
+    return dcg(labels, judged, definition) / max(1, *(definition.gain(label) for label in judged), 1)
+
+
+def idcg(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return DCG@k of all judged documents, highest gain first."""
+    return dcg(sorted(judged, key=definition.gain, reverse=True), judged, definition)
+
+
+def idcg_k_best(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return DCG@k of k documents that all have the query's highest gain."""
+    highest = max(map(definition.gain, judged), default=0.0)
+    return max(highest, 0.0) * math.fsum(definition.discount(r) for r in range(1, (definition.k or 0) + 1))
+
+
+def ndcg(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return DCG@k / IDCG@k, or NaN if the ideal is 0."""
+    compute_ideal = idcg_k_best if definition.convention.ideal == "k best" else idcg
+    ideal = compute_ideal(labels, judged, definition)
+    return math.nan if ideal == 0 else dcg(labels, judged, definition) / ideal
+
+
+def ndcg_at_relevant(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the mean of nDCG at the rank of each document with a gain, at the last rank if it is not retrieved."""
+    ideal = best_gains(judged, definition)
+    hit_ranks = [r for r, label in enumerate(labels, 1) if definition.gain(label) > 0]
+    ranks = hit_ranks + [max(len(labels), len(ideal))] * (len(ideal) - len(hit_ranks))
+    return math.fsum(_ndcg(rank, labels, ideal, definition) for rank in ranks) / len(ideal) if ideal else math.nan
+
+
+def ndcg_at_levels(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the mean of nDCG at the ranks where the ideal gain changes, and at the last rank below them."""
+    ideal = best_gains(judged, definition)
+    ranks = [r for r in range(1, len(ideal) + 1) if r == len(ideal) or ideal[r] != ideal[r - 1]]
+    if len(labels) > len(ideal) + 1:
+        ranks.append(len(labels))
+    return math.fsum(_ndcg(rank, labels, ideal, definition) for rank in ranks) / len(ranks) if ideal else math.nan
+
+
+def normalised_gain(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the sum of gain / log2(2 + cost − gains so far), divided by the sum of all gains."""
+    ideal = best_gains(judged, definition)
+    gains = [definition.gain(label) for label in labels]
+    if not ideal:
+        return math.nan
+    costs = [max(gain, 1) for gain in ideal] + [1] * len(labels)
+    terms = [
+        gain / math.log2(2 + math.fsum([*costs[:r], *(-other for other in gains[:r])]))
+        for r, gain in enumerate(gains, 1)
+        if gain > 0
+    ]
+    return math.fsum(terms) / math.fsum(ideal)
+
+
+def binary_gain(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the mean over relevant documents of 1 / log2(2 + documents above that are not relevant)."""
+    relevant = [definition.is_relevant(label) for label in labels]
+    n = n_relevant(labels, judged, definition)
+    terms = [1 / math.log2(2 + relevant[:i].count(False)) for i, is_relevant in enumerate(relevant) if is_relevant]
+    return math.fsum(terms) / n if n else math.nan
+
+
+def best_gains(judged: list[float], definition: Definition) -> list[float]:
+    """Return the gains above 0 of all judged documents, highest first."""
+    return sorted((definition.gain(label) for label in judged if definition.gain(label) > 0), reverse=True)
+
+
+def _ndcg(k: int, labels: list[float], ideal: list[float], definition: Definition) -> float:
+    dcg = math.fsum(definition.gain(label) * definition.discount(r) for r, label in enumerate(labels[:k], 1))
+    return dcg / math.fsum(gain * definition.discount(r) for r, gain in enumerate(ideal[:k], 1))
+
+
+def q_measure(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the mean of (count + beta · gain) / (r + beta · ideal gain) over the ranks r of relevant documents."""
+    beta = definition.get("beta")
+    ideal = sorted((max(definition.gain(label), 0) for label in judged), reverse=True)
+    ratios = []
+    for r, label in enumerate(labels[: definition.k], 1):
+        if definition.is_relevant(label):
+            count = sum(map(definition.is_relevant, labels[:r]))
+            gain = math.fsum(map(definition.gain, labels[:r]))
+            ratios.append((count + beta * gain) / (r + beta * math.fsum(ideal[:r])))
+    n = ap_denominator(labels, judged, definition)
+    return math.fsum(ratios) / n if n else math.nan

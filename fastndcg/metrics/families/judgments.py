@@ -1,0 +1,197 @@
+"""
+Metrics that look at which documents were judged: by these alone, or by how many there are.
+
+Below the records are the twins of their kernels in plain Python, one order of a query's documents at a time: see
+`fastndcg.reference`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from fastndcg.metrics.families.counts import n_relevant
+from fastndcg.metrics.families.definition import UNJUDGED, Definition, Mark
+from fastndcg.metrics.families.record import PERSISTENCE, REL, TREC_EVAL, WITHOUT_AVERAGE, Record
+
+WHATEVER_THE_LABELS = tuple(policy for policy in ("average", *WITHOUT_AVERAGE) if policy not in ("best", "worst"))
+
+RECORDS = (
+    Record(
+        name="bpref",
+        title="binary preference",
+        kernel="judgments.binary_preference",
+        formula="mean over relevant documents, 0 for those not found, of 1 − min(o, R) / min(O, R); o: judged "
+        "documents above that are not relevant, O: all of these, R: the number of relevant documents; 1 where o is 0",
+        latex=(
+            r"\mathrm{bpref} = \frac{1}{R} \sum_{r=1}^{n} \mathrm{rel}_r \cdot \left(1 - \frac{\min(o_r, R)}{\min(O, "
+            r"R)}\right)",
+        ),
+        range="0 to 1",
+        undefined="nothing is relevant",
+        source="C. Buckley and E. M. Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004",
+        doi="10.1145/1008992.1009000",
+        parameters=(REL,),
+        aliases=("binary_preference",),
+        trec_name="bpref",
+        has_cutoff=False,
+        view="judgments",
+    ),
+    Record(
+        name="infAP",
+        title="inferred average precision",
+        kernel="judgments.inferred_average_precision",
+        formula="mean over relevant documents, 0 for those not found, of (1 + pool · (h + ε) / (h + o + 2ε)) / rank; "
+        "pool documents above it were pooled, and of those judged h are relevant and o not; ε = 0.00001; labels below "
+        "0 are of documents pooled and not judged; in a tie group a draw from the "
+        "others is above a relevant document: how many of it are judged is hypergeometric, and given that, the mean "
+        "numbers of relevant and of pooled ones are shares of it",
+        latex=(
+            r"\mathrm{infAP} = \frac{1}{R} \sum_{r=1}^{n} \frac{\mathrm{rel}_r}{r} \cdot \left(1 + \mathrm{pool}_r "
+            r"\cdot \frac{h_{r-1} + \varepsilon}{h_{r-1} + o_r + 2 \varepsilon}\right)",
+            r"\varepsilon = 0.00001",
+        ),
+        range="0 to 1",
+        undefined="nothing is relevant",
+        source="E. Yilmaz and J. A. Aslam, Estimating average precision with incomplete and imperfect judgments, "
+        "CIKM 2006",
+        doi="10.1145/1183614.1183633",
+        parameters=(REL,),
+        aliases=("inferred_average_precision",),
+        trec_name="infAP",
+        has_cutoff=False,
+        view="judgments",
+    ),
+    Record(
+        name="num_nonrel_judged_ret",
+        title="number of documents retrieved that were judged and are not relevant",
+        kernel="judgments.n_nonrelevant_judged",
+        formula="documents ranked that have a judgment and are not relevant",
+        latex=(r"\mathrm{num\_nonrel\_judged\_ret} = \sum_{r=1}^{n} \mathrm{jud}_r \cdot (1 - \mathrm{rel}_r)",),
+        range="0 and up",
+        undefined="never",
+        source=TREC_EVAL,
+        parameters=(REL,),
+        trec_name="num_nonrel_judged_ret",
+        sums_in_trec_eval=True,
+        has_cutoff=False,
+        view="judgments",
+        higher_is_better=False,
+    ),
+    Record(
+        name="Judged",
+        title="share of judged documents",
+        kernel="judgments.share_judged",
+        formula="documents among the first k that have a judgment, over min(k, number retrieved)",
+        latex=(r"\mathrm{Judged@}k = \frac{1}{\min(k, n)} \sum_{r=1}^{\min(k, n)} \mathrm{jud}_r",),
+        range="0 to 1",
+        undefined="nothing is retrieved",
+        source="C. Buckley, D. Dimmick, I. Soboroff and E. M. Voorhees, Bias and the limits of pooling for large "
+        "collections, Information Retrieval 2007",
+        doi="10.1007/s10791-007-9032-x",
+        aliases=("judged_share",),
+        ties=WHATEVER_THE_LABELS,
+        view="judgments",
+    ),
+    Record(
+        name="Unjudged",
+        title="share of documents without a judgment",
+        kernel="judgments.share_unjudged",
+        formula="documents among the first k that have no judgment, over k; without k, over the number retrieved",
+        latex=(r"\mathrm{Unjudged@}k = \frac{1}{k} \sum_{r=1}^{\min(k, n)} (1 - \mathrm{jud}_r)",),
+        range="0 to 1",
+        undefined="never",
+        source=TREC_EVAL,
+        aliases=("unjudged_share",),
+        trec_cut="unj",
+        ties=WHATEVER_THE_LABELS,
+        view="judgments",
+        higher_is_better=False,
+    ),
+    Record(
+        name="RBP_resid",
+        title="residual of rank-biased precision",
+        kernel="judgments.rbp_residual",
+        formula="how much RBP could be higher: (1 − p) · sum of p^(r − 1) over ranks r = 1 … k without a judgment, "
+        "plus p^n for what stands below the n ranks looked at; a convention may say 0 of a query without documents",
+        latex=(
+            r"\mathrm{RBP\_resid@}k = (1 - p) \sum_{r=1}^{\min(k, n)} (1 - \mathrm{jud}_r) \cdot p^{r-1} + "
+            r"p^{\min(k, n)}",
+        ),
+        range="0 to 1",
+        undefined="never",
+        source="A. Moffat and J. Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 2008",
+        doi="10.1145/1416950.1416952",
+        parameters=(PERSISTENCE,),
+        aliases=("rbp_residual",),
+        trec_name="rbp_resid",
+        variants=(("residual_of_nothing", 0, "judgments.rbp_residual_if_ranked"),),
+        ties=WHATEVER_THE_LABELS,
+        view="judgments",
+        higher_is_better=False,
+    ),
+)
+
+
+EPSILON = 0.00001
+
+
+def binary_preference(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the mean over relevant documents of the share of R judged other documents that are ranked below."""
+    n = n_relevant(labels, judged, definition)
+    n_others = max(_n_judged(judged), _n_judged(labels)) - n
+    total = 0.0
+    above = 0
+    for label in labels:
+        if definition.is_relevant(label):
+            total += 1 - min(above, n) / min(n_others, n) if above else 1
+        elif not isinstance(label, Mark):
+            above += 1
+    return total / n if n else math.nan
+
+
+def inferred_average_precision(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the mean over relevant documents of the precision that the judged documents above suggest."""
+    n = n_relevant(labels, judged, definition)
+    total = 0.0
+    for place, label in enumerate(labels):
+        if definition.is_relevant(label):
+            above = labels[:place]
+            pooled = sum(other is not UNJUDGED for other in above)
+            relevant = sum(map(definition.is_relevant, above))
+            precision = (relevant + EPSILON) / (_n_judged(above) + 2 * EPSILON)
+            total += 1 / (place + 1) + pooled / (place + 1) * precision
+    return total / n if n else math.nan
+
+
+def n_nonrelevant_judged(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the number of ranked documents that are judged and not relevant."""
+    return sum(not isinstance(label, Mark) and not definition.is_relevant(label) for label in labels)
+
+
+def share_judged(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the share of the first k documents that is judged."""
+    first = labels[: definition.k]
+    return _n_judged(first) / len(first) if first else math.nan
+
+
+def share_unjudged(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the number of unjudged documents among the first k, divided by k, or without k by the number of all."""
+    first = labels[: definition.k]
+    denominator = len(labels) if definition.k is None else definition.k
+    return (len(first) - _n_judged(first)) / denominator if denominator else 0
+
+
+def rbp_residual(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the RBP that unjudged documents would add if they were relevant, and the ranks below them."""
+    first = labels[: definition.k]
+    unknown = [definition.discount(r) for r, label in enumerate(first, 1) if isinstance(label, Mark)]
+    return math.fsum([*unknown, definition.get("p") ** len(first)])
+
+
+def rbp_residual_if_ranked(labels: list[float], judged: list[float], definition: Definition) -> float:
+    """Return the residual of RBP, or 0 for a query that ranks no documents."""
+    return rbp_residual(labels, judged, definition) if labels else 0.0
+
+
+def _n_judged(labels: list[float]) -> int:
+    return sum(not isinstance(label, Mark) for label in labels)

@@ -1,0 +1,300 @@
+"""
+Metrics of judgments by subtopic: novelty and diversity.
+
+Below the records are the twins of their kernels in plain Python, one order of a query's documents at a time: see
+`fastndcg.reference`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+
+from fastndcg.metrics.families.definition import Definition
+from fastndcg.metrics.families.record import REL, Parameter, Record
+
+ALPHA = Parameter(
+    "alpha", "float", 0.5, "how much of its gain a subtopic loses with each relevant document", min=0, max=1
+)
+PATIENCE = Parameter("beta", "float", 0.5, "the chance that a user goes on to the next document", above=0, below=1)
+AGRAWAL_2009 = "R. Agrawal, S. Gollapudi, A. Halverson and S. Ieong, Diversifying search results, WSDM 2009"
+CLARKE_2008 = "C. L. A. Clarke et al., Novelty and diversity in information retrieval evaluation, SIGIR 2008"
+CLARKE_2009 = "C. L. A. Clarke, M. Kolla and O. Vechtomova, An effectiveness measure for ambiguous queries, ICTIR 2009"
+CLARKE_2011 = "C. L. A. Clarke et al., A comparative analysis of cascade measures for diversity, WSDM 2011"
+ZHAI_2003 = "C. Zhai, W. W. Cohen and J. Lafferty, Beyond independent relevance, SIGIR 2003"
+GAIN = (
+    "gain(r) = sum over subtopics of the document at rank r of (1 − alpha)^(relevant documents of the subtopic above)"
+)
+BEST = (
+    "the best order is the greedy one: to find the true one is NP-hard; of documents that gain alike it takes "
+    "the first by id, or as given in arrays, on which the value depends"
+)
+LIMIT = "Z · (1 − alpha)^(r − 1), where Z subtopics have a relevant document"
+_by_subtopic = partial(
+    Record,
+    undefined="no subtopic has a relevant document",
+    ties=("average", "input", "input_reversed", "id_descending", "id_ascending"),
+    view="subtopics",
+)
+
+RECORDS = (
+    _by_subtopic(
+        name="alpha_nDCG",
+        title="novelty-biased nDCG",
+        kernel="subtopics.alpha_ndcg",
+        formula=f"sum over r = 1 … k of gain(r) · discount(r), over that of the best order; {GAIN}; {BEST}",
+        latex=(
+            r"\alpha\mathrm{-nDCG@}k = \frac{\sum_{r=1}^{k} \gamma_r \cdot d(r)}{\sum_{r=1}^{k} \gamma^*_r \cdot "
+            r"d(r)}",
+            r"\gamma_r = \sum_{z} \mathrm{rel}_{r,z} \cdot (1 - \alpha)^{h_{r-1,z}}",
+        ),
+        range="0 to 1, and more where an order passes the greedy one",
+        source=CLARKE_2008,
+        doi="10.1145/1390334.1390446",
+        parameters=(ALPHA, REL),
+        aliases=("alpha-nDCG",),
+        peers=(("ir_measures", "alpha_nDCG"), ("pyndeval", "alpha-nDCG")),
+    ),
+    _by_subtopic(
+        name="alpha_DCG",
+        title="novelty-biased DCG",
+        kernel="subtopics.alpha_dcg",
+        formula=f"sum over r = 1 … k of gain(r) · discount(r), over that where each gain is {LIMIT}; {GAIN}; "
+        "without k the number retrieved takes its place",
+        latex=(
+            r"\alpha\mathrm{-DCG@}k = \frac{\sum_{r=1}^{k} \gamma_r \cdot d(r)}{\sum_{r=1}^{k} Z \cdot (1 - "
+            r"\alpha)^{r-1} \cdot d(r)}",
+        ),
+        range="0 to 1",
+        source=f"{CLARKE_2008}; normalised as in ndeval",
+        doi="10.1145/1390334.1390446",
+        parameters=(ALPHA, REL),
+        aliases=("alpha-DCG",),
+        peers=(("ir_measures", "alpha_DCG"), ("pyndeval", "alpha-DCG")),
+    ),
+    _by_subtopic(
+        name="nERR_IA",
+        title="normalised intent-aware expected reciprocal rank",
+        kernel="subtopics.nerr_ia",
+        formula=f"sum over r = 1 … k of gain(r) / r, over that of the best order; {GAIN}; {BEST}",
+        latex=(r"\mathrm{nERR-IA@}k = \frac{\sum_{r=1}^{k} \gamma_r \, / \, r}{\sum_{r=1}^{k} \gamma^*_r \, / \, r}",),
+        range="0 to 1, and more where an order passes the greedy one",
+        source=CLARKE_2011,
+        doi="10.1145/1935826.1935847",
+        parameters=(ALPHA, REL),
+        aliases=("nERR-IA",),
+        peers=(("ir_measures", "nERR_IA"), ("pyndeval", "nERR-IA")),
+    ),
+    _by_subtopic(
+        name="ERR_IA",
+        title="intent-aware expected reciprocal rank",
+        kernel="subtopics.err_ia",
+        formula=f"sum over r = 1 … k of gain(r) / r, over that where each gain is {LIMIT}; {GAIN}; "
+        "without k the number retrieved takes its place",
+        latex=(
+            r"\mathrm{ERR-IA@}k = \frac{\sum_{r=1}^{k} \gamma_r \, / \, r}{\sum_{r=1}^{k} Z \cdot (1 - \alpha)^{r-1} "
+            r"\, / \, r}",
+        ),
+        range="0 to 1",
+        source=f"{CLARKE_2011}; with the chance alpha to stop at a relevant document, normalised as in ndeval",
+        doi="10.1145/1935826.1935847",
+        parameters=(ALPHA, REL),
+        aliases=("ERR-IA",),
+        peers=(("ir_measures", "ERR_IA"), ("pyndeval", "ERR-IA")),
+    ),
+    _by_subtopic(
+        name="nNRBP",
+        title="normalised novelty- and rank-biased precision",
+        kernel="subtopics.nnrbp",
+        formula=f"sum over ranks r of gain(r) · beta^(r − 1), over that of the best order; {GAIN}; {BEST}",
+        latex=(
+            r"\mathrm{nNRBP} = \frac{\sum_{r=1}^{n} \gamma_r \cdot \beta^{r-1}}{\sum_{r} \gamma^*_r \cdot "
+            r"\beta^{r-1}}",
+        ),
+        range="0 to 1, and more where an order passes the greedy one",
+        source=CLARKE_2009,
+        doi="10.1007/978-3-642-04417-5_17",
+        parameters=(ALPHA, PATIENCE, REL),
+        peers=(("ir_measures", "nNRBP"), ("pyndeval", "nNRBP")),
+        has_cutoff=False,
+    ),
+    _by_subtopic(
+        name="NRBP",
+        title="novelty- and rank-biased precision",
+        kernel="subtopics.nrbp",
+        formula=f"(1 − (1 − alpha) · beta) / Z · sum over ranks r of gain(r) · beta^(r − 1), where Z subtopics have a "
+        f"relevant document; {GAIN}",
+        latex=(r"\mathrm{NRBP} = \frac{1 - (1 - \alpha) \cdot \beta}{Z} \sum_{r=1}^{n} \gamma_r \cdot \beta^{r-1}",),
+        range="0 to 1",
+        source=CLARKE_2009,
+        doi="10.1007/978-3-642-04417-5_17",
+        parameters=(ALPHA, PATIENCE, REL),
+        peers=(("ir_measures", "NRBP"), ("pyndeval", "NRBP")),
+        has_cutoff=False,
+    ),
+    _by_subtopic(
+        name="P_IA",
+        title="intent-aware precision",
+        kernel="subtopics.precision_ia",
+        formula="mean of P@k over the subtopics that have a relevant document, divided by k; without k, by the number "
+        "retrieved; a convention may divide by min(k, number retrieved), as for P",
+        latex=(r"\mathrm{P-IA@}k = \frac{1}{Z} \sum_{z} \frac{h_{k,z}}{k}",),
+        range="0 to 1",
+        source=AGRAWAL_2009,
+        doi="10.1145/1498759.1498766",
+        parameters=(REL,),
+        aliases=("P-IA",),
+        peers=(("ir_measures", "P_IA"), ("pyndeval", "P-IA"), ("TF-Ranking", "PrecisionIAMetric")),
+    ),
+    _by_subtopic(
+        name="AP_IA",
+        title="intent-aware average precision",
+        kernel="subtopics.average_precision_ia",
+        formula="mean of AP@k over the subtopics that have a relevant document, divided by their number of them",
+        latex=(
+            r"\mathrm{AP-IA@}k = \frac{1}{Z} \sum_{z} \frac{1}{R_z} \sum_{r=1}^{k} \mathrm{rel}_{r,z} \cdot "
+            r"\frac{h_{r,z}}{r}",
+        ),
+        range="0 to 1",
+        source=AGRAWAL_2009,
+        doi="10.1145/1498759.1498766",
+        parameters=(REL,),
+        aliases=("AP-IA", "MAP-IA", "MAP_IA"),
+        peers=(("ir_measures", "AP_IA"), ("pyndeval", "MAP-IA")),
+    ),
+    _by_subtopic(
+        name="S_recall",
+        title="subtopic recall",
+        kernel="subtopics.subtopic_recall",
+        formula="subtopics that a document of the first k is relevant to, over those that have a relevant document",
+        latex=(r"\mathrm{S-recall@}k = \frac{1}{Z} \sum_{z} \min(1, h_{k,z})",),
+        range="0 to 1",
+        source=ZHAI_2003,
+        doi="10.1145/860435.860440",
+        parameters=(REL,),
+        aliases=("S-recall", "strec", "StRecall", "subtopic_recall"),
+        peers=(("ir_measures", "StRecall"), ("pyndeval", "strec")),
+    ),
+)
+
+
+Document = tuple[tuple[int, float], ...]
+Weight = Callable[[int], float]
+
+
+def alpha_ndcg(documents: list[Document], judged: list[Document], definition: Definition) -> float:
+    """Return the discounted novelty, divided by that of the greedy ideal ranking."""
+    return divide_by_ideal(documents, judged, definition, definition.discount)
+
+
+def alpha_dcg(documents: list[Document], judged: list[Document], definition: Definition) -> float:
+    """Return the discounted novelty, divided by that of documents that are relevant to all subtopics."""
+    return divide_by_limit(documents, judged, definition, definition.discount)
+
+
+def nerr_ia(documents: list[Document], judged: list[Document], definition: Definition) -> float:
+    """Return the novelty by 1 / rank, divided by that of the greedy ideal ranking."""
+    return divide_by_ideal(documents, judged, definition, lambda rank: 1 / rank)
+
+
+def err_ia(documents: list[Document], judged: list[Document], definition: Definition) -> float:
+    """Return the novelty by 1 / rank, divided by that of documents that are relevant to all subtopics."""
+    return divide_by_limit(documents, judged, definition, lambda rank: 1 / rank)
+
+
+def nnrbp(documents: list[Document], judged: list[Document], definition: Definition) -> float:
+    """Return the novelty by patience, divided by that of the greedy ideal ranking."""
+    return divide_by_ideal(documents, judged, definition, lambda rank: definition.get("beta") ** (rank - 1))
+
+
+def nrbp(documents: list[Document], judged: list[Document], definition: Definition) -> float:
+    """Return (1 − (1 − alpha) · beta) / n · novelty by patience, for n subtopics."""
+    n = len(find_subtopics(judged, definition))
+    alpha = definition.get("alpha")
+    beta = definition.get("beta")
+    total = novelty(documents, definition, lambda rank: beta ** (rank - 1))
+    return (1 - (1 - alpha) * beta) / n * total if n else math.nan
+
+
+def precision_ia(documents: list[Document], judged: list[Document], definition: Definition) -> float:
+    """Return the mean over subtopics of the precision at rank k."""
+    subtopics = find_subtopics(judged, definition)
+    n_ranks = definition.k or len(documents)
+    if definition.convention.precision_denominator == "min(k, n_retrieved)":
+        n_ranks = min(n_ranks, len(documents))
+    counts = [len(find_ranks(subtopic, documents, definition)) for subtopic in subtopics]
+    return sum(counts) / len(subtopics) / max(n_ranks, 1) if subtopics else math.nan
+
+
+def average_precision_ia(documents: list[Document], judged: list[Document], definition: Definition) -> float:
+    """Return the mean over subtopics of AP."""
+    subtopics = find_subtopics(judged, definition)
+    values = []
+    for subtopic in subtopics:
+        ranks = find_ranks(subtopic, documents, definition)
+        n_relevant = len(find_ranks(subtopic, judged, definition._replace(k=None)))
+        values.append(math.fsum(n / rank for n, rank in enumerate(ranks, 1)) / n_relevant)
+    return math.fsum(values) / len(subtopics) if subtopics else math.nan
+
+
+def subtopic_recall(documents: list[Document], judged: list[Document], definition: Definition) -> float:
+    """Return the share of the subtopics of all judged documents that the first k documents cover."""
+    subtopics = find_subtopics(judged, definition)
+    return len(find_subtopics(documents[: definition.k], definition)) / len(subtopics) if subtopics else math.nan
+
+
+def divide_by_ideal(documents: list[Document], judged: list[Document], definition: Definition, weight: Weight) -> float:
+    """Return the weighted novelty, divided by that of the greedy ideal ranking."""
+    ideal = novelty(find_greedy_ideal(judged, definition), definition, weight)
+    return novelty(documents, definition, weight) / ideal if ideal else math.nan
+
+
+def divide_by_limit(documents: list[Document], judged: list[Document], definition: Definition, weight: Weight) -> float:
+    """Return the weighted novelty, divided by that of k documents that are relevant to all subtopics."""
+    every: Document = tuple((subtopic, math.inf) for subtopic in find_subtopics(judged, definition))
+    limit = novelty([every] * max(definition.k or len(documents), 1), definition, weight)
+    return novelty(documents, definition, weight) / limit if limit else math.nan
+
+
+def novelty(documents: list[Document], definition: Definition, weight: Weight) -> float:
+    """Return the sum of weight(rank) · (1 − alpha)^(documents above with the subtopic) over ranks and subtopics."""
+    keep = 1 - definition.get("alpha")
+    counts = Counter[int]()
+    terms = []
+    for rank, document in enumerate(documents[: definition.k], 1):
+        for subtopic in sorted(find_subtopics([document], definition)):
+            terms.append(weight(rank) * keep ** counts[subtopic])
+            counts[subtopic] += 1
+    return math.fsum(terms)
+
+
+def find_greedy_ideal(judged: list[Document], definition: Definition) -> list[Document]:
+    """Return the documents in the order of a greedy search. Each step takes the first document of the highest gain."""
+    keep = 1 - Fraction(definition.get("alpha"))
+    counts = Counter[int]()
+    remaining = list(judged)
+    order: list[Document] = []
+
+    def gain(document: Document) -> Fraction:
+        return sum((keep ** counts[subtopic] for subtopic in find_subtopics([document], definition)), Fraction(0))
+
+    while remaining:
+        best = max(remaining, key=gain)
+        order.append(best)
+        remaining.remove(best)
+        counts.update(find_subtopics([best], definition))
+    return order
+
+
+def find_ranks(subtopic: int, documents: list[Document], definition: Definition) -> list[int]:
+    """Return the ranks of the first k documents that are relevant to a subtopic."""
+    first = documents[: definition.k]
+    return [rank for rank, document in enumerate(first, 1) if subtopic in find_subtopics([document], definition)]
+
+
+def find_subtopics(documents: list[Document], definition: Definition) -> set[int]:
+    """Return the subtopics that at least one of the documents is relevant to."""
+    return {subtopic for document in documents for subtopic, label in document if definition.is_relevant(label)}
