@@ -29,6 +29,7 @@ from fastndcg.rankings.rankings import Rankings, check_patterns
 from fastndcg.rankings.score_rows import ScoreRowRankings
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.mapped_files import MappedFile, find_mapped_file
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_stopped, check_threads, run_all
 
@@ -343,13 +344,20 @@ def evaluate_on_threads(
 ) -> int:
     """Evaluate all chunks on threads, and return the number of queries in which ties matter."""
     chunks = prepared.spans
+    files = list_mapped_files(context.rankings)
     tied_counts: list[int] = []
     borrowed: list[Scratch] = []
 
     def make_worker() -> Callable[[Span], None]:
         scratch = Scratch() if cache is None else cache.borrow()
         borrowed.append(scratch)
-        return lambda span: tied_counts.append(evaluate_chunk(prepared.plan, context, span, scratch, cache))
+
+        def work(span: Span) -> None:
+            for file in files:
+                file.check()
+            tied_counts.append(evaluate_chunk(prepared.plan, context, span, scratch, cache))
+
+        return work
 
     n_workers = min(threads, len(chunks))
     try:
@@ -362,6 +370,13 @@ def evaluate_on_threads(
             Scratch.equalize(borrowed)
             cache.idle.extend(borrowed)
     return sum(tied_counts)
+
+
+def list_mapped_files(rankings: Rankings) -> list[MappedFile]:
+    """Return the files that labels and scores are mapped from. Their sizes are checked before each chunk."""
+    if rankings.judged_hits is not None or isinstance(rankings, ScoreRowRankings):
+        return []
+    return [file for array in (rankings.labels, rankings.scores) if (file := find_mapped_file(array)) is not None]
 
 
 def evaluate_chunk(

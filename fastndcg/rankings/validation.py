@@ -11,6 +11,7 @@ import numpy as np
 from fastndcg.errors import Argument, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.mapped_files import hold, is_mapped
 from fastndcg.runtime.pickling import Picklable
 
 if TYPE_CHECKING:
@@ -150,9 +151,9 @@ def as_numbers(values: npt.ArrayLike, name: str, ndim: int | None = None) -> Arr
 
 
 def as_array(values: npt.ArrayLike, name: str) -> Array:
-    """Convert a value to an array of any dtype. Raise if that fails, or if a value is masked."""
+    """Convert a value to an array of any dtype, in memory if it is small. Raise if that fails, or a value is masked."""
     if type(values) is np.ndarray:
-        return values
+        return values if values.base is None else hold(values)
     try:
         array = np.asarray(values)
     except ValueError:
@@ -168,7 +169,7 @@ def as_array(values: npt.ArrayLike, name: str) -> Array:
     if is_masked_array(values) and np.ma.is_masked(values):
         place = int(np.flatnonzero(np.ma.getmaskarray(values))[0])
         raise InvalidInputError(f"`{name}` must have no masked value, but {name}[{place}] is masked. Fill or drop it")
-    return array
+    return array if array.base is None else hold(array)
 
 
 def _unreadable_tensor(tensor: Any, name: str) -> str:
@@ -239,6 +240,7 @@ def is_kernel_ready(values: npt.ArrayLike, dtypes: frozenset[np.dtype[Any]]) -> 
         and values.ndim == 1
         and values.dtype in dtypes
         and values.flags.num & IN_ORDER == IN_ORDER
+        and not is_mapped(values)
     )
 
 

@@ -1,7 +1,8 @@
-"""Read embeddings from files: two of NumPy, which are memory-mapped, or one of safetensors."""
+"""Read embeddings from files: two of NumPy, whose rows are read block by block, or one of safetensors."""
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from fastndcg.inputs.hints import check_path
 from fastndcg.inputs.id_column import IdColumn
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.mapped_files import FileRows
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.scoring.embeddings import Embeddings
 
@@ -69,18 +71,23 @@ def read_embeddings(path: str, similarity: Similarity = "dot", ids: IdFiles | No
         raise type(error)(f"{show_name(path)}: {error}") from None
 
 
-def read_npy(paths: list[str]) -> dict[str, Array]:
-    """Open two files of NumPy without reading them."""
-    arrays = []
-    for path in paths:
-        try:
-            arrays.append(np.load(path, mmap_mode="r", allow_pickle=False))
-        except (ValueError, EOFError) as error:
-            raise InvalidInputError(
-                f"{show_name(path)} must be a file of NumPy with an array, but cannot be read: {error}. Write it by "
-                "numpy.save"
-            ) from None
-    return dict(zip(("users", "items"), arrays, strict=True))
+def read_npy(paths: list[str]) -> dict[str, Any]:
+    """Open two files of NumPy, whose rows are read when they are needed."""
+    return {side: open_npy(path) for side, path in zip(("users", "items"), paths, strict=True)}
+
+
+def open_npy(path: str) -> Any:
+    """Open a file of NumPy. A map tells the place of its rows. A file in Fortran's order is read into memory."""
+    try:
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+        if mapped.ndim != 2 or not mapped.flags.c_contiguous or not hasattr(os, "preadv"):
+            return np.load(path, allow_pickle=False) if hasattr(os, "preadv") else mapped
+    except (ValueError, EOFError) as error:
+        raise InvalidInputError(
+            f"{show_name(path)} must be a file of NumPy with an array, but cannot be read: {error}. Write it by "
+            "numpy.save"
+        ) from None
+    return FileRows(path, mapped.offset, mapped.shape, mapped.dtype)
 
 
 def read_safetensors(path: str) -> dict[str, Any]:

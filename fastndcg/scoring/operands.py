@@ -9,6 +9,7 @@ import numpy as np
 
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.validation import Array, read_only
+from fastndcg.runtime.mapped_files import find_mapped_file
 
 EXACT = {4: 1 << 24, 8: 1 << 53}  # whole numbers up to these are exact in a float of this number of bytes
 OPERANDS = {"float16": "f4", "bfloat16": "f4", "float32": "f4", "float64": "f8", "int8": "f8", "uint8": "f8"}
@@ -84,7 +85,7 @@ class FloatOperands(Operands):
 
     def _take(self, vectors: Array, rows: slice | Array, out: Array) -> Array:
         """Copy rows of vectors to an operand, scaled to length 1 for cosine. Return these rows."""
-        values = vectors[rows]
+        values = take_rows(vectors, rows)
         operand = out[: len(values)]
         own = operand[:, : vectors.shape[1]]
         own[:] = values
@@ -108,17 +109,25 @@ class BitOperands(Operands):
 
     def take_users(self, users: slice | Array, out: Array) -> None:
         """Write the rows of some users to the first rows of an operand."""
-        self._take(self._factors.users[users], out)
+        self._take(take_rows(self._factors.users, users), out)
 
     def take_items(self, items: slice | Array, out: Array) -> None:
         """Write the rows of some items to the first rows of an operand."""
-        self._take(self._factors.items[items], out)
+        self._take(take_rows(self._factors.items, items), out)
 
     def _take(self, values: Array, out: Array) -> None:
         """Copy packed bits to an operand, padded with 0."""
         words = out[: len(values)].view("u1")
         words[:, : values.shape[1]] = values
         words[:, values.shape[1] :] = 0
+
+
+def take_rows(vectors: Array, rows: slice | Array) -> Array:
+    """Return rows of vectors. Raise if they are mapped from a file that has become too short."""
+    file = find_mapped_file(vectors) if isinstance(vectors, np.ndarray) and vectors.base is not None else None
+    if file is not None:
+        file.check()
+    return vectors[rows]
 
 
 def make_operands(factors: Factors) -> Operands:

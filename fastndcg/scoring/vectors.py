@@ -9,7 +9,8 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.rankings.validation import Array, as_array
-from fastndcg.scoring.operands import OPERANDS, Factors, compute_squares, name_dtype
+from fastndcg.runtime.mapped_files import FileRows
+from fastndcg.scoring.operands import OPERANDS, Factors, compute_squares, name_dtype, take_rows
 
 BLOCK_BYTES = 1 << 22  # that are checked at once
 BLOCK_ROWS = 1 << 14  # of a tensor
@@ -46,7 +47,7 @@ def read_vectors(values: Any, name: str) -> Array:
         return read_tensor(values, name)  # type: ignore[no-any-return]
     if hasattr(values, "tocsr"):
         raise InvalidTypeError(f"`{name}` must be dense vectors, but is a sparse matrix. Take {name}.toarray()")
-    vectors = as_array(values, name)
+    vectors: Any = values if isinstance(values, FileRows) else as_array(values, name)
     if vectors.dtype == np.bool_:
         raise InvalidTypeError(
             f"`{name}` must be of dtype {', '.join(OPERANDS)}, but is bool. Take np.packbits({name}, axis=1) with "
@@ -70,7 +71,7 @@ def read_vectors(values: Any, name: str) -> Array:
         raise InvalidTypeError(f"`{name}` must be of dtype {', '.join(OPERANDS)}, but is {vectors.dtype}. {remedy}")
     if len(vectors) > MAX_RANK:
         raise InvalidInputError(f"`{name}` must have at most {MAX_RANK} rows, but has {len(vectors)}")
-    return vectors.view(np.ndarray)
+    return vectors if isinstance(vectors, FileRows) else vectors.view(np.ndarray)  # type: ignore[return-value]
 
 
 def read_tensor(values: Any, name: str) -> Any:
@@ -185,7 +186,7 @@ def check_vectors(vectors: Array, name: str, *, has_direction: bool) -> Peak:
     peak = Peak(0.0, 0)
     n_rows = max(BLOCK_BYTES // max(vectors.shape[1] * vectors.itemsize, 1), 1)
     for start in range(0, len(vectors), n_rows):
-        block = vectors[start : start + n_rows]
+        block = take_rows(vectors, slice(start, start + n_rows))
         block = block.astype("f8" if block.dtype.name == "float64" else "f4", copy=False)
         sizes = np.abs(block).max(axis=1)
         if not np.isfinite(sizes).all():

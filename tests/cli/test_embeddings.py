@@ -2,6 +2,7 @@
 
 import csv
 import json
+import pickle
 import subprocess
 import sys
 
@@ -169,17 +170,23 @@ def test_errors(vectors, run, arguments, message):
     assert message in error
 
 
-def test_vectors_of_numpy_are_not_read_into_memory(vectors, monkeypatch):
-    """Files of NumPy are opened as memory maps."""
+def test_vectors_of_numpy_are_not_read_into_memory(vectors):
+    """Rows of a file of NumPy are read when they are needed, and those of Fortran's order at once."""
+    from fastndcg.runtime.mapped_files import FileRows
     from fastndcg.scoring.files import read_embeddings
 
+    expected = [np.load(path) for path in PAIR.split(",")]
     model = read_embeddings(PAIR)
 
-    for array in (model.factors.users, model.factors.items):
-        owner = array
-        while isinstance(owner, np.ndarray) and not isinstance(owner, np.memmap):
-            owner = owner.base
-        assert isinstance(owner, np.memmap)
+    rows = [2, 0, 1, 1]
+    for own, values in zip((model.factors.users, model.factors.items), expected, strict=True):
+        assert isinstance(own, FileRows)
+        assert own[np.array(rows)].tolist() == values[rows].tolist()
+        assert own[1:3].tolist() == values[1:3].tolist()
+        assert pickle.loads(pickle.dumps(own)).tolist() == values.tolist()
+    best = model.top(2).items.tolist()
+    np.save(PAIR.split(",")[0], np.asfortranarray(expected[0]))
+    assert read_embeddings(PAIR).top(2).items.tolist() == best
 
 
 @pytest.mark.parametrize("command", ["evaluate", "compare", "explain", "plot"])

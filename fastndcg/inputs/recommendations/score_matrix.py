@@ -19,6 +19,7 @@ from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.score_rows import ScoreRowRankings, ScoreRows
 from fastndcg.rankings.validation import IN_ORDER, READY_SCORES, SCORE_DTYPES, Array, as_array, read_only
+from fastndcg.runtime.mapped_files import find_mapped_file
 
 MOST_SCORES = 1 << 21  # of a part: smaller parts spend more of the time on calls
 
@@ -87,6 +88,7 @@ class _RowBuilder:
 
     def __init__(self, scores: Any, matched: MatchedItems, *, is_ready: bool) -> None:
         self._scores = scores
+        self._file = find_mapped_file(scores) if isinstance(scores, np.ndarray) else None
         self._matched = matched
         self._is_ready = is_ready
         self._converted = np.empty(0, SCORE_DTYPES.get(scores.dtype.str[1:], "f8"))
@@ -127,6 +129,8 @@ class _RowBuilder:
 
     def _read_rows(self, first: int, stop: int) -> Array:
         """Return the scores of some users in one dimension, converted if kernels cannot read them."""
+        if self._file is not None:
+            self._file.check()
         rows = self._scores[first:stop]
         if self._is_ready:
             return read_only(rows.reshape(-1))
