@@ -38,12 +38,12 @@ def update_readme(readme: str) -> str:
     return fill(readme, "demo", f"```text\n{demo_output()}```")
 
 
-def fill(readme: str, name: str, text: str) -> str:
-    """Return the README with a text between the markers of this name."""
+def fill(page: str, name: str, text: str) -> str:
+    """Return a page with a text between the markers of this name."""
     pattern = re.compile(f"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-    if not pattern.search(readme):
-        raise SystemExit(f"the markers <!-- {name} --> and <!-- /{name} --> are missing in the README. Add them")
-    return pattern.sub(lambda match: f"{match[1]}{text}\n{match[2]}", readme)
+    if not pattern.search(page):
+        raise SystemExit(f"the markers <!-- {name} --> and <!-- /{name} --> are missing in the page. Add them")
+    return pattern.sub(lambda match: f"{match[1]}{text}\n{match[2]}", page)
 
 
 def demo_output() -> str:

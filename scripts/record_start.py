@@ -1,5 +1,5 @@
 """
-Time whole processes from their start to the first value, and write the table into the README.
+Time whole processes from their start to the first value, and write the table into the guide on speed.
 
 Usage: python scripts/record_start.py WHEEL_PYTHON PEERS_PYTHON [--trec-eval PROGRAM]
 
@@ -21,8 +21,9 @@ from datetime import date
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from readme import README, fill
+from readme import ROOT, fill
 
+GUIDE = ROOT / "docs" / "guides" / "speed_and_threads.md"
 ROUNDS = 7
 EXPECTED = f"{(1 + 2 / 2) / (2 + 1 / 1.584962500721156):.4f}"  # labels 1, 0, 2 in rank order
 ARRAYS = "import numpy as np\nlabels = np.array([[1, 0, 2, 0]])\nscores = np.array([[4.0, 3.0, 2.0, 1.0]])\n"
@@ -104,7 +105,7 @@ def write_files(folder: Path) -> None:
 
 
 def write_table(rows: list[tuple[str, float]], floor: float, python: str) -> None:
-    """Write the table between its markers in the README."""
+    """Write the table between its markers in the guide."""
     lines = [
         "| from the start of a process to its first value | processor time | in `import numpy` |",
         "| :-- | --: | --: |",
@@ -118,7 +119,7 @@ def write_table(rows: list[tuple[str, float]], floor: float, python: str) -> Non
         f"`import numpy` takes {floor:.2f} s.\n"
         f"Measured on {date.today()} on {os.cpu_count()} CPUs ({platform.machine()}), {versions}."
     )
-    README.write_text(fill(README.read_text(encoding="utf-8"), "start", "\n".join(lines)), encoding="utf-8")
+    GUIDE.write_text(fill(GUIDE.read_text(encoding="utf-8"), "start", "\n".join(lines)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from fastndcg.runtime.optional_packages import optional_import
 REQUESTED = "_ARGCOMPLETE"  # argcomplete's shell function sets this environment variable
 SET_UP = """\
 shell completion:
-  pip install 'fastndcg[completion]', then add to ~/.bashrc or ~/.zshrc:
+  install argcomplete, then add to ~/.bashrc or ~/.zshrc:
   eval "$(register-python-argcomplete fastndcg)"
 """
 

@@ -31,24 +31,23 @@ def test_readme_examples(monkeypatch):
     monkeypatch.chdir(ROOT)
     blocks = read_blocks(ROOT / "README.md")
 
-    assert len(blocks) > 5
+    assert README.index("```pycon") < 700
+    assert blocks
     check_blocks(ROOT / "README.md", blocks)
 
 
 def test_readme_is_short():
-    """The README has at most 250 lines, of at most 120 characters outside of tables."""
+    """The README has at most 200 lines, of at most 120 characters outside of tables."""
     lines = README.splitlines()
 
-    assert len(lines) <= 250
+    assert len(lines) <= 200
     assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []
 
 
 def test_readme_counts():
-    """The numbers of metrics and conventions are those of the package, and the table of inputs is code that parses."""
+    """The numbers of metrics and conventions are those of the package."""
     assert f"nDCG, MAP, MRR and {len(RECORDS) + len(OTHER_RECORDS) - 3} more" in README
     assert f"and {len(set(fn.conventions) - {'default', 'lightgbm'})} more names" in README
-    for example in re.findall(r"\| `(fn\..*)` \|$", README, re.MULTILINE):
-        compile(example, "README.md", "eval")
 
 
 def test_readme_names_every_command():
@@ -59,8 +58,9 @@ def test_readme_names_every_command():
 
 
 def test_every_extra_is_in_the_table():
-    """The table of extras has every extra, and no other."""
-    table = re.search(r"\| extra \|.*?\n\n", README, re.DOTALL)[0]
+    """The table of extras on the page on installing has every extra, and no other."""
+    page = (ROOT / "docs" / "start" / "install.md").read_text(encoding="utf-8")
+    table = re.search(r"\| extra \|.*?\n\n", page, re.DOTALL)[0]
     first_cells = "".join(row.split("|")[1] for row in table.strip().splitlines())
 
     assert set(re.findall(r"`(\w+)`", first_cells)) == set(PROJECT["optional-dependencies"])
