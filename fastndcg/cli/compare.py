@@ -67,6 +67,9 @@ def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--queries", metavar="FILE", help="texts of the queries for the report; FILE has a query id, a tab and a text "
         "on each line",
     )  # fmt: skip
+    group.add_argument(
+        "--documents", action="store_true", help="the report also lists the documents of the queries won and lost most"
+    )
     group.add_argument("--title", default="", metavar="TEXT", help="the title of the report")
     _add_expert_options(parser)
     parser.set_defaults(run=run_compare)
@@ -172,7 +175,8 @@ def run_compare(arguments: argparse.Namespace) -> None:
     if arguments.html:
         from fastndcg.reports.html.page import page
 
-        output.write([page(comparison, arguments.title, comparison.query_texts)], arguments.html, "--html")
+        written = page(comparison, arguments.title, comparison.query_texts, documents=arguments.documents)
+        output.write([written], arguments.html, "--html")
     output.write(_format(comparison, arguments.format, arguments.output), arguments.output)
 
 

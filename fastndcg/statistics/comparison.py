@@ -121,6 +121,8 @@ class Comparison(Picklable, Exportable):
     inputs : ComparedInputs or None
         The truth and the predictions that `compare` got, from which a report lists the documents of queries. A pickle
         leaves them out.
+    design : Design
+        The weights, clusters and strata of the queries.
     settings : Settings
         Methods, level, replicates and seed.
 
@@ -157,7 +159,7 @@ class Comparison(Picklable, Exportable):
         self.n_missing = dict(zip(self.systems, aligned.n_missing, strict=True))
         self.settings = settings
         self._weighted = (self.query_ids, np.arange(len(self.query_ids))) if weighted is None else weighted
-        self._design = design
+        self.design = design
         self.segments: Array | None = None
         self._notes_on_extra = list(notes)
         if segments is not None:
@@ -300,7 +302,7 @@ class Comparison(Picklable, Exportable):
         if segments is not None:
             names, extra_notes = self._read_segments(segments)
         for name, queries in split_segments(names, self.query_ids):
-            design = select_queries(self._design, queries, self.query_ids)
+            design = select_queries(self.design, queries, self.query_ids)
             columns = [column[queries] for column in self.columns]
             summaries = summarize_systems(columns, baseline, design, self.settings, self._bounds, with_tests=False)
             methods |= _list_methods(summaries)
@@ -373,10 +375,10 @@ class Comparison(Picklable, Exportable):
             If the test does not exist, or does not fit the weights and clusters.
         """
         settings = make_pair_settings(replace(self.settings, test=test))
-        check_test_fits_design(test, self._design)
+        check_test_fits_design(test, self.design)
         check_test_fits_values(test, self.metrics, self.columns)
         if test not in self._pairs:
-            self._pairs[test] = run_pair_tests(self.systems, self.columns, self._design, settings)
+            self._pairs[test] = run_pair_tests(self.systems, self.columns, self.design, settings)
         return self._pairs[test]
 
     def differences(self, system: str, metric: str | Metric) -> Array:
@@ -513,7 +515,12 @@ class Comparison(Picklable, Exportable):
         yield text.as_csv(self)
 
     def to_html(
-        self, path: str | os.PathLike[str], *, title: str = "", queries: Mapping[Any, str] | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str = "",
+        queries: Mapping[Any, str] | None = None,
+        documents: bool = False,
     ) -> None:
         """
         Write the report as one HTML file that needs no network and no other file.
@@ -526,6 +533,9 @@ class Comparison(Picklable, Exportable):
             The title of the page. By default it names the number of systems and the baseline.
         queries : {query id: text}, optional
             The texts of the queries. By default those that `compare` got.
+        documents : bool
+            Whether the page has the documents behind the queries won and lost most. They take most of its time and
+            size: 17 systems in 4 metrics take 14 s instead of 2, and 1.2 MB instead of 0.6.
 
         Raises
         ------
@@ -539,7 +549,7 @@ class Comparison(Picklable, Exportable):
         from fastndcg.reports.html.page import page
 
         texts = self.query_texts if queries is None else read_query_texts(queries, self.query_ids)
-        write_whole(path, [page(self, title, texts).encode()])
+        write_whole(path, [page(self, title, texts, documents=documents).encode()])
 
     def plot(
         self,
@@ -609,7 +619,7 @@ class Comparison(Picklable, Exportable):
         n_left_out = len(self._weighted[0]) - len(self.query_ids)
         if n_left_out:
             notes.append(f"weights: {n_left_out} of the queries have the weight 0, and are left out")
-        if self._design.weights is not None:
+        if self.design.weights is not None:
             least = min(self.rows, key=lambda row: row.n_effective)
             notes.append(f"weights: {least.n} queries count like {least.n_effective:.1f} of equal weight (Kish)")
         return notes

@@ -23,9 +23,9 @@ from fastndcg.runtime.progress import track
 from fastndcg.statistics.alignment import align
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
-from fastndcg.statistics.intervals import END_WEIGHT
+from fastndcg.statistics.intervals import END_WEIGHT, Interval
 from fastndcg.statistics.moments import Bounds, find_bounds
-from fastndcg.statistics.sampling_design import make_design
+from fastndcg.statistics.sampling_design import make_design, select_queries
 from fastndcg.statistics.settings import BOARD_MEANS, BOARD_UNITS, Settings
 from fastndcg.statistics.table import Column, Table, format_interval, format_number
 
@@ -298,7 +298,9 @@ def leaderboard(
         _check_choice("resample", resample, BOARD_UNITS)
     if systems is None:
         if hasattr(truths, "differences") and hasattr(truths, "columns") and hasattr(truths, "systems"):
-            return _rank_comparison(truths, metric, resample, settings)
+            if resample == "datasets":
+                raise InvalidInputError("`resample` must be 'queries' for a comparison, which is of one data set.")
+            return rank_comparison(truths, metric, settings)
         return _rank_published(_read_published(truths), str(metric), mean, resample, settings)
     parsed = parse_metrics(metric)
     if len(parsed) != 1:
@@ -395,22 +397,39 @@ def _check_common(common: Sequence[str], n_data_sets: int, notes: list[str]) -> 
         notes.append(f"{n_data_sets - len(common)} of {n_data_sets} data sets are left out, which some system lacks")
 
 
-def _rank_comparison(
-    comparison: Comparison, metric: str | Metric, resample: str | None, settings: Settings
-) -> Leaderboard:
-    """Return the leaderboard of a comparison's systems: its queries are one data set."""
-    if resample == "datasets":
-        raise InvalidInputError("`resample` must be 'queries' for a comparison, which is of one data set.")
+def rank_comparison(comparison: Comparison, metric: str | Metric, settings: Settings | None = None) -> Leaderboard:
+    """Return the leaderboard of a comparison's systems: its queries are one data set, with its weights and clusters."""
+    settings = comparison.settings if settings is None else settings
     place = comparison.find_metric(metric)
     columns = np.stack([column[:, place] for column in comparison.columns], 1)
     is_defined = ~np.isnan(columns).any(axis=1)
     n_left_out = int(np.count_nonzero(~is_defined))
     notes = [f"{n_left_out} queries have no value in some system, and are left out for all"] if n_left_out else []
+    design = comparison.design
+    if n_left_out:
+        design = select_queries(design, np.flatnonzero(is_defined), comparison.query_ids)
+    table = columns[is_defined]
+    weights = np.ones(len(table)) if design.weights is None else design.weights
+    means = weights @ table / weights.sum()
+    residuals = weights[:, None] / weights.sum() * (table - means)
+    sums = np.stack([design.sum_units(column) for column in residuals.T], 1)
+    parts = [part - part.mean(axis=0) for part in np.split(sums, design.stratum_offsets[1:-1])]
     conventions = [result.convention for result in comparison.results.values()]
     bounds = find_bounds(comparison.metrics[place], *conventions)
-    values = _DataSets(["queries"], [columns[is_defined]], [0] * len(comparison.systems), len(comparison.systems))
-    names = list(comparison.systems)
-    return _rank_values(values, names, str(comparison.metrics[place]), "datasets", "queries", settings, bounds, notes)
+    quantities = [Quantity(system, 0) for system in range(table.shape[1])]
+    analysis = Analysis([column[:, None] for column in table.T], quantities, design, settings, [bounds])
+    about = [f"{len(table)} queries", _describe_ranks("other queries like these", settings), *notes]
+    return _make_board(
+        _find_better(means, parts, settings, bounds), comparison.systems, analysis.intervals,
+        [0] * table.shape[1], about, str(comparison.metrics[place]), settings.level,
+    )  # fmt: skip
+
+
+def _describe_ranks(unit: str, settings: Settings) -> str:
+    return (
+        f"{100 * settings.level:g} % rank sets together, about {unit}; {settings.replicates} replicates, seed "
+        f"{settings.seed}"
+    )
 
 
 def _rank_published(
@@ -494,7 +513,29 @@ def _rank_values(
         board = _find_better(means, parts, settings, bounds)
     else:
         board = _find_better(means, [shares[:, None] * (data_means - means)], settings, None)
+    about = [f"{len(sizes)} data sets, {sum(sizes)} queries; {mean} count alike".replace("datasets", "data sets")]
+    if resample == "datasets" and set(sizes) == {1}:
+        about = [f"{len(sizes)} data sets, which count alike"]
+    elif len(sizes) == 1:
+        about = [f"{sizes[0]} queries"]
+    about.append(_describe_ranks("other queries like these" if len(sizes) == 1 else UNITS[resample], settings))
+    if resample == "datasets" and len(sizes) < FEW_DATA_SETS:
+        about.append(f"{len(sizes)} data sets say little about other data sets")
     intervals = _compute_intervals(values, shares, data_means, resample, settings, bounds)
+    return _make_board(board, names, intervals, values.n_missing, [*about, *notes], metric, settings.level)
+
+
+def _make_board(
+    board: _Board,
+    names: Sequence[str],
+    intervals: Sequence[Interval],
+    n_missing: Sequence[int],
+    notes: Sequence[str],
+    metric: str,
+    level: float,
+) -> Leaderboard:
+    """Return the leaderboard, with the systems in the order of their means."""
+    means = board.means
     order = np.argsort(-means, kind="stable")
     is_better = board.is_better[np.ix_(order, order)]
     tiers = _cut_tiers(is_better)
@@ -503,32 +544,19 @@ def _rank_values(
         BoardRow(
             system=names[system],
             mean=float(means[system]),
-            low=intervals[system][0],
-            high=intervals[system][1],
+            low=intervals[system].low,
+            high=intervals[system].high,
             rank=int(ranks[system]),
             rank_low=1 + int(is_better[:, place].sum()),
             rank_high=len(names) - int(is_better[place].sum()),
             tier=tiers[place],
             wins=int(is_better[place].sum()),
             losses=int(is_better[:, place].sum()),
-            n_missing=values.n_missing[system],
+            n_missing=n_missing[system],
         )
         for place, system in enumerate(order.tolist())
     ]
-    about = [f"{len(sizes)} data sets, {sum(sizes)} queries; {mean} count alike".replace("datasets", "data sets")]
-    if resample == "datasets" and set(sizes) == {1}:
-        about = [f"{len(sizes)} data sets, which count alike"]
-    elif len(sizes) == 1:
-        about = [f"{sizes[0]} queries"]
-    unit = "other queries like these" if len(sizes) == 1 else UNITS[resample]
-    about.append(
-        f"{100 * settings.level:g} % rank sets together, about {unit}; {settings.replicates} replicates, "
-        f"seed {settings.seed}"
-    )
-    if resample == "datasets" and len(sizes) < FEW_DATA_SETS:
-        about.append(f"{len(sizes)} data sets say little about other data sets")
-    pairs = _list_pairs(board, order.tolist(), names)
-    return Leaderboard(rows, pairs, [*about, *notes], metric, settings.level)
+    return Leaderboard(rows, _list_pairs(board, order.tolist(), names), notes, metric, level)
 
 
 def _find_better(means: Array, parts: Sequence[Array], settings: Settings, bounds: Bounds) -> _Board:
@@ -626,7 +654,7 @@ def _list_pairs(board: _Board, order: Sequence[int], names: Sequence[str]) -> li
 
 def _compute_intervals(
     values: _DataSets, shares: Array, data_means: Array, resample: str, settings: Settings, bounds: Bounds
-) -> list[tuple[float, float]]:
+) -> list[Interval]:
     """Return the own interval of each system's mean."""
     if resample == "queries":
         table = np.concatenate(values.values)
@@ -642,5 +670,4 @@ def _compute_intervals(
         design = make_design(np.arange(len(table)), weights=None if is_plain else shares * len(table))
     columns = [table[:, [system]] for system in range(values.n_systems)]
     quantities = [Quantity(system, 0) for system in range(values.n_systems)]
-    analysis = Analysis(columns, quantities, design, settings, [bounds])
-    return [(interval.low, interval.high) for interval in analysis.intervals]
+    return Analysis(columns, quantities, design, settings, [bounds]).intervals

@@ -30,6 +30,7 @@ MAX_DOCUMENTS_READ = 30_000_000  # by the contributions of a page: some 10 secon
 MAX_SCORES = 20_000_000  # of all queries of a model: reading its rankings again takes some 500 MB
 MAX_OF_QUERY = 500_000  # documents read by the contributions of one query
 NO_RANK = "–"
+NO_DOCUMENTS = "The documents of queries are listed by to_html(documents=True), and by fastndcg compare --documents"
 
 
 class DocumentRow(NamedTuple):

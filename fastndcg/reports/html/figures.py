@@ -76,6 +76,11 @@ def _adapt_to_page(svg: str, name: str, label: str, groups: dict[str, str]) -> s
     svg = svg.replace("font-family: 'DejaVu Sans'; ", "")  # the page sets its own font
     for key, opening in groups.items():
         svg = svg.replace(f'<g id="{name}-{key}">', opening)
+    svg = re.sub(r'<g id="[^"]*"/>\n?', "", svg)  # what is empty or says nothing is a quarter of a figure
+    svg = re.sub(r'<g id="[^"]*">', "<g>", svg)
+    svg = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", svg)
+    svg = re.sub(r'(?<= [xy]=")(-?\d+\.\d\d)\d+', r"\1", svg)
+    svg = svg.replace(">\n<", "><")
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     width = f' style="max-width:{float(size[1]) * 4 / 3:.0f}px"' if size else ""
     attributes = f'xmlns:xlink="http://www.w3.org/1999/xlink" role="img" aria-label="{html(label)}"{width}'

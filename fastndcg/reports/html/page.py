@@ -15,13 +15,14 @@ from fastndcg.reports import plots, text
 from fastndcg.reports.fusion_plot import SIZE, draw_fusion_curve
 from fastndcg.reports.html.assets import join_scripts, join_styles, make_policy, render_page
 from fastndcg.reports.html.curve_figure import draw_curves, list_curve_numbers
-from fastndcg.reports.html.documents import N_ROWS, collect_documents, pack_documents
+from fastndcg.reports.html.documents import N_ROWS, NO_DOCUMENTS, Documents, collect_documents, pack_documents
 from fastndcg.reports.html.figures import render_svg
 from fastndcg.reports.html.histogram_figure import draw_histograms
 from fastndcg.reports.html.pair_matrix import describe_matrices, make_matrices
 from fastndcg.reports.html.query_values import N_LISTED, MetricValues, list_queries, pack_queries
 from fastndcg.runtime.escapes import MOST_NOTED, show_name
 from fastndcg.statistics.comparison import CORRECTION_NAMES, FAMILY_NAMES, RANDOM_TESTS, TEST_NAMES, Comparison
+from fastndcg.statistics.leaderboard import rank_comparison
 from fastndcg.statistics.result_rows import Row
 from fastndcg.statistics.table import format_number
 
@@ -29,7 +30,14 @@ PACKAGES = ("numpy", "numba", "scipy", "matplotlib")
 CURVE_NUMBERS = (1, 3, 5, 10, 20, 100)
 
 
-def page(comparison: Comparison, title: str = "", queries: dict[Any, str] | None = None, tuned: Any = None) -> str:
+def page(
+    comparison: Comparison,
+    title: str = "",
+    queries: dict[Any, str] | None = None,
+    tuned: Any = None,
+    *,
+    documents: bool = False,
+) -> str:
     """
     Return the page as HTML.
 
@@ -43,10 +51,13 @@ def page(comparison: Comparison, title: str = "", queries: dict[Any, str] | None
         The texts of queries.
     tuned : TunedFusion, optional
         The tuned fusion that is the baseline, for a section on its tuning.
+    documents : bool
+        Whether to list the documents behind the queries won and lost most.
     """
     content = _collect_content(comparison, title)
     content["tuning"] = None if tuned is None else _collect_tuning(tuned)
-    content |= _collect_queries(comparison, queries or {})
+    content["boards"] = _draw_boards(comparison)
+    content |= _collect_queries(comparison, queries or {}, documents)
     style, script = join_styles(), join_scripts()
     content |= {"style": style, "script": script, "policy": make_policy(style, script)}
     return render_page(content, ("data", "style", "script", "policy", "table_csv"))
@@ -108,10 +119,10 @@ def _collect_tuning(tuned: Any) -> dict[str, Any]:
     }
 
 
-def _collect_queries(comparison: Comparison, texts: dict[Any, str]) -> dict[str, Any]:
+def _collect_queries(comparison: Comparison, texts: dict[Any, str], has_documents: bool) -> dict[str, Any]:
     """Return the variables of the template for the queries won and lost most, and the data of the script."""
     metrics = [MetricValues(comparison, place) for place in range(len(comparison.metrics))]
-    documents = collect_documents(comparison, metrics)
+    documents = collect_documents(comparison, metrics) if has_documents else Documents({}, [NO_DOCUMENTS])
     rows = {row.system: row for row in comparison.rows if row.metric == str(comparison.metrics[0])}
     lists = []
     for row in sorted(rows.values(), key=lambda row: math.inf if math.isnan(row.mean) else -row.mean):
@@ -169,6 +180,18 @@ def _find_scale(rows: list[Row]) -> tuple[float, float]:
     highest = max(ends)
     margin = (highest - lowest or 1.0) * 0.04
     return lowest - margin, highest - lowest + 2 * margin
+
+
+def _draw_boards(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return the leaderboard of each metric, and its picture as SVG."""
+    size = (6.2, 1.0 + 0.27 * len(comparison.systems))
+    boards = []
+    for place, metric in enumerate(comparison.metrics):
+        board = rank_comparison(comparison, metric)
+        label = f"Means of {metric} with intervals and rank sets, as in the table"
+        svg = render_svg(partial(plots.draw_leaderboard, board), size, f"board{place}", label)
+        boards.append({"board": board, "svg": svg})
+    return boards
 
 
 def _draw_forests(comparison: Comparison) -> list[str]:
