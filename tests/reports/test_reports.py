@@ -209,7 +209,7 @@ def page():
     return page
 
 
-def refuse(*given):
+def refuse(*given, **options):
     """Do what a full disk does."""
     raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -226,7 +226,7 @@ class TestDocuments:
 
     def read_tables(self, page, comparison, **options):
         """Return the cells of each table of documents by its query."""
-        markup = page(comparison, **options)
+        markup = page(comparison, documents=True, **options)
         pattern = r'<th scope="row">(q\d+).*?<details class="documents">.*?<tbody>\s*(.*?)</tbody>'
         return {
             query: [re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", rows)]
@@ -264,8 +264,14 @@ class TestDocuments:
 
     def test_results_have_no_documents(self, page):
         """Finished results give a note instead."""
-        words = "".join(Tags(page(compared())).words)
+        words = "".join(Tags(page(compared(), documents=True)).words)
         assert "Documents of queries are listed if compare gets a truth and predictions with ids." in words
+
+    def test_documents_are_left_out_by_default(self, page):
+        """A page has no documents by itself, and says how to get them."""
+        markup = page(fn.compare(QRELS, RUNS, "ndcg@5"))
+        assert "to_html(documents=True)" in markup
+        assert '<details class="documents">' not in markup
 
     def test_inputs_that_changed_are_left_out(self, page):
         """Documents that do not give the compared value are not shown."""
@@ -273,7 +279,7 @@ class TestDocuments:
         comparison = fn.compare(QRELS, runs, "ndcg@5")
         runs["new"].update({query: {"d1": 1.0, "d2": 0.5} for query in QRELS})
         assert len(self.read_tables(page, comparison)) < 20
-        assert "of the listed queries have no documents here" in page(comparison)
+        assert "of the listed queries have no documents here" in page(comparison, documents=True)
 
     def test_query_texts_are_listed(self, page, tmp_path):
         """Texts come from `compare` or `to_html`, and queries without a text have their ids."""

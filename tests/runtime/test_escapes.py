@@ -196,7 +196,7 @@ def test_report_names_are_escaped(name, plain_page, tmp_path, recwarn):
     ]
     assert {tag for tag in found.tags if tag[0] == "svg"} == {tag for tag in expected.tags if tag[0] == "svg"}
     figures = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
-    assert len(figures) == len(METRICS) * 3  # a forest, and the histograms of two systems
+    assert len(figures) == len(METRICS) * 4  # a leaderboard, a forest, and the histograms of two systems
     for figure in figures:
         labels = ElementTree.fromstring(figure)
         assert labels.attrib["role"] == "img"

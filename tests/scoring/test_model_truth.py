@@ -197,9 +197,9 @@ def test_report_lists_documents_of_models(tmp_path: Path, monkeypatch: pytest.Mo
 
     other = fn.Embeddings(USERS, -ITEMS, query_ids=QUERIES, document_ids=DOCUMENTS)
     table = fn.compare(make_dict(is_named=True), {"new": NAMED, "old": other}, "ndcg@5", replicates=100)
-    table.to_html(tmp_path / "whole.html")
+    table.to_html(tmp_path / "whole.html", documents=True)
     monkeypatch.setattr(documents, "MAX_SCORES", N_USERS * N_ITEMS - 1)
-    table.to_html(tmp_path / "short.html")
+    table.to_html(tmp_path / "short.html", documents=True)
 
     whole, short = ((tmp_path / name).read_text(encoding="utf-8") for name in ("whole.html", "short.html"))
     assert "d17" in whole
