@@ -388,7 +388,7 @@ def test_command_prints_names_of_files(format_, files, run):
         code, out, err = run(*arguments)
         assert (code, err) == (0, "")
         assert is_printable(out.replace("\t", ""))
-        assert run(*arguments, "-o", "out.txt") == (0, "", "")
+        assert run(*arguments, "-o", "out.txt") == (0, "", "out.txt written\n")
         assert (files / "out.txt").read_text(encoding="utf-8") == out
 
 
