@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fastndcg.statistics.comparison import Comparison
 
 CURVE_METRICS = "ndcg"  # drawn at each cutoff where no metric has a cutoff
-STATISTICS = ("test", "correction", "family", "alternative", "interval", "level", "replicates", "seed")
+STATISTICS = ("margin", "test", "correction", "family", "alternative", "interval", "level", "replicates", "seed")
 PLOTS = ("forest", "curve", "histogram")
 PICTURES = ("png", "svg", "pdf")
 COMPARE = """\
@@ -159,6 +159,9 @@ def _add_statistics(group: Any) -> None:
         (interval, IntervalMethod),
     ):
         completion.set_completer(action, completion.list_choices(get_args(choices)))
+    group.add_argument(
+        "--margin", type=float, metavar="X", help="also test whether differences are within ±X (default: no such test)"
+    )
     group.add_argument("--level", type=float, metavar="X", help="the confidence level, such as 0.99 (default: 0.95)")
     group.add_argument(
         "--replicates", type=int, metavar="N", help="replicates of the bootstrap and the randomization (default: 10000)"

@@ -71,6 +71,7 @@ def compare(
     alternative: Alternative = "two-sided",
     level: float = 0.95,
     power: float = 0.8,
+    margin: float | None = None,
     replicates: int = 10_000,
     seed: int = 0,
     mixed_conventions: bool = False,
@@ -141,6 +142,9 @@ def compare(
     power : float
         The power for the smallest detectable difference, between 0 and 1. That is of a paired t test in the direction
         of `alternative`, at the level that the correction leaves for one test.
+    margin : float, optional
+        The largest difference that does not matter, for a test of equivalence beside that of a difference: two
+        one-sided t tests (D. J. Schuirmann 1987). p below 1 − level: the systems are equivalent.
     replicates : int
         The number of replicates of bootstrap and randomisation, 1 or more. No p-value of theirs is below
         1 / (replicates + 1): a note says if this makes three stars impossible.
@@ -186,6 +190,7 @@ def compare(
         alternative=alternative,
         level=level,
         power=power,
+        margin=margin,
         replicates=replicates,
         seed=seed,
         threads=threads,

@@ -671,4 +671,6 @@ def describe_test(settings: Settings, unit: str) -> str:
         test += f", {settings.replicates} replicates, seed {settings.seed}"
     if settings.is_corrected:
         test += f"; {CORRECTION_NAMES[settings.correction]} over all {unit} of {FAMILY_NAMES[settings.family]}"
+    if settings.margin is not None and unit == "tests":
+        test += f"; equivalent: two one-sided t tests within ±{settings.margin:g}, not corrected"
     return test

@@ -19,7 +19,7 @@ from fastndcg.statistics.moments import Bounds, Moments
 from fastndcg.statistics.power import compute_smallest_difference
 from fastndcg.statistics.sampling_design import Design
 from fastndcg.statistics.settings import Settings
-from fastndcg.statistics.significance import Significance
+from fastndcg.statistics.significance import Significance, compute_equivalence
 from fastndcg.statistics.table import Column, format_interval, format_number, format_p_value
 
 MOST_NAMED = 3  # rows in a note
@@ -33,7 +33,9 @@ class Row(NamedTuple):
     Numbers that do not exist are NaN, such as the baseline's difference from itself, or the interval of a single query.
     `n` queries have a value and a weight above 0, and count like `n_effective` of equal weight. `smallest_p` is the
     smallest p-value that the queries with a difference can give, NaN for tests without one. `smallest_difference` is at
-    the corrected level. `reason` explains a missing interval or test.
+    the corrected level. `statistic` is Student's t of the difference, its mean in standard errors, with so many
+    `degrees_of_freedom`. `p_equivalent` is the p-value of two one-sided t tests that the difference is within the
+    margin, not corrected, NaN without a margin. `reason` explains a missing interval or test.
     """
 
     system: str
@@ -48,8 +50,12 @@ class Row(NamedTuple):
     difference: float
     difference_low: float
     difference_high: float
+    standard_error: float
+    degrees_of_freedom: float
+    statistic: float
     p: float
     p_corrected: float
+    p_equivalent: float
     exact: bool
     significant: bool
     wins: int
@@ -176,8 +182,12 @@ def _make_row(
         difference=math.nan,
         difference_low=math.nan,
         difference_high=math.nan,
+        standard_error=math.nan,
+        degrees_of_freedom=math.nan,
+        statistic=math.nan,
         p=math.nan,
         p_corrected=math.nan,
+        p_equivalent=math.nan,
         exact=False,
         significant=False,
         wins=0,
@@ -196,8 +206,12 @@ def _make_row(
         difference=difference.mean,
         difference_low=difference.low,
         difference_high=difference.high,
+        standard_error=moments.standard_error,
+        degrees_of_freedom=float(moments.degrees_of_freedom),
+        statistic=moments.mean / moments.standard_error if moments.standard_error > 0 else math.nan,
         p=test.p,
         p_corrected=p_corrected,
+        p_equivalent=compute_equivalence(moments, settings.margin),
         exact=test.exact,
         significant=settings.is_significant(p_corrected),
         wins=moments.wins,
@@ -291,6 +305,7 @@ def make_segment_rows(
 def make_columns(settings: Settings, baseline: str) -> list[Column]:
     """Return the printed columns of a comparison."""
     corrected = Column(f"p, {settings.correction}", lambda row: format_p_value(row.p_corrected))
+    equivalent = Column("p, equivalent", lambda row: format_p_value(row.p_equivalent))
     return [
         Column("system", lambda row: row.system, left=True),
         *_make_mean_columns(settings, baseline),
@@ -299,6 +314,7 @@ def make_columns(settings: Settings, baseline: str) -> list[Column]:
             *_make_difference_columns(settings),
             Column("p", lambda row: format_p_value(row.p)),
             *([corrected] if settings.is_corrected else []),
+            *([equivalent] if settings.margin is not None else []),
             Column("", lambda row: row.mark, left=True),
             Column("won/tied/lost", lambda row: f"{row.wins}/{row.ties}/{row.losses}"),
         ),

@@ -47,6 +47,7 @@ class Settings:
     power: float = 0.8
     replicates: int = 10_000
     seed: int = 0
+    margin: float | None = None
     threads: int | None = None
 
     def __post_init__(self) -> None:
@@ -59,6 +60,8 @@ class Settings:
         _check_probability("power", self.power, "0.8")
         object.__setattr__(self, "replicates", _check_integer("replicates", self.replicates, 1, MAX_REPLICATES))
         object.__setattr__(self, "seed", _check_integer("seed", self.seed, 0, MAX_SEED))
+        if self.margin is not None:
+            _check_margin(self.margin)
         check_threads(self.threads)
         if self.test == "tukey" and self.alternative != "two-sided":
             raise InvalidInputError(
@@ -99,6 +102,11 @@ def _check_probability(name: str, value: Any, example: str) -> None:
         raise InvalidTypeError(f"`{name}` must be a number between 0 and 1, got {shorten(value)}. Pass {example}.")
     if not 0 < value < 1:
         raise InvalidInputError(f"`{name}` must be above 0 and below 1, got {shorten(value)}. Pass {example}.")
+
+
+def _check_margin(value: Any) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
+        raise InvalidInputError(f"`margin` must be a number above 0, got {shorten(value)}. Pass such as 0.01.")
 
 
 def _check_integer(name: str, value: Any, least: int, most: int) -> int:

@@ -158,6 +158,21 @@ def run_t_test(moments: Moments, settings: Settings) -> Significance:
     return Significance(float(special.stdtr(moments.degrees_of_freedom, t if settings.alternative == "less" else -t)))
 
 
+def compute_equivalence(moments: Moments, margin: float | None) -> float:
+    """
+    Return the p-value of two one-sided t tests that the mean difference is within ±margin, NaN without a margin.
+
+    D. J. Schuirmann 1987, doi:10.1007/BF01068419.
+    """
+    if margin is None or moments.reason:
+        return math.nan
+    distance = margin - abs(moments.mean)
+    if moments.is_constant:
+        return 0.0 if distance > 0 else 1.0
+    special = optional_import("scipy.special", "a test of equivalence", "statistics")
+    return float(special.stdtr(moments.degrees_of_freedom, -distance / moments.standard_error))
+
+
 def run_scipy_test(test: str, quantity: Quantity, columns: Sequence[Array], settings: Settings) -> Significance:
     """
     Run SciPy's Wilcoxon signed-rank test or sign test on the queries that differ.

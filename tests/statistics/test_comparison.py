@@ -287,7 +287,7 @@ class TestTable:
         """Every field of every row."""
         pytest.importorskip("pandas", reason="frames are pandas'")
         frame = fn.compare(results_by_name(drawn(17, 20))).to_pandas()
-        assert frame.shape == (6, 23)
+        assert frame.shape == (6, 27)
         assert frame["system"].tolist() == ["a", "b"] * 3
 
     def test_segments(self):
