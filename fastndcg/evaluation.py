@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 
 @functools.cache  # at the interpreter's end nothing can be imported, not even a second time
+@functools.cache
 def _load_engine() -> ModuleType:
     from fastndcg.engine import run as engine  # late: `import fastndcg` does not import NumPy
 
@@ -437,15 +438,16 @@ def evaluate_arrays(
         request = _make_metric_request.__wrapped__(name, k, convention, **parameters)
     if threads is not None:
         check_threads(threads)
+    is_ready = groups is None and query_ids is None and isinstance(offsets, np.ndarray | list)
+    rankings = make_ready_rankings(labels, scores, offsets) if is_ready else None
+    if rankings is not None:  # other forms of arrays take as long to convert as a short query to evaluate
+        output = _load_engine().run(rankings, request.metrics, request.array_convention, threads=threads)
+        return output.values[:, 0]  # type: ignore[no-any-return]
     if isinstance(offsets, Real):
         raise InvalidTypeError(
             f"`offsets` must be an array of the first document of each query, not {shorten(offsets)}. The cutoff is a "
             f"keyword: k={shorten(offsets)}."
         )
-    rankings = make_ready_rankings(labels, scores, offsets) if groups is None and query_ids is None else None
-    if rankings is not None:  # other forms of arrays take as long to convert as a short query to evaluate
-        output = _load_engine().run(rankings, request.metrics, request.array_convention, threads=threads)
-        return output.values[:, 0]  # type: ignore[no-any-return]
     options = Options(offsets, groups, query_ids, threads=threads)
     return evaluate_prepared(prepare_truth(labels, options), scores, request, options).values[:, 0]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import numpy as np
 from fastndcg.engine.apply import check_labels
 from fastndcg.engine.discounts import Discounts
 from fastndcg.engine.ranking import Ranker
-from fastndcg.engine.scratch import F8, I4, I8, CandidateArrays, Scratch
+from fastndcg.engine.scratch import CandidateArrays, Scratch
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
@@ -83,6 +84,7 @@ class ChunkLabels:
         "constant_label",
         "document_offsets",
         "first",
+        "has_constant_label",
         "lowest_label",
         "n_queries",
         "pool_candidates",
@@ -106,6 +108,7 @@ class ChunkLabels:
         if pool is not None:
             self.pool_candidates, label_range = self._collect(context, "pool", *pool)
         self.lowest_label, self.constant_label = label_range
+        self.has_constant_label = self.constant_label == self.constant_label
 
     @property
     def sizes(self) -> Array:
@@ -153,16 +156,14 @@ class ChunkLabels:
             offsets = self.pool_candidates.offsets
             pool = context.rankings.pool
             all_offsets = self.document_offsets if pool is None else pool[1]
-            out_labels = self.take(("labels", key), len(labels), F8)
-            above = self.take(("above", key), len(labels), I4)
-            out_offsets = self.take(("offsets", key), len(offsets), I8)
             depth = context.depth
-            out = (out_labels, above, out_offsets)
+            out = self._scratch.ideal_buffers(key, len(labels), len(offsets))
             kernels.rank_ideal(labels, offsets, depth, skip_all_ones, out)
-            if out_offsets[-1] < 0:
+            n_hits = out[2].item(-1)
+            if n_hits < 0:
                 kernels.rank_ideal_rest(labels, offsets, all_offsets, self.first, depth, skip_all_ones, out)
-            n_hits = out_offsets[-1]
-            ideal = self.cache[key] = IdealHits(out_labels[:n_hits], above[:n_hits], out_offsets)
+                n_hits = out[2].item(-1)
+            ideal = self.cache[key] = IdealHits(out[0][:n_hits], out[1][:n_hits], out[2])
         return ideal
 
     def _collect(
@@ -180,7 +181,7 @@ class ChunkLabels:
         candidates = buffers.slice(buffers.offsets.item(-1))
         extremes = (lowest_of_all, max(highest, 0.0), n_nan)
         check_labels(context.rankings, name, extremes, candidates.labels, context.gains, convention)
-        return candidates, (lowest, lowest if lowest == highest else np.nan)
+        return candidates, (lowest, lowest if lowest == highest else math.nan)
 
 
 class Chunk:

@@ -24,6 +24,7 @@ class Discounts(NamedTuple):
     values: Array
     sums: Array
     rests: Array
+    highest: float  # the discount of rank 1
 
 
 FORMULAS: dict[Value, Callable[[Array], Array]] = {
@@ -47,7 +48,7 @@ def make_discounts(discount: Value, n_ranks: int) -> Discounts:
         size = n_ranks + 1
         if len(cached.values) == size:
             return cached
-        return Discounts(cached.values[:size], cached.sums[:size], cached.rests[:size])
+        return Discounts(cached.values[:size], cached.sums[:size], cached.rests[:size], cached.highest)
     values = np.zeros(n_ranks + 1)
     if isinstance(discount, tuple):
         size = min(len(discount), n_ranks)
@@ -60,7 +61,7 @@ def make_discounts(discount: Value, n_ranks: int) -> Discounts:
         sums, rests = (-part[::-1] for part in add_up(np.append(0.0, values[:0:-1])))
     else:
         sums, rests = add_up(values)
-    discounts = Discounts(values, sums, rests)
+    discounts = Discounts(values, sums, rests, float(values[1]))
     _cache[discount] = discounts
     return discounts
 

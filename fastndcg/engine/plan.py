@@ -170,6 +170,7 @@ def make_task(metric: Metric, convention: Convention) -> MetricTask:
         arguments=tuple(_skip_cache(argument) for argument in call.bind(INPUTS, numbers)),
         metric=metric,
         k=MAX_RANK if metric.k is None else min(metric.k, MAX_RANK),
+        cutoff=read_cutoff(metric),
         rel=-np.inf if counts_all_labels else rel,
         gain=gain,
         discount=discount,
@@ -177,6 +178,7 @@ def make_task(metric: Metric, convention: Convention) -> MetricTask:
         undefined_value=find_undefined_value(metric, convention),
         gains_are_labels=counts_all_labels and gain == "linear",
         gain_falls=falls(gain),
+        has_unit_gain=gains_one(gain, rel if not counts_all_labels else -np.inf),
         views=frozenset(kernel_input.view for kernel_input in inputs if kernel_input.view is not None),
         is_custom=metric.record.function is not None,
         is_undefined_at_ties=convention.ties not in metric.record.ties,
@@ -192,6 +194,21 @@ def _make_constant(metric: Metric, name: str) -> Callable[[Any, Any], float]:
     """Return an argument that is a parameter of the metric."""
     value = float(metric.get(name))
     return lambda chunk, task: value
+
+
+def read_cutoff(metric: Metric) -> float:
+    """Return the cutoff as a number to divide by."""
+    try:
+        return float(MAX_RANK if metric.k is None else metric.k)
+    except OverflowError:  # beyond float64
+        return math.inf
+
+
+def gains_one(gain: Value, rel: float) -> bool:
+    """Return True if label 1 has the gain 1, and no higher label gains less."""
+    if rel > 1.0 or falls(gain):
+        return False
+    return gain[1] == 1.0 if isinstance(gain, tuple) and len(gain) > 1 else not isinstance(gain, tuple)
 
 
 def is_left_out(metric: Metric, convention: Convention) -> bool:

@@ -182,7 +182,9 @@ def run(
     own_scratch = borrow_scratch(rankings, cache) if scratch is None else scratch
     try:
         context = make_context(rankings, prepared, strategy, values, own_scratch)
-        if len(prepared.spans) == 1 or scratch is not None:
+        if len(prepared.spans) == 1:
+            n_tied = evaluate_chunk(plan, context, prepared.spans[0], own_scratch, cache)
+        elif scratch is not None:
             n_tied = sum(evaluate_chunk(plan, context, span, own_scratch, cache) for span in prepared.spans)
         else:
             n_tied = evaluate_on_threads(prepared, context, n_threads, cache)

@@ -92,13 +92,14 @@ class CandidateBuffers(NamedTuple):
 class Scratch:
     """Arrays that one worker reuses for every chunk."""
 
-    __slots__ = ("_arrays", "_candidate_buffers", "_few_hits", "_hit_buffers", "_padded", "_views")
+    __slots__ = ("_arrays", "_candidate_buffers", "_few_hits", "_hit_buffers", "_ideal_buffers", "_padded", "_views")
 
     def __init__(self) -> None:
         self._arrays: dict[Hashable, Array] = {}
         self._hit_buffers: tuple[int, int, HitBuffers] | None = None
         self._few_hits: dict[int, HitArrays] = {}
         self._candidate_buffers: dict[str, tuple[tuple[int, int], CandidateBuffers]] = {}
+        self._ideal_buffers: dict[Hashable, tuple[Array, Array, Array]] = {}
         self._padded: tuple[int, Array, Array] | None = None
         self._views: dict[str, Scratch] = {}
 
@@ -151,6 +152,18 @@ class Scratch:
         if last is None or last[0] != size:
             last = self._candidate_buffers[name] = size, _make_candidate_buffers(self, name, n_blocks, n_queries)
         return last[1]
+
+    def ideal_buffers(self, key: Hashable, n_hits: int, n_offsets: int) -> tuple[Array, Array, Array]:
+        """Return labels, numbers above and offsets of an ideal ranking: the last ones again for as many hits."""
+        last = self._ideal_buffers.get(key)
+        if last is None or len(last[0]) < n_hits or len(last[2]) != n_offsets:
+            take = self.take
+            last = self._ideal_buffers[key] = (
+                take((key, "labels"), n_hits, F8),
+                take((key, "above"), n_hits, I4),
+                take((key, "offsets"), n_offsets, I8),
+            )
+        return last
 
     def view(self, name: str) -> Scratch:
         """Return the scratch arrays for a view of the same chunks."""

@@ -81,7 +81,7 @@ def test_discounts_of_few_ranks_are_few_after_a_query_of_many():
 @pytest.mark.parametrize("discount", ["log2", "1/r", 0.8, (5.0, 3.0, 0.1)])
 def test_running_sums_are_exact(discount):
     """Two numbers give the sum of the first ranks, or RBP's of the ranks behind them, to twice the digits of one."""
-    values, sums, rests = discounts.make_discounts(discount, 3000)
+    values, sums, rests, _ = discounts.make_discounts(discount, 3000)
     for r in (0, 1, 2, 10, 999, len(values) - 1):
         behind = isinstance(discount, float)
         exact = -math.fsum(values[r + 1 :]) if behind else math.fsum(values[: r + 1])

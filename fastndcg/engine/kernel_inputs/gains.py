@@ -19,9 +19,7 @@ from fastndcg.engine.kernel_inputs.registry import (
     register_reader,
 )
 from fastndcg.engine.scratch import BOOL, F8, I8
-from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
-from fastndcg.metrics.metric import Metric
 from fastndcg.parsing import Value
 from fastndcg.rankings.validation import Array
 
@@ -29,26 +27,16 @@ from fastndcg.rankings.validation import Array
 def find_discounts(chunk: Chunk, task: MetricTask) -> Discounts:
     """Return the metric's own discounts, or the convention's. Raise an error if they lift gains beyond float64."""
     discounts = chunk.context.discounts if task.discount is None else make_similar_discounts(chunk, task.discount)
-    if discounts.values[1] > 1.0:
+    if discounts.highest > 1.0:
         ideal = find_ideal(chunk, task)
         for gains, offsets in ((hit_gains(chunk, task), chunk.hits.offsets), (ideal_gains(chunk, task), ideal.offsets)):
-            check_sums(
-                gains, offsets, task.metric, chunk.context.rankings, chunk.labels.first, discounts.values.item(1)
-            )
+            check_sums(gains, offsets, task.metric, chunk.context.rankings, chunk.labels.first, discounts.highest)
     return discounts
 
 
 def make_similar_discounts(chunk: Chunk, discount: Value) -> Discounts:
     """Return other discounts for the same number of ranks as the convention's."""
     return make_discounts(discount, len(chunk.context.discounts.values) - 1)
-
-
-def read_cutoff(metric: Metric) -> float:
-    """Return a metric's cutoff as a number to divide by. It may exceed `MetricTask.k`, which counts ranks."""
-    try:
-        return float(MAX_RANK if metric.k is None else metric.k)
-    except OverflowError:  # beyond float64
-        return math.inf
 
 
 register_reader("hit_labels", lambda chunk, task: chunk.hits.labels)
@@ -108,10 +96,10 @@ def k(chunk: Chunk, task: MetricTask) -> int:
     return task.k
 
 
-@kernel_input(scope="labels", key=("k", "metric.k"))
+@kernel_input(scope="labels", key=("cutoff",))
 def cutoffs(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Fill in the number of ranks of each query that count."""
-    out.fill(read_cutoff(task.metric))
+    out.fill(task.cutoff)
 
 
 @kernel_input()
@@ -284,7 +272,7 @@ def highest_gains(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute the highest gain of each query's judged documents, 0 where none gains."""
     gain = constant_gain(chunk, task)
     offsets = chunk.labels.pool_candidates.offsets
-    if np.isnan(gain):
+    if math.isnan(gain):
         load_kernels("metrics.gains").find_highest_gains(ideal_gains(chunk, task), find_ideal(chunk, task).offsets, out)
     else:
         np.multiply(offsets[1:] > offsets[:-1], gain, out=out)
@@ -292,7 +280,12 @@ def highest_gains(chunk: Chunk, task: MetricTask, out: Array) -> None:
 
 @kernel_input(scope="labels", key=("k", "gain", "rel", "discount"))
 def idcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
-    """Compute IDCG@k."""
+    """
+    Compute IDCG@k.
+
+    A convention may replace the ideal ranking. Next, all labels may be 1: no ranking is needed. Next, some queries may
+    have labels of 1 alone, which need no ranking either. The order of these cases is that of their speed.
+    """
     kernels = load_kernels("metrics.gains")
     labels = chunk.labels
     pool_offsets = labels.pool_candidates.offsets
@@ -301,9 +294,9 @@ def idcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
         ideal = find_ideal(chunk, task)
         kernels.idcg_k_best(ideal_gains(chunk, task), ideal.offsets, discounts.sums, task.k, out)
         check_finite(out, task.metric, chunk.context.rankings, chunk.labels.first)
-    elif constant_gain(chunk, task) == 1.0:
+    elif labels.has_constant_label and constant_gain(chunk, task) == 1.0:
         kernels.idcg_with_unit_gains(pool_offsets, discounts.sums, task.k, out)
-    elif labels.lowest_label > 0 and label_gain(chunk, task, 1.0) == 1.0 and not task.gain_falls:
+    elif labels.lowest_label > 0 and task.has_unit_gain:
         ideal = labels.ideal(chunk.context, skip_all_ones=True)
         are_labels = task.gains_are_labels and not chunk.context.truncates_labels
         gains = ideal.labels if are_labels else varied_ideal_gains(chunk, task)

@@ -35,6 +35,8 @@ class MetricTask:
     ----------
     k : int
         How many ranks count, `MAX_RANK` where the metric has no cutoff.
+    cutoff : float
+        The metric's cutoff as a number to divide by. It may exceed `k`, which counts ranks.
     rel : float
         The lowest relevant label. Lower labels gain nothing.
     gain, discount
@@ -51,6 +53,7 @@ class MetricTask:
     arguments: tuple[Argument, ...]
     metric: Metric
     k: int
+    cutoff: float
     rel: float
     gain: Value
     discount: Value | None
@@ -59,6 +62,7 @@ class MetricTask:
     views: frozenset[str]
     gains_are_labels: bool  # so that gains need no copy, unless the convention cuts off fractions
     gain_falls: bool  # a higher label may gain less
+    has_unit_gain: bool  # label 1 gains 1, and no higher label gains less
     is_custom: bool
     is_undefined_at_ties: bool  # has no exact mean over the orders of a tie
 
@@ -86,7 +90,7 @@ class KernelInput:
         The selection of documents that the value is read from (see rankings/filters.py).
     """
 
-    __slots__ = ("compute", "fills_out", "key", "name", "read_key", "scope", "size", "view")
+    __slots__ = ("compute", "fills_out", "is_of_labels", "key", "name", "read_key", "scope", "size", "view")
 
     def __init__(
         self,
@@ -100,6 +104,7 @@ class KernelInput:
         self.name = name
         self.compute = compute
         self.scope = scope
+        self.is_of_labels = scope == "labels"
         self.key = key
         self.size = size
         self.view = view
@@ -110,15 +115,15 @@ class KernelInput:
         """Return the value for a task, from the cache where another task has computed it."""
         if self.scope is None:
             return self.compute(chunk, task)
-        owner: Any = chunk if self.scope == "ranking" else chunk.labels
+        owner: Any = chunk.labels if self.is_of_labels else chunk
         key = self.name, self.read_key(task)
         value = owner.cache.get(key)
         if value is None:
             if self.fills_out:
-                size = chunk.labels.n_queries if self.size is None else self.size(chunk, task)
-                out = owner.take(key, size, F8)
+                out = owner.take(key, chunk.labels.n_queries if self.size is None else self.size(chunk, task), F8)
                 value = self.compute(chunk, task, out)
-                value = out if value is None else value
+                if value is None:
+                    value = out
             else:
                 value = self.compute(chunk, task)
             owner.cache[key] = value  # only when it is complete: other threads read the cache of the labels

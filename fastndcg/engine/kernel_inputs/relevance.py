@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from fastndcg.engine.chunk import Chunk
-from fastndcg.engine.kernel_inputs.gains import cutoffs, find_discounts, read_cutoff
+from fastndcg.engine.kernel_inputs.gains import cutoffs, find_discounts
 from fastndcg.engine.kernel_inputs.registry import KernelInput, MetricTask, kernel_input, register_input
 from fastndcg.engine.scratch import F8, I4, I8, HitArrays
 from fastndcg.kernels.limits import MAX_RANK
@@ -202,7 +202,7 @@ def ap_denominators(chunk: Chunk, task: MetricTask) -> Array:
     return other_ap_denominators(chunk, task)
 
 
-@kernel_input(scope="labels", key=("k", "metric.k", "rel"))
+@kernel_input(scope="labels", key=("k", "cutoff", "rel"))
 def other_ap_denominators(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """
     Compute the denominators of the other choices.
@@ -210,7 +210,7 @@ def other_ap_denominators(chunk: Chunk, task: MetricTask, out: Array) -> None:
     They are k, or 0 where nothing is relevant, or the smallest of k and the numbers of relevant and ranked documents.
     """
     if chunk.context.convention.ap_denominator == "k":
-        out[:] = np.where(n_relevant(chunk, task) > 0, read_cutoff(task.metric), 0.0)
+        out[:] = np.where(n_relevant(chunk, task) > 0, task.cutoff, 0.0)
     else:
         np.minimum(min_k_n_relevant(chunk, task), chunk.labels.sizes, out=out)
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from fastndcg.engine.chunk import Chunk
 from fastndcg.engine.discounts import make_discounts
-from fastndcg.engine.kernel_inputs.gains import read_cutoff
 from fastndcg.engine.kernel_inputs.registry import KernelInput, MetricTask, kernel_input, register_input
 from fastndcg.engine.scratch import F8, I4, I8
 from fastndcg.kernels.lookup import load_kernels
@@ -148,7 +147,7 @@ def _register_novelty(kind: str) -> None:
 def count_ranks(chunk: Chunk, task: MetricTask) -> Array:
     """Return k, or the number of ranked documents for a metric without a cutoff."""
     sizes = chunk.labels.sizes
-    return sizes.astype("f8") if task.metric.k is None else np.full(len(sizes), read_cutoff(task.metric))
+    return sizes.astype("f8") if task.metric.k is None else np.full(len(sizes), task.cutoff)
 
 
 for _kind in ("discount", "reciprocal", "decay"):
