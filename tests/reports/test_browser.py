@@ -36,7 +36,7 @@ def report(tmp_path_factory):
     segments = {q: "odd" if int(q[1:]) % 2 else "even" for q in qrels}
     path = tmp_path_factory.mktemp("report") / "report.html"
     found = fn.compare(qrels, runs, "ndcg@5,map", curves="ndcg", segments=segments, replicates=500)
-    found.to_html(path)
+    found.to_html(path, documents=True)
     return path, found
 
 
@@ -267,7 +267,9 @@ def test_report_page_is_readable_without_javascript(report, tmp_path):
         assert len(driver.find_elements("css selector", "#summary tbody tr")) == 6
         assert len(driver.find_elements("css selector", ".listed[data-side=won] > tbody > tr")) > 5
         assert len(driver.find_elements("css selector", ".listed[data-side=lost] > tbody > tr")) > 5
-        assert len(driver.find_elements("css selector", "svg[role=img]")) == 2 + 1 + 2 * 2  # forests, curve, histograms
+        assert (
+            len(driver.find_elements("css selector", "svg[role=img]")) == 2 * 2 + 1 + 2 * 2
+        )  # boards, forests, curve, histograms
         assert not driver.find_element("id", "explorer").is_displayed()
 
 
@@ -314,3 +316,18 @@ def test_prints_on_white_paper_without_cuts(report, tmp_path, dark):
         assert driver.execute_script("return document.documentElement.scrollWidth") <= width
         pdf = driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"]
         assert 5 <= base64.b64decode(pdf).count(b"/Type /Page\n") <= 9
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1100, "light"), (420, "dark")])
+def test_axe_finds_nothing(report, tmp_path, width, scheme):
+    """The rules of axe-core on what keyboards and screen readers need: no violation, wide or narrow, light or dark."""
+    axe = pytest.importorskip("axe_core_python.selenium", reason="axe-core-python checks accessibility")
+    with chromium(tmp_path) as driver:
+        driver.set_window_size(width, 1500)
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})  # which keeps out scripts, also those of tests
+        driver.get(report[0].as_uri())
+        found = axe.Axe().run(driver)
+    assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found["violations"]] == []
+    assert len(found["passes"]) > 20

@@ -19,6 +19,7 @@ STYLE = {
     "axes.facecolor": "none",
     "figure.facecolor": "none",
 }
+LINES = "stroke-linejoin:round;stroke-linecap:butt"  # of all lines that say nothing else
 METADATA = ("Date", "Creator", "Format", "Type")
 # the CSS variable of the page for each colour
 VARIABLES = {INK: "ink", FAINT: "faint", PAPER: "paper"} | {colour: f"c{place}" for place, colour in enumerate(COLOURS)}
@@ -67,10 +68,12 @@ def _adapt_to_page(svg: str, name: str, label: str, groups: dict[str, str]) -> s
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>\s*", "", svg, flags=re.DOTALL)  # the page allows one style
     svg = re.sub(r'(?<= d=")[^"]*', _shorten_path, svg)
     svg = re.sub(r"\n *", "\n", svg)
     svg = re.sub(r'(?<= )(id=")([^"]+)"', rf'\1{name}-\2"', svg)
-    svg = re.sub(r'(url\(#|xlink:href="#)', rf"\1{name}-", svg)
+    svg = svg.replace("xlink:href", "href")
+    svg = re.sub(r'(url\(#|href="#)', rf"\1{name}-", svg)
     for colour, variable in VARIABLES.items():
         svg = svg.replace(colour, f"var(--{variable})")
     svg = svg.replace("font-family: 'DejaVu Sans'; ", "")  # the page sets its own font
@@ -80,10 +83,11 @@ def _adapt_to_page(svg: str, name: str, label: str, groups: dict[str, str]) -> s
     svg = re.sub(r'<g id="[^"]*">', "<g>", svg)
     svg = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", svg)
     svg = re.sub(r'(?<= [xy]=")(-?\d+\.\d\d)\d+', r"\1", svg)
+    svg = re.sub(r'(?<= style=")[^"]*', lambda style: style[0].replace(": ", ":").replace("; ", ";"), svg)
     svg = svg.replace(">\n<", "><")
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
-    width = f' style="max-width:{float(size[1]) * 4 / 3:.0f}px"' if size else ""
-    attributes = f'xmlns:xlink="http://www.w3.org/1999/xlink" role="img" aria-label="{html(label)}"{width}'
+    width = f' style="max-width:{float(size[1]) * 4 / 3:.0f}px;{LINES}"' if size else ""
+    attributes = f'role="img" aria-label="{html(label)}"{width}'
     opening_tag = re.compile(r"<svg [^>]*?(viewBox=\"[^\"]*\")[^>]*>")
     return opening_tag.sub(lambda match: f"<svg {match[1]} {attributes}>", svg, count=1)
 
