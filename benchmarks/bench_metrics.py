@@ -179,9 +179,9 @@ def test_filtered_ranks(race, peer):
     answers, scores = make_answers(race.size(1_000, 20))
     theirs = {"NumPy": count_ranks, "PyKEEN": run_pykeen}[peer]
     metrics = "Rank, RR, Success@1, Success@3, Success@10"
-    options = {"competitors": "nonrelevant", "rows": "pair", "convention": "pykeen", "threads": 1}
+    options = {"convention": "pykeen", "threads": 1}
     race(
-        lambda: fn.evaluate(answers, scores, metrics, **options).means(),
+        lambda: fn.evaluate_pairs(answers, scores, metrics, **options).means(),
         equals(theirs(answers, scores), 1e-6),
         peers={peer: lambda: theirs(answers, scores)},
     )

@@ -40,6 +40,7 @@ from fastndcg.inputs.recommendations.interactions import Interactions as Interac
 from fastndcg.inputs.recommendations.item_lists import Recommendations as Recommendations
 from fastndcg.inputs.text.formats import read_qrels as read_qrels
 from fastndcg.inputs.text.formats import read_run as read_run
+from fastndcg.link_prediction import evaluate_pairs as evaluate_pairs
 from fastndcg.metrics.custom import register as register
 from fastndcg.metrics.families import CATALOG as CATALOG
 from fastndcg.metrics.families import Parameter as Parameter
@@ -51,8 +52,9 @@ from fastndcg.rank_agreement import agreement as agreement
 from fastndcg.rankings.rankings import Rankings as Rankings
 from fastndcg.recommended_items import BeyondAccuracy as BeyondAccuracy
 from fastndcg.recommended_items import beyond_accuracy as beyond_accuracy
+from fastndcg.results.pairs import PairResults as PairResults
+from fastndcg.results.pairs import load_result as load_result
 from fastndcg.results.results import Results as Results
-from fastndcg.results.results import load_result as load_result
 from fastndcg.scoring.embeddings import Embeddings as Embeddings
 from fastndcg.scoring.scorer import Scorer as Scorer
 from fastndcg.scoring.top_items import TopItems as TopItems

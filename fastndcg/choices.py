@@ -7,7 +7,7 @@ AggregateName: TypeAlias = Literal["gm", "hm", "median", "quantile", "worst", "m
 Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 BoardMean: TypeAlias = Literal["datasets", "queries"]
 BoardUnit: TypeAlias = Literal["queries", "datasets"]
-Competitors: TypeAlias = Literal["all", "nonrelevant"]
+Competitors: TypeAlias = Literal["nonrelevant", "all"]
 ConventionKind: TypeAlias = Literal["default", "search", "learning_to_rank", "recommenders"]
 ConventionName: TypeAlias = Literal[
     "default", "trec_eval", "trec_eval_c", "trec_eval_9", "trec_eval_9_c", "ranx", "ndeval", "ms_marco",
@@ -35,7 +35,7 @@ RanxTest: TypeAlias = Literal["student", "fisher", "tukey"]
 RepeatedItems: TypeAlias = Literal["raise", "once"]
 Similarity: TypeAlias = Literal["dot", "cosine", "euclidean", "hamming"]
 ResponseMethod: TypeAlias = Literal["predict", "predict_proba", "decision_function"]
-ResultRows: TypeAlias = Literal["query", "pair"]
+ResultRows: TypeAlias = Literal["pair", "query"]
 TestName: TypeAlias = Literal["randomization", "t", "wilcoxon", "sign", "mcnemar", "bootstrap", "tukey"]
 TiePolicy: TypeAlias = Literal[
     "average", "input", "id_descending", "id_ascending", "best", "worst", "input_reversed", "mean_rank"

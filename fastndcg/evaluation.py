@@ -1,16 +1,18 @@
-"""Evaluate metrics for every query: the functions `evaluate` and `Evaluator`."""
+"""Evaluate metrics for every query: the function `evaluate` and the class `Evaluator`."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Never, cast
+from typing import Any, Never
 
 import numpy as np
 
-from fastndcg.choices import Competitors, ConventionName, MissingTruth, ResultRows
+from fastndcg.choices import ConventionName, MissingTruth
+from fastndcg.engine import run as engine
+from fastndcg.engine.run import EvaluationOutput, EvaluatorCache
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.arrays import ArrayTruth, make_ready_rankings
 from fastndcg.inputs.dispatch import (
@@ -40,29 +42,14 @@ from fastndcg.metrics.families import REGISTERED
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import ADJUSTED, find_denominators
 from fastndcg.named_conventions import Convention, parse_convention
-from fastndcg.rankings.pair_rows import PairRows, check_pair_metrics, read_pair_rows
+from fastndcg.partitions import run as run_partitions
+from fastndcg.rankings.known_ranks import CountedRankings
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
 from fastndcg.runtime.compilation import without_progress
 from fastndcg.runtime.pickling import Picklable
-from fastndcg.runtime.progress import use_progress
 from fastndcg.runtime.threads import check_threads
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from fastndcg.engine.run import EvaluatorCache
-    from fastndcg.rankings.known_ranks import CountedRankings
-
-
-@functools.cache  # at the interpreter's end nothing can be imported, not even a second time
-@functools.cache
-def _load_engine() -> ModuleType:
-    from fastndcg.engine import run as engine  # late: `import fastndcg` does not import NumPy
-
-    return engine
-
 
 HASHABLE = (str, Metric, tuple)  # forms of metrics that can be read twice
 
@@ -79,8 +66,6 @@ class Request:
         aggregate needs them.
     array_convention, qrels_convention : Convention
         The convention for labels in arrays, and for judgments with ids.
-    pair_rows : PairRows, optional
-        What rows are where each relevant document is ranked on its own.
     """
 
     metrics: tuple[Metric, ...]
@@ -88,18 +73,10 @@ class Request:
     denominators: dict[int, Metric]
     array_convention: Convention
     qrels_convention: Convention
-    pair_rows: PairRows | None = None
 
 
-def parse_request(
-    metrics: Metrics | None, convention: str | Convention, rows: ResultRows = "query", competitors: Competitors = "all"
-) -> Request:
+def parse_request(metrics: Metrics | None, convention: str | Convention) -> Request:
     """Return metrics and a convention as a request, cached: parsing takes as long as evaluating a short query."""
-    pair_rows = read_pair_rows(rows, competitors)
-    if pair_rows is not None:
-        request = _make_request(parse_metrics(metrics), parse_convention(convention))
-        check_pair_metrics(request.metrics, request.convention, pair_rows)
-        return replace(request, pair_rows=pair_rows)
     if isinstance(metrics, HASHABLE):
         try:
             return _parse_cached_request(metrics, convention, len(REGISTERED))
@@ -136,8 +113,6 @@ def evaluate(
     exclude: Any = None,
     candidates: Any = None,
     missing_truth: MissingTruth = "raise",
-    competitors: Competitors = "all",
-    rows: ResultRows = "query",
     columns: Mapping[str, str | Mapping[str, str]] | None = None,
     memory: int | str | None = None,
     convention: ConventionName | str | Convention = "default",
@@ -206,12 +181,6 @@ def evaluate(
         What to do with items of the truth that are excluded, no candidates or unknown: raise an error, leave them out
         of the truth, or count them as relevant items that were not retrieved. A note of the result counts them. With
         'raise', a user without truth is an error for a model, unless the convention has no_relevant='skipped'.
-    competitors : {'all', 'nonrelevant'}
-        Documents that a relevant one is ranked among: all of its query, or those that are not relevant. With
-        'nonrelevant', metrics are computed for each relevant document on its own, as in link prediction.
-    rows : {'query', 'pair'}
-        What has a row in the result: each query, or each pair of a query and a relevant document. A query has the mean
-        over its pairs if `competitors` is 'nonrelevant'. Rows of pairs have the documents in `Results.document_ids`.
     columns : dict, optional
         Names of columns of frames, records, CSV, Parquet and Arrow files that differ from the usual ones, such as
         ``{"query": "qid", "document": "pid", "label": "grade", "score": "bm25", "subtopic": "topic"}``. The key "rank"
@@ -269,20 +238,13 @@ def evaluate(
         raise InvalidInputError(
             "`predictions` must be left out where `truth` is Rankings. Pass metrics by name: metrics=."
         )
-    request = parse_request(metrics, convention, rows, competitors)
-    if threads is not None:
-        check_threads(threads)
-    _check_progress(progress)
-    show_rows = progress if callable(progress) else None
-    selection = make_selection(exclude, candidates, missing_truth, threads)
-    options = Options(
-        offsets, groups, query_ids, columns, memory, threads, show_rows, selection, other=predictions,
-        is_alone=predictions is None,
+    evaluator = object.__new__(Evaluator)
+    options = make_options(
+        offsets, groups, query_ids, exclude, candidates, missing_truth, columns, memory, threads, progress,
+        other=predictions, is_alone=predictions is None,
     )  # fmt: skip
-    if progress is True:  # the usual call of a service pays for no context
-        return evaluate_prepared(prepare_truth(truth, options), predictions, request, options)
-    with without_progress():
-        return evaluate_prepared(prepare_truth(truth, options), predictions, request, options)
+    evaluator._prepare(truth, parse_request(metrics, convention), options, progress is True)
+    return evaluator._evaluate(predictions)
 
 
 class Evaluator(Picklable):
@@ -294,7 +256,7 @@ class Evaluator(Picklable):
 
     Parameters
     ----------
-    truth, metrics, offsets, groups, query_ids, exclude, candidates, missing_truth, competitors, rows
+    truth, metrics, offsets, groups, query_ids, exclude, candidates, missing_truth
         See `evaluate`.
     columns, memory, convention, threads, progress
         See `evaluate`.
@@ -324,27 +286,26 @@ class Evaluator(Picklable):
         exclude: Any = None,
         candidates: Any = None,
         missing_truth: MissingTruth = "raise",
-        competitors: Competitors = "all",
-        rows: ResultRows = "query",
         columns: Mapping[str, str | Mapping[str, str]] | None = None,
         memory: int | str | None = None,
         convention: ConventionName | str | Convention = "default",
         threads: int | None = None,
         progress: bool | Callable[[int, int], None] = True,
     ) -> None:
-        self._request = parse_request(metrics, convention, rows, competitors)
-        if threads is not None:
-            check_threads(threads)
-        _check_progress(progress)
-        self._has_progress = progress is True
-        show_rows = progress if callable(progress) else None
-        selection = make_selection(exclude, candidates, missing_truth, threads)
-        options = Options(offsets, groups, query_ids, columns, memory, threads, show_rows, selection)
-        with use_progress(self._has_progress):
-            self._truth = prepare_truth(truth, options)
-        self._options = Options(
-            columns=columns, memory=memory, threads=threads, progress=show_rows, selection=selection
+        options = make_options(
+            offsets, groups, query_ids, exclude, candidates, missing_truth, columns, memory, threads, progress
         )
+        self._prepare(truth, parse_request(metrics, convention), options, progress is True)
+
+    def _prepare(self, truth: Any, request: Request, options: Options, has_progress: bool) -> None:
+        self._request = request
+        self._has_progress = has_progress
+        if has_progress:  # the usual call of a service pays for no context
+            self._truth = prepare_truth(truth, options)
+        else:
+            with without_progress():
+                self._truth = prepare_truth(truth, options)
+        self._options = options.without_cuts()
         self._cache: EvaluatorCache | None = None
 
     @property
@@ -392,7 +353,10 @@ class Evaluator(Picklable):
                [1. , 0.5]])
         """
         if self._cache is None and isinstance(self._truth, ArrayTruth):
-            self._cache = _load_engine().EvaluatorCache()
+            self._cache = EvaluatorCache()
+        return self._evaluate(predictions, out)
+
+    def _evaluate(self, predictions: Any, out: Array | None = None) -> Results:
         if self._has_progress:
             return evaluate_prepared(self._truth, predictions, self._request, self._options, self._cache, out)
         with without_progress():
@@ -407,12 +371,23 @@ class Evaluator(Picklable):
             setattr(self, name, value)
 
 
-def _check_progress(progress: Any) -> None:
-    """Raise InvalidTypeError for a value that is no bool and no function."""
+def make_options(
+    offsets: Any, groups: Any, query_ids: Any, exclude: Any, candidates: Any, missing_truth: MissingTruth,
+    columns: Mapping[str, str | Mapping[str, str]] | None, memory: int | str | None, threads: int | None, progress: Any,
+    *, other: Any = None, is_alone: bool | None = None,
+) -> Options:  # fmt: skip
+    """Return arguments of `evaluate` as options. Raise an error for a wrong one, before anything is read."""
+    if threads is not None:
+        check_threads(threads)
     if progress is not True and progress is not False and not callable(progress):
         raise InvalidTypeError(
             f"`progress` must be True, False or a function of two numbers, not {shorten(progress)}. Leave it out."
         )
+    show_rows = progress if callable(progress) else None
+    selection = make_selection(exclude, candidates, missing_truth, threads)
+    return Options(
+        offsets, groups, query_ids, columns, memory, threads, show_rows, selection, other=other, is_alone=is_alone
+    )
 
 
 def evaluate_arrays(
@@ -441,8 +416,8 @@ def evaluate_arrays(
     is_ready = groups is None and query_ids is None and isinstance(offsets, np.ndarray | list)
     rankings = make_ready_rankings(labels, scores, offsets) if is_ready else None
     if rankings is not None:  # other forms of arrays take as long to convert as a short query to evaluate
-        output = _load_engine().run(rankings, request.metrics, request.array_convention, threads=threads)
-        return output.values[:, 0]  # type: ignore[no-any-return]
+        output = engine.run(rankings, request.metrics, request.array_convention, threads=threads)
+        return output.values[:, 0]
     if isinstance(offsets, Real):
         raise InvalidTypeError(
             f"`offsets` must be an array of the first document of each query, not {shorten(offsets)}. The cutoff is a "
@@ -467,20 +442,58 @@ def evaluate_prepared(
     out: Array | None = None,
 ) -> Results:
     """Evaluate one system against truth that has been read."""
-    if request.pair_rows is not None and out is not None:
-        raise InvalidInputError("`out` must be left out with rows='pair' or competitors='nonrelevant'. Take the result")
     if type(predictions) is np.ndarray and isinstance(truth, ArrayTruth):  # the usual call of a service
-        rankings = truth.rankings(predictions)
-        return _evaluate_rankings(rankings, request, request.array_convention, options.threads, cache, out)
-    if isinstance(predictions, Model) and isinstance(truth, Qrels | Interactions):
-        joined: Any = _rank_model(truth, predictions, request, options, out)
+        joined: Any = truth.rankings(predictions)
     else:
-        joined = join_predictions(truth, predictions, request.convention, options)
-    has_ids = isinstance(truth, Qrels | TablePair)
-    convention = request.qrels_convention if has_ids else request.array_convention
-    if isinstance(joined, Rankings | Joined):
-        return _evaluate_rankings(joined, request, convention, options.threads, cache, out)
-    return _evaluate_partitions(joined, request, convention, options.threads, out)
+        joined = join_system(truth, predictions, request, options, out)
+    convention = request.qrels_convention if isinstance(truth, Qrels | TablePair) else request.array_convention
+    denominators = tuple(request.denominators.values()) if request.denominators else ()
+    if not isinstance(joined, Rankings | Joined):
+        if out is not None:
+            raise InvalidInputError("`out` must be left out for truth that is neither labels in arrays nor judgments.")
+        output = run_partitions(joined, request.metrics, convention, options.threads, denominators)
+        return make_results(output, request)
+    if isinstance(joined, Rankings):
+        joined = Joined(joined)
+    if out is not None:
+        engine.check_out(out, joined.rankings, len(request.metrics))
+    output = engine.run(
+        joined.rankings, request.metrics, convention, denominators=denominators, undefined=joined.unjudged_queries,
+        threads=options.threads, cache=cache, out=None if denominators else out,
+    )  # fmt: skip
+    results = make_results(output, request, joined)
+    if denominators and out is not None:
+        out[:] = results.values.T
+        results.values = out.T
+    return results
+
+
+def make_results(output: EvaluationOutput, request: Request, joined: Joined | None = None) -> Results:
+    """Return the values of an engine as results. `joined` is None for rankings that were never in memory at once."""
+    n_metrics = len(request.metrics)
+    if joined is None:
+        query_ids, counts, notes = output.query_ids, (0, 0), output.notes
+    else:
+        query_ids = joined.rankings.query_ids
+        counts = (joined.n_missing_in_run, joined.n_missing_in_qrels)
+        notes = note_confused(joined.rankings) + joined.notes
+    results = Results(
+        output.values[:, :n_metrics] if request.denominators else output.values, request.metrics, query_ids,
+        request.convention, n_tied=output.n_tied, n_missing_in_run=counts[0], n_missing_in_qrels=counts[1],
+        notes=notes,
+    )  # fmt: skip
+    if request.denominators:
+        put_weights(results, output.values, request)
+    return results
+
+
+def join_system(
+    truth: TruthInput, predictions: Any, request: Request, options: Options, out: Array | None = None
+) -> Rankings | Joined | PartitionedInput:
+    """Combine predictions with the truth. Of a model, only the labelled items are ranked if the metrics allow that."""
+    if isinstance(predictions, Model) and isinstance(truth, Qrels | Interactions):
+        return _rank_model(truth, predictions, request, options, out)
+    return join_predictions(truth, predictions, request.convention, options)
 
 
 def check_model(evaluator: Evaluator, model: Model) -> None:
@@ -510,7 +523,6 @@ def _match_model(
 
     Their labels are checked, so that errors come before scores are computed.
     """
-    engine = _load_engine()
     convention = request.qrels_convention if isinstance(truth, Qrels) else request.array_convention
     model = fit_model(truth, model)
     matched_model = match_model(truth, model, request.convention, options)
@@ -520,100 +532,20 @@ def _match_model(
     rankings = make_counted_rankings(matched_model)
     if out is not None:
         engine.check_out(out, rankings, len(request.metrics))
-    engine.check_truth(rankings, request.metrics, convention, has_pairs=request.pair_rows is not None)
+    engine.check_truth(rankings, request.metrics, convention)
     return model, matched_model, rankings
 
 
-def _evaluate_rankings(
-    joined: Rankings | Joined,
-    request: Request,
-    convention: Convention,
-    threads: int | None,
-    cache: EvaluatorCache | None,
-    out: Array | None,
-) -> Results:
-    """Evaluate rankings that are in memory."""
-    engine = _load_engine()
-    if isinstance(joined, Rankings):
-        rankings = joined
-        unjudged_queries = None
-        n_missing_in_run = 0
-        n_missing_in_qrels = 0
-        notes: tuple[str, ...] = ()
-    else:
-        rankings, unjudged_queries, n_missing_in_run, n_missing_in_qrels, notes = joined
-    metrics = request.metrics
-    if request.pair_rows is not None:
-        joined = Joined(rankings, None, n_missing_in_run, n_missing_in_qrels, notes)
-        return _evaluate_pairs(joined, request, convention, threads)
-    if out is not None:
-        engine.check_out(out, rankings, len(metrics))
-    denominators = tuple(request.denominators.values()) if request.denominators else ()
-    output = engine.run(
-        rankings, metrics, convention, denominators=denominators, undefined=unjudged_queries, threads=threads,
-        cache=cache, out=None if denominators else out,
-    )  # fmt: skip
-    values = output.values
-    if denominators:
-        values = values[:, : len(metrics)]
-        if out is not None:
-            out[:] = values.T
-            values = out.T
-    return Results(
-        values, metrics, rankings.query_ids, request.convention,
-        n_tied=output.n_tied, **_make_extra_values(output.values, request),
-        n_missing_in_run=n_missing_in_run, n_missing_in_qrels=n_missing_in_qrels,
-        notes=note_confused(rankings) + notes,
-    )  # fmt: skip
-
-
-def _evaluate_partitions(
-    partitions: PartitionedInput, request: Request, convention: Convention, threads: int | None, out: Array | None
-) -> Results:
-    """Evaluate rankings that are built one partition after the other."""
-    if out is not None:
-        raise InvalidInputError("`out` must be left out for truth that is neither labels in arrays nor judgments.")
-    from fastndcg import partitions as engine
-
-    denominators = tuple(request.denominators.values())
-    output = engine.run(partitions, request.metrics, convention, threads, denominators, request.pair_rows)
-    return Results(
-        output.values[:, : len(request.metrics)], request.metrics, output.query_ids, request.convention,
-        n_tied=output.n_tied, notes=output.notes, document_ids=output.document_ids,
-        **_make_extra_values(output.values, request),
-    )  # fmt: skip
-
-
-def _evaluate_pairs(joined: Joined, request: Request, convention: Convention, threads: int | None) -> Results:
-    """Evaluate each relevant document of rankings in memory on its own."""
-    from fastndcg.engine.pair_values import run_pairs
-
-    rankings = joined.rankings
-    pair_rows = cast(PairRows, request.pair_rows)
-    denominators = tuple(request.denominators.values())
-    output = run_pairs(rankings, request.metrics, convention, pair_rows, denominators=denominators, threads=threads)
-    query_ids = rankings.query_ids
-    if pair_rows.rows == "pair":
-        query_ids = output.queries if query_ids is None else query_ids[output.queries]
-    return Results(
-        output.values[:, : len(request.metrics)], request.metrics, query_ids, request.convention,
-        n_tied=output.n_tied, n_missing_in_run=joined.n_missing_in_run,
-        n_missing_in_qrels=joined.n_missing_in_qrels, notes=note_confused(rankings) + joined.notes,
-        document_ids=output.document_ids, **_make_extra_values(output.values, request),
-    )  # fmt: skip
-
-
-def _make_extra_values(values: Array, request: Request) -> dict[str, Any]:
+def put_weights(results: Results, values: Array, request: Request) -> None:
     """
-    Return what aggregates need besides the values: weights in the mean of a metric, and values by chance.
+    Write what aggregates need besides the values: weights in the mean of a metric, and values by chance.
 
     The last columns of `values` are the denominators of the request.
     """
-    extra: dict[str, Array] = {}
     n_metrics = len(request.metrics)
     for column, place in enumerate(request.denominators, n_metrics):
         aggregate = request.metrics[place].aggregate
         name = "chance_values" if aggregate is not None and aggregate.name in ADJUSTED else "value_weights"
-        rows = extra.setdefault(name, np.ones((n_metrics, len(values))))
-        rows[place] = values[:, column]
-    return {name: rows.T for name, rows in extra.items()}
+        if getattr(results, name) is None:
+            setattr(results, name, np.ones((n_metrics, len(values))).T)
+        getattr(results, name)[:, place] = values[:, column]

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.engine import run as engine
-from fastndcg.engine.pair_values import PairValues, run_pairs
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.engine.scratch import Scratch
 from fastndcg.inputs.parquet.batches import Batch, NotSorted, Stream
@@ -18,8 +17,6 @@ from fastndcg.inputs.parquet.truth import StreamedTruth
 from fastndcg.inputs.recommendations.interactions import RankingPartitions
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
-from fastndcg.rankings.pair_rows import PairRows
-from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_threads, run_all
@@ -32,17 +29,11 @@ class Request(NamedTuple):
     denominators: tuple[Metric, ...]
     convention: Convention
     threads: int
-    pair_rows: PairRows | None = None
 
     @property
     def n_columns(self) -> int:
         """The number of columns of values."""
         return len(self.metrics) + len(self.denominators)
-
-    @property
-    def has_documents(self) -> bool:
-        """True if rows are pairs of a query and a document."""
-        return self.pair_rows is not None and self.pair_rows.rows == "pair"
 
 
 class EvaluatedBatch(NamedTuple):
@@ -51,7 +42,6 @@ class EvaluatedBatch(NamedTuple):
     query_ids: Array
     first_rows: Array
     values: Array
-    document_ids: Array
 
     def select(self, place: int) -> EvaluatedBatch:
         """Return one query of the batch."""
@@ -64,12 +54,9 @@ def run(
     convention: Convention,
     threads: int | None = None,
     denominators: tuple[Metric, ...] = (),
-    pair_rows: PairRows | None = None,
 ) -> EvaluationOutput:
     """Evaluate every partition. The values are the same as for all rankings at once."""
-    request = Request(metrics, denominators, convention, check_threads(threads), pair_rows)
-    if isinstance(partitions, RankingPartitions) and pair_rows is not None:
-        return _run_pairs(partitions, request)
+    request = Request(metrics, denominators, convention, check_threads(threads))
     if isinstance(partitions, RankingPartitions):
         return _run_recommendations(partitions, request)
     with contextlib.suppress(NotSorted):
@@ -101,56 +88,13 @@ def _run_recommendations(partitions: RankingPartitions, request: Request) -> Eva
     return EvaluationOutput(values.T, sum(tied_counts), partitions.query_ids, tuple(partitions.notes()))
 
 
-def _run_pairs(partitions: RankingPartitions, request: Request) -> EvaluationOutput:
-    """Evaluate the pairs of partitions on threads. Each partition is built and evaluated by one thread."""
-    parts: dict[tuple[int, int], PairValues] = {}
-
-    def make_worker() -> Callable[[tuple[int, int]], None]:
-        build = partitions.new_builder()
-
-        def evaluate(span: tuple[int, int]) -> None:
-            part = _evaluate_pairs(build(*span), request)
-            parts[span] = part._replace(queries=part.queries + span[0])
-
-        return evaluate
-
-    with track(partitions.spans, "evaluating users", len(partitions.spans)) as spans:
-        run_all(spans, make_worker, min(max(len(partitions.spans), 1), request.threads))
-    ordered = [parts[span] for span in sorted(parts)]
-    values = np.concatenate([np.empty((0, request.n_columns)), *(part.values for part in ordered)])
-    queries = np.concatenate([np.empty(0, "i8"), *(part.queries for part in ordered)])
-    documents = [part.document_ids for part in ordered if part.document_ids is not None]
-    query_ids = queries if partitions.query_ids is None else partitions.query_ids[queries]
-    n_tied = sum(part.n_tied for part in ordered)
-    has_documents = request.has_documents
-    document_ids = np.concatenate(documents) if documents else np.empty(0, "i8")
-    return EvaluationOutput(
-        values, n_tied, query_ids if has_documents else partitions.query_ids, tuple(partitions.notes()),
-        document_ids=document_ids if has_documents else None,
-    )  # fmt: skip
-
-
-def _evaluate_pairs(rankings: Rankings, request: Request) -> PairValues:
-    """Evaluate the pairs of one partition."""
-    pair_rows = request.pair_rows or PairRows("query", "all")
-    return run_pairs(
-        rankings, request.metrics, request.convention, pair_rows, denominators=request.denominators, threads=1
-    )
-
-
 def _evaluate_batch(batch: Batch, request: Request, scratch: Scratch) -> tuple[EvaluatedBatch, int]:
     """Return the values of a batch of queries, and the number of rows in which ties matter."""
-    if request.pair_rows is not None:
-        part = _evaluate_pairs(batch.rankings, request)
-        queries = part.queries
-        documents = np.zeros(len(queries), "i8") if part.document_ids is None else part.document_ids
-        rows = EvaluatedBatch(batch.query_ids[queries], batch.first_rows[queries], part.values, documents)
-        return rows, part.n_tied
     output = engine.run(
         batch.rankings, request.metrics, request.convention, denominators=request.denominators, threads=1,
         scratch=scratch,
     )  # fmt: skip
-    return EvaluatedBatch(batch.query_ids, batch.first_rows, output.values, batch.first_rows), output.n_tied
+    return EvaluatedBatch(batch.query_ids, batch.first_rows, output.values), output.n_tied
 
 
 def _run_stream(stream: Stream, request: Request) -> EvaluationOutput:
@@ -174,21 +118,19 @@ def _run_stream(stream: Stream, request: Request) -> EvaluationOutput:
         run_all(items, make_worker, min(stream.most_threads, request.threads))
     evaluate(stream.last(), split, Scratch())
     if not whole and not split:
-        nothing = np.empty(0, "i8") if request.has_documents else None
-        return EvaluationOutput(np.empty((0, request.n_columns)), 0, np.empty(0, object), document_ids=nothing)
-    ids, values, documents = _sort_by_row(whole, split)
-    return EvaluationOutput(values, sum(tied_counts), ids, document_ids=documents if request.has_documents else None)
+        return EvaluationOutput(np.empty((0, request.n_columns)), 0, np.empty(0, object))
+    ids, values = _sort_by_row(whole, split)
+    return EvaluationOutput(values, sum(tied_counts), ids)
 
 
-def _sort_by_row(whole: list[EvaluatedBatch], split: list[EvaluatedBatch]) -> tuple[Array, Array, Array]:
-    """Return ids, values and documents in the order of rows. The rows of `split` queries were in several items."""
+def _sort_by_row(whole: list[EvaluatedBatch], split: list[EvaluatedBatch]) -> tuple[Array, Array]:
+    """Return ids and values in the order of rows. The rows of `split` queries were in several items."""
     singles = (batch.select(place) for batch in split for place in range(len(batch.query_ids)))
     batches = [batch for batch in (*whole, *singles) if len(batch.query_ids)] or whole[:1]
     batches.sort(key=lambda batch: batch.first_rows[:1].tolist())
     ids = np.concatenate([batch.query_ids for batch in batches])
     values = np.concatenate([batch.values for batch in batches])
-    documents = np.concatenate([batch.document_ids for batch in batches])
     if all(before.first_rows[-1] < after.first_rows[0] for before, after in pairwise(batches)):
-        return ids, values, documents
+        return ids, values
     order = np.argsort(np.concatenate([batch.first_rows for batch in batches]), kind="stable")
-    return ids[order], values[order], documents[order]
+    return ids[order], values[order]

@@ -69,8 +69,8 @@ def make_choices() -> str:
     from fastndcg.integrations.sklearn import RESPONSE_METHODS
     from fastndcg.metrics.families import AGGREGATES, FAMILIES
     from fastndcg.named_conventions import CHOICES, KINDS, conventions
-    from fastndcg.rankings.pair_rows import COMPETITORS, ROWS
     from fastndcg.reports.plots import KINDS as KINDS_OF_PLOTS
+    from fastndcg.results.pairs import COMPETITORS, ROWS
     from fastndcg.scoring.embeddings import SIMILARITIES
     from fastndcg.statistics import settings
 

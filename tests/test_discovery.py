@@ -230,7 +230,7 @@ def complete(line):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("fastndcg ev", ["evaluate"]),
+        ("fastndcg ev", ["evaluate", "evaluate-pairs"]),
         ("fastndcg evaluate -m bpr", ["bpref"]),
         ("fastndcg evaluate -m ndcg@10,bpr", ["ndcg@10,bpref"]),
         ("fastndcg evaluate --convention lightg", ["lightgbm"]),

@@ -11,65 +11,58 @@ from fastndcg.__main__ import main
 
 QRELS = {"q1": {"a": 1, "b": 2, "z": 1}, "q2": {"c": 1, "a": 0}, "q3": {"a": 0}}
 RUN = {"q1": {"x": 4.0, "a": 3.0, "y": 2.0, "b": 1.0}, "q2": {"a": 2.0, "c": 1.0}, "q3": {"a": 1.0}}
-PAIRS = {"competitors": "nonrelevant", "rows": "pair"}
 
 
 def test_pairs_have_the_ids_of_queries_and_documents():
     """Retrieved documents come in the order of the run, those that the run lacks behind them."""
-    result = fn.evaluate(QRELS, RUN, "rank, rr", **PAIRS)
+    result = fn.evaluate_pairs(QRELS, RUN, "rank, rr")
 
     assert list(result.query_ids) == ["q1", "q1", "q1", "q2"]
     assert list(result.document_ids) == ["a", "b", "z", "c"]
     assert result["rr"].tolist() == [1 / 2, 1 / 3, 0, 1 / 2]
     assert result["rank"].tolist()[:2] == [2, 3]
     assert np.isnan(result["rank"][2])
-    assert list(result.row_ids) == [("q1", "a"), ("q1", "b"), ("q1", "z"), ("q2", "c")]
+    assert list(result.pair_ids) == [("q1", "a"), ("q1", "b"), ("q1", "z"), ("q2", "c")]
     assert result.to_dict()["q1", "b"]["RR"] == 1 / 3
 
 
 def test_raw_rows_count_the_other_relevant_documents():
     """Among all documents, b is below a."""
-    assert fn.evaluate(QRELS, RUN, "rank", rows="pair")["rank"].tolist()[:2] == [2, 4]
+    assert fn.evaluate_pairs(QRELS, RUN, "rank", competitors="all")["rank"].tolist()[:2] == [2, 4]
 
 
 def test_rows_of_queries_are_means_over_pairs():
     """A query has the mean over its three pairs, and one without pairs is undefined."""
-    result = fn.evaluate(QRELS, RUN, "rr", competitors="nonrelevant")
+    result = fn.evaluate_pairs(QRELS, RUN, "rr", rows="query")
 
     assert result["rr"].tolist()[:2] == [pytest.approx((1 / 2 + 1 / 3 + 0) / 3, rel=1e-15), 1 / 2]
     assert np.isnan(result["rr"][2])
-    filled = fn.evaluate(QRELS, RUN, "rr", competitors="nonrelevant", convention="default(undefined=0)")
+    filled = fn.evaluate_pairs(QRELS, RUN, "rr", rows="query", convention="default(undefined=0)")
     assert filled["rr"][2] == 0
     with pytest.raises(fn.UndefinedMetricError, match="q3 has no relevant document"):
-        fn.evaluate(QRELS, RUN, "rr", competitors="nonrelevant", convention="default(undefined=raise)")
+        fn.evaluate_pairs(QRELS, RUN, "rr", rows="query", convention="default(undefined=raise)")
 
 
 def test_graded_labels_keep_their_gain():
     """A pair of the label 2 has the DCG 2 / log2(rank + 1), and the ideal of that label."""
-    result = fn.evaluate([[2, 0, 1]], [[1.0, 3.0, 2.0]], "dcg, idcg", **PAIRS)
+    result = fn.evaluate_pairs([[2, 0, 1]], [[1.0, 3.0, 2.0]], "dcg, idcg")
 
     assert result.values.tolist() == [[2 / np.log2(3), 2], [1 / np.log2(3), 1]]
 
 
 def test_rel_says_which_documents_have_rows():
     """Documents below the metrics' `rel` are competitors, and metrics must agree."""
-    assert fn.evaluate(QRELS, RUN, "rr(rel=2)", **PAIRS).to_dict() == {("q1", "b"): {"RR(rel=2)": 1 / 4}}
+    assert fn.evaluate_pairs(QRELS, RUN, "rr(rel=2)").to_dict() == {("q1", "b"): {"RR(rel=2)": 1 / 4}}
     with pytest.raises(fn.InvalidInputError, match=r"must agree on the lowest relevant label .* RR and P\(rel=2\)@5"):
-        fn.evaluate(QRELS, RUN, "rr, P(rel=2)@5", **PAIRS)
+        fn.evaluate_pairs(QRELS, RUN, "rr, P(rel=2)@5")
 
 
-def test_evaluator_gives_the_pairs_of_each_system():
-    """The truth is prepared once, for any number of systems."""
-    evaluator = fn.Evaluator(QRELS, "rr", **PAIRS)
-    other = {query: {document: -score for document, score in scores.items()} for query, scores in RUN.items()}
+def test_exports_have_a_column_of_documents(tmp_path):
+    """Frames, CSV and JSON name both ids of a pair, and the table counts pairs. A saved file gives the pairs again."""
+    result = fn.evaluate_pairs(QRELS, RUN, "rr")
+    result.save(tmp_path / "pairs.json")
 
-    for run in (RUN, other, RUN):
-        np.testing.assert_array_equal(evaluator.evaluate(run).values, fn.evaluate(QRELS, run, "rr", **PAIRS).values)
-
-
-def test_exports_have_a_column_of_documents():
-    """Frames, CSV and JSON name both ids of a pair, and the table counts pairs."""
-    result = fn.evaluate(QRELS, RUN, "rr", **PAIRS)
+    assert fn.load_result(tmp_path / "pairs.json").to_dict() == result.to_dict()
 
     assert result.to_csv().splitlines()[:2] == ["query,document,RR", "q1,a,0.5"]
     facts = json.loads(result.to_json())
@@ -84,11 +77,11 @@ def test_score_matrices_rank_candidates_of_each_user():
     liked = sparse.csr_array([[0, 1, 0, 0, 1], [1, 0, 0, 0, 0]])
     scores = np.array([[9.0, 1.0, 3.0, 2.0, 5.0], [1.0, 2.0, 3.0, 4.0, 5.0]])
 
-    result = fn.evaluate(liked, scores, "rank, num_ret", exclude=[{0}, {4}], **PAIRS)
+    result = fn.evaluate_pairs(liked, scores, "rank, num_ret", exclude=[{0}, {4}])
 
-    assert list(result.row_ids) == [(0, 1), (0, 4), (1, 0)]
+    assert list(result.pair_ids) == [(0, 1), (0, 4), (1, 0)]
     assert result.values.tolist() == [[3, 3], [1, 3], [4, 4]]
-    unretrieved = fn.evaluate(liked, scores, "rr", exclude=[{4}, set()], missing_truth="unretrieved", **PAIRS)
+    unretrieved = fn.evaluate_pairs(liked, scores, "rr", exclude=[{4}, set()], missing_truth="unretrieved")
     assert unretrieved.to_dict()[0, 4] == {"RR": 0}
 
 
@@ -105,9 +98,9 @@ def test_streamed_files_have_pairs(tmp_path):
         }
     )
     frame.to_parquet(tmp_path / "rows.parquet")
-    expected = fn.evaluate(frame, metrics="rank, rr", **PAIRS)
+    expected = fn.evaluate_pairs(frame, metrics="rank, rr")
 
-    result = fn.evaluate(str(tmp_path / "rows.parquet"), metrics="rank, rr", **PAIRS)
+    result = fn.evaluate_pairs(str(tmp_path / "rows.parquet"), metrics="rank, rr")
 
     np.testing.assert_array_equal(result.values, expected.values)
     assert list(result.query_ids) == list(expected.query_ids)
@@ -119,22 +112,22 @@ def test_pairs_of_a_query_are_resampled_together():
     random = np.random.default_rng(2)
     qrels = {f"q{q}": {f"d{d}": 1 for d in random.choice(20, 4, replace=False)} for q in range(10)}
     runs = {name: {q: {f"d{d}": random.random() for d in range(20)} for q in qrels} for name in "ab"}
-    result = fn.evaluate(qrels, runs["a"], "rr", **PAIRS)
+    result = fn.evaluate_pairs(qrels, runs["a"], "rr")
 
     clustered = result.confidence_interval("rr", clusters=result.query_ids, replicates=500)
     assert result.confidence_interval("rr", replicates=500) == clustered
     own = {"replicates": 500, "test": "t"}
-    compared = fn.compare(qrels, runs, "rr", **PAIRS, **own)
-    by_hand = fn.compare({name: fn.evaluate(qrels, run, "rr", **PAIRS) for name, run in runs.items()}, **own)
-    given = fn.compare(qrels, runs, "rr", clusters=dict(zip(qrels, qrels, strict=True)), **PAIRS, **own)
-    assert [row.p for row in compared.rows][1] == by_hand.rows[1].p == given.rows[1].p
-    assert compared.query_ids.tolist()[0] == result.row_ids.tolist()[0]
+    results = {name: fn.evaluate_pairs(qrels, run, "rr") for name, run in runs.items()}
+    compared = fn.compare(results, **own)
+    given = fn.compare(results, clusters=[query for query, _ in result.pair_ids], **own)
+    assert compared.rows[1].p == given.rows[1].p
+    assert compared.query_ids.tolist()[0] == result.pair_ids.tolist()[0]
     assert "40 queries" in str(compared)
 
 
 def test_systems_must_have_rows_of_one_kind():
     """Pairs and queries cannot be compared."""
-    results = {"a": fn.evaluate(QRELS, RUN, "rr"), "b": fn.evaluate(QRELS, RUN, "rr", **PAIRS)}
+    results = {"a": fn.evaluate(QRELS, RUN, "rr"), "b": fn.evaluate_pairs(QRELS, RUN, "rr")}
     with pytest.raises(fn.InvalidInputError, match="systems must have rows of one kind, but 'a' has queries"):
         fn.compare(results)
 
@@ -142,68 +135,49 @@ def test_systems_must_have_rows_of_one_kind():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rows": "pairs"}, "`rows` must be 'query' or 'pair', not 'pairs'"),
-        ({"competitors": None}, "`competitors` must be 'all' or 'nonrelevant', not None"),
-        ({"metrics": "bpref", **PAIRS}, "bpref reads which documents are judged"),
-        ({"metrics": "alpha_ndcg@5", **PAIRS}, "reads which documents are judged or subtopics"),
-        ({"metrics": "micro(P@5)", "competitors": "nonrelevant"}, r"micro\(P@5\) weighs queries"),
+        ({"rows": "pairs"}, "`rows` must be 'pair' or 'query', not 'pairs'"),
+        ({"competitors": None}, "`competitors` must be 'nonrelevant' or 'all', not None"),
+        ({"metrics": "bpref"}, "bpref reads which documents are judged"),
+        ({"metrics": "alpha_ndcg@5"}, "reads which documents are judged or subtopics"),
+        ({"metrics": "micro(P@5)", "rows": "query"}, r"micro\(P@5\) weighs queries"),
     ],
 )
 def test_arguments_that_have_no_meaning_are_refused(options, message):
     """Each error names the argument or the metric."""
-    for evaluate in (fn.evaluate, fn.reference.evaluate):
+    for evaluate in (fn.evaluate_pairs, fn.reference.evaluate_pairs):
         with pytest.raises(fn.InvalidInputError, match=message):
             evaluate(QRELS, RUN, **({"metrics": "rr"} | options))
-
-
-def test_out_is_refused_for_pairs():
-    """The number of pairs is not that of the queries."""
-    evaluator = fn.Evaluator([[1, 0]], "rr", rows="pair")
-    with pytest.raises(fn.InvalidInputError, match="`out` must be left out with rows='pair'"):
-        evaluator.evaluate(np.array([[1.0, 0.0]]), out=np.empty((1, 1)))
 
 
 @pytest.mark.parametrize("labels", [[1.0, np.nan], [1, -1]])
 def test_wrong_labels_are_refused_for_pairs(labels):
     """NaN and negative labels are errors, as for queries."""
     with pytest.raises(fn.InvalidInputError, match=r"`labels` must not be (NaN|negative), but labels\[0, 1\]"):
-        fn.evaluate([labels], [[1.0, 2.0]], "rr", **PAIRS)
+        fn.evaluate_pairs([labels], [[1.0, 2.0]], "rr")
 
 
 def test_nan_scores_are_refused_or_last_for_pairs():
     """NaN is an error with its place, or below all other scores."""
     given = [[1, 0]], [[np.nan, 1.0]], "rank"
     with pytest.raises(fn.InvalidInputError, match=r"`scores` must not be NaN, but scores\[0, 0\]"):
-        fn.evaluate(*given, **PAIRS)
-    assert fn.evaluate(*given, convention="default(nan_scores=last)", **PAIRS)["rank"] == [2]
+        fn.evaluate_pairs(*given)
+    assert fn.evaluate_pairs(*given, convention="default(nan_scores=last)")["rank"] == [2]
 
 
 def test_no_queries_give_no_pairs():
     """An empty truth has no rows."""
-    result = fn.evaluate([], [], "rr, amri", offsets=[0], **PAIRS)
+    result = fn.evaluate_pairs([], [], "rr, amri", offsets=[0])
 
     assert result.values.shape == (0, 2)
     assert len(result.document_ids) == 0
 
 
-def test_explain_shows_one_pair():
-    """The value is that of the row, with the document's competitors alone."""
-    for competitors in ("all", "nonrelevant"):
-        rows = fn.evaluate(QRELS, RUN, "rr", competitors=competitors, rows="pair").to_dict()
-        explained = fn.explain(QRELS, RUN, "rr", query="q1", document="b", competitors=competitors)
-        assert explained.value == rows["q1", "b"]["RR"]
-    assert [one.document for one in explained.ranking] == ["x", "y", "b"]
-    assert fn.explain(QRELS, RUN, "rr", query="q2", competitors="nonrelevant").value == 1 / 2
-    with pytest.raises(fn.InvalidInputError, match="`document` must be the id of one relevant document that query q1"):
-        fn.explain(QRELS, RUN, "rr", query="q1", document="x")
-
-
 def test_command_line_prints_pairs(tmp_path, capsys):
-    """Tables, CSV and JSON have the documents. trec_eval's lines have no place for them."""
+    """Tables, CSV and JSON have the documents. Rows may be queries."""
     qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
     qrels.write_text("".join(f"{q} 0 {d} {label}\n" for q, own in QRELS.items() for d, label in own.items()))
     run.write_text("".join(f"{q} Q0 {d} 1 {score} x\n" for q, own in RUN.items() for d, score in own.items()))
-    command = ["evaluate", str(qrels), str(run), "-m", "rr", "--competitors", "nonrelevant", "--rows", "pair"]
+    command = ["evaluate-pairs", str(qrels), str(run), "-m", "rr"]
 
     assert main([*command, "--per-query", "--format", "csv"]) == 0
     assert capsys.readouterr().out.splitlines()[:2] == ["run,query,document,RR", "x,q1,a,0.5"]
@@ -212,7 +186,5 @@ def test_command_line_prints_pairs(tmp_path, capsys):
     assert by_query["q1"]["b"] == {"RR": 1 / 3}
     assert main([*command, "--per-query"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split() == ["q1", "a", "0.5000"]
-    assert main([*command, "--format", "trec"]) != 0
-    assert "--format trec has lines of queries" in capsys.readouterr().err
-    assert main(["compare", str(qrels), str(run), str(run), "--names", "a,b", "-m", "rr", "--rows", "pair"]) == 0
-    assert "4 queries" in capsys.readouterr().out
+    assert main([*command, "--rows", "query"]) == 0
+    assert "queries  undefined" in capsys.readouterr().out

@@ -28,9 +28,9 @@ from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.lazy_import import load
 
 COMMANDS = {
-    "evaluate": "evaluate", "compare": "compare", "plot": "compare", "gate": "gate", "plan": "gate", "audit": "gate",
-    "leaderboard": "leaderboard", "explain": "explain", "agreement": "explain", "fuse": "fuse", "tune-fusion": "fuse",
-    "metrics": "lists", "conventions": "lists", "warmup": "lists",
+    "evaluate": "evaluate", "evaluate-pairs": "evaluate_pairs", "compare": "compare", "plot": "compare", "gate": "gate",
+    "plan": "gate", "audit": "gate", "leaderboard": "leaderboard", "explain": "explain", "agreement": "explain",
+    "fuse": "fuse", "tune-fusion": "fuse", "metrics": "lists", "conventions": "lists", "warmup": "lists",
 }  # fmt: skip # each with its module
 
 OPTIONS = {  # for arguments that the command line writes in another way

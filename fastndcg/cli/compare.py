@@ -95,7 +95,7 @@ def add_plot(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _add_inputs(parser: Any) -> Any:
     """Add the arguments that ``compare`` and ``plot`` share, and return the group of what is computed."""
-    options.add_help_all(parser, "statistics, embeddings, link prediction and threads")
+    options.add_help_all(parser, "statistics, embeddings and threads")
     parser.add_argument("qrels", metavar="QRELS", help=options.QRELS)
     parser.add_argument("runs", nargs="+", metavar="RUN", help=f"two or more; {options.RUN}, {options.EMBEDDINGS}")
     numbers = parser.add_argument_group("what is computed")
@@ -118,8 +118,6 @@ def _add_expert_options(parser: Any) -> None:
     with parser.expert("statistics, which the documentation of fastndcg.compare explains") as group:
         _add_statistics(group)
     options.add_embeddings(parser)
-    with parser.expert("link prediction") as group:
-        options.add_pair_rows(group)
     with parser.expert("threads") as group:
         options.add_threads(group)
 
@@ -250,8 +248,6 @@ def _compare(arguments: argparse.Namespace, curves: Metrics | None) -> Compariso
             runs,
             metrics,
             baseline=find_baseline(arguments.baseline, names, arguments.runs),
-            competitors=arguments.competitors,
-            rows=arguments.rows,
             convention=convention,
             segments=segments,
             curves=curves,

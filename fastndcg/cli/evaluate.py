@@ -37,7 +37,6 @@ EXAMPLES = """\
   fastndcg evaluate qrels.txt a.run b.run --convention trec_eval --per-query
   fastndcg evaluate qrels.txt run.txt -m all_trec --convention trec_eval --format trec
   fastndcg evaluate qrels.txt users.npy,items.npy -m ndcg@10,auc --exclude seen.txt
-  fastndcg evaluate true.tsv ranks.run -m mrr,hit_rate@10,amri --convention pykeen --competitors nonrelevant --rows pair
 """
 
 
@@ -55,7 +54,7 @@ def add_evaluate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = options.add_command(
         commands, "evaluate", "QRELS RUN [RUN ...]", "compute metrics of runs from judgments", DESCRIPTION, EXAMPLES
     )
-    options.add_help_all(parser, "embeddings, link prediction, threads and memory, and those of trec_eval")
+    options.add_help_all(parser, "embeddings, threads and memory, and those of trec_eval")
     parser.add_argument("qrels", nargs="?", metavar="QRELS", help=options.QRELS)
     parser.add_argument("runs", nargs="*", metavar="RUN", help=f"{options.RUN}, {options.EMBEDDINGS}")
     numbers = parser.add_argument_group("what is computed")
@@ -78,8 +77,6 @@ def add_evaluate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--save-baseline", metavar="FILE", help="also write the values of all queries of one run, for `fastndcg gate`"
     )
     options.add_embeddings(parser)
-    with parser.expert("link prediction") as group:
-        options.add_pair_rows(group)
     with parser.expert("threads and memory") as group:
         options.add_threads(group)
         group.add_argument(
@@ -103,7 +100,6 @@ def run(arguments: argparse.Namespace) -> int:
     floors = options.read_floors(arguments.fail_under)
     _check_summary(arguments)
     _check_decisions(arguments, request)
-    _check_pair_rows(arguments, request)
     is_streamed = arguments.qrels is not None and not arguments.runs and _has_scores(arguments)
     _check_files(arguments, is_streamed)
     task = _Task(request, trec_options, convention, arguments)
@@ -172,15 +168,6 @@ def _check_summary(arguments: argparse.Namespace) -> None:
         )
 
 
-def _check_pair_rows(arguments: argparse.Namespace, request: MetricRequest) -> None:
-    if arguments.rows == "pair" and arguments.format == "trec":
-        raise InvalidInputError(
-            "--format trec has lines of queries, but --rows pair has none. Take --format csv or json."
-        )
-    if arguments.rows == "pair" and request.relstring_length is not None:
-        raise InvalidInputError("relstring is of a query, but --rows pair has rows of pairs. Remove it from -m.")
-
-
 def _check_files(arguments: argparse.Namespace, is_streamed: bool) -> None:
     if arguments.qrels is not None and not arguments.runs and not is_streamed:
         if _is_table(arguments.qrels):
@@ -241,8 +228,6 @@ def _evaluate_stream(task: _Task) -> formats.Report:
         result = evaluate(
             arguments.qrels,
             metrics=select_metrics(lines, arguments.format),
-            competitors=arguments.competitors,
-            rows=arguments.rows,
             columns=arguments.columns.truth,
             memory=arguments.memory,
             convention=task.convention,
@@ -295,9 +280,8 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Repo
         lines = request.lines(task.trec_options, max_label)
         metrics = select_metrics(lines, arguments.format)
         evaluator = Evaluator(
-            judgments or qrels, metrics, competitors=arguments.competitors, rows=arguments.rows,
-            columns=arguments.columns.truth, convention=task.convention, threads=threads, memory=arguments.memory,
-            **files.read_selection(arguments, runs),
+            judgments or qrels, metrics, columns=arguments.columns.truth, convention=task.convention, threads=threads,
+            memory=arguments.memory, **files.read_selection(arguments, runs),
         )  # fmt: skip
         reports = []
         for name, path in zip(name_runs(runs), runs, strict=True):

@@ -42,7 +42,7 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser = options.add_command(
         commands, "explain", "QRELS RUN QUERY", "explain the value of a metric for one query", EXPLAIN, EXPLAIN_EXAMPLES
     )
-    options.add_help_all(parser, "embeddings and link prediction")
+    options.add_help_all(parser, "embeddings")
     parser.add_argument("qrels", metavar="QRELS", help=options.QRELS)
     parser.add_argument("runs", nargs=1, metavar="RUN", help=f"{options.RUN}, {options.EMBEDDINGS}")
     parser.add_argument("query", metavar="QUERY", help="the id of the query")
@@ -53,11 +53,6 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     options.add_reading(parser)
     options.add_output(parser)
     options.add_embeddings(parser)
-    with parser.expert("link prediction") as group:
-        group.add_argument(
-            "--document", metavar="ID", help="rank this relevant document alone, as in a row of evaluate --rows pair"
-        )
-        options.add_competitors(group, "--document")
     parser.set_defaults(run=run_explain)
 
 
@@ -80,8 +75,6 @@ def run_explain(arguments: argparse.Namespace) -> None:
             files.read_predictions(runs[0], truth, arguments),
             arguments.metric,
             query=arguments.query,
-            document=arguments.document,
-            competitors=arguments.competitors,
             convention=arguments.convention,
             against=arguments.against,
             **files.read_selection(arguments, runs),

@@ -110,13 +110,19 @@ def _list_queries(reports: Sequence[Report]) -> PrintedTable:
 
 def _list_id_names(results: Results) -> list[str]:
     """Return the headings of the columns of ids."""
-    return ["query"] if results.document_ids is None else ["query", "document"]
+    return ["query", "document"] if _has_pairs(results) else ["query"]
 
 
 def _list_ids(results: Results) -> list[tuple[Any, ...]]:
     """Return the ids of each row: its query, and its document where rows are pairs."""
-    columns = [results.query_ids] if results.document_ids is None else [results.query_ids, results.document_ids]
-    return list(zip(*(column.tolist() for column in columns), strict=True))
+    columns: list[Any] = [getattr(results, f"{name}_ids").tolist() for name in _list_id_names(results)]
+    return list(zip(*columns, strict=True))
+
+
+def _has_pairs(results: Results) -> bool:
+    from fastndcg.results.pairs import PairResults  # imports numpy
+
+    return isinstance(results, PairResults)
 
 
 def as_json(reports: Sequence[Report], per_query: bool, note: str) -> Iterator[str]:

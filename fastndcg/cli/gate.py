@@ -108,7 +108,7 @@ def run_gate(arguments: argparse.Namespace) -> int:
     files.check(arguments, [arguments.qrels, candidate_path, arguments.baseline, *more], {"-o": arguments.output})
     with show_progress(4) as begin_step:
         begin_step(f"reading {Path(arguments.qrels).name}")
-        from fastndcg.results.results import load_result  # imports numpy, which the checks above do without
+        from fastndcg.results.pairs import load_result  # imports numpy, which the checks above do without
         from fastndcg.results.saved import is_saved_result
         from fastndcg.statistics.gate import gate
 
@@ -236,7 +236,7 @@ def run_plan(arguments: argparse.Namespace) -> None:
 
 def _read_source(text: str) -> Any:
     """Return the results of one file, or the gate of two."""
-    from fastndcg.results.results import load_result
+    from fastndcg.results.pairs import load_result
     from fastndcg.statistics.gate import gate
 
     results = [load_result(path) for path in text.split(",")]

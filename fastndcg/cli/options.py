@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, NoReturn, get_args
 from fastndcg.choices import AbsentTreatment, FloorBy, MissingTruth, Similarity
 from fastndcg.cli import completion
 from fastndcg.errors import InvalidInputError, UnknownMetricError, join_names, shorten, suggest_name
-from fastndcg.rankings.pair_rows import COMPETITORS, ROWS
 from fastndcg.runtime.escapes import MOST_NOTED, show_name
 
 WRONG_USE = 2  # argparse's own exit code for wrong use
@@ -229,27 +228,6 @@ def read_columns(texts: Sequence[str] | None) -> Columns:
         for key in own_sides:
             sides[key][role] = name
     return Columns(sides["qrels"] or None, sides["run"] or None)
-
-
-def add_pair_rows(group: Any) -> None:
-    """Add the options ``--competitors`` and ``--rows``."""
-    add_competitors(group, "a relevant one")
-    group.add_argument(
-        "--rows",
-        choices=ROWS,
-        default=ROWS[0],
-        help="what has a row: each query, or each pair of a query and a relevant document (default: query)",
-    )
-
-
-def add_competitors(group: Any, what: str) -> None:
-    """Add the option ``--competitors``."""
-    group.add_argument(
-        "--competitors",
-        choices=COMPETITORS,
-        default=COMPETITORS[0],
-        help=f"the documents that {what} is ranked among: all, or those that are not relevant (default: all)",
-    )
 
 
 def add_embeddings(parser: Any) -> None:

@@ -14,9 +14,9 @@ from fastndcg.engine.chunk import Chunk, ChunkLabels, EvaluationContext
 from fastndcg.engine.discounts import Discounts, make_discounts
 from fastndcg.engine.kernel_inputs.registry import MetricTask
 from fastndcg.engine.kernel_inputs.relevance import count_relevant
-from fastndcg.engine.pairs import find_common_rel, group_ranks
 from fastndcg.engine.plan import MIN_DISCOUNT_RANKS, Plan, find_undefined_policy, make_plan
 from fastndcg.engine.ranking import Ranker, make_ranker
+from fastndcg.engine.relevant_ranks import group_ranks
 from fastndcg.engine.scratch import BOOL, F8, Scratch
 from fastndcg.engine.spans import Span
 from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, RegisteredMetricError, UndefinedMetricError
@@ -51,8 +51,6 @@ class EvaluationOutput:
         Remarks for the user.
     overall : mapping, optional
         Values of metrics that have one value for all queries together.
-    document_ids : array, optional
-        The document of each row, where rows are pairs.
     """
 
     values: Array
@@ -60,7 +58,6 @@ class EvaluationOutput:
     query_ids: Array | None = None
     notes: tuple[str, ...] = ()
     overall: Mapping[Metric, float] | None = None
-    document_ids: Array | None = None
 
 
 def evaluate_custom_metric(chunk: Chunk, task: MetricTask, arguments: list[Any], out: Array) -> None:
@@ -283,14 +280,12 @@ def needs_all_documents(metrics: tuple[Metric, ...], convention: Convention, sco
     )
 
 
-def check_truth(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention, *, has_pairs: bool) -> None:
+def check_truth(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention) -> None:
     """
     Raise an error for labels that metrics or the convention refuse, before scores are computed.
 
     Gains outside a metric's range, and sums beyond float64, are found when gains are computed.
     """
-    if has_pairs:
-        find_common_rel(metrics, convention)
     plan = make_plan(metrics, convention)
     if plan.subtopic_metric is not None:
         refuse_plain(plan.subtopic_metric)

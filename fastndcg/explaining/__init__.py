@@ -9,18 +9,17 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from fastndcg.choices import Competitors, ConventionName, MissingTruth
+from fastndcg.choices import ConventionName, MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError
 from fastndcg.explaining.contributions import compute_base_value
 from fastndcg.explaining.explanation import Explanation, Step
 from fastndcg.explaining.formulas import format_arithmetic
-from fastndcg.explaining.query_case import PairChoice, QueryCase, make_case
+from fastndcg.explaining.query_case import QueryCase, make_case
 from fastndcg.explaining.ranked_documents import list_ideal, list_ranking
 from fastndcg.inputs.dispatch import Options, make_selection, prepare_truth
 from fastndcg.inputs.records import read_once
 from fastndcg.metrics.metric import Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
-from fastndcg.rankings.pair_rows import read_pair_rows
 
 
 def explain(
@@ -35,8 +34,6 @@ def explain(
     exclude: Any = None,
     candidates: Any = None,
     missing_truth: MissingTruth = "raise",
-    document: Any = None,
-    competitors: Competitors = "all",
     columns: Any = None,
     convention: ConventionName | str | Convention = "default",
     against: str | Convention | None = None,
@@ -58,11 +55,6 @@ def explain(
         See `evaluate`.
     exclude, candidates, missing_truth
         See `evaluate`.
-    document : str or int, optional
-        One relevant document, which is ranked alone: its row of ``rows="pair"`` in `evaluate`. The id, as in
-        `Results.document_ids`. May be left out with ``competitors="nonrelevant"`` if one document is relevant.
-    competitors : {'all', 'nonrelevant'}
-        The documents that this one is ranked among. See `evaluate`.
     columns : dict, optional
         See `evaluate`.
     convention : str or Convention
@@ -103,10 +95,7 @@ def explain(
     )
     prepared = prepare_truth(truth, options)
     predictions = read_once(predictions)  # an iterator gives its records to one convention only
-    pair = None
-    if document is not None or read_pair_rows("query", competitors) is not None:
-        pair = PairChoice(document, competitors)
-    make_case_under = functools.partial(make_case, prepared, predictions, options, metrics[0], query, pair=pair)
+    make_case_under = functools.partial(make_case, prepared, predictions, options, metrics[0], query)
     here = make_case_under(parse_convention(convention))
     if against is None:
         return _explain_case(here)

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.engine.pairs import find_common_rel
 from fastndcg.errors import Choice, InvalidInputError, shorten, suggest_name
 from fastndcg.evaluation import evaluate
 from fastndcg.explaining.explanation import GAIN_SUMS
@@ -18,7 +17,6 @@ from fastndcg.inputs.recommendations.interactions import RankingPartitions
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.named_conventions import Convention
-from fastndcg.rankings.filters import of_documents
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, put
 from fastndcg.reference import apply_undefined_policy
@@ -64,13 +62,6 @@ class QueryCase(NamedTuple):
         return [float(value) for value in undefined[0]]
 
 
-class PairChoice(NamedTuple):
-    """A relevant document that is ranked alone, None for the only one, and the documents that it competes with."""
-
-    document: Any
-    competitors: str
-
-
 class JoinedSystem(NamedTuple):
     """The rankings of all queries of a system. `applied` is the convention with its choices for this kind of labels."""
 
@@ -93,16 +84,14 @@ def _apply_convention(prepared: TruthInput, joined: Joined, convention: Conventi
     return JoinedSystem(joined.rankings, joined.unjudged_queries, convention, applied)
 
 
-def select_case(system: JoinedSystem, metric: Metric, q: int, pair: PairChoice | None = None) -> QueryCase:
-    """Return the query with index `q`, or one pair of it."""
+def select_case(system: JoinedSystem, metric: Metric, q: int) -> QueryCase:
+    """Return the query with index `q`."""
     if metric.record.by_subtopic:
         raise InvalidInputError(
             f"`metric` must use one label per document, but {metric} uses one per subtopic. Explain another metric."
         )
     applied = system.applied
     own_rankings = _select_query(system.rankings.without_patterns(), q)
-    if pair is not None:
-        own_rankings = _select_pair(own_rankings, metric, applied, pair, _list_document_ids(system.rankings, q))
     is_judged = system.unjudged is None or not system.unjudged[q]
     (metric,) = add_default_cutoff((metric.bare,), applied)
     own_query = read_query(own_rankings, 0, applied, metric.record.view)
@@ -110,16 +99,15 @@ def select_case(system: JoinedSystem, metric: Metric, q: int, pair: PairChoice |
 
 
 def make_case(
-    prepared: TruthInput, predictions: Any, options: Options, metric: Metric, query: Any, convention: Convention,
-    *, pair: PairChoice | None = None,
-) -> QueryCase:  # fmt: skip
-    """Select a query, or one pair of it, from prepared truth and predictions, under a convention."""
+    prepared: TruthInput, predictions: Any, options: Options, metric: Metric, query: Any, convention: Convention
+) -> QueryCase:
+    """Select a query from prepared truth and predictions, under a convention."""
     combined = join_predictions(prepared, predictions, convention, options)
     if isinstance(combined, RankingPartitions):  # rankings of all users may take more memory than there is
         numbers = list(range(combined.n_queries))
         place = _find_query(numbers if combined.query_ids is None else combined.query_ids.tolist(), query)
         own_rankings = combined.select(place, place + 1)
-        case = select_case(_apply_convention(prepared, Joined(own_rankings), convention), metric, 0, pair)
+        case = select_case(_apply_convention(prepared, Joined(own_rankings), convention), metric, 0)
         if combined.finish_scores is None:
             return case
         return case._replace(scores=combined.finish_scores(place, case.scores.copy()))
@@ -128,7 +116,7 @@ def make_case(
     if convention.missing_in_run == "skip" and isinstance(query, Hashable) and query not in (None, *ids):
         _refuse_skipped(prepared, predictions, options, query, convention)
     system = _apply_convention(prepared, joined, convention)
-    return select_case(system, metric, _find_query(ids, query), pair)
+    return select_case(system, metric, _find_query(ids, query))
 
 
 def _refuse_skipped(
@@ -164,36 +152,6 @@ def _find_query(ids: list[Any], query: Any) -> int:
             f"`query` must be the id of one query, but {len(places) or 'none'} is called {shorten(query)}.{hint}"
         )
     return places[0]
-
-
-def _list_document_ids(rankings: Rankings, q: int) -> list[Any]:
-    """Return the ids of the documents that a query ranks."""
-    ids = rankings.take_document_ids("labels", np.arange(*rankings.offsets[q : q + 2].tolist()))
-    return ids.tolist()  # type: ignore[no-any-return]
-
-
-def _select_pair(
-    rankings: Rankings, metric: Metric, convention: Convention, pair: PairChoice, ids: list[Any]
-) -> Rankings:
-    """Return rankings of one query in which one document is relevant, with its competitors."""
-    rel = find_common_rel((metric,), convention)
-    is_relevant = rankings.labels >= rel
-    relevant = np.flatnonzero(is_relevant).tolist()
-    places = [place for place in relevant if pair.document is None or str(ids[place]) == str(pair.document)]
-    if len(places) != 1:
-        examples = ", ".join(shorten(ids[place]) for place in relevant[:3]) or "none"
-        raise InvalidInputError(
-            f"`document` must be the id of one relevant document that {rankings.query_name(0)} ranks, but is "
-            f"{shorten(pair.document)}. It ranks {len(relevant)}: {examples}."
-        )
-    (place,) = places
-    mask = np.ones(len(is_relevant), bool) if pair.competitors == "all" else ~is_relevant
-    mask[place] = True
-    labels = np.zeros(len(is_relevant), rankings.labels.dtype)
-    labels[place] = rankings.labels[place]
-    places_left = np.flatnonzero(mask)
-    selected = of_documents(rankings.replace(labels=labels, pool=None), mask)
-    return selected.set_locator(lambda name, index: rankings.document_name("labels", int(places_left[index])))
 
 
 def _select_query(rankings: Rankings, q: int) -> Rankings:

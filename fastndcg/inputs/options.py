@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
@@ -30,6 +30,8 @@ ANSWERS = {  # for keywords that other programs have
     "run": "Judgments and runs are the first two arguments: evaluate(qrels, run, metrics)",
     "metric": "Metrics are the third argument, or metrics=",
     "n_jobs": "Threads are counted by threads=",
+    "rows": "Link prediction is evaluate_pairs(…, rows=…)",
+    "competitors": "Link prediction is evaluate_pairs(…, competitors=…)",
 }
 ANSWERS |= {"cutoff": ANSWERS["k"], "top_n": ANSWERS["k"], "qids": ANSWERS["qid"], "y_pred": ANSWERS["y_score"]}
 
@@ -76,6 +78,10 @@ class Options(Picklable):
         """Return what is known of the columns of the truth, or of the predictions."""
         is_alone = self.is_alone if side == "truth" else None
         return name_columns(self.columns, side, beside=list_column_names(self.other), is_alone=is_alone)
+
+    def without_cuts(self) -> Options:
+        """Return the options that predictions need: all but those that cut the truth into queries."""
+        return replace(self, offsets=None, groups=None, query_ids=None)
 
     def check_streaming(self, *, is_streamed: bool) -> None:
         """Raise if `memory` or `progress` is given for a truth that is not streamed."""

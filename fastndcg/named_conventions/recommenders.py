@@ -187,7 +187,7 @@ RECORDS = (
         negative_labels="zero",
         peer="PyKEEN",
         versions="1.11.1",
-        source="pykeen/evaluation/ranks.py:68-96: realistic ranks; take competitors='nonrelevant' and rows='pair'",
+        source="pykeen/evaluation/ranks.py:68-96: realistic ranks; take evaluate_pairs",
         options=(
             ("optimistic ranks", "pykeen(ties=best)"),
             ("pessimistic ranks", "pykeen(ties=worst)"),

@@ -41,16 +41,16 @@ from fastndcg.metrics.resolve import (
 )
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.parsing import Value
-from fastndcg.rankings.pair_rows import PairRows, check_pair_metrics, read_pair_rows
 from fastndcg.rankings.rankings import Rankings, check_patterns
 from fastndcg.rankings.validation import EXACT_LIMIT, Array
 from fastndcg.reference.agreement import agreement as agreement
 from fastndcg.reference.beyond_accuracy import beyond_accuracy as beyond_accuracy
 from fastndcg.reference.definition import choose_gain, read_definition
-from fastndcg.reference.pair_rows import average_by_query, list_document_ids, list_pairs
+from fastndcg.reference.link_prediction import average_by_query, list_document_ids, list_pairs
 from fastndcg.reference.score_matrix import list_candidates
 from fastndcg.reference.scoring import list_run, list_scores
 from fastndcg.reference.tie_orders import Query, has_place, is_ranked, is_tied, list_orders, read_label, read_query
+from fastndcg.results.pairs import PairResults, check_pairs
 from fastndcg.results.results import Results
 from fastndcg.runtime.lazy_import import load
 
@@ -58,7 +58,7 @@ from fastndcg.runtime.lazy_import import load
 def evaluate(
     truth: Any, predictions: Any = None, metrics: Metrics | None = None, *, offsets: Any = None, groups: Any = None,
     query_ids: Any = None, exclude: Any = None, candidates: Any = None, missing_truth: MissingTruth = "raise",
-    competitors: Competitors = "all", rows: ResultRows = "query", columns: Any = None,
+    columns: Any = None,
     convention: ConventionName | str | Convention = "default", threads: int | None = None,
 ) -> Results:  # fmt: skip
     """
@@ -68,7 +68,7 @@ def evaluate(
     ----------
     truth, predictions, metrics, offsets, groups, query_ids, exclude, candidates, missing_truth
         See `evaluate`.
-    competitors, rows, columns, convention
+    columns, convention
         See `evaluate`.
     threads : int, optional
         Ignored. `evaluate` has this parameter, too.
@@ -92,28 +92,14 @@ def evaluate(
     metric_list = parse_metrics(metrics)
     base = parse_convention(convention)
     check_combinations(metric_list, base)
-    pair_rows = read_pair_rows(rows, competitors)
-    selection = make_selection(exclude, candidates, missing_truth)
     options = Options(
-        offsets, groups, query_ids, columns, selection=selection, other=predictions, is_alone=predictions is None
-    )
-    prepared = prepare_truth(truth, options)
-    effective = base.for_input(qrels=isinstance(prepared, Qrels | TablePair))
-    if isinstance(predictions, Model):
-        has_ids = predictions.has_ids and isinstance(prepared, Qrels)
-        predictions = list_run(predictions) if has_ids else list_scores(predictions)
-    scores = read_score_matrix(predictions) if isinstance(prepared, Interactions | Qrels) else None
-    if scores is None or not isinstance(prepared, Interactions | Qrels):
-        rankings, unjudged, n_missing_in_run, n_missing_in_qrels, _ = join_all(prepared, predictions, base, options)
-    else:
-        liked = convert_to_interactions(prepared, len(scores)) if isinstance(prepared, Qrels) else prepared
-        rankings, unjudged, n_missing_in_run, n_missing_in_qrels, _ = Joined(list_candidates(liked, scores, selection))
+        offsets, groups, query_ids, columns, selection=make_selection(exclude, candidates, missing_truth),
+        other=predictions, is_alone=predictions is None,
+    )  # fmt: skip
+    joined, effective = join_system(truth, predictions, base, options)
+    rankings, unjudged, n_missing_in_run, n_missing_in_qrels, _ = joined
     if rankings.patterns is not None:
         check_patterns(rankings.patterns, effective)
-    if pair_rows is not None:
-        check_pair_metrics(metric_list, base, pair_rows)
-        columns_of_pairs = compute_pairs(rankings.without_patterns(), metric_list, effective, pair_rows)
-        return Results(metrics=metric_list, convention=base, **columns_of_pairs)
     values = np.empty((rankings.n_queries, len(metric_list)))
     weights = np.ones_like(values)
     n_tied = 0
@@ -179,12 +165,79 @@ def list_chances(queries: list[Query], chances: list[Metric | None], convention:
     return values
 
 
+def evaluate_pairs(
+    truth: Any, predictions: Any = None, metrics: Metrics | None = None, *, rows: ResultRows = "pair",
+    competitors: Competitors = "nonrelevant", offsets: Any = None, groups: Any = None, query_ids: Any = None,
+    exclude: Any = None, candidates: Any = None, missing_truth: MissingTruth = "raise", columns: Any = None,
+    convention: ConventionName | str | Convention = "default",
+) -> Results:  # fmt: skip
+    """
+    Evaluate each relevant document on its own, slowly, in plain Python, to check `fastndcg.evaluate_pairs`.
+
+    Parameters
+    ----------
+    truth, predictions, metrics, rows, competitors
+        See `evaluate_pairs`.
+    offsets, groups, query_ids, exclude, candidates, missing_truth, columns, convention
+        See `evaluate`.
+
+    Returns
+    -------
+    PairResults
+        The same values as those of `fastndcg.evaluate_pairs`, up to rounding. `Results` with ``rows="query"``.
+
+    Raises
+    ------
+    InvalidInputError, UndefinedMetricError
+        In the same cases as `fastndcg.evaluate_pairs`.
+
+    Examples
+    --------
+    >>> fn.reference.evaluate_pairs([1, 0, 1], [0.5, 0.4, 0.3], "rank", offsets=[0, 3])["rank"]
+    array([1., 2.])
+    """
+    metric_list = parse_metrics(metrics)
+    base = parse_convention(convention)
+    check_combinations(metric_list, base)
+    check_pairs(rows, competitors, metric_list, base)
+    joined, effective = join_system(
+        truth,
+        predictions,
+        base,
+        Options(
+            offsets,
+            groups,
+            query_ids,
+            columns,
+            selection=make_selection(exclude, candidates, missing_truth),
+            other=predictions,
+            is_alone=predictions is None,
+        ),
+    )
+    return compute_pairs(joined.rankings.without_patterns(), metric_list, base, effective, rows, competitors)
+
+
+def join_system(truth: Any, predictions: Any, base: Convention, options: Options) -> tuple[Joined, Convention]:
+    """Return a system's rankings, and the convention with its choices for this kind of truth."""
+    prepared = prepare_truth(truth, options)
+    effective = base.for_input(qrels=isinstance(prepared, Qrels | TablePair))
+    if isinstance(predictions, Model):
+        has_ids = predictions.has_ids and isinstance(prepared, Qrels)
+        predictions = list_run(predictions) if has_ids else list_scores(predictions)
+    scores = read_score_matrix(predictions) if isinstance(prepared, Interactions | Qrels) else None
+    if scores is None or not isinstance(prepared, Interactions | Qrels):
+        return join_all(prepared, predictions, base, options), effective
+    liked = convert_to_interactions(prepared, len(scores)) if isinstance(prepared, Qrels) else prepared
+    return Joined(list_candidates(liked, scores, options.selection)), effective
+
+
 def compute_pairs(
-    rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention, pair_rows: PairRows
-) -> dict[str, Any]:  # fmt: skip
-    """Return the arguments of `Results` for each relevant document on its own."""
+    rankings: Rankings, metrics: tuple[Metric, ...], base: Convention, convention: Convention, rows: str,
+    competitors: str,
+) -> Results:  # fmt: skip
+    """Return the values of each relevant document on its own."""
     check(rankings, metrics, convention)
-    pairs = list_pairs(rankings, metrics, convention, pair_rows.competitors)
+    pairs = list_pairs(rankings, metrics, convention, competitors)
     numbers = [pair.number for pair in pairs]
     values = np.empty((len(pairs), len(metrics)))
     weights = np.ones_like(values)
@@ -199,19 +252,15 @@ def compute_pairs(
     if tied_numbers and unable is not None:
         refuse_ties(unable)
     query_ids = np.arange(rankings.n_queries) if rankings.query_ids is None else rankings.query_ids
-    is_by_pair = pair_rows.rows == "pair"
-    if not is_by_pair:
-        values, chances = (average_by_query(rows, numbers, rankings.n_queries) for rows in (values, chances))
+    if rows == "query":
+        values, chances = (average_by_query(own, numbers, rankings.n_queries) for own in (values, chances))
         weights = np.ones_like(values)
     apply_undefined_policy(values, metrics, rankings, convention)
-    return {
-        "values": values,
-        "query_ids": query_ids[numbers] if is_by_pair else query_ids,
-        "value_weights": weights,
-        "chance_values": chances,
-        "n_tied": len(tied_numbers) if is_by_pair else len(set(tied_numbers)),
-        "document_ids": list_document_ids(rankings, pairs) if is_by_pair else None,
-    }
+    common: Any = {"value_weights": weights, "chance_values": chances}
+    if rows == "query":
+        return Results(values, metrics, query_ids, base, n_tied=len(set(tied_numbers)), **common)
+    ids = list_document_ids(rankings, pairs)
+    return PairResults(values, metrics, query_ids[numbers], base, document_ids=ids, n_tied=len(tied_numbers), **common)
 
 
 def select_view(

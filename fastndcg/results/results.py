@@ -25,7 +25,6 @@ from fastndcg.results.saved import (
     check_save_path,
     compute_digest,
     describe_extras,
-    read_saved,
 )
 from fastndcg.results.text_table import html_table, text_table
 from fastndcg.runtime.escapes import show_name
@@ -68,8 +67,6 @@ class Results(Picklable, Exportable):
         program.
     chance_values : (n_queries, n_metrics) float64 array, optional
         What a random order gives, for aggregates that are adjusted for chance. None: no metric needs it.
-    document_ids : (n_rows,) array, optional
-        The relevant document of each row, where a row is a pair of a query and a document. Then `query_ids` repeat.
     provenance : Provenance, optional
         Where results from a file come from. None: they were computed here.
 
@@ -86,12 +83,12 @@ class Results(Picklable, Exportable):
     """
 
     _index: ClassVar[str | None] = "query"
+    _rows: ClassVar[str] = "queries"  # the word for rows in tables
     __slots__ = (
         "_notes",
         "_query_ids",
         "chance_values",
         "convention",
-        "document_ids",
         "metrics",
         "n_missing_in_qrels",
         "n_missing_in_run",
@@ -114,7 +111,6 @@ class Results(Picklable, Exportable):
         n_missing_in_qrels: int = 0,
         notes: tuple[str, ...] = (),
         chance_values: Array | None = None,
-        document_ids: Array | None = None,
         provenance: Provenance | None = None,
     ) -> None:
         self.values = values
@@ -127,22 +123,12 @@ class Results(Picklable, Exportable):
         self.n_missing_in_qrels = n_missing_in_qrels
         self._notes = notes
         self.chance_values = chance_values
-        self.document_ids = document_ids
         self.provenance = provenance
 
     @property
     def query_ids(self) -> Array:
         """The queries' ids, or their numbers from 0."""
         return np.arange(len(self.values)) if self._query_ids is None else self._query_ids
-
-    @property
-    def row_ids(self) -> Array:
-        """The ids of the queries, or pairs of a query id and a document id where rows are pairs."""
-        if self.document_ids is None:
-            return self.query_ids
-        pairs = np.empty(len(self), object)
-        pairs[:] = list(zip(self.query_ids.tolist(), self.document_ids.tolist(), strict=True))
-        return pairs
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -421,7 +407,7 @@ class Results(Picklable, Exportable):
         Returns
         -------
         dict
-            Of Python's ids and floats: ``{query id: {metric: value}}``. Where rows are pairs, keys are
+            Of Python's ids and floats: ``{query id: {metric: value}}``. Keys of `PairResults` are
             ``(query id, document id)``.
 
         Raises
@@ -430,11 +416,19 @@ class Results(Picklable, Exportable):
             If two queries have the same id.
         """
         names = [str(metric) for metric in self.metrics]
-        rows = zip(self.row_ids.tolist(), self.values.tolist(), strict=True)
+        rows = zip(self._list_keys(), self.values.tolist(), strict=True)
         by_query = {query: dict(zip(names, row, strict=True)) for query, row in rows}
         if len(by_query) < len(self):
             raise InvalidInputError("`query_ids` must differ to be keys of a dict, but some are equal. Use `values`.")
         return by_query
+
+    def _list_keys(self) -> list[Any]:
+        """Return the key of each row in a dict."""
+        return self.query_ids.tolist()  # type: ignore[no-any-return]
+
+    def _id_columns(self) -> dict[str, Array]:
+        """Return the columns of a table that name each row."""
+        return {"query": self.query_ids}
 
     def __str__(self) -> str:
         return text_table(self._table(), 1, self._footer())
@@ -451,12 +445,10 @@ class Results(Picklable, Exportable):
             for metric, mean, undefined in zip(self.metrics, self.means(), self.n_undefined(), strict=True)
         ]
         are_means = all(metric.aggregate is None for metric in self.metrics)
-        rows = "queries" if self.document_ids is None else "pairs"
-        return [("metric", "mean" if are_means else "overall", rows, "undefined"), *body]
+        return [("metric", "mean" if are_means else "overall", self._rows, "undefined"), *body]
 
     def _footer(self) -> list[str]:
-        rows = "queries" if self.document_ids is None else "pairs"
-        policy = f"ties {self.convention.ties}, in {self.n_tied} of {len(self)} {rows} between different labels"
+        policy = f"ties {self.convention.ties}, in {self.n_tied} of {len(self)} {self._rows} between different labels"
         lines = [f"convention {self.convention}; {policy}"]
         if self.n_missing_in_run:
             lines.append(
@@ -468,10 +460,8 @@ class Results(Picklable, Exportable):
         return [*lines, *self.notes]
 
     def _export_columns(self) -> dict[str, Any]:
-        columns: dict[str, Any] = {"query": self.query_ids}
-        if self.document_ids is not None:
-            columns["document"] = self.document_ids
-        return columns | {str(metric): self.values[:, column] for column, metric in enumerate(self.metrics)}
+        values = {str(metric): self.values[:, column] for column, metric in enumerate(self.metrics)}
+        return self._id_columns() | values
 
     def _print_table(self) -> PrintedTable:
         rows = self._table()
@@ -507,17 +497,15 @@ class Results(Picklable, Exportable):
 
     def _list_facts(self, **extra_facts: Any) -> dict[str, Any]:
         names = [str(metric) for metric in self.metrics]
-        rows = [dict(zip(names, row, strict=True)) for row in self.values.tolist()]
-        ids = [{"query": query} for query in self.query_ids.tolist()]
-        if self.document_ids is not None:
-            ids = [own | {"document": document} for own, document in zip(ids, self.document_ids.tolist(), strict=True)]
+        columns = self._id_columns()
+        rows = zip(*(ids.tolist() for ids in columns.values()), *self.values.T.tolist(), strict=True)
         return {
             **self._head_facts(),
             **self.summary_facts(),
             "std": dict(zip(names, self.std().values(), strict=True)),
             **describe_extras(self),
             **extra_facts,
-            "per_query": [own | row for own, row in zip(ids, rows, strict=True)],
+            "per_query": [dict(zip([*columns, *names], row, strict=True)) for row in rows],
         }
 
     def _head_facts(self) -> dict[str, Any]:
@@ -537,18 +525,18 @@ class Results(Picklable, Exportable):
         dict
             Means and numbers of undefined queries by metric, numbers of queries, and notes.
         """
-        n_rows = {"n_queries": len(self)}
-        if self.document_ids is not None:
-            n_rows = {"n_queries": len(set(self.query_ids.tolist())), "n_pairs": len(self)}
         return {
             "mean": self.mean(),
-            **n_rows,
+            **self._count_rows(),
             "n_undefined": dict(zip(map(str, self.metrics), self.n_undefined().tolist(), strict=True)),
             "n_tied": self.n_tied,
             "n_missing_in_run": self.n_missing_in_run,
             "n_missing_in_qrels": self.n_missing_in_qrels,
             "notes": list(self.notes),
         }
+
+    def _count_rows(self) -> dict[str, int]:
+        return {"n_queries": len(self)}
 
     def _column(self, metric: str | Metric) -> int:
         """Return the column of a metric."""
@@ -563,36 +551,3 @@ class Results(Picklable, Exportable):
             raise InvalidInputError(
                 f"these results have no {parsed}.{hint} They have {show_name(', '.join(names))}"
             ) from None
-
-
-def load_result(path: FilePath) -> Results:
-    """
-    Read results that `Results.save`, `Results.to_json` or ``fastndcg evaluate --save-baseline`` wrote.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Returns
-    -------
-    Results
-        With the same values, metrics, query ids and convention.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file is damaged or was written by something else, or its format is of a later version. If a metric or a
-        choice of its convention has another meaning in this version.
-    OSError
-        If the file cannot be read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = tempfile.mkdtemp() + "/baseline.json"
-    >>> fn.evaluate({"q1": {"d1": 1}}, {"q1": {"d2": 2, "d1": 1}}, "rr").save(path)
-    >>> fn.load_result(path).to_dict()
-    {'q1': {'RR': 0.5}}
-    """
-    return Results(**read_saved(path))

@@ -48,7 +48,7 @@ class Provenance(NamedTuple):
 
 
 def read_saved(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the arguments of `Results` that a file has: see `load_result`."""
+    """Return the arguments of `Results`, or of `PairResults`, that a file has: see `load_result`."""
     name = show_name(os.fspath(path))
     fields = _read_fields(path, name)
     metrics = _read_metrics(fields, name)
@@ -62,7 +62,9 @@ def read_saved(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (KeyError, TypeError, ValueError):
         _refuse(name, "a query has no value of a metric")
     digests = fields.get("digests", {})
+    documents = [row["document"] for row in rows if "document" in row]
     return {
+        **({"document_ids": _make_ids(documents)} if rows and len(documents) == len(rows) else {}),
         "values": values.reshape(len(rows), len(names)),
         "metrics": metrics,
         "query_ids": _make_ids(ids) if fields.get("has_query_ids", True) else None,

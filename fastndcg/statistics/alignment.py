@@ -10,6 +10,7 @@ import numpy as np
 from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
+from fastndcg.results.pairs import PairResults
 from fastndcg.results.results import Results
 from fastndcg.runtime.escapes import show_name
 
@@ -32,7 +33,7 @@ def align(results: Mapping[str, Results], metrics: tuple[Metric, ...]) -> Aligne
     """
     names = list(results)
     _check_rows(results)
-    ids = [results[name].row_ids for name in names]
+    ids = [_list_row_ids(results[name]) for name in names]
     values = [_select_metrics(results[name], metrics) for name in names]
     _check_unique_ids(names[0], ids[0])
     if all(np.array_equal(ids[0], other) for other in ids[1:]):
@@ -52,15 +53,19 @@ def align(results: Mapping[str, Results], metrics: tuple[Metric, ...]) -> Aligne
     return AlignedValues(union, metrics, columns, n_missing)
 
 
+def _list_row_ids(results: Results) -> Array:
+    return results.pair_ids if isinstance(results, PairResults) else results.query_ids
+
+
 def _check_rows(results: Mapping[str, Results]) -> None:
     """Raise if rows are queries in some systems and pairs in others."""
-    kinds = {name: "queries" if result.document_ids is None else "pairs" for name, result in results.items()}
+    kinds = {name: "pairs" if isinstance(result, PairResults) else "queries" for name, result in results.items()}
     (first, kind), *rest = kinds.items()
     for name, other_kind in rest:
         if other_kind != kind:
             raise InvalidInputError(
                 f"systems must have rows of one kind, but {shorten(first)} has {kind} and {shorten(name)} has "
-                f"{other_kind}. Evaluate all with the same argument `rows`."
+                f"{other_kind}. Evaluate all by evaluate, or all by evaluate_pairs."
             )
 
 

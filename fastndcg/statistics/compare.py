@@ -11,13 +11,11 @@ import numpy as np
 
 from fastndcg.choices import (
     Alternative,
-    Competitors,
     ConventionName,
     Correction,
     Family,
     IntervalMethod,
     MissingTruth,
-    ResultRows,
     TestName,
 )
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names, shorten, suggest_name
@@ -27,8 +25,8 @@ from fastndcg.inputs.recommendations.models import Model
 from fastndcg.inputs.run_names import is_path_list, name_runs
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
-from fastndcg.rankings.pair_rows import read_pair_rows
 from fastndcg.rankings.rankings import Rankings
+from fastndcg.results.pairs import PairResults
 from fastndcg.results.per_query import keep_known
 from fastndcg.results.results import Results
 from fastndcg.runtime.progress import track, use_progress
@@ -55,8 +53,6 @@ def compare(
     candidates: Any = None,
     missing_truth: MissingTruth = "raise",
     columns: Mapping[str, str | Mapping[str, str]] | None = None,
-    competitors: Competitors = "all",
-    rows: ResultRows = "query",
     convention: ConventionName | str | Convention = "default",
     weights: Any = None,
     clusters: Any = None,
@@ -97,7 +93,7 @@ def compare(
         The name of the system that the others are compared with. By default the first.
     offsets, groups, query_ids : array, optional
         See `evaluate`.
-    exclude, candidates, missing_truth, columns, competitors, rows
+    exclude, candidates, missing_truth, columns
         See `evaluate`. They hold for all systems.
     convention : str or Convention
         See `evaluate`.
@@ -106,7 +102,7 @@ def compare(
         everywhere. Degrees of freedom come from Kish's effective number of queries.
     clusters : (n_queries,) array or {query id: cluster}, optional
         Queries that are not independent, such as those of one user. They are resampled together.
-        By default, the pairs of a query are a cluster if rows are pairs.
+        By default, the pairs of a query are a cluster in `PairResults`.
     strata : (n_queries,) array or {query id: stratum}, optional
         Groups of queries with a fixed size in the sample. Each is resampled separately.
     segments : (n_queries,) array or {query id: segment}, optional
@@ -209,8 +205,6 @@ def compare(
         "candidates": candidates,
         "missing_truth": missing_truth,
         "columns": columns,
-        "competitors": competitors,
-        "rows": rows,
         "convention": convention,
         "threads": threads,
     }
@@ -218,7 +212,7 @@ def compare(
         results = _evaluate_systems(truth, named_systems, selection.every, options)
         _check_conventions(results, mixed_conventions)
         every = align(results, selection.every)
-        has_pairs = next(iter(results.values())).document_ids is not None
+        has_pairs = isinstance(next(iter(results.values())), PairResults)
         if has_pairs and clusters is None:
             clusters = [query for query, _ in every.query_ids.tolist()]
         every_id = every.query_ids
@@ -245,8 +239,7 @@ def compare(
         points = compute_points(list(named_systems), in_curves.columns, in_curves.metrics, bounds, design, level)
         if len(selection.every) > len(selection.compared):
             aligned, results = _drop_curve_values(aligned, results, named_systems)
-        ranks_pairs = read_pair_rows(rows, competitors) is not None
-        inputs = None if has_pairs or ranks_pairs else _refer_to_inputs(truth, named_systems, options)
+        inputs = None if has_pairs else _refer_to_inputs(truth, named_systems, options)
         return Comparison(
             results,
             aligned,
@@ -423,7 +416,7 @@ def _evaluate_system(
         return predictions
     with _name_system(name):
         if isinstance(predictions, Rankings) or evaluator is None:
-            own_options = {key: options[key] for key in ("competitors", "rows", "convention", "threads")}
+            own_options = {key: options[key] for key in ("convention", "threads")}
             return Evaluator(predictions, metrics, **own_options).evaluate()
         return evaluator.evaluate(predictions)
 

@@ -18,7 +18,8 @@ from fastndcg.exports.files import FilePath, deliver_text
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
-from fastndcg.results.results import Results, load_result
+from fastndcg.results.pairs import load_result
+from fastndcg.results.results import Results
 from fastndcg.results.saved import compute_digest, is_saved_result
 from fastndcg.results.text_table import text_table
 from fastndcg.runtime.escapes import show_name

@@ -10,6 +10,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError
 from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.rankings.validation import Array
+from fastndcg.results.pairs import PairResults
 from fastndcg.results.per_query import read_per_query_array
 from fastndcg.results.results import Results
 from fastndcg.statistics.alignment import check_aggregates_are_means
@@ -95,7 +96,7 @@ def _make_design(results: Results, design: dict[str, Any]) -> tuple[Array, Desig
     The pairs of a query are a cluster, unless the user gives other clusters.
     """
     query_ids = results.query_ids
-    if results.document_ids is not None and design.get("clusters") is None:
+    if isinstance(results, PairResults) and design.get("clusters") is None:
         design = design | {"clusters": query_ids}
     queries = find_weighted(design.get("weights"), query_ids)
     selected = {

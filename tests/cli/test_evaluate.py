@@ -311,6 +311,7 @@ def test_cli_version(run):
 
 COMMANDS = (
     "evaluate",
+    "evaluate-pairs",
     "compare",
     "fuse",
     "tune-fusion",

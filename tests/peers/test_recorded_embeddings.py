@@ -50,8 +50,8 @@ def test_link_prediction_equals_pykeen(protocol, competitors, ranks, kind):
     is_true, scores = link_prediction_cases.draw_case()
     model = make_model(kind, scores, np.eye(scores.shape[1], dtype="f4"))
 
-    result = fn.evaluate(
-        scipy.sparse.csr_array(is_true), model, list(PYKEEN_NAMES.values()), rows="pair", competitors=competitors,
+    result = fn.evaluate_pairs(
+        scipy.sparse.csr_array(is_true), model, list(PYKEEN_NAMES.values()), competitors=competitors,
         convention=f"pykeen(ties={TIES[ranks]})",
     )  # fmt: skip
 
@@ -67,8 +67,8 @@ def test_rows_of_queries_equal_pykeens_macro_evaluator(ranks):
     names = {name: ours for name, ours in PYKEEN_NAMES.items() if name[0] not in "gh" and name != "median_rank"}
     model = fn.Embeddings(scores, np.eye(scores.shape[1], dtype="f4"))
 
-    result = fn.evaluate(
-        scipy.sparse.csr_array(is_true), model, list(names.values()), competitors="nonrelevant",
+    result = fn.evaluate_pairs(
+        scipy.sparse.csr_array(is_true), model, list(names.values()), rows="query",
         convention=f"pykeen(ties={TIES[ranks]})",
     )  # fmt: skip
 

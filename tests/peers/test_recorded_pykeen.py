@@ -29,7 +29,7 @@ def evaluate(metrics, ranks, **options):
     """Return results of the recorded case under the convention for one kind of ranks."""
     is_true, scores = link_prediction_cases.draw_case()
     convention = f"pykeen(ties={TIES[ranks]})"
-    return fn.evaluate(is_true.astype("i1"), scores, metrics, convention=convention, **options)
+    return fn.evaluate_pairs(is_true.astype("i1"), scores, metrics, convention=convention, **options)
 
 
 @pytest.mark.parametrize("ranks", TIES)
@@ -38,7 +38,7 @@ def test_link_prediction_equals_pykeen(protocol, competitors, ranks):
     """All metrics of all true triples, filtered and raw, for each kind of rank."""
     recorded = RECORD[protocol][ranks]
 
-    result = evaluate(list(NAMES.values()), ranks, rows="pair", competitors=competitors)
+    result = evaluate(list(NAMES.values()), ranks, competitors=competitors)
 
     ours = dict(zip(NAMES, result.means(), strict=True))
     assert ours == pytest.approx({name: recorded[name] for name in NAMES}, rel=1e-6)  # PyKEEN's ranks are float32
@@ -52,8 +52,8 @@ def test_rows_of_queries_equal_pykeens_macro_evaluator(ranks):
     recorded = {name: RECORD["macro"][ranks][name] for name in names}
     asked = [NAMES[name] for name in names]
 
-    pairs = evaluate(asked, ranks, rows="pair", competitors="nonrelevant")
-    queries = evaluate(asked, ranks, competitors="nonrelevant")
+    pairs = evaluate(asked, ranks)
+    queries = evaluate(asked, ranks, rows="query")
 
     weighted = pairs.means(weights=1 / np.repeat(is_true.sum(axis=1), is_true.sum(axis=1)))
     assert dict(zip(names, weighted, strict=True)) == pytest.approx(recorded, rel=1e-6)

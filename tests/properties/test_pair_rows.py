@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import fastndcg as fn
-from fastndcg.engine import pairs as engine
+from fastndcg.engine import relevant_ranks as engine
 from fastndcg.metrics.families import CATALOG
 
 NAMES = [name for name in strategies.PLAIN if CATALOG[name].view == "labels"]
-PAIRS = [("pair", "all"), ("pair", "nonrelevant"), ("query", "nonrelevant")]
+PAIRS = [("pair", "all"), ("pair", "nonrelevant"), ("query", "nonrelevant"), ("query", "all")]
 LINKS = "Rank, RR, RR@3, Success@1, Success@10, num_rel_ret@3"
 
 
@@ -30,8 +30,8 @@ def test_pairs_equal_reference(name, data):
         metric = metric(weight="nothing")
     options = {"metrics": metric, "convention": convention, "rows": rows, "competitors": competitors}
 
-    slow = fn.reference.evaluate(case.rankings, **options)
-    fast = fn.evaluate(case.rankings, **options)
+    slow = fn.reference.evaluate_pairs(case.rankings, **options)
+    fast = fn.evaluate_pairs(case.rankings, **options)
 
     np.testing.assert_allclose(fast.values, slow.values, rtol=1e-12, atol=0)
     assert fast.n_tied == slow.n_tied
@@ -41,7 +41,7 @@ def test_pairs_equal_reference(name, data):
 
 
 @pytest.mark.parametrize("text", ["AMR", "AMRI", "adjusted_mrr", "adjusted_hits@2", "adjusted_mrr@3", "hm(Rank)"])
-@pytest.mark.parametrize(("rows", "competitors"), [*PAIRS, ("query", "all")])
+@pytest.mark.parametrize(("rows", "competitors"), PAIRS)
 @strategies.examples(4)
 @given(data=st.data())
 def test_adjusted_means_equal_reference(rows, competitors, text, data):
@@ -50,8 +50,8 @@ def test_adjusted_means_equal_reference(rows, competitors, text, data):
     convention = data.draw(strategies.conventions(case, "average")).replace(precision_mean="macro", undefined="nan")
     options = {"metrics": text, "convention": convention, "rows": rows, "competitors": competitors}
 
-    slow = fn.reference.evaluate(case.rankings, **options)
-    fast = fn.evaluate(case.rankings, **options)
+    slow = fn.reference.evaluate_pairs(case.rankings, **options)
+    fast = fn.evaluate_pairs(case.rankings, **options)
 
     np.testing.assert_allclose(fast.means(), slow.means(), rtol=1e-11, atol=1e-13)
 
@@ -89,8 +89,8 @@ def test_ranks_equal_brute_force(seed, competitors, ties):
     labels, scores = draw_scores(seed)
     expected = count_by_force(labels, scores, competitors, ties)
 
-    result = fn.evaluate(
-        labels, scores, f"{LINKS}, chance_Rank, chance_Success@10, num_ret", rows="pair", competitors=competitors,
+    result = fn.evaluate_pairs(
+        labels, scores, f"{LINKS}, chance_Rank, chance_Success@10, num_ret", competitors=competitors,
         convention=f"default(ties={ties})",
     )  # fmt: skip
 
@@ -115,7 +115,7 @@ def test_expectation_at_ties_is_the_mean_of_ranks(competitors):
     lowest = count_by_force(labels, scores, competitors, "best")
     highest = count_by_force(labels, scores, competitors, "worst")
 
-    values = fn.evaluate(labels, scores, "RR, Rank", rows="pair", competitors=competitors).values
+    values = fn.evaluate_pairs(labels, scores, "RR, Rank", competitors=competitors).values
 
     ranks = [np.arange(low[2], high[2] + 1) for low, high in zip(lowest, highest, strict=True)]
     np.testing.assert_allclose(values, [[np.mean(1 / own), np.mean(own)] for own in ranks], rtol=1e-13)
@@ -132,11 +132,11 @@ def test_every_form_of_input_gives_the_same_pairs(rows, competitors):
     qrels = {str(u): {str(d): int(labels[u, d]) for d in range(40)} for u in users}
     run = {str(u): {str(d): float(scores[u, d]) for d in range(40)} for u in users}
 
-    expected = fn.evaluate(labels, scores, **options)
-    flat = fn.evaluate(labels.reshape(-1), scores.reshape(-1), groups=[40] * 25, **options)
-    matrix = fn.evaluate(sparse.csr_array(labels), scores, **options)
-    listed = fn.evaluate(sparse.csr_array(labels), order, **options)
-    dicts = fn.evaluate(qrels, run, **options)
+    expected = fn.evaluate_pairs(labels, scores, **options)
+    flat = fn.evaluate_pairs(labels.reshape(-1), scores.reshape(-1), groups=[40] * 25, **options)
+    matrix = fn.evaluate_pairs(sparse.csr_array(labels), scores, **options)
+    listed = fn.evaluate_pairs(sparse.csr_array(labels), order, **options)
+    dicts = fn.evaluate_pairs(qrels, run, **options)
 
     for result in (flat, matrix, dicts, listed):
         by_row = {tuple(map(str, np.atleast_1d(key))): row for key, row in result.to_dict().items()}
@@ -149,12 +149,12 @@ def test_every_form_of_input_gives_the_same_pairs(rows, competitors):
 def test_threads_and_chunks_change_nothing(monkeypatch):
     """Many spans on several threads give the bytes that one span gives."""
     labels, scores = draw_scores(5, 300, 90)
-    options = {"metrics": f"{LINKS}, AMRI", "rows": "pair", "competitors": "nonrelevant"}
-    whole = fn.evaluate(labels, scores, threads=1, **options)
+    options = {"metrics": f"{LINKS}, AMRI"}
+    whole = fn.evaluate_pairs(labels, scores, threads=1, **options)
 
     monkeypatch.setattr(engine, "CHUNK_DOCUMENTS", 1000)
     monkeypatch.setattr(engine, "MIN_DOCUMENTS_FOR_THREADS", 1)
     for threads in (1, 3):
-        result = fn.evaluate(labels, scores, threads=threads, **options)
+        result = fn.evaluate_pairs(labels, scores, threads=threads, **options)
         assert result.values.tobytes() == whole.values.tobytes()
         assert result.document_ids.tobytes() == whole.document_ids.tobytes()

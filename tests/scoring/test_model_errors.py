@@ -125,7 +125,7 @@ def test_errors_of_metrics_come_before_scores(no_scores: None) -> None:
     with pytest.raises(fn.InvalidInputError, match="subtopic"):
         fn.evaluate(LIKED, model, subtopics)
     with pytest.raises(fn.InvalidInputError, match="rel"):
-        fn.evaluate(LIKED, model, "R(rel=1)@2, R(rel=2)@2", rows="pair")
+        fn.evaluate_pairs(LIKED, model, "R(rel=1)@2, R(rel=2)@2")
     with pytest.raises(fn.InvalidInputError, match="`out` must"):
         fn.Evaluator(LIKED, METRICS).evaluate(model, out=np.empty((1, 7)))
     with pytest.raises(fn.InvalidInputError, match=r"system 'b': .*\(3, n_items\), but its shape is \(2, 4\)"):

@@ -1,9 +1,9 @@
 """
-Rank each relevant document on its own.
+Rank the relevant documents of each query, with the tie groups that they are in.
 
-The documents of a query are ranked once. In place of labels, each relevant document has its number. So no two of a tie
-group have the same label, and the hits have the whole group. A document's rank among the non-relevant documents is
-its rank less the number of relevant documents above.
+In place of labels, each relevant document has its number. So no two of a tie group have the same label, and the hits
+have the whole group. A document's rank among the non-relevant documents is its rank less the number of relevant
+documents above.
 """
 
 from __future__ import annotations
@@ -11,25 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
-from fastndcg.engine.apply import apply_convention, check_labels
-from fastndcg.engine.plan import LOWEST_RELEVANT, find_gains, find_rel
+from fastndcg.engine.apply import check_labels
+from fastndcg.engine.plan import find_gains
 from fastndcg.engine.ranking import Ranker, make_ranker
 from fastndcg.engine.scratch import Scratch
 from fastndcg.engine.spans import MIN_DOCUMENTS_FOR_THREADS, Span, cut_queries
-from fastndcg.errors import InvalidInputError
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
-from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.known_ranks import HitRankings, KnownHits, find_tie_starts
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.score_rows import ScoreRowRankings
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.threads import check_threads, run_all
 
@@ -82,70 +79,6 @@ class RelevantRanks:
     sizes: Array
     ranks: RankedSpan
     groups: RankedSpan
-
-
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """
-    Pairs of a query and a relevant document as rankings, one pair a query.
-
-    `queries` are the numbers of the queries. `places` count the relevant documents that were ranked, in their order in
-    the input. For others, `places` are -1 less their index among the relevant documents of the pool.
-    """
-
-    rankings: HitRankings
-    queries: Array
-    places: Array
-
-
-def find_common_rel(metrics: tuple[Metric, ...], convention: Convention) -> float:
-    """Return the lowest relevant label of all metrics. Raise an error if they differ."""
-    default = LOWEST_RELEVANT[convention.relevant]
-    levels: dict[float, Metric] = {}
-    for metric in metrics:
-        if metric.get("rel") is not None:
-            levels.setdefault(find_rel(metric, convention), metric)
-    if len(levels) > 1:
-        first, second = list(levels.values())[:2]
-        raise InvalidInputError(
-            f"`metrics` must agree on the lowest relevant label where each relevant document is ranked on its own, but "
-            f"{first} and {second} differ. Evaluate them apart, or give both the same rel."
-        )
-    return next(iter(levels), default)
-
-
-def rank_pairs(
-    rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention, competitors: str, threads: int | None
-) -> Pairs:
-    """Rank each relevant document among all documents of its query, or among those that are not relevant."""
-    rel = find_common_rel(metrics, convention)
-    rankings = apply_convention(rankings.without_patterns(), convention)
-    relevant = rank_relevant(
-        rankings, convention, lambda labels: labels >= rel, find_gains(metrics, convention), threads
-    )
-    above, ties = relevant.ranks.in_input_order().select_competitors(competitors)
-    starts, tie_sizes = relevant.groups.in_input_order().select_competitors(competitors)
-    n_relevant = np.diff(relevant.offsets)
-    sizes = relevant.sizes - n_relevant if competitors == "nonrelevant" else relevant.sizes
-    if convention.ties == "worst":
-        above = above + ties - 1
-    if convention.ties in ("best", "worst"):
-        ties = np.ones_like(ties)
-    retrieved = (np.repeat(np.arange(len(n_relevant)), n_relevant), np.arange(len(above)), relevant.labels)
-    queries, places, labels = add_unretrieved(rankings, retrieved, rel)
-    is_ranked = places >= 0
-    n_candidates = sizes[queries] + (is_ranked if competitors == "nonrelevant" else 0)
-    hits = KnownHits(
-        read_only(above.astype("i4")),
-        read_only(relevant.labels.astype("f8")),
-        read_only(count_before(is_ranked)),
-        read_only(ties.astype("i4")),
-        find_tie_starts(starts, tie_sizes > 1),
-    )
-    pool = None if is_ranked.all() else (read_only(labels.astype("f8")), read_only(np.arange(len(labels) + 1)))
-    names = queries if rankings.query_ids is None else rankings.query_ids[queries]
-    ranked = HitRankings(hits, read_only(count_before(n_candidates)), pool, names, has_whole_groups=True)
-    return Pairs(ranked, queries, places)
 
 
 def group_ranks(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention) -> HitRankings:
@@ -272,90 +205,3 @@ def check_relevant(
             float(np.count_nonzero(labels != labels)),
         )
     check_labels(rankings, name, extremes, labels[labels != 0], gains, convention)
-
-
-def add_unretrieved(
-    rankings: Rankings, retrieved: tuple[Array, Array, Array], rel: float
-) -> tuple[Array, Array, Array]:
-    """
-    Return the queries, places and labels of all pairs: `retrieved` ones, and relevant documents of the pool.
-
-    A document of the pool was not retrieved if more documents of its query have its label there than were retrieved.
-    """
-    if rankings.pool is None:
-        return retrieved
-    queries, _, labels = retrieved
-    pool_labels, pool_offsets = rankings.pool
-    pool_places = np.flatnonzero(pool_labels >= rel)
-    if len(pool_places) == len(queries):
-        return retrieved
-    pool_queries = np.searchsorted(pool_offsets, pool_places, side="right") - 1
-    rest = subtract(pool_queries, pool_labels[pool_places], queries, labels)
-    columns = (pool_queries, -1 - np.arange(len(pool_places)), pool_labels[pool_places])
-    all_pairs = [np.concatenate([own, other[rest]]) for own, other in zip(retrieved, columns, strict=True)]
-    order = np.argsort(all_pairs[0], kind="stable")
-    return all_pairs[0][order], all_pairs[1][order], all_pairs[2][order]
-
-
-def subtract(pool_queries: Array, pool_labels: Array, queries: Array, labels: Array) -> Array:
-    """Return the indices of pairs of a query and a label in the pool that remain if the retrieved ones are removed."""
-    every_label = np.concatenate([pool_labels, labels])
-    codes = np.unique(every_label, return_inverse=True)[1]
-    keys = np.concatenate([pool_queries, queries]) * (len(every_label) + 1) + codes
-    pool_keys = keys[: len(pool_labels)]
-    distinct, counts = np.unique(keys[len(pool_labels) :], return_counts=True)
-    order = np.argsort(pool_keys, kind="stable")
-    ordered = pool_keys[order]
-    is_first = np.ones(len(ordered), bool)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    occurrence = np.arange(len(ordered)) - np.maximum.accumulate(np.where(is_first, np.arange(len(ordered)), 0))
-    places = np.searchsorted(distinct, ordered)
-    n_retrieved = np.append(counts, 0)[places]
-    is_known = np.append(distinct, -1)[places] == ordered
-    return np.sort(order[occurrence >= np.where(is_known, n_retrieved, 0)])
-
-
-def list_document_ids(rankings: Rankings, pairs: Pairs, rel: float) -> Array:
-    """Return the id of the document of each pair. `rankings` are as they were before the convention was applied."""
-    labels = get_labels(rankings)
-    places = np.flatnonzero(labels >= rel)
-    is_ranked = pairs.places >= 0
-    ranked_ids = rankings.take_document_ids("labels", places[pairs.places[is_ranked]])
-    if is_ranked.all():
-        return ranked_ids
-    ids = np.empty(len(is_ranked), object)
-    ids[is_ranked] = ranked_ids
-    _fill_unretrieved(rankings, pairs, rel, ids)
-    return ids if ranked_ids.dtype == object else np.array(ids.tolist(), ranked_ids.dtype)
-
-
-def _fill_unretrieved(rankings: Rankings, pairs: Pairs, rel: float, ids: Array) -> None:
-    """Write the ids of documents that were not retrieved: those of the pool that no ranked pair has."""
-    pool_labels, pool_offsets = cast(tuple[Array, Array], rankings.pool)
-    pool_places = np.flatnonzero(pool_labels >= rel)
-    is_missing = pairs.places < 0
-    missing = np.flatnonzero(is_missing)
-    missing_labels = pool_labels[pool_places[-1 - pairs.places[missing]]].tolist()
-    has_missing = np.zeros(rankings.n_queries, bool)
-    has_missing[pairs.queries[is_missing]] = True
-    pool_queries = np.searchsorted(pool_offsets, pool_places, side="right") - 1
-    pool_places = pool_places[has_missing[pool_queries]]
-    names = rankings.take_document_ids("pool", pool_places).tolist()
-    rows = np.flatnonzero(~is_missing & has_missing[pairs.queries])
-    known_pairs = set(zip(pairs.queries[rows].tolist(), ids[rows].tolist(), strict=True))
-    pool_queries = np.searchsorted(pool_offsets, pool_places, side="right") - 1
-    rest: dict[tuple[int, float], list[object]] = {}
-    for query, label, name in zip(pool_queries.tolist(), pool_labels[pool_places].tolist(), names, strict=True):
-        if (query, name) not in known_pairs:
-            rest.setdefault((query, label), []).append(name)
-    keys = zip(pairs.queries[missing].tolist(), missing_labels, strict=True)
-    for row, key in zip(missing.tolist(), keys, strict=True):
-        ids[row] = rest[key].pop(0)
-
-
-def get_labels(rankings: Rankings) -> Array:
-    """Return the labels that rankings store, one for each document that may be relevant."""
-    if isinstance(rankings, ScoreRowRankings):
-        return rankings.rows.labels
-    labels: Array = rankings.labels if rankings.judged_hits is None else rankings.judged_hits.labels
-    return labels
