@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -54,13 +56,14 @@ html_context = {"default_mode": "auto"}  # the theme of the reader's system
 html_sidebars = {"index": [], "benchmarks": [], "changelog": []}  # pages without a section
 html_show_sourcelink = False
 html_copy_source = False
-html_show_search_summary = False  # a page on disk cannot request others
+html_show_search_summary = True  # with the texts of EXCERPTS: a page on disk cannot request others
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
+os.environ |= {"FASTNDCG_QUIET": "1", "FASTNDCG_PROGRESS": "0"}  # notebooks print what they compute, and no more
 
 # Packages that drop-ins and integrations import. They are mocked where they are installed, too: pages are the same
 # everywhere, and have no members that are inherited from torch's classes.
@@ -76,11 +79,37 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 
+GUIDES = {  # of the pages of the API, by names: each links its guide
+    "guides/inputs": "Evaluator Results evaluate read_qrels read_run Qrels Run Rankings",
+    "guides/metrics": "Metric CATALOG ndcg dcg average_precision reciprocal_rank precision recall f_score success "
+    "r_precision list_metrics MetricRow",
+    "guides/own_metrics": "Parameter register",
+    "guides/conventions": "Convention conventions list_conventions Bug PeerMetric ConventionRow",
+    "guides/compare_systems": "compare Comparison Row Pair CurvePoint Design Settings AlignedValues ComparedInputs "
+    "Table Interval",
+    "guides/segments_and_weights": "Segment SegmentRow",
+    "guides/in_ci": "gate Gate GateRow Regression plan Plan audit Audit load_result assert_not_worse Provenance",
+    "guides/leaderboards": "leaderboard Leaderboard BoardRow BoardPair",
+    "guides/explain": "explain Explanation RankedDocument IdealDocument Step",
+    "guides/tune_a_hybrid_search": "tune_fusion TunedFusion FusionCurve BestFusion FoldRow MethodRow Origin TuningRow",
+    "guides/fuse_runs": "fuse FusedRun FusionConvention fusion_conventions list_fusion_methods FusionMethod FusionRow "
+    "Difference FusedCounts",
+    "guides/recommendations": "Interactions Recommendations beyond_accuracy BeyondAccuracy",
+    "guides/embeddings": "Embeddings Scorer TopItems Factors",
+    "guides/diversity": "DiversityQrels Patterns",
+    "guides/agreement": "agreement Agreement",
+    "guides/streaming_and_memory": "StreamingEvaluator PartialSums",
+    "guides/compilation": "warmup show_versions Warmup",
+}
+autosummary_context = {"guides": {name: guide for guide, names in GUIDES.items() for name in names.split()}}
+
+
 def setup(app: Any) -> None:
-    """Write the generated pages before Sphinx looks for sources, and copy MathJax after the build."""
+    """Write the generated pages before Sphinx looks for sources, and copy MathJax and the excerpts after the build."""
     write_pages(ROOT / "docs")
     app.connect("doctree-read", unlink_addresses)
     app.connect("build-finished", copy_mathjax)
+    app.connect("build-finished", write_excerpts)
 
 
 def unlink_addresses(app: Any, doctree: Any) -> None:
@@ -97,3 +126,22 @@ def copy_mathjax(app: Any, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
         source = Path(package.origin).parent / "static" / "mathjax" / "tex-svg.js"
         shutil.copyfile(source, app.outdir / "_static" / "tex-svg.js")
+
+
+def write_excerpts(app: Any, error: Exception | None) -> None:
+    """Write the texts of all pages for the search, which shows where a page has the words."""
+    if error is None and app.builder.format == "html":
+        texts = {name: " ".join(app.env.get_doctree(name).astext().split())[:20_000] for name in app.env.found_docs}
+        script = (
+            f"const EXCERPTS = {json.dumps(texts, ensure_ascii=False)};\n"
+            "const root = new URL('.', document.baseURI).href;\n"
+            "const escapes = {'&': '&amp;', '<': '&lt;', '>': '&gt;'};\n"
+            "window.fetch = (address) => {\n"
+            "  const page = decodeURI(new URL(address, root).href.slice(root.length)).replace(/\\.html$/, '');\n"
+            "  const text = (EXCERPTS[page] || '').replace(/[&<>]/g, (character) => escapes[character]);\n"
+            '  return Promise.resolve({text: () => Promise.resolve(`<div role="main">${text}</div>`)});\n'
+            "};\n"
+            "const convert = Search.htmlToText;\n"
+            "Search.htmlToText = (text) => convert(text);  // of the page: the texts have no anchors\n"
+        )
+        (Path(app.outdir) / "_static" / "excerpts.js").write_text(script, encoding="utf-8")

@@ -1,5 +1,6 @@
 """The generated pages of the documentation have everything that the records have."""
 
+import importlib
 import re
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from fastndcg.fusion.conventions import FIELDS as FUSION_FIELDS
 from fastndcg.metrics.families import CATALOG, OTHER_RECORDS, RECORDS
 from fastndcg.named_conventions import FIELDS
 from scripts import site
-from scripts.site import error_page, fusion_pages, numbers_pages
+from scripts.site import error_page, fusion_pages, numbers_pages, result_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,6 +25,18 @@ def test_api_pages_list_every_public_name():
 
     assert {name for name in fn.__all__ if name not in CATALOG and name != "reference"} <= set(listed)
     assert [name for name in listed if name.startswith("_")] == []
+
+
+def test_classes_of_results_have_pages():
+    """Classes that signatures and docstrings of public names mention are on the page about them, and can be imported."""
+    classes = result_pages.list_classes()
+    named = {name.rpartition(".")[2] for name in classes}
+
+    assert {"Row", "Design", "CurvePoint", "Segment", "GateRow", "TuningRow", "Step", "MetricRow", "Interval"} <= named
+    assert not named & {"Results", "Comparison", "Metric"}
+    for path in classes:
+        module, _, name = f"fastndcg.{path}".rpartition(".")
+        assert getattr(importlib.import_module(module), name).__doc__
 
 
 @pytest.fixture(scope="module")

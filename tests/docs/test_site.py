@@ -92,6 +92,13 @@ def test_pages_load_only_files(pages):
     assert [(name, one) for name, page in pages.items() for one in page.loaded if is_external(one)] == []
 
 
+def test_pages_of_the_api_link_a_guide(pages):
+    """Each page of a function or class links a guide, or the page on coming from its library, in its text."""
+    texts = {name: (SITE / name).read_text(encoding="utf-8") for name in pages if name.startswith("reference/api/")}
+    assert len(texts) > 80
+    assert [name for name, text in texts.items() if "The guide is <a" not in text] == []
+
+
 def test_headings_are_in_order(pages):
     """Each page has one heading of the first level, and no level is left out."""
     wrong = []
@@ -170,6 +177,10 @@ def test_search_finds(driver, words, page):
         found = driver.execute_script(script)
         time.sleep(0.1)
     assert any(page in link.lower().rpartition("/html/")[2] for link in found), found
+    excerpts = driver.execute_script(
+        "return [...document.querySelectorAll('#search-results p.context')].map(p => p.textContent)"
+    )
+    assert any(word.lower() in excerpt.lower() for excerpt in excerpts for word in words.split())
     assert [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"] == []
     assert all(url.startswith("file://") for url in read_requests(driver))
 
