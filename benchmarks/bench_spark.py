@@ -101,18 +101,3 @@ def test_ranking_metrics(race, session, tmp_path, metrics):
         floors={"a job of two rows": lambda: session.range(2).mapInArrow(lambda rows: rows, "id long").collect()},
         peers={"RankingMetrics": compute},
     )
-
-
-@pytest.mark.parametrize("quarters", [1, 3])
-def test_split(race, session, tmp_path, quarters):
-    """Time a large query whose rows are counted in all tasks, against the query in one task."""
-    from fastndcg.integrations import spark
-
-    n_rows = race.size(4_000_000, 2_000)
-    n_large = n_rows * quarters // 4
-    frame, table = write_rows(session, tmp_path, n_rows, n_large)
-    race(
-        lambda: spark.evaluate(frame, "ndcg@10, map", split_above=n_large // 2),
-        equals(fn.evaluate(table, metrics="ndcg@10, map").means(), 1e-12, read=lambda result: result.means()),
-        floors={"the query in one task": lambda: spark.evaluate(frame, "ndcg@10, map")},
-    )

@@ -19,7 +19,7 @@ import numpy as np
 
 from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.integrations.list_columns import evaluate_lists, parse_query_metrics
+from fastndcg.integrations.polars import evaluate_lists, parse_query_metrics
 from fastndcg.metrics.families import RECORDS
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention, parse_convention

@@ -17,8 +17,9 @@ import numpy as np
 
 from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.integrations.list_columns import evaluate_lists, parse_query_metrics
-from fastndcg.metrics.metric import Metric, Metrics
+from fastndcg.evaluation import evaluate
+from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
+from fastndcg.metrics.resolve import check_combinations
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
@@ -182,3 +183,22 @@ def _check_lists(polars: Any, column: Any, name: str) -> Any:
             "group_by(query).agg(labels, scores) before."
         )
     return column
+
+
+def parse_query_metrics(metrics: Metrics, convention: Convention) -> tuple[Metric, ...]:
+    """Parse metrics of single queries. Raise an error for aggregates, which need all queries."""
+    parsed = parse_metrics(metrics)
+    for metric in parsed:
+        if metric.aggregate is not None:
+            raise InvalidInputError(f"`metrics` must have values for single queries, not {metric}. Take {metric.bare}.")
+    check_combinations(parsed, convention)
+    return parsed
+
+
+def evaluate_lists(
+    labels: Any, scores: Any, metrics: tuple[Metric, ...], convention: Convention, threads: int | None
+) -> Array:
+    """Return the (n_queries, n_metrics) values of two columns of lists, which are read in place."""
+    if not len(labels):
+        return np.empty((0, len(metrics)))
+    return evaluate(labels, scores, metrics, convention=convention, threads=threads, progress=False).values

@@ -31,6 +31,7 @@ class Row(NamedTuple):
     One system's mean of a metric, and its difference from the baseline over the queries that both have.
 
     Numbers that do not exist are NaN, such as the baseline's difference from itself, or the interval of a single query.
+    So are wins, ties and losses in Spark, whose parts do not have them, unless values are 0 and 1.
     `n` queries have a value and a weight above 0, and count like `n_effective` of equal weight. `smallest_p` is the
     smallest p-value that the queries with a difference can give, NaN for tests without one. `smallest_difference` is at
     the corrected level. `statistic` is Student's t of the difference, its mean in standard errors, with so many
@@ -225,11 +226,7 @@ def _make_row(
 
 
 def explain_contradictions(rows: Sequence[Any], settings: Settings) -> list[str]:
-    """
-    Return notes on the rows whose interval excludes 0 while the test finds no difference, or the other way round.
-
-    Rows are those of `compare`, here or in Spark.
-    """
+    """Return notes on the rows whose interval excludes 0 while the test finds no difference, or the other way round."""
     reasons: dict[str, list[str]] = {}
     for row in rows:
         excludes_0 = row.difference_low > 0 or row.difference_high < 0

@@ -19,7 +19,7 @@ from pathlib import Path
 from spark_sessions import CONFIGURATION
 
 METRICS = "ndcg@10, ap, rr"
-FORMS = ("pairs", "compare", "lists", "split")  # evaluated while a task fails
+FORMS = ("pairs", "compare", "lists")  # evaluated while a task fails
 BY_ORDER = "default(ties=input)"
 ROWS_PER_BATCH = 500  # so that a task dies between two batches
 SPECULATION = {
@@ -138,13 +138,10 @@ def evaluate_while_dying(master, folder, kinds):
 
 @contextlib.contextmanager
 def die_in_tasks(frame, kind, mark):
-    """Let a task die: of the counts of split queries, or of the evaluation."""
+    """Let a task of the evaluation die."""
     evaluation = importlib.import_module("fastndcg.integrations.spark.evaluate")  # the package has functions of
     comparison = importlib.import_module("fastndcg.integrations.spark.compare")  # these names
-    counts = importlib.import_module("fastndcg.integrations.spark.large_queries")
     collect_parts = evaluation.collect_parts
-    data_frame = type(frame)
-    map_in_arrow = data_frame.mapInArrow
 
     def make_dying(task):
         return lambda batches: task(die_once(batches, kind, mark))
@@ -152,15 +149,8 @@ def die_in_tasks(frame, kind, mark):
     def collect(data, task):
         return collect_parts(data, make_dying(task))
 
-    def map_counts(self, task, *arguments):
-        return map_in_arrow(self, make_dying(task) if isinstance(task, counts.CountTask) else task, *arguments)
-
-    if kind == "split":
-        data_frame.mapInArrow = map_counts
-    else:
-        evaluation.collect_parts = comparison.collect_parts = collect
+    evaluation.collect_parts = comparison.collect_parts = collect
     yield
-    data_frame.mapInArrow = map_in_arrow
     evaluation.collect_parts = comparison.collect_parts = collect_parts
 
 
@@ -179,8 +169,6 @@ def evaluate_form(frame, form):
         frame.createOrReplaceTempView("rows")
         lists = frame.sparkSession.sql(f"SELECT {', '.join(columns)} FROM rows GROUP BY query").repartition(4)
         return describe(spark.evaluate(lists, METRICS))
-    if form == "split":
-        return describe(spark.evaluate(frame.repartition(4), METRICS, split_above=55))
     if form == "order":
         return describe(spark.evaluate(frame, METRICS, order="document", convention=BY_ORDER))
     return describe(spark.evaluate(frame, METRICS, partitions=4))
@@ -207,7 +195,7 @@ def run_connect(folder):
         error = ""
     except fn.InvalidInputError as raised:
         error = str(raised)
-    forms = {form: evaluate_form(frame, form) for form in ("pairs", "lists", "split", "order")}
+    forms = {form: evaluate_form(frame, form) for form in ("pairs", "lists", "order")}
     session.stop()
     return {
         "result": describe(result),

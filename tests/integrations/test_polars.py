@@ -5,8 +5,7 @@ import pytest
 
 import fastndcg as fn
 from fastndcg.inputs.ragged import read_ragged
-from fastndcg.integrations import list_columns
-from fastndcg.integrations.polars import metric, metrics
+from fastndcg.integrations.polars import evaluate_lists, metric, metrics
 
 pl = pytest.importorskip("polars")
 pytest.importorskip("pyarrow")
@@ -98,7 +97,7 @@ def test_empty_frames_have_no_values():
     assert empty.select(metric("rr", "label", "score")).schema == {"RR": pl.Float64}
     found = empty.select(metrics("rr, map", "label", "score").struct.unnest())
     assert found.schema == {"RR": pl.Float64, "AP": pl.Float64}
-    assert list_columns.evaluate_lists([], [], (fn.RR,), fn.conventions["default"], None).shape == (0, 1)
+    assert evaluate_lists([], [], (fn.RR,), fn.conventions["default"], None).shape == (0, 1)
 
 
 def test_conventions_decide():

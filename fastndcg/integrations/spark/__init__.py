@@ -11,7 +11,7 @@ Tasks evaluate whole queries by `DataFrame.mapInArrow`, and send back exact sums
 {'RR': 0.75}
 """
 
-from fastndcg.integrations.spark.compare import SparkComparison, SystemRow, compare
+from fastndcg.integrations.spark.compare import SparkComparison, compare
 from fastndcg.integrations.spark.evaluate import SparkResults, evaluate
 
-__all__ = ["SparkComparison", "SparkResults", "SystemRow", "compare", "evaluate"]
+__all__ = ["SparkComparison", "SparkResults", "compare", "evaluate"]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-import numpy as np
-
 from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, cut, join_names, shorten
 from fastndcg.inputs.frames import Frame
 from fastndcg.integrations.spark.errors import name_arguments
 from fastndcg.named_conventions import Convention
+from fastndcg.rankings.validation import check_whole_number
 from fastndcg.runtime.optional_packages import optional_import
 
 REMEDY = "For data of this machine take fn.evaluate."
@@ -79,15 +78,9 @@ def check_names(names: Mapping[str, Any]) -> dict[str, str]:
     return {role: name for role, name in names.items() if name is not None and role != "order"}
 
 
-def check_number(value: Any, name: str) -> int | None:
-    """Return an argument that counts rows or partitions, or None."""
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidTypeError(f"`{name}` must be a whole number, got {shorten(value)}.")
-    if value < 1:
-        raise InvalidInputError(f"`{name}` must be at least 1, got {value}. Leave it out for the default.")
-    return int(value)
+def check_partitions(value: Any) -> int | None:
+    """Return the argument `partitions`: a whole number of 1 or more, or None for Spark's setting."""
+    return None if value is None else check_whole_number(value, "partitions", 1)
 
 
 @name_arguments()

@@ -12,12 +12,12 @@ import numpy as np
 from fastndcg.choices import Alternative, ConventionName, Correction, Family, PartInterval
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten, suggest_name
 from fastndcg.evaluation import parse_request
-from fastndcg.integrations.list_columns import parse_query_metrics
+from fastndcg.integrations.polars import parse_query_metrics
 from fastndcg.integrations.spark.columns import (
     bring_together,
     check_id_types,
     check_names,
-    check_number,
+    check_partitions,
     check_ties,
     read_side,
 )
@@ -25,12 +25,11 @@ from fastndcg.integrations.spark.errors import name_system
 from fastndcg.integrations.spark.evaluate import collect_parts, make_request, refuse_disjoint, split_names
 from fastndcg.integrations.spark.partitions import PairsTask, Request
 from fastndcg.metrics.metric import Metrics
-from fastndcg.named_conventions import Convention, parse_convention
+from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array
 from fastndcg.results.partial import PartialSums
 from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics import significance
-from fastndcg.statistics.corrections import correct_in_families, find_corrected_level
 from fastndcg.statistics.intervals import Interval, summarize_moments
 from fastndcg.statistics.moments import (
     TIE_TOLERANCE,
@@ -43,41 +42,25 @@ from fastndcg.statistics.moments import (
     summarize_exact_sums,
 )
 from fastndcg.statistics.one_system import describe_intervals
-from fastndcg.statistics.power import compute_smallest_difference
-from fastndcg.statistics.result_rows import explain_contradictions
+from fastndcg.statistics.result_rows import (
+    PairSummary,
+    Row,
+    SystemSummary,
+    explain_contradictions,
+    make_columns,
+    make_rows,
+)
 from fastndcg.statistics.settings import PART_INTERVALS, Settings
 from fastndcg.statistics.significance import Significance
-from fastndcg.statistics.table import Column, Table, format_interval, format_number, format_p_value
+from fastndcg.statistics.table import Table
 
 
-class SystemRow(NamedTuple):
+class SparkComparison(Table[Row]):
     """
-    One system's mean of a metric, and its difference from the baseline over the queries that both have.
+    A table with one row per metric and system (see `fn.compare`). Values of single queries are not kept.
 
-    Fields are those of the rows of `fn.compare` that can be added up in parts. Numbers that do not exist are NaN.
+    Wins, ties and losses cannot be added up in parts. They are NaN unless all values are 0 and 1.
     """
-
-    system: str
-    metric: str
-    n: int
-    n_undefined: int
-    mean: float
-    low: float
-    high: float
-    n_pairs: int
-    difference: float
-    difference_low: float
-    difference_high: float
-    p: float
-    p_corrected: float
-    significant: bool
-    effect: float
-    smallest_difference: float
-    reason: str
-
-
-class SparkComparison(Table[SystemRow]):
-    """A table with one row per metric and system (see `fn.compare`). Values of single queries are not kept."""
 
 
 def compare(
@@ -163,14 +146,14 @@ def compare(
     columns = {"query": query, "document": document, "label": label, "score": score, "order": order}
     qrels_names, run_names = split_names(check_names(columns))
     request = make_request(metrics, convention, False, None)
-    parse_query_metrics(request.metrics, parse_convention(convention))
+    parse_query_metrics(request.metrics, request.convention)
     check_ties(parse_request(request.metrics, request.convention).qrels_convention, order)
     sides = [read_side(qrels, qrels_names, "qrels")]
     for name, run in systems.items():
         with name_system(name):
             sides.append(read_side(run, run_names, "run", order))
             check_id_types(sides[0], sides[-1])
-    n_partitions = filter(None, [check_number(partitions, "partitions")])
+    n_partitions = filter(None, [check_partitions(partitions)])
     data = bring_together(sides[0], sides[1:]).repartition(*n_partitions, "query")
     task = PairsTask(request, tuple(side.names for side in sides), names, place, order is not None)
     sums, largest = collect_parts(data, task)
@@ -193,32 +176,29 @@ class _Summary(NamedTuple):
         n_metrics = len(self.request.metrics)
         ranges = [self._find_range(sums, column) for column in range(len(self.systems) * n_metrics)]
         other_places = [place for place in range(len(self.systems)) if place != self.baseline]
-        rows: list[tuple[int, Interval, Moments, Interval | None, Significance]] = []
-        places = list(product(range(n_metrics), range(len(self.systems))))
-        for metric, system in places:
+        summaries: list[SystemSummary] = []
+        for metric, system in product(range(n_metrics), range(len(self.systems))):
             own = ranges[system * n_metrics + metric]
-            mean, moments = self._summarize(sums, system * n_metrics + metric, [own], 0.0)
-            if system == self.baseline:
-                rows.append((metric, mean, moments, None, Significance(math.nan)))
-                continue
-            column = (len(self.systems) + other_places.index(system)) * n_metrics + metric
-            threshold = TIE_TOLERANCE * float(largest[metric])
-            both = [own, ranges[self.baseline * n_metrics + metric]]
-            difference, moments = self._summarize(sums, column, both, threshold)
-            rows.append((metric, mean, moments, difference, self._test(moments)))
-        p_values = np.array([row[4].p for row in rows])
-        families = [row[0] for row in rows]
-        corrected = correct_in_families(p_values, families, self.settings)
-        levels = find_corrected_level(~np.isnan(p_values), families, len(self.systems), self.settings)
-        n_queries = sums.counts["n_queries"]
-        table = [
-            self._make_row(self.systems[system], row, (float(p), float(level)), n_queries)
-            for (_, system), row, p, level in zip(places, rows, corrected, levels, strict=True)
-        ]
-        intervals = [interval for row in rows for interval in (row[1], row[3]) if interval is not None]
-        methods = {interval.method for interval in intervals}
-        notes = self._note(sums, methods) + explain_contradictions(table, self.settings)
-        return SparkComparison(table, _make_columns(self.systems[self.baseline], self.settings), notes)
+            mean, _ = self._summarize(sums, system * n_metrics + metric, [own], 0.0)
+            pair = None
+            if system != self.baseline:
+                column = (len(self.systems) + other_places.index(system)) * n_metrics + metric
+                both = [own, ranges[self.baseline * n_metrics + metric]]
+                difference, moments = self._summarize(sums, column, both, TIE_TOLERANCE * float(largest[metric]))
+                pair = PairSummary(moments, difference, self._test(moments))
+            summaries.append(SystemSummary(system, metric, mean, pair))
+        names = [str(metric) for metric in self.request.metrics]
+        rows = make_rows(self.systems, names, summaries, sums.counts["n_queries"], self.settings)
+        pairs = [summary.pair for summary in summaries]
+        unknown: Any = math.nan
+        rows = tuple(
+            row if pair is None or pair.moments.is_binary else row._replace(wins=unknown, ties=unknown, losses=unknown)
+            for row, pair in zip(rows, pairs, strict=True)
+        )
+        intervals = [summary.interval for summary in summaries] + [pair.interval for pair in pairs if pair is not None]
+        notes = self._note(sums, {interval.method for interval in intervals})
+        columns = make_columns(self.settings, self.systems[self.baseline])[:-1]  # without wins
+        return SparkComparison(rows, columns, notes + explain_contradictions(rows, self.settings))
 
     def _find_range(self, sums: PartialSums, column: int) -> Range:
         """Return the range of one system's values of a metric."""
@@ -245,40 +225,6 @@ class _Summary(NamedTuple):
         if moments.is_constant:
             return significance.judge_constant_differences(moments)
         return significance.run_t_test(moments, self.settings)
-
-    def _make_row(
-        self,
-        system: str,
-        parts: tuple[int, Interval, Moments, Interval | None, Significance],
-        corrected: tuple[float, float],
-        n_queries: int,
-    ) -> SystemRow:
-        p_corrected, level = corrected
-        metric, mean, moments, difference, test = parts
-        has_pairs = difference is not None
-        return SystemRow(
-            system=system,
-            metric=str(self.request.metrics[metric]),
-            n=mean.n,
-            n_undefined=n_queries - mean.n,
-            mean=mean.mean,
-            low=mean.low,
-            high=mean.high,
-            n_pairs=0 if difference is None else difference.n,
-            difference=math.nan if difference is None else difference.mean,
-            difference_low=math.nan if difference is None else difference.low,
-            difference_high=math.nan if difference is None else difference.high,
-            p=test.p,
-            p_corrected=p_corrected,
-            significant=self.settings.is_significant(p_corrected),
-            effect=moments.effect if has_pairs else math.nan,
-            smallest_difference=(
-                compute_smallest_difference(moments, level, self.settings.power, self.settings.alternative)
-                if has_pairs
-                else math.nan
-            ),
-            reason=mean.reason if difference is None else difference.reason or test.reason,
-        )
 
     def _check_queries(self, sums: PartialSums) -> None:
         """Raise an error for a system without a common query, or without any value of a metric."""
@@ -333,25 +279,3 @@ def _find_baseline(baseline: str | None, names: Sequence[str]) -> int:
             f"are {join_names(names)}."
         )
     return names.index(baseline)
-
-
-def _make_columns(baseline: str, settings: Settings) -> list[Column]:
-    def hide(text: str, row: SystemRow) -> str:
-        return "" if row.system == baseline else text
-
-    level = f"{100 * settings.level:g} % interval"
-    return [
-        Column("system", lambda row: row.system, left=True),
-        Column("metric", lambda row: row.metric, left=True),
-        Column("mean", lambda row: format_number(row.mean)),
-        Column(level, lambda row: format_interval(row.low, row.high)),
-        Column("difference", lambda row: hide(format_number(row.difference, signed=True), row)),
-        Column(
-            level,
-            lambda row: hide(
-                format_interval(row.difference_low, row.difference_high, signed=True, otherwise=row.reason), row
-            ),
-        ),
-        Column("p", lambda row: hide(format_p_value(row.p), row)),
-        Column(f"p, {settings.correction}", lambda row: hide(format_p_value(row.p_corrected), row)),
-    ]

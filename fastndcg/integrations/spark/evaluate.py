@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
@@ -12,36 +11,28 @@ from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError
 from fastndcg.evaluation import parse_request
 from fastndcg.inputs.parquet.truth import parse_memory
-from fastndcg.integrations.list_columns import parse_query_metrics
+from fastndcg.integrations.polars import parse_query_metrics
 from fastndcg.integrations.spark.columns import (
     bring_together,
     check_data,
     check_id_types,
     check_names,
-    check_number,
+    check_partitions,
     check_ties,
     read_scored,
     read_side,
 )
 from fastndcg.integrations.spark.errors import SCHEMA, raise_errors
-from fastndcg.integrations.spark.large_queries import (
-    check_metrics,
-    evaluate_large,
-    find_large_queries,
-    select_rows,
-)
 from fastndcg.integrations.spark.partitions import (
     PairsTask,
     PerQueryTask,
     Request,
     ScoredTask,
     add_up_parts,
-    add_up_results,
 )
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.results.partial import PartialSums
-from fastndcg.results.results import Results
 from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.streaming import COUNTS, StreamedResults, check_streaming
 
@@ -69,7 +60,6 @@ def evaluate(
     convention: ConventionName | str | Convention = "default",
     per_query: bool = False,
     has_whole_queries: bool = False,
-    split_above: int | None = None,
     partitions: int | None = None,
     memory: int | str | None = None,
 ) -> Any:
@@ -94,9 +84,6 @@ def evaluate(
         Return a DataFrame with a row per query.
     has_whole_queries : bool, default False
         Whether all rows of a query are in one partition already, so that no shuffle is needed. This is not checked.
-    split_above : int, optional
-        The number of rows above which several tasks share the rows of one query, for truth with scores. Finding these
-        queries takes one more pass over queries and labels, so by default each query is one task's.
     partitions : int, optional
         The number of partitions of the shuffle. By default Spark's setting.
     memory : int or str, optional
@@ -137,8 +124,7 @@ def evaluate(
     if predictions is not None:
         check_data(predictions, "predictions")
     request = make_request(metrics, convention, per_query, memory)
-    split_above = check_number(split_above, "split_above")
-    layout = _Layout(order, has_whole_queries, split_above, check_number(partitions, "partitions"))
+    layout = _Layout(order, has_whole_queries, check_partitions(partitions))
     if predictions is None:
         plan = _plan_scored(truth, names, request, layout)
     else:
@@ -146,9 +132,6 @@ def evaluate(
     if per_query:
         return _map_queries(plan)
     partial, _ = collect_parts(plan.data, plan.task)
-    if plan.large is not None:
-        large = add_up_results(request, plan.large)
-        partial = large if partial is None else partial + large
     partial = partial or make_empty_sums(request)
     if predictions is not None and not partial.counts.get("n_common"):
         refuse_disjoint()
@@ -209,42 +192,32 @@ class _Layout(NamedTuple):
 
     order: str | None
     has_whole_queries: bool
-    split_above: int | None
     partitions: int | None
 
 
 class _Plan(NamedTuple):
-    """The DataFrame to map, the task, the column of queries, and the results of queries that were split."""
+    """The DataFrame to map, the task, and the column of queries."""
 
     data: Any
     task: Any
     query: str | None
-    large: Results | None = None
 
 
 def _plan_scored(data: Any, names: dict[str, str], request: Request, layout: _Layout) -> _Plan:
-    """Plan the evaluation of labels with scores. Large queries are evaluated here."""
+    """Plan the evaluation of labels with scores."""
     order = layout.order
     columns = read_scored(data, names, order)
     check_ties(parse_request(request.metrics, request.convention).array_convention, order, has_lists=columns.has_lists)
     query = columns.names.get("query")
-    if layout.split_above is not None:
-        check_metrics(request, columns)
     rows = columns.select(data)
     task = ScoredTask(request, columns)
     if columns.has_lists or query is None:
         return _Plan(rows, task, query)
-    results = None
-    if layout.split_above is not None:
-        large = find_large_queries(rows, columns, layout.split_above)
-        if large is not None:
-            results = evaluate_large(rows, columns, request, large)
-            rows = select_rows(rows, large, are_large=False)
     if not layout.has_whole_queries:
         rows = rows.repartition(*filter(None, [layout.partitions]), "query")
     if order is not None:
         rows = rows.sortWithinPartitions("query", "order")
-    return _Plan(rows, task, query, results)
+    return _Plan(rows, task, query)
 
 
 def _plan_pairs(qrels: Any, run: Any, names: dict[str, str], request: Request, layout: _Layout) -> _Plan:
@@ -252,11 +225,6 @@ def _plan_pairs(qrels: Any, run: Any, names: dict[str, str], request: Request, l
     if layout.has_whole_queries:
         raise InvalidInputError(
             "`has_whole_queries` must be left out for judgments and a run, which a shuffle brings together."
-        )
-    if layout.split_above is not None:
-        raise InvalidInputError(
-            "`split_above` must be left out for judgments and a run, whose queries are joined in one task each. Give "
-            "rows with labels and scores."
         )
     check_ties(parse_request(request.metrics, request.convention).qrels_convention, layout.order)
     qrels_names, run_names = split_names(names)
@@ -288,9 +256,4 @@ def _map_queries(plan: _Plan) -> Any:
     kind = plan.data.schema["query"].dataType  # of judgments and a run the wider one
     fields = [types.StructField(query, kind), *(types.StructField(name, types.DoubleType()) for name in metrics)]
     schema = types.StructType(fields)
-    values = plan.data.mapInArrow(PerQueryTask(plan.task, query, arrow_types.to_arrow_type(kind)), schema)
-    if plan.large is None:
-        return values
-    columns = [[None if math.isnan(value) else value for value in row] for row in plan.large.values.tolist()]
-    rows = [(name, *row) for name, row in zip(plan.large.query_ids.tolist(), columns, strict=True)]
-    return values.union(values.sparkSession.createDataFrame(rows, schema))
+    return plan.data.mapInArrow(PerQueryTask(plan.task, query, arrow_types.to_arrow_type(kind)), schema)

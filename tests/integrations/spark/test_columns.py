@@ -44,11 +44,9 @@ def test_names_with_dots_and_back_ticks(session, spark):
 
     result = spark.evaluate(frame, METRICS, **names, order=f"place{ending}", convention=convention)
     values = spark.evaluate(frame, METRICS, **names, per_query=True)
-    split = spark.evaluate(frame, METRICS, **names, per_query=True, split_above=20)
 
     assert result.means() == expected.means()
     assert values.columns[0] == names["query"]
-    assert collect(values) == collect(split)
     wrong = frame.where("false").union(session.sql("SELECT 1L, 1L, 1L, NULL, 1L"))
     with pytest.raises(
         fn.InvalidInputError, match=f"column 'score{ending}' must have no null, but has one for query 1"
@@ -136,7 +134,6 @@ def test_texts_with_a_collation_are_compared_by_bytes(session, spark):
 
     for data in ([collated], [collated.drop("score"), plain.drop("label")]):
         assert spark.evaluate(*data, metrics=METRICS).means() == expected.means()
-    assert spark.evaluate(collated, METRICS, split_above=5).means() == expected.means()
     ordered = spark.evaluate(collated, METRICS, order="document", convention="default(ties=input)", partitions=1)
     assert ordered.means() == spark.evaluate(plain, METRICS, order="document", convention="default(ties=input)").means()
 
