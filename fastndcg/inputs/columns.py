@@ -145,7 +145,7 @@ def name_columns(
     if is_nested:
         retrieved = dict(columns.get("predictions") or {}).get("document")
         must_exist = True
-    elif not is_alone:
+    elif is_alone is False or side != "truth":  # a truth that may be alone has scores, too
         by_role = {role: name for role, name in by_role.items() if HOLDERS.get(role, side) == side or not side}
     return ColumnNames(by_role, side, must_exist or bool(is_alone), frozenset(beside), is_alone, retrieved)
 

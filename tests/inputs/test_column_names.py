@@ -196,3 +196,12 @@ def test_guide_lists_all_usual_names():
     ):
         expected[role] = sorted(names.split())
     assert documented == expected
+
+
+def test_evaluator_takes_scores_of_a_named_column():
+    """A truth whose scores have a name of the user's own needs no predictions."""
+    pyarrow = pytest.importorskip("pyarrow")
+    frame = {"q": [1, 1, 2], "d": [1, 2, 3], "y": [1, 0, 1], "s": [0.1, 0.2, 0.3]}
+    columns = {"query": "q", "document": "d", "label": "y", "score": "s"}
+
+    assert fn.Evaluator(pyarrow.table(frame), "rr", columns=columns).evaluate().means() == [(1 / 2 + 1) / 2]
