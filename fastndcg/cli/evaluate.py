@@ -18,6 +18,7 @@ from fastndcg.metrics.metric import parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.results.text_table import align_columns
 from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.optional_packages import check_packages
 from fastndcg.runtime.threads import check_threads
 
 DEMO_RUNS = ("lambdarank.run", "pointwise.run")
@@ -147,6 +148,8 @@ def _check_decisions(arguments: argparse.Namespace, request: MetricRequest) -> N
     """Raise an error for options on floors and baselines that do not fit the others."""
     if arguments.interval and arguments.format != "table":
         raise InvalidInputError("--interval is for a table. Take --save-baseline and confidence_interval, or compare.")
+    if arguments.interval or (arguments.fail_under and arguments.fail_by != "value"):
+        check_packages("a confidence interval", "statistics")
     metrics = {str(line.metric) for line in request.lines(TrecEvalOptions(), 0) if line.metric is not None}
     for metric in options.read_floors(arguments.fail_under):
         name = str(parse_metrics(metric)[0])

@@ -14,6 +14,7 @@ from fastndcg.exports.exportable import dump_json
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.named_conventions import parse_convention
 from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.optional_packages import check_packages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,6 +107,7 @@ def run_gate(arguments: argparse.Namespace) -> int:
     more = [path for path in (arguments.clusters, arguments.strata, arguments.weights) if path]
     files.check_embeddings(arguments, [candidate_path, arguments.baseline])
     files.check(arguments, [arguments.qrels, candidate_path, arguments.baseline, *more], {"-o": arguments.output})
+    check_packages("a gate", "statistics")
     with show_progress(4) as begin_step:
         begin_step(f"reading {Path(arguments.qrels).name}")
         from fastndcg.results.pairs import load_result  # imports numpy, which the checks above do without

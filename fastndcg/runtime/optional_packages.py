@@ -11,7 +11,12 @@ from fastndcg.errors import MissingPackageError
 from fastndcg.runtime.lazy_import import load_package
 
 # optional features, each with all packages that it imports: an error names every absent one
-NEEDED_TOGETHER = {"plots": ("scipy", "matplotlib"), "report": ("scipy", "matplotlib", "jinja2")}
+NEEDED_TOGETHER = {
+    "arrow": ("pyarrow",),
+    "statistics": ("scipy",),
+    "plots": ("scipy", "matplotlib"),
+    "report": ("scipy", "matplotlib", "jinja2"),
+}
 # modules whose package has another name on the package index
 INDEX_NAMES = {
     "backports": "backports.zstd",

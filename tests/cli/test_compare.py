@@ -235,3 +235,19 @@ class TestPlot:
         assert code == 2
         assert "no system 'othr'. Did you mean 'other'" in err
         assert run("plot", *runs)[0] == 2
+
+
+def test_missing_packages_are_said_before_any_file_is_read(files, run, monkeypatch):
+    """Commands that need SciPy, matplotlib or pyarrow say so at once, though their files are not there."""
+    for package, needs in (("jinja2", "a report"), ("scipy", "SciPy"), ("pyarrow", "a Parquet file")):
+        monkeypatch.setitem(sys.modules, package, None)
+        lines = {
+            "a report": (["compare", "--html", "r.html"],),
+            "a Parquet file": (["evaluate", "-o", "x.parquet"],),
+            "SciPy": (["compare"], ["plot", "-o", "x.png"], ["tune-fusion"], ["evaluate", "--interval"]),
+        }
+        for command, *options in lines[needs]:
+            code, out, err = run(command, "absent.txt", "a.run", "b.run", *options)
+            assert (code, out) == (2, "")
+            assert f"needs {package}" in err or f"{package}" in err.partition("Install")[2], err
+            assert "absent.txt" not in err
