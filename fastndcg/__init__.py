@@ -44,7 +44,7 @@ _PUBLIC = {
     "inputs.qrels_run": ["Qrels", "Run"],
     "inputs.recommendations.interactions": ["Interactions"],
     "inputs.recommendations.item_lists": ["Recommendations"],
-    "inputs.text.formats": ["read_qrels", "read_run"],
+    "inputs.formats": ["read_qrels", "read_run"],
     "link_prediction": ["evaluate_pairs"],
     "metrics.families": ["CATALOG", "Parameter"],
     "metrics.custom": ["register"],

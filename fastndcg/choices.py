@@ -17,7 +17,7 @@ ConventionName: TypeAlias = Literal[
 ]  # fmt: skip
 Correction: TypeAlias = Literal["holm", "bonferroni", "bh", "none"]
 Family: TypeAlias = Literal["table", "metric"]
-Format: TypeAlias = Literal["parquet", "arrow", "jsonl", "json", "beir", "msmarco", "csv", "trec", "trec_diversity"]
+Format: TypeAlias = Literal["parquet", "arrow", "json", "csv", "msmarco", "trec", "jsonl", "trec_diversity"]
 FloorBy: TypeAlias = Literal["value", "limit"]
 FusionKind: TypeAlias = Literal["scores", "ranks", "training", "normalization"]
 IntervalMethod: TypeAlias = Literal["auto", "t", "percentile"]

@@ -24,7 +24,8 @@ with atheris.instrument_imports(include=["fastndcg"]):
     from test_text_lines import plain_rows
 
     import fastndcg as fn
-    from fastndcg.inputs.text import blocks, formats, reader
+    from fastndcg.inputs import files, formats
+    from fastndcg.inputs import text_lines as reader
 
 SEEDS = (b"q1 Q0 d1 1 0.5 n\nq1 Q0 d2 2 1e-3 n\n", b"q1\t0\td1\t1\r\n\r\nq2 0 d1 -2\n", b"\xef\xbb\xbfq 0 \xc3\xa9 .5")
 
@@ -35,10 +36,11 @@ def check(content: bytes) -> None:
         return
     layout = formats.TREC[fn.Run if content[0] & 1 else fn.Qrels]
     size = 1 + (content[0] >> 1)
-    reader.Blocks = lambda path, padding: blocks.Blocks(path, padding, size)  # type: ignore[assignment, misc]
+    reader.Blocks = lambda file, padding: files.Blocks(file, padding, size)  # type: ignore[assignment, misc]
     PATH.write_bytes(content[1:])
     try:
-        rows, source = reader.read_rows(PATH, layout, threads=1)
+        with files.File(PATH) as file:
+            rows, source = reader.read_rows(file, layout, threads=1)
     except fn.InvalidInputError as error:
         if not str(error).startswith(str(PATH)):
             raise

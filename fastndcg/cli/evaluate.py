@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastndcg.cli import files, formats, options, output, trec_eval
 from fastndcg.cli.progress import show_progress, show_row_progress
@@ -20,6 +20,9 @@ from fastndcg.results.text_table import align_columns
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import check_packages
 from fastndcg.runtime.threads import check_threads
+
+if TYPE_CHECKING:
+    from fastndcg.inputs.formats import Content
 
 DEMO_RUNS = ("lambdarank.run", "pointwise.run")
 DEMO_NOTE = (
@@ -101,11 +104,11 @@ def run(arguments: argparse.Namespace) -> int:
     floors = options.read_floors(arguments.fail_under)
     _check_summary(arguments)
     _check_decisions(arguments, request)
-    is_streamed = arguments.qrels is not None and not arguments.runs and _has_scores(arguments)
-    _check_files(arguments, is_streamed)
+    content = _look_for_scores(arguments)
+    _check_files(arguments, content)
     task = _Task(request, trec_options, convention, arguments)
-    if is_streamed:
-        reports = [_evaluate_stream(task)]
+    if content.has_scores:
+        reports = [_evaluate_stream(task, content)]
     else:
         with _open_files(arguments) as (qrels, runs):
             reports = _evaluate(qrels, runs, task)
@@ -171,9 +174,9 @@ def _check_summary(arguments: argparse.Namespace) -> None:
         )
 
 
-def _check_files(arguments: argparse.Namespace, is_streamed: bool) -> None:
-    if arguments.qrels is not None and not arguments.runs and not is_streamed:
-        if _is_table(arguments.qrels):
+def _check_files(arguments: argparse.Namespace, content: Content) -> None:
+    if arguments.qrels is not None and not arguments.runs and not content.has_scores:
+        if content.has_columns:
             names = "usual names" if arguments.columns.truth is None else "the names that --columns gives"
             raise InvalidInputError(
                 f"RUN is missing, and {show_name(arguments.qrels)} does not have labels and scores in columns of "
@@ -182,7 +185,7 @@ def _check_files(arguments: argparse.Namespace, is_streamed: bool) -> None:
         raise InvalidInputError("RUN is missing. Give one or more runs after QRELS, or no file for the demo data.")
     files.check_embeddings(arguments, arguments.runs)
     has_embeddings = files.has_embeddings(arguments.runs)
-    if arguments.memory is not None and not is_streamed and not has_embeddings:
+    if arguments.memory is not None and not content.is_streamed and not has_embeddings:
         raise InvalidInputError(
             "--memory can only be used for embeddings, or when QRELS is a Parquet or Arrow file with labels and scores "
             "and no RUN is given. Remove it."
@@ -192,29 +195,16 @@ def _check_files(arguments: argparse.Namespace, is_streamed: bool) -> None:
     files.check(arguments, [arguments.qrels, *arguments.runs] if arguments.qrels else [], {"-o": arguments.output})
 
 
-def _has_scores(arguments: argparse.Namespace) -> bool:
-    """Return True if the judgments are a Parquet or Arrow file that has scores beside labels."""
-    from fastndcg.inputs import arrow_files  # imports numpy
-    from fastndcg.inputs.hints import check_path
-    from fastndcg.inputs.parquet.stream import has_scores, is_parquet
+def _look_for_scores(arguments: argparse.Namespace) -> Content:
+    """Return what the file of judgments holds if there is no run."""
+    from fastndcg.inputs.formats import Content, look_for_scores  # imports numpy
 
-    path = arguments.qrels
-    check_path(path)
-    if is_parquet(path):
-        return has_scores(path, arguments.columns.truth)
-    return path != "-" and arrow_files.is_arrow_file(path) and arrow_files.has_scores(path, arguments.columns.truth)
+    is_alone = arguments.qrels is not None and not arguments.runs
+    return look_for_scores(arguments.qrels, arguments.columns.truth) if is_alone else Content()
 
 
-def _is_table(path: str) -> bool:
-    """Return True for a Parquet or Arrow file."""
-    from fastndcg.inputs.arrow_files import is_arrow_file  # imports numpy
-    from fastndcg.inputs.parquet.stream import is_parquet
-
-    return is_parquet(path) or (path != "-" and is_arrow_file(path))
-
-
-def _evaluate_stream(task: _Task) -> formats.Report:
-    """Evaluate a Parquet or Arrow file that has queries, labels and scores."""
+def _evaluate_stream(task: _Task, content: Content) -> formats.Report:
+    """Evaluate a file that has queries, labels and scores."""
     arguments = task.arguments
     if arguments.max_documents is not None or task.request.relstring_length is not None:
         raise InvalidInputError(
@@ -235,7 +225,7 @@ def _evaluate_stream(task: _Task) -> formats.Report:
             memory=arguments.memory,
             convention=task.convention,
             threads=arguments.threads,
-            progress=show_rows,
+            progress=show_rows if content.is_streamed else True,
         )
     return formats.Report(name, result, lines, name, summary=not arguments.no_summary)
 
@@ -265,9 +255,10 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Repo
     with show_progress(1 + 2 * len(runs)) as begin_step:
         begin_step(f"reading {Path(qrels).name}")
         from fastndcg.evaluation import Evaluator  # imports numpy, which the checks above do without
+        from fastndcg.inputs.formats import read_run_tag
         from fastndcg.inputs.join import take_first_documents
         from fastndcg.inputs.run_names import name_runs
-        from fastndcg.inputs.text.formats import read_run_tag
+        from fastndcg.inputs.svmlight import LabelsInFile
 
         has_embeddings = files.has_embeddings(runs)
         judgments = None
@@ -291,7 +282,8 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Repo
             begin_step(f"reading {Path(path).name}")
             is_run = not files.has_embeddings([path])
             tag = read_run_tag(path) if is_run and any(line.name == "runid" for line in lines) else None
-            predictions: Any = files.read_predictions(path, judgments, arguments)
+            has_features = isinstance(evaluator._truth, LabelsInFile)  # which scores on lines belong to
+            predictions: Any = path if has_features else files.read_predictions(path, judgments, arguments)
             if arguments.max_documents is not None:
                 predictions = take_first_documents(predictions, arguments.max_documents, task.convention, threads)
             begin_step(f"evaluating {Path(path).name}")

@@ -86,8 +86,8 @@ def list_files(runs: Sequence[str]) -> list[str]:
 
 def read_judgments(path: str, arguments: argparse.Namespace) -> Qrels:
     """Read the judgments."""
+    from fastndcg.inputs.formats import read_file, read_qrels
     from fastndcg.inputs.qrels_run import Qrels
-    from fastndcg.inputs.text.formats import read_file, read_qrels
 
     columns, threads = arguments.columns.truth, getattr(arguments, "threads", None)
     if arguments.qrels_format is None:
@@ -97,10 +97,13 @@ def read_judgments(path: str, arguments: argparse.Namespace) -> Qrels:
 
 def read_run(path: str, arguments: argparse.Namespace) -> Run:
     """Read a run of ranked documents."""
+    from fastndcg.inputs import formats
     from fastndcg.inputs.qrels_run import Run
-    from fastndcg.inputs.text.formats import read_file
 
-    return read_file(Run, path, arguments.columns.predictions, getattr(arguments, "threads", None))
+    columns, threads = arguments.columns.predictions, getattr(arguments, "threads", None)
+    if arguments.run_format is None:
+        return formats.read_file(Run, path, columns, threads)
+    return formats.read_run(path, format=arguments.run_format, columns=columns, threads=threads)
 
 
 def read_predictions(path: str, judgments: Qrels | None, arguments: argparse.Namespace) -> Run | Embeddings:
@@ -117,7 +120,7 @@ def read_selection(arguments: argparse.Namespace, runs: Sequence[str]) -> dict[s
     """Return the keywords of `evaluate` that select documents of embeddings, none without embeddings."""
     if not has_embeddings(runs):
         return {}
-    from fastndcg.inputs.text.formats import read_qrels
+    from fastndcg.inputs.formats import read_qrels
 
     selection: dict[str, Any] = {"missing_truth": arguments.missing_truth}
     if arguments.exclude is not None:
@@ -129,8 +132,8 @@ def read_selection(arguments: argparse.Namespace, runs: Sequence[str]) -> dict[s
 
 def _read_candidates(path: str) -> Any:
     """Return the ids of a file with one on each line, or its documents for each query."""
-    from fastndcg.inputs.hints import check_path
-    from fastndcg.inputs.text.formats import read_qrels
+    from fastndcg.inputs.files import check_path
+    from fastndcg.inputs.formats import read_qrels
     from fastndcg.scoring.files import read_lines
 
     check_path(path)
@@ -222,11 +225,12 @@ def find_mistake(arguments: argparse.Namespace) -> str:
 
 def _guess_kind(path: str) -> str:
     """Return 'qrels' or 'run' if the first line of a text file tells them apart, else an empty text."""
-    from fastndcg.inputs.text.blocks import first_line
+    from fastndcg.inputs.files import File
 
     if path == "-" or not os.path.isfile(path):
         return ""
-    line = first_line(path).decode(errors="replace").strip().lower()
+    with File(path) as file:
+        line = file.first_line.decode(errors="replace").lower()
     fields = line.split()
     if len(fields) == 6 and _is_number(fields[4]) and _is_number(fields[3]):
         return "run"

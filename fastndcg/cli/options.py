@@ -205,6 +205,11 @@ def add_reading(parser: Any, *, has_qrels: bool = True) -> None:
             help="the format of QRELS if it cannot be detected, such as 'trec_diversity' (query subtopic document "
             "label)",
         )
+    group.add_argument(
+        "--run-format",
+        metavar="NAME",
+        help="the format of each RUN if it cannot be detected, such as 'msmarco' (query document rank)",
+    )
 
 
 def read_columns(texts: Sequence[str] | None) -> Columns:

@@ -34,9 +34,10 @@ import numpy as np
 from fastndcg.compat.common import as_whole_number, distinguish_unjudged, evaluate_judged, list_rows
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, shorten
 from fastndcg.inputs.dict_qrels import DictQrels
+from fastndcg.inputs.files import File
+from fastndcg.inputs.formats import TREC
 from fastndcg.inputs.qrels_run import Qrels, Run
-from fastndcg.inputs.text.formats import TREC
-from fastndcg.inputs.text.reader import read_rows
+from fastndcg.inputs.text_lines import read_rows
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.trec_eval import BY_NAME, NICKNAMES, NOT_IN_ALL, SINCE_10, TrecMeasureRequest
 from fastndcg.metrics.trec_eval_lines import at_level, lines
@@ -340,7 +341,8 @@ def _read_lines(
     if not text.strip():
         return {}
     try:
-        return list_rows(kind.of(*read_rows(io.BufferedReader(io.BytesIO(text.encode())), TREC[kind])), number)
+        with File(io.BufferedReader(io.BytesIO(text.encode()))) as file:
+            return list_rows(kind.of(*read_rows(file, TREC[kind])), number)
     except InvalidInputError as error:
         raise StructureError(*error.args) from None
 

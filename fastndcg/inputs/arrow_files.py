@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from fastndcg.errors import InvalidInputError
+from fastndcg.inputs.files import File
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.id_table import Table
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.qrels_run import Qrels
-from fastndcg.inputs.remote import is_address, open_address
 from fastndcg.inputs.scored_frames import read_table
 from fastndcg.inputs.source import Source
 from fastndcg.inputs.streamed_tables import StreamedTables
 from fastndcg.inputs.table_sources import TableSource, is_system_error
-from fastndcg.inputs.text.blocks import (
-    MAGIC,
-    STANDARD_INPUT,
-    FilePath,
-    describe_path,
-    first_line,
-    is_pipe,
-    read_unpacked,
-)
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
 
@@ -37,39 +28,24 @@ OLD_MAGIC = b"FEA1"  # of Feather before Arrow
 Kind = TypeVar("Kind", bound=Table)
 
 
-def starts_like_arrow(content: bytes) -> bool:
-    """Return True if bytes begin like a file of Arrow IPC or Feather."""
-    return content.startswith((FILE_MAGIC, STREAM_MAGIC, OLD_MAGIC))
-
-
-def is_arrow_file(path: FilePath) -> bool:
+def is_arrow_file(file: File) -> bool:
     """Return True for a file of Arrow IPC or Feather, also a packed one."""
-    return starts_like_arrow(first_line(path))
+    return file.head.startswith((FILE_MAGIC, STREAM_MAGIC, OLD_MAGIC))
 
 
-def open_arrow_truth(path: FilePath, options: Options) -> StreamedTables | Qrels:
+def open_arrow_truth(file: File, options: Options) -> StreamedTables | Qrels:
     """Open rows with scores to stream them, or read judgments."""
-    source = _open_source(path)
-    name = describe_path(path)
+    source = _open_source(file)
+    name = file.name
     columns = options.name_columns("truth")
     if Frame(source.make_empty_table(source.names), columns, name).has_scores:
         return StreamedTables(source, columns, options.memory, options.progress, name=name, place=name)
     return _read_source(Qrels, source, name, columns, options.threads)
 
 
-def has_scores(path: FilePath, columns: Mapping[str, str] | None = None) -> bool:
-    """Return True if a file has scores, and so needs no run. Standard input is not read."""
-    if path == STANDARD_INPUT or is_pipe(path):
-        return False
-    source = _open_source(path)
-    return Frame(source.make_empty_table(source.names), columns, describe_path(path)).has_scores
-
-
-def read_arrow(
-    kind: type[Kind], path: FilePath, columns: Mapping[str, str] | None = None, threads: int | None = None
-) -> Kind:
+def read_arrow(file: File, kind: type[Kind], columns: Mapping[str, str] | None, threads: int | None) -> Kind:
     """Read judgments, or a run."""
-    return _read_source(kind, _open_source(path), describe_path(path), columns, threads)
+    return _read_source(kind, _open_source(file), file.name, columns, threads)
 
 
 def _read_source(
@@ -79,13 +55,12 @@ def _read_source(
     return read_table(kind, Frame(source, columns, name), threads, place)
 
 
-def _open_source(path: FilePath) -> TableSource:
+def _open_source(file: File) -> TableSource:
     """Return the tables of a file. A packed file, and a pipe, are read into memory."""
     pyarrow = optional_import("pyarrow", "reading Arrow files", "arrow")
-    content = read_unpacked(path) if path == STANDARD_INPUT or is_pipe(path) or _is_packed(path) else None
-    name = describe_path(path)
+    content = _Content(file)
     try:
-        with _open(path, content) as file, _open_reader(file, None) as reader:
+        with content.open() as opened, _open_reader(opened, None) as reader:
             schema = reader.schema
             names = tuple(schema.names)  # decodes them, and raises if they are not UTF-8
     except (pyarrow.ArrowException, UnicodeDecodeError, LookupError, OSError) as error:
@@ -93,35 +68,52 @@ def _open_source(path: FilePath) -> TableSource:
             raise
         reason = show_name(" ".join(str(error).split()).rstrip("."))
         raise InvalidInputError(
-            f"{name} must be a whole Arrow or Feather file, but is not: {reason}. Write it anew, or say what it is: "
-            "`format`"
+            f"{file.name} must be a whole Arrow or Feather file, but is not: {reason}. Write it anew, or give its own "
+            "format"
         ) from None
-    return TableSource(names, functools.partial(_read, path, content), "any", schema)
+    return TableSource(names, functools.partial(_read, content), "any", schema)
 
 
-def _is_packed(path: FilePath) -> bool:
-    with _open_bytes(path) as file:
-        start = file.read(4)
-    return any(start.startswith(magic) for magic in MAGIC)
-
-
-def _open_bytes(path: FilePath) -> Any:
-    return open_address(path) if is_address(path) else open(path, "rb")
-
-
-def _open(path: FilePath, content: bytes | None) -> Any:
+class _Content:
     """
-    Open a file for pyarrow: it is read, not mapped, as a file that shrinks while it is mapped ends the process.
+    The content of a file for pyarrow: it is read, not mapped, as a file that shrinks while mapped ends the process.
 
-    No buffer of what is read belongs to Python. A thread of Arrow may be the last to hold one, and takes Python's lock
-    to free it. If the interpreter ends at that time, std::terminate aborts the process: 1 of 10 were.
+    The open file serves the first reader, and is opened anew for others, which may read at the same time. No buffer of
+    what is read belongs to Python. A thread of Arrow may be the last to hold one, and takes Python's lock to free it.
+    If the interpreter ends at that time, std::terminate aborts the process: 1 of 10 were.
     """
-    pyarrow = optional_import("pyarrow", "reading Arrow files", "arrow")
-    if content is not None:
-        return pyarrow.BufferReader(content)
-    if is_address(path):
-        return pyarrow.PythonFile(_NativeReads(open_address(path, is_seekable=True)), mode="r")
-    return pyarrow.OSFile(os.fspath(path))
+
+    def __init__(self, file: File) -> None:
+        self.name = file.name
+        self._path = file.path
+        self._file = file.detach()
+        self._bytes = None if self._file is not None else file.read()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_file": None}
+
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[Any]:
+        """Open the content at its beginning."""
+        pyarrow = optional_import("pyarrow", "reading Arrow files", "arrow")
+        if self._bytes is not None:
+            yield pyarrow.BufferReader(self._bytes)
+            return
+        own, self._file = self._file, None
+        with contextlib.ExitStack() as closing:
+            file = closing.enter_context(File(self._path)).detach() if own is None else own
+            try:
+                file.seek(0)
+                yield pyarrow.PythonFile(_NativeReads(file), mode="r")
+            finally:
+                if self._file is None:
+                    self._file = file
+                else:
+                    file.close()
 
 
 class _NativeReads:
@@ -155,17 +147,17 @@ def _open_reader(file: Any, columns: Sequence[str] | None) -> Any:
     return opened(file, options=ipc.IpcReadOptions(included_fields=places, use_threads=False))
 
 
-def _read(path: FilePath, content: bytes | None, columns: Sequence[str], most: int) -> Iterator[Any]:
+def _read(content: _Content, columns: Sequence[str], most: int) -> Iterator[Any]:
     """Read the batches of some columns. Their sizes are those of the file."""
     del most
     pyarrow = optional_import("pyarrow", "reading Arrow files", "arrow")
-    with _open(path, content) as file, _open_reader(file, columns) as reader:
+    with content.open() as file, _open_reader(file, columns) as reader:
         n_batches = getattr(reader, "num_record_batches", None)
         batches = reader if n_batches is None else map(reader.get_batch, range(n_batches))
         for batch in batches:
             yield pyarrow.Table.from_batches([batch])
         if n_batches is None:
-            _check_end(file, describe_path(path))
+            _check_end(file, content.name)
 
 
 def _check_end(file: Any, name: str) -> None:

@@ -26,7 +26,7 @@ from fastndcg.inputs.recommendations.item_selection import ItemSelection, conver
 from fastndcg.inputs.recommendations.models import Model, partition_model
 from fastndcg.inputs.recommendations.score_matrix import match_scores, read_score_matrix
 from fastndcg.inputs.scored_frames import ScoredRows, TablePair
-from fastndcg.inputs.text.svmlight import LabelsInFile
+from fastndcg.inputs.svmlight import LabelsInFile
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
 

@@ -16,29 +16,25 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names
 from fastndcg.inputs.arrays import ArrayTruth
-from fastndcg.inputs.arrow_files import is_arrow_file, open_arrow_truth
 from fastndcg.inputs.dict_reader import snapshot
 from fastndcg.inputs.diversity_qrels import DiversityQrels, is_nested
+from fastndcg.inputs.formats import read_file, read_truth
 from fastndcg.inputs.frames import Frame, is_frame
 from fastndcg.inputs.hints import (
     MOST_COLUMNS,
     are_columns,
-    check_path,
     refuse_convertible,
     refuse_records,
     refuse_several,
 )
 from fastndcg.inputs.id_lists import holds_id_lists
 from fastndcg.inputs.options import Options
-from fastndcg.inputs.parquet.stream import is_parquet, open_parquet
 from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.inputs.recommendations.interactions import Interactions
 from fastndcg.inputs.records import is_records, read_records
 from fastndcg.inputs.scored_frames import ScoredRows, TablePair, read_truth_table
 from fastndcg.inputs.streamed_tables import StreamedTables
 from fastndcg.inputs.table_sources import TableSource, open_tables
-from fastndcg.inputs.text.formats import read_file
-from fastndcg.inputs.text.svmlight import is_svmlight, read_svmlight
 from fastndcg.rankings.rankings import Rankings, check_pool
 
 Kind = Literal["truth", "run"]
@@ -133,14 +129,7 @@ def _read_sparse(truth: Any, options: Options) -> Interactions:
 
 
 def _read_truth_file(path: Any, options: Options) -> Any:
-    check_path(path)
-    if is_parquet(path):
-        return open_parquet(path, options.name_columns("truth"), options.memory, options.threads, options.progress)
-    if is_arrow_file(path):
-        return open_arrow_truth(path, options)
-    if is_svmlight(path):
-        return read_svmlight(path, options.threads)
-    return read_file(Qrels, path, options.name_columns("truth"), options.threads)
+    return read_truth(path, options)
 
 
 def _read_qrels_dict(truth: Any, options: Options) -> Qrels:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Set, Sized
 from typing import Any
 
 import numpy as np
 
-from fastndcg.errors import MOST_ITEMS, InvalidInputError, InvalidTypeError, join_names, shorten
+from fastndcg.errors import MOST_ITEMS, InvalidTypeError, join_names, shorten
 from fastndcg.inputs.columns import NAMES, find_usual_roles
 from fastndcg.rankings.rankings import Rankings
 
@@ -131,23 +130,6 @@ def refuse_convertible(value: Any, name: str) -> None:
 def _holds_ids(row: Any) -> bool:
     """Return True for a set, a dict, or a list that begins with a text."""
     return isinstance(row, Set | Mapping) or (isinstance(row, list) and bool(row) and isinstance(row[0], str))
-
-
-def check_path(path: Any) -> None:
-    """Raise for a value that is no path."""
-    text = os.fspath(path) if isinstance(path, str | os.PathLike) else path
-    if not isinstance(text, str):
-        kind = type(path).__name__
-        raise InvalidTypeError(f"{shorten(path)} must be the path of a file, but its type is {kind}")
-
-
-def refuse_missing_header(names: list[str], place: str, value_name: str) -> None:
-    """Raise if names of columns look like a row: one is a number, and at most one is usual, such as q1."""
-    if _count_usual(names) < 2 and any(re.fullmatch(r"\s*[+-]?\d+(\.\d*)?\s*", name) for name in names):
-        raise InvalidInputError(
-            f"{place}: must be a header with the names of the columns, but is no header: {join_names(names)}. "
-            f"Write one above it, such as query,document,{value_name}"
-        )
 
 
 def note_confused(rankings: Rankings) -> tuple[str, ...]:

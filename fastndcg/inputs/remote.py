@@ -57,22 +57,13 @@ def spell_path(path: Any) -> str:
     return as_address(path) if is_address(path) else str(os.fspath(path))
 
 
-def open_address(path: Any, *, is_seekable: bool = False) -> Any:
-    """Open the file at an address for buffered reading, from its beginning unless it is to be seekable."""
+def open_address(path: Any) -> Any:
+    """Open the file at an address for buffered reading. The web is read from the beginning on."""
     address = as_address(path)
     with convert_remote_errors(address):
-        system, inner = find_seekable_system(address) if is_seekable else find_system(address)
-        file = system.open(inner, "rb", **_request_options(address, is_seekable))
-        return io.BufferedReader(_Raw(file, address), BLOCK)
-
-
-def read_head(path: Any, n_bytes: int) -> bytes:
-    """Return the first bytes of the file at an address, none if it cannot be read."""
-    try:
-        with open_address(path) as file:
-            return bytes(file.read(n_bytes))
-    except (OSError, FastndcgError):  # the reader raises the error
-        return b""
+        system, inner = find_system(address)
+        file = system.open(inner, "rb", **_request_options(address))
+        return io.BufferedReader(_Raw(file, address, is_seekable=_protocol(address) not in _WEB), BLOCK)
 
 
 def find_system(address: str) -> tuple[Any, str]:
@@ -83,23 +74,17 @@ def find_system(address: str) -> tuple[Any, str]:
     return system, inner
 
 
-def find_seekable_system(address: str) -> tuple[Any, str]:
-    """Return the file system of an address and the path there. A web server without ranges has its files copied."""
-    system, inner = find_system(address)
-    if _protocol(address) not in _WEB or has_pattern(address):
-        return system, inner
-    with convert_remote_errors(address):
-        has_ranges = system.info(inner).get("partial", False)
-    return (system, inner) if has_ranges else find_system(f"simplecache::{address}")
-
-
 def find_copy(address: str) -> str | None:
     """Return the path of a copy on this machine, of a file that its web server serves only from the beginning."""
-    system, inner = find_seekable_system(address)
-    if type(system).__name__ != "SimpleCacheFileSystem" or _protocol(address) not in _WEB:
+    system, inner = find_system(address)
+    if _protocol(address) not in _WEB or has_pattern(address):
         return None
-    with convert_remote_errors(address), system.open(inner, "rb") as file:
-        return str(file.name)
+    with convert_remote_errors(address):
+        if system.info(inner).get("partial", False):
+            return None
+        system, inner = find_system(f"simplecache::{address}")
+        with system.open(inner, "rb") as file:
+            return str(file.name)
 
 
 def is_folder(path: Any) -> bool:
@@ -160,15 +145,16 @@ def convert_remote_errors(address: str) -> Iterator[None]:
 class _Raw(io.RawIOBase):
     """A file of fsspec as a raw file, whose errors name the address."""
 
-    def __init__(self, file: Any, address: str) -> None:
+    def __init__(self, file: Any, address: str, *, is_seekable: bool) -> None:
         self._file = file
         self._address = address
+        self._is_seekable = is_seekable and file.seekable()
 
     def readable(self) -> bool:
         return True
 
     def seekable(self) -> bool:
-        return bool(self._file.seekable())
+        return bool(self._is_seekable)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         with convert_remote_errors(self._address):
@@ -189,11 +175,11 @@ class _Raw(io.RawIOBase):
         super().close()
 
 
-def _request_options(address: str, is_seekable: bool) -> dict[str, Any]:
+def _request_options(address: str) -> dict[str, Any]:
     """Return the size of requests, for file systems that have one: on the web 0 reads from the beginning on."""
     if _protocol(address) in ("memory", *_ROOTED):
         return {}
-    return {"block_size": 0 if _protocol(address) in _WEB and not is_seekable else BLOCK}
+    return {"block_size": 0 if _protocol(address) in _WEB else BLOCK}
 
 
 def _as_text(path: Any) -> str | None:

@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
-from fastndcg.inputs.hints import check_path
-from fastndcg.inputs.text.blocks import FilePath
-from fastndcg.inputs.text.formats import read_run_tag
+from fastndcg.inputs.files import FilePath, check_path
+from fastndcg.inputs.formats import read_run_tag
 
 VECTOR_SUFFIXES = (".npy", ".safetensors")  # of files that have no tag
 _FORMAT_SUFFIX = re.compile(r"(\.run)?(\.(gz|bz2|zst))?$")

@@ -47,9 +47,16 @@ class ScoredRows(Picklable):
     """
 
     def __init__(
-        self, frame: Frame, threads: int | None = None, name: str = "`truth`", *, is_part: bool = False
+        self,
+        frame: Frame,
+        threads: int | None = None,
+        name: str = "`truth`",
+        *,
+        is_part: bool = False,
+        source: Source | None = None,
     ) -> None:
-        self._source = Source(name, "row", n_before=frame.first_row, remedy=TELL_APART)
+        own_source = source or Source(name, "row", n_before=frame.first_row)
+        self._source = own_source._replace(remedy=TELL_APART)
         self.queries: IdColumn | None = None  # one per row of lists, if the rows have query ids
         self._run: Run | None = None
         self._names: Array | None = None
@@ -144,7 +151,9 @@ def read_truth_table(
     pair = frame.find_id_lists()
     if pair is not None:
         return TablePair(Qrels.of_frame(pair[0], threads, source), Run.of_frame(pair[1], threads, source))
-    return ScoredRows(frame, threads) if frame.has_scores else read_table(Qrels, frame, threads, source)
+    if frame.has_scores:
+        return ScoredRows(frame, threads, source=source)
+    return read_table(Qrels, frame, threads, source)
 
 
 def read_table(kind: type[Kind], frame: Frame, threads: int | None = None, source: Source | None = None) -> Kind:

@@ -141,6 +141,12 @@ def _read_field_ids(table: Table) -> tuple[list[Any], Array]:
     documents = table.documents.names()
     for what, names in (("query", queries), ("document", documents)):
         _refuse_texts(names, BLANK, f"{FIELDS}, but {what}")
+    comment = next((name for name in queries.tolist() if str(name).startswith("#")), None)
+    if comment is not None:
+        raise InvalidInputError(
+            f"ids of queries in TREC's format must not begin with #, as comments do, but one is {shorten(comment)}. "
+            f"{OTHER_IDS}"
+        )
     if table.queries.are_texts and len(queries) and queries[0].startswith(OTHER_FORMATS):
         starts = ", ".join(map(repr, OTHER_FORMATS))
         raise InvalidInputError(

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from strategies import examples
 
 import fastndcg as fn
-from fastndcg.inputs.text import block_order
-from fastndcg.inputs.text.block_order import BlockOrder, Documents
+from fastndcg.inputs import text_lines
+from fastndcg.inputs.text_lines import BlockOrder, Documents
 
 TEXTS = st.lists(st.lists(st.binary(max_size=3), max_size=4), min_size=1, max_size=5)
 
@@ -21,7 +21,7 @@ TEXTS = st.lists(st.lists(st.binary(max_size=3), max_size=4), min_size=1, max_si
 def test_blocks_in_any_order(blocks, data, size, known):
     """Each id and value is at the place of its block and row, for every order of blocks and every buffer size."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(block_order, "BUFFER_BYTES", size)
+        patch.setattr(text_lines, "BUFFER_BYTES", size)
         gathered = BlockOrder(1, size if known else None)
         for number in data.draw(st.permutations(range(len(blocks)))):
             ids = blocks[number]
@@ -63,7 +63,7 @@ def test_memory_for_many_sheets(tmp_path, monkeypatch):
     (tmp_path / "packed").write_bytes(gzip.compress(text))
     expected = fn.read_run(tmp_path / "plain")
     for size in (1 << 26, 1000):
-        monkeypatch.setattr(block_order, "BUFFER_BYTES", size)
+        monkeypatch.setattr(text_lines, "BUFFER_BYTES", size)
         run = fn.read_run(tmp_path / "packed")
         assert run.documents.names().tolist() == expected.documents.names().tolist()
         np.testing.assert_array_equal(run.values, expected.values)

@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from strategies import examples
 
 import fastndcg as fn
+from fastndcg.inputs import files, formats
+from fastndcg.inputs import text_lines as reader
+from fastndcg.inputs.files import File
 from fastndcg.inputs.id_column import IdColumn
-from fastndcg.inputs.text import blocks, formats, reader
 from fastndcg.kernels.inputs.text_lines import PADDING, read_lines
 from fastndcg.rankings.validation import read_only
 
@@ -30,7 +32,7 @@ def plain_rows(content, layout):
     found = []
     for number, line in enumerate(LINE_END.split(content.removeprefix(b"\xef\xbb\xbf")), 1):
         fields = line.split()
-        if not fields:
+        if not fields or fields[0].startswith(b"#"):
             continue
         if not layout.least <= len(fields) <= layout.most:
             return f"line {number}: must have"
@@ -45,9 +47,10 @@ def plain_rows(content, layout):
 
 def read(path, layout, monkeypatch, block_size):
     """Return the rows of the compiled reader with blocks of the given size."""
-    monkeypatch.setattr(reader, "Blocks", lambda path, padding: blocks.Blocks(path, padding, block_size))
-    monkeypatch.setattr(reader, "most_readers", lambda path: 2)
-    rows, source = reader.read_rows(path, layout, threads=2)
+    monkeypatch.setattr(reader, "Blocks", lambda file, padding: files.Blocks(file, padding, block_size))
+    with File(path) as file:
+        file.n_readers = 2
+        rows, source = reader.read_rows(file, layout, threads=2)
     order = np.arange(len(rows.values)) if rows.groups.rows is None else rows.groups.rows
     queries = np.repeat(rows.queries.names(), np.diff(rows.groups.offsets))
     documents = rows.documents.names()
@@ -72,7 +75,7 @@ LINES = st.one_of(
         st.lists(BLANKS, min_size=6, max_size=6),
         st.tuples(st.sampled_from(["", " ", "\t"]), st.sampled_from(["\n", "\r\n", "\r", " \n", "\n\n"])),
     ),
-    st.sampled_from(["\n", " \n", "q1 Q0 d\n"]),
+    st.sampled_from(["\n", " \n", "q1 Q0 d\n", "# no row\n", " #\r\n"]),
 )  # fmt: skip
 
 
@@ -222,7 +225,7 @@ def test_text_file_raises_when_it_shrinks(tmp_path, monkeypatch):
     """A file that becomes shorter while it is read raises an error."""
     path = tmp_path / "run"
     path.write_text(RUN_TEXT)
-    monkeypatch.setattr(blocks, "_length", lambda file: path.stat().st_size + 1)
+    monkeypatch.setattr(files, "_length", lambda file: path.stat().st_size + 1)
     with pytest.raises(fn.InvalidInputError, match="must not change while it is read, but became shorter"):
         fn.read_run(path)
 
@@ -230,7 +233,7 @@ def test_text_file_raises_when_it_shrinks(tmp_path, monkeypatch):
 SHRINKING = """
 import os, sys
 import fastndcg as fn
-from fastndcg.inputs.text.blocks import Blocks
+from fastndcg.inputs.files import Blocks
 path, text, fill, calls = sys.argv[1], open(sys.argv[1], "rb").read(), Blocks._fill, []
 def shrink(*arguments):
     calls.append(0)
@@ -269,8 +272,8 @@ def test_text_lines_error_names_first_bad_line(tmp_path, monkeypatch):
     text = [good.format(place) for place in range(2000)]
     text[700], text[701], text[1999] = "q Q0 d 1 bad n\n", "q Q0\n", "short\n"
     path.write_text("".join(text))
-    monkeypatch.setattr(reader, "Blocks", lambda path, padding: blocks.Blocks(path, padding, 64))
-    monkeypatch.setattr(reader, "most_readers", lambda path: 2)
+    monkeypatch.setattr(reader, "Blocks", lambda file, padding: files.Blocks(file, padding, 64))
+    monkeypatch.setattr(files, "UNPACKED", 1 << 30)  # two readers and more
     n_threads = threading.active_count()
     for _ in range(20):
         with pytest.raises(fn.InvalidInputError, match="line 701: score must be a number, but is 'bad'"):

@@ -206,7 +206,7 @@ def test_compressed_files_have_no_date(tmp_path):
 
 def test_formats_that_are_written_are_read():
     """Each writer's format is a name that the readers take."""
-    from fastndcg.inputs.text.formats import FORMATS_BY_NAME
+    from fastndcg.inputs.formats import FORMATS_BY_NAME
 
     assert set(WRITERS) <= set(FORMATS_BY_NAME)
 

@@ -58,16 +58,15 @@ FITTING = {  # the kinds of files that are of a format: of judgments, and of run
     "trec": ({"qrels"}, {"run"}),
     "trec_diversity": ({"qrels"}, None),
     "msmarco": (None, {"msmarco"}),
-    "beir": ({"beir"}, {"beir"}),
     "json": ({"json", "json in one line", "records"},) * 2,
     "jsonl": ({"jsonl", "json in one line", "records", "lines of records"},) * 2,
-    "csv": ({"csv"}, {"csv"}),
+    "csv": ({"csv", "beir", "msmarco"}, {"csv", "beir"}),
     "parquet": ({"parquet"}, {"parquet"}),
     "arrow": ({"arrow"}, {"arrow"}),
 }
 PLACED = re.compile(r"FILE, (line|row) \d+: .+[.;] .+|`FILE, line 1` must have .+. Give columns=.+", re.DOTALL)
 WHOLE = re.compile(
-    r"FILE must (hold Parquet files|be a whole Arrow or Feather file), but (does|is) not: .+`format`|"
+    r"FILE must (hold Parquet files|be a whole Arrow or Feather file), but (does|is) not: .+or give its own format|"
     r"`FILE` must have one column of .+. Give columns=.+",
     re.DOTALL,
 )
@@ -93,7 +92,7 @@ def test_wrong_file_kinds_raise(tmp_path, kind, read):
             assert (WHOLE if format in ("parquet", "arrow") else PLACED).fullmatch(message), (format, message)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in FILES if kind not in ("svmlight", "scores")])
+@pytest.mark.parametrize("kind", [kind for kind in FILES if kind not in ("svmlight", "scores", "msmarco")])
 def test_score_file_reader_rejects_other_formats(tmp_path, kind):
     """The reader of scores raises an error for every other kind of file."""
     for name in ("svmlight", kind):

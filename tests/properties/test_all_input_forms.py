@@ -74,6 +74,9 @@ def forms(qrels, run, folder):
         "json of records": tuple(map(json.dumps, records)),
         "jsonl of records": tuple("\n".join(map(json.dumps, rows)) for rows in records),
         "csv": tuple(pl.DataFrame(one).write_csv() for one in columns),
+        "tabs": tuple(pl.DataFrame(one).write_csv(separator="\t") for one in columns),
+        "semicolons": tuple(pl.DataFrame(one).write_csv(separator=";") for one in columns),
+        "blanks": tuple(pl.DataFrame(one).write_csv(separator=" ") for one in columns),
     }
     for name, text in texts.items():
         for suffix, pack in (("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress)):

@@ -42,8 +42,8 @@ def open_dataset(name: str) -> Any:
                 f"Name files of other formats one by one, such as {os.path.join(name, '*.run')}"
             ) from None
         raise InvalidInputError(
-            f"{name} must hold Parquet files, but does not: {show_name(reason.strip())} Write it anew, or say what it "
-            "is: `format`"
+            f"{name} must hold Parquet files, but does not: {show_name(reason.strip())} Write it anew, or give its own "
+            "format"
         ) from None
     if not files.files:
         raise InvalidInputError(

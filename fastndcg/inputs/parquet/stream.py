@@ -8,21 +8,20 @@ whole queries.
 
 from __future__ import annotations
 
-import glob
-import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
+from fastndcg.inputs.files import File
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.id_table import Table
+from fastndcg.inputs.options import Options
 from fastndcg.inputs.parquet.batches import Batch, Stream
 from fastndcg.inputs.parquet.dataset import check_n_rows, check_schemas, open_dataset, read_columns, whole_files
 from fastndcg.inputs.parquet.truth import Progress, StreamedTruth
 from fastndcg.inputs.qrels_run import Qrels
-from fastndcg.inputs.remote import has_pattern, is_address, is_folder, read_head, spell_path
+from fastndcg.inputs.remote import spell_path
 from fastndcg.inputs.scored_frames import read_table
 from fastndcg.inputs.source import Source
-from fastndcg.inputs.text.blocks import is_pipe
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.runtime.optional_packages import optional_import
 
@@ -31,22 +30,9 @@ MAGIC = b"PAR1"
 Kind = TypeVar("Kind", bound=Table)
 
 
-def is_parquet(path: Any) -> bool:
-    """Return True for a Parquet file, a folder, or a pattern of names, False for standard input."""
-    if not isinstance(path, str | os.PathLike):
-        return False
-    name = os.fspath(path)
-    if not isinstance(name, str) or "\0" in name or is_pipe(name):
-        return False
-    if is_address(name):
-        return has_pattern(name) or read_head(name, len(MAGIC)) == MAGIC or is_folder(name)
-    if os.path.isdir(name) or (glob.has_magic(name) and not os.path.exists(name)):
-        return True
-    try:
-        with open(name, "rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except (OSError, ValueError):  # the reader raises the error
-        return False
+def is_parquet(file: File) -> bool:
+    """Return True for a Parquet file, a folder, or a pattern of names."""
+    return file.is_folder or file.head.startswith(MAGIC)
 
 
 class ParquetTruth(StreamedTruth):
@@ -144,26 +130,19 @@ class _RowGroup(NamedTuple):
     n_rows: int
 
 
-def open_parquet(
-    path: Any, columns: Mapping[str, str] | None, memory: Any, threads: int | None, progress: Progress | None = None
-) -> ParquetTruth | Qrels:
+def open_parquet(file: File, options: Options) -> ParquetTruth | Qrels:
     """Open rows with scores to stream them, or read judgments."""
-    name = spell_path(path)
+    name = spell_path(file.path)
     dataset = open_dataset(name)
+    columns = options.name_columns("truth")
     if Frame(dataset.schema.empty_table(), columns, name).has_scores:
-        return ParquetTruth(dataset, name, columns, memory, progress)
-    return _read_dataset(Qrels, dataset, name, columns, threads)
+        return ParquetTruth(dataset, name, columns, options.memory, options.progress)
+    return _read_dataset(Qrels, dataset, name, columns, options.threads)
 
 
-def has_scores(path: Any, columns: Mapping[str, str] | None = None) -> bool:
-    """Return True if Parquet files have scores, and so need no run."""
-    name = spell_path(path)
-    return Frame(open_dataset(name).schema.empty_table(), columns, name).has_scores
-
-
-def read_parquet(kind: type[Kind], path: Any, columns: Mapping[str, str] | None, threads: int | None) -> Kind:
+def read_parquet(file: File, kind: type[Kind], columns: Mapping[str, str] | None, threads: int | None) -> Kind:
     """Read judgments, or a run."""
-    name = spell_path(path)
+    name = spell_path(file.path)
     return _read_dataset(kind, open_dataset(name), name, columns, threads)
 
 

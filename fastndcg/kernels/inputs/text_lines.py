@@ -5,7 +5,7 @@ text          uint8, n bytes of whole lines, and PADDING line feeds behind them
 fields        0-based numbers of the fields that are the query, the first and last of the document, and the value;
               a number beyond all fields means an empty text
 least, most   how many fields a line must have
-out           a NamedTuple, one row for each line that is not blank:
+out           a NamedTuple, one row for each line that is neither blank nor a comment, whose first field begins with #:
   queries     uint8, ids of queries, one after the other: one for each run of rows with the same query
   query_ends  (n_runs + 1,) int64, their ends in `queries`, from entry 1 on
   firsts      (n_runs,) int64, the first row of each run
@@ -30,6 +30,9 @@ PADDING = 2 * WINDOW
 N_ROWS, N_RUNS, N_HARD, N_LINES, BAD_BEGIN, BAD_END, N_COUNTS = range(7)
 LINE_FEED = 10
 RETURN = 13
+BLANK = 32
+TAB = 9  # to 13, with the line ends among them
+COMMENT = 35  # the first byte of a line that is none: #
 NO_BITS = np.uint64(0)
 ONE = np.uint64(1)
 
@@ -73,7 +76,9 @@ def read_lines(text, n, fields, least, most, exact_powers, powers, out):
     while cursor.place < n:
         begin = cursor.place
         line, cursor = split_line(text, fields, cursor)
-        if line.n_fields > 0:
+        while text[begin] == BLANK or (TAB <= text[begin] < RETURN and text[begin] != LINE_FEED):
+            begin += 1
+        if line.n_fields > 0 and text[begin] != COMMENT:
             if not least <= line.n_fields <= most:
                 out.counts[BAD_BEGIN] = begin
                 out.counts[BAD_END] = line.stop

@@ -1,20 +1,21 @@
-"""Parse blocks of text into rows, on several threads."""
+"""Lines of text as rows of (query, document, value), in blocks that threads parse and that are put back in order."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.errors import InvalidInputError, Words, shorten
+from fastndcg.inputs.files import Block, Blocks, File
 from fastndcg.inputs.group_by_query import group_runs
 from fastndcg.inputs.id_column import IdColumn, concatenate_columns
 from fastndcg.inputs.id_table import Rows
 from fastndcg.inputs.source import Source
-from fastndcg.inputs.text.block_order import BlockOrder, Documents, most_rows
-from fastndcg.inputs.text.blocks import Block, Blocks, Text, describe_path, most_readers, read_length
 from fastndcg.kernels.input_arrays import LineOutput
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.validation import Array, read_only
@@ -22,9 +23,15 @@ from fastndcg.runtime.progress import track
 from fastndcg.runtime.threads import check_threads, run_all
 
 NO_LIMIT = 1 << 62
+BUFFER_BYTES = 1 << 26  # bytes of text whose rows share a buffer if the size of the file is unknown
 MAX_SHOWN = 80  # characters of a bad line
-REMEDY = "Correct the line, or say with `format` what the file is"  # of readers that take one
 TEXT = "Give text, plain or packed by gzip, bzip2 or zstd"
+
+
+def describe_remedy(what: str) -> tuple[Any, ...]:
+    """Return what to do about a line that cannot be read, in a file of "qrels" or of a "run", as parts of a message."""
+    format = Words(f"fn.read_{what}(path, format=NAME)", f"--{what}-format NAME")
+    return "Correct the line, or say what the file is: ", format
 
 
 class Layout(NamedTuple):
@@ -35,8 +42,8 @@ class Layout(NamedTuple):
     least: int
     most: int
     value_name: str
-    has_header: bool = False
-    remedy: str = "Correct the line"
+    remedy: tuple[Any, ...] = ("Correct the line",)
+    hints: Mapping[int, str] = MappingProxyType({})  # remedies for other numbers of fields
 
 
 class Piece(NamedTuple):
@@ -45,7 +52,7 @@ class Piece(NamedTuple):
     queries: IdColumn
     firsts: Array
     n_rows: int
-    lines: Array | None  # None if no line is blank
+    lines: Array | None  # None if no line is blank or a comment
     n_lines: int
 
 
@@ -57,11 +64,11 @@ class Failure(NamedTuple):
     remedy: str = ""
 
 
-def read_rows(path: Text, layout: Layout, threads: int | None = None) -> tuple[Rows, Source]:
-    """Read the lines of a file, or of bytes in memory, and group them by query."""
+def read_rows(file: File, layout: Layout, threads: int | None = None) -> tuple[Rows, Source]:
+    """Read a file's lines, and group them by query."""
     kernels = load_kernels("inputs.text_lines")
-    blocks = Blocks(path, kernels.PADDING)
-    order = BlockOrder(layout.least, read_length(path))
+    blocks = Blocks(file, kernels.PADDING)
+    order = BlockOrder(layout.least, file.size)
     pieces: dict[int, Piece] = {}
     failures: dict[int, Failure] = {}
 
@@ -90,14 +97,13 @@ def read_rows(path: Text, layout: Layout, threads: int | None = None) -> tuple[R
         except BaseException as error:  # raised below, unless an earlier block has failed
             failures[number] = Failure(error)
 
-    n_readers = most_readers(path)
-    with track(until_failure(), f"reading {describe_path(path)}", n_readers) as tracked_blocks:
-        run_all(tracked_blocks, make_worker, min(n_readers, check_threads(threads)))
+    with track(until_failure(), f"reading {file.name}", file.n_readers) as tracked_blocks:
+        run_all(tracked_blocks, make_worker, min(file.n_readers, check_threads(threads)))
     if failures:
-        _refuse(blocks.name, layout, min(failures.items()), pieces)
+        _refuse(file.name, layout, min(failures.items()), pieces)
     if not any(piece.n_rows for piece in pieces.values()):
-        raise InvalidInputError(f"{blocks.name} must hold lines of {layout.names}, but is empty")
-    return _combine_rows([pieces[number] for number in sorted(pieces)], blocks.name, *order.collect())
+        raise InvalidInputError(f"{file.name} must hold lines of {layout.names}, but is empty")
+    return _combine_rows([pieces[number] for number in sorted(pieces)], file.name, *order.collect())
 
 
 def _refuse(name: str, layout: Layout, first: tuple[int, Failure], pieces: dict[int, Piece]) -> None:
@@ -105,7 +111,8 @@ def _refuse(name: str, layout: Layout, first: tuple[int, Failure], pieces: dict[
     if isinstance(failure.problem, BaseException):
         raise failure.problem
     line = 1 + failure.line + sum(pieces[before].n_lines for before in range(number))
-    raise InvalidInputError(f"{name}, line {line}: {failure.problem}. {failure.remedy or layout.remedy}")
+    remedy = (failure.remedy,) if failure.remedy else layout.remedy
+    raise InvalidInputError(f"{name}, line {line}: {failure.problem}. ", *remedy)
 
 
 def _combine_rows(pieces: list[Piece], name: str, documents: IdColumn, values: Array) -> tuple[Rows, Source]:
@@ -136,8 +143,6 @@ class _Reader:
         """Read the rows of a block, valid until the next call, or return its problem."""
         kernels = load_kernels("inputs.text_lines")
         failure = _find_text_problem(block)
-        if failure is None and self._layout.has_header and block.number == 0:
-            failure = _take_header(block, self._layout)
         if failure is not None:
             return failure
         if len(self._out.documents) < len(block.text):
@@ -150,10 +155,12 @@ class _Reader:
         failure = self._parse_hard(out.hard[:n_hard], block.text)
         if failure is None and bad >= 0:
             line = block.text[bad:bad_end]
-            excerpt = b" ".join(line.split()).decode()[:MAX_SHOWN]
+            fields = line.split()
+            excerpt = b" ".join(fields).decode()[:MAX_SHOWN]
             failure = Failure(
-                f"must have {layout.least} fields ({layout.names}), but has {len(line.split())}: {shorten(excerpt)}",
+                f"must have {layout.least} fields ({layout.names}), but has {len(fields)}: {shorten(excerpt)}",
                 n_lines,
+                layout.hints.get(len(fields), ""),
             )
         if failure is not None:
             return failure
@@ -200,27 +207,6 @@ def _find_line(block: Block, place: int) -> int:
     return len((block.text[:place] + b"x").splitlines()) - 1
 
 
-def _take_header(block: Block, layout: Layout) -> Failure | None:
-    """Blank out the header, so that lines keep their numbers, and return a problem if it is no header."""
-    lines = block.text.splitlines()
-    number = next((number for number, line in enumerate(lines) if line.split()), 0)
-    fields = lines[number].decode().split()
-    if fields and (len(fields) != layout.least or _is_number(fields[-1])):
-        excerpt = " ".join(fields)[:MAX_SHOWN]
-        return Failure(f"must be a header with the names of {layout.names}, but is {shorten(excerpt)}", number)
-    start = block.text.find(lines[number])
-    block.text[start : start + len(lines[number])] = b" " * len(lines[number])
-    return None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _allocate_output(n_bytes: int, least_fields: int) -> LineOutput:
     kernels = load_kernels("inputs.text_lines")
     n_rows = most_rows(n_bytes, least_fields)
@@ -242,3 +228,107 @@ def make_power_tables() -> tuple[Array, Array]:
         bits = top >> (top.bit_length() - 128)
         halves[row] = bits >> 64, bits & (2**64 - 1)
     return read_only(np.array([10.0**power for power in range(23)])), read_only(halves)
+
+
+class Documents(NamedTuple):
+    """Ids of documents, one after the other, and values. `ends` (n_rows,) says where each id ends."""
+
+    ids: Array
+    ends: Array
+    values: Array
+
+    def copy_arrays(self) -> Documents:
+        """Return copies of the arrays."""
+        return Documents(*(array.copy() for array in self))
+
+
+class _Slot(NamedTuple):
+    """Rows, and the part of a buffer that they go to, behind `n_ids` bytes of ids."""
+
+    rows: Documents
+    target: Documents
+    n_ids: int
+
+    def fill(self) -> None:
+        """Copy the rows."""
+        self.target.ids[:] = self.rows.ids
+        self.target.values[:] = self.rows.values
+        np.add(self.rows.ends, self.n_ids, out=self.target.ends)
+
+
+class _RowBuffer:
+    """Buffers for the rows of `n_bytes` of text. Pages that are not written to take no memory."""
+
+    def __init__(self, n_bytes: int, least_fields: int) -> None:
+        n_rows = most_rows(n_bytes, least_fields)
+        self._ids = np.empty(n_bytes, "u1")
+        self._ends = np.empty(n_rows + 1, "i8")
+        self._values = np.empty(n_rows)
+        self._ends[0] = 0
+        self._n_ids = self._n_rows = 0
+        self.n_free = n_bytes
+
+    def reserve(self, n_text: int, rows: Documents) -> _Slot:
+        """Reserve a slot for the rows of a text."""
+        first_row = self._n_rows
+        first_id = self._n_ids
+        self._n_rows += len(rows.values)
+        self._n_ids += len(rows.ids)
+        self.n_free -= n_text
+        n_rows = self._n_rows
+        n_ids = self._n_ids
+        target = Documents(
+            self._ids[first_id:n_ids], self._ends[first_row + 1 : n_rows + 1], self._values[first_row:n_rows]
+        )
+        return _Slot(rows, target, first_id)
+
+    def rows(self) -> tuple[IdColumn, Array]:
+        """Return all rows."""
+        return IdColumn.of_bytes(self._ids[: self._n_ids], self._ends[: self._n_rows + 1]), self._values[: self._n_rows]
+
+
+class BlockOrder:
+    """
+    The rows of all blocks, in few large buffers, usually one.
+
+    Concatenating small arrays of each block at the end would need 2× the memory and 4× the time.
+    """
+
+    def __init__(self, least_fields: int, n_bytes: int | None) -> None:
+        self._least_fields = least_fields
+        self._n_bytes = n_bytes
+        self._buffers: list[_RowBuffer] = []
+        self._waiting: dict[int, tuple[int, Documents]] = {}  # by block, until the blocks before it are added
+        self._next = 0
+        self._lock = threading.Lock()
+
+    def add(self, block: int, n_text: int, rows: Documents) -> None:
+        """Copy the rows of a block of `n_text` bytes to their place. The caller may overwrite them afterwards."""
+        if block != self._next:  # if it is the next block now, no other thread changes that
+            rows = rows.copy_arrays()
+        places = []
+        with self._lock:
+            self._waiting[block] = n_text, rows
+            while self._next in self._waiting:
+                n_text, rows = self._waiting.pop(self._next)
+                places.append(self._find_buffer(n_text).reserve(n_text, rows))
+                self._next += 1
+        for place in places:
+            place.fill()
+
+    def collect(self) -> tuple[IdColumn, Array]:
+        """Return all rows."""
+        ids, values = zip(*(buffer.rows() for buffer in self._buffers), strict=True)
+        return (ids[0], values[0]) if len(ids) == 1 else (concatenate_columns(ids), np.concatenate(values))
+
+    def _find_buffer(self, n_text: int) -> _RowBuffer:
+        """Return the last buffer, or a new one if the text does not fit."""
+        if not self._buffers or self._buffers[-1].n_free < n_text:
+            expected = BUFFER_BYTES if self._buffers or self._n_bytes is None else self._n_bytes
+            self._buffers.append(_RowBuffer(max(expected, n_text), self._least_fields))
+        return self._buffers[-1]
+
+
+def most_rows(n_bytes: int, least_fields: int) -> int:
+    """Return the most lines that a text may have: each field takes a byte, and each except the last a separator."""
+    return (n_bytes + 1) // (2 * least_fields)

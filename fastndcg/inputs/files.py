@@ -1,0 +1,372 @@
+"""
+Files of any format, plain or packed, here or at an address. A file is opened once.
+
+Its first bytes show the format. They are kept, and come again before the rest, so that pipes are read like files.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import functools
+import glob
+import io
+import os
+import pathlib
+import re
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+from fastndcg.errors import InvalidInputError, InvalidTypeError, MissingPackageError, shorten
+from fastndcg.inputs.remote import has_pattern, is_address, is_folder, open_address, spell_path
+from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.optional_packages import optional_import
+
+BLOCK = 1 << 21  # bytes: a call takes little of the time, and a block fits the processor's cache
+HEAD = BLOCK  # bytes that show the format: a first line, which may be long
+UNPACKED = 4  # a typical ratio of the sizes after and before unpacking
+STANDARD_INPUT = "-"
+COMMENT = b"#"
+LINE = re.compile(rb"\S[^\n]*")
+MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd"}
+MAGIC |= {bytes([first, 0x2A, 0x4D, 0x18]): "zstd" for first in range(0x50, 0x60)}  # frames that are skipped
+UNREAD = {b"\xfd7zXZ": "xz", b"\x04\x22\x4d\x18": "lz4"}
+
+FilePath = str | os.PathLike[str]
+
+
+class File:
+    """
+    An open file, whose content is read once from its beginning.
+
+    Attributes
+    ----------
+    path : str, path or BufferedReader
+        The file, or bytes in memory.
+    name : str
+        The file in error messages.
+    head : bytes
+        The first bytes, unpacked, without a byte-order mark: whole lines up to one with content, or `HEAD` bytes.
+    length : int or None
+        The size of a plain file here. None if it is unknown or the file is packed.
+    n_readers : int
+        The number of threads that may read blocks: one for each block that the file may have once unpacked. The calling
+        thread alone reads what waits for another process, as Ctrl-C interrupts only that thread.
+    is_folder : bool
+        True for a folder, and for a pattern of names, which are not opened.
+    """
+
+    def __init__(self, path: FilePath | io.BufferedReader) -> None:
+        if not isinstance(path, io.BufferedReader):
+            check_path(path)
+        self.path: Any = path
+        self.name = describe_path(path)
+        self.head = b""
+        self.length: int | None = None
+        self.size: int | None = None  # on disk
+        self.n_readers = 1
+        waiting = _waiting.pop(_find_key(path), None)
+        if waiting is not None:
+            self.__dict__ |= waiting.__dict__
+            return
+        self.is_folder = _is_folder(path)
+        self._closing = contextlib.ExitStack()
+        self._start = b""  # the bytes that were read for the head, to come again
+        self._is_untouched = False  # True from the head's end until more is read
+        if self.is_folder:
+            return
+        try:
+            self._file = self._closing.enter_context(_open(path))
+        except OSError:
+            self.is_folder = is_address(path) and is_folder(path)  # asked late: it is a request of its own
+            if self.is_folder:
+                return
+            raise
+        try:
+            self._content, self._broken = _unpack(self._file, self.name)
+            self.is_packed = self._content is not self._file
+            self.size = _length(self._file)
+            if self.size is not None:
+                self.length = None if self.is_packed else self.size
+                self.n_readers = 1 + UNPACKED * self.size // BLOCK
+            self._start = self._read_head()
+        except BaseException:
+            self.close()
+            raise
+        self._is_untouched = True
+        self.head = self._start.removeprefix(codecs.BOM_UTF8)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, unless `detach` has given it away. One that cannot be opened again waits until it is read."""
+        is_once = self.path == STANDARD_INPUT or (
+            self.size is None and not self.is_folder and not is_address(self.path)
+        )
+        if is_once and self._is_untouched:
+            _waiting[_find_key(self.path)] = self
+            return
+        self._closing.close()
+
+    @functools.cached_property
+    def first_line(self) -> bytes:
+        """The first line of the head that is neither blank nor a comment, without blanks around it."""
+        lines = (line.group() for line in LINE.finditer(self.head))
+        return next((line.rstrip() for line in lines if line[:1] != COMMENT), b"")
+
+    def detach(self) -> Any:
+        """Return the plain file at its beginning, which the caller closes, or None if only `read` reads it."""
+        if self.is_packed or not self._file.seekable() or self.path == STANDARD_INPUT:
+            return None
+        self._closing.pop_all()
+        self._file.seek(0)
+        return self._file
+
+    def readinto(self, room: Any) -> int:
+        """Read the next bytes of the content into a buffer, and return their number, 0 at the end."""
+        self._is_untouched = False
+        if self._start:
+            piece = self._start[: len(room)]
+            room[: len(piece)] = piece
+            self._start = self._start[len(piece) :]
+            return len(piece)
+        with self._name_broken():
+            n_read = int(self._content.readinto(room))
+        if not n_read:
+            self._refuse_shorter()
+        return n_read
+
+    def read(self) -> bytes:
+        """Read the whole content."""
+        start = self._start
+        self._start = b""
+        self._is_untouched = False
+        with self._name_broken():
+            content = start + self._content.read()
+        self._refuse_shorter()
+        return bytes(content)
+
+    def _read_head(self) -> bytes:
+        """Read the first lines, up to one with content. A pipe may have no more bytes yet."""
+        head = bytearray()
+        place = 0
+        with self._name_broken():
+            while len(head) < HEAD and (piece := self._content.read1(HEAD - len(head))):
+                head += piece
+                while (line := LINE.search(head, place)) is not None and line.end() < len(head):
+                    if line.group()[:1] != COMMENT:
+                        return bytes(head)
+                    place = line.end()
+                place = len(head) if line is None else line.start()  # blank lines are passed once
+        return bytes(head)
+
+    def _refuse_shorter(self) -> None:
+        """Raise for a file that became shorter since it was opened."""
+        if self.length is not None and self._file.tell() < self.length:
+            raise InvalidInputError(f"{self.name} must not change while it is read, but became shorter. Try again")
+
+    @contextlib.contextmanager
+    def _name_broken(self) -> Iterator[None]:
+        """Replace the errors of broken packed files by one that names the file."""
+        try:
+            yield
+        except self._broken as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            kind = {"GzipFile": "gzip", "BufferedReader": "bzip2", "ZstdFile": "zstd"}[type(self._content).__name__]
+            raise InvalidInputError(
+                f"{self.name} must be a whole {kind} file, but is not: {error}. Get it anew"
+            ) from None
+
+
+def _is_folder(path: Any) -> bool:
+    """Return True for a folder, and for a pattern that is not the name of a file."""
+    if path == STANDARD_INPUT or isinstance(path, io.BufferedReader):
+        return False
+    if is_address(path):
+        return has_pattern(path)
+    name = os.fspath(path)
+    return os.path.isdir(name) or (glob.has_magic(name) and not os.path.exists(name))
+
+
+_waiting: dict[Any, File] = {}  # opened for their first bytes alone, and to be read once
+
+
+def _find_key(path: Any) -> Any:
+    if isinstance(path, io.BufferedReader):
+        return path
+    return getattr(sys.stdin, "buffer", None) if path == STANDARD_INPUT else os.fspath(path)
+
+
+class Block(NamedTuple):
+    """Whole lines of a file from byte `start` on: the first `size` bytes of a text that ends in line feeds."""
+
+    number: int
+    start: int
+    text: bytearray
+    size: int
+
+
+class Blocks:
+    """
+    The blocks of a file. Threads may share the iterator under a lock.
+
+    A file is read, not mapped: a file that shrinks meanwhile raises an error, and would crash the process if mapped.
+    """
+
+    def __init__(self, file: File, padding: int, size: int = BLOCK) -> None:
+        self._file = file
+        self._padding = padding
+        self._size = size
+        self._spare: list[bytearray] = []
+
+    def give_back(self, block: Block) -> None:
+        """Return the buffer of a block, to be used again."""
+        self._spare.append(block.text)
+
+    def __iter__(self) -> Iterator[Block]:
+        rest = b""
+        start = 0
+        number = 0
+        at_end = False
+        while not at_end:
+            text = self._spare.pop() if self._spare else bytearray(self._size + self._padding)
+            text[: len(rest)] = rest
+            n, size, at_end = self._fill(text, len(rest))
+            rest = bytes(memoryview(text)[size:n])
+            text[size:] = b"\n" * (len(text) - size)
+            if start == 0 and text.startswith(codecs.BOM_UTF8):
+                text[: len(codecs.BOM_UTF8)] = b" " * len(codecs.BOM_UTF8)
+            yield Block(number, start, text, size)
+            start += size
+            number += 1
+
+    def _fill(self, text: bytearray, n: int) -> tuple[int, int, bool]:
+        """Read up to a line end. Return the number of bytes, that of whole lines, and whether the file ended."""
+        while True:
+            while n < len(text) - self._padding:
+                with memoryview(text) as view:
+                    n_read = self._file.readinto(view[n : len(text) - self._padding])
+                if not n_read:
+                    return n, n, True
+                n += n_read
+            size = text.rfind(b"\n", 0, n) + 1 or text.rfind(b"\r", 0, n - 1) + 1  # the last may belong to a \r\n
+            if size:
+                return n, size, False
+            if text.find(0, 0, n) >= 0:  # no text, and maybe without a line end for gigabytes
+                return n, n, True
+            text.extend(bytes(len(text)))
+
+
+def check_path(path: Any) -> None:
+    """Raise for a value that is no path."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else path
+    if not isinstance(text, str):
+        kind = type(path).__name__
+        raise InvalidTypeError(f"{shorten(path)} must be the path of a file, but its type is {kind}")
+
+
+def describe_path(path: Any) -> str:
+    """Return the name of a file for error messages."""
+    if path == STANDARD_INPUT:
+        return "standard input"
+    if isinstance(path, io.BufferedReader):
+        return "the text"
+    return show_name(spell_path(path) if is_address(path) else path)
+
+
+def _open(path: Any) -> contextlib.AbstractContextManager[Any]:
+    if path == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise InvalidInputError("standard input is closed. Name a file")
+        return contextlib.nullcontext(sys.stdin.buffer)
+    if isinstance(path, io.BufferedReader):
+        return contextlib.nullcontext(path)
+    if is_address(path):
+        file: contextlib.AbstractContextManager[Any] = open_address(path)
+        return file
+    try:
+        return pathlib.Path(path).open("rb")
+    except (TypeError, ValueError) as error:
+        raise InvalidTypeError(f"{shorten(path)} must be the path of a file, but is not: {show_name(error)}") from None
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, show_name(path)) from None
+
+
+def _length(file: Any) -> int | None:
+    """Return the size of an open file on disk, or None for a pipe or a device."""
+    try:
+        status = os.fstat(file.fileno())
+    except OSError:  # what a test or a notebook put in the place of standard input
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _unpack(file: Any, name: str) -> tuple[Any, tuple[type[BaseException], ...]]:
+    """Unpack a file by its first bytes, and return its content, and the errors that reading a broken file raises."""
+    first = file.peek(5)
+    for magic, unread in UNREAD.items():
+        if first.startswith(magic):
+            raise InvalidInputError(
+                f"{name} must be plain, or packed by gzip, bzip2 or zstd, but is packed by {unread}. Unpack it"
+            )
+    kind = next((kind for magic, kind in MAGIC.items() if first.startswith(magic)), "")
+    if kind == "gzip":
+        import gzip
+
+        return gzip.GzipFile(fileobj=file), (OSError, EOFError, zlib.error)
+    if kind == "bzip2":
+        return io.BufferedReader(_Bzip2(file), BLOCK), (OSError, EOFError)
+    if kind == "zstd":
+        zstd = _import_zstd()
+        return zstd.ZstdFile(file), (zstd.ZstdError, EOFError)
+    return file, ()
+
+
+def _start_bzip2() -> Any:
+    """Return what unpacks one stream of bzip2."""
+    import bz2
+
+    return bz2.BZ2Decompressor()
+
+
+class _Bzip2(io.RawIOBase):
+    """Unpacked streams of bzip2. Bytes behind the last stream raise an error, which BZ2File ignores."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._stream = _start_bzip2()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        """Unpack bytes into a buffer, and return their number, 0 at the end of the file."""
+        while True:
+            packed = self._stream.unused_data if self._stream.eof else b""
+            if self._stream.eof or self._stream.needs_input:
+                packed = packed or self._file.read(io.DEFAULT_BUFFER_SIZE)
+                if not packed and self._stream.eof:
+                    return 0
+                if not packed:
+                    raise EOFError("it ends within a stream")
+            if self._stream.eof:
+                self._stream = _start_bzip2()
+            text = self._stream.decompress(packed, len(room))
+            if text:
+                room[: len(text)] = text
+                return len(text)
+
+
+def _import_zstd() -> Any:
+    try:
+        return optional_import("compression.zstd", "", "")  # with Python from 3.14 on
+    except MissingPackageError:
+        return optional_import("backports.zstd", "reading .zst", "zstd")

@@ -1,0 +1,373 @@
+"""Files of judgments and runs: TREC and MS MARCO text, delimited fields, JSON, svmlight, Parquet, Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from fastndcg.choices import Format
+from fastndcg.errors import InvalidInputError, shorten, suggest_name
+from fastndcg.inputs.arrow_files import is_arrow_file, open_arrow_truth, read_arrow
+from fastndcg.inputs.columns import ColumnNames
+from fastndcg.inputs.delimited import NAME_THEM, find_dialect, read_frame
+from fastndcg.inputs.diversity_qrels import DiversityQrels
+from fastndcg.inputs.files import File, FilePath
+from fastndcg.inputs.id_column import split_at_blanks
+from fastndcg.inputs.id_table import Table
+from fastndcg.inputs.json_files import read_json
+from fastndcg.inputs.options import Options
+from fastndcg.inputs.parquet.stream import is_parquet, open_parquet, read_parquet
+from fastndcg.inputs.parquet.truth import StreamedTruth
+from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.inputs.ranks import convert_ranks
+from fastndcg.inputs.records import Records
+from fastndcg.inputs.remote import is_address
+from fastndcg.inputs.scored_frames import read_table, read_truth_table
+from fastndcg.inputs.svmlight import is_svmlight, read_svmlight
+from fastndcg.inputs.text_lines import NO_LIMIT, Layout, describe_remedy, read_rows
+from fastndcg.runtime.escapes import show_name
+
+Kind = TypeVar("Kind", bound=Table)
+
+JUDGMENTS = "It has the fields of judgments. Give the judgments first, then the run"
+RUNS = "It has the fields of a run. Give the judgments first, then the run"
+TREC: dict[type[Table], Layout] = {
+    Qrels: Layout(
+        "query, iteration, document, label", (0, 2, 2, 3), 4, 4, "label", describe_remedy("qrels"), {6: RUNS}
+    ),
+    Run: Layout(
+        "query, 'Q0', document, rank, score, name", (0, 2, 2, 4), 6, NO_LIMIT, "score", describe_remedy("run"),
+        {4: JUDGMENTS},
+    ),  # a name may hold blanks
+}  # fmt: skip
+DIVERSITY = Layout("query, subtopic, document, label", (0, 1, 2, 3), 4, 4, "label", describe_remedy("qrels"))
+MSMARCO = Layout("query, document, rank", (0, 1, 1, 2), 3, 3, "rank", describe_remedy("run"))
+
+
+def read_qrels(
+    path: FilePath,
+    *,
+    format: Format | None = None,
+    columns: Mapping[str, str] | None = None,
+    threads: int | None = None,
+) -> Qrels:
+    r"""
+    Read judgments.
+
+    Parameters
+    ----------
+    path : path
+        A file, plain or packed by gzip, bzip2 or zstd, or "-" for standard input. Addresses such as
+        ``s3://bucket/file`` are opened by fsspec, the extra `remote`.
+    format : str, optional
+        'trec' (query, iteration, document, label, separated by blanks or tabs), 'trec_diversity' (query, subtopic,
+        document, label), 'json' or 'jsonl' ({query: {document: label}} or records), 'csv' (fields between commas, tabs,
+        semicolons or blanks, with a header, or query, document, label), 'parquet' or 'arrow' (also Feather). By default
+        the first line decides, except for 'trec_diversity'. Lines of text that begin with # are comments.
+    columns : dict, optional
+        Names of columns of a CSV, Parquet or Arrow file, see `evaluate`. A name for scores is ignored: it is for the
+        run.
+    threads : int, optional
+        See `evaluate`.
+
+    Returns
+    -------
+    Qrels
+        The judgments, as DiversityQrels if labels are by subtopic.
+
+    Raises
+    ------
+    InvalidInputError
+        If a line lacks a field, a label is no number, or a document occurs twice in a query. Also if the file is empty
+        or no text. The message names the file and the line.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "qrels.txt"
+    ...     _ = path.write_text("q1 0 d1 2\nq1 0 d2 0\n")
+    ...     fn.read_qrels(path)
+    Qrels of 1 queries, 2 documents
+    """
+    return _read(Qrels, path, format, columns, threads)
+
+
+def read_run(
+    path: FilePath,
+    *,
+    format: Format | None = None,
+    columns: Mapping[str, str] | None = None,
+    threads: int | None = None,
+) -> Run:
+    r"""
+    Read a run. Only scores rank the documents. TREC's rank column is ignored, as in trec_eval.
+
+    Parameters
+    ----------
+    path : path
+        A file, plain or packed by gzip, bzip2 or zstd, or "-" for standard input. Addresses such as
+        ``s3://bucket/file`` are opened by fsspec, the extra `remote`.
+    format : str, optional
+        'trec' (query, 'Q0', document, rank, score, name, separated by blanks or tabs), 'msmarco' (query, document,
+        rank), 'json' or 'jsonl' ({query: {document: score}} or records), 'csv' (fields between commas, tabs, semicolons
+        or blanks, with a header, or query, document, then rank, score or both), 'parquet' or 'arrow' (also Feather). By
+        default the first line decides. Numbers without a header are ranks if they are 1, 2, 3 and so on in each query,
+        and scores if one has a fraction. Lines of text that begin with # are comments.
+    columns : dict, optional
+        Names of columns of a CSV, Parquet or Arrow file, see `evaluate`. Names for labels and subtopics are ignored:
+        they are for the judgments.
+    threads : int, optional
+        See `evaluate`.
+
+    Returns
+    -------
+    Run
+        The score of each retrieved document.
+
+    Raises
+    ------
+    InvalidInputError
+        If a line lacks a field, a score is no number, or a document occurs twice in a query. Also if the file is empty
+        or no text. The message names the file and the line.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "run.txt"
+    ...     _ = path.write_text("q1 Q0 d1 1 0.9 bm25\nq1 Q0 d2 2 0.5 bm25\n")
+    ...     fn.read_run(path)
+    Run of 1 queries, 2 documents
+    """
+    return _read(Run, path, format, columns, threads)
+
+
+def read_run_tag(path: FilePath) -> str | None:
+    """Return the name that a run in TREC's format gives itself in its first line, or None for other formats."""
+    with File(path) as file:
+        fields = file.first_line.split()
+        is_trec = len(fields) >= TREC[Run].least and find_format(file, Run, ColumnNames.of(None)).name == "trec"
+    return fields[5].decode(errors="surrogateescape") if is_trec else None  # only its first word, as in trec_eval
+
+
+class FileFormat(NamedTuple):
+    """
+    A format of files, with a function that recognises it and those that read it.
+
+    `matches` is absent (None) for a format that no first line shows, and `read` for one without ids of documents.
+    `read_truth` is there if files may hold scores beside labels. `has_columns` says if `columns` may name columns.
+    """
+
+    name: str
+    matches: Callable[[File, type[Table], ColumnNames], bool] | None
+    read: Callable[[File, type[Any], ColumnNames, int | None], Any] | None
+    read_truth: Callable[[File, Options], Any] | None = None
+    has_columns: bool = False
+
+
+def find_format(file: File, kind: type[Table], columns: ColumnNames) -> FileFormat:
+    """Return the first format in `FORMATS` that recognises a file by its first bytes."""
+    return next(form for form in FORMATS if form.matches is not None and form.matches(file, kind, columns))
+
+
+def read_truth(path: FilePath, options: Options) -> Any:
+    """Read judgments of any format, or labels with the scores beside them."""
+    with File(path) as file:
+        columns = options.name_columns("truth")
+        form = find_format(file, Qrels, columns)
+        if form.read_truth is not None:
+            return form.read_truth(file, options)
+        return _read_format(form, file, Qrels, columns, options.threads)
+
+
+class Content(NamedTuple):
+    """What a file of truth holds: scores beside labels, maybe streamed, and columns that may have other names."""
+
+    has_scores: bool = False
+    is_streamed: bool = False
+    has_columns: bool = False
+
+
+def look_for_scores(path: FilePath, columns: Any) -> Content:
+    """Return what a file holds. One that can be read only once is left to the evaluation."""
+    with File(path) as file:
+        form = find_format(file, Qrels, ColumnNames.of(columns, Qrels.side))
+        if form.read_truth is None or not form.has_columns:
+            return Content()
+        if not (file.is_folder or file.size is not None or is_address(path)):
+            return Content(has_columns=True)
+        truth = form.read_truth(file, Options(columns=columns, is_alone=True))
+    return Content(not isinstance(truth, Qrels), isinstance(truth, StreamedTruth), True)
+
+
+def read_file(kind: type[Kind], path: FilePath, columns: Any, threads: int | None) -> Kind:
+    """Read judgments or a run of any format. Formats without columns ignore `columns`: another input may need it."""
+    names = ColumnNames.of(columns, kind.side)
+    with File(path) as file:
+        return _read_format(find_format(file, kind, names), file, kind, names, threads)
+
+
+def _read_format(form: FileFormat, file: File, kind: type[Kind], columns: ColumnNames, threads: int | None) -> Kind:
+    if form.read is None:
+        raise InvalidInputError(
+            f"{file.name} must have ids of documents, but is {form.name}, which has labels and features. Give the "
+            "labels as the truth, and their scores as predictions: fn.evaluate(path, scores)"
+        )
+    table: Kind = form.read(file, kind, columns, threads)
+    return table
+
+
+def _read(kind: type[Kind], path: FilePath, format: str | None, columns: Any, threads: int | None) -> Kind:
+    if format is not None and (not isinstance(format, str) or format not in FORMATS_BY_NAME):
+        hint = suggest_name(format, FORMATS_BY_NAME) or f" There are {', '.join(FORMATS_BY_NAME)}."
+        raise InvalidInputError(f"`format` {shorten(format)} is not known.{hint}")
+    names = ColumnNames.of(columns, kind.side)
+    with File(path) as file:
+        form = find_format(file, kind, names) if format is None else FORMATS_BY_NAME[format]
+        table = _read_format(form, file, kind, names, threads) if form.has_columns or not columns else None
+    if table is None or (columns and not table.source.columns):
+        raise InvalidInputError(
+            f"`columns` can only be used for CSV, Parquet and Arrow files, and for records in JSON, but {file.name} "
+            f"is read as {form.name}. Leave it out"
+        )
+    return table
+
+
+def _read_trec(file: File, kind: type[Kind], columns: ColumnNames, threads: int | None) -> Kind:
+    del columns
+    rows, source = read_rows(file, TREC[kind], threads)
+    return kind.of(rows, source, threads)
+
+
+def _read_diversity(file: File, kind: type[Kind], columns: ColumnNames, threads: int | None) -> Kind:
+    """Read judgments by subtopic. Subtopic and document are one piece of each line, split at the blanks between."""
+    del columns
+    if not issubclass(DiversityQrels, kind):
+        raise InvalidInputError("`format` 'trec_diversity' is one of judgments, not of runs. Leave it out")
+    rows, source = read_rows(file, DIVERSITY, threads)
+    subtopics, documents = split_at_blanks(rows.documents)
+    return cast(Kind, DiversityQrels.of_judgments(rows._replace(documents=documents), subtopics, source))
+
+
+def _read_msmarco(file: File, kind: type[Kind], columns: ColumnNames, threads: int | None) -> Kind:
+    """
+    Read a run of ranks 1, 2, 3 and so on in each query, whose negative values serve as scores.
+
+    Three fields are often a query, a document and a score: values with a fraction are scores, and others are refused.
+    """
+    del columns
+    if not issubclass(Run, kind):
+        raise InvalidInputError("`format` 'msmarco' is one of runs, not of judgments. MS MARCO's are 'trec'")
+    rows, source = read_rows(file, MSMARCO, threads)
+    with np.errstate(invalid="ignore"):
+        if len(rows.values) and (rows.values % 1 != 0).any() and np.isfinite(rows.values).all():
+            return kind.of(rows, source, threads)
+    names = rows.queries.names()
+
+    def describe(row: int) -> str:
+        query = int(np.searchsorted(rows.groups.offsets, row if order is None else places[row], side="right")) - 1
+        document = show_name(rows.documents.name(row))
+        return f"document {document} of query {show_name(names[query])} ({source.unit or 'row'} {source.number(row)})"
+
+    order = rows.groups.rows
+    places = np.empty(len(rows.values), "i8")
+    places[np.arange(len(places)) if order is None else order] = np.arange(len(places))
+    try:
+        scores = convert_ranks(rows.values, rows.groups, describe, source.name)
+    except InvalidInputError as error:
+        raise error.reword(after=f". {NAME_THEM}") from None
+    return kind.of(rows._replace(values=scores), source, threads)
+
+
+def _read_csv(file: File, kind: type[Kind], columns: ColumnNames, threads: int | None) -> Kind:
+    frame, source = read_frame(file, kind, columns)
+    return read_table(kind, frame, threads, source)
+
+
+def _read_csv_truth(file: File, options: Options) -> Any:
+    frame, source = read_frame(file, Qrels, options.name_columns("truth"), may_have_scores=True)
+    return read_truth_table(frame, options.threads, source)
+
+
+def _read_json(file: File, kind: type[Kind], columns: ColumnNames, threads: int | None) -> Kind:
+    return cast(Kind, read_json(file, kind, columns, threads, are_lines=False))
+
+
+def _read_json_lines(file: File, kind: type[Kind], columns: ColumnNames, threads: int | None) -> Kind:
+    return cast(Kind, read_json(file, kind, columns, threads, are_lines=True))
+
+
+def _read_any_json(file: File, kind: type[Kind], columns: ColumnNames, threads: int | None) -> Kind:
+    return cast(Kind, read_json(file, kind, columns, threads))
+
+
+def _read_json_truth(file: File, options: Options) -> Any:
+    table = read_json(file, Qrels, options.name_columns("truth"), options.threads, may_have_scores=True)
+    return read_truth_table(table, options.threads, table.source) if isinstance(table, Records) else table
+
+
+def _read_svmlight_truth(file: File, options: Options) -> Any:
+    return read_svmlight(file, options.threads)
+
+
+def _is_parquet(file: File, kind: type[Table], columns: ColumnNames) -> bool:
+    del kind, columns
+    return is_parquet(file)
+
+
+def _is_arrow(file: File, kind: type[Table], columns: ColumnNames) -> bool:
+    del kind, columns
+    return is_arrow_file(file)
+
+
+def _is_json(file: File, kind: type[Table], columns: ColumnNames) -> bool:
+    del kind, columns
+    return file.first_line.startswith((b"{", b"["))
+
+
+def _is_svmlight(file: File, kind: type[Table], columns: ColumnNames) -> bool:
+    del columns
+    return kind is not Run and is_svmlight(file)
+
+
+def _is_delimited(file: File, kind: type[Table], columns: ColumnNames) -> bool:
+    return find_dialect(file.first_line, kind, columns) is not None
+
+
+def _is_msmarco(file: File, kind: type[Table], columns: ColumnNames) -> bool:
+    del columns
+    return len(file.first_line.split()) == MSMARCO.least and kind is Run
+
+
+def _is_any(file: File, kind: type[Table], columns: ColumnNames) -> bool:
+    del file, kind, columns
+    return True
+
+
+# Formats are asked in this order. Those with magic bytes come first, as their bytes may look like text. JSON begins
+# with a bracket, and svmlight has a colon in its second field, which may be in a name of a column, too. A header shows
+# delimited fields, of which the number counts only then: three are MS MARCO's, and TREC is all that is left.
+FORMATS = (
+    FileFormat("parquet", _is_parquet, read_parquet, open_parquet, has_columns=True),
+    FileFormat("arrow", _is_arrow, read_arrow, open_arrow_truth, has_columns=True),
+    FileFormat("json", _is_json, _read_any_json, _read_json_truth, has_columns=True),
+    FileFormat("svmlight", _is_svmlight, None, _read_svmlight_truth),
+    FileFormat("csv", _is_delimited, _read_csv, _read_csv_truth, has_columns=True),
+    FileFormat("msmarco", _is_msmarco, _read_msmarco),
+    FileFormat("trec", _is_any, _read_trec),
+)
+NAMED_FORMATS = (
+    FileFormat("json", None, _read_json, has_columns=True),
+    FileFormat("jsonl", None, _read_json_lines, has_columns=True),
+    FileFormat("trec_diversity", None, _read_diversity),
+)
+FORMATS_BY_NAME = {form.name: form for form in (*FORMATS, *NAMED_FORMATS) if form.read is not None}

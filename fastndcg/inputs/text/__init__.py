@@ -1,1 +1,0 @@
-"""Text files: TREC, svmlight, JSON and CSV."""
