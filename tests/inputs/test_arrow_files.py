@@ -220,4 +220,4 @@ def test_no_thread_of_arrow_lets_go_of_pythons_bytes(tmp_path, monkeypatch, kind
         monkeypatch.setattr(pa, name, functools.partial(open_file, name))
 
     assert fn.evaluate(given, metrics="rr").to_dict() == {"a": {"RR": 0.5}}
-    assert set(opened) == {("OSFile", False) if kind == "path" else ("PythonFile", True)}
+    assert set(opened) == {("PythonFile", True)}
