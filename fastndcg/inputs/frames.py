@@ -384,6 +384,7 @@ class Frame:
 
     def _flattened(self, name: str, column: Any) -> tuple[Any, Array]:
         """Return the values of a column of lists, and the offsets of the lists."""
+        check_column(column, self._describe(name))
         self._refuse_nulls(name, column)
         values, offsets = flatten_lists(column)
         check_column(values, f"the lists in {self._describe(name)}")

@@ -161,8 +161,8 @@ def compute_checksum(value: Any, checksum: int = 0) -> int:
         return checksum
     if dataclasses.is_dataclass(value):
         return compute_checksum([getattr(value, field.name, None) for field in dataclasses.fields(value)], checksum)
-    if "__reduce__" in vars(type(value)):  # which is made from its text
-        return zlib.crc32(repr(value).encode(errors=ENCODING), checksum)
+    if "__reduce__" in vars(type(value)):  # which is made from its arguments
+        return compute_checksum(value.__reduce__()[1], checksum)
     return compute_checksum(value.__getstate__(), checksum)
 
 

@@ -566,6 +566,8 @@ def _find_better(means: Array, parts: Sequence[Array], settings: Settings, bound
     `parts` are the contributions of the units to the means, centred, one array for each stratum. With `bounds`, a
     quarter of a pseudo-observation at either end stands for differences that no query shows yet, as in `compare`.
     """
+    if min(map(len, parts)) < 2:  # nothing can be said
+        return _Board(means, np.full((len(means),) * 2, math.nan), math.nan, np.zeros((len(means),) * 2, bool))
     total = np.sum([len(part) / (len(part) - 1) * part.T @ part for part in parts], axis=0)
     spreads = [float((part**2).sum()) for part in parts]
     squares = sum(spread**2 / (len(part) - 1) for spread, part in zip(spreads, parts, strict=True))
@@ -645,7 +647,8 @@ def _list_pairs(board: _Board, order: Sequence[int], names: Sequence[str]) -> li
     for place, first in enumerate(order):
         for second in order[place + 1 :]:
             difference = float(board.means[first] - board.means[second])
-            half = 0.0 if math.isnan(board.critical) else board.critical * float(board.errors[first, second])
+            error = float(board.errors[first, second])
+            half = 0.0 if error == 0 else board.critical * error
             low, high = difference - half, difference + half
             sure = bool(board.is_better[first, second])
             pairs.append(BoardPair(names[first], names[second], difference, low, high, sure))

@@ -31,6 +31,8 @@ class Plan(NamedTuple):
     """
     The number of queries with which a paired test detects a difference. `plan` returns it.
 
+    Any number of threads may use one at once.
+
     Parameters
     ----------
     difference : float
@@ -209,6 +211,8 @@ def _check_positive(name: str, value: Any) -> None:
 class Audit(Exportable):
     """
     What published means of values that are 0 or 1 can show. `audit` returns it.
+
+    Any number of threads may use one at once.
 
     Parameters
     ----------

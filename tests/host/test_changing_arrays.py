@@ -5,12 +5,7 @@ import pytest
 import scipy.sparse
 
 import fastndcg as fn
-from fastndcg.kernels.metrics import (
-    dcg,
-    diversity,
-    incomplete_judgments,
-    ndcg_variants,
-)
+from fastndcg.kernels.metrics import gains, judgments
 from fastndcg.kernels.ranking import ties
 
 CHANGED = "must not change during an evaluation"
@@ -66,7 +61,7 @@ def test_bpref_of_fewer_judged_than_relevant_documents():
     out = np.zeros(1)
     queries, above, tied = hits([0, 0], [0, 1], [1, 1])
 
-    incomplete_judgments.binary_preference(queries, above, tied, np.ones(2), 1.0, np.array([2.0]), np.array([0.0]), out)
+    judgments.binary_preference(queries, above, tied, np.ones(2), 1.0, np.array([2.0]), np.array([0.0]), out)
 
     assert out[0] == 1.0
 
@@ -77,7 +72,7 @@ def test_infap_of_views_with_fewer_hits():
     fewer, few_ties = hits([0, 1], [1, 2])
     out = np.zeros(1)
 
-    incomplete_judgments.inferred_average_precision(
+    judgments.inferred_average_precision(
         queries, above, tied, np.ones(3), fewer, few_ties, fewer, few_ties, 1.0, np.array([3.0]), out
     )
 
@@ -86,13 +81,10 @@ def test_infap_of_views_with_fewer_hits():
 
 def test_gains_above_those_of_the_pool():
     """Normalised gain is finite if documents have higher gains than the pool."""
-    queries, above = hits([0, 0], [0, 1])
-    no_gains, no_offsets, discounts, out = np.empty(0), np.empty(0, "i8"), np.ones(5), np.zeros(1)
-    offsets, n_gaining = np.array([0, 2]), np.array([1.0])
+    (above,) = hits([0, 1])
+    offsets, discounts, out = np.array([0, 2]), np.ones(5), np.zeros(1)
 
-    ndcg_variants.normalised_gain(
-        queries, above, np.array([9.0, 9.0]), offsets, 1.0, no_gains, no_offsets, n_gaining, discounts, out
-    )
+    gains.normalised_gain(above, np.array([9.0, 9.0]), offsets, np.empty(0), np.zeros(2, "i8"), discounts, out)
 
     assert np.isfinite(out[0])
 
@@ -101,16 +93,16 @@ def test_labels_outside_a_table_of_gains():
     """A label outside the table of gains has the gain 0."""
     out = np.empty(5)
 
-    dcg.table_gains(np.array([np.nan, -1e9, 1e9, np.inf, 2.0]), np.array([0.0, 1.0, 5.0]), -np.inf, out)
+    gains.table_gains(np.array([np.nan, -1e9, 1e9, np.inf, 2.0]), np.array([0.0, 1.0, 5.0]), -np.inf, out)
 
     assert out.tolist() == [0, 0, 0, 0, 5]
 
 
 def test_labels_that_are_no_pattern_have_no_subtopics():
     """A label that is not the number of a pattern counts as pattern 0."""
-    offsets, subtopics, out = np.array([0, 0, 1]), np.array([0], "i4"), np.empty(1)
+    offsets, patterns, out = np.array([0, 0, 1]), np.array([0], "i4"), np.empty(1)
 
-    diversity.count_subtopics(np.array([1e9, np.nan, -7.0, 1.0]), np.array([0, 4]), offsets, subtopics, 1, out)
+    subtopics.count_subtopics(np.array([1e9, np.nan, -7.0, 1.0]), np.array([0, 4]), offsets, patterns, 1, out)
 
     assert out[0] == 1
 

@@ -75,9 +75,9 @@ def test_readme_has_the_counts(records, answers):
     n_reproduced = sum(golden_records.is_reproduced(*pair) for pair in zip(records, answers, strict=True))
     n_listed = len(records) - n_reproduced
     readme = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())
-    assert f"of {len(records):,} values" in readme
+    assert f"Of {len(records):,} values" in readme
     assert f"{n_reproduced:,} are reproduced" in readme
-    assert f"the other {n_listed} have their reason" in readme
+    assert f"other {n_listed} are bugs and choices that are not copied" in readme
 
 
 def test_recorded_values_reasons(records, answers):
