@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import fastndcg as fn
-from fastndcg.kernels.metrics import gains, judgments
+from fastndcg.kernels.metrics import gains, judgments, subtopics
 from fastndcg.kernels.ranking import ties
 
 CHANGED = "must not change during an evaluation"
@@ -84,7 +84,7 @@ def test_gains_above_those_of_the_pool():
     (above,) = hits([0, 1])
     offsets, discounts, out = np.array([0, 2]), np.ones(5), np.zeros(1)
 
-    gains.normalised_gain(above, np.array([9.0, 9.0]), offsets, np.empty(0), np.zeros(2, "i8"), discounts, out)
+    gains.normalised_gain(above, np.array([9.0, 9.0]), offsets, np.ones(1), np.array([0, 1]), discounts, out)
 
     assert np.isfinite(out[0])
 
