@@ -453,7 +453,7 @@ def add_different_gains(hit_above, hit_gains, hit_offsets, ideal, log2_discounts
                 if place == exact:  # mostly so: a look-up takes less time than a logarithm
                     total += hit_gains[h] * log2_discounts[place + 1]
                 else:
-                    total += hit_gains[h] / math.log2(2.0 + exact)
+                    total += hit_gains[h] / math.log2(2.0 + max(exact, 0.0))
         highest_total = 0.0
         for i in range(first, first + n_ideal):
             highest_total += ideal.gains[i]
