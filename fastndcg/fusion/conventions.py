@@ -335,14 +335,26 @@ fusion_conventions = FusionConventions(
         "elasticsearch",
         **_ENGINE,
         equal_within=1e-6,
+        precision="float32",
         peer="Elasticsearch",
-        versions="9.0 and 9.1",
-        source="x-pack rank-rrf and rank-linear, MinMaxScoreNormalizer and L2ScoreNormalizer: rank_constant is 60, "
-        "ranks begin at 1, equal scores get 1; later versions give (lower_bound + upper_bound) / 2 = 0.5",
+        versions="9.0 and 9.1, weights of rrf from 9.2",
+        source="x-pack/plugin/rank-rrf, RRFRetrieverBuilder, LinearRetrieverBuilder, MinMaxScoreNormalizer and "
+        "L2ScoreNormalizer: rank_constant is 60, ranks begin at 1, the normalizer of each retriever of linear is none "
+        "and its weight 1 unless it says another; equal scores get 1, in later versions (lower_bound + upper_bound) / "
+        "2 = 0.5; scores, points and sums are float32, the sum of squares of l2_norm is float64; rank_window_size, 10 "
+        "by default, is `depth`",
         methods=(
             ("rrf", "rrf(k=60)"),
+            ("linear", "wsum"),
             ("linear with minmax", "wsum(norm=min_max)"),
             ("linear with l2_norm", "wsum(norm=l2)"),
+            ("linear with minmax for BM25 alone", "wsum(norms={bm25:min_max,dense:none})"),
+        ),
+        bugs=(
+            Difference(
+                "minmax of scores that are all negative takes 1.4e-45 for the highest one",
+                "MinMaxScoreNormalizer.java, Float.MIN_VALUE",
+            ),
         ),
     ),
     FusionConvention(
@@ -350,16 +362,26 @@ fusion_conventions = FusionConventions(
         **_ENGINE,
         lowest_score=0.001,
         deviation="sample",
+        precision="float32_sums",
+        rrf_decimals=10,
         peer="OpenSearch",
-        versions="neural-search 2.11 to 3.1",
-        source="MinMaxScoreNormalizationTechnique: the lowest score becomes 0.001, a single one 1; "
-        "RRFNormalizationTechnique: rank_constant 60, ranks from 1; combinations divide by the sum of weights",
+        versions="neural-search 2.11 to 3.8: rrf from 2.19, lower bounds from 3.0, weights of rrf from 3.1, upper "
+        "bounds from 3.2",
+        source="MinMaxScoreNormalizationTechnique: the lowest score becomes 0.001, a single one 1, the mode of bounds "
+        "is apply unless they say another; L2ScoreNormalizationTechnique; RRFNormalizationTechnique: rank_constant 60, "
+        "ranks from 1, 1 / (k + rank) with 10 decimals; combinations but rrf divide by the sum of weights; scores, "
+        "points and sums are float32",
         methods=(
-            ("min_max with arithmetic_mean", "arithmetic_mean(norm=min_max)"),
+            ("hybrid query without a pipeline's parameters", "arithmetic_mean(norm=min_max)"),
+            ("min_max with lower_bounds", "arithmetic_mean(norms={bm25:min_max(lower=0.5,lower_mode=clip)})"),
             ("l2 with harmonic_mean", "harmonic_mean(norm=l2)"),
             ("rrf", "rrf(k=60)"),
         ),
         bugs=(
+            Difference(
+                "min_max of scores that are all negative takes 1.4e-45 for the highest one",
+                "MinMaxScoreNormalizationTechnique.java, getMaxScores",
+            ),
             Difference(
                 "z_score gives a document whose score equals the mean the highest score of the run, not normalised",
                 "ZScoreNormalizationTechnique.java, normalizeSingleScore",

@@ -324,7 +324,7 @@ def l2(scores: list[float], convention: Any) -> list[float]:
         length = math.hypot(*scores)
     else:
         total = 0.0
-        for score in scores:
+        for score in sorted(scores, reverse=True):  # the order of a run
             total += single(score * score)
             total = single(total) if convention.precision == "float32_sums" else total
         length = math.sqrt(total)

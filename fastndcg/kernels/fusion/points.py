@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import helper, inline, kernel
+from fastndcg.kernels.ranking.sorting import sort_descending
 from fastndcg.kernels.simd import min_int64
 
 # normalisations
@@ -145,12 +146,20 @@ def scale_scores_single(scores, r, start, stop, shift, divisor, out):
 @inline
 def sum_squares_single(scores, r, start, stop, precision):
     """Return the sum of a run's squares, each of them rounded to float32, and with SINGLE_SUMS the sums."""
-    total = 0.0
+    values = np.empty(stop - start)
+    order = np.empty(stop - start, np.int32)
+    n = 0
     for d in range(start, stop):
         if not math.isnan(scores[r, d]):
-            total += to_single(scores[r, d] * scores[r, d])
-            if precision == SINGLE_SUMS:
-                total = to_single(total)
+            values[n] = scores[r, d]
+            order[n] = n
+            n += 1
+    sort_descending(values, n, np.empty(n, np.int32), order)  # the order in which an engine adds up the run
+    total = 0.0
+    for i in range(n):
+        total += to_single(values[order[i]] * values[order[i]])
+        if precision == SINGLE_SUMS:
+            total = to_single(total)
     return total
 
 
@@ -267,7 +276,7 @@ def find_scale(scores, r, start, end, kind, rules, unit, summary):
     return shift, divisor, is_constant, constant
 
 
-@kernel
+@kernel(allocates=True)
 def normalize(scores, offsets, kind, rules, first, stop, out):
     """Normalise the scores of every run in the queries `first` up to `stop`."""
     has_bounds = rules.lower_mode != NO_BOUND or rules.upper_mode != NO_BOUND
