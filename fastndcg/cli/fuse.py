@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastndcg.cli import completion, files, options, output
 from fastndcg.cli.progress import show_progress
-from fastndcg.errors import InvalidInputError, shorten
+from fastndcg.errors import InvalidInputError, shorten, suggest_name
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.named_conventions import parse_convention
 from fastndcg.results.text_table import align_columns
@@ -30,6 +30,7 @@ FUSE_EXAMPLES = """\
   fastndcg fuse bm25.run dense.run --method 'rrf(k=60)' -o fused.run
   fastndcg fuse bm25.run dense.run --method 'wsum(norm=min_max)' --weights 0.3,0.7 --depth 100
   fastndcg fuse bm25.run dense.run --fusion-convention weaviate --method 'wsum(norm=min_max)' --weights dense=3,bm25=1
+  fastndcg fuse bm25.run dense.run --method 'wsum(norms={bm25:min_max,dense:none})' --explain q7
   fastndcg fuse bm25.run dense.run --method mapfuse --train qrels.txt old_bm25.run old_dense.run
 """
 TUNE = """\
@@ -42,6 +43,7 @@ TUNE_EXAMPLES = """\
   fastndcg tune-fusion qrels.txt a.run b.run c.run -m map --repeats 3 --html report.html
 """
 
+N_EXPLAINED = 10  # documents of a query
 RUN_FORMATS = ("trec", "json", "jsonl", "csv", "parquet")
 
 
@@ -70,6 +72,8 @@ def add_fuse(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     options.add_reading(parser, has_qrels=False)
     group = options.add_output(parser, RUN_FORMATS)
     group.add_argument("--top", type=int, metavar="N", help="write only the first N documents of each query")
+    group.add_argument("--explain", metavar="QUERY", help="in place of the run, print what each RUN gives to the first "
+                       "documents of QUERY (10, or those of --top)")  # fmt: skip
     group.add_argument("--tag", default="fastndcg", metavar="NAME", help="the name of the system in the last column "
                        "(default: fastndcg)")  # fmt: skip
     parser.set_defaults(run=run_fuse)
@@ -100,6 +104,9 @@ def run_fuse(arguments: argparse.Namespace) -> None:
             threads=arguments.threads,
         )
         begin_step("writing")
+        if arguments.explain is not None:
+            output.write(explain_query(fused, arguments.explain, arguments.top or N_EXPLAINED), arguments.output)
+            return
         notes = fused.notes
         first_documents = fused if arguments.top is None else fused.top(arguments.top)
         is_printed = arguments.output is None or arguments.output in output.STANDARD_OUTPUT
@@ -111,6 +118,21 @@ def run_fuse(arguments: argparse.Namespace) -> None:
         sys.stderr.write(f"{note}\n")
     if not is_printed:
         output.say_written(arguments.output)
+
+
+def explain_query(fused: Any, query: str, n_documents: int) -> Iterator[str]:
+    """Yield the explanations of the first documents of a query."""
+    queries = fused.queries.names().tolist()
+    query_id: Any = query
+    if not fused.queries.are_texts and query.lstrip("-").isdecimal():
+        query_id = int(query)
+    if query_id not in queries:
+        hint = suggest_name(query, [str(name) for name in queries]) or " Check that the id is written alike."
+        raise InvalidInputError(f"--explain must name a query of the runs, not {shorten(query)}.{hint}")
+    place = queries.index(query_id)
+    first, stop = fused.offsets[place : place + 2].tolist()
+    for row in range(first, min(stop, first + n_documents)):
+        yield f"{fused.explain(query_id, fused.documents.name(row))}\n\n"
 
 
 def _read_runs(

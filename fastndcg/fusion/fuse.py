@@ -9,6 +9,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, Option
 from fastndcg.fusion.conventions import FusionConvention, parse_fusion_convention
+from fastndcg.fusion.explanation import FusionInputs, FusionShare, explain_fusion
 from fastndcg.fusion.inputs import read_runs
 from fastndcg.fusion.joined_runs import FusedCounts, JoinedRuns, join_runs
 from fastndcg.fusion.methods import AppliedMethod, FusionMethod, Weights, apply_method, check_absent, read_weights
@@ -21,6 +22,7 @@ from fastndcg.inputs.source import Source
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.validation import Array, check_whole_number, put, read_only
 from fastndcg.runtime.threads import check_threads
+from fastndcg.statistics.table import Table
 
 
 def fuse(
@@ -97,7 +99,9 @@ def fuse(
     tables = _learn_tables(train, parsed, systems.names, convention, options)
     applied = apply_method(parsed, convention, systems.names, absent=absent, tables=tables)
     joined = join_runs(systems.runs, systems.names, convention, depth=depth, threads=n_threads)
-    return fuse_joined(joined, applied, factors)
+    fused = fuse_joined(joined, applied, factors)
+    put(fused, _inputs=FusionInputs(systems.runs, systems.names, applied, factors, depth))
+    return fused
 
 
 def _learn_tables(
@@ -144,9 +148,10 @@ class FusedRun(Run):
     (2, ('documents below depth, cut: 2',))
     """
 
-    __slots__ = ("_counts", "_method")
+    __slots__ = ("_counts", "_inputs", "_method")
 
     _counts: FusedCounts
+    _inputs: FusionInputs
     _method: FusionMethod | None
 
     @property
@@ -196,8 +201,49 @@ class FusedRun(Run):
         ({'q': {'a': 0.01639344262295082}}, ('documents below depth, cut: 2',))
         """
         first_documents: FusedRun = super().top(k)  # type: ignore[assignment]
-        put(first_documents, _counts=self.counts, _method=getattr(self, "_method", None))
+        put(first_documents, **{name: getattr(self, name) for name in FusedRun.__slots__ if hasattr(self, name)})
         return first_documents
+
+    def explain(self, query: Any, document: Any) -> Table[FusionShare]:
+        """
+        Explain the fused score of a document: what each run gives to it.
+
+        Parameters
+        ----------
+        query : str or int
+            The id of the query.
+        document : str or int
+            The id of a document of the query. A run may lack it: its row says what it gives to such documents.
+
+        Returns
+        -------
+        Table of FusionShare
+            A row for each run with its rank, raw score, normalised score (or points by rank), weight and points, then
+            the fused rank and score. Documents of a tie group that share ranks have the mean rank.
+
+        Raises
+        ------
+        InvalidInputError
+            If the fused run has no such query or document, or is a part of a fused run, which has no runs.
+
+        Examples
+        --------
+        >>> bm25 = {"q1": {"d1": 12.0, "d2": 9.0, "d3": 4.0}}
+        >>> dense = {"q1": {"d2": 0.9, "d4": 0.8}}
+        >>> runs = {"bm25": bm25, "dense": dense}
+        >>> fn.fuse(runs, "wsum(norms={bm25:min_max,dense:none})", weights=[0.3, 0.7]).explain("q1", "d2")
+        run    rank  score  normalised  weight  points
+        bm25      2      9       0.625     0.3  0.1875
+        dense     1    0.9         0.9     0.7    0.63
+        fused     1      –           –          0.8175
+        document d2 of query q1, wsum(norms={bm25:min_max,dense:none})
+        the fused score is the sum of the points
+        """
+        if not hasattr(self, "_inputs"):
+            raise InvalidInputError(
+                "`explain` needs the runs, which a part of a fused run lacks. Call it on the result of fuse"
+            )
+        return explain_fusion(self._inputs, self, query, document)
 
     def __repr__(self) -> str:
         return f"{super().__repr__()} by {self.method}" if self.method else super().__repr__()

@@ -36,6 +36,21 @@ def test_cli_fuse_writes_a_file_with_weights_depth_and_tag(files, run):
     ]  # fmt: skip
 
 
+def test_cli_fuse_explains_the_documents_of_a_query(files, run):
+    """--explain prints a table for each of the first documents, with norms of each run. An unknown query is refused."""
+    method = "wsum(norms={good:min_max,tied:none})"
+    options = ["--method", method, "--fusion-convention", "default(queries=union)"]
+    fused = fn.fuse(["good.run", "tied.run"], method, fusion_convention="default(queries=union)")
+
+    code, out, _ = run("fuse", "good.run", "tied.run", *options, "--explain", "q1", "--top", "2")
+
+    assert code == 0
+    assert out == "".join(f"{fused.explain('q1', document)}\n\n" for document in list(fused.to_dict()["q1"])[:2])
+    code, _, err = run("fuse", "good.run", "tied.run", *options, "--explain", "q1x")
+    assert code == 2
+    assert "--explain must name a query of the runs, not 'q1x'. Did you mean 'q1'" in err
+
+
 def test_cli_fuse_takes_names_of_runs(files, run):
     """A file may be fused with itself under two names, which weights use."""
     code, out, err = run(
