@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.kernels.jit import helper, inline, kernel
-from fastndcg.kernels.ranking.sorting import sort_descending
+from fastndcg.kernels.ranking.sort import sort_descending
 from fastndcg.kernels.simd import min_int64
 
 # normalisations
