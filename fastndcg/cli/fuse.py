@@ -309,34 +309,36 @@ def _tune(arguments: argparse.Namespace) -> tuple[TunedFusion, Any]:
     """Read the runs, and return the tuned fusion with them."""
     convention = parse_convention(arguments.convention)
     given_names = options.read_names(arguments)
-    with show_progress(2 + len(arguments.runs)) as begin_step:
+    with show_progress(1 + len(arguments.runs)) as begin_step:
         begin_step(f"reading {Path(arguments.qrels).name}")
         from fastndcg.fusion.tuning.tune import METHODS, tune_fusion  # imports numpy
 
         clusters = files.read_segments(arguments.clusters) if arguments.clusters else None
         qrels = files.read_judgments(arguments.qrels, arguments)
         _, runs = _read_runs(arguments, given_names, begin_step)
-        begin_step("tuning")
-        tuned = tune_fusion(
-            qrels,
-            runs,
-            arguments.metric,
-            arguments.method or METHODS,
-            folds=arguments.folds,
-            seed=arguments.seed,
-            clusters=clusters,
-            repeats=arguments.repeats,
-            depth=arguments.depth,
-            absent=arguments.absent,
-            fusion_convention=arguments.fusion_convention,
-            convention=convention,
-            threads=arguments.threads,
-        )
+    tuned = tune_fusion(  # shows its own bar, which counts methods and weights
+        qrels,
+        runs,
+        arguments.metric,
+        arguments.method or METHODS,
+        folds=arguments.folds,
+        seed=arguments.seed,
+        clusters=clusters,
+        repeats=arguments.repeats,
+        depth=arguments.depth,
+        absent=arguments.absent,
+        fusion_convention=arguments.fusion_convention,
+        convention=convention,
+        threads=arguments.threads,
+    )
     return tuned, runs
 
 
 def _format(tuned: TunedFusion, form: str) -> Sequence[str]:
     """Return the table with the methods and folds, or another format."""
     if form == "table":
-        return [f"{tuned}\n", "\n", f"{tuned.methods}\n", "\n", f"{tuned.folds}\n"]
+        tables = [tuned, tuned.methods, tuned.folds]
+        if len(tuned.grid) > len(tuned.methods):
+            tables.insert(2, tuned.grid)
+        return ["\n\n".join(map(str, tables)), "\n"]
     return [output.format_table(tuned, form)]

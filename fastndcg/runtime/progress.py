@@ -18,7 +18,7 @@ from fastndcg.runtime.optional_packages import optional_import
 Item = TypeVar("Item")
 
 DELAY = 1.5  # seconds before a bar appears: fast calls import no tqdm and draw nothing
-FORMAT = "{desc} {bar:20} {percentage:3.0f} %, {elapsed}"
+FORMAT = "{desc} {bar:20} {percentage:3.0f} %, {elapsed}, {remaining} left"
 
 
 class _Stack(threading.local):

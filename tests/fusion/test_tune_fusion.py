@@ -657,3 +657,39 @@ def test_shuffled_judgments_report_a_gain_in_5_percent():
         assert row.system == "equal weights"
         n_gains += row.p < 0.05 and row.gain > 0
     assert 0.04 <= n_gains / n_simulations <= 0.06
+
+
+def test_the_grid_has_every_method_and_parameter():
+    """Means, errors and held-out means of each choice are those of `evaluate` with the weights that queries choose."""
+    qrels, runs = draw_runs(5)
+    folds = {query: place % 3 for place, query in enumerate(qrels)}
+    methods = ["rrf", "wsum(norms={run0:[min_max,z_score],run1:[none,max]})", "wmnz(norm=min_max)", "isr"]
+    tuned = fn.tune_fusion(qrels, runs, "ap", methods, folds=folds)
+    frame = tuned.to_frame()
+    assert len(frame) == len(tuned.grid) == 11 + 4 + 1 + 1
+    assert frame["method"].tolist()[11:15] == [
+        f"wsum(norms={{run0:{first},run1:{second}}})" for first in ("min_max", "z_score") for second in ("none", "max")
+    ]
+    for row in tuned.grid:
+        values = fn.evaluate(qrels, fn.fuse(runs, row.method, weights=row.weights), "ap")["ap"]
+        assert row.mean == pytest.approx(values.mean(), rel=1e-12)
+        assert row.error == pytest.approx(values.std(ddof=1) / np.sqrt(len(values)), rel=1e-9)
+        alone = fn.tune_fusion(qrels, runs, "ap", [row.method], folds=folds)
+        assert row.held_out == pytest.approx(alone.held_out.means()[0], rel=1e-12)
+    best = next(row for row in tuned.grid if row.method == tuned.best.method)
+    assert best.difference == 0
+    assert (frame["difference"] == frame["held_out"] - best.held_out).all()
+    assert np.isnan(frame["weight run0"].tolist()[-1])
+    assert "difference of held-out means to" in str(tuned.grid)
+
+
+def test_the_picture_of_the_grid_has_the_means_of_evaluate():
+    """Each line is the mean against the weight of the first run, and has a highest value of at most the best mean."""
+    qrels, runs, tuned = tune(5, ["rrf", *WSUM], "ap")
+    place = 40
+    weight = tuned.picture.weights[place]
+    for row, means in zip(tuned.grid, tuned.picture.means, strict=True):
+        if row.method in WSUM:  # ranks tie at many round weights
+            fused = fn.fuse(runs, row.method, weights=[weight, 1 - weight])
+            assert means[place] == pytest.approx(fn.evaluate(qrels, fused, "ap").means()[0], rel=1e-12)
+        assert np.nanmax(means[1:-1]) <= row.mean + 1e-12

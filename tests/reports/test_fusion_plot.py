@@ -59,6 +59,8 @@ def test_report_has_the_section(tmp_path):
     tuned.to_html(path)
     page = path.read_text(encoding="utf-8")
     assert "Methods, each tuned alone" in page
+    assert "Each choice of parameters" in page
+    assert "of each choice of parameters against the weight of the first run" in page
     assert "Its gain is within the noise" in page
     assert "weights <b>" not in page
     assert "difference: the system minus tuned" in page

@@ -22,6 +22,7 @@ from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results
 from fastndcg.runtime.atomic_write import write_whole
 from fastndcg.runtime.escapes import show_name
+from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.runtime.pickling import Picklable
 from fastndcg.statistics.compare import compare
 from fastndcg.statistics.comparison import Comparison
@@ -98,6 +99,29 @@ class FoldRow(NamedTuple):
     held_out: float
 
 
+class GridRow(NamedTuple):
+    """
+    A method with one choice of its parameters, with the weights that all queries choose for it.
+
+    `mean` is that of all queries, which chose the weights, and `error` its standard error. `held_out` is the mean of
+    queries that took no part in choosing the weights, and `difference` that mean minus the one of the best choice.
+    """
+
+    method: str
+    weights: dict[str, float] | None
+    mean: float
+    error: float
+    held_out: float
+    difference: float
+
+
+class GridPicture(NamedTuple):
+    """The means of grid points against the weight of the first of two runs: NaN where a point has no such curve."""
+
+    weights: Array
+    means: Array  # (n_points, n_weights)
+
+
 class Origin(NamedTuple):
     """Options of the fusion, which `apply` repeats, and the counts of what was left out."""
 
@@ -132,6 +156,10 @@ class TunedFusion(Picklable, Exportable):
         One for each method.
     fold_rows : tuple of FoldRow
         One for each fold of each repeat.
+    grid_rows : tuple of GridRow
+        One for each method and choice of its parameters.
+    picture : GridPicture
+        Their means against the weight.
     curves : tuple of FusionCurve
         The metric against the weight of each run, for linear methods.
     origin : Origin
@@ -160,6 +188,8 @@ class TunedFusion(Picklable, Exportable):
         *,
         method_rows: tuple[MethodRow, ...],
         fold_rows: tuple[FoldRow, ...],
+        grid_rows: tuple[GridRow, ...],
+        picture: GridPicture,
         curves: tuple[FusionCurve, ...],
         origin: Origin,
     ) -> None:
@@ -169,7 +199,14 @@ class TunedFusion(Picklable, Exportable):
         self.curves = curves
         self._method_rows = method_rows
         self._fold_rows = fold_rows
+        self._grid_rows = grid_rows
+        self.picture = picture
         self._origin = origin
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the runs."""
+        return self._origin.names
 
     @property
     def methods(self) -> Table[MethodRow]:
@@ -180,6 +217,45 @@ class TunedFusion(Picklable, Exportable):
     def folds(self) -> Table[FoldRow]:
         """The choice of the queries outside each fold, with the mean of the fold."""
         return Table(self._fold_rows, FOLD_COLUMNS)
+
+    @property
+    def grid(self) -> Table[GridRow]:
+        """Each method with each choice of its parameters, tuned alone."""
+        note = f"{self.metric}: difference of held-out means to {self.best.method}, parameters fixed, weights tuned"
+        return Table(self._grid_rows, GRID_COLUMNS, (note,))
+
+    def to_frame(self) -> Any:
+        """
+        Return the grid as a pandas frame: a row for each method and choice of its parameters.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns are method, a weight of each run (NaN without weights), mean, standard_error, held_out and
+            difference (of held-out means, to the best choice).
+
+        Raises
+        ------
+        MissingPackageError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> qrels = {f"q{i}": {"d1": 1} for i in range(6)}
+        >>> first = {q: {"d1": 0.9, "d2": 0.5, "d3": 0.1} for q in qrels}
+        >>> second = {q: {"d3": 0.9, "d2": 0.5, "d1": 0.1} for q in qrels}
+        >>> tuned = fn.tune_fusion(qrels, {"first": first, "second": second}, "rr", ["rbc(phi=0.5)"], folds=3)
+        >>> tuned.to_frame().columns.tolist()
+        ['method', 'weight first', 'weight second', 'mean', 'standard_error', 'held_out', 'difference']
+        """
+        pandas = optional_import("pandas", "a frame", "pandas")
+        rows = self._grid_rows
+        columns: dict[str, list[Any]] = {"method": [row.method for row in rows]}
+        for name in self._origin.names:
+            columns[f"weight {name}"] = [math.nan if row.weights is None else row.weights[name] for row in rows]
+        for field in ("mean", "error", "held_out", "difference"):
+            columns[field if field != "error" else "standard_error"] = [getattr(row, field) for row in rows]
+        return pandas.DataFrame(columns)
 
     @property
     def metric(self) -> Metric:
@@ -546,6 +622,14 @@ METHOD_COLUMNS = (
     Column("held-out mean", lambda row: format_number(row.held_out)),
     Column("best on all queries", lambda row: show_name(row.best), left=True),
     Column("weights", lambda row: format_weights(row.weights), left=True),
+)
+GRID_COLUMNS = (
+    Column("method", lambda row: show_name(row.method), left=True),
+    Column("weights", lambda row: format_weights(row.weights), left=True),
+    Column("mean", lambda row: format_number(row.mean)),
+    Column("standard error", lambda row: format_number(row.error)),
+    Column("held-out mean", lambda row: format_number(row.held_out)),
+    Column("difference", lambda row: format_number(row.difference, signed=True)),
 )
 FOLD_COLUMNS = (
     Column("repeat", lambda row: str(row.repeat)),

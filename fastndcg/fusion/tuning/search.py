@@ -323,10 +323,6 @@ class MethodGrid(NamedTuple):
     text: str
     points: list[GridPoint]
 
-    def tune(self, training: TrainingSets) -> list[list[BestWeights]]:
-        """Return the best weights of each point for each training set."""
-        return [point.search(training) for point in self.points]
-
 
 def read_methods(
     methods: Sequence[str] | str, names: Sequence[str], convention: FusionConvention, absent: str | None

@@ -15,12 +15,14 @@ from fastndcg.fusion.fuse import make_run
 from fastndcg.fusion.inputs import NamedRuns, read_runs
 from fastndcg.fusion.joined_runs import JoinedRuns, join_runs
 from fastndcg.fusion.methods import AppliedMethod, FusionMethod, apply_method, check_absent
-from fastndcg.fusion.tuning.curve import FusionCurve, make_curve
+from fastndcg.fusion.tuning.curve import N_POINTS, FusionCurve, compute_standard_errors, make_curve
 from fastndcg.fusion.tuning.folds import FoldOptions, FoldPlan, plan_folds
 from fastndcg.fusion.tuning.judged_runs import JudgedRuns, judge_runs
 from fastndcg.fusion.tuning.result import (
     BestFusion,
     FoldRow,
+    GridPicture,
+    GridRow,
     MethodRow,
     Origin,
     TunedFusion,
@@ -262,6 +264,8 @@ def _make_result(
         _evaluate_baselines(inputs, validation.equal_values),
         method_rows=_make_method_rows(grids, validation, names),
         fold_rows=_make_fold_rows(grids, validation, names),
+        grid_rows=_make_grid_rows(grids, validation, names, plan),
+        picture=_make_picture(grids, validation),
         curves=curves,
         origin=Origin(
             names,
@@ -317,6 +321,37 @@ def _make_method_rows(
         )
         for grid, values, chosen in zip(grids, validation.grid_values, validation.chosen, strict=True)
     )
+
+
+def _make_grid_rows(
+    grids: Sequence[MethodGrid], validation: Validation, names: tuple[str, ...], plan: FoldPlan
+) -> tuple[GridRow, ...]:
+    is_defined = ~np.isnan(validation.values)
+    clusters = None if plan.clusters is None else plan.clusters[is_defined]
+    chosen = (validation.best, validation.chosen[validation.best].point)
+    best = next(mean(outcome.held_out) for outcome in validation.points if outcome[:2] == chosen)
+    return tuple(
+        GridRow(
+            str(grids[outcome.grid].points[outcome.point].applied.method),
+            name_weights(names, outcome.best.weights),
+            mean(outcome.values),
+            float(compute_standard_errors(outcome.values[is_defined, None], clusters)[0]),
+            mean(outcome.held_out),
+            mean(outcome.held_out) - best,
+        )
+        for outcome in validation.points
+    )
+
+
+def _make_picture(grids: Sequence[MethodGrid], validation: Validation) -> GridPicture:
+    """Return the means of all grid points against the weight of the first of two runs."""
+    weights = np.linspace(0.0, 1.0, N_POINTS)
+    means = np.full((len(validation.points), N_POINTS), np.nan)
+    for row, outcome in zip(means, validation.points, strict=True):
+        steps = grids[outcome.grid].points[outcome.point].steps
+        if steps is not None:
+            row[:] = np.nanmean(steps.look_up(weights), axis=0)
+    return GridPicture(weights, means)
 
 
 def _make_fold_rows(grids: Sequence[MethodGrid], validation: Validation, names: tuple[str, ...]) -> tuple[FoldRow, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,8 @@ from fastndcg.fusion.tuning.search import BestWeights, GridPoint, MethodGrid, Tr
 from fastndcg.rankings.validation import Array
 from fastndcg.results.exact_sum import mean
 from fastndcg.runtime.progress import track
+
+Tuned = list[list[list[BestWeights]]]  # of each grid, point and training set
 
 
 class Chosen(NamedTuple):
@@ -92,13 +94,11 @@ def cross_validate(grids: Sequence[MethodGrid], training: TrainingSets, plan: Fo
     grid_totals = [np.zeros(n_queries) for _ in grids]
     point_totals = [[np.zeros(n_queries) for _ in grid.points] for grid in grids]
     outcomes: list[FoldOutcome] = []
-    tuned: list[list[list[BestWeights]]] = []  # of each grid, point and training set
+    tuned: Tuned = []
     for repeat, folds in enumerate(plan.repeats):
         outer = training._replace(folds=folds, sets=folds.training_sets)
-        with track(_flatten(grids), "tuning", len(plan.repeats) * sum(len(grid.points) for grid in grids)) as points:
-            found = [point.search(outer) for point in points]
-        tuned = _split(found, grids)
-        choices = _choose_grids(grids, outer, folds) if len(grids) > 1 else [0] * folds.n
+        tuned, inner = _search_all(grids, outer, f"tuning, repeat {repeat + 1} of {len(plan.repeats)}")
+        choices = _choose_grids(grids, inner, folds) if inner else [0] * folds.n
         masks = outer.masks()
         values = []
         for place, grid in enumerate(grids):
@@ -175,14 +175,19 @@ def evaluate_by_fold(grid: MethodGrid, folds: Array, choices: Mapping[int, Chose
     return values
 
 
-def _flatten(grids: Sequence[MethodGrid]) -> Iterable[GridPoint]:
-    return [point for grid in grids for point in grid.points]
+def _search_all(grids: Sequence[MethodGrid], outer: TrainingSets, text: str) -> tuple[Tuned, Tuned]:
+    """
+    Return the best weights of each grid, point and training set, for the outer folds and for those within them.
 
-
-def _split(found: list[list[BestWeights]], grids: Sequence[MethodGrid]) -> list[list[list[BestWeights]]]:
-    """Return the results of all points by their grids."""
-    stops = np.cumsum([len(grid.points) for grid in grids]).tolist()
-    return [found[stop - len(grid.points) : stop] for grid, stop in zip(grids, stops, strict=True)]
+    A single method needs none within: that list is empty.
+    """
+    trainings = [outer] if len(grids) == 1 else [outer, outer._replace(sets=outer.folds.inner_sets[1])]
+    jobs = [(grid, point, training) for grid in grids for point in grid.points for training in trainings]
+    with track(jobs, text, len(jobs)) as tracked_jobs:
+        found = [(grid, point.search(training)) for grid, point, training in tracked_jobs]
+    by_training = [found[place :: len(trainings)] for place in range(len(trainings))]
+    sorted_results = [[[best for own, best in part if own is grid] for grid in grids] for part in by_training]
+    return sorted_results[0], sorted_results[1] if len(grids) > 1 else []
 
 
 def _choose_point(tuned: list[list[BestWeights]], s: int, sign: int) -> Chosen:
@@ -215,15 +220,13 @@ def _evaluate_equal_weights(grids: Sequence[MethodGrid], outcomes: Sequence[Fold
     return values
 
 
-def _choose_grids(grids: Sequence[MethodGrid], training: TrainingSets, folds: Folds) -> list[int]:
+def _choose_grids(grids: Sequence[MethodGrid], tuned: Tuned, folds: Folds) -> list[int]:
     """Return the best method for each fold, by cross-validation within the other folds."""
-    pairs, sets = folds.inner_sets
-    inner = training._replace(sets=sets)
+    pairs, _ = folds.inner_sets
     sign = grids[0].points[0].judged.sign
     means = np.empty((len(grids), folds.n))
     for place, grid in enumerate(grids):
-        tuned = grid.tune(inner)
-        choices = {pair: _choose_point(tuned, s, sign) for s, pair in enumerate(pairs)}
+        choices = {pair: _choose_point(tuned[place], s, sign) for s, pair in enumerate(pairs)}
         for fold in range(folds.n):
             own = {g: choices[min(fold, g), max(fold, g)] for g in range(folds.n) if g != fold}
             means[place, fold] = sign * mean(evaluate_by_fold(grid, folds.numbers, own))

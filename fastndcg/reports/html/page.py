@@ -12,7 +12,7 @@ from typing import Any
 
 from fastndcg import __version__
 from fastndcg.reports import plots, text
-from fastndcg.reports.fusion_plot import SIZE, draw_fusion_curve
+from fastndcg.reports.fusion_plot import SIZE, draw_fusion_curve, draw_grid
 from fastndcg.reports.html.assets import join_scripts, join_styles, make_policy, render_page
 from fastndcg.reports.html.curve_figure import draw_curves, list_curve_numbers
 from fastndcg.reports.html.documents import N_ROWS, NO_DOCUMENTS, Documents, collect_documents, pack_documents
@@ -106,7 +106,16 @@ def _collect_tuning(tuned: Any) -> dict[str, Any]:
         )
         for place, curve in enumerate(tuned.curves)
     ]
-    tables = (("Methods, each tuned alone", tuned.methods), ("What the queries outside each fold chose", tuned.folds))
+    tables = (
+        ("Methods, each tuned alone", tuned.methods),
+        ("Each choice of parameters", tuned.grid),
+        ("What the queries outside each fold chose", tuned.folds),
+    )
+    grid = ""
+    if len(tuned.grid) > 1 and len(tuned.names) == 2:
+        grid = render_svg(
+            partial(draw_grid, tuned), SIZE, "grid", f"{tuned.metric} of each choice of parameters against the weight"
+        )
     return {
         "best": tuned.describe_best(),
         "metric": str(tuned.metric),
@@ -114,6 +123,7 @@ def _collect_tuning(tuned: Any) -> dict[str, Any]:
         "has_loss": tuned.has_loss,
         "rival": show_name(tuned.rival.system),
         "figures": figures,
+        "grid": grid,
         "tables": [(name, table.cells()) for name, table in tables],
         "notes": tuned.report_notes,
     }
