@@ -138,6 +138,13 @@ class TestCompare:
             assert [row["system"] for row in rows] == ["A", "B"]
             assert {(row["baseline"], row["family"]) for row in rows} == {("B", "metric")}
 
+    def test_the_baseline_is_no_system_that_is_compared_with_it(self, runs, run, files):
+        """The title of a report counts the systems without the baseline, and names a single one."""
+        pytest.importorskip("jinja2", reason="the report needs it")
+        for more, title in (([], "base compared with other"), (["third.run"], "2 systems compared with other")):
+            run("compare", *runs, *more, "-m", "map", "--baseline", "other", "--html", "report.html")
+            assert f"<title>{title}</title>" in (files / "report.html").read_text(encoding="utf-8")
+
     def test_output_file(self, runs, run, files):
         """-o writes the table to a file without colours and prints nothing."""
         code, out, _ = run("compare", *runs, "-o", "table.txt")

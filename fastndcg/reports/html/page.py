@@ -66,8 +66,10 @@ def page(
 def _collect_content(comparison: Comparison, title: str) -> dict[str, Any]:
     """Return the variables of the template, without those of queries."""
     settings = comparison.settings
+    named = [name for name in comparison.systems if name != comparison.baseline]
+    others = show_name(named[0]) if len(named) == 1 else f"{len(named)} systems"
     return {
-        "title": title or f"{len(comparison.systems)} systems compared with {show_name(comparison.baseline)}",
+        "title": title or f"{others} compared with {show_name(comparison.baseline)}",
         "comparison": comparison,
         "settings": settings,
         "blocks": [_summarize_metric(comparison, place) for place in range(len(comparison.metrics))],
