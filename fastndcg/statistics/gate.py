@@ -33,6 +33,7 @@ from fastndcg.statistics.power import count_needed_queries
 from fastndcg.statistics.sampling_design import find_weighted, make_design, read_for_queries
 from fastndcg.statistics.sequences import compute_sequential_bounds
 from fastndcg.statistics.settings import FLOORS_BY, PART_INTERVALS, VERDICTS, Settings
+from fastndcg.statistics.significance import find_smallest_p_value
 from fastndcg.statistics.table import format_interval, format_number
 
 SIGNS = {"pass": "✅", "fail": "❌", "undecided": "❔", "not comparable": "⚠️"}
@@ -502,6 +503,9 @@ class _Judge:
             return row._replace(reason=f"no interval: {row.reason}")
         n_needed = self._count_needed(row, moments)
         hint = f"; about {n_needed} queries would decide" if n_needed else ""
+        smallest = find_smallest_p_value(row.wins + row.losses, "less")
+        if not self._settings.is_significant(smallest):
+            hint += f". Only {row.wins + row.losses} queries changed, so that no p is below {smallest:.3g}"
         return row._replace(
             n_needed=n_needed,
             reason=f"too few queries to tell whether the mean difference is above {allowed}: it is "

@@ -69,6 +69,12 @@ def test_thirty_questions():
     assert "5 queries are worse" in str(gate)
 
 
+def test_few_changes_have_no_small_p_value():
+    """With three queries that changed, the one-sided p is at least 1/8, whatever they show: the gate says so."""
+    assert "Only 3 queries changed, so that no p is below 0.125" in str(fn.gate(None, *paired(30, 0, 3), margin=0.02))
+    assert "queries changed" not in fn.gate(None, *paired(30, 3, 6), margin=0.02).rows[0].reason
+
+
 def test_undecided_number_of_queries_decides():
     """With the number of queries that the gate names, and the same shares, the verdict falls."""
     row = fn.gate(None, *paired(40, 1, 2), margin=0.1).rows[0]
