@@ -21,6 +21,7 @@ from fastndcg.inputs.dispatch import (
     TruthInput,
     join_predictions,
     make_selection,
+    pair_id_lists,
     prepare_truth,
 )
 from fastndcg.inputs.hints import note_confused
@@ -445,6 +446,7 @@ def evaluate_prepared(
     if type(predictions) is np.ndarray and isinstance(truth, ArrayTruth):  # the usual call of a service
         joined: Any = truth.rankings(predictions)
     else:
+        truth, predictions = pair_id_lists(truth, predictions)
         joined = join_system(truth, predictions, request, options, out)
     convention = request.qrels_convention if isinstance(truth, Qrels | TablePair) else request.array_convention
     denominators = tuple(request.denominators.values()) if request.denominators else ()

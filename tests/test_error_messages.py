@@ -175,9 +175,6 @@ MISTAKES = {
         lambda: fn.Qrels.from_dict({"query": ["q"], "document": ["d"], "label": [1]}), "pandas.DataFrame",
     ),
     "sets as a run": (lambda: fn.evaluate(QRELS, {"q1": {"d1"}}, "rr"), "a set, which has no order. Give a list"),
-    "lists of whole numbers": (
-        lambda: fn.evaluate({"q1": [1, 0]}, RUN, "rr"), "could be ids or labels. .* fn.Interactions and fn.Recommend",
-    ),
     "a cutoff by place": (lambda: fn.ndcg(*ARRAYS, 10), "The cutoff is a keyword: k=10"),
     "a cutoff by place, arrays": (lambda: fn.reciprocal_rank(*ARRAYS, 5), "cutoff is a keyword: k=5"),
     "the mean of a metric": (lambda: RESULT.mean("rr"), r"For the mean of one metric take mean\(\)\['RR'\]"),

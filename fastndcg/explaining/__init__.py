@@ -16,7 +16,7 @@ from fastndcg.explaining.explanation import Explanation, Step
 from fastndcg.explaining.formulas import format_arithmetic
 from fastndcg.explaining.query_case import QueryCase, make_case
 from fastndcg.explaining.ranked_documents import list_ideal, list_ranking
-from fastndcg.inputs.dispatch import Options, make_selection, prepare_truth
+from fastndcg.inputs.dispatch import Options, make_selection, pair_id_lists, prepare_truth
 from fastndcg.inputs.records import read_once
 from fastndcg.metrics.metric import Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
@@ -93,7 +93,7 @@ def explain(
     options = Options(
         offsets, groups, query_ids, columns, selection=selection, other=predictions, is_alone=predictions is None
     )
-    prepared = prepare_truth(truth, options)
+    prepared, predictions = pair_id_lists(prepare_truth(truth, options), predictions)
     predictions = read_once(predictions)  # an iterator gives its records to one convention only
     make_case_under = functools.partial(make_case, prepared, predictions, options, metrics[0], query)
     here = make_case_under(parse_convention(convention))

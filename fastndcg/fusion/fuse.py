@@ -93,7 +93,7 @@ def fuse(
     if depth is not None:
         check_whole_number(depth, "depth", 1)
     n_threads = check_threads(threads)
-    options = Options(columns=columns, threads=threads, has_number_ids=True)
+    options = Options(columns=columns, threads=threads)
     systems = read_runs(runs, options)
     factors = read_weights(weights, systems.names, parsed)
     tables = _learn_tables(train, parsed, systems.names, convention, options)

@@ -103,7 +103,6 @@ def _read_run(run: Any, name: str, options: Options) -> Run:
         raise InvalidTypeError(
             f"`{name}` must be a run, not a model ({type(run).__name__}). Pass its best items: model.top(k)"
         )
-    _refuse_text_items(run, name)
     if isinstance(run, Recommendations) or (isinstance(run, np.ndarray) and run.ndim == 2 and run.dtype.kind in "iu"):
         return _read_items(run, name)
     if find_form(run, "run") is None and _is_item_column(run):
@@ -112,21 +111,6 @@ def _read_run(run: Any, name: str, options: Options) -> Run:
         return read_run_form(run, name, options)
     except FastndcgError as error:
         raise error.reword(before=f"`{name}`: ") from None
-
-
-def _refuse_text_items(run: Any, name: str) -> None:
-    """Raise for lists of items that are texts. Rows of three texts are read as records."""
-    if not isinstance(run, list | tuple):
-        return
-    user = next((user for user, row in enumerate(run) if not isinstance(row, list | tuple) or row), None)
-    row = run[user] if user is not None else None
-    if not isinstance(row, list | tuple) or hasattr(row, "_fields") or len(row) == 3:
-        return
-    if all(isinstance(item, str) for item in row):
-        raise InvalidTypeError(
-            f"`{name}` must hold items as whole numbers, but the first one of user {user} is {shorten(row[0])}. Give "
-            "texts as {user: [item, …]}"
-        )
 
 
 def _is_item_column(run: Any) -> bool:

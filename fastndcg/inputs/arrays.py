@@ -11,7 +11,7 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.diversity_qrels import encode_matrix
 from fastndcg.inputs.group_by_query import group
 from fastndcg.inputs.id_column import IdColumn, as_id_numbers, is_text_list
-from fastndcg.inputs.ragged import read_ragged
+from fastndcg.inputs.ragged import Ragged, read_ragged
 from fastndcg.rankings.rankings import Patterns, Rankings
 from fastndcg.rankings.validation import (
     READY_LABELS,
@@ -122,6 +122,12 @@ class ArrayTruth(Picklable):
         self.__dict__ |= freeze(state)
         arrays = ("offsets", "order", "query_ids")
         self._layout = replace(self._layout, **{name: freeze(getattr(self._layout, name)) for name in arrays})
+
+    def read_rows(self) -> Ragged | None:
+        """Return the labels of each query, if they are rows without ids and subtopics, else None."""
+        layout = self._layout
+        is_by_row = layout.order is None and layout.query_ids is None and (layout.is_ragged or len(layout.shape) == 2)
+        return Ragged(self._labels, layout.offsets) if is_by_row and self._patterns is None else None
 
     def rankings(self, scores: Any) -> Rankings:
         """Make rankings of scores of the same shape."""

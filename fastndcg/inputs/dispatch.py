@@ -13,12 +13,14 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.inputs.arrays import ArrayTruth, refuse_cuts
 from fastndcg.inputs.columns import refuse_unknown
 from fastndcg.inputs.forms import find_form, is_number_list, is_path, read_run_form, refuse_unknown_form
+from fastndcg.inputs.frames import LISTS_READ_AS_IDS
 from fastndcg.inputs.hints import refuse_several
+from fastndcg.inputs.id_lists import find_id_rows
 from fastndcg.inputs.id_table import Table
 from fastndcg.inputs.join import Joined, join
 from fastndcg.inputs.options import Options as Options
 from fastndcg.inputs.parquet.truth import StreamedTruth
-from fastndcg.inputs.qrels_run import Qrels
+from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.inputs.ragged import read_ragged
 from fastndcg.inputs.recommendations.interactions import Interactions, RankingPartitions, match_recommendations
 from fastndcg.inputs.recommendations.item_lists import Recommendations, refuse_frame
@@ -69,6 +71,21 @@ def prepare_truth(truth: Any, options: Options) -> TruthInput:
     return prepared
 
 
+def pair_id_lists(truth: TruthInput, predictions: Any) -> tuple[TruthInput, Any]:
+    """Return lists of whole numbers by position as judgments and a run, if they can only be ids. See `find_id_rows`."""
+    if not isinstance(truth, ArrayTruth):
+        return truth, predictions
+    rows = truth.read_rows()
+    ranked = None if rows is None else find_id_rows(rows, predictions)
+    if rows is None or ranked is None:
+        return truth, predictions
+    relevant, retrieved = (dict(enumerate(np.split(own.values, own.offsets[1:-1]))) for own in (rows, ranked))
+    qrels = Qrels.of_id_lists(relevant)
+    return TablePair(
+        qrels.placed_in(qrels.source._replace(notes=(LISTS_READ_AS_IDS,))), Run.of_id_lists(retrieved)
+    ), None
+
+
 def join_predictions(
     truth: TruthInput, predictions: Any, convention: Convention, options: Options
 ) -> Rankings | Joined | PartitionedInput:
@@ -100,8 +117,7 @@ def join_predictions(
         remedy = "Give these scores, or leave the argument out and recommend only items that count"
         options.check_no_selection("`predictions` has no score for every item", remedy)
     if isinstance(truth, Qrels) and predictions is not None and not _is_item_lists(predictions):
-        has_number_ids = bool(len(truth)) and not truth.documents.are_texts
-        run = read_run_form(predictions, "predictions", replace(options, has_number_ids=has_number_ids, other=truth))
+        run = read_run_form(predictions, "predictions", replace(options, other=truth))
     columns = {"truth": _list_columns(truth)}
     if predictions is not None:
         columns["predictions"] = _list_columns(run)
@@ -170,6 +186,9 @@ def _list_columns(table: Any) -> tuple[str, ...]:
 def _is_item_lists(predictions: Any) -> bool:
     """Return True if predictions are lists of recommended items, one row per user."""
     is_array = isinstance(predictions, np.ndarray) and predictions.ndim == 2
+    if isinstance(predictions, list | tuple):
+        row = predictions[0] if predictions else ()
+        is_array = isinstance(row, list | np.ndarray) and len(row) > 0 and isinstance(row[0], int | np.integer)
     return is_array or isinstance(predictions, Recommendations) or read_ragged(predictions, "predictions") is not None
 
 

@@ -27,7 +27,7 @@ from fastndcg.inputs.hints import (
     refuse_records,
     refuse_several,
 )
-from fastndcg.inputs.id_lists import holds_id_lists
+from fastndcg.inputs.id_lists import holds_id_lists, is_id_rows
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.inputs.recommendations.interactions import Interactions
@@ -197,7 +197,18 @@ def _read_run_dict(run: Any, options: Options) -> Run:
 
 
 def _read_ranked_ids(run: Any, options: Options) -> Run:
-    return Run.of_id_lists(run, allows_numbers=options.has_number_ids)
+    del options
+    return Run.of_id_lists(run)
+
+
+def _read_relevant_rows(truth: Any, options: Options) -> Qrels:
+    del options
+    return Qrels.of_id_lists(dict(enumerate(truth)))
+
+
+def _read_ranked_rows(run: Any, options: Options) -> Run:
+    del options
+    return Run.of_id_lists(dict(enumerate(run)))
 
 
 def _read_run_frame(run: Any, options: Options) -> Run:
@@ -229,6 +240,7 @@ FORMS = (
     InputForm("truth", "a dict of relevant ids", _holds_relevant_ids, _read_relevant_ids),
     InputForm("truth", "a dict of dicts", _is_mapping, _read_qrels_dict),
     InputForm("truth", "LensKit's lists of items", is_item_collection, _read_relevant_items, is_object=True),
+    InputForm("truth", "a list of lists of ids", is_id_rows, _read_relevant_rows),
     InputForm("truth", "a list or iterator of records", is_records, _read_truth_records),
     InputForm("truth", "", _is_run, _refuse_run, is_object=True),
     InputForm("truth", "a list of labels or a ragged column", _is_array_like, _read_array_like),
@@ -239,6 +251,7 @@ FORMS = (
     InputForm("run", "a dict of ranked ids", _holds_ranked_ids, _read_ranked_ids),
     InputForm("run", "a dict of dicts", _is_mapping, _read_run_dict),
     InputForm("run", "LensKit's lists of items", is_item_collection, _read_recommended_items, is_object=True),
+    InputForm("run", "a list of lists of ids", is_id_rows, _read_ranked_rows),
     InputForm("run", "a list or iterator of records", is_records, _read_run_records),
 )
 FORMS_BY_KIND = {kind: tuple(form for form in FORMS if form.kind == kind) for kind in ("truth", "run")}

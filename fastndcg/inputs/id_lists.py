@@ -1,13 +1,14 @@
 """
-Dicts of ids without labels or scores: {query: relevant ids}, and {query: ids in rank order}.
+Lists of ids without labels or scores: {query: relevant ids}, {query: ids in rank order}, and rows by position.
 
-Lists of whole numbers could be labels, scores or ids. They are read as ids only where the caller has ids that are whole
-numbers on the other side. Sets can only be ids.
+Whole numbers in lists of relevant ids could be labels, too. A note of the result says that they were read as ids. Rows
+of whole numbers by position are labels and scores, and ids only where lists of the two sides differ in length.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from itertools import chain
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -16,8 +17,13 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.dict_reader import snapshot
 from fastndcg.inputs.hints import are_columns, row_problem
 from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.ragged import Ragged
 from fastndcg.rankings.validation import Array, read_only
 
+READ_AS_IDS = (
+    "whole numbers in lists of the truth were read as ids. For labels give {document: label}, or lists of labels and "
+    "of scores without queries"
+)
 WHOLE_NUMBERS = "fn.Interactions and fn.Recommendations, where users and items are numbered from 0"
 
 
@@ -27,6 +33,40 @@ class IdLists(NamedTuple):
     queries: IdColumn
     offsets: Array
     documents: IdColumn
+
+
+def is_id_rows(value: Any) -> bool:
+    """Return True for a list of lists of texts, one a query. Tuples of two or three texts are records."""
+    if not isinstance(value, list | tuple) or not value or not isinstance(value[0], list | tuple | Set | np.ndarray):
+        return False
+    first = next((row for row in value if len(row)), ()) if all(map(is_id_list, value)) else ()
+    if hasattr(first, "_fields") or not all(isinstance(item, str) for item in first):
+        return isinstance(first, Set)
+    are_records = isinstance(first, tuple) and len(first) in (2, 3) and len(set(map(len, value))) == 1
+    return len(first) > 0 and not are_records
+
+
+def find_id_rows(truth: Ragged, predictions: Any) -> Ragged | None:
+    """
+    Return predictions as lists of ids by position, if they and the truth can be nothing else.
+
+    They are whole numbers, different in each list, and lists of the two sides differ in length.
+    """
+    if not isinstance(predictions, list | tuple) or not predictions or not isinstance(predictions[0], list | tuple):
+        return None
+    try:
+        values = np.array(list(chain.from_iterable(predictions)))
+    except (TypeError, ValueError):  # rows that are no lists of numbers
+        return None
+    offsets = np.cumsum([0, *map(len, predictions)])
+    if len(offsets) != len(truth.offsets) or (offsets == truth.offsets).all():
+        return None
+    for lists in (truth, Ragged(values, offsets)):
+        if lists.values.ndim != 1 or lists.values.dtype.kind not in "iu":
+            return None
+        if IdColumn.from_limbs(lists.values).find_duplicate(read_only(lists.offsets), 0, len(lists.offsets) - 1):
+            return None
+    return Ragged(values, offsets)
 
 
 def holds_id_lists(rows: Any, what: str) -> bool:
@@ -58,7 +98,7 @@ def _list_ids(row: Any) -> Any:
     return row if name is None else getattr(row, name)()
 
 
-def read_id_lists(rows: Mapping[Any, Any], what: str, *, are_ranked: bool, allows_numbers: bool = False) -> IdLists:
+def read_id_lists(rows: Mapping[Any, Any], what: str, *, are_ranked: bool) -> IdLists:
     """
     Read the ids of each query. Error messages call the dict `what`.
 
@@ -70,8 +110,6 @@ def read_id_lists(rows: Mapping[Any, Any], what: str, *, are_ranked: bool, allow
         "qrels" or "run".
     are_ranked : bool
         True if the order of ids matters, so that sets are refused.
-    allows_numbers : bool
-        True if lists of whole numbers can only be ids.
     """
     copied_rows = snapshot(rows, what)
     queries: list[Any] = []
@@ -90,7 +128,7 @@ def read_id_lists(rows: Mapping[Any, Any], what: str, *, are_ranked: bool, allow
             queries.append(query)
             ends.append(len(ids))
     if set(map(type, ids)) - {str}:
-        _check_kinds(copied_rows, what, allows_numbers)
+        _check_kinds(copied_rows, what)
     documents = IdColumn.of(ids, f"ids of documents in the {what}")
     offsets = read_only(np.array(ends, "i8"))
     lists = IdLists(IdColumn.of(queries, f"ids of queries in the {what}"), offsets, documents)
@@ -110,8 +148,8 @@ def _describe_mixture(rows: Mapping[Any, Any], what: str, query: Any) -> str:
     return row_problem(what, rows, query)
 
 
-def _check_kinds(rows: Mapping[Any, Any], what: str, allows_numbers: bool) -> None:
-    """Raise for the first row with ids that are neither texts nor whole numbers, or that could be labels or scores."""
+def _check_kinds(rows: Mapping[Any, Any], what: str) -> None:
+    """Raise for the first row with ids that are neither texts nor whole numbers."""
     first_kind = None
     for query, row in rows.items():
         values = _list_ids(row)
@@ -126,8 +164,6 @@ def _check_kinds(rows: Mapping[Any, Any], what: str, allows_numbers: bool) -> No
                     f"{shorten(query)} has {shorten(value)}, and ids before it are {first_kind}. Use one type"
                 )
             first_kind = kind
-        if kind == "whole numbers" and not (allows_numbers or isinstance(row, Set)):
-            _refuse_numbers(what, query, row)
 
 
 def _find_kind(value: Any) -> str | None:
@@ -135,15 +171,6 @@ def _find_kind(value: Any) -> str | None:
     if isinstance(value, str):
         return "texts"
     return "whole numbers" if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
-
-
-def _refuse_numbers(what: str, query: Any, row: Any) -> NoReturn:
-    """Raise for a list of whole numbers, which could be ids or numbers of documents."""
-    number, remedy = ("labels", "a set of ids") if what == "qrels" else ("scores", "{document: score}")
-    raise InvalidTypeError(
-        f"`{what}` must map queries to dicts, sets or lists of texts, but {shorten(query)} maps to {shorten(row)}, "
-        f"which could be ids or {number}. Give {remedy}, ids as texts, or {WHOLE_NUMBERS}"
-    )
 
 
 def _refuse_id(what: str, query: Any, row: Any, value: Any) -> NoReturn:
@@ -169,8 +196,9 @@ def refuse_repeated_ids(lists: IdLists, name: str) -> None:
     if places:
         query = int(np.searchsorted(lists.offsets, places[0], side="right")) - 1
         first, second = sorted(place - int(lists.offsets[query]) for place in places)
+        remedy = "" if lists.documents.are_texts else ". For labels and scores give lists of both without queries"
         raise InvalidInputError(
             f"{name}: a document must stand once in a query, but document "
             f"{shorten(lists.documents.name(places[0]))} of query {shorten(lists.queries.name(query))} has places "
-            f"{first} and {second} of its list. Keep one of them"
+            f"{first} and {second} of its list. Keep one of them{remedy}"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from itertools import chain, pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -19,7 +19,7 @@ from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.group_by_query import SPAN, Groups, group, split_spans
 from fastndcg.inputs.hints import row_problem
 from fastndcg.inputs.id_column import IdColumn, make_comparable
-from fastndcg.inputs.id_lists import IdLists, holds_id_lists, is_id_list, read_id_lists
+from fastndcg.inputs.id_lists import READ_AS_IDS, IdLists, holds_id_lists, is_id_list, read_id_lists
 from fastndcg.inputs.ranks import convert_ranks
 from fastndcg.inputs.source import Source
 from fastndcg.inputs.writers import (
@@ -124,10 +124,13 @@ class Table(ReadOnly, Exportable):
         return table
 
     @classmethod
-    def of_id_lists(cls, rows: Mapping[Any, Any], *, allows_numbers: bool = False) -> Self:
-        """Build a table from {query: ids}. See `read_id_lists` for `allows_numbers`."""
-        lists = read_id_lists(rows, cls.what, are_ranked=cls.value_name == "score", allows_numbers=allows_numbers)
-        return cls.of_lists(lists, cls._make_values(lists.offsets), Source(f"the {cls.what}"))
+    def of_id_lists(cls, rows: Mapping[Any, Any]) -> Self:
+        """Build a table from {query: ids}."""
+        lists = read_id_lists(rows, cls.what, are_ranked=cls.value_name == "score")
+        source = Source(f"the {cls.what}")
+        if cls.side == "truth" and not lists.documents.are_texts and not isinstance(next(iter(rows.values())), Set):
+            source = source._replace(notes=(READ_AS_IDS,))
+        return cls.of_lists(lists, cls._make_values(lists.offsets), source)
 
     @classmethod
     def of_lists(cls, lists: IdLists, values: Array, source: Source) -> Self:

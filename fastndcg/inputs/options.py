@@ -55,7 +55,6 @@ class Options(Picklable):
     Options for reading the truth and the predictions. See `evaluate` for most options.
 
     `selection` has the arguments `exclude`, `candidates` and `missing_truth`, None if no argument was given.
-    `has_number_ids` is True if ids of documents in the truth are whole numbers, so that such numbers in a run are ids.
     `other` is the other side: predictions, of which the columns may be known when the truth is read, or the truth. With
     `is_alone`, there are no predictions, and with None, that is not known yet.
     `is_part` is True for judgments and a run that are parts of larger ones, and may have no query in common.
@@ -69,7 +68,6 @@ class Options(Picklable):
     threads: int | None = None
     progress: Callable[[int, int], None] | None = None
     selection: ItemSelection | None = None
-    has_number_ids: bool = False
     is_part: bool = False
     other: Any = None
     is_alone: bool | None = None

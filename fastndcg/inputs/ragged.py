@@ -1,7 +1,9 @@
-"""Ragged columns, with one list per query: of Arrow, Polars, pandas and awkward."""
+"""Ragged columns, with one list per query: of Arrow, Polars, pandas, awkward, and Python's lists."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +13,7 @@ from fastndcg.inputs.arrow import check_column, read_offsets
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
 
+NUMBERS = int | float | np.integer | np.floating | np.bool_
 LIST_TYPES = ("list", "large_list", "fixed_size_list")
 
 
@@ -22,15 +25,30 @@ class Ragged(NamedTuple):
 
 
 def read_ragged(value: Any, name: str) -> Ragged | None:
-    """Read the lists of an Arrow, Polars, pandas or awkward column, and return None for other values."""
+    """Read the lists of an Arrow, Polars, pandas or awkward column, or uneven lists. Return None for other values."""
     if isinstance(value, np.ndarray):
         return None
+    if isinstance(value, list | tuple):
+        return _read_rows(value)
     if type(value).__module__.partition(".")[0] == "awkward":
         return _read_awkward(value, name)
     kind = getattr(value, "dtype", None) or getattr(value, "type", None)
     if not str(kind).lower().startswith(LIST_TYPES):
         return None
     return read_lists(_as_column(value), name)
+
+
+def _read_rows(rows: Sequence[Any]) -> Ragged | None:
+    """Read lists of numbers of different lengths, and return None for other rows."""
+    if len(rows) < 2 or not isinstance(rows[0], list | tuple | np.ndarray):
+        return None
+    if not all(isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1) for row in rows):
+        return None
+    sizes = list(map(len, rows))
+    if len(set(sizes)) == 1 or not isinstance(next(chain.from_iterable(rows)), NUMBERS):
+        return None
+    values = np.concatenate(rows) if all(isinstance(row, np.ndarray) for row in rows) else np.array([*chain(*rows)])
+    return Ragged(values, np.cumsum([0, *sizes])) if values.ndim == 1 else None
 
 
 def _as_column(value: Any) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 
 from fastndcg.choices import Competitors, ConventionName, MissingTruth, ResultRows
 from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
-from fastndcg.inputs.dispatch import Options, join_all, make_selection, prepare_truth
+from fastndcg.inputs.dispatch import Options, join_all, make_selection, pair_id_lists, prepare_truth
 from fastndcg.inputs.join import Joined
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.recommendations.interactions import Interactions
@@ -219,7 +219,7 @@ def evaluate_pairs(
 
 def join_system(truth: Any, predictions: Any, base: Convention, options: Options) -> tuple[Joined, Convention]:
     """Return a system's rankings, and the convention with its choices for this kind of truth."""
-    prepared = prepare_truth(truth, options)
+    prepared, predictions = pair_id_lists(prepare_truth(truth, options), predictions)
     effective = base.for_input(qrels=isinstance(prepared, Qrels | TablePair))
     if isinstance(predictions, Model):
         has_ids = predictions.has_ids and isinstance(prepared, Qrels)

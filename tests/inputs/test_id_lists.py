@@ -122,12 +122,8 @@ class OfRanx:
 
 MANY = [10**6] * 100_000
 BAD = {
-    "whole numbers as truth": (
-        {"q": [1, 0]}, RANKED, r"'q' maps to \[1, 0\], which could be ids or labels. .*fn.Interactions and fn.Recomm"
-    ),
-    "an array of whole numbers": ({"q": np.array([1, 0])}, RANKED, "ids or labels. .*fn.Interactions and fn.Recommend"),
-    "many whole numbers": ({"q": MANY}, RANKED, r"\(100000 in all\)\], which could be ids or labels"),
-    "whole numbers as a run": (RELEVANT, {"q1": [1, 0]}, "ids or scores. Give .*fn.Interactions and fn.Recommend"),
+    "labels without documents": ({"q": [1, 0, 1]}, RANKED, "document 1 of query 'q' has .* lists of both without queries"),
+    "many whole numbers": ({"q": MANY}, RANKED, "document 1000000 of query 'q' has places 0 and 1 of its list"),
     "scores": (RELEVANT, {"q1": [0.5, 0.1]}, r"where 0.5 is no id. Give {document: score}"),
     "labels": ({"q1": [True]}, RANKED, "where True is no id. Give {document: label}"),
     "pairs": (RELEVANT, {"q1": [("d1", 0.5)]}, r"where \('d1', 0.5\) is no id. .* give dict\(pairs\)"),

@@ -229,10 +229,6 @@ ROWS = padded(RECOMMENDED)
             "Pad rows with -1",
         ),
         (
-            lambda: fn.evaluate(CSR, fn.Recommendations([[1, 2], [1], [1, 2], [1, 2]]), "rr"),
-            "`predictions` must have rows of one length, but that of user 1 has 1 items, and that of user 0 has 2. Pad",
-        ),
-        (
             lambda: fn.evaluate(matrix([{7: 1}, {3: 1, 5: np.inf}], 8), ROWS[:2], "rr"),
             "`labels` must be finite, but that of item 5 of user 1 is inf. Leave the item out, or give it the label 0",
         ),

@@ -178,7 +178,6 @@ BAD_JSON = {
     "one number per query": ('{"q1": 5}', "must have one column of query ids or values, but has none"),
     "a list of numbers": ("[1, 2]", "line 1: must be an object {query: {document: value}}, but is [1, 2]"),
     "an empty list": ("[]", "line 1: must be an object {query: {document: value}}, but is []"),
-    "whole numbers": ('{"q1": [1, 2]}', "which could be ids or scores"),
     "mixed forms": (
         '{"q": {"d": 1}}\n{"query": "q", "doc": "d", "score": 1}', "must map queries to dicts, but is a dict of",
     ),

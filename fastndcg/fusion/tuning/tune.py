@@ -142,8 +142,7 @@ def tune_fusion(
     )
     with use_progress(progress):
         truth = _read_qrels(qrels, Options(columns=columns, threads=threads))
-        runs_options = Options(columns=columns, threads=threads, has_number_ids=not truth.documents.are_texts)
-        named_runs = read_runs(runs, runs_options)
+        named_runs = read_runs(runs, Options(columns=columns, threads=threads))
         texts = read_methods(methods, named_runs.names, options.fusion_convention, options.absent)
         inputs = _join(truth, named_runs, options)
         grids = [MethodGrid(text, [inputs.make_point(applied) for applied in points]) for text, points in texts]

@@ -75,8 +75,6 @@ def read_item_rows(items: Any, name: str = "predictions") -> Recommended:
         return Recommended(as_items(lists.values, name, 1), lists.offsets, longest)
     if is_masked_array(items):
         items = items.filled(PADDING)
-    if isinstance(items, list | tuple):
-        _refuse_uneven(items, name)
     array = as_items(items, name, 2)
     n_users, n_columns = array.shape
     return Recommended(array.reshape(-1), read_only(np.arange(n_users + 1, dtype="i8") * n_columns), n_columns)
@@ -91,17 +89,6 @@ def refuse_frame(values: Any, name: str) -> None:
             f"`{name}` must be a matrix with one row per user, but is a frame with columns {join_names(names)}. Give a "
             "list per user, such as frame.sort_values('rank').groupby('user')['item'].agg(list), padded to a matrix, "
             "or frames for truth and predictions alike"
-        )
-
-
-def _refuse_uneven(rows: Any, name: str) -> None:
-    """Raise for a list of rows of different lengths."""
-    sizes = [len(row) for row in rows if hasattr(row, "__len__")]
-    user = next((user for user, size in enumerate(sizes) if size != sizes[0]), None)
-    if user is not None:
-        raise InvalidInputError(
-            f"`{name}` must have rows of one length, but that of user {user} has {sizes[user]} items, and that of user "
-            f"0 has {sizes[0]}. Pad rows with {PADDING}, or give a column of lists, such as pyarrow.array(rows)"
         )
 
 
