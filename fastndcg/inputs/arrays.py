@@ -60,6 +60,8 @@ class ArrayLayout(Picklable):
         if lists is not None:
             self._check_offsets(lists.offsets, name)
         array = as_numbers(values if lists is None else lists.values, name)
+        if array.shape == (*self.shape, 1):  # a column, as models predict it
+            array = array[..., 0]
         if array.shape != self.shape:
             raise InvalidInputError(
                 f"`{name}` must have the shape of `{self.name}`, {self.shape}, but has {array.shape}"
@@ -218,7 +220,12 @@ def _refuse_shape(shape: tuple[int, ...], ways: dict[str, Any], name: str) -> No
         arguments.append("two dimensions")
     raise InvalidInputError(
         "queries must be cut by exactly one of `offsets`, `groups`, `query_ids` or a second dimension, but there "
-        + (f"are {' and '.join(arguments)}" if arguments else f"is none; for one query give offsets=[0, {shape[0]}]")
+        + (
+            f"are {' and '.join(arguments)}"
+            if arguments
+            else f"is none; for one query give offsets=[0, {shape[0]}], "
+            "and for the class of each row fn.Interactions(classes, offsets=range(len(classes) + 1))"
+        )
     )
 
 
@@ -242,6 +249,8 @@ def _convert_groups(groups: Any, n_documents: int) -> Array:
 
 def _make_layout_from_ids(query_ids: Any, shape: tuple[int, ...], name: str) -> ArrayLayout:
     ids = _as_ids(query_ids)
+    if ids.shape == (shape[0], 1):
+        ids = ids[:, 0]
     if ids.shape != shape:
         raise InvalidInputError(f"`query_ids` must have the shape of `{name}`, {shape}, but has {ids.shape}")
     groups = group(_as_column(ids))

@@ -207,10 +207,12 @@ def refuse_unknown(columns: Any, columns_by_argument: Mapping[str, tuple[str, ..
 
 def find_usual_names(role: str, names: Iterable[str], beside: Collection[str] = ()) -> list[str]:
     """Return the columns with usual names for a role: one if it is clear, none, or several."""
-    usual = _choose(_spell(NAMES[role]), names)
-    if len(usual) < 2 or role not in ("query", "document"):
+    if role not in ("query", "document"):
+        return _choose(_spell(NAMES[role]), names)
+    spelled, all_letters = _spell(NAMES[role])
+    usual = _choose_all(all_letters, names)
+    if len(usual) < 2:
         return usual
-    spelled = _spell(NAMES[role])[0]
 
     def order(name: str) -> tuple[bool, int, bool]:
         letters = _simplify(name)

@@ -14,23 +14,32 @@ from fastndcg.inputs.arrays import ArrayTruth, refuse_cuts
 from fastndcg.inputs.columns import refuse_unknown
 from fastndcg.inputs.forms import find_form, is_number_list, is_path, read_run_form, refuse_unknown_form
 from fastndcg.inputs.frames import LISTS_READ_AS_IDS
+from fastndcg.inputs.group_by_query import Groups
 from fastndcg.inputs.hints import refuse_several
+from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.id_lists import find_id_rows
-from fastndcg.inputs.id_table import Table
+from fastndcg.inputs.id_table import Rows, Table
 from fastndcg.inputs.join import Joined, join
 from fastndcg.inputs.options import Options as Options
 from fastndcg.inputs.parquet.truth import StreamedTruth
 from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.inputs.ragged import read_ragged
-from fastndcg.inputs.recommendations.interactions import Interactions, RankingPartitions, match_recommendations
+from fastndcg.inputs.recommendations.interactions import (
+    Interactions,
+    RankingPartitions,
+    checked_matrix,
+    match_recommendations,
+)
 from fastndcg.inputs.recommendations.item_lists import Recommendations, refuse_frame
 from fastndcg.inputs.recommendations.item_selection import ItemSelection, convert_to_interactions
 from fastndcg.inputs.recommendations.models import Model, partition_model
 from fastndcg.inputs.recommendations.score_matrix import match_scores, read_score_matrix
 from fastndcg.inputs.scored_frames import ScoredRows, TablePair
+from fastndcg.inputs.source import Source
 from fastndcg.inputs.svmlight import LabelsInFile
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.validation import Array, as_offsets
 
 
 class KnownPredictions(NamedTuple):
@@ -41,6 +50,7 @@ class KnownPredictions(NamedTuple):
 
 
 TruthInput: TypeAlias = Rankings | Qrels | ArrayTruth | ScoredRows | TablePair | Interactions | StreamedTruth
+SPARSE = Source("the sparse scores")
 PartitionedInput: TypeAlias = RankingPartitions | StreamedTruth
 
 
@@ -107,6 +117,9 @@ def join_predictions(
     options.check_streaming(is_streamed=False)
     if isinstance(predictions, Recommendations) and predictions.has_ids and isinstance(truth, Qrels):
         predictions = cast(Any, predictions).to_run()
+    if hasattr(predictions, "tocsr"):
+        options.check_no_selection("`predictions` is sparse", "Leave the scores of such items out")
+        return _join_sparse(truth, predictions, convention, options)
     run = None
     scores = read_score_matrix(predictions)
     if scores is not None:
@@ -135,6 +148,28 @@ def join_predictions(
     refuse_frame(recommended.items, "predictions")
     liked = truth if isinstance(truth, Interactions) else convert_to_interactions(truth, recommended.n_users)
     return match_recommendations(liked, recommended.items, once=recommended.repeated == "once")
+
+
+def _join_sparse(truth: Qrels | Interactions, scores: Any, convention: Convention, options: Options) -> Joined:
+    """Rank the items that a scipy.sparse matrix has scores of."""
+    rows = checked_matrix(scores).tocsr().copy()
+    rows.sum_duplicates()
+    run = Run.of(_number_rows(rows.indices, as_offsets(rows.indptr, "indptr", len(rows.indices)), rows.data), SPARSE)
+    if isinstance(truth, Interactions):
+        if rows.shape[0] != truth.n_users or truth.n_items not in (None, rows.shape[1]):
+            n_items = "n_items" if truth.n_items is None else truth.n_items
+            raise InvalidInputError(
+                f"`predictions` must have a row per user and a column per item of the truth, ({truth.n_users}, "
+                f"{n_items}), but its shape is {rows.shape}. Take the same users and items"
+            )
+        truth = Qrels.of(_number_rows(truth.items, truth.offsets, truth.labels), Source("the truth"))
+    return join(truth, run, convention, options.threads)
+
+
+def _number_rows(items: Array, offsets: Array, values: Array) -> Rows:
+    """Return the items of all users, numbered like the users from 0, as rows of a table."""
+    groups = Groups(offsets, None, offsets[:-1])
+    return Rows(IdColumn.from_limbs(np.arange(len(offsets) - 1)), groups, IdColumn.from_limbs(items), values)
 
 
 def join_all(truth: TruthInput, predictions: Any, convention: Convention, options: Options) -> Joined:

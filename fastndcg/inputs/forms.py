@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Set
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn, cast
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names
 from fastndcg.inputs.arrays import ArrayTruth
+from fastndcg.inputs.columns import find_usual_roles
 from fastndcg.inputs.dict_reader import snapshot
 from fastndcg.inputs.diversity_qrels import DiversityQrels, is_nested
 from fastndcg.inputs.formats import read_file, read_truth
-from fastndcg.inputs.frames import Frame, is_frame
+from fastndcg.inputs.frames import Frame, is_frame, is_pandas
+from fastndcg.inputs.group_by_query import Groups
 from fastndcg.inputs.hints import (
     MOST_COLUMNS,
     are_columns,
@@ -27,12 +29,15 @@ from fastndcg.inputs.hints import (
     refuse_records,
     refuse_several,
 )
+from fastndcg.inputs.id_column import IdColumn
 from fastndcg.inputs.id_lists import holds_id_lists, is_id_rows
+from fastndcg.inputs.id_table import Rows, refuse_repeated
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.qrels_run import Qrels, Run
-from fastndcg.inputs.recommendations.interactions import Interactions
+from fastndcg.inputs.recommendations.interactions import Interactions, read_classes
 from fastndcg.inputs.records import is_records, read_records
 from fastndcg.inputs.scored_frames import ScoredRows, TablePair, read_truth_table
+from fastndcg.inputs.source import Source
 from fastndcg.inputs.streamed_tables import StreamedTables
 from fastndcg.inputs.table_sources import TableSource, open_tables
 from fastndcg.rankings.rankings import Rankings, check_pool
@@ -67,6 +72,44 @@ def _is_sparse(value: Any) -> bool:
     return hasattr(value, "tocsr")
 
 
+def is_pivot(value: Any) -> bool:
+    """Return True for a matrix with ids: a frame of pandas with numbers only, an index of ids, and no usual names."""
+    if not is_pandas(value) or len(getattr(value, "shape", ())) != 2 or value.shape[1] < 2:
+        return False
+    if getattr(value.index, "nlevels", 1) > 1 or getattr(value.columns, "nlevels", 1) > 1:
+        return False
+    are_texts = all(isinstance(name, str) for name in value.columns)
+    has_plain_index = type(value.index).__name__ == "RangeIndex"
+    if (are_texts and has_plain_index) or find_usual_roles(name for name in value.columns if isinstance(name, str)):
+        return False
+    return all(getattr(kind, "kind", "O") in "biuf" for kind in value.dtypes)
+
+
+def _read_pivot(kind: type[Qrels | Run], frame: Any) -> Any:
+    """Read the cells of a matrix with ids. NaN is no value."""
+    values = frame.to_numpy()
+    rows, places = np.nonzero(~np.isnan(values)) if values.dtype.kind == "f" else np.nonzero(np.ones(values.shape))
+    documents = IdColumn.of(frame.columns.tolist(), "names of columns").take(places)
+    queries = IdColumn.of(frame.index.tolist(), "the index")
+    sizes = np.bincount(rows, minlength=len(frame))
+    filled = np.flatnonzero(sizes)
+    offsets = count_before(sizes[filled])
+    groups = Groups(offsets, None, offsets[:-1])
+    source = Source(f"the {kind.what}")
+    refuse_repeated(queries, source)
+    return kind.of(Rows(queries.take(filled), groups, documents, values[rows, places]), source)
+
+
+def _read_truth_pivot(truth: Any, options: Options) -> Qrels:
+    options.check_no_columns()
+    return cast(Qrels, _read_pivot(Qrels, truth))
+
+
+def _read_run_pivot(run: Any, options: Options) -> Run:
+    del options
+    return cast(Run, _read_pivot(Run, run))
+
+
 def _is_mapping(value: Any) -> bool:
     return isinstance(value, Mapping)
 
@@ -99,8 +142,12 @@ def _is_array_like(value: Any) -> bool:
     return isinstance(value, list | tuple) or any(hasattr(value, name) for name in attributes)
 
 
-def _read_labels(truth: Any, options: Options) -> ArrayTruth:
+def _read_labels(truth: Any, options: Options) -> ArrayTruth | Interactions:
     options.check_streaming(is_streamed=False)
+    if not options.is_alone and options.offsets is None and options.groups is None and options.query_ids is None:
+        classes = read_classes(truth, options.other)
+        if classes is not None:
+            return classes
     options.check_no_columns()
     return ArrayTruth(truth, options.offsets, options.groups, options.query_ids)
 
@@ -147,7 +194,7 @@ def _read_truth_frame(truth: Any, options: Options) -> ScoredRows | StreamedTabl
     columns = options.name_columns("truth")
     if isinstance(opened, TableSource) and opened.is_streamed:
         empty = Frame(opened.make_empty_table(opened.names), columns, "truth")
-        if empty.has_scores and not empty.is_ranked:  # ranks are checked query by query
+        if empty.has_scores and not empty.is_ranked and empty.find_id_lists() is None:  # ranks are checked by query
             return StreamedTables(opened, columns, options.memory, options.progress)
     return read_truth_table(Frame(opened, columns, "truth"), options.threads)
 
@@ -235,6 +282,7 @@ FORMS = (
     InputForm("truth", "Rankings, Qrels or Interactions", _is_prepared, _read_prepared, is_object=True),
     InputForm("truth", "a scipy.sparse matrix", _is_sparse, _read_sparse, is_object=True),
     InputForm("truth", "the path of a file", is_path, _read_truth_file),
+    InputForm("truth", "", is_pivot, _read_truth_pivot, is_object=True),
     InputForm("truth", "a data frame", is_frame, _read_truth_frame, is_object=True),
     InputForm("truth", "a dict of columns", _is_column_dict, _read_truth_frame),
     InputForm("truth", "a dict of relevant ids", _holds_relevant_ids, _read_relevant_ids),
@@ -246,6 +294,7 @@ FORMS = (
     InputForm("truth", "a list of labels or a ragged column", _is_array_like, _read_array_like),
     InputForm("run", "a Run", _is_run, _return_run, is_object=True),
     InputForm("run", "the path of a file", is_path, _read_run_file),
+    InputForm("run", "", is_pivot, _read_run_pivot, is_object=True),
     InputForm("run", "a data frame", is_frame, _read_run_frame, is_object=True),
     InputForm("run", "a dict of columns", _is_column_dict, _read_run_frame),
     InputForm("run", "a dict of ranked ids", _holds_ranked_ids, _read_ranked_ids),

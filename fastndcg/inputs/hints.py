@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from fastndcg.errors import MOST_ITEMS, InvalidTypeError, join_names, shorten
-from fastndcg.inputs.columns import NAMES, find_usual_roles
+from fastndcg.inputs.columns import find_usual_roles
 from fastndcg.rankings.rankings import Rankings
 
 COMPARE = "Evaluate them one by one, or give them to fn.compare(truth, systems, metrics)"
-MOST_COLUMNS = len(NAMES) + 5  # a dict of more items is no dict of columns
+MOST_COLUMNS = 300  # a dict of more items is no dict of columns
 SAMPLE = 1000  # queries that are looked at
 LEAST_ID = 5  # a row of different grades that are all smaller may be one of labels
 LISTS_OF_IDS = (
@@ -78,6 +78,8 @@ def _is_table(value: Any) -> bool:
 def _is_nested(value: Any) -> bool:
     """Return True for a dict of dicts or of lists, and for an array of two dimensions."""
     if isinstance(value, Mapping):
+        if are_columns(value):
+            return False
         return isinstance(next(iter(dict(value).values()), None), Mapping | list | tuple | Set)
     return getattr(value, "ndim", 0) > 1
 

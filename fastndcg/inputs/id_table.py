@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from itertools import chain, pairwise
 from typing import Any, ClassVar, NamedTuple, Self
@@ -410,7 +411,7 @@ class Table(ReadOnly, Exportable):
     @classmethod
     def _read_plain_items(cls, rows: dict[Any, dict[Any, Any]]) -> tuple[Any, IdColumn]:
         """Read the values and documents of copied dicts, without kernels."""
-        values = list(chain.from_iterable(row.values() for row in rows.values()))
+        values = list(map(_unpack, chain.from_iterable(row.values() for row in rows.values())))
         numbers = int | float | np.integer | np.floating | np.bool_
         odd = next((kind for kind in dict.fromkeys(map(type, values)) if not issubclass(kind, numbers)), None)
         if odd is not None:
@@ -426,7 +427,9 @@ class Table(ReadOnly, Exportable):
         which, _, remedy = rule.partition("; ")
         for query, row in rows.items():
             for document, value in row.items():
-                if is_wrong(value) and (isinstance(value, Mapping) or is_id_list(value)):
+                if is_wrong(value) and (
+                    isinstance(value, Mapping) or (is_id_list(value) and not hasattr(value, "shape"))
+                ):
                     raise InvalidTypeError(row_problem(cls.what, rows, query))
                 if is_wrong(value):
                     raise InvalidTypeError(
@@ -469,6 +472,12 @@ def describe_row(queries: IdColumn, documents: IdColumn | None, source: Source, 
     """Return the document, the query and the place of a row, for error messages."""
     document = "a document" if documents is None else f"document {show_name(documents.name(row))}"
     return f"{document} of query {show_name(queries.name(row))} ({source.unit or 'row'} {source.number(row)})"
+
+
+def _unpack(value: Any) -> Any:
+    """Return the number in an array of one element, and other values as they are."""
+    shape = getattr(value, "shape", None)
+    return value.item() if shape is not None and hasattr(value, "item") and math.prod(shape) == 1 else value
 
 
 def _exceeds_numpy(values: list[Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -21,6 +22,13 @@ from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.threads import check_threads, run_all
 
 ABSENT = -1
+SAMPLE = 1000  # queries, and documents of them, whose ids are compared
+CHANGES: dict[str, Callable[[str], str]] = {
+    "blanks around them": str.strip,
+    "the case of letters": str.casefold,
+    "zeros before numbers": lambda text: text.lstrip("0"),
+    "a fraction of 0": lambda text: text.removesuffix(".0"),
+}
 QRELS_AND_RUN = ("qrels", "run")
 TWO_RUNS = ("first run", "second run")
 
@@ -85,13 +93,39 @@ def _note_unjudged(qrels: Qrels, run: Run, pairs: Array, rankings: Rankings) -> 
     """Return a note with an id of each side if no retrieved document is judged. In most inputs the first ones are."""
     if rankings.judged is None or not len(rankings.judged) or rankings.judged.any():
         return ()
-    for judged, retrieved in pairs.tolist():
-        if judged < 0 or retrieved < 0 or qrels.offsets[judged] == qrels.offsets[judged + 1]:
-            continue
-        theirs = shorten(qrels.documents.name(int(qrels.offsets[judged])))
-        own = shorten(run.documents.name(int(run.offsets[retrieved])))
-        return (f"no document of the run is judged: the qrels have {theirs}, the run has {own}. Are ids alike?",)
-    return ()
+    sizes = [np.diff(table.offsets) for table in (qrels, run)]
+    both = [(q, r) for q, r in pairs.tolist() if q >= 0 and r >= 0 and sizes[0][q] and sizes[1][r]]
+    if not both:
+        return ()
+    theirs, own = qrels.documents.name(int(qrels.offsets[both[0][0]])), run.documents.name(int(run.offsets[both[0][1]]))
+    how = "Are ids alike?"
+    alike = None
+    if qrels.documents.are_texts:
+        names = []
+        for side, table in enumerate((qrels, run)):
+            spans = [table.offsets[pair[side] : pair[side] + 2] for pair in both[:SAMPLE]]
+            rows = np.concatenate([np.arange(first, stop) for first, stop in spans])[:SAMPLE]
+            names.append(table.documents.take(rows).names().tolist())
+        alike = find_alike(*names)
+    if alike is not None:
+        theirs, own, how = alike[0], alike[1], f"They differ by {alike[2]}: write ids alike"
+    return (f"no document of the run is judged: the qrels have {shorten(theirs)}, the run has {shorten(own)}. {how}",)
+
+
+def find_alike(texts: list[str], others: list[str]) -> tuple[str, str, str] | None:
+    """Return a text of each list that are nearly the same, and what they differ by, or None."""
+    for what, change in CHANGES.items():
+        changed = {change(text): text for text in texts}
+        other = next((other for other in others if change(other) in changed), None)
+        if other is not None:
+            return changed[change(other)], other, what
+    for first, second, is_swapped in ((set(texts), others, False), (set(others), texts, True)):
+        for text in second:
+            ends = [match.start() for match in re.finditer(r"[\W_]", text)]
+            stem = next((text[:end] for end in reversed(ends) if text[:end] in first), None)
+            if stem is not None:
+                return (text, stem, "a suffix") if is_swapped else (stem, text, "a suffix")
+    return None
 
 
 def join_runs(first: Run, second: Run, threads: int | None = None) -> JoinedRuns:
@@ -301,4 +335,7 @@ def _suggest_remedy(qrels: Table, run: Table) -> str:
         n_common = len(stripped[0] & stripped[1])
         if n_common:
             return f"Without blanks around them {n_common} would be the same: strip the ids"
+        alike = find_alike(*(table.queries.names().tolist()[:SAMPLE] for table in (qrels, run)))
+        if alike is not None:
+            return f"{shorten(alike[0])} and {shorten(alike[1])} differ by {alike[2]}: write ids alike"
     return "Check that the ids are written alike"

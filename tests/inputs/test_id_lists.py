@@ -122,7 +122,7 @@ class OfRanx:
 
 MANY = [10**6] * 100_000
 BAD = {
-    "labels without documents": ({"q": [1, 0, 1]}, RANKED, "document 1 of query 'q' has .* lists of both without queries"),
+    "labels without documents": ({"q": [1, 0, 1]}, RANKED, "document 1 of query .q. has .* of both without queries"),
     "many whole numbers": ({"q": MANY}, RANKED, "document 1000000 of query 'q' has places 0 and 1 of its list"),
     "scores": (RELEVANT, {"q1": [0.5, 0.1]}, r"where 0.5 is no id. Give {document: score}"),
     "labels": ({"q1": [True]}, RANKED, "where True is no id. Give {document: label}"),

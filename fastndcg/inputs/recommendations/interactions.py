@@ -235,6 +235,30 @@ def checked_matrix(matrix: Any) -> Any:
     raise InvalidInputError(f"a sparse matrix must be valid, but this is not: {problem}. Build it from its entries")
 
 
+def read_classes(labels: Any, scores: Any) -> Interactions | None:
+    """Return the class of each row as its only relevant item, if the scores are a matrix of rows by classes."""
+    shape = getattr(scores, "shape", None)
+    if shape is None and isinstance(scores, list | tuple) and scores and isinstance(scores[0], list | tuple):
+        shape = len(scores), len(scores[0])
+    if shape is None or len(shape) != 2 or shape[1] < 2 or hasattr(scores, "tocsr"):
+        return None
+    if isinstance(labels, list | tuple) and not isinstance(labels[0] if labels else None, int | np.integer):
+        return None
+    classes = np.asarray(labels)
+    if classes.ndim == 2 and classes.shape[1] == 1:
+        classes = classes[:, 0]
+    if classes.ndim != 1 or classes.dtype.kind not in "iu" or len(classes) != shape[0]:
+        return None
+    wrong = (classes < 0) | (classes >= shape[1])
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidInputError(
+            f"`truth` must number classes from 0 to {shape[1] - 1}, the columns of `predictions`, but that of row "
+            f"{row} is {classes[row]}. Number them in the order of the columns, or cut labels of documents by `offsets`"
+        )
+    return Interactions(classes, offsets=np.arange(len(classes) + 1), n_items=int(shape[1]))
+
+
 class RankingPartitions(NamedTuple):
     """Rankings that are made in parts, as all of them would take more memory than their inputs."""
 

@@ -1,0 +1,280 @@
+"""Tables, lists and matrices as people have them: each gives the value that follows from its definition by hand."""
+
+import collections
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import fastndcg as fn
+
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+HALF = {"q": {"RR": 1 / 2}}
+
+
+def values(*arguments, **ways):
+    """Return the values of RR by query, which the reference gives, too."""
+    result = fn.evaluate(*arguments, "rr", **ways)
+    np.testing.assert_array_equal(fn.reference.evaluate(*arguments, "rr", **ways).values, result.values)
+    return [value for (value,) in result.values.tolist()]
+
+
+def refused(message, *arguments, **ways):
+    """Assert that `evaluate` raises an error that matches a message."""
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.evaluate(*arguments, **{"metrics": "rr"} | ways)
+
+
+class Unread:
+    """A column that fails the test when it is converted, and counts attempts."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+    def __array__(self, *_, **__):
+        pytest.fail("a column without a role was converted")
+
+    def __iter__(self):
+        pytest.fail("a column without a role was read")
+
+
+def test_only_chosen_columns_are_converted(monkeypatch):
+    """200 columns cost as four, and a column that Arrow cannot hold does not matter."""
+    columns = {"query": [1, 1], "document": ["a", "b"], "label": [1, 0], "score": [0.5, 0.9]}
+    spare = {f"feature {i}": Unread(2) for i in range(200)}
+    assert values(columns | spare, None) == [1 / 2]
+    converted = []
+    plain_array = pa.array
+    monkeypatch.setattr(pa, "array", lambda *given, **ways: converted.append(1) or plain_array(*given, **ways))
+    mixed = pd.DataFrame(columns | {f"feature {i}": [3, "three"] for i in range(200)})
+    assert values(mixed, None) == [1 / 2]
+    relation = pytest.importorskip("duckdb").from_arrow(pa.table(columns | {"list": [[{"a": 1}], None]}))
+    assert values(relation, None) == [1 / 2]
+    assert len(converted) <= 2 * 4
+
+
+def test_roles_of_columns_whose_names_are_alike():
+    """Digits count; ids come before texts; a column of both tables before one of a single table."""
+    trec = {"query": [0], "q0": ["0"], "docid": ["d1"], "rel": [2]}
+    run = {"query": [0, 0], "q0": ["q0"] * 2, "docid": ["d2", "d1"], "rank": [0, 1], "score": [1.5, 1.2]}
+    assert values(trec, run) == [1 / 2]
+    qrels = pd.DataFrame({"qid": ["1"], "docno": ["a"], "label": [1], "iteration": ["0"]})
+    terrier = pd.DataFrame(
+        {"qid": ["1"] * 2, "docid": [5, 6], "docno": ["b", "a"], "score": [3.0, 2.0], "query": ["red shoes"] * 2}
+    )
+    assert values(qrels, terrier) == values({"1": {"a": 1}}, terrier) == [1 / 2]
+    by_number = qrels.rename(columns={"docno": "docid"}).assign(docid=6)
+    assert values(by_number, terrier) == [1 / 2]  # the column of both is docid here
+    scored = {"Query ID": [1, 1], "label": [1, 0], "score": [0.1, 0.5], "score_2": [0.5, 0.1], "Score": [0.5, 0.1]}
+    assert values(scored, None) == [1 / 2]
+    refused("more than one of its usual names", {"user_id": [1], "session_id": [1], "label": [1], "score": [1]}, None)
+    movies = pd.DataFrame({"userId": [1], "movieId": [10], "rating": [4.0], "timestamp": [0]})
+    rated = pd.DataFrame({"userId": [1, 1], "movieId": [20, 10], "rating": [4.5, 4.0]})
+    assert values(movies, rated) == [1 / 2]  # MovieLens: `rating` is the label of one side, and the score of the other
+
+
+def test_scores_of_the_truth_are_its_labels():
+    """BEIR's and MTEB's tables: `score` in both. With predictions, it is the label, also in an Evaluator."""
+    qrels = pd.DataFrame({"query-id": ["1", "2"], "corpus-id": ["a", "c"], "score": [1, 2]})
+    run = pd.DataFrame({"query-id": ["1", "1", "2"], "corpus-id": ["b", "a", "c"], "score": [2.0, 1.0, 3.0]})
+    for columns in (None, {"label": "score"}, {"label": "score", "score": "score"}):
+        assert values(qrels, run, columns=columns) == [1 / 2, 1]
+    assert fn.Evaluator(qrels, "rr").evaluate(run).mean() == {"RR": 3 / 4}
+    with_old_scores = qrels.rename(columns={"score": "label"}).assign(score=9.0)
+    assert values(with_old_scores, run) == [1 / 2, 1]
+    systems = {"one": run, "two": run.assign(score=-run["score"])}
+    both = fn.compare(with_old_scores, systems, "rr", columns={"query": "query-id"})
+    assert [row.mean for row in both.rows] == [3 / 4, 1]
+    refused("must have one column of label ids", qrels, None)
+
+
+def test_names_for_each_side():
+    """H&M's tables: items are `article_id` in the truth and `prediction` in the run. Three ways to say so."""
+    truth = pd.DataFrame({"customer": ["q"], "article": ["x"]})
+    run = pd.DataFrame({"member": ["q", "q"], "prediction": ["y", "x"], "rank": [1, 2]})
+    sides = {"truth": {"document": "article"}, "predictions": {"query": "member", "document": "prediction"}}
+    assert values(truth, run, columns=sides) == values(truth, run, columns=sides | {"truth": {}}) == [1 / 2]
+    assert values(truth, run, columns={"query": "member", "document": "prediction"}) == [1 / 2]
+    refused(r"Give columns={'predictions': {'document': NAME}}", truth, run, columns={"document": "article"})
+    refused("'nope', but has 0", truth, run, columns={"truth": {"document": "nope"}})
+    refused("keys 'truth' and 'predictions'", truth, run, columns={"truth": {}, "run": {"document": "x"}})
+    refused("`truth` has none", {"q": {"x": 1}}, run, columns=sides | {"truth": {"document": "x"}})
+    fused = fn.fuse({"a": run, "b": run}, "rrf", columns=sides["predictions"])
+    assert list(fused.to_dict()["q"]) == ["y", "x"]
+    shown = fn.explain(truth, run, "rr", columns=sides)
+    assert shown.value == 1 / 2
+    same = fn.agreement(run.assign(rank=[1, 2]), run, "tau_b", columns={"predictions": sides["predictions"]})
+    assert same.mean() == {"tau_b": 1.0}
+
+
+LISTS = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "arrow": pa.table,
+    "columns": dict,
+    "records": lambda columns: [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+    "hugging face": lambda columns: pytest.importorskip("datasets").Dataset.from_dict(columns),
+}
+
+
+@pytest.mark.parametrize("form", LISTS)
+def test_row_for_each_query_with_lists_of_ids(form):
+    """LlamaIndex, MLflow, ragas: relevant and retrieved ids in one table, or in one table each."""
+    make = LISTS[form]
+    rows = {"query": ["what", "who"], "expected_ids": [["n1", "n9"], ["n2"]], "retrieved_ids": [["n3", "n1"], ["n2"]]}
+    expected = fn.evaluate({"what": {"n1", "n9"}, "who": {"n2"}}, {"what": ["n3", "n1"], "who": ["n2"]}, "rr,recall")
+    one = fn.evaluate(make(rows), metrics="rr,recall")
+    assert one.to_dict() == expected.to_dict() == {"what": {"RR": 0.5, "R": 0.5}, "who": {"RR": 1.0, "R": 1.0}}
+    assert fn.reference.evaluate(make(rows), metrics="rr,recall").to_dict() == expected.to_dict()
+    truth, run = ({"query": rows["query"], "doc_ids": rows[name]} for name in ("expected_ids", "retrieved_ids"))
+    assert fn.evaluate(make(truth), make(run), "rr,recall").to_dict() == expected.to_dict()
+    assert fn.evaluate(make(truth), {"what": {"n1": 2.0, "n3": 1.0}, "who": {"n2": 1.0}}, "rr").mean() == {"RR": 1.0}
+    sides = {"truth": {"document": "gold things"}, "predictions": {"document": "got"}}
+    named = {"question_id": rows["query"], "gold things": rows["expected_ids"], "got": rows["retrieved_ids"]}
+    if form != "columns":  # a dict shows by usual names that it has columns
+        assert fn.evaluate(make(named), metrics="rr,recall", columns=sides).to_dict() == expected.to_dict()
+    graded = truth | {"label": [[0, 3], [1]]}
+    scored = run | {"score": [[0.1, 0.9], [1.0]]}
+    assert fn.evaluate(make(graded), make(scored), "ndcg").to_dict() == {"what": {"nDCG": 0.0}, "who": {"nDCG": 1.0}}
+    spark = {"prediction": [[1.0, 6.0, 2.0], [4.0]], "label": [[2.0, 1.0], [4.0, 5.0]]}  # RankingEvaluator's columns
+    if form == "hugging face":  # a data set is streamed, and lists of numbers are then labels and scores
+        return
+    assert fn.evaluate(make(spark), metrics="p@1").to_dict() == {0: {"P@1": 1.0}, 1: {"P@1": 1.0}}
+    assert "were read as ids" in fn.evaluate(make(spark), metrics="p@1").notes[0]
+
+
+def test_lists_of_ids_in_rows_that_are_wrong():
+    """A query in two rows, an id twice in a list, and lists of two lengths raise an error that names the row."""
+    truth = {"query": ["a", "a"], "doc_ids": [["x"], ["y"]]}
+    run = {"query": ["a"], "doc_ids": [["x"]]}
+    refused("query a has rows 0 and 1. Join their lists", truth, run)
+    refused("is in places 0 and 1 of row 0", {"query": ["a"], "doc_ids": [["x", "x"]]}, run)
+    refused("row 0 has 1 and 2", {"query": ["a"], "doc_ids": [["x", "y"]], "label": [[1]]}, run)
+    refused("must be a list in each record", [{"query": "a", "doc_ids": ["x"]}, {"query": "b", "doc_ids": "y"}], run)
+
+
+def test_lists_of_ids_by_position():
+    """Recmetrics' mapk(actual, predicted): AP@3 of A Z B X against A B C is (1 + 2/3) / 3. Texts, and whole numbers."""
+    result = fn.evaluate([["A", "B", "C"], ["D"]], [["A", "Z", "B", "X"], ["E", "D"]], "map@3")
+    assert result.to_dict() == {0: {"AP@3": (1 + 2 / 3) / 3}, 1: {"AP@3": 1 / 2}}
+    assert not result.notes
+    assert values([["a"], ["c", "d"]], [["b", "a"], []]) == [1 / 2, 0]
+    assert values([{1, 2}, {3}], [[9, 2], [3, 7]]) == [1 / 2, 1]
+    numbers = fn.evaluate([[12, 5], [4, 8]], [[12, 34, 1], [9, 4]], "map@3")
+    assert numbers.to_dict() == {0: {"AP@3": 1 / 2}, 1: {"AP@3": 1 / 4}}
+    assert "were read as ids. For labels and scores give" in numbers.notes[0]
+    alike = fn.evaluate([[12, 5], [4, 8]], [[12, 34], [9, 4]], "map@3")
+    assert "were lists of ids meant?" in alike.notes[0]
+    users = fn.evaluate({1: [10, 20], 2: [30]}, {1: [11, 10], 2: [30, 5]}, "rr")  # LibRecommender's dicts
+    assert users.to_dict() == {1: {"RR": 1 / 2}, 2: {"RR": 1.0}}
+    assert "read as ids. For labels give" in users.notes[0]
+    refused("`scores` must have the same number of numbers", [[1, 0, 1], [1]], [[3, 5], [2]])  # 1 twice: labels
+    pairs = [("q1", "d1"), ("q1", "d2")]
+    assert values(pairs, {"q1": ["d3", "d1"]}) == [1 / 2]
+
+
+def test_ragged_lists_of_labels_and_scores():
+    """Python's lists of different lengths are labels and scores of queries, as a ragged column is."""
+    labels, scores = [[0, 2], [1], [0, 0, 1]], [[0.9, 0.8], [0.1], [0.3, 0.2, 0.1]]
+    assert values(labels, scores) == values(pa.array(labels), pa.array(scores)) == [1 / 2, 1, 1 / 3]
+    assert values(labels, [np.array(row) for row in scores]) == [1 / 2, 1, 1 / 3]
+    refused("list 2 has 1 and not 3", labels, [[0.9, 0.8], [0.1], [0.3]])
+
+
+def test_ranks_beside_labels():
+    """A click log: session, position, clicked. Ranks are checked as ranks."""
+    log = {"session_id": [1, 1, 1, 2, 2], "position": [3, 2, 1, 1, 2], "clicked": [0, 1, 0, 1, 0]}
+    assert values(pd.DataFrame(log), None) == values(pl.DataFrame(log), None) == [1 / 2, 1]
+    with_items = log | {"item_id": [1, 2, 3, 4, 5]}
+    assert values(pd.DataFrame(with_items), None) == [1 / 2, 1]
+    refused("ranks must differ", log | {"position": [1, 1, 2, 1, 2]}, None)
+    refused("has rank 9", log | {"position": [9, 1, 2, 1, 2]}, None)
+    Shown = collections.namedtuple("Shown", "query_id rank label")
+    assert values([Shown("q", 1, 0), Shown("q", 2, 1)], None) == [1 / 2]
+
+
+def test_sparse_scores():
+    """FastXML, RecPack: what a sparse matrix does not store is not ranked. Ties stay ties."""
+    liked = sp.csr_array([[0, 1, 0, 1], [1, 0, 0, 0]])
+    scores = sp.csr_array([[0, 0.9, 0.5, 0.1], [0.2, 0.7, 0, 0]])
+    result = fn.evaluate(liked, scores, "rr, num_ret")
+    assert result.values.tolist() == [[1.0, 3.0], [0.5, 2.0]]
+    for form in (sp.coo_matrix, sp.csc_array):
+        assert fn.evaluate(liked, form(scores), "rr").values.tolist() == [[1.0], [0.5]]
+    assert fn.evaluate({0: {1, 3}, 1: {0}}, scores, "rr").values.tolist() == [[1.0], [0.5]]
+    tied = fn.evaluate(liked, sp.csr_array([[0, 0.5, 0.5, 0], [0.2, 0, 0, 0]]), "p@1")
+    assert tied.values.tolist() == [[0.5], [1.0]]
+    refused(r"must have a row per user and a column per item of the truth, \(2, 4\)", liked, scores[:1])
+    refused("`exclude` can only be used", liked, scores, exclude=[{0}, {1}])
+    drawn = sp.random_array((40, 50), density=0.2, rng=np.random.default_rng(7), format="csr")
+    relevant = sp.csr_array((np.ones(drawn.nnz), drawn.indices[::-1] % 50, drawn.indptr), shape=drawn.shape)
+    relevant.sum_duplicates()
+    ranked = [[int(i) for i in np.argsort(-row) if row[i] > 0] for row in drawn.toarray()]
+    expected = fn.evaluate(relevant, fn.Recommendations(ranked), "ndcg, map, rr, p@3, recall@5, bpref")
+    np.testing.assert_array_equal(fn.evaluate(relevant, drawn, expected.metrics).values, expected.values)
+
+
+def test_matrices_with_ids():
+    """Pivot frames, users by items, are matched by their index and columns, in any order. NaN is no judgment."""
+    scores = pd.DataFrame([[0.1, 0.9, 0.3], [0.5, 0.2, 0.7]], index=["u1", "u2"], columns=["x", "y", "z"])
+    labels = pd.DataFrame([[np.nan, 0, 1], [1, np.nan, 0]], index=["u1", "u2"], columns=["x", "y", "z"])
+    assert values(labels, scores) == values(labels, scores.iloc[::-1, ::-1]) == [1 / 2, 1 / 2]
+    ratings = pd.DataFrame({"userId": [7, 7, 9], "movieId": [1, 2, 1], "rating": [1.0, 0.0, 1.0]})
+    table = ratings.pivot(index="userId", columns="movieId", values="rating")
+    assert values(table, {7: {2: 1.0, 1: 0.5}, 9: {1: 0.1}}) == [1 / 2, 1]
+    result = fn.evaluate(labels.rename(columns=str.upper), scores, "rr")
+    assert "the qrels have 'Y', the run has 'x'" in result.notes[0]
+    refused("none of its usual names", pd.DataFrame({"a": [1, 2], "b": [0, 1]}), scores)  # a table of wrong names
+
+
+def test_scores_of_one_element_and_columns_of_a_matrix():
+    """model.predict gives arrays of shape (n, 1): as scores in dicts, and beside labels and query ids."""
+    predicted = np.array([[0.2], [0.9]])
+    assert values({"q": {"a": 1}}, {"q": dict(zip(["a", "b"], predicted, strict=True))}) == [1 / 2]
+    assert values({"q": {"a": 1}}, {"q": {"a": 0.2, "b": np.array(0.9)}}) == [1 / 2]
+    for labels in ([1, 0], np.array([[1], [0]])):
+        assert values(labels, predicted, query_ids=np.array([["q"], ["q"]])) == [1 / 2]
+        assert values(labels, predicted, offsets=[0, 2]) == [1 / 2]
+    refused(r"score of document 'a' of query 'q' is array", {"q": {"a": 1}}, {"q": {"a": np.array([0.1, 0.2])}})
+
+
+def test_class_of_each_row_and_probabilities():
+    """Kaggle's MAP@k of one class a row: 1 / rank of the class among the first k."""
+    classes, scores = np.array([2, 0, 1]), np.array([[0.1, 0.3, 0.6], [0.2, 0.5, 0.3], [0.3, 0.25, 0.4]])
+    for given in ((classes, scores), (classes.tolist(), scores.tolist()), (classes[:, None], scores)):
+        assert fn.evaluate(*given, "map@3").means() == [(1 + 1 / 3 + 1 / 3) / 3]
+        assert fn.evaluate(*given, "map@2").means() == [1 / 3]
+    refused("that of row 1 is 3. Number them", np.array([2, 3, 1]), scores)
+    refused(r"fn.Interactions\(classes", [1, 0, 1], [0.1, 0.2, 0.3])
+
+
+def test_series_are_aligned_by_index():
+    """A Series as labels, scores or query ids is matched by its index, or refused."""
+    labels = pd.Series([1, 0, 0], index=["x", "y", "z"])
+    scores = pd.Series([0.9, 0.5, 0.1], index=["y", "x", "z"])
+    assert values(labels, scores, offsets=[0, 3]) == [1 / 2]
+    ids = pd.Series([2, 1, 1], index=["z", "y", "x"])
+    assert fn.evaluate(labels, scores, "rr", query_ids=ids).to_dict()[1] == {"RR": 1 / 2}
+    refused("must have the index of the labels", labels, scores.set_axis(["a", "b", "c"]), offsets=[0, 3])
+
+
+def test_ids_that_nearly_agree_are_said():
+    """A run without a judged document is noted with one id of each side, and with what they differ by."""
+    for theirs, own, what in (
+        (" d7", "d7", "blanks around them"), ("D7", "d7", "the case of letters"), ("007", "7", "zeros before numbers"),
+        ("d7", "d7#2", "a suffix"), ("d7_1", "d7", "a suffix"), ("7", "7.0", "a fraction of 0"),
+    ):  # fmt: skip
+        notes = fn.evaluate({"q": {theirs: 1, "other": 1}}, {"q": {"x": 2.0, own: 1.0}}, "rr").notes
+        assert notes == (
+            f"no document of the run is judged: the qrels have {theirs!r}, the run has {own!r}. They differ by {what}: "
+            "write ids alike",
+        )
+        refused(f"differ by {what}|Without blanks", {theirs: {"d": 1}}, {own: {"d": 1.0}})
+    assert fn.evaluate({"q": {"d7": 1, "other": 1}}, {"q": {"d7": 2.0}}, "rr").notes == ()
+    refused("whole numbers in the run, such as 7. As texts, 1 would be the same", {"q": {"7": 1}}, {"q": {7: 1.0}})
