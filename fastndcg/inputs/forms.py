@@ -40,6 +40,7 @@ from fastndcg.inputs.scored_frames import ScoredRows, TablePair, read_truth_tabl
 from fastndcg.inputs.source import Source
 from fastndcg.inputs.streamed_tables import StreamedTables
 from fastndcg.inputs.table_sources import TableSource, open_tables
+from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.rankings import Rankings, check_pool
 
 Kind = Literal["truth", "run"]
@@ -157,7 +158,7 @@ def is_number_list(value: Any) -> bool:
     return type(value) is list and len(value) > 0 and type(value[0]) in (int, float)
 
 
-def _read_array_like(truth: Any, options: Options) -> ArrayTruth:
+def _read_array_like(truth: Any, options: Options) -> ArrayTruth | Interactions:
     refuse_several(truth, "truth")
     refuse_records(truth, "truth", "label")
     refuse_convertible(truth, "truth")

@@ -150,6 +150,8 @@ class Records(Frame):
         """Read the ids in a field of lists, and the offsets of the lists."""
         name = self._choose_name(role)
         values, offsets = self._chain(name)
+        if all(isinstance(value, float) and value.is_integer() for value in values):
+            values = list(map(int, values))
         return IdColumn.of(values, f"lists in field {name!r} of {self.source.name}"), offsets
 
     def _chain(self, name: str) -> tuple[list[Any], Array]:

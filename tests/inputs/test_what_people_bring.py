@@ -229,7 +229,7 @@ def test_matrices_with_ids():
     table = ratings.pivot(index="userId", columns="movieId", values="rating")
     assert values(table, {7: {2: 1.0, 1: 0.5}, 9: {1: 0.1}}) == [1 / 2, 1]
     result = fn.evaluate(labels.rename(columns=str.upper), scores, "rr")
-    assert "the qrels have 'Y', the run has 'x'" in result.notes[0]
+    assert "the qrels have 'X', the run has 'x'. They differ by the case of letters" in result.notes[0]
     refused("none of its usual names", pd.DataFrame({"a": [1, 2], "b": [0, 1]}), scores)  # a table of wrong names
 
 
