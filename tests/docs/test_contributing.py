@@ -1,9 +1,14 @@
 """The pages for contributors name files, packages and commands that exist."""
 
 import re
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import fastndcg as fn
+from fastndcg.kernels import jit
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "contributing").glob("*.md"))]
@@ -35,3 +40,35 @@ def test_packages_in_the_map_are_all_packages():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     packages = {path.parent.name for path in (ROOT / "fastndcg").glob("*/__init__.py")}
     assert packages == {name.split("/")[1] for name in PATH.findall(text) if re.fullmatch(r"fastndcg/\w+/", name)}
+
+
+def test_life_of_a_call_is_the_trace():
+    """The page lists the files that a second call of `fn.ndcg` enters, in their order, and the kernels that it runs."""
+    text = (ROOT / "docs" / "how_it_works" / "engine.md").read_text(encoding="utf-8")
+    files = re.findall(r"^\| `([\w/]+\.py)` \|", text, re.MULTILINE)
+    kernels = re.findall(r"^\| `([a-z_.]+\.[a-z_]+)` \| (?!.*`)", text, re.MULTILINE)
+    kernels = [name for name in kernels if not name.endswith(".py")]
+    rng = np.random.default_rng(7)
+    labels, scores, offsets = rng.integers(0, 4, 3000), rng.random(3000).astype("f4"), np.arange(31) * 100
+    fn.ndcg(labels, scores, offsets, k=10)
+    package, called, run = str(Path(fn.__file__).parent), [], []
+
+    def note(frame, event, argument):
+        if event != "call" or not frame.f_code.co_filename.startswith(package):
+            return
+        called.append(frame.f_code.co_filename.removeprefix(f"{package}/"))
+        if frame.f_code is jit.Compiled.__call__.__code__:
+            run.append(frame.f_locals["self"].place)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        fn.ndcg(labels, scores, offsets, k=10)
+    finally:
+        sys.setprofile(before)
+    if jit.IS_JIT_OFF:  # kernels are functions in Python
+        called = [name for name in called if not name.startswith("kernels/")]
+        files.remove("kernels/jit.py")
+    else:
+        assert run == kernels
+    assert list(dict.fromkeys(called)) == files
