@@ -54,14 +54,14 @@ SIGNIFICANCE = "statistics/test_significance.py::test_"
 FAULTS = (
     # a kernel of each family of metrics
     Fault("DCG: the discount of the rank above", "kernels/metrics/gains.py",
-          "discount = discounts[above + np.uint32(1)] if above < k",
-          "discount = discounts[above + np.uint32(0)] if above < k",
+          "return discounts.values[above + np.uint32(1)]",
+          "return discounts.values[above + np.uint32(0)]",
           METRICS),
     Fault("nDCG: above 1", "kernels/metrics/gains.py",
           "min(dcg[q] / idcg[q], highest_ndcg)", "dcg[q] / idcg[q] * 2", METRICS),
     Fault("DCG at ties: another size", "kernels/metrics/gains.py",
-          "discount = group_discount(all_discounts, above, last, size)",
-          "discount = group_discount(all_discounts, above, last, size + 1)", METRICS),
+          "return group_discount(discounts, above, np.uint32(min_int64(above + size, k)), size)",
+          "return group_discount(discounts, above, np.uint32(min_int64(above + size, k)), size + 1)", METRICS),
     Fault("AP at ties: not the document itself", "kernels/metrics/counts.py",
           "total += (n_before + 1 + n_tied_above) / r", "total += (n_before + n_tied_above) / r", METRICS),
     Fault("F: beta is not squared", "kernels/metrics/counts.py",

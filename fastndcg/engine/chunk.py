@@ -77,6 +77,7 @@ class ChunkLabels:
     """
 
     __slots__ = (
+        "_longest",
         "_scratch",
         "_sizes",
         "cache",
@@ -103,6 +104,7 @@ class ChunkLabels:
         self.cache: dict[Hashable, Any] = {}
         self._scratch = scratch
         self._sizes: Array | None = None
+        self._longest: int | None = None
         self.candidates, label_range = self._collect(context, "labels", ranker.labels, ranker.label_offsets)
         self.pool_candidates = self.candidates
         if pool is not None:
@@ -116,6 +118,13 @@ class ChunkLabels:
         if self._sizes is None:
             self._sizes = np.diff(self.document_offsets[self.first : self.stop + 1])
         return self._sizes
+
+    @property
+    def longest(self) -> int:
+        """The number of documents ranked in the longest query."""
+        if self._longest is None:
+            self._longest = int(self.sizes.max(initial=0))
+        return self._longest
 
     def view(self, context: EvaluationContext, name: str) -> ChunkLabels:
         """Return the labels of a view of the same queries."""

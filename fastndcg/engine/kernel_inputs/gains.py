@@ -158,12 +158,14 @@ def dcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
     kernels = load_kernels("metrics.gains")
     hits = chunk.hits
     discounts = find_discounts(chunk, task)
-    has_merged_ties = chunk.has_average_ties and merges_labels(chunk, task)
-    kernel = kernels.dcg_with_equal_gains if has_merged_ties else kernels.dcg
-    kernel(
-        hits.queries, hits.above, hits.ties, hit_gains(chunk, task), discounts.values, discounts.sums, discounts.rests,
-        task.k, out,
-    )  # fmt: skip
+    gains = hit_gains(chunk, task)
+    sums = (discounts.values, discounts.sums, discounts.rests)
+    if chunk.has_average_ties and merges_labels(chunk, task):
+        kernels.dcg_with_equal_gains(hits.queries, hits.above, hits.ties, gains, *sums, task.k, out)
+    elif chunk.context.depth <= task.k or chunk.labels.longest <= task.k:
+        kernels.dcg_of_all_hits(hits.queries, hits.above, hits.ties, gains, *sums, task.k, out)
+    else:
+        kernels.dcg(hits.above, hits.ties, gains, hits.offsets, *sums, task.k, out)
 
 
 @kernel_input()

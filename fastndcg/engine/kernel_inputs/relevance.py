@@ -163,7 +163,9 @@ def n_relevant_at_multiple(chunk: Chunk, task: MetricTask, out: Array) -> None:
     # `out=` everywhere, so that an Evaluator's later calls allocate nothing
     ranks = np.multiply(counts, float(task.metric.get("mult")), out=chunk.take("ranks", len(counts), F8))
     ranks = np.minimum(np.floor(np.add(ranks, 0.9, out=ranks), out=ranks), float(task.k), out=ranks)
-    load_kernels("metrics.counts").count_found(hits.queries, hits.above, hits.ties, hits.labels, task.rel, ranks, out)
+    load_kernels("metrics.counts").count_found(
+        hits.queries, hits.above, hits.ties, hits.labels, hits.offsets, task.rel, ranks, out
+    )
 
 
 @kernel_input(scope="ranking", key=("k", "rel"))
@@ -179,11 +181,11 @@ def precision_sums(chunk: Chunk, task: MetricTask, out: Array) -> None:
 def n_relevant_found(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute the expected number of relevant documents in the first k ranks of each query."""
     hits = chunk.hits
-    if task.k == MAX_RANK:
+    if task.k == MAX_RANK or task.k >= chunk.labels.longest:
         np.copyto(out, n_relevant_ranked(chunk, task))
     else:
         load_kernels("metrics.counts").count_found(
-            hits.queries, hits.above, hits.ties, hits.labels, task.rel, cutoffs(chunk, task), out
+            hits.queries, hits.above, hits.ties, hits.labels, hits.offsets, task.rel, cutoffs(chunk, task), out
         )
 
 
@@ -274,7 +276,7 @@ def n_unjudged(chunk: Chunk, task: MetricTask, out: Array) -> None:
         return
     hits = chunk.view("unjudged").hits
     load_kernels("metrics.counts").count_found(
-        hits.queries, hits.above, hits.ties, hits.labels, 1.0, cutoffs(chunk, task), out
+        hits.queries, hits.above, hits.ties, hits.labels, hits.offsets, 1.0, cutoffs(chunk, task), out
     )
 
 
@@ -293,7 +295,7 @@ def unjudged_dcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
     hits = chunk.view("unjudged").hits
     discounts = find_discounts(chunk, task)
     load_kernels("metrics.gains").dcg(
-        hits.queries, hits.above, hits.ties, hits.labels, discounts.values, discounts.sums, discounts.rests, task.k, out
+        hits.above, hits.ties, hits.labels, hits.offsets, discounts.values, discounts.sums, discounts.rests, task.k, out
     )
 
 

@@ -37,20 +37,25 @@ def count_found_in_group(size, above, cutoff, n_tied_relevant):
 
 
 @kernel
-def count_found(hit_queries, hit_above, hit_ties, hit_labels, rel, cutoffs, out):
-    """Compute the expected number of relevant documents in the first ranks of each query."""
+def count_found(hit_queries, hit_above, hit_ties, hit_labels, hit_offsets, rel, cutoffs, out):
+    """
+    Compute the expected number of relevant documents in the first ranks of each query.
+
+    A loop ends at the first hit below the cutoff, as in `gains.dcg`.
+    """
     for q in range(out.shape[0]):
-        out[q] = 0.0
-    end = 0
-    for h in range(hit_above.shape[0]):
-        query = np.uint32(hit_queries[h])
-        n_relevant_found = 0.0
-        if hit_ties[h] == 1:
-            n_relevant_found = 1.0 if (hit_labels[h] >= rel) & (hit_above[h] < cutoffs[query]) else 0.0
-        elif h >= end:
-            end, n_tied_relevant = count_tied_relevant(hit_queries, hit_above, hit_labels, h, rel)
-            n_relevant_found = count_found_in_group(hit_ties[h], hit_above[h], cutoffs[query], n_tied_relevant)
-        out[query] += n_relevant_found
+        h = hit_offsets[q]
+        stop = hit_offsets[q + 1]
+        found = 0.0
+        while h < stop and hit_above[h] < cutoffs[q]:
+            if hit_ties[h] == 1:
+                found += 1.0 if hit_labels[h] >= rel else 0.0
+                h += 1
+            else:
+                end, n_tied_relevant = count_tied_relevant(hit_queries, hit_above, hit_labels, h, rel)
+                found += count_found_in_group(hit_ties[h], hit_above[h], cutoffs[q], n_tied_relevant)
+                h = end
+        out[q] = found
 
 
 @kernel

