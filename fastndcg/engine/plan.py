@@ -63,7 +63,7 @@ def describe_kernel(place: str) -> KernelCall:
     return KernelCall(place, kernel, code.co_varnames[: code.co_argcount - 1])
 
 
-MIN_DISCOUNT_RANKS = 1023  # discounts are computed for so many ranks, and the next one, in every plan
+MIN_DISCOUNT_RANKS = 1023  # with the next one, as many as `make_discounts` computes at the least
 MAX_CHUNK_SIZE_SHIFT = 2
 MAX_RECENT = 256  # plans that are found without a hash
 LOWEST_RELEVANT = {

@@ -77,7 +77,10 @@ AUTO = 0  # the ranking method is chosen by its cost; see kernels/ranking/rank.p
 CHUNK_DOCUMENTS = 1 << 19  # smaller chunks pay for calls from Python, larger ones leave the processor's cache
 MAX_REUSED_SIZE = 1 << 15  # labels and queries of calls that share their buffers, some 1 MB; larger arrays cost little
 MIN_HITS_BETWEEN_CHECKS = 1 << 20  # an error in another thread ends the work between two metrics of so many hits
-_spare_buffers: list[Scratch] = []  # of small calls that have ended; a call takes one out while it works
+# Buffers of small calls that have ended; a call takes one out while it works. On a loaded machine, one query of 100
+# documents took 46 µs: 16 µs more without spare buffers, 14 µs more without ready arrays (inputs/arrays.py), and 6 µs
+# more without cached slices of few hits (scratch.py).
+_spare_buffers: list[Scratch] = []
 
 
 @dataclass(slots=True)

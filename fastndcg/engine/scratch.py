@@ -173,7 +173,12 @@ class Scratch:
         return scratch
 
     def pad(self, scores: Array, length: int) -> Array:
-        """Return the scores, with zeros behind them up to `length`, since kernels read whole vectors."""
+        """
+        Return the scores, with zeros behind them up to `length`.
+
+        Kernels read whole vectors. The last vector of a query reads on into the next query. At the end of the array it
+        begins before the query. So an array must hold at least one vector.
+        """
         if len(scores) >= length:
             return scores
         n_scores = len(scores)

@@ -172,7 +172,7 @@ def is_micro(metric: Metric, convention: Convention) -> bool:
 
 
 def _find_denominator(fraction: Metric, convention: Convention) -> Metric | None:
-    """Return the metric that counts the denominators of a fraction, None if they are the same in all queries."""
+    """Return the metric whose value is the denominator of P, R or Rprec, None if all queries have the same."""
     rel = fraction.get("rel")
     if fraction.name == "Rprec":
         return Metric("num_rel", fraction.k, rel=rel)

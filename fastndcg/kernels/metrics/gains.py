@@ -112,7 +112,7 @@ def table_gains(labels, table, rel, out):
 
 @inline
 def group_discount(discounts, above, last, size):
-    """Return the discounts of ranks above + 1, …, last of a tie group, divided by its size."""
+    """Return the mean discount of a tie group: the sum over ranks above + 1 … last, divided by the group's size."""
     rest = discounts.rests[last] - discounts.rests[above]
     return (discounts.sums[last] - discounts.sums[above] + rest) / size
 

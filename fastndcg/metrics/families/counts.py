@@ -396,7 +396,7 @@ def classification_accuracy(labels: list[float], judged: list[float], definition
 
 
 def fall_out(labels: list[float], judged: list[float], definition: Definition) -> float:
-    """Return the share of the ranked documents that are not relevant which is in the first k ranks."""
+    """Return the share of the ranked non-relevant documents that is within the first k ranks."""
     n_others = sum(not definition.is_relevant(label) for label in labels)
     n_first = sum(not definition.is_relevant(label) for label in labels[: definition.k])
     return n_first / n_others if n_others else math.nan

@@ -244,7 +244,7 @@ def ndcg(labels: list[float], judged: list[float], definition: Definition) -> fl
 
 
 def ndcg_at_relevant(labels: list[float], judged: list[float], definition: Definition) -> float:
-    """Return the mean of nDCG at the rank of each document with a gain, at the last rank if it is not retrieved."""
+    """Return the mean of nDCG@r over the ranks r of all documents with a gain, the last rank for one not retrieved."""
     ideal = best_gains(judged, definition)
     hit_ranks = [r for r, label in enumerate(labels, 1) if definition.gain(label) > 0]
     ranks = hit_ranks + [max(len(labels), len(ideal))] * (len(ideal) - len(hit_ranks))

@@ -150,7 +150,7 @@ def binary_preference(labels: list[float], judged: list[float], definition: Defi
 
 
 def inferred_average_precision(labels: list[float], judged: list[float], definition: Definition) -> float:
-    """Return the mean over relevant documents of the precision that the judged documents above suggest."""
+    """Return the mean over relevant documents of the precision estimated from the judged documents above it."""
     n = n_relevant(labels, judged, definition)
     total = 0.0
     for place, label in enumerate(labels):
