@@ -2,7 +2,7 @@
 Write the public names and the choices of arguments.
 
 Metrics are in fastndcg/__init__.py, all names in fastndcg/__init__.pyi, choices as `Literal` types in
-fastndcg/choices.py.
+fastndcg/choices.py, and the public names of drop-ins in docs/reference/drop_ins.md.
 
 Usage: python scripts/make_stub.py [--check]
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import re
 import sys
 import textwrap
@@ -23,6 +24,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+DROP_IN_PAGE = """# Drop-ins
+
+A drop-in has the functions of another library, with its signatures, values and errors. Change the import, and keep
+the code. Where the original has a bug that [the page of the program](../numbers/index.md) lists, the value is right.
+
+The drop-ins pass scikit-learn's own tests of these functions, and the cases of pytrec_eval's. `pytest benchmarks
+-k drop_in` measures each against its original, in the form that the original takes.
+"""
 METRICS = re.compile(r"(?<=\n_METRICS = \(\n).*?(?=\)  # fmt: skip\n)", re.DOTALL)
 
 
@@ -37,6 +46,7 @@ def main() -> int:
     stub = package.with_suffix(".pyi")
     texts = {package: with_metrics(package.read_text(encoding="utf-8"), sorted(CATALOG))}
     texts[package.with_name("choices.py")] = make_choices()
+    texts[ROOT / "docs" / "reference" / "drop_ins.md"] = make_drop_in_page()
     texts[stub] = make_stub(read_public_names(texts[package]), sorted(CATALOG))
     is_current = True
     for path, text in texts.items():
@@ -54,6 +64,21 @@ def with_metrics(package: str, metrics: Sequence[str]) -> str:
     names = "".join(f'"{name}", ' for name in metrics).rstrip()
     lines = textwrap.wrap(names, width=116, break_long_words=False, break_on_hyphens=False)
     return METRICS.sub("".join(f"    {line}\n" for line in lines), package)
+
+
+def make_drop_in_page() -> str:
+    """Return the page of the reference about drop-ins, from their table and `__all__` of each module."""
+    from fastndcg.compat import DROP_INS
+
+    sections = [DROP_IN_PAGE]
+    for drop_in in DROP_INS:
+        name = f"fastndcg.compat.{drop_in.module}"
+        names = "".join(f"   {public}\n" for public in sorted(importlib.import_module(name).__all__))
+        sections.append(
+            f"## {drop_in.title}\n\n```{{eval-rst}}\n.. automodule:: {name}\n\n.. currentmodule:: {name}\n\n"
+            f".. autosummary::\n   :toctree: api\n\n{names}```\n"
+        )
+    return "\n".join(sections)
 
 
 def make_choices() -> str:

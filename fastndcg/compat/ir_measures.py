@@ -48,6 +48,8 @@ from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
 
+__all__ = ["Provider", "register", "unregister"]
+
 QUERY = "query_id"
 DOCUMENT = "doc_id"
 

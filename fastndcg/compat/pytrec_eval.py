@@ -45,6 +45,8 @@ from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.pickling import Picklable
 
+__all__ = ["RelevanceEvaluator", "compute_aggregated_measure", "install", "parse_qrel", "parse_run", "uninstall"]
+
 __version__ = "0.5.11"  # of the pytrec_eval-terrier with these values; ir_measures takes no module without a version
 
 NUMBERS = r"[0-9]+(?:\.[0-9]+)?"

@@ -30,6 +30,8 @@ from fastndcg.named_conventions import conventions
 from fastndcg.rankings.validation import Array, as_scores, read_only
 from fastndcg.runtime.optional_packages import optional_import
 
+__all__ = ["dcg_score", "label_ranking_average_precision_score", "ndcg_score", "top_k_accuracy_score"]
+
 # ndcg_score refuses negative labels itself, dcg_score takes them
 CONVENTION = conventions["sklearn"].replace(negative_labels="keep")
 CONVENTION_WITHOUT_TIES = conventions["sklearn_ignore_ties"].replace(negative_labels="keep")

@@ -40,6 +40,19 @@ from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention, conventions
 from fastndcg.runtime.optional_packages import optional_import
 
+__all__ = [
+    "retrieval_auroc",
+    "retrieval_average_precision",
+    "retrieval_fall_out",
+    "retrieval_hit_rate",
+    "retrieval_normalized_dcg",
+    "retrieval_precision",
+    "retrieval_precision_recall_curve",
+    "retrieval_r_precision",
+    "retrieval_recall",
+    "retrieval_reciprocal_rank",
+]
+
 FRACTIONS_ARE_RELEVANT = ("AP", "RR", "Success")
 CONVENTION = conventions["torchmetrics"]
 MOST_CUTOFFS = 2**31 - 1

@@ -193,9 +193,9 @@ if "fastndcg.metrics.families" in sys.modules:
     print("fastndcg", "fastndcg.metrics.families")
 load("fastndcg.cli", "fastndcg")
 import numba, numpy  # numba imports other packages, such as scipy, where they are installed
-NEED = {"fastndcg.compat.torchmetrics", "fastndcg.integrations.sentence_transformers", "fastndcg.integrations.torch"}
+from fastndcg.integrations import NEEDS
 for module in pkgutil.walk_packages(sys.modules["fastndcg"].__path__, "fastndcg."):
-    if module.name not in {"fastndcg.__main__", *NEED}:
+    if module.name not in {"fastndcg.__main__", *(f"fastndcg.integrations.{name}" for name in NEEDS)}:
         load(module.name, "fastndcg", "numpy", "numba", "llvmlite")
 """
 

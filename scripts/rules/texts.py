@@ -29,11 +29,6 @@ OFF = {
 }
 NO_EXAMPLE = {"EX01"}  # of methods, which the example of their class shows, of errors and of drop-ins
 NO_SECTIONS = {"PR01", "RT01", "YD01"}  # of methods whose docstring is a summary
-NEEDS = {  # the module of another package that a module of ours needs to be imported
-    "fastndcg.compat.torchmetrics": "torch",
-    "fastndcg.integrations.sentence_transformers": "sentence_transformers",
-    "fastndcg.integrations.torch": "torchmetrics",
-}
 FOLDERS = ("fastndcg", "scripts", "benchmarks", "tests", "examples")
 WORDS = {  # words and phrases, and what to write instead
     r"sooner": "faster, earlier",
@@ -83,9 +78,10 @@ def find_public(root: Path) -> Iterator[tuple[str, Any, bool]]:
         sys.path.insert(0, str(root))
     package = importlib.import_module("fastndcg")
     names = {f"fastndcg.{name}" for name in package.__all__} | read_listed_names(root)
+    needs = read_needs()
     for name in sorted(names):
         module, _, attribute = name.rpartition(".")
-        if module in NEEDS and not importlib.util.find_spec(NEEDS[module]):
+        if module in needs and not importlib.util.find_spec(needs[module]):
             continue
         value = getattr(importlib.import_module(module), attribute)
         if inspect.isclass(value):
@@ -96,6 +92,14 @@ def find_public(root: Path) -> Iterator[tuple[str, Any, bool]]:
                     yield f"{name}.{key}", method, True
         elif callable(value) and hasattr(value, "__name__"):
             yield name, getattr(value, "py_func", value), False
+
+
+def read_needs() -> dict[str, str]:
+    """Return the package that a module of ours needs, of drop-ins and adapters that need one."""
+    integrations = importlib.import_module("fastndcg.integrations")
+    needs = {f"fastndcg.integrations.{module}": package for module, package in integrations.NEEDS.items()}
+    drop_ins = importlib.import_module("fastndcg.compat").DROP_INS
+    return needs | {f"fastndcg.compat.{drop_in.module}": drop_in.needs for drop_in in drop_ins if drop_in.needs}
 
 
 def read_listed_names(root: Path) -> set[str]:

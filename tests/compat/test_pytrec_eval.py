@@ -1,6 +1,7 @@
 """The drop-in for pytrec_eval: cases of pytrec_eval's tests, recorded outputs of trec_eval, and random runs."""
 
 import math
+import types
 
 import numpy as np
 import pytest
@@ -13,6 +14,38 @@ from trec_dicts import dicts
 import fastndcg as fn
 from fastndcg.compat import pytrec_eval as ours
 from fastndcg.metrics.trec_eval import CUTOFFS
+
+TRUTH1, RUN1 = {"q1": {"a": 1, "b": 0}}, {"q1": {"a": 1.0, "b": 0.5}}
+# wrong calls, and the built-in exceptions that the original's is one of
+ERRORS = {
+    "judgments of None": (lambda m: evaluator(m, None), "AttributeError"),
+    "label 1.5": (lambda m: evaluator(m, {"q1": {"a": 1.5}}), "TypeError"),
+    "run of None": (lambda m: evaluator(m, TRUTH1).evaluate({"q1": None}), "TypeError"),
+    "unknown measure": (lambda m: m.RelevanceEvaluator(TRUTH1, {"foo"}), "ValueError"),
+    "level of 1.0": (lambda m: m.RelevanceEvaluator(TRUTH1, {"map"}, relevance_level=1.0), "TypeError"),
+    "line of 3": (lambda m: m.parse_qrel(["q1 0 a"]), "ValueError"),
+    "line of a number": (lambda m: m.parse_run([1]), "AttributeError"),
+}  # fmt: skip
+TAKEN = [  # calls that the original takes
+    lambda m: evaluator(m, types.MappingProxyType(TRUTH1)).evaluate(RUN1),
+    lambda m: m.RelevanceEvaluator(TRUTH1, {"map", "P_5"}, relevance_level=np.int64(1)).evaluate(RUN1),
+    lambda m: m.RelevanceEvaluator(TRUTH1, {"map"}, judged_docs_only_flag=np.int64(1)).evaluate(RUN1),
+    lambda m: m.RelevanceEvaluator(TRUTH1, {"map.5", "recip_rank_3"}).evaluate(RUN1),
+]  # fmt: skip
+
+
+def evaluator(module, qrels):
+    """Return a module's evaluator of judgments."""
+    return module.RelevanceEvaluator(qrels, {"map"})
+
+
+COPIES = {  # objects to copy and to pickle, and what tells whether two are alike
+    "compat.pytrec_eval.RelevanceEvaluator": (
+        lambda: ours.RelevanceEvaluator(TRUTH1, {"map", "ndcg", "bpref"}),
+        lambda one: one.evaluate(RUN1),
+    )
+}
+
 
 theirs = pytest.importorskip("pytrec_eval", reason="pytrec_eval is absent: pip install pytrec_eval-terrier")
 

@@ -16,6 +16,68 @@ from fastndcg.compat.common import distinguish_unjudged
 from fastndcg.compat.ranx.data import order_by_number
 from fastndcg.inputs.dict_qrels import DictQrels
 
+TRUTH1, RUN1 = {"q1": {"a": 1, "b": 0}}, {"q1": {"a": 1.0, "b": 0.5}}
+QRELS3 = {"q1": {"a": 1, "b": 0, "c": 2}}
+NUMBERS = (np.float16, np.float32, np.float64, np.int8, np.int64, np.uint8, np.uint64, np.bool_, np.array, float, int)
+# wrong calls, and the built-in exceptions that the original's is one of
+ERRORS = {
+    "rows of None": (lambda m: m.Run({"q1": None}), "AttributeError"),
+    "query of a number": (lambda m: m.evaluate(TRUTH1, {1: {"a": 1.0}}, "map"), "AssertionError"),
+    "other queries": (lambda m: m.evaluate(m.Qrels(TRUTH1), m.Run({"q2": {"a": 1.0}}), "map"), "AssertionError"),
+    "label of 2**70": (lambda m: m.evaluate(m.Qrels({"q1": {"a": 2**70}}), m.Run(RUN1), "map"), "OverflowError"),
+    "metrics of None": (lambda m: m.evaluate(m.Qrels(TRUTH1), m.Run(RUN1), None), "TypeError"),
+    "unknown metric": (lambda m: m.evaluate(m.Qrels(TRUTH1), m.Run(RUN1), "foo"), "ValueError"),
+    "frame of a dict": (lambda m: m.Run.from_df({}), "KeyError"),
+    "unknown test": (
+        lambda m: m.compare(m.Qrels(TRUTH1), [m.Run(RUN1, "a"), m.Run(RUN1, "b")], ["map"], stat_test="foo"),
+        "NotImplementedError",
+    ),
+    "file of bad lines": (lambda m: from_file(m, "bad.trec", b"q1 0 a\n"), "ValueError"),
+    "file of a list": (lambda m: from_file(m, "list.json", b"[1]"), "AttributeError"),
+}  # fmt: skip
+TAKEN = [  # calls that the original takes
+    *(
+        lambda m, kind=kind: m.evaluate(m.Qrels(QRELS3), m.Run(numbered(kind)), ["ndcg", "map"])
+        for kind in NUMBERS
+    ),
+    lambda m: m.evaluate(m.Qrels(QRELS3), m.Run({"q1": {"a": np.float32(0.5), "b": 1, "c": np.int64(2)}}), "ndcg"),
+    lambda m: m.evaluate(QRELS3, numbered(np.float32), "ndcg"),
+    lambda m: m.evaluate(m.Qrels(TRUTH1), m.Run(RUN1), ["rbp.50", "rbp.95", "rbp@8"]),
+    lambda m: [*m.Run(numbered(np.uint8))["q1"]].index("a"),
+]  # fmt: skip
+
+
+def from_file(module, name, content):
+    """Write a file to the current folder, and return the judgments that ranx reads from the file."""
+    with open(name, "wb") as file:
+        file.write(content)
+    return module.Qrels.from_file(name)
+
+
+def numbered(kind):
+    """Return a run whose scores are of a type."""
+    return {"q1": {"a": kind(1), "b": kind(0), "c": kind(2)}}
+
+
+def compare_runs():
+    """Compare two runs as ranx does."""
+    runs = [ours.Run(RUN1, "a"), ours.Run({"q1": {"a": 0.5, "b": 1.0}}, "b")]
+    return ours.compare(ours.Qrels(TRUTH1), runs, ["ndcg", "mrr"], stat_test="fisher")
+
+
+COPIES = {  # objects to copy and to pickle, and what tells whether two are alike
+    "compat.ranx.Qrels": (
+        lambda: ours.Qrels(TRUTH1, "q"),
+        lambda one: (one.name, ours.evaluate(one, ours.Run(RUN1), ["ndcg", "map"])),
+    ),
+    "compat.ranx.Report": (compare_runs, lambda one: (str(one), repr(one.to_dict()))),
+    "compat.ranx.Run": (
+        lambda: ours.Run(RUN1, "r"),
+        lambda one: (one.name, ours.evaluate(ours.Qrels(TRUTH1), one, ["ndcg", "map"])),
+    ),
+}
+
+
 pytestmark = pytest.mark.peers
 
 QRELS = {"q2": {"a": 1, "b": 2}, "q1": {"c": 3, "d": 0}}
@@ -362,3 +424,12 @@ def test_ranx_tables_raise_on_wrong_numbers(call, message):
     with pytest.raises(fn.InvalidInputError, match=message):
         call(run)
     assert run.to_dict() == RUN
+
+
+def test_rbp_for_ranx_counts_relevant_documents_once():
+    """Each label of at least the level counts 1 in the drop-in's RBP, while ranx multiplies by the label."""
+    judged, run = ours.Qrels(QRELS3), ours.Run(numbered(float))
+    found = ours.evaluate(judged, run, ["rbp.80", "rbp.80-l2"])
+    assert found == pytest.approx({"rbp.80": 0.2 + 0.2 * 0.8, "rbp.80-l2": 0.2})
+    report = ours.compare(judged, [ours.Run(numbered(float), "a"), ours.Run(numbered(float), "b")], ["rbp.80"])
+    assert "RBP.80" in str(report)

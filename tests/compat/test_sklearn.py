@@ -17,6 +17,23 @@ from hypothesis import strategies as st
 import fastndcg as fn
 from fastndcg.compat import sklearn as ours
 
+TRUTH2, SCORES2 = [[1, 0, 2], [0, 1, 1]], [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]
+CLASSES2, OF_CLASSES = [0, 1, 2, 2], [[0.5, 0.2, 0.2], [0.3, 0.4, 0.2], [0.2, 0.4, 0.3], [0.7, 0.2, 0.1]]
+BOTH = "ValueError TypeError"  # built-in classes of scikit-learn's InvalidParameterError
+# wrong calls, and the built-in exceptions that the original's is one of
+ERRORS = {
+    "no array": (lambda m: m.dcg_score("a", SCORES2), BOTH),
+    "None among labels": (lambda m: m.ndcg_score([[None, 1, 2], [1, 2, 3]], SCORES2), "TypeError"),
+    "NaN among labels": (lambda m: m.ndcg_score([[np.nan, 1, 2], [1, 2, 3]], SCORES2), "ValueError"),
+    "short": (lambda m: m.dcg_score([[1, 2, 3]], SCORES2), "ValueError"),
+    "negative": (lambda m: m.ndcg_score([[-1, 2, 3], [1, 2, 3]], SCORES2), "ValueError"),
+    "k of 0": (lambda m: m.dcg_score(TRUTH2, SCORES2, k=0), BOTH),
+    "weights of 2": (lambda m: m.ndcg_score(TRUTH2, SCORES2, sample_weight=2), BOTH),
+    "weights of 0": (lambda m: m.dcg_score(TRUTH2, SCORES2, sample_weight=[0, 0]), "ZeroDivisionError"),
+    "labels unordered": (lambda m: m.top_k_accuracy_score(CLASSES2, OF_CLASSES, labels=[2, 1, 0]), "ValueError"),
+}  # fmt: skip
+
+
 theirs = pytest.importorskip("sklearn.metrics", reason="scikit-learn is absent: pip install scikit-learn")
 
 NAMES = ("dcg_score", "ndcg_score", "label_ranking_average_precision_score", "top_k_accuracy_score")

@@ -9,9 +9,60 @@ import pytest
 import strategies
 from hypothesis import given
 from hypothesis import strategies as st
+from peer_libraries import library
 
 import fastndcg as fn
 from fastndcg.compat import torchmetrics as ours
+
+# wrong calls, and the built-in exceptions that the original's is one of
+ERRORS = {
+    "no tensor": (lambda m: retrieval(m, "normalized_dcg", preds=[1.0]), "AttributeError"),
+    "sparse scores": (
+        lambda m: retrieval(m, "auroc", preds=library("torch").ones(4).to_sparse()), "NotImplementedError"
+    ),
+    "labels of 2": (lambda m: retrieval(m, "recall", target=library("torch").tensor([2, 0, 0, 1])), "ValueError"),
+    "top_k of 0": (lambda m: retrieval(m, "precision", top_k=0), "ValueError"),
+    "top_k of a text": (lambda m: retrieval(m, "average_precision", top_k="1"), "TypeError"),
+    "top_k of -1": (lambda m: retrieval(m, "reciprocal_rank", top_k=-1), "RuntimeError"),
+    "max_fpr of 1.5": (lambda m: retrieval(m, "auroc", max_fpr=1.5), "IndexError"),
+    "max_k of 10**20": (lambda m: retrieval(m, "precision_recall_curve", max_k=10**20), "OverflowError"),
+}  # fmt: skip
+TAKEN = [  # calls that the original takes
+    *(
+        lambda m, function=function, top_k=top_k: float(retrieval(m, function, top_k=top_k))
+        for function, top_k in (
+            ("normalized_dcg", 10**20), ("average_precision", np.int64(2)), ("average_precision", 0),
+            ("reciprocal_rank", np.array(2)), ("hit_rate", 10**20), ("recall", True),
+        )
+    ),
+    *(
+        lambda m, function=function, dtype=dtype: retrieval(m, function, target=cast(dtype)).item()
+        for function in ("normalized_dcg", "average_precision", "recall")
+        for dtype in ("float16", "bfloat16", "float64", "float32 with gradients")
+    ),
+    *(
+        lambda m, function=function: float(
+            retrieval(m, function, target=library("torch").tensor([0.5, 0.0, 0.25, 1.0]))
+        )
+        for function in ("average_precision", "reciprocal_rank", "hit_rate", "normalized_dcg")
+    ),
+]  # fmt: skip
+
+
+def retrieval(module, function, preds=..., target=..., **options):
+    """Call a retrieval function of torchmetrics, by default with four documents."""
+    torch = library("torch")
+    preds = torch.tensor([0.9, 0.2, 0.7, 0.4]) if preds is ... else preds
+    target = torch.tensor([1, 0, 0, 1]) if target is ... else target
+    return getattr(module, f"retrieval_{function}")(preds, target, **options)
+
+
+def cast(dtype):
+    """Return labels of a type of PyTorch."""
+    name, _, gradients = dtype.partition(" ")
+    labels = library("torch").tensor([1.0, 0.0, 0.0, 1.0], dtype=getattr(library("torch"), name))
+    return labels.requires_grad_() if gradients else labels
+
 
 torch = pytest.importorskip("torch", reason="torch is absent: pip install torch")
 theirs = pytest.importorskip(

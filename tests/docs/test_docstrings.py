@@ -10,16 +10,13 @@ import pytest
 from spark_sessions import PYSPARK_WARNINGS, skip_without_spark, start_session
 
 import fastndcg as fn
+from fastndcg import compat, integrations
 
 MODULES = ["fastndcg", *(module.name for module in pkgutil.walk_packages(fn.__path__, "fastndcg."))]
 MODULES.remove("fastndcg.__main__")
 pytestmark = [pytest.mark.filterwarnings(warning) for warning in PYSPARK_WARNINGS]
-NEEDS = {  # what is about another package's objects
-    "fastndcg.compat.ir_measures": "ir_measures",
-    "fastndcg.compat.torchmetrics": "torch",
-    "fastndcg.integrations.sentence_transformers": "sentence_transformers",
-    "fastndcg.integrations.torch": "torchmetrics",
-}
+NEEDS = {f"fastndcg.integrations.{module}": package for module, package in integrations.NEEDS.items()}
+NEEDS |= {f"fastndcg.compat.{drop_in.module}": drop_in.needs for drop_in in compat.DROP_INS if drop_in.needs}
 
 
 def examples(name):

@@ -10,11 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import drop_ins
 import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.compat import pytrec_eval, ranx
+from fastndcg.compat import ranx
 
 QRELS = {f"q{query}": {f"d{document}": (query + document) % 3 for document in range(9)} for query in range(40)}
 RUN = {f"q{query}": {f"d{document}": float(query * document % 7) for document in range(12)} for query in range(40)}
@@ -51,11 +52,6 @@ def tuned():
     """A fusion of two runs, tuned."""
     other = {query: dict(zip(row, reversed(row.values()), strict=True)) for query, row in RUN.items()}
     return fn.tune_fusion(QRELS, {"a": RUN, "b": other}, "ndcg@5", methods="wsum(norm=min_max)", folds=2)
-
-
-def ranx_report():
-    """Two runs, compared as ranx does."""
-    return ranx.compare(ranx.Qrels(QRELS), [ranx.Run(RUN, "a"), ranx.Run(RUN, "b")], ["ndcg", "mrr"])
 
 
 # of each class: what makes an object, and what tells whether two are alike
@@ -113,17 +109,9 @@ EXAMPLES = {
         lambda: fn.Embeddings(VECTORS, ITEM_VECTORS).top(2), lambda one: rows(fn.evaluate(LIKED, one, "p@2,rr"))
     ),
     "TunedFusion": (tuned, lambda one: (one.best, str(one.folds), str(one), rows(one.held_out))),
-    "compat.pytrec_eval.RelevanceEvaluator": (
-        lambda: pytrec_eval.RelevanceEvaluator(QRELS, {"map", "ndcg", "bpref"}), lambda one: one.evaluate(RUN)
-    ),
-    "compat.ranx.Qrels": (
-        lambda: ranx.Qrels(QRELS, "q"), lambda one: (one.name, ranx.evaluate(one, ranx.Run(RUN), ["ndcg", "map"]))
-    ),
-    "compat.ranx.Report": (ranx_report, lambda one: (str(one), one.to_dict())),
-    "compat.ranx.Run": (
-        lambda: ranx.Run(RUN, "r"), lambda one: (one.name, ranx.evaluate(ranx.Qrels(QRELS), one, ["ndcg", "map"]))
-    ),
 }  # fmt: skip
+for _module in drop_ins.PEERS:
+    EXAMPLES |= drop_ins.read(_module, "COPIES")
 WAYS = {  # protocols 1 to 4 call what these call
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,

@@ -36,15 +36,29 @@ from typing import TYPE_CHECKING, Any
 
 from fastndcg.compat.ranx.data import MismatchError, Qrels, Run
 from fastndcg.compat.ranx.evaluation import evaluate
-from fastndcg.compat.ranx.metric_names import CONVENTION, METRICS
+from fastndcg.compat.ranx.metric_names import CONVENTION as CONVENTION
+from fastndcg.compat.ranx.metric_names import METRICS as METRICS
 from fastndcg.errors import shorten
 from fastndcg.runtime.lazy_import import load
 
 if TYPE_CHECKING:
     from fastndcg.compat.ranx.comparison import Report as Report
     from fastndcg.compat.ranx.comparison import compare as compare
+    from fastndcg.compat.ranx.fusion import OptimizationReport as OptimizationReport
+    from fastndcg.compat.ranx.fusion import fuse as fuse
+    from fastndcg.compat.ranx.fusion import optimize_fusion as optimize_fusion
 
-__all__ = ["CONVENTION", "METRICS", "MismatchError", "Qrels", "Run", "evaluate"]
+__all__ = [
+    "MismatchError",
+    "OptimizationReport",
+    "Qrels",
+    "Report",
+    "Run",
+    "compare",
+    "evaluate",
+    "fuse",
+    "optimize_fusion",
+]
 LATER = {
     "Report": "comparison", "compare": "comparison", "fuse": "fusion",
     "optimize_fusion": "fusion", "OptimizationReport": "fusion",

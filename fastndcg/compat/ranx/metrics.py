@@ -20,6 +20,25 @@ from fastndcg.compat.ranx.metric_names import make_metric, make_rbp
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 
+__all__ = [
+    "average_precision",
+    "bpref",
+    "dcg",
+    "dcg_burges",
+    "f1",
+    "get_hit_lists",
+    "hit_rate",
+    "hits",
+    "interpolated_precision_at_recall",
+    "ndcg",
+    "ndcg_burges",
+    "precision",
+    "r_precision",
+    "rank_biased_precision",
+    "recall",
+    "reciprocal_rank",
+]
+
 RECALLS = tuple(tenth / 10 for tenth in range(11))
 
 
