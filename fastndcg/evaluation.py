@@ -30,7 +30,6 @@ from fastndcg.inputs.options import refuse_keywords
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.recommendations.interactions import Interactions
 from fastndcg.inputs.recommendations.models import (
-    BY_ID,
     MatchedModel,
     Model,
     count_ranks,
@@ -43,6 +42,7 @@ from fastndcg.metrics.families import REGISTERED
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import ADJUSTED, find_denominators
 from fastndcg.named_conventions import Convention, parse_convention
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.partitions import run as run_partitions
 from fastndcg.rankings.known_ranks import CountedRankings
 from fastndcg.rankings.rankings import Rankings
@@ -511,7 +511,7 @@ def _rank_model(
     model, matched_model, rankings = _match_model(truth, model, request, options, out)
     if rankings is None:
         return join_predictions(truth, model, request.convention, options)
-    by_id = isinstance(truth, Qrels) and request.qrels_convention.ties in BY_ID
+    by_id = isinstance(truth, Qrels) and TIES[request.qrels_convention.ties].orders == "id"
     rankings.set_counts(count_ranks(model, matched_model, options, by_id=by_id))
     notes = matched_model.matched.notes
     return Joined(rankings, None, matched_model.n_missing_in_run, matched_model.n_missing_in_qrels, notes)

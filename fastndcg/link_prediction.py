@@ -32,6 +32,7 @@ from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.metrics.metric import Metric, Metrics
 from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.named_conventions import Convention
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.known_ranks import HitRankings, KnownHits, find_tie_starts
 from fastndcg.rankings.rankings import Rankings
@@ -243,9 +244,9 @@ def rank_pairs(
     starts, tie_sizes = relevant.groups.in_input_order().select_competitors(competitors)
     n_relevant = np.diff(relevant.offsets)
     sizes = relevant.sizes - n_relevant if competitors == "nonrelevant" else relevant.sizes
-    if convention.ties == "worst":
-        above = above + ties - 1
-    if convention.ties in ("best", "worst"):
+    policy = TIES[convention.ties]
+    if policy.orders == "label":
+        above = above if policy.falls else above + ties - 1
         ties = np.ones_like(ties)
     retrieved = (np.repeat(np.arange(len(n_relevant)), n_relevant), np.arange(len(above)), relevant.labels)
     queries, places, labels = add_unretrieved(rankings, retrieved, rel)

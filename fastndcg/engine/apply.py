@@ -12,6 +12,7 @@ from fastndcg.errors import Choice, InvalidInputError
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.parsing import Value
 from fastndcg.rankings.filters import of_documents, without_negative_labels
 from fastndcg.rankings.known_ranks import CountedRankings, HitRankings, RankedLists
@@ -22,7 +23,6 @@ from fastndcg.rankings.validation import EXACT_LIMIT, Array, compute_ordinals
 HIGHEST_EXP2_LABEL = 1023.0  # 2^1024 leaves float64
 HARMLESS_LABEL = 1000.0  # no formula overflows up to it, so that most data needs one comparison
 FORMULAS = frozenset({"linear", "exp2", "binary"})
-BY_ID = frozenset({"id_ascending", "id_descending"})
 
 
 def check_labels(
@@ -133,8 +133,9 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
         if not rankings.needs_documents(convention):
             return rankings if convention.pool == "judged" else rankings.without_pool()
         rankings = rankings.replace()
+    policy = TIES[convention.ties]
     lacks_keys = rankings.tie_keys is None and rankings.judged_hits is None  # documents in rank order have no ties
-    if convention.ties in BY_ID and lacks_keys and rankings.n_documents:
+    if policy.orders == "id" and lacks_keys and rankings.n_documents:
         raise InvalidInputError(
             f"`tie_keys` must be given for ties='{convention.ties}'. Give documents with ids, or Rankings(..., "
             "tie_keys=...), or take ",
@@ -147,7 +148,7 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
         rankings = rankings.replace(pool=None)
     if convention.removes_negative_labels:
         rankings = without_negative_labels(rankings)
-    if convention.ties == "input_reversed":
+    if policy.orders == "input" and policy.falls:
         rankings = rankings.replace(tie_keys=np.arange(rankings.n_documents))
     if rankings.judged_hits is not None:
         return rankings

@@ -15,15 +15,13 @@ from fastndcg.engine.scratch import CandidateArrays, HitBuffers, Scratch
 from fastndcg.errors import Choice
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions import Convention
+from fastndcg.named_conventions.ties import TIES, TiePolicy
 from fastndcg.rankings.known_ranks import CountedRankings, HitRankings
 from fastndcg.rankings.rankings import Rankings, refuse_changed
 from fastndcg.rankings.score_rows import ScoreRowRankings
 from fastndcg.rankings.validation import Array, read_only
 
-BY_LABEL = frozenset({"best", "worst"})
-AS_GROUPS = frozenset({"average", "mean_rank"})
-RISING = frozenset({"input", "id_ascending"})  # tie policies that order columns of a score matrix by rising number
-FALLING = frozenset({"input_reversed", "id_descending"})
+BY_INPUT = TIES["input"]
 
 
 class Ranker:
@@ -47,7 +45,7 @@ class Ranker:
     ) -> None:
         """Take rankings to which the convention has been applied."""
         self.rankings = rankings
-        self.policy = convention.ties
+        self.policy = TIES[convention.ties]
         self.strategy = strategy
         self.labels = labels
         self.label_offsets = label_offsets
@@ -74,9 +72,8 @@ class ScoreRanker(Ranker):
 
     def find_hits(self, first: int, candidates: CandidateArrays, depth: int, out: HitBuffers) -> int:
         """Rank the candidates of a chunk by their scores."""
-        ties = self.policy
         inputs = (self.scores, self.document_offsets, first, candidates, depth, self.strategy)
-        load_kernels("ranking.rank").rank(*inputs, ties == "input", out.arrays)
+        load_kernels("ranking.rank").rank(*inputs, self.policy == BY_INPUT, out.arrays)
         n_tied, n_nan, n_open, has_changed = out.counts.tolist()
         if n_nan:
             refuse_nan(self.rankings)
@@ -85,20 +82,22 @@ class ScoreRanker(Ranker):
             n_tied, _, _, has_changed = out.counts.tolist()
         if has_changed:
             refuse_changed("scores")
-        if n_tied and ties not in AS_GROUPS:
+        if n_tied and self.policy.orders != "group":
             self._order_ties(first, out)
         return int(n_tied)
 
     def _order_ties(self, first: int, out: HitBuffers) -> None:
         """Order the hits of each tie group by the convention's policy."""
-        tie_policies = load_kernels("ranking.ties")
         policy = self.policy
-        if policy in BY_LABEL:
+        if policy.orders == "label":
             order_by_label(policy, out)
             return
+        tie_policies = load_kernels("ranking.ties")
         rankings = self.rankings
-        keys = np.empty(0, "i8") if rankings.tie_keys is None or policy == "input" else rankings.tie_keys
-        if policy == "id_ascending":
+        # for input_reversed, `apply_convention` has numbered the documents
+        keys = policy.choose(id=rankings.tie_keys, input=rankings.tie_keys if policy.falls else None)
+        keys = np.empty(0, "i8") if keys is None else keys
+        if not policy.falls:
             keys = ~keys  # falls as the key rises, also for the lowest int64
         tie_policies.order_by_key(rankings.scores, read_only(keys), rankings.offsets, first, out.arrays)
         n_hits = out.offsets.item(-1)
@@ -160,12 +159,11 @@ class CountRanker(Ranker):
         return order_by_label(self.policy, out)
 
 
-def find_tie_order(policy: str) -> int:
+def find_tie_order(policy: TiePolicy) -> int:
     """Return how kernels order tied columns: by rising or falling number, or not."""
     kernels = load_kernels("ranking.rank_matrix")
-    if policy in RISING:
-        return int(kernels.RISING)
-    return int(kernels.FALLING if policy in FALLING else kernels.AS_GROUPS)
+    by_number = kernels.FALLING if policy.falls else kernels.RISING
+    return int(policy.choose(group=kernels.AS_GROUPS, label=kernels.AS_GROUPS, input=by_number, id=by_number))
 
 
 def refuse_nan(rankings: Rankings) -> NoReturn:
@@ -174,17 +172,16 @@ def refuse_nan(rankings: Rankings) -> NoReturn:
     rankings.refuse("scores", np.isnan(rankings.scores), rule, Choice("nan_scores", ["last"]))
 
 
-def order_by_label(policy: str, out: HitBuffers) -> int:
+def order_by_label(policy: TiePolicy, out: HitBuffers) -> int:
     """
     Order the hits of each tie group where the policy says so: by falling label for 'best', by rising for 'worst'.
 
     Return the number of queries in which ties matter.
     """
     n_tied = int(out.counts[0])
-    if n_tied and policy in BY_LABEL:
+    if n_tied and policy.choose(group=False, label=True, input=False, id=False):
         tie_policies = load_kernels("ranking.ties")
-        order = tie_policies.order_best_first if policy == "best" else tie_policies.order_worst_first
-        order(out.arrays)
+        (tie_policies.order_best_first if policy.falls else tie_policies.order_worst_first)(out.arrays)
     return n_tied
 
 

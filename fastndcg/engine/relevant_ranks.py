@@ -24,6 +24,7 @@ from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.parsing import Value
 from fastndcg.rankings.known_ranks import HitRankings, KnownHits, find_tie_starts
 from fastndcg.rankings.rankings import Rankings
@@ -32,7 +33,6 @@ from fastndcg.runtime.threads import check_threads, run_all
 
 AUTO = 0  # the ranking method is chosen by its cost
 CHUNK_DOCUMENTS = 1 << 19
-AS_GROUPS = frozenset({"average", "best", "mean_rank", "worst"})  # policies that need the size of a tie group
 
 
 class RankedSpan(NamedTuple):
@@ -115,7 +115,7 @@ def rank_relevant(
     scratch_of_source = Scratch()
     by_group = make_ranker(rankings, convention.with_fields(ties="average"), AUTO, scratch_of_source)
     source = by_group
-    if convention.ties not in AS_GROUPS:
+    if not TIES[convention.ties].choose(group=True, label=True, input=False, id=False):
         source = make_ranker(rankings, convention, AUTO, scratch_of_source)
     n_threads = 1 if rankings.n_documents < MIN_DOCUMENTS_FOR_THREADS else check_threads(threads)
     spans = cut_queries(source.document_offsets, CHUNK_DOCUMENTS, n_threads)

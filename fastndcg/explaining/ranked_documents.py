@@ -10,8 +10,9 @@ from fastndcg.explaining.explanation import IdealDocument, RankedDocument
 from fastndcg.explaining.query_case import QueryCase
 from fastndcg.metrics.families.definition import Definition
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.reference.definition import read_definition
-from fastndcg.reference.tie_orders import SHARED_RANKS, has_place, order_by_policy
+from fastndcg.reference.tie_orders import has_place, order_by_policy
 
 
 def list_ranking(case: QueryCase) -> Iterator[RankedDocument]:
@@ -31,7 +32,7 @@ def list_ranking(case: QueryCase) -> Iterator[RankedDocument]:
         n_tie_groups += has_ties
         group_ranks = range(n_above + 1, n_above + len(group) + 1)
         for rank, document in zip(group_ranks, order_by_policy(group, policy), strict=True):
-            ranks = group_ranks if policy in SHARED_RANKS else range(rank, rank + 1)
+            ranks = group_ranks if TIES[policy].orders == "group" else range(rank, rank + 1)
             is_judged = rankings.judged is None or bool(rankings.judged[document.place])
             yield RankedDocument(
                 first=ranks[0],

@@ -9,7 +9,8 @@ from fastndcg.explaining.contributions import compute_base_value, compute_contri
 from fastndcg.explaining.query_case import JoinedSystem, QueryCase, select_case
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import add_default_cutoff
-from fastndcg.reference.tie_orders import SHARED_RANKS, order_by_policy
+from fastndcg.named_conventions.ties import TIES
+from fastndcg.reference.tie_orders import order_by_policy
 
 TOLERANCE = 1e-6  # relative; sums of contributions have rounding errors of about 1e-12
 
@@ -140,7 +141,9 @@ def _read_names(case: QueryCase, names: list[str]) -> _Names:
         n_above = len(order)
         for rank, document in enumerate(order_by_policy(group, policy), n_above + 1):
             order.append(document.place)
-            ranks[document.place] = (n_above + 1, n_above + len(group)) if policy in SHARED_RANKS else (rank, rank)
+            ranks[document.place] = (
+                (n_above + 1, n_above + len(group)) if TIES[policy].orders == "group" else (rank, rank)
+            )
     return _Names(names, {name: place for place, name in enumerate(names)}, order, ranks)
 
 

@@ -20,6 +20,7 @@ from fastndcg.inputs.options import Options
 from fastndcg.inputs.qrels_run import Run
 from fastndcg.inputs.source import Source
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.validation import Array, check_whole_number, put, read_only
 from fastndcg.runtime.threads import check_threads
 from fastndcg.statistics.table import Table
@@ -282,10 +283,10 @@ def make_run(joined: JoinedRuns, fused: Array, ties: str, method: FusionMethod |
     ordered = np.empty(len(fused))
     scores = read_only(fused)
     ids = joined.row_documents
-    if ties.startswith("id_"):
+    if ties != "last_score" and TIES[ties].choose(input=False, id=True):
         sort = kernels.order_by_ids if ids.are_texts else kernels.order_by_numbers
         keys = ids.ids if ids.are_texts else read_only(ids.order_numbers())
-        option = ties == "id_descending"
+        option = TIES[ties].falls
     else:
         sort = kernels.order_by_keys
         keys = read_only(_find_last_scores(joined) if ties == "last_score" else np.empty(0))

@@ -16,6 +16,7 @@ from fastndcg.inputs.id_column import IdColumn, concatenate_columns, make_compar
 from fastndcg.inputs.id_table import Rows
 from fastndcg.inputs.qrels_run import Run
 from fastndcg.kernels.lookup import load_kernels
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.validation import Array, put, read_only
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.threads import check_stopped, run_all
@@ -250,12 +251,12 @@ def rank_rows(
 ) -> RanksAndTies:
     """Rank the rows in their run and query. Each row has the number of its document in the query."""
     kernels = load_kernels("fusion.joined")
+    policy = TIES[ties]
     keys = np.empty(0, "i8")
-    if ties.startswith("id_"):
+    if policy.choose(group=False, input=False, id=True):
         keys = order_ids(rows.documents)
-        keys = read_only(~keys if ties == "id_descending" else keys)
-    else:
-        keys = read_only(keys)
+        keys = ~keys if policy.falls else keys
+    keys = read_only(keys)
     shape = (len(rows.starts), int(offsets[-1]))
     ranks = np.zeros(shape, "i4")
     group_sizes = np.ones(shape, "i4")

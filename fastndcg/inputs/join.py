@@ -17,6 +17,7 @@ from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.kernels.input_arrays import JudgedIds, MatchedLabels, RetrievedIds
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions import Convention
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.threads import check_threads, run_all
@@ -207,7 +208,7 @@ def _make_rankings(qrels: Qrels, run: Run, pairs: Array, convention: Convention,
         run_rows.offsets,
         judged=judged,
         pool=(pool_rows.select(qrels.values), pool_rows.offsets),
-        tie_keys=run_rows.select(tie_keys(run, threads)) if convention.ties.startswith("id_") else None,
+        tie_keys=run_rows.select(tie_keys(run, threads)) if TIES[convention.ties].orders == "id" else None,
         query_ids=_read_query_names(qrels, run, pairs),
         patterns=qrels.patterns,
     )

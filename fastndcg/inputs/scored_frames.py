@@ -22,6 +22,7 @@ from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.inputs.ranks import convert_ranks
 from fastndcg.inputs.source import Source
 from fastndcg.named_conventions import Convention
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels
 from fastndcg.runtime.pickling import Picklable
@@ -139,7 +140,7 @@ class _DocumentIds:
 
 def make_tie_keys(run: Run | None, convention: Convention | None, threads: int | None) -> Array | None:
     """Return tie keys if there are document ids and the convention orders ties by id, else None."""
-    if run is None or convention is None or not convention.ties.startswith("id_"):
+    if run is None or convention is None or TIES[convention.ties].orders != "id":
         return None
     return tie_keys(run, threads)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.parsing import Value, as_count, as_discounts, as_gains
 
 
@@ -54,7 +55,7 @@ FIELDS: dict[str, Field] = {
         ("all",), "how many ranks count where a metric has no cutoff", as_count, " or a whole number of 1 or more"
     ),
     "ties": Field(
-        ("average", "input", "id_descending", "id_ascending", "best", "worst", "input_reversed", "mean_rank"),
+        tuple(TIES),
         "how equal scores are ranked: the expectation over all orders, as given, by id, by label, the last first, or "
         "all at the mean of their ranks",
     ),

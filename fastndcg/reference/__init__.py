@@ -40,6 +40,7 @@ from fastndcg.metrics.resolve import (
     refuse_ties,
 )
 from fastndcg.named_conventions import Convention, parse_convention
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.parsing import Value
 from fastndcg.rankings.rankings import Rankings, check_patterns
 from fastndcg.rankings.validation import EXACT_LIMIT, Array
@@ -309,7 +310,7 @@ def weight_in_mean(metric: Metric, labels: list[float], judged: list[float], con
 
 def check(rankings: Rankings, metrics: tuple[Metric, ...], convention: Convention) -> None:
     """Raise an error for labels and scores without a meaning under the convention."""
-    if convention.ties.startswith("id_") and rankings.tie_keys is None and rankings.n_documents:
+    if TIES[convention.ties].orders == "id" and rankings.tie_keys is None and rankings.n_documents:
         raise InvalidInputError(f"`tie_keys` are needed for ties='{convention.ties}'. Pass Rankings(tie_keys=…)")
     ranked = np.array([is_ranked(rankings, d, convention) for d in range(rankings.n_documents)], bool)
     nan = np.isnan(rankings.scores) & ranked

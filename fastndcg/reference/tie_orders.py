@@ -13,10 +13,10 @@ import numpy as np
 from fastndcg.errors import Choice, InvalidInputError
 from fastndcg.metrics.families.definition import POOLED, UNJUDGED, MeanRanked
 from fastndcg.named_conventions import Convention
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.rankings import Rankings
 
 ORDERS_LIMIT = 100_000
-SHARED_RANKS = ("average", "mean_rank")  # policies under which equal scores share all ranks of their group
 
 
 class Document(NamedTuple):
@@ -114,11 +114,16 @@ def count_orders(groups: list[list[float]]) -> int:
 
 def order_by_policy(group: Sequence[Document], policy: str) -> Sequence[Document]:
     """Return documents of equal score in the order of a tie policy, equal ones in the order of the input."""
-    if policy in ("best", "worst"):
-        return sorted(group, key=lambda document: document.label, reverse=policy == "best")
-    if policy in ("id_descending", "id_ascending"):
-        return sorted(group, key=lambda document: document.tie_key, reverse=policy == "id_descending")
-    return group[::-1] if policy == "input_reversed" else group
+    orders, falls = TIES[policy]
+    if orders == "label":
+        return sorted(group, key=lambda document: document.label, reverse=falls)
+    if orders == "id":
+        return sorted(group, key=lambda document: document.tie_key, reverse=falls)
+    if orders == "input":
+        return group[::-1] if falls else group
+    if orders == "group":
+        return group
+    raise NotImplementedError(f"the reference orders ties by group, label, input and id, not by {orders!r}")
 
 
 def arrangements(labels: list[float]) -> Iterator[list[float]]:

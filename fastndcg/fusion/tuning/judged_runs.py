@@ -18,6 +18,7 @@ from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import find_denominators
 from fastndcg.named_conventions import Convention
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, read_only
 
@@ -125,7 +126,7 @@ def judge_runs(qrels: Qrels, documents: Run, metric: Metric, convention: Convent
     joined: Any = join_tables(qrels, replace_scores(documents, rows), convention, threads)
     joined = joined if isinstance(joined, Joined) else Joined(joined)
     rankings = joined.rankings
-    if convention.ties.startswith("id_"):
+    if TIES[convention.ties].orders == "id":
         keys = tie_keys(
             replace_scores(documents, np.zeros(len(documents))), threads
         )  # keys differ where scores are equal

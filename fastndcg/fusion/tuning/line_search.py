@@ -17,6 +17,7 @@ from fastndcg.fusion.tuning.judged_runs import JudgedRuns
 from fastndcg.fusion.tuning.step_function import StepFunction, join_steps
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.resolve import find_kernel_place
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.known_ranks import HitRankings, KnownHits, find_tie_starts
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.progress import track
@@ -108,15 +109,13 @@ def _make_inputs(judged: JudgedRuns, x: Array, y: Array) -> LineInputs:
 
 def _make_keys(judged: JudgedRuns) -> Array:
     """Return the keys by which documents with equal scores rank, none if they tie or rank by label."""
-    ties = judged.convention.ties
-    keys = judged.rankings.tie_keys
-    if ties == "input":
-        return -np.arange(judged.rankings.n_documents)
-    if ties in ("id_descending", "input_reversed") and keys is not None:
-        return keys.astype("i8")
-    if ties == "id_ascending" and keys is not None:
-        return ~keys.astype("i8")
-    return np.empty(0, "i8")
+    policy = TIES[judged.convention.ties]
+    given = judged.rankings.tie_keys
+    nothing = np.empty(0, "i8")
+    keys = nothing if given is None else given.astype("i8") if policy.falls else ~given.astype("i8")
+    places = keys if policy.falls else -np.arange(judged.rankings.n_documents)
+    found: Array = policy.choose(group=nothing, label=nothing, input=places, id=keys)
+    return found
 
 
 def _reads_pool_size(judged: JudgedRuns) -> bool:
@@ -240,7 +239,7 @@ class _Worker:
         convention = judged.convention
         if convention.pool != "judged":  # the pool of retrieved documents has been made
             convention = convention.replace(pool="judged")
-        if convention.ties == "input_reversed":  # the keys of the lines have ordered ties
+        if TIES[convention.ties] == TIES["input_reversed"]:  # the keys of the lines have ordered ties
             convention = convention.replace(ties="input")
         undefined = None if judged.undefined is None else judged.undefined[queries]
         output = engine.run(

@@ -29,13 +29,13 @@ from fastndcg.inputs.recommendations.item_selection import (
 )
 from fastndcg.inputs.recommendations.score_matrix import partition_rows
 from fastndcg.named_conventions import Convention
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.known_ranks import NO_COUNTS, CountedHits, CountedRankings, RankCounts
 from fastndcg.rankings.validation import Array, read_only
 from fastndcg.runtime.pickling import Picklable
 
 SIDES = ("truth", "predictions")
-BY_ID = frozenset({"id_ascending", "id_descending"})  # tie policies that order ids of documents
 
 
 class Model(Picklable, ABC):
@@ -460,7 +460,7 @@ def partition_model(
     Some metrics and conventions read candidates without a label, and `explain` shows them.
     """
     model = fit_model(truth, model)
-    if model.document_ids is not None and isinstance(truth, Qrels) and convention.ties in BY_ID:
+    if model.document_ids is not None and isinstance(truth, Qrels) and TIES[convention.ties].orders == "id":
         model = ModelByIds(model, model.document_ids)
     matched_model = match_model(truth, model, convention, options)
     if matched_model.n_missing_in_run and convention.missing_in_run == "zero":

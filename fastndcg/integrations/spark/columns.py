@@ -9,6 +9,7 @@ from fastndcg.errors import Choice, InvalidInputError, InvalidTypeError, cut, jo
 from fastndcg.inputs.frames import Frame
 from fastndcg.integrations.spark.errors import name_arguments
 from fastndcg.named_conventions import Convention
+from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.validation import check_whole_number
 from fastndcg.runtime.optional_packages import optional_import
 
@@ -167,7 +168,7 @@ def bring_together(qrels: Side, runs: Sequence[Side]) -> Any:
 
 def check_ties(convention: Convention, order: str | None, *, has_lists: bool = False) -> None:
     """Raise an error for a tie policy by input order, which rows of Spark do not have."""
-    if convention.ties.startswith("input") and order is None and not has_lists:
+    if TIES[convention.ties].choose(group=False, label=False, input=True, id=False) and order is None and not has_lists:
         raise InvalidInputError(
             f"`order` must name a column for ties={shorten(convention.ties)}, as rows of Spark have no order. Name the "
             "column that has it, or take ",

@@ -11,9 +11,7 @@ import math
 
 from fastndcg.metrics.families.counts import n_relevant
 from fastndcg.metrics.families.definition import UNJUDGED, Definition, Mark
-from fastndcg.metrics.families.record import PERSISTENCE, REL, TREC_EVAL, WITHOUT_AVERAGE, Record
-
-WHATEVER_THE_LABELS = tuple(policy for policy in ("average", *WITHOUT_AVERAGE) if policy not in ("best", "worst"))
+from fastndcg.metrics.families.record import PERSISTENCE, REL, TREC_EVAL, WHATEVER_THE_LABELS, Record
 
 RECORDS = (
     Record(

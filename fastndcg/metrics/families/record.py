@@ -7,13 +7,15 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from fastndcg.named_conventions.ties import TIES
+
 JARVELIN_2002 = "K. Järvelin and J. Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 2002"
 VAN_RIJSBERGEN_1979 = "C. J. van Rijsbergen, Information Retrieval, 2nd edition, 1979, chapter 7, ISBN 0-408-70929-4"
 TREC_EVAL = "trec_eval, the evaluation program of the Text REtrieval Conference, https://github.com/usnistgov/trec_eval"
 
 
 EXACT_INTEGERS = 2**53  # float64 holds all smaller whole numbers
-TIE_POLICIES = ("average", "input", "input_reversed", "id_descending", "id_ascending", "best", "worst")
+TIE_POLICIES = tuple(policy for policy in TIES if policy != "mean_rank")  # for metrics of whole ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,8 @@ class Record:
 
 
 WITHOUT_AVERAGE = TIE_POLICIES[1:]
-TIES_AND_MEAN_RANK = (*TIE_POLICIES, "mean_rank")  # for metrics with a value at a rank between two whole numbers
+WHATEVER_THE_LABELS = tuple(policy for policy in TIE_POLICIES if TIES[policy].orders != "label")
+TIES_AND_MEAN_RANK = tuple(TIES)  # for metrics with a value at a rank between two whole numbers
 REL = Parameter("rel", "float", 1, "a document is relevant if its label is at least this; above 0", above=0)
 GAIN_REL = Parameter("rel", "float", None, "labels below this gain nothing; by default every label counts", above=0)
 DISCOUNT = Parameter(

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import partial
 
 from fastndcg.metrics.families.definition import Definition
-from fastndcg.metrics.families.record import REL, Parameter, Record
+from fastndcg.metrics.families.record import REL, WHATEVER_THE_LABELS, Parameter, Record
 
 ALPHA = Parameter(
     "alpha", "float", 0.5, "how much of its gain a subtopic loses with each relevant document", min=0, max=1
@@ -36,7 +36,7 @@ LIMIT = "Z · (1 − alpha)^(r − 1), where Z subtopics have a relevant documen
 _by_subtopic = partial(
     Record,
     undefined="no subtopic has a relevant document",
-    ties=("average", "input", "input_reversed", "id_descending", "id_ascending"),
+    ties=WHATEVER_THE_LABELS,
     view="subtopics",
 )
 
