@@ -28,7 +28,7 @@ def make_runs(n_queries, kind, n_documents=DOCUMENTS):
 
 def fuse_by_reference(rows, method, convention="default"):
     """Return the fused runs of some queries from the slow twin."""
-    from fastndcg.reference import fusion as reference
+    from twins import fusion as reference
 
     some = [run.select(np.isin(run.queries, np.unique(run.queries)[:10])) for run in rows]
     runs = [fn.Run(run.queries, run.documents, run.scores).to_dict() for run in some]

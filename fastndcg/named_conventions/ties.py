@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from fastndcg.errors import shorten
+
 
 class TiePolicy(NamedTuple):
     """
@@ -29,8 +31,8 @@ class TiePolicy(NamedTuple):
         """
         if self.orders not in values:
             raise NotImplementedError(
-                f"this code orders ties by {', '.join(values)}, not by {self.orders!r}. Add the order here, and to the "
-                "reference."
+                f"this code orders ties by {', '.join(values)}, not by {shorten(self.orders)}. Add the order here, and "
+                "to the reference."
             )
         return values[self.orders]
 

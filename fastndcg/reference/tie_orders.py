@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import Choice, InvalidInputError
+from fastndcg.errors import Choice, InvalidInputError, shorten
 from fastndcg.metrics.families.definition import POOLED, UNJUDGED, MeanRanked
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
@@ -123,7 +123,7 @@ def order_by_policy(group: Sequence[Document], policy: str) -> Sequence[Document
         return group[::-1] if falls else group
     if orders == "group":
         return group
-    raise NotImplementedError(f"the reference orders ties by group, label, input and id, not by {orders!r}")
+    raise NotImplementedError(f"the reference orders ties by group, label, input and id, not by {shorten(orders)}")
 
 
 def arrangements(labels: list[float]) -> Iterator[list[float]]:

@@ -90,8 +90,6 @@ def catalogue_is_complete(root: Path) -> Iterator[str]:
                 yield f"families: there is no {kernel}, the twin of {record['name']}'s kernel"
         if not record["source"]:
             yield f"families: {record['name']} must have a source"
-        if not record["latex"]:
-            yield f"families: {record['name']} must have its formula as `latex`"
         if not tested & {word.lower() for word in (record["name"], *record["aliases"])}:
             yield f"tests/definitions: {record['name']} has no definition test"
 

@@ -15,6 +15,7 @@ from fastndcg.metrics.families.record import TIE_POLICIES, TIES_AND_MEAN_RANK
 from fastndcg.parsing import format_value
 from scripts.site import metric_examples as examples
 from scripts.site.markdown import table
+from scripts.site.metric_formulas import FORMULAS
 from scripts.site.metric_plots import COLOURS, PLACES, PLOTS, draw_all
 from scripts.site.metric_symbols import find_symbols
 
@@ -69,7 +70,7 @@ def write_family(family: str) -> Iterator[str]:
     yield f"# {_title(family)}\n\n{_describe_family(family)}\n\n"
     yield from table(["metric", "is"], ([_link(record), _escape(record.title)] for record in records))
     yield "\n"
-    yield from write_symbols([equation for record in records for equation in record.latex])
+    yield from write_symbols([equation for record in records for equation in FORMULAS[record.name]])
     namespaces: dict[str, dict[str, Any]] = {}
     for kind in dict.fromkeys(map(examples.find_kind, records)):
         namespaces[kind] = {}
@@ -94,7 +95,7 @@ def write_symbols(equations: list[str]) -> Iterator[str]:
 def write_metric(record: Record, namespace: dict[str, Any]) -> Iterator[str]:
     """Yield the section of a metric."""
     yield f"(metric-{_anchor(record)})=\n## {_escape(record.name)}\n\n{_sentence(record.title)}\n\n"
-    for equation in record.latex:
+    for equation in FORMULAS[record.name]:
         yield f"```{{math}}\n{equation}\n```\n\n"
     yield f"In words: {_escape(record.formula)}.\n\n"
     yield from _write_facts(record)
@@ -121,7 +122,7 @@ def write_aggregates() -> Iterator[str]:
     yield "`quantile(AP, q=0.1)`. Without one, the number is the mean over the queries for which the metric is "
     yield "defined.\n\n"
     records = list(AGGREGATES.values())
-    yield from write_symbols([equation for record in records for equation in record.latex])
+    yield from write_symbols([equation for record in records for equation in FORMULAS[record.name]])
     namespace: dict[str, Any] = {}
     code = "".join(examples.run_code(examples.SETUPS["aggregates"], namespace))
     code += "".join(examples.run_code(['fn.evaluate(labels, scores, "RR")["RR"].tolist()'], namespace))
@@ -238,7 +239,7 @@ def _write_example(record: Record, namespace: dict[str, Any]) -> Iterator[str]:
 
 def _write_aggregate(record: AggregateRecord, namespace: dict[str, Any]) -> Iterator[str]:
     yield f"(aggregate-{record.name})=\n## {record.name}\n\n{_sentence(record.title)}\n\n"
-    for equation in record.latex:
+    for equation in FORMULAS[record.name]:
         yield f"```{{math}}\n{equation}\n```\n\n"
     source, _, doi = record.source.partition(", doi:")
     link = f" [doi:{doi}](https://doi.org/{doi})" if doi else ""

@@ -7,6 +7,7 @@ import pytest
 
 from fastndcg.metrics.families import AGGREGATES, EVERY, FAMILIES
 from scripts.site import metric_examples, metric_pages, metric_symbols
+from scripts.site.metric_formulas import FORMULAS
 
 RECORDS = {**EVERY, **AGGREGATES}
 MOST_USED = {"nDCG", "DCG", "AP", "RR", "P", "R", "Success", "RBP", "ERR", "bpref"}
@@ -15,8 +16,7 @@ MOST_USED = {"nDCG", "DCG", "AP", "RR", "P", "R", "Success", "RBP", "ERR", "bpre
 @pytest.mark.parametrize("name", RECORDS)
 def test_formula_is_latex_with_balanced_braces(name):
     """Each record has equations. Their braces and their growing brackets are balanced."""
-    assert RECORDS[name].latex
-    for equation in RECORDS[name].latex:
+    for equation in FORMULAS[name]:
         depth = 0
         for mark in re.findall(r"(?<!\\)[{}]", equation):
             depth += 1 if mark == "{" else -1
@@ -30,7 +30,7 @@ def test_formula_is_latex_with_balanced_braces(name):
 @pytest.mark.parametrize("name", RECORDS)
 def test_symbols_are_explained(name):
     """Every letter of an equation belongs to a symbol that the page explains."""
-    for equation in RECORDS[name].latex:
+    for equation in FORMULAS[name]:
         assert metric_symbols.find_unexplained(equation) == set(), equation
 
 
@@ -41,7 +41,8 @@ def test_a_symbol_without_meaning_is_found():
 
 def test_symbols_are_all_used():
     """Every symbol appears in a formula."""
-    equations = [equation for record in RECORDS.values() for equation in record.latex]
+    assert set(FORMULAS) == set(RECORDS)
+    equations = [equation for own in FORMULAS.values() for equation in own]
     assert set(metric_symbols.find_symbols(equations)) == set(metric_symbols.SYMBOLS)
 
 
@@ -49,7 +50,7 @@ def test_symbols_are_all_used():
 def test_formula_is_drawn(name):
     """Matplotlib draws each equation, which has no command that is misspelt."""
     parser = pytest.importorskip("matplotlib.mathtext").MathTextParser("path")
-    for equation in RECORDS[name].latex:
+    for equation in FORMULAS[name]:
         assert parser.parse(f"${equation}$").width > 0
 
 

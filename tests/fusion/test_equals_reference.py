@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from twins import fusion as reference
 
 import fastndcg as fn
 from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
@@ -12,7 +13,6 @@ from fastndcg.fusion.joined_runs import join_runs
 from fastndcg.fusion.methods import FusionMethod, apply_method
 from fastndcg.fusion.normalization import normalize, parse_norm
 from fastndcg.parsing import format_call
-from fastndcg.reference import fusion as reference
 
 DOCUMENTS = [f"d{number}" for number in range(9)]
 SCORES = st.sampled_from([-2.0, -0.5, 0.0, 0.25, 1.0, 3.0, 7.5])

@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from fusion_cases import draw_case, judge
+from twins.fusion_steps import compute_steps, find_steps
 
 import fastndcg as fn
 from fastndcg.errors import InvalidInputError
 from fastndcg.fusion.tuning import line_search
 from fastndcg.fusion.tuning.line_search import search_line
 from fastndcg.metrics.families import CATALOG
-from fastndcg.reference.fusion_steps import compute_steps, find_steps
 
 CONVENTIONS = (
     "default",

@@ -14,7 +14,6 @@ class AggregateRecord:
     name: str
     title: str
     formula: str
-    latex: tuple[str, ...]
     source: str
     parameters: tuple[Parameter, ...] = ()
 
@@ -32,7 +31,6 @@ AGGREGATES = {
             name="gm",
             title="geometric mean",
             formula="exp(mean of ln(max(value, floor)))",
-            latex=(r"\mathrm{gm} = \exp\left(\frac{1}{Q} \sum_{q=1}^{Q} \ln(\max(x_q, \mathrm{floor}))\right)",),
             source="S. Robertson, On GMAP: and other transformations, CIKM 2006, doi:10.1145/1183614.1183630",
             parameters=(FLOOR,),
         ),
@@ -40,7 +38,6 @@ AGGREGATES = {
             name="hm",
             title="harmonic mean",
             formula="1 / mean of 1/value, 0 if a value is 0",
-            latex=(r"\mathrm{hm} = \left(\frac{1}{Q} \sum_{q=1}^{Q} \frac{1}{x_q}\right)^{-1}",),
             source="C. T. Hoyt et al., A unified framework for rank-based evaluation metrics, 2022, "
             "doi:10.48550/arXiv.2203.07544",
         ),
@@ -48,10 +45,6 @@ AGGREGATES = {
             name="median",
             title="median",
             formula="the middle value; the mean of the two middle ones of an even number",
-            latex=(
-                r"\mathrm{median} = \frac{x_{(i)} + x_{(j)}}{2}",
-                r"i = \lfloor \frac{Q + 1}{2} \rfloor, \quad j = \lceil \frac{Q + 1}{2} \rceil",
-            ),
             source="R. J. Hyndman and Y. Fan, Sample quantiles in statistical packages, The American Statistician "
             "1996, doi:10.2307/2684934",
         ),
@@ -59,10 +52,6 @@ AGGREGATES = {
             name="quantile",
             title="quantile",
             formula="the value at place 1 + q · (n − 1) of the n sorted ones, a straight line between neighbours",
-            latex=(
-                r"\mathrm{quantile} = x_{(j)} + (\pi - j) \cdot (x_{(j+1)} - x_{(j)})",
-                r"\pi = 1 + \varphi \cdot (Q - 1), \quad j = \lfloor \pi \rfloor",
-            ),
             source="R. J. Hyndman and Y. Fan, 1996, definition 7, doi:10.2307/2684934",
             parameters=(Q,),
         ),
@@ -70,11 +59,6 @@ AGGREGATES = {
             name="worst",
             title="mean of the worst",
             formula="mean of the worst share · n values, the last in part where that is no whole number",
-            latex=(
-                r"\mathrm{worst} = \frac{1}{\sigma Q} \left(\sum_{j=1}^{m} x_{(j)} + (\sigma Q - m) \cdot "
-                r"x_{(m+1)}\right)",
-                r"m = \lfloor \sigma Q \rfloor",
-            ),
             source="C. Acerbi and D. Tasche, On the coherence of expected shortfall, 2002, "
             "doi:10.1016/S0378-4266(02)00283-2",
             parameters=(SHARE,),
@@ -83,7 +67,6 @@ AGGREGATES = {
             name="micro",
             title="micro mean",
             formula="sum of the numerators over sum of the denominators of P, R or Rprec",
-            latex=(r"\mathrm{micro} = \frac{\sum_{q=1}^{Q} \mathrm{num}_q}{\sum_{q=1}^{Q} \mathrm{den}_q}",),
             source="D. D. Lewis, Evaluating text categorization, HLT 1991, doi:10.3115/112405.112471",
         ),
         AggregateRecord(
@@ -91,7 +74,6 @@ AGGREGATES = {
             title="adjusted for chance",
             formula="(mean − mean by chance) / (1 − mean by chance) of Rank, RR or Success: 0 in random order, 1 if "
             "all are best; of Rank it is AMRI",
-            latex=(r"\mathrm{adjusted} = \frac{\bar{x} - \bar{e}}{1 - \bar{e}}",),
             source="C. T. Hoyt et al., A unified framework for rank-based evaluation metrics, 2022, "
             "doi:10.48550/arXiv.2203.07544",
         ),
@@ -99,7 +81,6 @@ AGGREGATES = {
             name="over_chance",
             title="ratio to chance",
             formula="mean / mean by chance of Rank, RR or Success: 1 in random order; of Rank it is AMR",
-            latex=(r"\mathrm{over\_chance} = \bar{x} / \bar{e}",),
             source="M. Berrendorf et al., On the ambiguity of rank-based evaluation, 2020, "
             "doi:10.48550/arXiv.2002.06914",
         ),

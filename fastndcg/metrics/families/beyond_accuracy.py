@@ -35,7 +35,6 @@ RECORDS = (
         title="average popularity of the recommended items",
         kernel="beyond_accuracy.mean_over_items",
         formula="mean over the first k items of how many users interacted with the item",
-        latex=(r"\mathrm{popularity@}k = \frac{1}{k} \sum_{r=1}^{k} u_r",),
         range="0 and up",
         undefined=EMPTY,
         source="H. Yin et al., Challenging the long tail recommendation, VLDB 2012",
@@ -52,7 +51,6 @@ RECORDS = (
         title="novelty, self-information",
         kernel="beyond_accuracy.mean_over_items",
         formula="mean over the first k items of −log2 of the share of users who interacted with the item",
-        latex=(r"\mathrm{novelty@}k = -\frac{1}{k} \sum_{r=1}^{k} \log_2 \frac{u_r}{U}",),
         range="0 and up",
         undefined=EMPTY,
         source=ZHOU_2010,
@@ -82,7 +80,6 @@ RECORDS = (
         kernel="beyond_accuracy.mean_over_items",
         formula="share of the first k items that are in the long tail: all but the most popular ones, which have the "
         "share `head` of all interactions; or the share `items` of all items, the least popular ones",
-        latex=(r"\mathrm{tail@}k = \frac{1}{k} \sum_{r=1}^{k} \mathrm{tail}_r",),
         range="0 to 1",
         undefined=EMPTY,
         source="H. Abdollahpouri, R. Burke and B. Mobasher, Managing popularity bias in recommender systems with "
@@ -112,12 +109,6 @@ RECORDS = (
         ),
         formula="mean distance of the pairs among the first k items: 1 − cosine of their vectors; 1 − the share of "
         "categories that both have among those that one has (jaccard); how many categories one of them has (hamming)",
-        latex=(
-            r"\mathrm{ILD@}k = \frac{2}{k (k - 1)} \sum_{i=1}^{k} \sum_{r=i+1}^{k} \mathrm{dist}(i, r)",
-            r"\mathrm{dist}_{\mathrm{cosine}}(i, r) = 1 - \frac{v_i \cdot v_r}{\Vert v_i \Vert \cdot \Vert v_r \Vert}",
-            r"\mathrm{dist}_{\mathrm{jaccard}}(i, r) = 1 - \frac{|Y_i \cap Y_r|}{|Y_i \cup Y_r|}",
-            r"\mathrm{dist}_{\mathrm{hamming}}(i, r) = |Y_i \cup Y_r| - |Y_i \cap Y_r|",
-        ),
         range="0 to 2 (cosine), 0 to 1 (jaccard), 0 to the number of categories (hamming)",
         undefined="fewer than two items are recommended",
         source="B. Smyth and P. McClave, Similarity vs. diversity, ICCBR 2001",
@@ -145,7 +136,6 @@ RECORDS = (
         title="serendipity",
         kernel="beyond_accuracy.serendipity",
         formula="share of the first k items that the user likes and that are not among the k most popular items",
-        latex=(r"\mathrm{serendipity@}k = \frac{1}{k} \sum_{r=1}^{k} \mathrm{liked}_r \cdot (1 - \mathrm{popular}_r)",),
         range="0 to 1",
         undefined=EMPTY,
         source=GE_2010,
@@ -166,7 +156,6 @@ RECORDS = (
         title="catalogue coverage",
         kernel="beyond_accuracy.coverage",
         formula="share of the catalogue's items that are among the first k of a user",
-        latex=(r"\mathrm{coverage@}k = \frac{|\bigcup_q B_q|}{J}",),
         range="0 to 1",
         undefined="the catalogue is empty",
         source=GE_2010,
@@ -184,10 +173,6 @@ RECORDS = (
         kernel="beyond_accuracy.gini",
         formula="sum over the n items of the catalogue, the least recommended first, of (2i − n − 1) · c(i), over "
         "n · sum of c(i); c(i) users have item i among their first k",
-        latex=(
-            r"\mathrm{gini@}k = \frac{\sum_{j=1}^{J} (2 j - J - 1) \cdot \mathrm{count}_j}{J \cdot \sum_{j=1}^{J} "
-            r"\mathrm{count}_j}",
-        ),
         range="0 (all alike) to 1 − 1/n",
         undefined=EMPTY,
         source="D. Fleder and K. Hosanagar, Blockbuster culture's next rise or fall, Management Science 2009",
@@ -205,10 +190,6 @@ RECORDS = (
         title="Shannon entropy of recommended items",
         kernel="beyond_accuracy.entropy",
         formula="−sum over items of s · log2(s); s is the item's share of all recommendations in the first k ranks",
-        latex=(
-            r"\mathrm{entropy@}k = -\sum_{j} \mathrm{share}_j \cdot \log_2 \mathrm{share}_j",
-            r"\mathrm{share}_j = \frac{\mathrm{count}_j}{\sum_{i=1}^{J} \mathrm{count}_i}",
-        ),
         range="0 to log2 of the number of items",
         undefined=EMPTY,
         source="C. E. Shannon, A mathematical theory of communication, Bell System Technical Journal 1948",
@@ -228,10 +209,6 @@ RECORDS = (
         kernel="beyond_accuracy.personalisation",
         formula="mean over pairs of users of 1 − the number of items that both have among their first k, over the "
         "length of the longer of both lists; users without items are left out",
-        latex=(
-            r"\mathrm{personalisation@}k = \frac{2}{Q (Q - 1)} \sum_{i=1}^{Q} \sum_{j=i+1}^{Q} \left(1 - \frac{|B_i "
-            r"\cap B_j|}{\max(|B_i|, |B_j|)}\right)",
-        ),
         range="0 to 1",
         undefined="fewer than two users have items",
         source=ZHOU_2010,

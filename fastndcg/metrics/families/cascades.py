@@ -40,10 +40,6 @@ RECORDS = (
         kernel="cascades.expected_reciprocal_rank",
         formula="sum over ranks r = 1 … k of 1/r · stop(r) · product over the ranks i above of 1 − stop(i), where "
         "stop(r) = (2^label − 1) / 2^max_grade" + TIES,
-        latex=(
-            r"\mathrm{ERR@}k = \sum_{r=1}^{k} \frac{s_r}{r} \prod_{i=1}^{r-1} (1 - s_i)",
-            r"s_r = \frac{2^{\ell_r} - 1}{2^{\ell_{\max}}}",
-        ),
         range="0 to 1",
         undefined="never",
         source=CHAPELLE_2009,
@@ -57,7 +53,6 @@ RECORDS = (
         title="normalised expected reciprocal rank",
         kernel="cascades.normalised_reciprocal_rank",
         formula="ERR@k / ERR@k of the best order of all judged documents",
-        latex=(r"\mathrm{nERR@}k = \frac{\mathrm{ERR@}k}{\mathrm{ERR}^*\mathrm{@}k}",),
         range="0 to 1",
         undefined="nothing has a label above 0",
         source=CHAPELLE_2009 + "; C. L. A. Clarke and others, A comparative analysis of cascade measures, WSDM 2011",
@@ -71,7 +66,6 @@ RECORDS = (
         kernel="cascades.pfound",
         formula="sum over ranks r = 1 … k of decay^(r − 1) · stop(r) · product over the ranks i above of 1 − stop(i)"
         + TIES,
-        latex=(r"\mathrm{PFound@}k = \sum_{r=1}^{k} \delta^{r-1} \cdot s_r \prod_{i=1}^{r-1} (1 - s_i)",),
         range="0 to 1",
         undefined="never",
         source="A. Gulin, P. Karpovich, D. Raskovalov, I. Segalovich, Yandex at ROMIP 2009, ROMIP 2009, "
@@ -90,10 +84,6 @@ RECORDS = (
         kernel="cascades.time_biased_gain",
         formula="sum over ranks r = 1 … k with a relevant document of 0.64 · 0.77 · 2^(−t / half_life), where t "
         "seconds were read above: 4.4 + (0.018 · words + 7.8) · 0.64 for each relevant document, · 0.39 for each other",
-        latex=(
-            r"\mathrm{TBG@}k = \sum_{r=1}^{k} \mathrm{rel}_r \cdot 0.64 \cdot 0.77 \cdot 2^{-t_r / t_{1/2}}",
-            r"t_r = \sum_{i=1}^{r-1} (4.4 + (0.018 \, \mathrm{words} + 7.8) \cdot (0.39 + 0.25 \, \mathrm{rel}_i))",
-        ),
         range="0 and up",
         undefined="never",
         source="M. D. Smucker and C. L. A. Clarke, Time-based calibration of effectiveness measures, SIGIR 2012; "
@@ -114,11 +104,6 @@ RECORDS = (
         "V(r + 1) = V(r) · ((r + goal + left − 1) / (r + goal + left))², where left is the goal less the gains down to "
         "rank r; ranks below the last document gain nothing, and without k there is no end of them; "
         f"{NO_AVERAGE}",
-        latex=(
-            r"\mathrm{INST@}k = \frac{\sum_{r=1}^{k} g_r \cdot V_r}{\sum_{r=1}^{k} V_r}",
-            r"V_1 = 1, \quad V_{r+1} = V_r \cdot \left(\frac{r + T + T_r - 1}{r + T + T_r}\right)^2",
-            r"T_r = T - \sum_{i=1}^{r} g_i",
-        ),
         range="0 to 1",
         undefined="never",
         source="A. Moffat, P. Bailey, F. Scholer, P. Thomas, Incorporating user expectations and behavior into the "
@@ -139,10 +124,6 @@ RECORDS = (
         kernel="cascades.bejeweled_player",
         formula="gains down to the rank where they reach the goal, or down to rank k if that comes first, over that "
         f"rank; without k, 0 if the goal is not reached; {NO_AVERAGE}",
-        latex=(
-            r"\mathrm{BPM@}k = \frac{1}{m} \sum_{r=1}^{m} g_r",
-            r"m = \min\left(k, \; \min \{ r : \sum_{i=1}^{r} g_i \geq T \}\right)",
-        ),
         range="0 to 1 for gains up to 1",
         undefined="never",
         source="F. Zhang, Y. Liu, X. Li, M. Zhang, Y. Xu, S. Ma, Evaluating web search with a Bejeweled player model, "
@@ -159,10 +140,6 @@ RECORDS = (
         kernel="cascades.compatibility",
         formula="sum over d = 1 … k of p^(d − 1) · |R:d ∩ I:d| / d, over the same of I with itself; R:d are the first "
         "d documents, I those with a label by falling label, of one label in the order of R; without k all ranks",
-        latex=(
-            r"\mathrm{Compat@}k = \frac{\sum_{d=1}^{k} p^{d-1} \cdot |A_d \cap I_d| \, / \, d}{\sum_{d=1}^{k} "
-            r"p^{d-1} \cdot |I_d| \, / \, d}",
-        ),
         range="0 to 1",
         undefined="no label is above 0",
         source="C. L. A. Clarke, A. Vtyurina and M. D. Smucker, Assessing top-k preferences, TOIS 2021",

@@ -29,7 +29,6 @@ RECORDS = (
         title="reciprocal rank",
         kernel="first_relevant.reciprocal_rank",
         formula="1 / rank of the first relevant document, 0 if none is in the first k",
-        latex=(r"\mathrm{RR@}k = \max_{1 \leq r \leq k} \frac{\mathrm{rel}_r}{r}",),
         range="0 to 1",
         undefined="never",
         source="P. B. Kantor and E. M. Voorhees, The TREC-5 confusion track, Information Retrieval 2000",
@@ -54,7 +53,6 @@ RECORDS = (
         title="success, hit rate",
         kernel="first_relevant.success",
         formula="1 if a relevant document is among the first k, else 0",
-        latex=(r"\mathrm{Success@}k = \min(1, h_k)",),
         range="0 to 1",
         undefined="never",
         source="N. Craswell and D. Hawking, Overview of the TREC-2004 web track, TREC 2004, "
@@ -80,7 +78,6 @@ RECORDS = (
         kernel="first_relevant.first_rank",
         formula="rank of the first relevant document; in a tie group of m documents from rank a + 1 on with n relevant "
         "ones a + (m + 1) / (n + 1)",
-        latex=(r"\mathrm{Rank} = \min \{ r : \mathrm{rel}_r = 1 \}",),
         range="1 and up",
         undefined="nothing that is ranked is relevant",
         source=BERRENDORF_2020,
@@ -98,7 +95,6 @@ RECORDS = (
         title="expected rank in random order",
         kernel="first_relevant.chance_rank",
         formula="(n + 1) / (R + 1), the mean of Rank over all orders of n documents with R relevant ones among them",
-        latex=(r"\mathrm{chance\_Rank} = \frac{n + 1}{R + 1}",),
         range="1 and up",
         undefined="nothing that is ranked is relevant",
         source=HOYT_2022,
@@ -114,10 +110,6 @@ RECORDS = (
         kernel="first_relevant.chance_reciprocal_rank",
         formula="the mean of RR over all orders of n documents with R relevant ones among them; for one relevant "
         "document (1 + 1/2 + … + 1/min(k, n)) / n",
-        latex=(
-            r"\mathrm{chance\_RR@}k = \sum_{r=1}^{\min(k, n)} \frac{1}{r} \cdot "
-            r"\frac{\binom{n - r}{R - 1}}{\binom{n}{R}}",
-        ),
         range="0 to 1",
         undefined="never",
         source=HOYT_2022,
@@ -131,7 +123,6 @@ RECORDS = (
         kernel="first_relevant.chance_success",
         formula="the share of all orders of n documents in which one of the R relevant ones is among the first k; for "
         "one relevant document min(k, n) / n",
-        latex=(r"\mathrm{chance\_Success@}k = 1 - \frac{\binom{n - k}{R}}{\binom{n}{R}}",),
         range="0 to 1",
         undefined="never",
         source=HOYT_2022,

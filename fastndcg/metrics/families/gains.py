@@ -30,7 +30,6 @@ RECORDS = (
         title="normalised discounted cumulative gain",
         kernel="gains.ndcg",
         formula="DCG@k / IDCG@k",
-        latex=(r"\mathrm{nDCG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}",),
         range="0 to 1",
         undefined="nothing has a gain",
         source=JARVELIN_2002,
@@ -53,10 +52,6 @@ RECORDS = (
         title="discounted cumulative gain",
         kernel="gains.dcg",
         formula="sum over ranks r = 1 … k of gain(label at rank r) · discount(r); discount(r) = 1/log2(r + 1)",
-        latex=(
-            r"\mathrm{DCG@}k = \sum_{r=1}^{k} g_r \cdot d(r)",
-            r"d(r) = \frac{1}{\log_2(r + 1)}",
-        ),
         range="0 to IDCG@k",
         undefined="never",
         source=JARVELIN_2002,
@@ -74,7 +69,6 @@ RECORDS = (
         title="cumulative gain",
         kernel="gains.cg",
         formula="sum over ranks r = 1 … k of gain(label at rank r)",
-        latex=(r"\mathrm{CG@}k = \sum_{r=1}^{k} g_r",),
         range="0 and up",
         undefined="never",
         source=JARVELIN_2002,
@@ -87,7 +81,6 @@ RECORDS = (
         title="ideal discounted cumulative gain",
         kernel="gains.idcg",
         formula="DCG@k of the best possible order of all judged documents",
-        latex=(r"\mathrm{IDCG@}k = \sum_{r=1}^{k} g^*_r \cdot d(r)",),
         range="0 and up",
         undefined="never",
         source=JARVELIN_2002,
@@ -103,7 +96,6 @@ RECORDS = (
         kernel="gains.dcg",
         formula="(1 − p) · sum over ranks r = 1 … k of gain(label at rank r) · p^(r − 1): DCG with these discounts; a "
         "convention may divide it by the query's highest gain, where that is above 1",
-        latex=(r"\mathrm{RBP@}k = (1 - p) \sum_{r=1}^{k} g_r \cdot p^{r-1}",),
         range="0 to 1 for gains up to 1",
         undefined="never",
         source="A. Moffat and J. Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 2008",
@@ -122,7 +114,6 @@ RECORDS = (
         title="nDCG averaged over relevant documents",
         kernel="gains.ndcg_at_relevant",
         formula="mean over all documents with a gain of nDCG at the rank of each, of all ranks for those not found",
-        latex=(r"\mathrm{nDCG\_rel} = \frac{1}{n_g} \sum_{j=1}^{n_g} \mathrm{nDCG@}r_j",),
         range="0 to 1",
         undefined="nothing has a gain",
         source=TREC_EVAL,
@@ -137,7 +128,6 @@ RECORDS = (
         kernel="gains.ndcg_at_levels",
         formula="mean of nDCG at each rank that ends a level of gain in the best order, and of nDCG of all ranks where "
         "more than R + 1 documents are ranked, R the number with a gain",
-        latex=(r"\mathrm{Rndcg} = \frac{1}{|\mathcal{E}|} \sum_{r \in \mathcal{E}} \mathrm{nDCG@}r",),
         range="0 to 1",
         undefined="nothing has a gain",
         source=TREC_EVAL,
@@ -154,10 +144,6 @@ RECORDS = (
         "gains from rank 1 to the document's; cost: those of the best order, 1 for each rank that gains less; "
         "the mean over the orders of a tie would need how many sets of documents gain each sum, for which no way is "
         "known that takes a power of their number",
-        latex=(
-            r"\mathrm{G} = \frac{1}{\sum_{r} g^*_r} \sum_{r=1}^{n} \frac{g_r}{\log_2 \left(2 + \sum_{i=1}^{r} "
-            r"(\max(g^*_i, 1) - g_i)\right)}",
-        ),
         range="0 to 1",
         undefined="nothing has a gain",
         source=TREC_EVAL,
@@ -172,7 +158,6 @@ RECORDS = (
         title="binary normalised gain",
         kernel="gains.binary_gain",
         formula="sum over relevant documents found of 1 / log2(2 + documents above that are not relevant), over R",
-        latex=(r"\mathrm{binG} = \frac{1}{R} \sum_{r=1}^{n} \frac{\mathrm{rel}_r}{\log_2(2 + r - h_r)}",),
         range="0 to 1",
         undefined="nothing is relevant",
         source=TREC_EVAL,
@@ -188,10 +173,6 @@ RECORDS = (
         formula="sum over ranks r = 1 … k with a relevant document of (C(r) + beta · G(r)) / (r + beta · G*(r)), where "
         "C counts the relevant documents down to r, G adds up their gains, and G* those of the best order; divided by "
         "the number of relevant documents, or what else AP divides by",
-        latex=(
-            r"\mathrm{Q@}k = \frac{1}{R} \sum_{r=1}^{k} \mathrm{rel}_r \cdot \frac{h_r + \beta \sum_{i=1}^{r} g_i}{r "
-            r"+ \beta \sum_{i=1}^{r} g^*_i}",
-        ),
         range="0 to 1",
         undefined="nothing is relevant",
         source="T. Sakai, New performance metrics based on multigrade relevance: their application to question "

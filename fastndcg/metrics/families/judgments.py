@@ -20,10 +20,6 @@ RECORDS = (
         kernel="judgments.binary_preference",
         formula="mean over relevant documents, 0 for those not found, of 1 − min(o, R) / min(O, R); o: judged "
         "documents above that are not relevant, O: all of these, R: the number of relevant documents; 1 where o is 0",
-        latex=(
-            r"\mathrm{bpref} = \frac{1}{R} \sum_{r=1}^{n} \mathrm{rel}_r \cdot \left(1 - \frac{\min(o_r, R)}{\min(O, "
-            r"R)}\right)",
-        ),
         range="0 to 1",
         undefined="nothing is relevant",
         source="C. Buckley and E. M. Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004",
@@ -43,11 +39,6 @@ RECORDS = (
         "0 are of documents pooled and not judged; in a tie group a draw from the "
         "others is above a relevant document: how many of it are judged is hypergeometric, and given that, the mean "
         "numbers of relevant and of pooled ones are shares of it",
-        latex=(
-            r"\mathrm{infAP} = \frac{1}{R} \sum_{r=1}^{n} \frac{\mathrm{rel}_r}{r} \cdot \left(1 + \mathrm{pool}_r "
-            r"\cdot \frac{h_{r-1} + \varepsilon}{h_{r-1} + o_r + 2 \varepsilon}\right)",
-            r"\varepsilon = 0.00001",
-        ),
         range="0 to 1",
         undefined="nothing is relevant",
         source="E. Yilmaz and J. A. Aslam, Estimating average precision with incomplete and imperfect judgments, "
@@ -64,7 +55,6 @@ RECORDS = (
         title="number of documents retrieved that were judged and are not relevant",
         kernel="judgments.n_nonrelevant_judged",
         formula="documents ranked that have a judgment and are not relevant",
-        latex=(r"\mathrm{num\_nonrel\_judged\_ret} = \sum_{r=1}^{n} \mathrm{jud}_r \cdot (1 - \mathrm{rel}_r)",),
         range="0 and up",
         undefined="never",
         source=TREC_EVAL,
@@ -80,7 +70,6 @@ RECORDS = (
         title="share of judged documents",
         kernel="judgments.share_judged",
         formula="documents among the first k that have a judgment, over min(k, number retrieved)",
-        latex=(r"\mathrm{Judged@}k = \frac{1}{\min(k, n)} \sum_{r=1}^{\min(k, n)} \mathrm{jud}_r",),
         range="0 to 1",
         undefined="nothing is retrieved",
         source="C. Buckley, D. Dimmick, I. Soboroff and E. M. Voorhees, Bias and the limits of pooling for large "
@@ -95,7 +84,6 @@ RECORDS = (
         title="share of documents without a judgment",
         kernel="judgments.share_unjudged",
         formula="documents among the first k that have no judgment, over k; without k, over the number retrieved",
-        latex=(r"\mathrm{Unjudged@}k = \frac{1}{k} \sum_{r=1}^{\min(k, n)} (1 - \mathrm{jud}_r)",),
         range="0 to 1",
         undefined="never",
         source=TREC_EVAL,
@@ -111,10 +99,6 @@ RECORDS = (
         kernel="judgments.rbp_residual",
         formula="how much RBP could be higher: (1 − p) · sum of p^(r − 1) over ranks r = 1 … k without a judgment, "
         "plus p^n for what stands below the n ranks looked at; a convention may say 0 of a query without documents",
-        latex=(
-            r"\mathrm{RBP\_resid@}k = (1 - p) \sum_{r=1}^{\min(k, n)} (1 - \mathrm{jud}_r) \cdot p^{r-1} + "
-            r"p^{\min(k, n)}",
-        ),
         range="0 to 1",
         undefined="never",
         source="A. Moffat and J. Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 2008",

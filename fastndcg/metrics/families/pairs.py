@@ -33,10 +33,6 @@ RECORDS = (
         title="area under the ROC curve",
         kernel="pairs.auc",
         formula=AUC_FORMULA,
-        latex=(
-            r"\mathrm{AUC} = \frac{1}{R \cdot N} \sum_{r=1}^{n} (1 - \mathrm{rel}_r) \cdot h_r",
-            r"N = n - h_n",
-        ),
         range="0 to 1",
         undefined=ONE_CLASS,
         source=FAWCETT_2006,
@@ -56,7 +52,6 @@ RECORDS = (
         title="group AUC",
         kernel="pairs.auc",
         formula="AUC of each query, whose mean over queries is weighted",
-        latex=(r"\mathrm{GAUC} = \frac{\sum_q w_q \cdot \mathrm{AUC}_q}{\sum_q w_q}",),
         range="0 to 1",
         undefined=ONE_CLASS,
         source="G. Zhou and others, Deep interest network for click-through rate prediction, KDD 2018, section 6.2",
@@ -81,11 +76,6 @@ RECORDS = (
         kernel="pairs.partial_auc",
         formula="area under the ROC curve up to the false positive rate max_fpr, divided by max_fpr; in a tie group "
         "any number of the others stands above a relevant document with the same chance",
-        latex=(
-            r"\mathrm{pAUC} = \frac{1}{R \cdot f N} \sum_{j=1}^{N} \min(\max(f N - j + 1, 0), 1) \cdot h_{r_j}",
-            r"\mathrm{pAUC}_{\mathrm{mcclish}} = \frac{1}{2} \left(1 + \frac{f \cdot \mathrm{pAUC} - f^2 / 2}{f - "
-            r"f^2 / 2}\right)",
-        ),
         range="0 to 1",
         undefined=ONE_CLASS,
         source="D. K. McClish, Analyzing a portion of the ROC curve, Medical Decision Making 1989",
@@ -112,9 +102,6 @@ RECORDS = (
         kernel="pairs.pairwise_accuracy",
         formula="share of the pairs of a ranked document and a judged one with a higher label where the latter is "
         "above; ties ½",
-        latex=(
-            r"\mathrm{OPA} = \frac{|\{ (i, j) : \ell_i > \ell_j, \; r_i < r_j \}|}{|\{ (i, j) : \ell_i > \ell_j \}|}",
-        ),
         range="0 to 1",
         undefined="all labels are the same",
         source="R. Herbrich, T. Graepel, K. Obermayer, Large margin rank boundaries for ordinal regression, in: "
@@ -128,7 +115,6 @@ RECORDS = (
         title="label ranking loss",
         kernel="pairs.ranking_loss",
         formula="1 − AUC; with ties=worst, pairs that tie count as wrong",
-        latex=(r"\mathrm{RankingLoss} = 1 - \mathrm{AUC}",),
         range="0 to 1",
         undefined=ONE_CLASS,
         source=TSOUMAKAS_2010,
@@ -148,7 +134,6 @@ RECORDS = (
         kernel="pairs.label_ranking_precision",
         formula="mean over the relevant documents of P at their ranks; where scores tie, the mean over all orders, and "
         "not the last rank of the group as in scikit-learn",
-        latex=(r"\mathrm{LRAP} = \frac{1}{R} \sum_{r=1}^{n} \mathrm{rel}_r \cdot \frac{h_r}{r}",),
         range="0 to 1",
         undefined="nothing is relevant",
         source=TSOUMAKAS_2010,
@@ -167,7 +152,6 @@ RECORDS = (
         kernel="pairs.coverage_error",
         formula="rank of the last relevant document, those that were not retrieved below all others; in a tie group "
         "of m documents from rank a + 1 on with n relevant ones a + n (m + 1) / (n + 1)",
-        latex=(r"\mathrm{CoverageError} = \min \{ r : h_r = R \}",),
         range="1 and up",
         undefined="nothing is relevant",
         source=TSOUMAKAS_2010,
@@ -187,10 +171,6 @@ RECORDS = (
         kernel="pairs.precision_at_recall",
         formula="P at the first rank where R is `recall` or more, 0 if there is none: a point of the precision–recall "
         "curve; in a tie group the rank is negative hypergeometric",
-        latex=(
-            r"\mathrm{PatR} = \frac{h_m}{m}",
-            r"m = \min \{ r : h_r \geq \varrho R \}",
-        ),
         range="0 to 1",
         undefined="nothing is relevant",
         source=VAN_RIJSBERGEN_1979,
@@ -210,7 +190,6 @@ RECORDS = (
         kernel="pairs.interpolate",
         formula="highest P@r at any rank r by which recall · R relevant documents are found, rounded as the convention "
         f"says; 0 if so many are not found; {NO_AVERAGE}",
-        latex=(r"\mathrm{IPrec}(\varrho) = \max_{r \, : \, h_r \geq \varrho R} \; \frac{h_r}{r}",),
         range="0 to 1",
         undefined="nothing is relevant",
         source=VAN_RIJSBERGEN_1979,
@@ -225,7 +204,6 @@ RECORDS = (
         title="interpolated average precision, of 11 points",
         kernel="pairs.average_over_recalls",
         formula=f"mean of IPrec over the recalls; {NO_AVERAGE}",
-        latex=(r"\mathrm{IAP} = \frac{1}{|\mathcal{L}|} \sum_{\varrho \in \mathcal{L}} \mathrm{IPrec}(\varrho)",),
         range="0 to 1",
         undefined="nothing is relevant",
         source=VAN_RIJSBERGEN_1979,

@@ -109,9 +109,6 @@ class Record:
         File and function of the kernel, such as "gains.ndcg". Its twin has the same place in this package.
     formula, range, undefined, source, doi : str
         How the metric is computed, its lowest and highest value, for which queries it is NaN, and its publication.
-    latex : tuple of str
-        The formula as displayed equations of LaTeX. The first one defines the metric, others define its symbols. The
-        page of the metric's family in the documentation has the list of symbols. Custom metrics have none.
     parameters : tuple of Parameter
         What users may set.
     aliases : tuple of str
@@ -156,7 +153,6 @@ class Record:
     undefined: str
     source: str
     doi: str = ""
-    latex: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     aliases: tuple[str, ...] = ()
     trec_name: str = ""

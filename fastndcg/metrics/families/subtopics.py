@@ -46,11 +46,6 @@ RECORDS = (
         title="novelty-biased nDCG",
         kernel="subtopics.alpha_ndcg",
         formula=f"sum over r = 1 … k of gain(r) · discount(r), over that of the best order; {GAIN}; {BEST}",
-        latex=(
-            r"\alpha\mathrm{-nDCG@}k = \frac{\sum_{r=1}^{k} \gamma_r \cdot d(r)}{\sum_{r=1}^{k} \gamma^*_r \cdot "
-            r"d(r)}",
-            r"\gamma_r = \sum_{z} \mathrm{rel}_{r,z} \cdot (1 - \alpha)^{h_{r-1,z}}",
-        ),
         range="0 to 1, and more where an order passes the greedy one",
         source=CLARKE_2008,
         doi="10.1145/1390334.1390446",
@@ -64,10 +59,6 @@ RECORDS = (
         kernel="subtopics.alpha_dcg",
         formula=f"sum over r = 1 … k of gain(r) · discount(r), over that where each gain is {LIMIT}; {GAIN}; "
         "without k the number retrieved takes its place",
-        latex=(
-            r"\alpha\mathrm{-DCG@}k = \frac{\sum_{r=1}^{k} \gamma_r \cdot d(r)}{\sum_{r=1}^{k} Z \cdot (1 - "
-            r"\alpha)^{r-1} \cdot d(r)}",
-        ),
         range="0 to 1",
         source=f"{CLARKE_2008}; normalised as in ndeval",
         doi="10.1145/1390334.1390446",
@@ -80,7 +71,6 @@ RECORDS = (
         title="normalised intent-aware expected reciprocal rank",
         kernel="subtopics.nerr_ia",
         formula=f"sum over r = 1 … k of gain(r) / r, over that of the best order; {GAIN}; {BEST}",
-        latex=(r"\mathrm{nERR-IA@}k = \frac{\sum_{r=1}^{k} \gamma_r \, / \, r}{\sum_{r=1}^{k} \gamma^*_r \, / \, r}",),
         range="0 to 1, and more where an order passes the greedy one",
         source=CLARKE_2011,
         doi="10.1145/1935826.1935847",
@@ -94,10 +84,6 @@ RECORDS = (
         kernel="subtopics.err_ia",
         formula=f"sum over r = 1 … k of gain(r) / r, over that where each gain is {LIMIT}; {GAIN}; "
         "without k the number retrieved takes its place",
-        latex=(
-            r"\mathrm{ERR-IA@}k = \frac{\sum_{r=1}^{k} \gamma_r \, / \, r}{\sum_{r=1}^{k} Z \cdot (1 - \alpha)^{r-1} "
-            r"\, / \, r}",
-        ),
         range="0 to 1",
         source=f"{CLARKE_2011}; with the chance alpha to stop at a relevant document, normalised as in ndeval",
         doi="10.1145/1935826.1935847",
@@ -110,10 +96,6 @@ RECORDS = (
         title="normalised novelty- and rank-biased precision",
         kernel="subtopics.nnrbp",
         formula=f"sum over ranks r of gain(r) · beta^(r − 1), over that of the best order; {GAIN}; {BEST}",
-        latex=(
-            r"\mathrm{nNRBP} = \frac{\sum_{r=1}^{n} \gamma_r \cdot \beta^{r-1}}{\sum_{r} \gamma^*_r \cdot "
-            r"\beta^{r-1}}",
-        ),
         range="0 to 1, and more where an order passes the greedy one",
         source=CLARKE_2009,
         doi="10.1007/978-3-642-04417-5_17",
@@ -127,7 +109,6 @@ RECORDS = (
         kernel="subtopics.nrbp",
         formula=f"(1 − (1 − alpha) · beta) / Z · sum over ranks r of gain(r) · beta^(r − 1), where Z subtopics have a "
         f"relevant document; {GAIN}",
-        latex=(r"\mathrm{NRBP} = \frac{1 - (1 - \alpha) \cdot \beta}{Z} \sum_{r=1}^{n} \gamma_r \cdot \beta^{r-1}",),
         range="0 to 1",
         source=CLARKE_2009,
         doi="10.1007/978-3-642-04417-5_17",
@@ -141,7 +122,6 @@ RECORDS = (
         kernel="subtopics.precision_ia",
         formula="mean of P@k over the subtopics that have a relevant document, divided by k; without k, by the number "
         "retrieved; a convention may divide by min(k, number retrieved), as for P",
-        latex=(r"\mathrm{P-IA@}k = \frac{1}{Z} \sum_{z} \frac{h_{k,z}}{k}",),
         range="0 to 1",
         source=AGRAWAL_2009,
         doi="10.1145/1498759.1498766",
@@ -154,10 +134,6 @@ RECORDS = (
         title="intent-aware average precision",
         kernel="subtopics.average_precision_ia",
         formula="mean of AP@k over the subtopics that have a relevant document, divided by their number of them",
-        latex=(
-            r"\mathrm{AP-IA@}k = \frac{1}{Z} \sum_{z} \frac{1}{R_z} \sum_{r=1}^{k} \mathrm{rel}_{r,z} \cdot "
-            r"\frac{h_{r,z}}{r}",
-        ),
         range="0 to 1",
         source=AGRAWAL_2009,
         doi="10.1145/1498759.1498766",
@@ -170,7 +146,6 @@ RECORDS = (
         title="subtopic recall",
         kernel="subtopics.subtopic_recall",
         formula="subtopics that a document of the first k is relevant to, over those that have a relevant document",
-        latex=(r"\mathrm{S-recall@}k = \frac{1}{Z} \sum_{z} \min(1, h_{k,z})",),
         range="0 to 1",
         source=ZHAI_2003,
         doi="10.1145/860435.860440",
