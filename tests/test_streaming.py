@@ -190,7 +190,7 @@ def test_partial_sums_survive_bytes(values):
     [
         (b"", "must begin with fastndcg"),
         (b"\x80\x04" + BYTES, "must begin with fastndcg"),
-        (BYTES[:8] + b"\x03\x00" + BYTES[10:], "must be of version 1 to 2, but these are of version 3"),
+        (BYTES[:8] + b"\x03\x00" + BYTES[10:], "must be of version 1, but these are of version 3"),
         (BYTES[:-1], "checksum is wrong"),
         (BYTES[:60] + b"?" + BYTES[61:], "checksum is wrong"),
         (BYTES[:20], "checksum is wrong"),
@@ -211,7 +211,9 @@ def test_partial_sums_refuse_other_bytes(content, message):
         ({"counts": {"n_queries": -1}}, "their header has other metrics or counts"),
         ({"count_limbs": 73}, "bytes are not 2 sums of 73 numbers"),
         ({"count_limbs": 0}, "their sums have 0 numbers"),
-        ({"n_squares": 0}, "their header does not fit version 2"),
+        ({"n_squares": 0}, "bytes are not 1 sums of"),
+        ({"n_squares": 3}, "they have 3 sums of squares"),
+        ({"n_squares": None}, "their header has no n_squares"),
     ],
 )
 def test_partial_sums_refuse_other_headers(fields, message):
@@ -265,12 +267,11 @@ def test_sums_know_the_method(metric, method):
     assert found.method == method
 
 
-def test_partial_sums_with_squares_have_version_2():
-    """Bytes without squares, as TorchMetrics adds them up, have version 1."""
-    assert BYTES[8] == 2
+def test_partial_sums_without_squares():
+    """TorchMetrics adds up no squares. They are of the same version, and add up with their like alone."""
     numbers = add_up_columns(np.ones((3, 1)))
     bare = PartialSums.from_numbers((fn.RR,), fn.conventions["default"], numbers, {"n_queries": 3})
-    assert bare.to_bytes()[8] == 1
+    assert bare.to_bytes()[8] == BYTES[8] == 1
     assert PartialSums.from_bytes(bare.to_bytes()) == bare
     with pytest.raises(fn.InvalidInputError, match="must have sums of squares if these sums have some"):
         bare + PARTIAL

@@ -6,12 +6,11 @@ As bytes they are, in this order:
 magic      8 bytes  b"fastndcg"
 version    2 bytes  unsigned, little endian
 size       4 bytes  unsigned, little endian: the length of the header
-header     JSON in UTF-8: `metrics`, `convention`, `counts`, and `count_limbs` of each sum
+header     JSON in UTF-8: `metrics`, `convention`, `counts`, `count_limbs` of each sum, and `n_squares`
 sums       little endian int64, (n_metrics, count_limbs): see `fastndcg.results.exact_sum.to_limbs`
 checksum   4 bytes  CRC-32 of all bytes before it, little endian
 
-Sums with squares have version 2, and `n_squares` in the header. The exact sums of squares follow the sums of values, in
-the same array.
+The exact sums of squares, `n_squares` of them, follow the sums of values in the same array: one a metric, or none.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ from fastndcg.results.exact_sum import ExactSum, count_limbs, sum_squares, to_li
 
 MAGIC = b"fastndcg"
 VERSION = 1
-SQUARES_VERSION = 2
 START = struct.Struct("<8sHI")
 CHECKSUM = struct.Struct("<I")
 
@@ -130,12 +128,10 @@ class PartialSums:
             "convention": dict(self.convention),
             "counts": dict(self.counts),
             "count_limbs": numbers.shape[1],
+            "n_squares": len(self.squares),
         }
-        if self.squares:
-            fields["n_squares"] = len(self.squares)
         header = json.dumps(fields).encode()
-        version = SQUARES_VERSION if self.squares else VERSION
-        content = START.pack(MAGIC, version, len(header)) + header + numbers.tobytes()
+        content = START.pack(MAGIC, VERSION, len(header)) + header + numbers.tobytes()
         return content + CHECKSUM.pack(zlib.crc32(content))
 
     @classmethod
@@ -161,25 +157,23 @@ class PartialSums:
                 "Pass those of to_bytes."
             )
         _, version, header_size = START.unpack_from(content)
-        if not VERSION <= version <= SQUARES_VERSION:
+        if version != VERSION:
             raise InvalidInputError(
-                f"partial sums must be of version {VERSION} to {SQUARES_VERSION}, but these are of version "
-                f"{version}. Read them with the version of fastndcg that wrote them."
+                f"partial sums must be of version {VERSION}, but these are of version {version}. Read them with the "
+                "version of fastndcg that wrote them."
             )
         (checksum,) = CHECKSUM.unpack_from(content, len(content) - CHECKSUM.size)
         if checksum != zlib.crc32(content[: -CHECKSUM.size]):
             _refuse_damaged("their checksum is wrong")
         header = content[START.size : START.size + header_size]
         fields = _read_header(header)
-        if fields.get("n_squares", 0) != (version == SQUARES_VERSION) * len(fields["metrics"]):
-            _refuse_damaged(f"their header does not fit version {version}")
         return cls._from_parts(fields, content[START.size + header_size : -CHECKSUM.size])
 
     @classmethod
     def _from_parts(cls, fields: dict[str, Any], sums: bytes) -> PartialSums:
         """Return the sums of a header and an array."""
         n_metrics = len(fields["metrics"])
-        shape = n_metrics + fields.get("n_squares", 0), fields["count_limbs"]
+        shape = n_metrics + fields["n_squares"], fields["count_limbs"]
         if len(sums) != 8 * shape[0] * shape[1]:
             _refuse_damaged(f"{len(sums)} bytes are not {shape[0]} sums of {shape[1]} numbers")
         numbers = np.frombuffer(sums, "<i8").reshape(shape)
@@ -206,13 +200,15 @@ def _read_header(header: bytes) -> dict[str, Any]:
         fields = json.loads(header.decode())
     except ValueError:
         _refuse_damaged("their header is no JSON")
-    kinds = {"metrics": list, "convention": dict, "counts": dict, "count_limbs": int}
+    kinds = {"metrics": list, "convention": dict, "counts": dict, "count_limbs": int, "n_squares": int}
     for name, kind in kinds.items():
         if not isinstance(fields, dict) or not isinstance(fields.get(name), kind):
             _refuse_damaged(f"their header has no {name}")
     is_text = all(isinstance(metric, str) for metric in fields["metrics"])
     if not is_text or not all(type(count) is int and count >= 0 for count in fields["counts"].values()):
         _refuse_damaged("their header has other metrics or counts")
+    if fields["n_squares"] not in (0, len(fields["metrics"])):
+        _refuse_damaged(f"they have {fields['n_squares']} sums of squares")
     if fields["count_limbs"] < 5:
         _refuse_damaged(f"their sums have {fields['count_limbs']} numbers")
     return fields  # type: ignore[no-any-return]

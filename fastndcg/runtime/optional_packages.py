@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
 from types import ModuleType
 
-from fastndcg.errors import MissingPackageError
+from fastndcg.errors import InvalidInputError, MissingPackageError, shorten
 from fastndcg.runtime.lazy_import import load_package
 
 # optional features, each with all packages that it imports: an error names every absent one
@@ -22,6 +24,11 @@ INDEX_NAMES = {
     "backports": "backports.zstd",
     "sentence_transformers": "sentence-transformers",
     "sklearn": "scikit-learn",
+}
+# values with which Numba raises a traceback when it is imported, or LLVM ends the process when it compiles
+NUMBA_VALUES = {
+    "NUMBA_NUM_THREADS": (r"0*[1-9][0-9]*", "a whole number of 1 or more"),
+    "NUMBA_CPU_FEATURES": (r"|[+-][\w.-]+(,[+-][\w.-]+)*", "features with + or - before each, such as +avx2,-avx512f"),
 }
 
 
@@ -47,6 +54,8 @@ def optional_import(module: str, purpose: str, extra: str) -> ModuleType:
     ------
     MissingPackageError
         If the package is absent, or if its import raises an error. The message shows that error.
+    InvalidInputError
+        If an environment variable has a value that Numba cannot work with.
 
     Examples
     --------
@@ -56,6 +65,8 @@ def optional_import(module: str, purpose: str, extra: str) -> ModuleType:
     fastndcg.errors.MissingPackageError: drawing needs no_such_module. Install it: pip install no_such_module
     """
     package = module.partition(".")[0]
+    if package == "numba" and package not in sys.modules:
+        check_numba_environment()
     try:
         return load_package(module)
     except ModuleNotFoundError as error:
@@ -65,6 +76,16 @@ def optional_import(module: str, purpose: str, extra: str) -> ModuleType:
     except Exception as error:
         raise _broken_package(package, purpose, error) from error
     raise _missing_packages([package, *_find_absent(extra)], purpose) from cause
+
+
+def check_numba_environment() -> None:
+    """Raise InvalidInputError for a value of an environment variable that Numba cannot work with."""
+    for name, (pattern, rule) in NUMBA_VALUES.items():
+        value = os.environ.get(name)
+        if value is not None and not re.fullmatch(pattern, value):
+            raise InvalidInputError(
+                f"the environment variable {name} must be {rule}, not {shorten(value)}. Correct it, or unset it."
+            )
 
 
 def check_packages(purpose: str, extra: str) -> None:

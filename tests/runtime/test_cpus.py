@@ -15,35 +15,18 @@ HYBRID = "4:memory:/job\n3:cpu,cpuacct:/\n1:name=systemd:/job\n0::/job\n"
 
 
 @pytest.fixture
-def process(tmp_path):
-    """
-    Return a function that writes the folder of a process in /proc, and returns its path.
+def limit(tmp_path):
+    """Return a function that writes the groups of a process and the files of a mount, and reads the limit there."""
 
-    `groups` and `mounts` are the texts of /proc/self/cgroup and mountinfo. In `mounts`, TMP is replaced by the folder
-    that holds all `files`.
-    """
-
-    def make(groups, mounts, files):
+    def read(groups, files):
         for name, content in files.items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(content)
-        folder = tmp_path / "proc"
-        folder.mkdir()
-        (folder / "cgroup").write_text(groups)
-        (folder / "mountinfo").write_text(mounts.replace("TMP", str(tmp_path)))
-        return folder
+        (tmp_path / "proc").mkdir(exist_ok=True)
+        (tmp_path / "proc" / "cgroup").write_text(groups)
+        return cgroup_limit(tmp_path / "proc", tmp_path)
 
-    return make
-
-
-def version_2(seen="/", folder="TMP"):
-    """Return a line of mountinfo for version 2, with the groups from `seen` on in `folder`."""
-    return f"31 23 0:28 {seen} {folder} rw,nosuid - cgroup2 cgroup rw,nsdelegate\n"
-
-
-def version_1(seen="/", folder="TMP/cpu,cpuacct", controllers="cpu,cpuacct"):
-    """Return a line of mountinfo for version 1, with the hierarchy of some controllers in `folder`."""
-    return f"33 31 0:30 {seen} {folder} rw shared:9 master:2 - cgroup cgroup rw,{controllers}\n"
+    return read
 
 
 def quota(share, folder="cpu,cpuacct"):
@@ -65,25 +48,25 @@ def quota(share, folder="cpu,cpuacct"):
         ({"cpu.max": "-1 100000"}, NO_LIMIT),
     ],
 )
-def test_cpu_quotas_of_control_groups(process, files, expected):
+def test_cpu_quotas_of_control_groups(limit, files, expected):
     """A quota is rounded up to whole CPUs, and a file without a valid quota gives no limit."""
-    assert cgroup_limit(process(ALONE, version_2(), files)) == expected
+    assert limit(ALONE, files) == expected
 
 
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
         (quota(300_000), 3),
+        (quota(300_000, "cpu"), 3),
         (quota(-1), NO_LIMIT),
         ({"cpu,cpuacct/cpu.cfs_quota_us": "300000\n"}, NO_LIMIT),
         (quota(-1) | {"cpu.max": "100000 100000\n"}, NO_LIMIT),
     ],
 )
-def test_quotas_of_version_1(process, files, expected):
+def test_quotas_of_version_1(limit, files, expected):
     """The quota of version 1 is read from two files of the cpu controller, and other hierarchies have no effect."""
-    mounts = version_1(folder="TMP/memory", controllers="memory") + version_1() + version_2(folder="TMP/unified")
     other = quota(100_000, "memory") | quota(100_000, "unified") | quota(100_000, "cpu,cpuacct/job")
-    assert cgroup_limit(process(HYBRID, mounts, files | other)) == expected
+    assert limit(HYBRID, files | other) == expected
 
 
 @pytest.mark.parametrize(
@@ -97,60 +80,30 @@ def test_quotas_of_version_1(process, files, expected):
         ({"pod/job/inner/cpu.max": "100000 100000", "other/cpu.max": "100000 100000"}, NO_LIMIT),
     ],
 )
-def test_groups_around(process, files, expected):
+def test_groups_around(limit, files, expected):
     """The limit is the least quota of a group and of the groups that contain it. Other groups have no effect."""
-    assert cgroup_limit(process("0::/pod/job\n", version_2(), files)) == expected
+    assert limit("0::/pod/job\n", files) == expected
 
 
-SEEN_IN_A_CONTAINER = pytest.mark.parametrize(
-    ("seen", "folder"), [("/docker/7f", "."), ("/docker", "7f"), ("/", "docker/7f")]
-)
+@pytest.mark.parametrize("group", ["/docker/7f", "/../../other", "/a:b c", "/"])
+def test_container_that_shows_its_own_group_alone(limit, group):
+    """A container mounts its own group as the root, by whatever name the process knows it."""
+    assert limit(f"0::{group}\n", {"cpu.max": "200000 100000"}) == 2
+    assert limit(f"3:cpuacct,cpu:{group}\n", quota(500_000, "cpuacct,cpu")) == 5
 
 
-@SEEN_IN_A_CONTAINER
-def test_container_that_knows_its_host(process, seen, folder):
-    """A process with the path of its host finds its quota if the mount shows all or some of the host's groups."""
-    files = {f"{folder}/cpu.max": "200000 100000"}
-    assert cgroup_limit(process("0::/docker/7f\n", version_2(seen), files)) == 2
-
-
-@SEEN_IN_A_CONTAINER
-def test_container_of_version_1(process, seen, folder):
-    """A process finds its quota of version 1 if the mount shows all or some of the host's groups."""
-    mounts = version_1(seen, "TMP/cpu", "cpuacct,cpu")
-    assert cgroup_limit(process("3:cpuacct,cpu:/docker/7f\n", mounts, quota(500_000, f"cpu/{folder}"))) == 5
-
-
-@pytest.mark.parametrize(("group", "seen"), [("/../../other", "/"), ("/somewhere/else", "/docker/7f")])
-def test_group_outside_of_the_container(process, group, seen):
-    """A process whose group is outside of the mount gets the quota of the mounted group."""
-    assert cgroup_limit(process(f"0::{group}\n", version_2(seen), {"cpu.max": "200000 100000"})) == 2
-
-
-def test_odd_names(process):
-    """Colons and spaces in the name of a group, and escaped spaces in mountinfo, are read."""
-    mounts = version_2(folder="TMP/a\\040folder")
-    assert cgroup_limit(process("0::/a:b c\n", mounts, {"a folder/a:b c/cpu.max": "200000 100000"})) == 2
-
-
-def test_process_that_is_moved(process):
+def test_process_that_is_moved(limit):
     """A change of the quota or of the group takes effect at the next call."""
     files = {"one/cpu.max": "100000 100000", "two/cpu.max": "200000 100000"}
-    folder = process("0::/one\n", version_2(), files)
-    assert cgroup_limit(folder) == 1
-    (folder.parent / "one" / "cpu.max").write_text("300000 100000")
-    assert cgroup_limit(folder) == 3
-    (folder / "cgroup").write_text("0::/two\n")
-    assert cgroup_limit(folder) == 2
+    assert limit("0::/one\n", files) == 1
+    assert limit("0::/one\n", {"one/cpu.max": "300000 100000"}) == 3
+    assert limit("0::/two\n", {}) == 2
 
 
-@pytest.mark.parametrize(
-    ("groups", "mounts"),
-    [("", ""), ("nonsense\n", version_2()), (ALONE, "nonsense\n"), (ALONE, ""), (ALONE, "1 2 3 / TMP rw - cgroup2\n")],
-)
-def test_files_that_say_nothing(process, groups, mounts):
+@pytest.mark.parametrize("groups", ["", "nonsense\n", "1:cpu\n"])
+def test_files_that_say_nothing(limit, groups):
     """Empty or malformed files of /proc give no limit and no error."""
-    assert cgroup_limit(process(groups, mounts, {})) == NO_LIMIT
+    assert limit(groups, {}) == NO_LIMIT
 
 
 def test_system_without_control_groups(tmp_path):
