@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from dataclasses import fields as dataclass_fields
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownConventionError, shorten, suggest_name
 from fastndcg.named_conventions.fields import Field
-from fastndcg.parsing import Value, as_count, as_float, format_call, format_value, parse_call
+from fastndcg.named_conventions.named_choices import NamedChoices, Registry, parse_named
+from fastndcg.parsing import as_count, as_float
 
 ABSENT_CHOICES = ("zero", "minimum", "mean", "skip")
 
@@ -81,8 +79,8 @@ class Difference(NamedTuple):
     source: str
 
 
-@dataclass(frozen=True)
-class FusionConvention:
+@dataclass(frozen=True, repr=False)
+class FusionConvention(NamedChoices):
     """
     A named set of choices that give a fused score its meaning. ``fastndcg fuse --list`` describes the fields.
 
@@ -127,6 +125,9 @@ class FusionConvention:
     default(ties=input)
     """
 
+    FIELDS: ClassVar[Mapping[str, Field]] = FIELDS
+    WHAT: ClassVar[str] = "fusion convention"
+
     name: str
     absent: str = "method"
     queries: str = "raise"
@@ -149,86 +150,11 @@ class FusionConvention:
     methods: tuple[tuple[str, str], ...] = ()
     bugs: tuple[Difference, ...] = ()
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str):
-            raise InvalidTypeError(f"`name` of a fusion convention must be a text, not {type(self.name).__name__}")
-        for field in FIELDS:
-            object.__setattr__(self, field, _check_choice(field, getattr(self, field)))
 
-    def replace(self, **choices: Any) -> FusionConvention:
-        """
-        Return the convention with other choices, which its name shows.
+class FusionConventions(Registry[FusionConvention]):
+    """The named fusion conventions, in any case of letters. An unknown name raises an error with a suggestion."""
 
-        Parameters
-        ----------
-        **choices : str, int or float
-            Fields with their new choices.
-
-        Returns
-        -------
-        FusionConvention
-            A convention whose name parses back.
-
-        Raises
-        ------
-        UnknownConventionError
-            If fusion conventions have no such field.
-        InvalidInputError
-            If a field has no such choice.
-        """
-        for field in choices:
-            if field not in FIELDS:
-                hint = suggest_name(field, FIELDS) or f" There are {', '.join(FIELDS)}."
-                raise UnknownConventionError(f"a fusion convention has no field {shorten(field)}.{hint}")
-        values = {field.name: getattr(self, field.name) for field in dataclass_fields(self)}
-        convention = FusionConvention(**(values | choices))
-        base = self.name.partition("(")[0]
-        usual = fusion_conventions[base].choices() if base in fusion_conventions else {}
-        changes = {field: choice for field, choice in convention.choices().items() if choice != usual.get(field)}
-        object.__setattr__(convention, "name", format_call(base, changes))
-        return convention
-
-    def choices(self) -> dict[str, Value]:
-        """
-        Return every field with its choice.
-
-        Returns
-        -------
-        dict
-            Choices by the names of fields.
-        """
-        return {field: getattr(self, field) for field in FIELDS}
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class FusionConventions(Mapping[str, FusionConvention]):
-    """The named fusion conventions. An unknown name raises an error with a suggestion."""
-
-    def __init__(self, *records: FusionConvention) -> None:
-        self._by_name = {convention.name: convention for convention in records}
-
-    def __getitem__(self, name: str) -> FusionConvention:
-        if not isinstance(name, str) or name not in self._by_name:
-            hint = suggest_name(name, self._by_name) or f" There are {', '.join(self._by_name)}."
-            raise UnknownConventionError(f"no fusion convention is called {shorten(name)}.{hint}")
-        return self._by_name[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._by_name
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._by_name)
-
-    def __len__(self) -> int:
-        return len(self._by_name)
-
-    def __repr__(self) -> str:
-        return f"fusion conventions: {', '.join(self._by_name)}"
+    WHAT = "fusion convention"
 
 
 def parse_fusion_convention(convention: str | FusionConvention) -> FusionConvention:
@@ -238,35 +164,7 @@ def parse_fusion_convention(convention: str | FusionConvention) -> FusionConvent
     >>> parse_fusion_convention("ranx(queries=union)").queries
     'union'
     """
-    if isinstance(convention, FusionConvention):
-        return convention
-    if not isinstance(convention, str):
-        raise InvalidTypeError(
-            f"`fusion_convention` must be a name or a FusionConvention, not {type(convention).__name__}: "
-            f"{shorten(convention)}"
-        )
-    return _parse_text(convention)
-
-
-@functools.lru_cache(maxsize=256)
-def _parse_text(text: str) -> FusionConvention:
-    name, choices, cutoff = parse_call(text)
-    if cutoff is not None:
-        raise InvalidInputError(f"`fusion_convention` must have no cutoff, not {shorten(text)}. Give `depth`")
-    return fusion_conventions[name].replace(**choices) if choices else fusion_conventions[name]
-
-
-def _check_choice(field: str, choice: Any) -> Value:
-    choices, _, read, rule = FIELDS[field]
-    if isinstance(choice, str | int | float) and not isinstance(choice, bool):
-        for option in choices:
-            if format_value(choice).replace(" ", "") == str(option).replace(" ", ""):
-                return option
-    value = read(choice) if read else None
-    if value is not None:
-        return value
-    names = ", ".join(map(repr, choices))
-    raise InvalidInputError(f"`{field}` of a fusion convention must be one of {names}{rule}, not {shorten(choice)}")
+    return parse_named(convention, FusionConvention, "fusion_convention", "Give `depth`")
 
 
 _ENGINE: dict[str, Any] = {"queries": "union", "ties": "input", "fused_ties": "input"}
@@ -435,3 +333,4 @@ fusion_conventions = FusionConventions(
         methods=(("RRF", "rrf(k=60)"),),
     ),
 )
+FusionConvention.registry = fusion_conventions

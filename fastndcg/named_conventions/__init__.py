@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any
-
-from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownConventionError, shorten, suggest_name
 from fastndcg.named_conventions import learning_to_rank, recommenders, search
 from fastndcg.named_conventions.convention import Bug, Convention
 from fastndcg.named_conventions.fields import CHOICES, FIELDS
-from fastndcg.parsing import parse_call
+from fastndcg.named_conventions.named_choices import Registry, parse_named
 
 __all__ = ["CHOICES", "FIELDS", "KINDS", "Bug", "Convention", "Conventions", "conventions", "parse_convention"]
 
@@ -45,13 +39,7 @@ EXPLAINED = {
 }  # programs whose names are no conventions  # fmt: skip
 
 
-def _read_name(name: str) -> str:
-    """Return the name of a convention for its name or alias in any case of letters, with - or _."""
-    text = re.sub(r"[-\s]+", "_", name.strip().lower())
-    return ALIASES.get(text, text)
-
-
-class Conventions(Mapping[str, Convention]):
+class Conventions(Registry[Convention]):
     """
     The named conventions, also by the names of programs that compute with them, in any case of letters.
 
@@ -63,33 +51,8 @@ class Conventions(Mapping[str, Convention]):
     ('trec_eval_9', 'trec_eval_9_c')
     """
 
-    def __init__(self, *records: Convention) -> None:
-        self._by_name = {convention.name: convention for convention in records}
-
-    def __getitem__(self, name: str) -> Convention:
-        if not isinstance(name, str) or _read_name(name) not in self._by_name:
-            reason = EXPLAINED.get(_read_name(name)) if isinstance(name, str) else None
-            if reason:
-                raise UnknownConventionError(f"no convention is called {shorten(name)}, which {reason}.")
-            hint = suggest_name(name, [*self._by_name, *ALIASES]) or f" There are {', '.join(self._by_name)}."
-            raise UnknownConventionError(f"no convention is called {shorten(name)}.{hint}")
-        return self._by_name[_read_name(name)]
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and _read_name(name) in self._by_name
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return the convention of this name, or `default`."""
-        return self._by_name.get(_read_name(name), default) if isinstance(name, str) else default
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._by_name)
-
-    def __len__(self) -> int:
-        return len(self._by_name)
-
-    def __repr__(self) -> str:
-        return f"conventions: {', '.join(self._by_name)}"
+    ALIASES = ALIASES
+    EXPLAINED = EXPLAINED
 
 
 def parse_convention(convention: str | Convention) -> Convention:
@@ -99,23 +62,7 @@ def parse_convention(convention: str | Convention) -> Convention:
     >>> parse_convention("trec_eval(missing_in_run=zero)").missing_in_run
     'zero'
     """
-    if isinstance(convention, Convention):
-        return convention
-    if not isinstance(convention, str):
-        raise InvalidTypeError(
-            f"`convention` must be a name or a Convention, not {type(convention).__name__}: {shorten(convention)}"
-        )
-    return _parse_text(convention)
-
-
-@functools.lru_cache(maxsize=256)
-def _parse_text(text: str) -> Convention:
-    name, choices, cutoff = parse_call(text)
-    if cutoff is not None:
-        raise InvalidInputError(
-            f"`convention` must have no cutoff, not {shorten(text)}. Write cutoffs behind metrics: 'nDCG@10'"
-        )
-    return conventions[name].replace(**choices) if choices else conventions[name]
+    return parse_named(convention, Convention, "convention", "Write cutoffs behind metrics: 'nDCG@10'")
 
 
 KINDS = {
@@ -130,3 +77,4 @@ conventions = Conventions(
     *learning_to_rank.RECORDS,
     *recommenders.RECORDS,
 )
+Convention.registry = conventions

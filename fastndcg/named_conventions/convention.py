@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
-from dataclasses import fields as dataclass_fields
-from typing import Any
+from typing import ClassVar
 
 from fastndcg.choices import TiePolicy
-from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownConventionError, shorten, suggest_name
-from fastndcg.named_conventions.fields import CHOICES, FIELDS
+from fastndcg.named_conventions.fields import CHOICES, FIELDS, Field
+from fastndcg.named_conventions.named_choices import NamedChoices
 from fastndcg.named_conventions.peer_metrics import PeerMetric
-from fastndcg.parsing import Value, format_call, format_value, parse_call
+from fastndcg.parsing import Value, format_value
 from fastndcg.runtime.escapes import show_name
 
 
@@ -35,8 +35,8 @@ class Bug:
     golden: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Convention:
+@dataclass(frozen=True, slots=True, repr=False)
+class Convention(NamedChoices):
     """
     All choices that give a metric's number its meaning.
 
@@ -120,6 +120,9 @@ class Convention:
     default(ties=input)
     """
 
+    FIELDS: ClassVar[Mapping[str, Field]] = FIELDS
+    WHAT: ClassVar[str] = "convention"
+
     name: str
     gain: Value = "linear"
     label_fractions: str = "kept"
@@ -152,65 +155,6 @@ class Convention:
     bugs: tuple[Bug, ...] = ()
     metrics: tuple[PeerMetric, ...] = ()
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str):
-            raise InvalidTypeError(f"`name` of a convention must be a text, not {type(self.name).__name__}")
-        parse_call(self.name)
-        for field in CHOICES:
-            object.__setattr__(self, field, _check_choice(field, getattr(self, field)))
-
-    def replace(self, **choices: Any) -> Convention:
-        """
-        Return the convention with other choices, which its name shows.
-
-        Parameters
-        ----------
-        **choices : str, int or sequence of float
-            Fields with their new choices.
-
-        Returns
-        -------
-        Convention
-            A convention whose name parses back.
-
-        Raises
-        ------
-        UnknownConventionError
-            If conventions have no such field.
-        InvalidInputError
-            If a field has no such choice.
-        """
-        from fastndcg.named_conventions import conventions  # imports this module
-
-        for field in choices:
-            if field not in CHOICES:
-                hint = suggest_name(field, CHOICES) or f" There are {', '.join(CHOICES)}."
-                raise UnknownConventionError(f"a convention has no field {shorten(field)}.{hint}")
-        base = self.name.partition("(")[0]
-        convention = self.with_fields(**choices)
-        if base in conventions:
-            changes = convention.difference(conventions[base])
-        else:
-            changes = {f: getattr(convention, f) for f in CHOICES if f in choices or f in parse_call(self.name)[1]}
-        object.__setattr__(convention, "name", format_call(base, changes))
-        return convention
-
-    def with_fields(self, **values: Any) -> Convention:
-        """
-        Return the convention with other values of any fields, including its name and source.
-
-        Parameters
-        ----------
-        **values : object
-            Fields with their new values.
-
-        Returns
-        -------
-        Convention
-            A convention with the same name, unless `name` is a field of `values`.
-        """
-        return Convention(**({field.name: getattr(self, field.name) for field in dataclass_fields(self)} | values))
-
     @functools.lru_cache(maxsize=256)  # noqa: B019 - conventions are few, and values
     def for_input(self, *, qrels: bool) -> Convention:
         """Return the convention with the meaning of negative labels in qrels, or in arrays."""
@@ -223,34 +167,6 @@ class Convention:
         """True if documents with negative labels are removed, by their labels or as unjudged documents."""
         return self.negative_labels == "removed" or (self.unjudged == "removed" and self.negative_labels == "zero")
 
-    def choices(self) -> dict[str, Value]:
-        """
-        Return every field with its choice.
-
-        Returns
-        -------
-        dict
-            Choices by the names of fields.
-        """
-        return {field: getattr(self, field) for field in CHOICES}
-
-    def difference(self, other: Convention) -> dict[str, Value]:
-        """
-        Return the fields in which another convention differs.
-
-        Parameters
-        ----------
-        other : Convention
-            Another convention.
-
-        Returns
-        -------
-        dict
-            Choices of this convention by the names of fields.
-        """
-        other_choices = other.choices()
-        return {field: choice for field, choice in self.choices().items() if choice != other_choices[field]}
-
     def __hash__(self) -> int:
         return hash(self.name)  # fields are left out: one query looks the convention up several times
 
@@ -259,9 +175,6 @@ class Convention:
 
     def __format__(self, specification: str) -> str:
         return format(show_name(self.name), specification)  # in messages: short and printable
-
-    def __repr__(self) -> str:
-        return self.name
 
     def _repr_html_(self) -> str:
         from fastndcg.results.text_table import html_facts
@@ -309,17 +222,3 @@ def relation(metric: PeerMetric) -> str:
         return f"not {metric.ours}, it {metric.differs}"
     text = f"{metric.ours} under {metric.by}" if metric.by else metric.ours
     return f"{text}, but where scores tie it {metric.tie_difference}" if metric.tie_difference else text
-
-
-def _check_choice(field: str, choice: Any) -> Value:
-    is_word = isinstance(choice, str | float) or (isinstance(choice, int) and abs(choice) < 2**63)
-    if is_word and not isinstance(choice, bool):
-        for option in CHOICES[field]:
-            if format_value(choice).replace(" ", "") == str(option).replace(" ", ""):
-                return option
-    _, _, read, rule = FIELDS[field]
-    value = read(choice) if read else None
-    if value is not None:
-        return value
-    choices = ", ".join(map(repr, CHOICES[field]))
-    raise InvalidInputError(f"`{field}` of a convention must be one of {choices}{rule}, not {shorten(choice)}")
