@@ -212,6 +212,9 @@ def find_mistake(arguments: argparse.Namespace) -> str:
     for path in (qrels, *runs):
         if path is not None and not os.path.exists(path) and is_metric(path):
             return f"{show_name(path)} is a metric, and no such file exists. Write metrics behind -m: ndcg@10,map."
+    query = getattr(arguments, "query", None)
+    if query is not None and os.path.isfile(query) and not os.path.exists(runs[0]):
+        return f"QUERY comes last, but {show_name(query)} is a file. Write QRELS RUN QUERY."
     kinds = {path: _guess_kind(path) for path in (qrels, *runs) if path is not None}
     if kinds.get(qrels) == "run":
         judged = next((run for run in runs if kinds[run] == "qrels"), None)

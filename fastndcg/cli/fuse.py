@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fastndcg.cli import completion, files, options, output
 from fastndcg.cli.progress import show_progress
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
+from fastndcg.exports.exportable import dump_json
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.named_conventions import parse_convention
 from fastndcg.results.text_table import align_columns
@@ -110,7 +111,9 @@ def run_fuse(arguments: argparse.Namespace) -> None:
         notes = fused.notes
         first_documents = fused if arguments.top is None else fused.top(arguments.top)
         is_printed = arguments.output is None or arguments.output in output.STANDARD_OUTPUT
-        if is_printed:
+        if is_printed and arguments.format == "json":
+            output.write([dump_json(first_documents.to_dict())], None)
+        elif is_printed:
             output.write(first_documents.to_trec(tag=arguments.tag).splitlines(keepends=True), None)
         else:
             first_documents.write(arguments.output, format=arguments.format, tag=arguments.tag)
@@ -224,9 +227,9 @@ def _check_files(arguments: argparse.Namespace) -> None:
             f"{len(arguments.train)} files. Name them in the order of the RUNs."
         )
     files.check(arguments, inputs, {"-o": arguments.output})
-    if arguments.output is None and arguments.format not in (None, "trec"):
+    if arguments.output is None and arguments.format not in (None, "trec", "json"):
         raise InvalidInputError(
-            "--format can only be used with -o, because standard output gets lines of TREC. Add -o."
+            f"--format {arguments.format} can only be used with -o: standard output gets TREC or JSON. Add -o."
         )
 
 

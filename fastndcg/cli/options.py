@@ -100,7 +100,10 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Raise an error for an unknown choice that suggests the nearest known one."""
         if action.choices is not None and value not in action.choices:
-            hint = suggest_name(value, action.choices) or f" Choose one of {join_names(list(action.choices))}."
+            hint = suggest_name(value, action.choices)
+            if action.dest == "command" and os.path.isfile(value):
+                hint = f" It is a file: name a command first, such as fastndcg evaluate {value}."
+            hint = hint or f" Choose one of {join_names(list(action.choices))}."
             raise argparse.ArgumentError(action, f"invalid choice: {shorten(value)}.{hint}")
 
 

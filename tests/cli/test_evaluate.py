@@ -243,6 +243,8 @@ WRONG = {
         ["evaluate", "-m", "ndcg@10", "map", "qrels.txt", "good.run"], "map is a metric, and no such file exists.",
     ),
     "a misspelt option": (["evaluate", "--covention", "sklearn"], "Did you mean '--convention'?"),
+    "a file without a command": (["qrels.txt", "good.run"], "name a command first, such as fastndcg evaluate"),
+    "a query before the run": (["explain", "qrels.txt", "q1", "good.run"], "QUERY comes last, but good.run is a file."),
     "a misspelt command": (["evalute"], "Did you mean 'evaluate'?"),
     "two formats": (["evaluate", "--json", "--format", "csv"], "--json and --format csv are two formats"),
     "a role on both sides twice": (

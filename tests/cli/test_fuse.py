@@ -1,5 +1,7 @@
 """``fastndcg fuse``: its output, its options, and its errors."""
 
+import json
+
 import pytest
 
 import fastndcg as fn
@@ -49,6 +51,16 @@ def test_cli_fuse_explains_the_documents_of_a_query(files, run):
     code, _, err = run("fuse", "good.run", "tied.run", *options, "--explain", "q1x")
     assert code == 2
     assert "--explain must name a query of the runs, not 'q1x'. Did you mean 'q1'" in err
+
+
+def test_cli_fuse_prints_json(files, run):
+    """--json prints the scores of each query as JSON, and the suffix of -o has the same effect."""
+    code, out, _ = run("fuse", "good.run", "good.run", "--names", "a,b", "--json")
+    fused = fn.fuse({"a": "good.run", "b": "good.run"}, "rrf")
+
+    assert (code, json.loads(out)) == (0, fused.to_dict())
+    assert run("fuse", "good.run", "good.run", "--names", "a,b", "-o", "f.json")[0] == 0
+    assert json.loads((files / "f.json").read_text()) == fused.to_dict()
 
 
 def test_cli_fuse_takes_names_of_runs(files, run):
@@ -107,7 +119,7 @@ def test_cli_fuse_lists_the_catalogue(run):
         (["good.run", "tied.run", "--weights", "a,b"], "--weights must be numbers"),
         (["good.run", "tied.run", "--weights", "good=1,2"], "--weights must name each run once"),
         (["good.run", "tied.run", "--train", "qrels.txt", "good.run"], "--train must name"),
-        (["good.run", "tied.run", "--format", "json"], "--format can only be used with -o"),
+        (["good.run", "tied.run", "--format", "csv"], "--format csv can only be used with -o"),
         (["good.run", "tied.run", "-o", "tied.run"], "must not name an input file"),
         (["-", "-"], "standard input can be read once"),
         (["good.run", "tied.run", "--absent", "nul"], "invalid choice"),
