@@ -78,25 +78,7 @@ class RoundEvaluator:
         return RoundEvaluator, (self.metrics, self.convention, self.threads, self._weigh_queries)
 
     def means(self, owner: Any, data_set: DataSet, scores: Any) -> list[float]:
-        """
-        Return the mean of each metric over the queries of a data set.
-
-        Parameters
-        ----------
-        owner : object
-            The library's object, which identifies the data set.
-        data_set : DataSet
-            The current content of the data set.
-        scores : array
-            The scores of this round, one for each document.
-
-        Raises
-        ------
-        UndefinedMetricError
-            If a metric is undefined for every query.
-        InvalidInputError
-            If a score is NaN, or shapes disagree.
-        """
+        """Return the mean of each metric over the queries of a data set."""
         prepared = self._find(owner, data_set)
         try:
             results = prepared.evaluator.evaluate(scores)

@@ -102,23 +102,7 @@ class EvalMetric:
         return self._evaluator.metrics[0].record.higher_is_better
 
     def evaluate(self, approxes: Sequence[Array], target: Array, weight: Array | None) -> tuple[float, float]:
-        """
-        Return the mean over the queries of a pool, and 1 as its weight.
-
-        Parameters
-        ----------
-        approxes : sequence of arrays
-            The scores of the documents, as a single array.
-        target : array
-            The labels of the documents, which identify the pool.
-        weight : array or None
-            The weights of the documents.
-
-        Raises
-        ------
-        InvalidInputError
-            If no pool has these labels, or there are several arrays of scores.
-        """
+        """Return the mean over the queries of a pool, and 1 as its weight."""
         names = self._evaluator.names()
         if len(approxes) != 1:
             raise InvalidInputError(

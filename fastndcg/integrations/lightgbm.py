@@ -67,18 +67,8 @@ class Feval:
         self._evaluator = evaluator
 
     def __call__(self, scores: Any, data: Any, weights: Any = None, groups: Any = None) -> list[Evaluation]:
-        """
-        Return the name and the mean of each metric, and True if higher is better.
-
-        `lgb.train` passes (scores, Dataset). `LGBMRanker` passes (labels, scores, weights, groups), because it counts
-        the parameters.
-
-        Raises
-        ------
-        InvalidInputError
-            If the data set has no groups.
-        """
-        if hasattr(data, "get_label"):
+        """Return the name and the mean of each metric, and True if higher is better."""
+        if hasattr(data, "get_label"):  # `lgb.train` passes (scores, Dataset), `LGBMRanker` (labels, scores, …)
             owner = data
             labels = data.get_label()
             weights = data.get_weight()

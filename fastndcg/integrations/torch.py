@@ -162,32 +162,11 @@ class RankingMetrics(torchmetrics.Metric):  # type: ignore[misc]
         return directions.pop() if len(directions) == 1 else None
 
     def plot(self, val: Any = None, ax: Any = None) -> Any:
-        """
-        Draw one value or several. See `torchmetrics.Metric.plot`.
-
-        Parameters
-        ----------
-        val : tensor, dict, or sequence of them, optional
-            The values of `compute`. By default `compute` is called.
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw into. By default new ones.
-
-        Returns
-        -------
-        tuple
-            The figure and the axes.
-        """
+        """Draw one value or several. See `torchmetrics.Metric.plot`."""
         return self._plot(val, ax)
 
     def extra_repr(self) -> str:
-        """
-        Return the text between the brackets of `repr`.
-
-        Returns
-        -------
-        str
-            The metrics and the convention.
-        """
+        """Return the text between the brackets of `repr`."""
         return f"{', '.join(map(str, self.metrics))}; convention {self.convention.name}"
 
     def _sync_dist(self, *arguments: Any, **options: Any) -> None:

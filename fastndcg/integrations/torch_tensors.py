@@ -7,17 +7,12 @@ from typing import Any
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError
 from fastndcg.rankings.validation import Array
-from fastndcg.runtime.optional_packages import optional_import
-
-
-def import_torch() -> Any:
-    """Return the module torch."""
-    return optional_import("torch", "evaluating tensors", "torch")
+from fastndcg.scoring.torch_source import load_torch
 
 
 def check_tensor(tensor: Any, name: str) -> None:
     """Raise an error if the argument `name` is no dense tensor of bools or real numbers."""
-    torch = import_torch()
+    torch = load_torch()
     if not isinstance(tensor, torch.Tensor):
         raise InvalidTypeError(
             f"`{name}` must be a tensor, not {type(tensor).__name__}. Convert it by torch.as_tensor."
@@ -34,7 +29,7 @@ def check_tensor(tensor: Any, name: str) -> None:
 def check_ids(tensor: Any, name: str) -> None:
     """Raise an error if the argument `name` is no tensor of integers."""
     check_tensor(tensor, name)
-    if tensor.is_floating_point() or tensor.dtype == import_torch().bool:
+    if tensor.is_floating_point() or tensor.dtype == load_torch().bool:
         raise InvalidTypeError(f"`{name}` must hold whole numbers, but is of {tensor.dtype}. Convert it to torch.long.")
 
 
@@ -55,7 +50,7 @@ def to_arrays(tensors: Iterable[Any]) -> list[Array]:
 
 def wait_for(device: Any) -> None:
     """Wait until the current stream of a device has finished its copies."""
-    module = getattr(import_torch(), device.type)
+    module = getattr(load_torch(), device.type)
     if hasattr(module, "current_stream"):
         module.current_stream(device).synchronize()  # other streams may have work that is unrelated
     else:
@@ -63,7 +58,7 @@ def wait_for(device: Any) -> None:
 
 
 def _as_array(tensor: Any) -> Array:
-    torch = import_torch()
+    torch = load_torch()
     if tensor.is_floating_point() and tensor.dtype not in (torch.float16, torch.float32, torch.float64):
         tensor = tensor.float()  # NumPy lacks bfloat16 and the eight-bit floats; float32 holds their values exactly
     array: Array = tensor.resolve_neg().numpy()

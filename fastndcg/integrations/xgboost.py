@@ -152,14 +152,7 @@ class CustomMetric:
         return _rebuild, (self._evaluator,)
 
     def __call__(self, scores: Array, data: Any) -> list[Evaluation]:
-        """
-        Return the name and the mean of each metric.
-
-        Raises
-        ------
-        InvalidInputError
-            If XGBRanker calls the metric with a single query, or the DMatrix has no groups.
-        """
+        """Return the name and the mean of each metric."""
         names = self._evaluator.names()
         if not hasattr(data, "get_uint_info"):
             raise InvalidInputError(
