@@ -47,9 +47,14 @@ from fastndcg.rankings.validation import EXACT_LIMIT, Array
 from fastndcg.reference.agreement import agreement as agreement
 from fastndcg.reference.beyond_accuracy import beyond_accuracy as beyond_accuracy
 from fastndcg.reference.definition import choose_gain, read_definition
-from fastndcg.reference.link_prediction import average_by_query, list_document_ids, list_pairs
-from fastndcg.reference.score_matrix import list_candidates
-from fastndcg.reference.scoring import list_run, list_scores
+from fastndcg.reference.inputs import (
+    average_by_query,
+    list_candidates,
+    list_document_ids,
+    list_pairs,
+    list_run,
+    list_scores,
+)
 from fastndcg.reference.tie_orders import Query, has_place, is_ranked, is_tied, list_orders, read_label, read_query
 from fastndcg.results.pairs import PairResults, check_pairs
 from fastndcg.results.results import Results

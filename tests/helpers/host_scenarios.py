@@ -331,7 +331,7 @@ def affinity():
     threading.Thread.start = lambda thread: (started.append(thread.name), start(thread))[1]
     say(threads=None)
     assert set(started) <= {"fastndcg"}
-    assert bool(started) == (fn.runtime.cpus.available_cpus() > 1)
+    assert bool(started) == (fn.runtime.threads.available_cpus() > 1)
     started.clear()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     say(threads=None)

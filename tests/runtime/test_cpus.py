@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.runtime import cpus
-from fastndcg.runtime.cpus import NO_LIMIT, available_cpus, cgroup_limit
+from fastndcg.runtime import threads
+from fastndcg.runtime.threads import NO_LIMIT, available_cpus, cgroup_limit
 
 ALONE = "0::/\n"
 HYBRID = "4:memory:/job\n3:cpu,cpuacct:/\n1:name=systemd:/job\n0::/job\n"
@@ -113,7 +113,7 @@ def test_system_without_control_groups(tmp_path):
 
 def test_available_cpus(monkeypatch):
     """The number of CPUs is the lesser of affinity and quota, and 1 if affinity and CPU count are unknown."""
-    monkeypatch.setattr(cpus, "cgroup_limit", lambda: 3)
+    monkeypatch.setattr(threads, "cgroup_limit", lambda: 3)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
     assert available_cpus() == 3
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {5}, raising=False)
@@ -126,8 +126,8 @@ def test_available_cpus(monkeypatch):
 def test_quotas_are_read_once_a_second(monkeypatch):
     """Calls within one second share one reading of the quotas, and the next second reads the quotas again."""
     now, limits = [100.2], iter([3, 2])
-    monkeypatch.setattr(cpus.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(cpus, "cgroup_limit", lambda: next(limits))
+    monkeypatch.setattr(threads.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(threads, "cgroup_limit", lambda: next(limits))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
     assert [available_cpus(), available_cpus()] == [3, 3]
     now[0] = 101.1
@@ -137,7 +137,7 @@ def test_quotas_are_read_once_a_second(monkeypatch):
 @pytest.mark.parametrize("limit", [1, 2, 4])
 def test_quota_limits_threads(monkeypatch, limit):
     """An evaluation starts one thread fewer than the quota has CPUs, because the calling thread works too."""
-    monkeypatch.setattr(cpus, "cgroup_limit", lambda: limit)
+    monkeypatch.setattr(threads, "cgroup_limit", lambda: limit)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
     started, start = [], threading.Thread.start
     monkeypatch.setattr(threading.Thread, "start", lambda thread: (started.append(thread.name), start(thread)))
