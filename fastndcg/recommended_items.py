@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -37,6 +37,7 @@ def beyond_accuracy(
     categories: Any = None,
     liked: Any = None,
     user_ids: Any = None,
+    columns: Mapping[str, str | Mapping[str, str]] | None = None,
     threads: int | None = None,
 ) -> BeyondAccuracy:
     """
@@ -44,8 +45,9 @@ def beyond_accuracy(
 
     Parameters
     ----------
-    recommended : (n_users, k) int array, ragged column or Recommendations
-        Item ids from 0, in rank order, one row a user. Rows of an array may be padded with -1, or masked.
+    recommended : (n_users, k) int array, ragged column, Recommendations or frame
+        Item ids from 0, in rank order, one row a user. Rows of an array may be padded with -1, or masked. A frame has
+        columns of users, items, and scores or ranks. Then `interactions` and `liked` may be frames, too.
     metrics : str, Metric, or iterable of them
         Such as "coverage@10, novelty@10". ``fastndcg metrics`` lists them.
     catalogue : int, optional
@@ -63,8 +65,8 @@ def beyond_accuracy(
     liked : scipy.sparse matrix or Interactions, optional
         Items that users like, with labels, one row a user. Serendipity needs them.
     user_ids : (n_users,) array, optional
-        The ids of the users. By default their numbers from 0.
-    threads : int, optional
+        The ids of the users. By default their numbers from 0, or the users of the frame.
+    columns, threads
         See `evaluate`.
 
     Returns
@@ -92,9 +94,11 @@ def beyond_accuracy(
     n_threads = check_threads(threads)
     item_data = read_item_data(
         recommended, parsed, n_threads, catalogue=catalogue, interactions=interactions, popularity=popularity,
-        n_users=n_users, vectors=vectors, categories=categories, liked=liked,
+        n_users=n_users, vectors=vectors, categories=categories, liked=liked, columns=columns,
     )  # fmt: skip
     names = read_user_ids(user_ids, len(item_data.starts))
+    if names is None and item_data.user_ids is not None:
+        names = item_data.user_ids.names()
     output = evaluate_items(item_data, parsed, n_threads)
     return BeyondAccuracy(output.values, parsed, names, dict(output.overall or {}))
 

@@ -12,8 +12,7 @@ from fastndcg.inputs.files import File
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.id_table import Table
 from fastndcg.inputs.options import Options
-from fastndcg.inputs.qrels_run import Qrels
-from fastndcg.inputs.scored_frames import read_table
+from fastndcg.inputs.scored_frames import read_table, read_truth_table
 from fastndcg.inputs.source import Source
 from fastndcg.inputs.streamed_tables import StreamedTables
 from fastndcg.inputs.table_sources import TableSource, is_system_error
@@ -33,14 +32,15 @@ def is_arrow_file(file: File) -> bool:
     return file.head.startswith((FILE_MAGIC, STREAM_MAGIC, OLD_MAGIC))
 
 
-def open_arrow_truth(file: File, options: Options) -> StreamedTables | Qrels:
-    """Open rows with scores to stream them, or read judgments."""
+def open_arrow_truth(file: File, options: Options) -> Any:
+    """Open rows with scores to stream them, or read what else the file holds."""
     source = _open_source(file)
     name = file.name
     columns = options.name_columns("truth")
-    if Frame(source.make_empty_table(source.names), columns, name).has_scores:
+    if Frame(source.make_empty_table(source.names), columns, name).is_streamable:
         return StreamedTables(source, columns, options.memory, options.progress, name=name, place=name)
-    return _read_source(Qrels, source, name, columns, options.threads)
+    place = Source(name, "row", columns=source.names)
+    return read_truth_table(Frame(source, columns, name), options.threads, place)
 
 
 def read_arrow(file: File, kind: type[Kind], columns: Mapping[str, str] | None, threads: int | None) -> Kind:

@@ -127,6 +127,8 @@ class ColumnNames(Mapping[str, str]):
 
     def list_free(self, role: str, names: Collection[str]) -> Collection[str]:
         """Return the columns that the user did not name for another role."""
+        if not self.by_role:
+            return names
         taken = {name for other, name in self.by_role.items() if other != role}
         return [name for name in names if name not in taken] if taken else names
 

@@ -195,7 +195,7 @@ def _read_truth_frame(truth: Any, options: Options) -> ScoredRows | StreamedTabl
     columns = options.name_columns("truth")
     if isinstance(opened, TableSource) and opened.is_streamed:
         empty = Frame(opened.make_empty_table(opened.names), columns, "truth")
-        if empty.has_scores and not empty.is_ranked and empty.find_id_lists() is None:  # ranks are checked by query
+        if empty.is_streamable:
             return StreamedTables(opened, columns, options.memory, options.progress)
     return read_truth_table(Frame(opened, columns, "truth"), options.threads)
 

@@ -82,8 +82,17 @@ class Frame:
     @functools.cached_property
     def _table(self) -> Any:
         """The columns with a role, read at once: the rows of some sources come only once."""
+        return self._read(self.list_chosen())
+
+    def list_chosen(self) -> list[str]:
+        """Return the names of all columns with a role."""
         names = dict.fromkeys(found[0] for role in self._list_roles() if len(found := self.candidates(role)) == 1)
-        return self._read([name for name in names if self._names.count(name) == 1])
+        return [name for name in names if self._names.count(name) == 1]
+
+    @property
+    def is_streamable(self) -> bool:
+        """True if rows have labels and scores. Ranks and lists of ids are read whole, as they are checked by query."""
+        return self.has_scores and not self.is_ranked and self.find_id_lists() is None
 
     def _list_roles(self) -> list[str]:
         """Return the roles that columns of this side may have."""
@@ -106,7 +115,7 @@ class Frame:
         """Return True if there is a column of a role. Raise if the user named one that is absent."""
         return bool(self._choose_name(role) if role in self.given.by_role else self.candidates(role))
 
-    @property
+    @functools.cached_property
     def has_scores(self) -> bool:
         """True if rows have labels and scores, or ranks, and need no run. An absent name may be that of a run."""
         given = self.given
@@ -128,13 +137,13 @@ class Frame:
             )
         return True
 
-    @property
+    @functools.cached_property
     def is_interactions(self) -> bool:
         """True if the only columns are queries and documents, so that no column of labels was overlooked."""
         names = [name for name in self._names if not name.startswith("__index_level_")]  # of pandas
         return len(names) == 2 and self.has("query") and self.has("document") and "label" not in self.given.by_role
 
-    @property
+    @functools.cached_property
     def is_ranked(self) -> bool:
         """True if rows have ranks in place of scores. Scores count where there are both."""
         named = self.given.by_role
@@ -215,6 +224,8 @@ class Frame:
             if values[role] and values[role][0] not in (relevant[0], retrieved[0]):
                 by_role[role] = self._choose_name(role)
             view = copy.copy(self)
+            for cached in ("has_scores", "is_ranked", "is_interactions"):
+                view.__dict__.pop(cached, None)
             view.given = ColumnNames(by_role, side, must_exist=True, is_alone=False)
             view._found = {}
             view._names = list(by_role.values())
@@ -330,8 +341,10 @@ class Frame:
     def _choose_name(self, role: str) -> str:
         """Return the name of the only column of a role. Raise if there is not exactly one."""
         names = self._names
-        has = f"its columns are {join_names(names)}"
         candidates = self.candidates(role)
+        if len(candidates) == 1 and names.count(candidates[0]) == 1:
+            return candidates[0]
+        has = f"its columns are {join_names(names)}"
         if len(candidates) != 1:
             what = "more than one of its usual names" if candidates else "none of its usual names"
             lacks_labels = role == "label" and not (candidates or self.candidates("score"))
@@ -341,15 +354,12 @@ class Frame:
                 Column(role),
                 without_labels,
             )
-        if names.count(candidates[0]) != 1:
-            side = self.given.side
-            remedy = (". Give ", Column(role, side)) if side and not names.count(candidates[0]) else ()
-            raise InvalidInputError(
-                f"`{self.name}` must have one column {shorten(candidates[0])}, but has "
-                f"{names.count(candidates[0])}: {has}",
-                *remedy,
-            )
-        return candidates[0]
+        side = self.given.side
+        remedy = (". Give ", Column(role, side)) if side and not names.count(candidates[0]) else ()
+        raise InvalidInputError(
+            f"`{self.name}` must have one column {shorten(candidates[0])}, but has {names.count(candidates[0])}: {has}",
+            *remedy,
+        )
 
     def _checked_column(self, role: str) -> tuple[str, Any]:
         """Return the name and the content of the column of a role, after checking its buffers."""

@@ -122,7 +122,7 @@ def _convert(
     elif _is_record(first) and (isinstance(first, list) or is_flat_record(first, columns)):
         records = Records(values, columns, Source(name, "line", np.asarray(lines)), kind.value_name)
     if records is not None:
-        if may_have_scores and records.has_scores:
+        if may_have_scores and (records.has_scores or records.find_id_lists() is not None):
             return records
         records.list_names(*kind.roles)  # raises for each field that is named and absent
         return read_table(kind, records, threads, records.source)

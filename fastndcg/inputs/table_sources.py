@@ -296,6 +296,8 @@ TABLE_FORMS = (
 
 def find_table_form(value: Any) -> TableForm | None:
     """Return the first form that recognises a value, or None."""
+    if type(value).__module__.partition(".")[0] == "pandas":  # the most frequent one, which is no form here
+        return None
     return next((form for form in TABLE_FORMS if form.matches(value)), None)
 
 

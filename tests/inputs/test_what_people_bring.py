@@ -149,6 +149,17 @@ def test_row_for_each_query_with_lists_of_ids(form):
     assert "were read as ids" in fn.evaluate(make(spark), metrics="p@1").notes[0]
 
 
+def test_lists_of_ids_and_ranks_in_files(tmp_path):
+    """Parquet, Arrow and JSON Lines: a row a query with lists on one side or both, and ranks beside labels."""
+    rows = pl.DataFrame({"query": ["what", "who"], "expected": [["n1"], ["n2"]], "hits": [["n3", "n1"], ["n2"]]})
+    log = pl.DataFrame({"session": [1, 1, 2], "position": [2, 1, 1], "clicked": [1, 0, 1]})
+    for number, write in enumerate((pl.DataFrame.write_parquet, pl.DataFrame.write_ipc, pl.DataFrame.write_ndjson)):
+        paths = [tmp_path / f"{name}{number}" for name in ("both", "truth", "run", "log")]
+        for path, table in zip(paths, (rows, rows.drop("hits"), rows.drop("expected"), log), strict=True):
+            write(table, path)
+        assert values(paths[0], None) == values(paths[1], paths[2]) == values(paths[3], None) == [1 / 2, 1]
+
+
 def test_lists_of_ids_in_rows_that_are_wrong():
     """A query in two rows, an id twice in a list, and lists of two lengths raise an error that names the row."""
     truth = {"query": ["a", "a"], "doc_ids": [["x"], ["y"]]}
@@ -197,6 +208,24 @@ def test_ranks_beside_labels():
     refused("has rank 9", log | {"position": [9, 1, 2, 1, 2]}, None)
     Shown = collections.namedtuple("Shown", "query_id rank label")
     assert values([Shown("q", 1, 0), Shown("q", 2, 1)], None) == [1 / 2]
+
+
+def test_frames_beyond_accuracy():
+    """Recommended, known and liked items in frames are those of arrays, with users by their ids."""
+    shown = pd.DataFrame({"user": ["b", "a", "b", "a"], "item": [1, 0, 0, 2], "rank": [2, 1, 1, 2]})
+    known = pd.DataFrame({"user": ["a", "c", "c", "c"], "item": [0, 0, 1, 2], "rating": [1, 1, 1, 1]})
+    metrics = "coverage, novelty@2, serendipity"
+    result = fn.beyond_accuracy(
+        shown, metrics, interactions=known, liked=known, columns={"document": "item"}, catalogue=3
+    )
+    arrays = fn.beyond_accuracy(
+        [[0, 1], [0, 2]], metrics, popularity=[2, 1, 1], n_users=2, catalogue=3,
+        liked=fn.Interactions([0], offsets=[0, 0, 1]),
+    )  # fmt: skip
+    np.testing.assert_array_equal(result.values, arrays.values)
+    assert result.query_ids.tolist() == ["b", "a"]
+    with pytest.raises(fn.InvalidTypeError, match="items of a frame must be whole numbers"):
+        fn.beyond_accuracy(shown.assign(item="x"), "coverage", catalogue=3)
 
 
 def test_sparse_scores():

@@ -105,12 +105,16 @@ def check_schemas(dataset: Any, columns: list[str], name: str) -> None:
 def read_columns(dataset: Any, name: str, columns: Mapping[str, str] | None, roles: tuple[str, ...]) -> Frame:
     """Read the columns of some roles in all files."""
     empty = Frame(dataset.schema.empty_table(), columns, name)
-    to_read = empty.list_names(*roles)
+    return Frame(read_chosen(dataset, name, empty.list_names(*roles)), columns, name)
+
+
+def read_chosen(dataset: Any, name: str, to_read: list[str]) -> Any:
+    """Read some columns of all files into one table."""
     check_schemas(dataset, to_read, name)
     with whole_files(name):
         table = dataset.to_table(columns=to_read)
         check_n_rows(name, len(table), dataset.count_rows())
-        return Frame(table, columns, name)
+        return table
 
 
 def check_n_rows(name: str, n_read: int, n_promised: int) -> None:

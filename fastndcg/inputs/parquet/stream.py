@@ -16,11 +16,18 @@ from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.id_table import Table
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.parquet.batches import Batch, Stream
-from fastndcg.inputs.parquet.dataset import check_n_rows, check_schemas, open_dataset, read_columns, whole_files
+from fastndcg.inputs.parquet.dataset import (
+    check_n_rows,
+    check_schemas,
+    open_dataset,
+    read_chosen,
+    read_columns,
+    whole_files,
+)
 from fastndcg.inputs.parquet.truth import Progress, StreamedTruth
 from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.remote import spell_path
-from fastndcg.inputs.scored_frames import read_table
+from fastndcg.inputs.scored_frames import read_table, read_truth_table
 from fastndcg.inputs.source import Source
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.runtime.optional_packages import optional_import
@@ -130,14 +137,18 @@ class _RowGroup(NamedTuple):
     n_rows: int
 
 
-def open_parquet(file: File, options: Options) -> ParquetTruth | Qrels:
-    """Open rows with scores to stream them, or read judgments."""
+def open_parquet(file: File, options: Options) -> Any:
+    """Open rows with scores to stream them, or read what else the files hold."""
     name = spell_path(file.path)
     dataset = open_dataset(name)
     columns = options.name_columns("truth")
-    if Frame(dataset.schema.empty_table(), columns, name).has_scores:
+    empty = Frame(dataset.schema.empty_table(), columns, name)
+    if empty.is_streamable:
         return ParquetTruth(dataset, name, columns, options.memory, options.progress)
-    return _read_dataset(Qrels, dataset, name, columns, options.threads)
+    if not empty.has_scores and empty.find_id_lists() is None:
+        return _read_dataset(Qrels, dataset, name, columns, options.threads)
+    frame = Frame(read_chosen(dataset, name, empty.list_chosen()), columns, name)
+    return read_truth_table(frame, options.threads, Source(name, "row", columns=tuple(dataset.schema.names)))
 
 
 def read_parquet(file: File, kind: type[Kind], columns: Mapping[str, str] | None, threads: int | None) -> Kind:

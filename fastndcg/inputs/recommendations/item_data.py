@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError
+from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.columns import ColumnNames
+from fastndcg.inputs.frames import is_frame
 from fastndcg.inputs.group_by_query import split_spans
+from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.id_table import Table
+from fastndcg.inputs.join import find_queries
+from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.inputs.ragged import read_ragged
 from fastndcg.inputs.recommendations.interactions import Interactions, checked_matrix
 from fastndcg.inputs.recommendations.item_lists import Recommendations, describe_gap, read_item_rows
 from fastndcg.inputs.recommendations.models import Model
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
+from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.validation import Array, as_array, as_numbers, check_whole_number, read_only
 from fastndcg.runtime.threads import run_all
 
 LARGEST_CATALOGUE = 1 << 28  # of a catalogue of unknown size: each number up to the highest item takes memory
 SPAN = 1 << 20  # items in the piece of work of a thread
 WORD = 64  # categories per 64-bit number
+
+Kind = TypeVar("Kind", bound=Table)
 
 
 class ItemData(NamedTuple):
@@ -40,15 +49,25 @@ class ItemData(NamedTuple):
     vectors: Array | None = None
     sets: Array | None = None
     liked: Interactions | None = None
+    user_ids: IdColumn | None = None
 
 
 def read_item_data(
     recommended: Any, metrics: tuple[Metric, ...], threads: int, *, catalogue: Any, interactions: Any, popularity: Any,
-    n_users: Any, vectors: Any, categories: Any, liked: Any,
+    n_users: Any, vectors: Any, categories: Any, liked: Any, columns: Any = None,
 ) -> ItemData:  # fmt: skip
     """Read and check the lists and all item data."""
     if interactions is not None and popularity is not None:
         raise InvalidInputError("`popularity` must be left out where `interactions` are given, which have it")
+    user_ids = None
+    if is_frame(recommended):
+        run = _number_items(Run.from_frame(recommended, ColumnNames.of(columns, "predictions"), threads=threads))
+        recommended = run
+        user_ids = run.queries
+    if is_frame(interactions):
+        interactions = _read_known(interactions, columns, None, "interactions")
+    if is_frame(liked):
+        liked = _read_known(liked, columns, user_ids, "liked")
     counts, n_known_users = _read_popularity(interactions, popularity, n_users)
     items, starts, sizes = _read_lists(recommended)
     data = ItemData(
@@ -62,6 +81,7 @@ def read_item_data(
         vectors=_normalize_vectors(vectors),
         sets=_encode_categories(categories),
         liked=_read_interactions(liked),
+        user_ids=user_ids,
     )
     source = "popularity" if interactions is None else "interactions"
     item_arrays = {source: counts, "vectors": data.vectors, "categories": data.sets}
@@ -76,7 +96,33 @@ def read_item_data(
     return _check_lists(data, n_by_source, threads)
 
 
+def _number_items(table: Kind) -> Kind:
+    """Return a table whose documents are items in whole numbers. Raise for texts."""
+    if len(table) and table.documents.are_texts:
+        raise InvalidTypeError(
+            f"items of a frame must be whole numbers from 0, but one is {shorten(table.documents.name(0))}. Number "
+            "them, such as by numpy.unique(items, return_inverse=True)"
+        )
+    return table
+
+
+def _read_known(frame: Any, columns: Any, user_ids: IdColumn | None, name: str) -> Interactions:
+    """Read interactions from a frame: of all its users, or of the users with recommended items, in their order."""
+    table = _number_items(Qrels.from_frame(frame, ColumnNames.of(columns, "truth")))
+    if user_ids is None:
+        return Interactions(table.documents.names(), table.values, table.offsets)
+    rows = find_queries(user_ids, table.queries, ("recommended", name))
+    sizes = np.where(rows >= 0, np.diff(np.append(table.offsets, table.offsets[-1]))[rows], 0)
+    offsets = count_before(sizes)
+    places = np.arange(offsets[-1]) + np.repeat(table.offsets[np.maximum(rows, 0)] - offsets[:-1], sizes)
+    return Interactions(table.documents.names()[places], table.values[places], offsets)
+
+
 def _read_lists(recommended: Any) -> tuple[Array, Array, Array]:
+    if isinstance(recommended, Run):
+        order = recommended.order_by_score()
+        items = read_only(recommended.documents.names()[order].astype("i8"))
+        return items, read_only(recommended.offsets[:-1]), np.diff(recommended.offsets).astype("i4")
     if isinstance(recommended, Recommendations):
         if recommended.repeated != "raise":
             raise InvalidInputError("`recommended` must have each item once in a row: leave out repeated='once'")
