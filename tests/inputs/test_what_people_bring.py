@@ -225,7 +225,7 @@ def test_frames_beyond_accuracy():
     np.testing.assert_array_equal(result.values, arrays.values)
     assert result.query_ids.tolist() == ["b", "a"]
     with pytest.raises(fn.InvalidTypeError, match="items of a frame must be whole numbers"):
-        fn.beyond_accuracy(shown.assign(item="x"), "coverage", catalogue=3)
+        fn.beyond_accuracy(shown.assign(item=list("wxyz")), "coverage", catalogue=3)
 
 
 def test_sparse_scores():
