@@ -26,6 +26,7 @@ from fastndcg.rankings.validation import (
     as_scores,
     as_whole_numbers,
     is_kernel_ready,
+    is_series,
     is_wide,
     refuse_names,
 )
@@ -140,11 +141,6 @@ class ArrayTruth(Picklable):
         rankings.are_ordinals = is_wide_number
         rankings.patterns = self._patterns
         return rankings
-
-
-def is_series(values: Any) -> bool:
-    """Return True for a pandas Series, which has a name for each value."""
-    return hasattr(values, "iloc") and getattr(values, "ndim", 0) == 1
 
 
 def align_series(values: Any, name: str, index: Any) -> Any:
