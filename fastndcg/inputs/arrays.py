@@ -25,6 +25,7 @@ from fastndcg.rankings.validation import (
     as_whole_numbers,
     freeze,
     is_kernel_ready,
+    is_series,
     is_wide,
     read_only,
     refuse_names,
@@ -148,11 +149,6 @@ class ArrayTruth(Picklable):
         rankings.are_ordinals = is_wide_number
         rankings.patterns = self._patterns
         return rankings
-
-
-def is_series(values: Any) -> bool:
-    """Return True for a pandas Series, which has a name for each value."""
-    return hasattr(values, "iloc") and getattr(values, "ndim", 0) == 1
 
 
 def align_series(values: Any, name: str, index: Any) -> Any:

@@ -192,9 +192,14 @@ def as_whole_numbers(values: npt.ArrayLike, name: str) -> Array:
     return read_only(cast_exactly(array, "i8", name))
 
 
+def is_series(values: Any) -> bool:
+    """Return True for a pandas Series, which has a name for each value."""
+    return hasattr(values, "iloc") and getattr(values, "ndim", 0) == 1
+
+
 def refuse_names(values: Any, name: str) -> None:
     """Raise for a pandas Series whose index names its values, which are read by place."""
-    if not hasattr(values, "iloc") or getattr(values, "ndim", 0) != 1:
+    if not is_series(values):
         return
     index = values.index
     if not np.array_equal(np.asarray(index), np.arange(len(index))):

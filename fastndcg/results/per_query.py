@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, is_series
 from fastndcg.runtime.escapes import show_name
 
 
@@ -18,7 +18,7 @@ def read_per_query_array(values: Any, name: str, query_ids: Array) -> Array:
 
     Raise an error that names the first query without a value, or the first value of a query that is unknown.
     """
-    if _is_series(values):
+    if is_series(values):
         values = _read_series(values, name, query_ids)
     if isinstance(values, Mapping):
         ids = [find_key(query, values) for query in query_ids.tolist()]
@@ -60,7 +60,7 @@ def keep_known(values: Any, name: str, query_ids: Array) -> tuple[Any, list[str]
 
     Functions that leave out queries themselves, such as `compare`, take what their user has for all queries.
     """
-    if _is_series(values):
+    if is_series(values):
         values = _read_series(values, name, query_ids)
     if not isinstance(values, Mapping):
         return values, []
@@ -74,11 +74,6 @@ def keep_known(values: Any, name: str, query_ids: Array) -> tuple[Any, list[str]
 
 def _find_extra(values: Mapping[Any, Any], known: Collection[Any]) -> list[Any]:
     return [query for query in values if query not in known]
-
-
-def _is_series(values: Any) -> bool:
-    """Return True for a pandas Series."""
-    return hasattr(values, "iloc") and getattr(values, "ndim", 1) == 1
 
 
 def _read_series(series: Any, name: str, query_ids: Array) -> dict[Any, Any]:

@@ -26,6 +26,7 @@ from fastndcg.inputs.run_names import is_path_list, name_runs
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.validation import Array
 from fastndcg.results.pairs import PairResults
 from fastndcg.results.per_query import keep_known
 from fastndcg.results.results import Results
@@ -35,7 +36,7 @@ from fastndcg.statistics.compared_inputs import ComparedInputs
 from fastndcg.statistics.comparison import Comparison
 from fastndcg.statistics.curves import at_all_cutoffs, compute_points, find_curve_metrics
 from fastndcg.statistics.moments import find_bounds
-from fastndcg.statistics.sampling_design import find_weighted, make_design, read_for_queries
+from fastndcg.statistics.sampling_design import Design, find_weighted, make_design, read_for_queries
 from fastndcg.statistics.settings import Settings
 from fastndcg.statistics.significance import check_test_fits_design, check_test_fits_values
 
@@ -216,19 +217,9 @@ def compare(
         if has_pairs and clusters is None:
             clusters = [query for query, _ in every.query_ids.tolist()]
         every_id = every.query_ids
-        given: dict[str, Any] = {}
-        notes: list[str] = []
-        for name, values in (("weights", weights), ("clusters", clusters), ("strata", strata)):
-            given[name], extra_notes = keep_known(values, name, every_id)
-            notes += extra_notes
-        weighted = find_weighted(given["weights"], every_id)
+        design, weighted, notes = _make_design(every_id, {"weights": weights, "clusters": clusters, "strata": strata})
         if len(weighted) < len(every_id):
             every = every._replace(query_ids=every_id[weighted], columns=[column[weighted] for column in every.columns])
-        design = make_design(
-            every.query_ids,
-            **{name: None if values is None else read_for_queries(values, name, every_id, weighted)
-               for name, values in given.items()},
-        )  # fmt: skip
         check_test_fits_design(test, design)
         aligned = _take_metrics(every, selection.compared)
         _check_has_values(list(named_systems), aligned)
@@ -253,6 +244,21 @@ def compare(
             weighted=(every_id, weighted),
             notes=notes,
         )
+
+
+def _make_design(query_ids: Array, values: Mapping[str, Any]) -> tuple[Design, Array, list[str]]:
+    """Return the sampling design, the indices of its queries, those of a weight above 0, and notes on other queries."""
+    given: dict[str, Any] = {}
+    notes: list[str] = []
+    for name, own_values in values.items():
+        given[name], own_notes = keep_known(own_values, name, query_ids)
+        notes += own_notes
+    weighted = find_weighted(given["weights"], query_ids)
+    read = {
+        name: None if own_values is None else read_for_queries(own_values, name, query_ids, weighted)
+        for name, own_values in given.items()
+    }
+    return make_design(query_ids[weighted], **read), weighted, notes
 
 
 class _Selection(NamedTuple):
