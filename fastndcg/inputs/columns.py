@@ -50,7 +50,7 @@ HOLDERS = {"label": "truth", "subtopic": "truth", "score": "predictions", "rank"
 # usual where no other column has a usual name: RecTools' labels and clicks, and on each side the words of the other one
 LAST_LABELS = "weight click clicks clicked"
 LABELS_OF_TRUTH = "score scores"
-SCORES_OF_RUNS = "rating ratings relevance weight"
+SCORES_OF_RUNS = "rating ratings weight"
 FIRST_IDS = ("qid", "docno")
 
 
