@@ -61,7 +61,7 @@ def run(
         return _run_recommendations(partitions, request)
     with contextlib.suppress(NotSorted):
         return _run_stream(partitions.in_order(), request)
-    with partitions.spilled() as stream:  # outside the block above, whose error refers to the tables
+    with partitions.by_query() as stream:  # outside the block above, whose error refers to the tables
         return _run_stream(stream, request)
 
 

@@ -168,7 +168,7 @@ class _OnePass:
 
 def read_tables(source: TableSource, columns: list[str], most: int, name: str) -> Iterator[Any]:
     """Read the tables of a source, and replace pyarrow's errors by InvalidInputError."""
-    tables = source.read(columns, most)
+    tables = source.read_bounded(columns, most)
     while True:
         with convert_read_errors(name):
             table = next(tables, None)

@@ -26,6 +26,7 @@ from fastndcg.rankings.validation import is_masked_array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import
 
+MOST_EMPTY = 50_000  # batches without rows, one after another: 1 s
 DIGITS = 14  # of a number of bytes of 10 TB or more, which only damaged data request
 READAHEAD = 2  # batches that pyarrow reads in advance
 SPLITS = ("DatasetDict", "IterableDatasetDict")
@@ -74,11 +75,28 @@ class TableSource(NamedTuple):
     def read_whole(self, columns: Sequence[str], most: int) -> Any:
         """Read all rows of some columns into one table."""
         pyarrow = optional_import("pyarrow", "reading frames", "arrow")
-        tables = list(self.read(columns, most)) if columns else []
-        filled_tables = [table for table in tables if table.num_rows]
+        empty = None
+        filled_tables = []
+        for table in self.read_bounded(columns, most) if columns else ():
+            if table.num_rows:
+                filled_tables.append(table)
+            elif empty is None:
+                empty = table
         if filled_tables:
             return pyarrow.concat_tables(filled_tables)
-        return tables[0] if tables else self.make_empty_table(columns)
+        return self.make_empty_table(columns) if empty is None else empty
+
+    def read_bounded(self, columns: Sequence[str], most: int) -> Iterator[Any]:
+        """Read tables like `read`. Raise for many of them without rows, which would take time without an end."""
+        n_empty = 0
+        for table in self.read(columns, most):
+            n_empty = 0 if table.num_rows else n_empty + 1
+            if n_empty > MOST_EMPTY:
+                raise InvalidInputError(
+                    f"a source of tables must hold rows, but has {n_empty} empty batches one after another. Leave them "
+                    "out"
+                )
+            yield table
 
 
 def is_system_error(error: BaseException) -> bool:

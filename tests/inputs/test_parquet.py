@@ -4,18 +4,15 @@ import errno
 import gc
 import os
 import re
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.inputs.parquet import dataset, spill, truth
+from fastndcg.inputs.parquet import dataset, truth
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -221,95 +218,27 @@ def test_memory_is_bounded(tmp_path, order):
     assert float(done.stdout) < 40
 
 
-STOPPED = """
-import sys, time
-import fastndcg as fn
-from fastndcg.inputs.parquet import spill
-add = spill.Spill.add
-def slow(self, rows, row_numbers):
-    add(self, rows, row_numbers)
-    print("writing", flush=True)
-    time.sleep(0.05)
-spill.Spill.add = slow
-fn.evaluate(sys.argv[1], metrics="rr", memory="64kB")
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal: run on POSIX")
-@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGKILL"])
-def test_signals_leave_no_temporary_files(tmp_path, temporary, number):
-    """Signals during spilling, SIGKILL included, leave no temporary files."""
-    path = tmp_path / "rows.parquet"
-    pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path, row_group_size=20)
-    environment = os.environ | {"TMPDIR": str(temporary)}
-    with subprocess.Popen(
-        [sys.executable, "-c", STOPPED, str(path)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout.readline() == b"writing\n"
-        process.send_signal(getattr(signal, number))
-        errors = process.communicate()[1]
-        assert (b"KeyboardInterrupt" in errors) == (number == "SIGINT")
-    assert os.listdir(temporary) == []
-
-
-LIMITED = """
-import os, resource, sys, fastndcg as fn
-fn.evaluate(sys.argv[1], metrics="rr", memory="1GB")
-kind = getattr(resource, sys.argv[2])
-_, hard = resource.getrlimit(kind)
-n_open = max(map(int, os.listdir("/proc/self/fd"))) if kind == resource.RLIMIT_NOFILE else 0
-for limit in map(int, sys.argv[3:]):
-    resource.setrlimit(kind, (limit + n_open, hard))
-    try:
-        print(fn.evaluate(sys.argv[1], metrics="rr", memory="9kB").mean()["RR"])
-    except OSError as error:
-        print(error)
-"""
-
-
-def limited(tmp_path, temporary, *limits):
-    """Return the values or the errors of a process that evaluates unsorted rows under one limit after another."""
+def test_rows_that_do_not_fit_need_duckdb(tmp_path, monkeypatch):
+    """Without DuckDB, unsorted rows are sorted in memory, or an error says what to do."""
+    monkeypatch.setitem(sys.modules, "duckdb", None)
     path = tmp_path / "rows.parquet"
     pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path, row_group_size=1000)
-    command = [sys.executable, "-c", LIMITED, str(path), *map(str, limits)]
-    environment = os.environ | {"TMPDIR": str(temporary)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert os.listdir(temporary) == []
-    return done.stdout.splitlines()
+    assert_equal(fn.evaluate(path, metrics=METRICS), UNSORTED, firsts(QUERIES[SHUFFLED]))
+    message = (
+        r"sorting rows that do not fit into `memory` needs duckdb\. .*Or sort the rows by query, or give more `memory`"
+    )
+    with pytest.raises(fn.MissingPackageError, match=message):
+        fn.evaluate(path, metrics="rr", memory="9kB")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files: run on POSIX")
-def test_files_that_cannot_grow(tmp_path, temporary):
-    """A limit on the size of files raises OSError with the remedy, and no temporary files are left."""
-    (error,) = limited(tmp_path, temporary, "RLIMIT_FSIZE", 4096)
-    assert "[Errno 27] files must not become large enough for the rows; raise their size (ulimit -f)" in error
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="counts open files: run on Linux")
-def test_parquet_opens_few_files(tmp_path, temporary):
-    """Unsorted rows need at most six more open files. A lower limit raises OSError with the remedy."""
-    first, *others = limited(tmp_path, temporary, "RLIMIT_NOFILE", 6, 0, 1, 2, 3)
-    expected = str(UNSORTED.mean()["RR"])
-    assert first == expected
-    errors = [line for line in others if line != expected]
-    assert all(error.startswith("[Errno 24] ") for error in errors)
-    assert any("too many open files; close some, or raise their number (ulimit -n): " in error for error in errors)
-
-
-def test_folders_of_earlier_versions_are_removed(tmp_path, temporary):
-    """Temporary folders older than a day are removed. Newer folders and folders with other files are kept."""
+def test_half_floats_and_large_queries_on_disk(tmp_path):
+    """Queries of more rows than a part, and float16, which DuckDB lacks, give the values of arrays."""
     path = tmp_path / "rows.parquet"
-    pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path)
-    for name, file in (("old", "0.arrow"), ("new", "0.arrow"), ("other", "0.txt")):
-        (temporary / f"fastndcg-{name}").mkdir()
-        (temporary / f"fastndcg-{name}" / file).touch()
-        if name != "new":
-            for place in (temporary / f"fastndcg-{name}" / file, temporary / f"fastndcg-{name}"):
-                os.utime(place, (time.time() - 25 * 3600,) * 2)
-    fn.evaluate(path, metrics="rr")
-    assert sorted(os.listdir(temporary)) == ["fastndcg-new", "fastndcg-other"]
-    shutil.rmtree(temporary / "fastndcg-new")
-    shutil.rmtree(temporary / "fastndcg-other")
+    ids = np.arange(N) % 3
+    table = table_of(ids).set_column(1, "score", pa.array(SCORES.astype("f2")))
+    pq.write_table(table, path, row_group_size=100)
+    expected = fn.evaluate(LABELS, SCORES.astype("f2"), METRICS, query_ids=ids)
+    assert_equal(fn.evaluate(path, metrics=METRICS, memory="20kB"), expected, np.arange(3))
 
 
 TEXTS = np.char.add("u", QUERIES[SHUFFLED].astype("U"))
@@ -352,23 +281,6 @@ def test_categories_of_frames_in_any_order(tmp_path, library, memory):
             frame = module.DataFrame({"qid": module.Categorical(TEXTS[rows]), **part})
             frame.to_parquet(tmp_path / f"{number}.parquet")
     assert_equal(fn.evaluate(tmp_path, metrics=METRICS, memory=memory), UNSORTED, firsts(TEXTS))
-
-
-def test_parts_are_read_in_few_calls(tmp_path, monkeypatch):
-    """Spilled rows are read in at most one call for each part of each batch."""
-    path = tmp_path / "rows.parquet"
-    pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path)
-    calls, read = [], spill.Spill._read
-
-    def counted(self, spans):
-        calls.append(sum(int(stop) > int(start) for start, stop in spans))
-        return read(self, spans)
-
-    monkeypatch.setattr(spill.Spill, "_read", counted)
-    fn.evaluate(path, metrics="rr", memory="64kB")
-    n_batches, n_parts = -(-N * 64 // 64_000), N * 64 // 16_000 + 1
-    assert sum(calls) <= n_batches * n_parts
-    assert len(calls) == n_parts
 
 
 @pytest.mark.parametrize("order", ["sorted", "mixed", "broken at the end"])
@@ -496,27 +408,6 @@ def test_broken_pages(tmp_path, place):
         fn.read_run(path, columns={"document": "label"})
     with pytest.raises(PermissionError), dataset.whole_files("x"):
         raise PermissionError(errno.EACCES, "no")
-
-
-def test_temporary_files_are_removed(tmp_path, monkeypatch):
-    """Temporary files are removed after Ctrl-C and system errors. The error for a full disk states the remedy."""
-    path = tmp_path / "rows.parquet"
-    pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path, row_group_size=100)
-    for error, message in ((OSError(errno.ENOSPC, "full"), "no space left for temporary files; set TMPDIR"),
-                           (KeyboardInterrupt("stop"), "stop"), (OSError(errno.EIO, "broken"), "broken")):  # fmt: skip
-        calls = []
-
-        def fail(self, data, bounds, error=error, calls=calls):
-            calls.append(self._file)
-            if len(calls) > 3:
-                raise error
-            return bounds
-
-        monkeypatch.setattr(spill.Spill, "_write", fail)
-        with pytest.raises(type(error), match=message):
-            fn.evaluate(path, metrics="rr", memory="64kB")
-        assert calls[-1].closed
-        assert os.listdir(tempfile.tempdir) == []
 
 
 def test_progress_that_cannot_be_called(tmp_path):

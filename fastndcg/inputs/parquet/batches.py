@@ -17,7 +17,7 @@ from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.group_by_query import Groups, group
 from fastndcg.inputs.id_column import IdColumn, concatenate_columns
 from fastndcg.inputs.id_table import Rows, refuse_repeated
-from fastndcg.inputs.parquet.spill import PlainRows
+from fastndcg.inputs.parquet.sorting import PlainRows
 from fastndcg.inputs.qrels_run import Run
 from fastndcg.inputs.scored_frames import TELL_APART, ScoredRows, make_tie_keys
 from fastndcg.inputs.source import Source

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
-import numpy as np
-
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.frames import Frame
+from fastndcg.inputs.group_by_query import split_spans
 from fastndcg.inputs.parquet.batches import Batch, ListCutter, QueryCutter, QueryRows, Stream, plain_rows
-from fastndcg.inputs.parquet.spill import Spill, sweep
+from fastndcg.inputs.parquet.sorting import PlainRows, cut_at_queries, sort_rows
 from fastndcg.inputs.scored_frames import ScoredRows
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.validation import Array
+from fastndcg.runtime.optional_packages import optional_import
 
 MEMORY = 2 << 30
 UNITS = {"": 1, "kb": 1000, "mb": 1000**2, "gb": 1000**3, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
 ROW_BYTES = 64  # upper bound of the memory for a row while it is decoded, sorted and evaluated
 MOST_ROWS = 1 << 20  # the size of row groups that pyarrow writes: splitting one takes time
-MOST_PARTS = 512  # of a temporary file: each needs a read of every table
 LIST_ROWS = 128  # a list counts as so many rows
 
 Progress = Callable[[int, int], None]
@@ -76,24 +77,35 @@ class StreamedTruth:
         raise NotImplementedError
 
     @contextlib.contextmanager
-    def spilled(self) -> Iterator[Stream]:
-        """Stream rankings of whole queries whose rows are in any order, by way of a temporary file."""
-        n_rows = self._count_rows()
-        n_parts = MOST_PARTS
-        if n_rows is not None:
-            n_parts = min(n_rows * self._row_bytes // max(1, self._memory // 4) + 1, MOST_PARTS)
-        sweep()
-        with Spill(n_parts) as spill:
-            for table, first in self._read_in_order(self._make_counter()):
-                spill.add(plain_rows(self._frame(table, first)), np.arange(first, first + table.num_rows))
+    def by_query(self) -> Iterator[Stream]:
+        """Stream rankings of whole queries whose rows are in any order: sorted in memory, or by DuckDB on disk."""
+        pyarrow = optional_import("pyarrow", "reading tables", "arrow")
+        tables = self._read_in_order(self._make_counter())
+        first_tables: list[tuple[Any, int]] = []
+        n_rows = 0
+        for table, first in tables:
+            first_tables.append((table, first))
+            n_rows += table.num_rows
+            if n_rows * self._row_bytes > self._memory:
+                chunks = itertools.chain(_drain(first_tables), tables)
+                rows = ((plain_rows(self._frame(table, first)), first) for table, first in chunks)
+                with sort_rows(rows, self._memory, self._most_rows(8)) as parts:
+                    yield Stream(cut_at_queries(parts), self._make_batches, lambda: iter(()), 2)
+                return
+        if not n_rows:
+            yield Stream((), self._make_batches, lambda: iter(()), 1)
+            return
+        table = pyarrow.concat_tables([table.replace_schema_metadata(None) for table, _ in first_tables])
+        first_tables.clear()
+        queries = QueryRows(plain_rows(self._frame(table, 0)), self._place, 0, self._convention)
+        spans = split_spans(queries.groups.offsets)
+        yield Stream(spans, lambda span: iter((queries.batch(*span),)), lambda: iter(()), len(spans))
 
-            def batches(part: int) -> Iterator[Batch]:
-                rows, numbers = spill.part(part)
-                queries = QueryRows(rows, self._place, numbers, self._convention)
-                if queries.n_queries:
-                    yield queries.batch(0, queries.n_queries)
-
-            yield Stream(spill.parts(), batches, lambda: iter(()), 2)
+    def _make_batches(self, part: tuple[PlainRows, Array]) -> Iterator[Batch]:
+        """Yield the queries of sorted rows, whose numbers among all rows are given."""
+        rows, numbers = part
+        queries = QueryRows(rows, self._place, numbers, self._convention)
+        yield queries.batch(0, queries.n_queries)
 
     def whole(self) -> Rankings:
         """Read all rankings at once, whatever memory they take."""
@@ -140,3 +152,10 @@ class StreamedTruth:
 
     def _frame(self, table: Any, first: int) -> Frame:
         return Frame(table, self._columns, self._name, first)
+
+
+def _drain(items: list[Any]) -> Iterator[Any]:
+    """Yield items, and forget each, so that its memory is freed."""
+    items.reverse()
+    while items:
+        yield items.pop()
