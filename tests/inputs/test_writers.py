@@ -144,7 +144,8 @@ def test_any_run_is_read_back_or_refused(table, suffix, tmp_path_factory):
     is_for_fields = not any(
         re.search("[\0\t-\r ]", text) for text in (*table, *(d for row in table.values() for d in row))
     )
-    if suffix == ".run" and (not is_for_fields or next(iter(table)).startswith(("{", "[", "\ufeff"))):
+    has_comment = any(query.startswith("#") for query in table)
+    if suffix == ".run" and (not is_for_fields or has_comment or next(iter(table)).startswith(("{", "[", "\ufeff"))):
         with pytest.raises(fn.InvalidInputError, match="Write JSON or Parquet"):
             fn.Run.from_dict(table).write(path)
         assert not path.exists()
