@@ -60,11 +60,13 @@ def find_dialect(line: bytes, kind: type[Table], columns: ColumnNames) -> Dialec
     """
     text = line.decode(errors="replace")
     for delimiter in (*DELIMITERS, BLANKS):
-        if _is_header(_split(text, delimiter), delimiter, columns):
+        if delimiter in text and _is_header(_split(text, delimiter), delimiter, columns):
             return Dialect(delimiter, None)
     n_blank = len(text.split())
     fields_by_number = RUN_FIELDS if kind.value_name == "score" else QRELS_FIELDS
     for delimiter in DELIMITERS:
+        if delimiter not in text:
+            continue
         fields = _split(text, delimiter)
         has_blanks = any(len(field.split()) > 1 for field in fields[:3])
         # lines of TREC and MS MARCO may have tabs between their fields, and commas in their ids
@@ -92,7 +94,7 @@ def _split(line: str, delimiter: str) -> list[str]:
 
 def _is_header(fields: list[str], delimiter: str, columns: ColumnNames) -> bool:
     """Return True for names of columns: no field is a number, and two names are usual, or the delimiter is no blank."""
-    if len(fields) < 2 or any(map(_is_number, fields)):
+    if len(fields) < 2 or any(map(DECIMAL.fullmatch, fields)):
         return False
     if len(set(find_usual_roles(fields).values())) > 1 or set(fields) & set(columns.by_role.values()):
         return True

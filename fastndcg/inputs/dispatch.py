@@ -121,7 +121,7 @@ def join_predictions(
         options.check_no_selection("`predictions` is sparse", "Leave the scores of such items out")
         return _join_sparse(truth, predictions, convention, options)
     run = None
-    scores = read_score_matrix(predictions)
+    scores = None if is_path(predictions) else read_score_matrix(predictions)
     if scores is not None:
         refuse_unknown(options.columns, {"truth": _list_columns(truth)})
         liked = truth if isinstance(truth, Interactions) else convert_to_interactions(truth, len(scores))
@@ -129,7 +129,8 @@ def join_predictions(
     if predictions is not None:
         remedy = "Give these scores, or leave the argument out and recommend only items that count"
         options.check_no_selection("`predictions` has no score for every item", remedy)
-    if isinstance(truth, Qrels) and predictions is not None and not _is_item_lists(predictions):
+    is_run = is_path(predictions) or (predictions is not None and not _is_item_lists(predictions))
+    if isinstance(truth, Qrels) and is_run:
         run = read_run_form(predictions, "predictions", replace(options, other=truth))
     columns = {"truth": _list_columns(truth)}
     if predictions is not None:
