@@ -18,11 +18,26 @@ sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 import dense_cases  # noqa: E402
 import torch  # noqa: E402
 from beir.retrieval.evaluation import EvaluateRetrieval  # noqa: E402
-from mteb._evaluators.retrieval_metrics import calculate_retrieval_scores  # noqa: E402
+from mteb._evaluators import retrieval_metrics  # noqa: E402
 from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator  # noqa: E402
 
 PATH = ROOT / "tests" / "data" / "peers" / "dense_libraries.json"
 PACKAGES = ("beir", "mteb", "sentence-transformers", "pytrec_eval-terrier", "torch")
+
+
+def record_more(qrels: dict, run: dict, scores: object) -> dict:
+    """Return what MTEB computes of scores, of the judgments of all queries, and of two runs."""
+    documents = dense_cases.draw_changed_documents(qrels)
+    runs = [
+        {f"{query}-{suffix}": own for query, own in some.items()}
+        for suffix, some in (("og", run), ("changed", dense_cases.draw_run(2)[1]))
+    ]
+    return {
+        "naucs": scores.naucs | scores.naucs_mrr,
+        "r_cap": retrieval_metrics.recall_cap(qrels, run, dense_cases.CUTOFFS),
+        "hole": retrieval_metrics.hole(qrels, run, dense_cases.CUTOFFS),
+        "p_mrr": retrieval_metrics.calculate_pmrr(*runs, documents),
+    }
 
 
 def main() -> None:
@@ -31,13 +46,14 @@ def main() -> None:
     beir = {}
     for values in EvaluateRetrieval.evaluate(qrels, copy.deepcopy(run), dense_cases.CUTOFFS):
         beir |= values
-    mteb = calculate_retrieval_scores(run, qrels, dense_cases.CUTOFFS)
+    mteb = retrieval_metrics.calculate_retrieval_scores(run, qrels, dense_cases.CUTOFFS)
     evaluator = InformationRetrievalEvaluator(*dense_cases.draw_texts(), **dense_cases.OPTIONS)
     record = {
         "command": "python scripts/record_dense_libraries.py",
         "versions": {name: version(name) for name in PACKAGES},
         "beir": beir,
         "mteb": {name: getattr(mteb, name) for name in ("ndcg", "map", "recall", "precision", "hit_rate")},
+        "mteb_more": record_more(qrels, run, mteb),
         "sentence_transformers": evaluator(dense_cases.StandInModel(torch.as_tensor)),
     }
     PATH.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

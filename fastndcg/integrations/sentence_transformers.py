@@ -27,11 +27,17 @@ import numpy as np
 from fastndcg.compat.sklearn import label_ranking_average_precision_score
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.evaluation import evaluate
+from fastndcg.fusion.fuse import fuse
+from fastndcg.inputs.forms import read_run_form
+from fastndcg.inputs.options import Options
+from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.integrations.top_documents import CONVENTION, Cutoffs, TopDocuments, evaluate_hits
 from fastndcg.integrations.torch_tensors import to_arrays
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
+from fastndcg.statistics.compare import compare
+from fastndcg.statistics.comparison import Comparison
 
 LOGGER = logging.getLogger(__name__)
 
@@ -134,7 +140,7 @@ class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  
                 self._write_predictions(Path(output_path), name, documents)
         LOGGER.info("Queries: %d", len(self.queries))
         LOGGER.info("Corpus: %d\n", len(self.corpus))
-        scores = {name: self._evaluate(documents) for name, documents in searches.items()}
+        scores = self._evaluate_searches(searches)
         for name in self.score_function_names:
             LOGGER.info("Score-Function: %s", name)
             self.output_scores(scores[name])
@@ -180,7 +186,7 @@ class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  
         queries = self.embed_inputs(
             model, self.queries, encode_fn_name="query", prompt_name=self.query_prompt_name, prompt=self.query_prompt
         )
-        searches = {name: TopDocuments(len(self.queries), self.cutoffs.deepest) for name in self.score_functions}
+        searches = {name: TopDocuments(len(self.queries), self._n_found) for name in self.score_functions}
         for first in self._show_progress(range(0, len(self.corpus), self.corpus_chunk_size)):
             stop = min(first + self.corpus_chunk_size, len(self.corpus))
             if corpus_embeddings is None:
@@ -203,7 +209,7 @@ class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  
 
     def _select(self, scores: Any, numbers: Array, name: str) -> tuple[Array, Array]:
         """Return the highest scores of each query in a chunk, and the numbers of their documents."""
-        values, places = select_top(scores, self.cutoffs.deepest, numbers)
+        values, places = select_top(scores, self._n_found, numbers)
         top_scores, top_places = to_arrays([values, places])
         if np.isnan(top_scores).any():
             row, column = np.argwhere(np.isnan(top_scores))[0].tolist()
@@ -213,6 +219,15 @@ class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  
                 f"{shorten(self.queries_ids[row])} and document {shorten(document)}. Check the embeddings."
             )
         return top_scores, numbers[top_places]
+
+    @property
+    def _n_found(self) -> int:
+        """The number of documents that are kept for each query."""
+        return self.cutoffs.deepest
+
+    def _evaluate_searches(self, searches: dict[str, TopDocuments]) -> dict[str, dict[str, dict[int, float]]]:
+        """Return the metrics of the documents that each score function found."""
+        return {name: self._evaluate(documents) for name, documents in searches.items()}
 
     def _evaluate(self, top: TopDocuments) -> dict[str, dict[int, float]]:
         """Return the metrics of the documents that were found."""
@@ -248,6 +263,130 @@ class InformationRetrievalEvaluator(evaluation.InformationRetrievalEvaluator):  
                     for score, document in zip(scores, documents, strict=True)
                 ]
                 file.write(json.dumps({"query_id": query_id, "query": query, "results": hits}) + "\n")
+
+
+class HybridRetrievalEvaluator(InformationRetrievalEvaluator):
+    """
+    The metrics of a model, of a fixed run such as BM25's, and of both fused.
+
+    The fixed run and the fusion have keys beside those of the model, such as "bm25_ndcg@10" and "bm25+cosine_ndcg@10".
+    The primary metric is that of the fusion: training then selects the model that helps the hybrid search most.
+
+    Parameters
+    ----------
+    *arguments, **options
+        Those of `InformationRetrievalEvaluator`.
+    run : Run, path, dict, frame or records
+        The fixed run, with the ids of queries and documents, in a form that `fastndcg.evaluate` takes.
+    run_name : str, default "run"
+        The name of the fixed run in keys, such as "bm25".
+    method : str, default "rrf(k=60)"
+        The fusion method with its parameters, as in `fastndcg.fuse`.
+    weights : sequence of two floats, optional
+        The weights of the fixed run and of the model. By default 1 each.
+    depth : int, default 100
+        How many documents of each query count in the fusion.
+
+    Attributes
+    ----------
+    comparisons : dict of Comparison
+        After a call: for each score function a comparison of the fixed run, which is the baseline, of the model and of
+        the fusion by all metrics, with intervals and p-values of the differences.
+
+    Raises
+    ------
+    InvalidInputError
+        If the run has none of the queries, or its name is that of a score function. If `method` is not known.
+
+    Examples
+    --------
+    >>> evaluator = HybridRetrievalEvaluator(
+    ...     {"q": "cheap"}, {"a": "low", "b": "bus"}, {"q": {"a"}}, run={"q": {"b": 7.1, "a": 3.2}}, run_name="bm25"
+    ... )
+    >>> evaluator.method, evaluator.depth
+    ('rrf(k=60)', 100)
+    """
+
+    score_function_names: Any
+
+    def __init__(
+        self,
+        *arguments: Any,
+        run: Any,
+        run_name: str = "run",
+        method: str = "rrf(k=60)",
+        weights: Sequence[float] | None = None,
+        depth: int = 100,
+        **options: Any,
+    ) -> None:
+        self.run_name = run_name
+        self.method = method
+        self.weights = weights
+        self.depth = depth
+        self.comparisons: dict[str, Comparison] = {}
+        super().__init__(*arguments, **options)
+        if run_name in (self.score_functions or ()):
+            raise InvalidInputError(
+                f"`run_name` must not be that of a score function, {shorten(run_name)}. Take another."
+            )
+        self._qrels = Qrels.from_dict(
+            {query: dict.fromkeys(self.relevant_docs[query], 1) for query in self.queries_ids}
+        )
+        self._run = read_run_form(run, "run", Options())
+        if not set(self._run.queries.names().tolist()) & set(self.queries_ids):
+            raise InvalidInputError(
+                f"`run` must have a query of `queries`, but has none, such as {shorten(self.queries_ids[0])}. Write ids"
+                " alike."
+            )
+        self._fuse("model", self._run)  # raises for a wrong method, weight or depth
+
+    def __call__(self, *arguments: Any, **options: Any) -> dict[str, float]:  # noqa: D102  as the parent
+        own_names: list[str] = self.score_function_names or []
+        self.score_function_names = [name for name in own_names if name in (self.score_functions or ())]
+        return super().__call__(*arguments, **options)  # type: ignore[no-any-return]
+
+    @property
+    def _n_found(self) -> int:
+        """The number of documents that are kept for each query, for metrics and for the fusion."""
+        return max(self.cutoffs.deepest, self.depth)
+
+    def _fuse(self, name: str, run: Run) -> Run:
+        """Return the fusion with the run of a score function. A query that one of both lacks is that of the other."""
+        runs = {self.run_name: self._run, name: run}
+        return fuse(
+            runs, self.method, weights=self.weights, depth=self.depth, fusion_convention="default(queries=union)"
+        )
+
+    def _evaluate_searches(self, searches: dict[str, TopDocuments]) -> dict[str, dict[str, dict[int, float]]]:
+        """Return the metrics of each score function, of the fixed run and of the fusions, and compare them."""
+        scores = super()._evaluate_searches(searches)
+        requests = self.cutoffs.list_metrics()
+        metrics = list(dict.fromkeys(metric for group in requests.values() for metric in group))
+        for name, top in searches.items():
+            documents = np.array(self._ids)[top.documents].reshape(-1)
+            run = Run(np.repeat(self.queries_ids, top.documents.shape[1]), documents, top.scores.reshape(-1))
+            fused_name = f"{self.run_name}+{name}"
+            systems = {self.run_name: self._run, name: run, fused_name: self._fuse(name, run)}
+            table = compare(
+                self._qrels, systems, metrics, baseline=self.run_name, convention="sentence_transformers",
+                progress=False,
+            )  # fmt: skip
+            self.comparisons[name] = table
+            for system in (self.run_name, fused_name):
+                values = dict(zip(metrics, table.results[system].means(), strict=True))
+                scores[system] = {
+                    key: {int(metric.k or 0): values[metric] for metric in group} for key, group in requests.items()
+                }
+        self._list_names(list(searches))
+        return scores
+
+    def _list_names(self, names: list[str]) -> None:
+        """Set the names whose metrics are logged and written, and the primary metric: that of the fusion."""
+        self.score_function_names = [*names, self.run_name, *(f"{self.run_name}+{name}" for name in names)]
+        self.csv_headers = ["epoch", "steps"]
+        self._append_csv_headers(self.score_function_names)
+        main = names[0] if self.main_score_function is None else self.main_score_function
+        self.primary_metric = f"{self.run_name}+{getattr(main, 'value', main)}_ndcg@{max(self.ndcg_at_k)}"
 
 
 class RerankingEvaluator(evaluation.RerankingEvaluator):  # type: ignore[misc]

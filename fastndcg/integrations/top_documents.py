@@ -56,6 +56,17 @@ class Cutoffs(NamedTuple):
         """The largest cutoff."""
         return max(max(cutoffs, default=1) for cutoffs in self)
 
+    def list_metrics(self) -> dict[str, list[Metric]]:
+        """Return the metrics by the names and in the order of sentence-transformers."""
+        return {
+            "accuracy@k": [Metric("Success", k) for k in self.accuracy],
+            "precision@k": [Metric("P", k) for k in self.precision_recall],
+            "recall@k": [Metric("R", k) for k in self.precision_recall],
+            "ndcg@k": [Metric("nDCG", k) for k in self.ndcg],
+            "mrr@k": [Metric("RR", k) for k in self.mrr],
+            "map@k": [Metric("AP", k) for k in self.map],
+        }
+
 
 def evaluate_hits(
     is_relevant: Array, offsets: Array, n_relevant: Array, cutoffs: Cutoffs
@@ -82,14 +93,7 @@ def evaluate_hits(
     pool = (np.ones(int(n_relevant.sum()), "u1"), np.concatenate([[0], np.cumsum(n_relevant)]))
     scores = -np.arange(len(is_relevant), dtype="f8")
     rankings = Rankings(is_relevant.astype("u1"), scores, offsets, pool=pool)
-    requests = {
-        "accuracy@k": [Metric("Success", k) for k in cutoffs.accuracy],
-        "precision@k": [Metric("P", k) for k in cutoffs.precision_recall],
-        "recall@k": [Metric("R", k) for k in cutoffs.precision_recall],
-        "ndcg@k": [Metric("nDCG", k) for k in cutoffs.ndcg],
-        "mrr@k": [Metric("RR", k) for k in cutoffs.mrr],
-        "map@k": [Metric("AP", k) for k in cutoffs.map],
-    }
+    requests = cutoffs.list_metrics()
     metrics = list(dict.fromkeys(metric for group in requests.values() for metric in group))
     means = evaluate(rankings, metrics=metrics, convention=CONVENTION).values.mean(axis=0)
     values = dict(zip(metrics, means.tolist(), strict=True))

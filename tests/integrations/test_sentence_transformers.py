@@ -161,3 +161,76 @@ def test_sentence_transformers_errors():
         nan(make_model())
     with pytest.raises(fn.InvalidInputError, match="`samples` must have positive and negative documents"):
         ours.RerankingEvaluator([{"query": "1", "positive": ["1"], "negative": []}])
+
+
+def make_hybrid(run, **options):
+    """Return the hybrid evaluator of the drawn texts, whose queries have documents."""
+    return ours.HybridRetrievalEvaluator(*dense_cases.draw_texts(), run=run, run_name="bm25", **options)
+
+
+def draw_lexical_run():
+    """Return a fixed run of some documents with ties. It lacks the last query."""
+    queries, corpus, relevant = dense_cases.draw_texts()
+    judged = [query for query in queries if relevant.get(query)]
+    return {
+        query: {name: float((place * 7 + number) % 13) for place, name in enumerate(sorted(corpus)[number::3])}
+        for number, query in enumerate(judged[:-1])
+    }
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"method": "wsum(norm=min_max)", "weights": [0.3, 0.7], "depth": 20, "name": "n"}]
+)
+def test_sentence_transformers_hybrid_search(options, tmp_path):
+    """Values of the model are the library's, those of run and fusion are fastndcg's, and files have all columns."""
+    run = draw_lexical_run()
+    evaluator = make_hybrid(run, **options)
+    queries, corpus, relevant = dense_cases.draw_texts()
+    model = make_model()
+    library = theirs.InformationRetrievalEvaluator(queries, corpus, relevant, name=options.get("name", ""))
+    expected = library(model)
+
+    for _ in range(2):
+        values = evaluator(model, output_path=str(tmp_path), epoch=1, steps=2)
+
+    prefix = "n_" if "name" in options else ""
+    assert {key: values[key] for key in expected} == pytest.approx(expected, rel=1e-12)
+    qrels = {query: dict.fromkeys(own, 1) for query, own in relevant.items() if own and query in queries}
+    found = evaluator._search(model, model, None)["cosine"]
+    dense = {
+        query: dict(zip((evaluator._ids[number] for number in row), scores, strict=True))
+        for query, row, scores in zip(evaluator.queries_ids, found.documents, found.scores.tolist(), strict=True)
+    }
+    fusing = {name: options[name] for name in ("weights", "depth") if name in options}
+    method = options.get("method", "rrf(k=60)")
+    systems = {"bm25": run, "cosine": dense}
+    systems["bm25+cosine"] = fn.fuse(
+        systems, method, **({"depth": 100} | fusing), fusion_convention="default(queries=union)"
+    )
+    for name, system in systems.items():
+        result = fn.evaluate(qrels, system, "ndcg@10, ap@100", convention="sentence_transformers")
+        keys = f"{prefix}{name}_ndcg@10", f"{prefix}{name}_map@100"
+        assert [values[key] for key in keys] == pytest.approx(result.means(), rel=1e-12)
+    assert evaluator.primary_metric == f"{prefix}bm25+cosine_ndcg@10"
+    table = evaluator.comparisons["cosine"]
+    assert list(table.results) == ["bm25", "cosine", "bm25+cosine"]
+    rows = [row for row in table.rows if str(row.metric) == "nDCG@10"]
+    assert [row.system for row in rows] == ["bm25", "cosine", "bm25+cosine"]
+    assert all(0 < row.p <= 1 for row in rows[1:])
+    lines = next(iter(read_files(tmp_path).values())).splitlines()
+    assert [len(line.split(",")) for line in lines] == [2 + 3 * (len(expected) // 1)] * 3
+    assert "bm25+cosine-NDCG@10" in lines[0].split(",")
+
+
+def test_sentence_transformers_hybrid_errors(tmp_path):
+    """A run without the queries, an unknown method and a name of a score function are errors at the start."""
+    run = draw_lexical_run()
+    path = tmp_path / "bm25.run"
+    path.write_text("".join(f"{q} Q0 {d} 0 {score} x\n" for q, own in run.items() for d, score in own.items()))
+    assert make_hybrid(str(path))(make_model()) == make_hybrid(run)(make_model())
+    with pytest.raises(fn.InvalidInputError, match="`run` must have a query of `queries`, but has none"):
+        make_hybrid({"other": {"d": 1.0}})
+    with pytest.raises(fn.FastndcgError, match="rff"):
+        make_hybrid(run, method="rff")
+    with pytest.raises(fn.InvalidInputError, match="`run_name` must not be that of a score function"):
+        make_hybrid(run, score_functions={"bm25": lambda a, b: a @ b.T})
