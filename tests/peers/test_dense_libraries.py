@@ -11,7 +11,8 @@ import pytest
 from recorded_data import DATA
 
 import fastndcg as fn
-from fastndcg.compat import mteb, pytrec_eval
+from fastndcg.compat import pytrec_eval
+from fastndcg.integrations import mteb
 from fastndcg.integrations.top_documents import Cutoffs, TopDocuments, evaluate_hits
 
 RECORD = json.loads((DATA / "peers" / "dense_libraries.json").read_text(encoding="utf-8"))

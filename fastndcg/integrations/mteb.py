@@ -5,7 +5,7 @@ Capped recall is R@k of a convention: ``fn.evaluate(qrels, run, "recall@10",
 convention="trec_eval_9(recall_denominator=min(k, n_relevant))")``.
 
 >>> import fastndcg as fn
->>> from fastndcg.compat import mteb
+>>> from fastndcg.integrations import mteb
 >>> qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}, "q3": {"d3": 1}}
 >>> run = {"q1": {"d1": 0.9, "d2": 0.1}, "q2": {"d2": 0.6, "d1": 0.5}, "q3": {"d2": 0.4, "d3": 0.3}}
 >>> result = fn.evaluate(qrels, run, "mrr@10", convention="trec_eval_9")
