@@ -136,15 +136,22 @@ class FunctionSource(Source):
         size = min(max(read_memory(options) // (self._n_items * SCORE_BYTES), 1), MOST_USERS)
         starts = np.flatnonzero(np.diff(users // size, prepend=-1))
         for first, stop in iterate(list(pairwise([*starts.tolist(), len(users)])), self._n_users, options):
-            first_user = int(users[first])
-            scores = self._score(first_user, int(users[stop - 1]) + 1)
-            if len(scores) != stop - first:
-                scores = scores[users[first:stop] - first_user]
-            if columns.items is not None:
-                scores = scores[:, columns.items]
-            scores = read_only(np.ascontiguousarray(scores))
-            spans = cut(stop - first, ROWS_OF_SPAN)
-            run_all(spans, partial(self._make_worker, consumer, first, scores), min(threads, max(len(spans), 1)))
+            self._give_block(consumer, users, columns, (first, stop), threads)
+
+    def _give_block(
+        self, consumer: Consumer, users: Array, columns: Columns, rows: tuple[int, int], threads: int
+    ) -> None:
+        """Give the scores of a block of rows. They are freed at its end: two blocks would exceed the memory."""
+        first, stop = rows
+        first_user = int(users[first])
+        scores = self._score(first_user, int(users[stop - 1]) + 1)
+        if len(scores) != stop - first:
+            scores = scores[users[first:stop] - first_user]
+        if columns.items is not None:
+            scores = scores[:, columns.items]
+        scores = read_only(np.ascontiguousarray(scores))
+        spans = cut(stop - first, ROWS_OF_SPAN)
+        run_all(spans, partial(self._make_worker, consumer, first, scores), min(threads, max(len(spans), 1)))
 
     @staticmethod
     def _make_worker(consumer: Consumer, first_row: int, scores: Array) -> Callable[[tuple[int, int]], None]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import tracemalloc
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,25 @@ def test_large_results_leave_less_memory_for_rows() -> None:
     result = 4000 * 1000 * 8
 
     assert measure_peak(lambda: model.top(1000, memory="4MB", threads=1)) < result + (8 << 20)
+
+
+def test_one_block_of_a_function_is_in_memory() -> None:
+    """The scores of a block are freed before the function is called for the next one."""
+    alive = []
+
+    def score(rows: slice) -> Any:
+        alive.append(sum(block() is not None for block in blocks))
+        scores = np.random.default_rng(rows.start).random((rows.stop - rows.start, 500), dtype="f4")
+        blocks.append(weakref.ref(scores))
+        return scores
+
+    blocks: list[Any] = []
+    model = fn.Scorer(score, n_items=500, n_users=300)
+    fn.evaluate(make_liked(300, 500), model, "rr", memory="200kB")
+    model.top(5, memory="200kB")
+
+    assert len(alive) > 6
+    assert max(alive) == 0
 
 
 @pytest.mark.parametrize("kind", ["embeddings", "scorer", pytest.param("tensors", marks=pytest.mark.peers)])
