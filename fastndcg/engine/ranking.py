@@ -55,7 +55,8 @@ class Ranker:
         """
         Write the hits of a chunk down to rank `depth`, and return the number of queries in which ties matter.
 
-        Ties matter where equal scores belong to different labels. The chunk begins with query `first`.
+        Ties matter where equal scores belong to different labels. The chunk begins with query `first`. Kernels get
+        ``candidates[:]``, a plain tuple: Numba compiles another kernel for a named one.
         """
         raise NotImplementedError
 
@@ -72,7 +73,7 @@ class ScoreRanker(Ranker):
 
     def find_hits(self, first: int, candidates: CandidateArrays, depth: int, out: HitBuffers) -> int:
         """Rank the candidates of a chunk by their scores."""
-        inputs = (self.scores, self.document_offsets, first, candidates, depth, self.strategy)
+        inputs = (self.scores, self.document_offsets, first, candidates[:], depth, self.strategy)
         load_kernels("ranking.rank").rank(*inputs, self.policy == BY_INPUT, out.arrays)
         n_tied, n_nan, n_open, has_changed = out.counts.tolist()
         if n_nan:
@@ -118,7 +119,7 @@ class KnownRanker(Ranker):
 
     def find_hits(self, first: int, candidates: CandidateArrays, depth: int, out: HitBuffers) -> int:
         """Write the hits of a chunk, and order ties by label where the policy says so."""
-        load_kernels("ranking.known_ranks").write_known_hits(self.known, first, candidates, depth, out.arrays)
+        load_kernels("ranking.known_ranks").write_known_hits(self.known, first, candidates[:], depth, out.arrays)
         return order_by_label(self.policy, out)
 
 
@@ -133,7 +134,7 @@ class MatrixRanker(Ranker):
         rows = self.rankings.rows
         places = rows.places[self.label_offsets.item(first) :]
         load_kernels("ranking.rank_matrix").rank_rows(
-            rows.scores, (places, *rows.kernel_rows[1:]), first, candidates, depth, self.strategy,
+            rows.scores, (places, *rows.kernel_rows[1:]), first, candidates[:], depth, self.strategy,
             find_tie_order(self.policy), out.arrays,
         )  # fmt: skip
         _, n_nan, _, has_changed = out.counts.tolist()
@@ -153,7 +154,7 @@ class CountRanker(Ranker):
     def find_hits(self, first: int, candidates: CandidateArrays, depth: int, out: HitBuffers) -> int:
         """Write the hits of a chunk in rank order, and order ties."""
         load_kernels("ranking.known_ranks").write_counted_hits(
-            tuple(self.rankings.judged_hits.counts), self.label_offsets, first, candidates, depth,
+            tuple(self.rankings.judged_hits.counts), self.label_offsets, first, candidates[:], depth,
             find_tie_order(self.policy), out.arrays,
         )  # fmt: skip
         return order_by_label(self.policy, out)
