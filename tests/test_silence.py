@@ -346,6 +346,20 @@ def test_products_that_all_underflow_are_refused():
     assert embed(np.zeros((2, 2), "f4")).means() == [(1 + 1 / 2) / 2]  # zero vectors may tie
 
 
+def test_products_of_some_vectors_that_underflow_are_noted():
+    """The scores of one user are all below the normal numbers of float32. In float64 they are not."""
+    users = np.array([[1.0, 0.5], [2e-39, 1e-39]], "f4")
+    items = np.array([[1e-7, 0.0], [1e-7, 3e-8]], "f4")
+
+    result = embed(users, items)
+
+    assert "rows of `users` whose scores are all below 1.18e-38 in float32, where they may tie: 1" in result.notes
+    assert not any("rows of" in note for note in embed(users.astype("f8"), items.astype("f8")).notes)
+    assert not any("rows of" in note for note in embed(np.eye(2, dtype="f4")).notes)
+    swapped = fn.evaluate(fn.Interactions([0, 1], offsets=[0, 1, 2]), fn.Embeddings(items, users), "rr")
+    assert "rows of `items` whose scores are all below 1.18e-38 in float32, where they may tie: 1" in swapped.notes
+
+
 def test_vectors_of_many_dimensions_fit_the_default_memory():
     """70,000 dimensions need tiles of more than the default 64 MiB. A smaller memory is refused with the least."""
     users = np.zeros((2, 70_000), "u1")

@@ -55,7 +55,8 @@ def explain_fusion(inputs: FusionInputs, fused: Run, query: Any, document: Any) 
     documents = fused.documents.take(np.arange(first, stop))
     fused_place = _find(documents, document, "document", f"query {show_name(fused.queries.name(place))}")
     convention = applied.convention.replace(queries="union")
-    joined = join_runs([run.filter([query]) for run in inputs.runs], inputs.names, convention, depth=inputs.depth)
+    runs = [run.filter([query]) for run in inputs.runs]
+    joined = join_runs(runs, inputs.names, convention, depth=inputs.depth)
     names = joined.row_documents.take(joined.document_rows).names().tolist()
     d = names.index(documents.name(fused_place))
     ranks = joined.rank(convention.ties).ranks[:, d].tolist()
@@ -80,10 +81,7 @@ def explain_fusion(inputs: FusionInputs, fused: Run, query: Any, document: Any) 
     notes = [f"document {show_name(names[d])} of query {show_name(fused.queries.name(place))}, {applied.method}"]
     record = applied.record
     notes.append("the fused score is " + ("the sum of the points" if record.kernel in ADDS else record.formula))
-    n_cut = sum(
-        rank == 0 and documents.name(fused_place) in run.filter([query]).documents.names().tolist()
-        for rank, run in zip(ranks, inputs.runs, strict=True)
-    )
+    n_cut = sum(rank == 0 and names[d] in run.documents.names().tolist() for rank, run in zip(ranks, runs, strict=True))
     if n_cut:
         notes.append(f"runs whose document is below the depth of {inputs.depth}: {n_cut}")
     return Table(rows, COLUMNS, notes)

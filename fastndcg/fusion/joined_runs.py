@@ -207,7 +207,7 @@ def join_runs(
         starts[r, has_rows] = before + kept_run.offsets[own_queries]
         sizes[r, has_rows] = np.diff(kept_run.offsets)[own_queries]
         n_cut += int(np.diff(run.offsets)[own_queries].sum() - sizes[r].sum()) if kept_run is not run else 0
-        before += len(kept_run)
+        before += kept_run.values.size
         tables.append(kept_run)
     documents = _concatenate_ids([table.documents for table in tables], names, "documents")
     scores = np.concatenate([table.values for table in tables], dtype="f8")

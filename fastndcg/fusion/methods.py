@@ -351,7 +351,7 @@ def apply_method(
     tables: Array | None = None,
 ) -> AppliedMethod:
     """
-    Decide how a method fuses the runs of these names.
+    Decide how a method fuses the runs of these names. `absent` was checked by `check_absent`.
 
     Parameters
     ----------
@@ -366,7 +366,6 @@ def apply_method(
     tables : (n_runs, n_entries) array, optional
         What a method that needs training has learned.
     """
-    check_absent(absent, method)
     record = method.record
     parameters: dict[str, Any] = {parameter.name: parameter.default for parameter in record.parameters}
     parameters |= dict(method.parameters)

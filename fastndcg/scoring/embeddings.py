@@ -67,7 +67,7 @@ class Embeddings(ScoringModel):
            [1, 0]], dtype=int32)
     """
 
-    __slots__ = ("_source", "factors")
+    __slots__ = ("_notes", "_source", "factors")
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Embeddings(ScoringModel):
             read_biases(item_biases, "item_biases", len(item_vectors)),
         )  # fmt: skip
         self._source: Source = (TorchSource if is_tensor(user_vectors) else VectorSource)(self.factors)
-        check_factors(self.factors, ("users", "items"), self.score_dtype)
+        self._notes = check_factors(self.factors, ("users", "items"), self.score_dtype)
         self.n_users = len(user_vectors)
         self.n_items = len(item_vectors)
         self.query_ids = read_ids(query_ids, "query_ids", self.n_users)
@@ -111,6 +111,11 @@ class Embeddings(ScoringModel):
             f"Embeddings of {self.n_users} users, {self.n_items} items, {self.factors.users.shape[1]} columns, "
             f"{self.factors.similarity}"
         )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on vectors all of whose scores underflow."""
+        return self._notes
 
     @property
     def score_dtype(self) -> np.dtype[Any]:

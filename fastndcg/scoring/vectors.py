@@ -17,10 +17,11 @@ BLOCK_ROWS = 1 << 14  # of a tensor
 
 
 class Peak(NamedTuple):
-    """The largest magnitude of the numbers of some vectors, and the row that has it."""
+    """The largest magnitude of the numbers of some vectors, the row that has it, and that of each row."""
 
     size: float
     row: int
+    sizes: Array
 
 
 def is_tensor(value: Any) -> bool:
@@ -111,11 +112,11 @@ def read_biases(values: Any, name: str, n: int) -> Array | None:
     return biases
 
 
-def check_factors(factors: Factors, names: tuple[str, str], dtype: np.dtype[Any]) -> None:
+def check_factors(factors: Factors, names: tuple[str, str], dtype: np.dtype[Any]) -> tuple[str, ...]:
     """
     Raise for vectors that are not finite, for zero vectors under cosine, and for scores that could overflow.
 
-    `dtype` is that of scores.
+    `dtype` is that of scores. Return notes on users and items all of whose scores underflow.
     """
     if factors.item_biases is not None and factors.similarity in ("euclidean", "hamming"):
         raise InvalidInputError(
@@ -132,6 +133,21 @@ def check_factors(factors: Factors, names: tuple[str, str], dtype: np.dtype[Any]
             for vectors, name in zip((factors.users, factors.items), names, strict=True)
         ]
     check_overflow(factors, names, peaks, dtype)
+    return note_underflow(factors, names, peaks, dtype) if factors.similarity == "dot" else ()
+
+
+def note_underflow(
+    factors: Factors, names: tuple[str, str], peaks: list[Peak], dtype: np.dtype[Any]
+) -> tuple[str, ...]:
+    """Return notes on vectors so small that their products with all others are no normal numbers, and may tie at 0."""
+    least = float(np.finfo(dtype).tiny)
+    notes = []
+    for peak, other, name in zip(peaks, reversed(peaks), names, strict=True):
+        highest = factors.users.shape[1] * other.size * peak.sizes  # of the scores of each row
+        n = int(np.count_nonzero((highest > 0) & (highest < least)))
+        if n:
+            notes.append(f"rows of `{name}` whose scores are all below {least:.3g} in {dtype}, where they may tie: {n}")
+    return tuple(notes)
 
 
 def check_bits(factors: Factors, names: tuple[str, str]) -> None:
@@ -183,7 +199,8 @@ def check_overflow(factors: Factors, names: tuple[str, str], peaks: list[Peak], 
 
 def check_vectors(vectors: Array, name: str, *, has_direction: bool) -> Peak:
     """Return the largest magnitude. Raise for NaN and infinite numbers, and for zero vectors if a direction counts."""
-    peak = Peak(0.0, 0)
+    best = (0.0, 0)
+    all_sizes = [np.empty(0)]
     n_rows = max(BLOCK_BYTES // max(vectors.shape[1] * vectors.itemsize, 1), 1)
     for start in range(0, len(vectors), n_rows):
         block = take_rows(vectors, slice(start, start + n_rows))
@@ -193,11 +210,12 @@ def check_vectors(vectors: Array, name: str, *, has_direction: bool) -> Peak:
             row = int(np.argmin(np.isfinite(sizes)))
             refuse_number(block[row], name, start + row)
         row = int(np.argmax(sizes))
-        if float(sizes[row]) > peak.size:
-            peak = Peak(float(sizes[row]), start + row)
+        if float(sizes[row]) > best[0]:
+            best = (float(sizes[row]), start + row)
+        all_sizes.append(sizes.astype("f8"))
         if has_direction:
             check_lengths(block, name, start)
-    return peak
+    return Peak(*best, np.concatenate(all_sizes))
 
 
 def check_lengths(block: Array, name: str, start: int) -> None:
@@ -213,7 +231,8 @@ def check_lengths(block: Array, name: str, start: int) -> None:
 
 def check_tensor(vectors: Any, name: str, *, has_direction: bool) -> Peak:
     """Check a tensor as `check_vectors` checks an array, on its device."""
-    peak = Peak(0.0, 0)
+    best = (0.0, 0)
+    all_sizes = [np.empty(0)]
     for start in range(0, len(vectors), BLOCK_ROWS):
         block = vectors[start : start + BLOCK_ROWS]
         block = block.double() if name_dtype(vectors) == "float64" else block.float()
@@ -222,15 +241,16 @@ def check_tensor(vectors: Any, name: str, *, has_direction: bool) -> Peak:
             row = int((~sizes.isfinite()).int().argmax())
             refuse_number(block[row].cpu().numpy(), name, start + row)
         row = int(sizes.argmax())
-        if float(sizes[row]) > peak.size:
-            peak = Peak(float(sizes[row]), start + row)
+        if float(sizes[row]) > best[0]:
+            best = (float(sizes[row]), start + row)
+        all_sizes.append(sizes.double().cpu().numpy())
         if has_direction:
             lengths = block.norm(dim=1)
             is_wrong = ~lengths.isfinite() | (lengths < float(np.finfo("f4").tiny))
             if bool(is_wrong.any()):
                 row = int(is_wrong.int().argmax())
                 refuse_length(float(lengths[row]), name, start + row)
-    return peak
+    return Peak(*best, np.concatenate(all_sizes))
 
 
 def refuse_number(vector: Array, name: str, row: int) -> NoReturn:

@@ -437,6 +437,9 @@ def test_notes_say_what_the_interval_means():
     runs = {"a": {q: {"r": 1.0, "n2": 2.0} for q in qrels}, "b": {q: {"r": 1.0, "n1": 2.0} for q in qrels}}
     alone = fn.tune_fusion(qrels, runs, "ap", ["wsum"], folds=2)
     assert "weight of a: 0.5 alone, where documents tie or one run has no weight" in str(alone)
+    tied = {"tied": {q: {"r": 1.0, "n": 1.0} for q in qrels}, "b": {q: {"n": 1.0, "m": 0.5, "r": 0.0} for q in qrels}}
+    alone = fn.tune_fusion(qrels, tied, "rr", ["wsum"], folds=2)  # a smaller weight than 1 breaks the tie the wrong way
+    assert alone.best == ("wsum", {"tied": 1.0, "b": 0.0}, (1.0, 1.0, 0.75), 0.75)
 
 
 def test_a_parameter_at_the_end_of_its_grid_is_noted():

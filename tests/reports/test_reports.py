@@ -262,6 +262,23 @@ class TestDocuments:
         for rows in tables.values():
             assert sorted((row[0], *row[2:4]) for row in rows) == [("a", "2", "1–2"), ("b", "1", "1–2")]
 
+    def test_documents_of_a_fused_run_have_the_points_of_its_runs(self, page):
+        """Beside each document stands what the fused runs give to it, as `explain` says, also where one lacks it."""
+        parts = {"<a>": RUNS["new"], "b": {query: dict(list(row.items())[1:]) for query, row in RUNS["base"].items()}}
+        fused = fn.fuse(parts, "wsum(norm=min_max)", weights=[0.3, 0.7])
+        comparison = fn.compare(QRELS, {"base": RUNS["base"], "fused": fused}, "ndcg@5", baseline="base")
+        tables = self.read_tables(page, comparison)
+        assert len(tables) >= 15
+        for query, rows in tables.items():
+            for name, *_, shares in rows:
+                texts = []
+                for share in fused.explain(query, name)[:2]:
+                    place = "absent" if share.rank is None else f"rank {share.rank:g}, {share.score:.4g}"
+                    texts.append(f"{share.run} {share.points:.4g} ({place})")
+                assert shares == html.escape("; ".join(texts))
+        assert any("(absent)" in row[-1] for rows in tables.values() for row in rows)
+        assert "points of runs" in page(comparison, documents=True)
+
     def test_results_have_no_documents(self, page):
         """Finished results give a note instead."""
         words = "".join(Tags(page(compared(), documents=True)).words)

@@ -61,6 +61,11 @@ class Model(Picklable, ABC):
     leaves_query_out: bool
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on the scores, which the results of an evaluation have."""
+        return ()
+
+    @property
     @abstractmethod
     def score_dtype(self) -> np.dtype[Any]:
         """The dtype of scores, float32 or float64."""
@@ -347,7 +352,7 @@ def _number_documents(
 
 def _select_lists(model: Model, selection: ItemSelection, users: Array, *, has_ids: bool) -> SelectedLists:
     """Return the lists of a selection for the rows of some users. `has_ids` is True if ids in them are the model's."""
-    notes: list[str] = []
+    notes = list(model.notes)
 
     def number_ids(items: ItemLists | Qrels | IdColumn, name: str) -> ItemLists:
         lists, n_unknown = number_known_ids(items, name, model)

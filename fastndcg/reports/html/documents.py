@@ -15,6 +15,7 @@ from fastndcg.explaining.system_queries import (
     pair_documents,
 )
 from fastndcg.inputs.dispatch import TruthInput, prepare_truth
+from fastndcg.inputs.qrels_run import Run
 from fastndcg.inputs.recommendations.models import Model
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.reports.html.query_values import MetricValues
@@ -42,6 +43,7 @@ class DocumentRow(NamedTuple):
     base_rank: str
     own_adds: str
     base_adds: str
+    shares: str = ""  # what each run gives to the document, of a system that `fuse` made
 
 
 class DocumentTable(NamedTuple):
@@ -163,7 +165,23 @@ class _Collector:
         if own is None or base is None:
             return None
         pairs, n_hidden = pair_documents(own, base, N_RANKS, N_ROWS)
-        return DocumentTable([_make_row(pair) for pair in pairs], n_hidden)
+        rows = [_make_row(pair) for pair in pairs]
+        fused = self._find_fused(system)
+        if fused is not None:
+            (query_id,) = self._comparison.query_ids[query : query + 1].tolist()
+            rows = [
+                row._replace(shares=_describe_shares(fused, query_id, pair.name))
+                for row, pair in zip(rows, pairs, strict=True)
+            ]
+        return DocumentTable(rows, n_hidden)
+
+    def _find_fused(self, system: int) -> Any:
+        """Return the fused run of a system, or else of the baseline, or None if `fuse` made neither."""
+        for place in (system, self._baseline):
+            predictions = self._inputs.predictions[self._comparison.systems[place]]
+            if isinstance(predictions, Run) and hasattr(predictions, "explain"):
+                return predictions
+        return None
 
     def _rank_query(self, metric: int, system: int, query: int, queries: SystemQueries) -> QueryRanking | None:
         """Return the ranking of a query. None if it does not give its value, so that the inputs have changed."""
@@ -189,6 +207,20 @@ def _make_row(pair: DocumentPair) -> DocumentRow:
     )
 
 
+def _describe_shares(fused: Any, query: Any, document: Any) -> str:
+    """Return the points that each run gives to a document, with its rank and score there, as a text."""
+    try:
+        shares = fused.explain(query, document)[:-1]
+    except FastndcgError:  # a document of the other system alone, or a part of a fused run
+        return NO_RANK
+    texts = []
+    for share in shares:
+        place = "absent" if share.rank is None else f"rank {share.rank:g}, {share.score:.4g}"
+        points = "" if share.points is None else f" {share.points:.4g}"
+        texts.append(f"{show_name(share.run)}{points} ({place})")
+    return "; ".join(texts)
+
+
 def _format_contribution(document: PlacedDocument | None) -> str:
     """Return a contribution with four decimals, 0 for none, and a dash if it is unknown."""
     if document is None or document.contribution == 0:
@@ -211,6 +243,6 @@ def pack_documents(documents: Documents, places: list[int]) -> dict[str, Any]:
             continue
         page_query = page_queries[query]
         own_names = names.setdefault(page_query, {})
-        rows = [[own_names.setdefault(row.name, len(own_names)), *row[1:]] for row in table.rows]
+        rows = [[own_names.setdefault(row.name, len(own_names)), *filter(None, row[1:])] for row in table.rows]
         tables[f"{metric},{system},{page_query}"] = [table.n_hidden, *rows]
     return {"names": {query: list(own_names) for query, own_names in names.items()}, "tables": tables}

@@ -1,5 +1,5 @@
   // --- documents of a query ----------------------------------------------------------------------------------------
-  const DOCUMENT_HEADS = ["document", "label", "rank", "baseline’s rank", "adds", "baseline adds"];
+  const DOCUMENT_HEADS = ["document", "label", "rank", "baseline’s rank", "adds", "baseline adds", "points of runs"];
 
   function makeCell(tag, text, scope = "row") {
     const element = document.createElement(tag);
@@ -17,7 +17,8 @@
     const box = document.createElement("div");
     const table = document.createElement("table");
     box.className = "documents";
-    table.createTHead().insertRow().append(...DOCUMENT_HEADS.map((head) => makeCell("th", head, "col")));
+    const heads = DOCUMENT_HEADS.slice(0, rows.length ? rows[0].length : -1);
+    table.createTHead().insertRow().append(...heads.map((head) => makeCell("th", head, "col")));
     const body = table.createTBody();
     rows.forEach(([name, ...cells]) => {
       body.insertRow().append(makeCell("th", names[name]), ...cells.map((cell) => makeCell("td", cell)));
