@@ -41,7 +41,7 @@ def write_order(fused, rows, start, order, out_rows, out_scores):
     """Write the rows and the scores of the documents of a query."""
     for i in range(order.shape[0]):
         out_rows[start + i] = rows[start + order[i]]
-        out_scores[start + i] = fused[start + order[i]]
+        out_scores[start + i] = fused[start + order[i]] + 0.0  # -0.0 as 0.0: a tie group has one score, bit by bit
 
 
 @kernel(allocates=True)
