@@ -232,7 +232,7 @@ RUN = {"q": {"a": 1}}
         (lambda: fn.agreement(A, B, "tau_b@5"), "tau_b must have no cutoff, because it reads all ranks. Leave out @5"),
         (lambda: fn.agreement(A, B, "rbo", threads=0), "`threads` must be 1 or more, not 0"),
         (lambda: fn.agreement(A, B, "rbo", columns={}), "`columns` can only be used when `first` is a data frame"),
-        (lambda: fn.agreement([["a"]], [["b"]], "rbo"), "`first` must hold numbers, but its dtype is <U1"),
+        (lambda: fn.agreement(np.array([["a"]]), B, "rbo"), "`first` must hold numbers, but its dtype is <U1"),
     ],
 )  # fmt: skip
 def test_agreement_raises_on_wrong_input(call, message):

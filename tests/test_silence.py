@@ -259,9 +259,9 @@ def test_offsets_and_groups_in_series_are_refused_if_the_index_has_names():
 def test_frames_in_place_of_matrices_are_refused():
     """Columns of users, items and ranks were read as three recommended items a row."""
     frame = pd.DataFrame({"user": [0, 0, 1], "item": [1, 2, 0], "rank": [1, 2, 1]})
+    assert fn.beyond_accuracy(frame, "coverage", catalogue=5).means() == [3 / 5]
 
     for read in (
-        lambda: fn.beyond_accuracy(frame, "coverage", catalogue=5),
         lambda: fn.evaluate(scipy.sparse.csr_array(np.eye(3)), frame, "rr"),
         lambda: fn.evaluate(scipy.sparse.csr_array(np.eye(3)), fn.Recommendations(frame), "rr"),
     ):

@@ -185,7 +185,8 @@ def test_columns_are_named_on_the_command_line(tmp_path, run):
     assert (code, err) == (0, "")
     assert [line.split(",")[-1] for line in out.splitlines()[1:]] == ["0.5", "1.0"]
     err = run("evaluate", str(path), "-m", "rr", "--columns", "query=member,label=opened,score=modle")[2]
-    assert "does not have labels and scores in columns of the names that --columns gives" in err
+    assert "must have one column 'modle', but has 0: its columns are 'member', 'opened', 'model'" in err
+    assert err.endswith("Give --columns score=NAME\n")
     for wrong in ("label", "label=", "label=a,label=b"):
         assert "--columns must have a name for each role" in run("evaluate", str(path), "--columns", wrong)[2]
     qrels, ranked = tmp_path / "qrels.csv", tmp_path / "run.csv"

@@ -76,7 +76,7 @@ def test_inst_of_long_rankings_is_exact(goal, k):
 def test_tied_scores_of_different_labels_are_refused(evaluate):
     """No mean over their orders is known: the message says what to do."""
     for metric in ("INST", "BPM", "IPrec", "IAP"):
-        message = f"must not tie between different labels for {metric}, .*ties='input' or 'input_reversed' or 'id_desc"
+        message = f"must not tie between different labels for {metric}, .*ties='input' or 'id_descending'"
         with pytest.raises(fn.InvalidInputError, match=message):
             evaluate([1, 0], [0.5, 0.5], metric, groups=[2])
     assert evaluate([1, 1], [0.5, 0.5], "BPM(goal=2)", groups=[2])["BPM(goal=2)"] == [1.0]

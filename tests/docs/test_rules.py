@@ -71,10 +71,6 @@ BREAKS = {
     "a record without a source": (
         "catalogue_is_complete", DCG, "source=JARVELIN_2002", 'source=""', "nDCG must have a source",
     ),
-    "a record without a formula in LaTeX": (
-        "catalogue_is_complete", DCG, "        latex=(r\"\\mathrm{CG@}k = \\sum_{r=1}^{k} g_r\",),\n", "",
-        "CG must have its formula as `latex`",
-    ),
     "a record without a definition test": (
         "catalogue_is_complete", DCG, RECORD,
         'name="Lost", title="", kernel="gains.ndcg", formula="", range="", undefined="", source="x"), Record(' + RECORD,

@@ -245,8 +245,8 @@ def test_inputs_that_do_not_go_together():
         ),
         (
             "`predictions` must be a Run, the path of a file, a data frame, a dict of columns, a dict of ranked ids, a "
-            "dict of dicts, LensKit's lists of items or a list or iterator of records, but is of type list. "
-            "Convert it to one of these",
+            "dict of dicts, LensKit's lists of items, a list of lists of ids or a list or iterator of records, "
+            "but is of type list. Convert it to one of these",
             (ONE, [1]),
             {},
         ),

@@ -190,7 +190,10 @@ def test_ids_of_any_length(size):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ({"q": np.arange(3)}, r"`run` must map queries to dicts.*, but 'q' maps to array\(\[0, 1, 2\]\)"),
+        (
+            {"q": np.arange(3)},
+            "are texts in the qrels, such as 'a', but whole numbers in the run, such as 0. Use one type",
+        ),
         ({"q": {"a": 1}, "r": []}, r"`run` must map queries to dicts, but 'r' maps to \[\]"),
         ({"q": {"a": 1.0, "b": "x"}}, "`run` must give numbers, but score of document 'b' of query 'q' is 'x'"),
         ({"q": {"a": 1.0, "b": 1j}}, "`run` must give numbers, but score of document 'b' of query 'q' is 1j"),

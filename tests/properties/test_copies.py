@@ -90,6 +90,7 @@ EXAMPLES = {
     ),
     "Metric": (lambda: fn.nDCG(gain="exp2") @ 10, lambda one: one),
     "Parameter": (lambda: fn.CATALOG["nDCG"].parameters[0], lambda one: one),
+    "PairResults": (lambda: fn.evaluate_pairs([[1, 0, 1]], [[0.2, 0.9, 0.5]], "rr"), rows),
     "Qrels": (lambda: fn.Qrels.from_dict(QRELS), lambda one: rows(fn.evaluate(one, RUN, "ndcg,map"))),
     "Rankings": (
         lambda: fn.Rankings([3, 0, 1], [0.1, 0.9, 0.5], [0, 1, 3], query_ids=["a", "b"]),

@@ -34,7 +34,11 @@ def masked(*values):
 
 
 CUTS = [
-    ({}, CUT + "is none; for one query give offsets=[0, 3]"),
+    (
+        {},
+        CUT + "is none; for one query give offsets=[0, 3], and for the class of each row "
+        "fn.Interactions(classes, offsets=range(len(classes) + 1))",
+    ),
     ({"offsets": OFFSETS, "groups": [3]}, CUT + "are `offsets` and `groups`"),
     (
         {"offsets": OFFSETS, "groups": [3], "query_ids": [1, 1, 1]},
@@ -145,7 +149,6 @@ NUMBERS = [
         np.array([1, 2, 3], "m8[s]"),
         "must hold numbers, but its dtype is timedelta64[s]. Convert it to an array of int or float",
     ),
-    ([[1, 2], [3]], "must be one array, but its rows differ in length. Concatenate them and give `offsets`"),
     (LOOP, "must be one array, but its rows differ in length. Concatenate them and give `offsets`"),
     (masked(1, 0, 2), "must have no masked value, but {}[2] is masked. Fill or drop it"),
     (Refuses(), "must be an array or a list, but Refuses does not become one: still on the device"),
@@ -199,7 +202,7 @@ def test_shapes_that_disagree(labels, scores, message):
 def test_matrices_of_different_widths_raise():
     """Two matrices of different widths."""
     message = "`scores` must have the shape of `labels`, (1, 2), but has (1, 3)"
-    refused(fn.InvalidInputError, message, lambda: fn.evaluate([[1, 0]], [[1, 2, 3]], "ndcg"))
+    refused(fn.InvalidInputError, message, lambda: fn.evaluate([[1, 0]], [[1.0, 2.0, 3.0]], "ndcg"))
 
 
 NAN_LABEL = "not be NaN, but {} is nan. Leave the document out, or give it the label 0"
