@@ -13,12 +13,10 @@ pytestmark = pytest.mark.peers
 
 
 def read_cases(module, name):
-    """Return a table of cases, and skip the test of a drop-in that has none."""
     return drop_ins.read(module, name) or pytest.skip(f"tests/compat/test_{module}.py has no {name}")
 
 
 def import_both(module, request):
-    """Return the original and the drop-in."""
     if module == "ranx":
         request.getfixturevalue("ranx_library")
     return library(drop_ins.PEERS[module]), importlib.import_module(f"fastndcg.compat.{module}")
@@ -29,7 +27,6 @@ def import_both(module, request):
 )
 @pytest.mark.parametrize("module", drop_ins.PEERS)
 def test_errors_are_ours_and_theirs(module, tmp_path, monkeypatch, request):
-    """The original raises the built-in exceptions of the table. Ours is a FastndcgError and one of them, too."""
     theirs, ours = import_both(module, request)
     monkeypatch.chdir(tmp_path)
     for name, (call, exceptions) in read_cases(module, "ERRORS").items():
@@ -51,7 +48,6 @@ def test_dropins_give_value_of_originals(module, request):
 
 
 def flat(value):
-    """Return a dict of dicts as one flat dict, and other values unchanged."""
     while isinstance(value, dict) and any(isinstance(one, dict) for one in value.values()):
         value = {(outer, inner): one for outer, row in value.items() for inner, one in row.items()}
     return value

@@ -33,7 +33,6 @@ def registered():
 @given(data=dicts())
 @strategies.examples(100)
 def test_ir_measures_provider_equals_library(data):
-    """Every value and every aggregate equals that of the pytrec_eval provider of ir_measures."""
     qrels, run = data
     if not qrels or not run:
         return
@@ -58,7 +57,6 @@ RUN = {"q1": {"a": 0.5, "b": 0.5, "x": 0.7}, "q2": {"a": 1.0}, "q9": {"a": 1.0}}
 
 
 def test_ir_measures_functions_use_registered_provider(registered, monkeypatch):
-    """The functions of ir_measures use the registered provider for its measures and every form of input."""
     assert theirs.providers.registry["fastndcg"] is registered is ours.register()
     assert theirs.DefaultPipeline.providers.count(registered) == 1
     monkeypatch.setattr(theirs.pytrec_eval, "evaluator", None)  # a call would fail
@@ -82,7 +80,6 @@ def test_ir_measures_functions_use_registered_provider(registered, monkeypatch):
 @given(data=dicts(), order=st.sampled_from(["given", "mixed", "twice", "alike"]))
 @strategies.examples(100)
 def test_lists_of_tuples(data, order):
-    """Lists of tuples have the library's values in any order, with repeated documents and with copied ids."""
     qrels, run = data
     rows = [theirs.ScoredDoc(query, document, score) for query, row in run.items() for document, score in row.items()]
     if not qrels or not rows:
@@ -108,7 +105,6 @@ def test_ir_measures_provider_can_be_unregistered():
 
 
 def test_ir_measures_provider_has_more_precision_than_default():
-    """The provider gives exact values of nDCG with exponential gains, RR, NumRel with a level, and SetF."""
     evaluator = ours.Provider().evaluator(
         [theirs.nDCG(dcg="exp-log2") @ 2, theirs.RR @ 2, theirs.NumRel(rel=2), theirs.SetF(beta=2.0)],
         {"q": QRELS["q1"]},
@@ -132,7 +128,6 @@ def test_ir_measures_provider_has_more_precision_than_default():
     ids=str,
 )
 def test_ir_measures_provider_leaves_other_measures_to_others(measure):
-    """A measure or a value that the catalogue lacks is not supported, and a direct request raises an error."""
     assert not ours.Provider().supports(measure)
     with pytest.raises(fn.InvalidInputError):
         ours.Provider().evaluator([measure], QRELS)
@@ -140,7 +135,6 @@ def test_ir_measures_provider_leaves_other_measures_to_others(measure):
 
 @pytest.mark.parametrize("rows", [5, "x", [1, 2]])
 def test_ir_measures_provider_raises_like_library(rows):
-    """Input of a wrong kind raises a ValueError or a TypeError, as in the library."""
     for place in (theirs.pytrec_eval, ours.Provider()):
         with pytest.raises((ValueError, TypeError)):
             place.calc_aggregate([theirs.AP], rows, RUN)
@@ -149,7 +143,6 @@ def test_ir_measures_provider_raises_like_library(rows):
 
 
 def test_ir_measures_missing_package_error(monkeypatch):
-    """A missing ir_measures raises an error that gives the installation command."""
     monkeypatch.setitem(sys.modules, "ir_measures", None)
     with pytest.raises(
         fn.MissingPackageError, match=r"this drop-in needs ir_measures\. Install it: pip install ir_measures$"
@@ -160,7 +153,6 @@ def test_ir_measures_missing_package_error(monkeypatch):
 @given(data=dicts(), shuffled=st.randoms())
 @strategies.examples(100)
 def test_ir_measures_provider_accepts_every_form(data, shuffled):
-    """Lists, iterators and frames of judgments in any order give the same values as dicts."""
     pandas = pytest.importorskip("pandas")
     qrels, run = ({query: row for query, row in given.items() if row} for given in data)
     judgments, rows = (

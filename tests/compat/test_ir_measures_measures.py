@@ -34,7 +34,6 @@ def quiet(monkeypatch):
 
 
 def default_provider(measure):
-    """Return the provider that ir_measures takes for a measure."""
     return next(
         provider
         for provider in theirs.DefaultPipeline.providers
@@ -43,7 +42,6 @@ def default_provider(measure):
 
 
 def list_values(provider, measure, qrels, run):
-    """Return the values of a measure by query, and the aggregate."""
     values = {one.query_id: one.value for one in provider.iter_calc([measure], qrels, run)}
     return values, provider.calc_aggregate([measure], qrels, run)[measure]
 
@@ -60,7 +58,6 @@ def as_tuples(qrels, run):
 @example(data=({"q1": {"a": -1, "b": 0}}, {"q1": {"c": 2.0, "a": 2.0, "b": 1.0}}), form="dicts")
 @strategies.examples(25)
 def test_ir_measures_measure_equals_default_provider(measure, data, form):
-    """Values by query and aggregates equal those of the default provider, with ties, in all forms of input."""
     library = default_provider(measure)
     if library.NAME in ("cwl_eval", "pyndeval"):
         pytest.importorskip("cwl", reason="cwl-eval is absent: pip install cwl-eval")
@@ -114,7 +111,6 @@ def test_ir_measures_compat_ends_with_longer_list():
 @given(data=dicts())
 @strategies.examples(50)
 def test_ir_measures_accuracy_equals_library(data):
-    """Accuracy equals the library's, which lists only queries with relevant documents that were retrieved."""
     qrels, run = data
     if not qrels or not run:
         return
@@ -131,7 +127,6 @@ def test_ir_measures_accuracy_equals_library(data):
 
 
 def test_ir_measures_accuracy_leaves_out_queries_without_pairs():
-    """A query with relevant documents only has no value. In the library it is a ZeroDivisionError."""
     qrels, run = {"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0}, "r": {"a": 1.0, "b": 2.0}}
     with pytest.raises(ZeroDivisionError):
         theirs.accuracy.calc_aggregate([Accuracy], qrels, run)
@@ -171,7 +166,6 @@ def test_ir_measures_err_and_ndcg_equal_gdeval_to_its_digits(data):
 
 
 def test_ir_measures_rbp_of_labels_and_with_cutoff():
-    """Labels are the gains of RBP without `rel`, and a cutoff ends the sum."""
     measures = [RBP(p=0.5), RBP(p=0.5) @ 1, RBP(p=0.5, rel=1) @ 2]
     values = ours.Provider().calc_aggregate(measures, {"q": {"a": 1, "b": 3}}, {"q": {"a": 2.0, "b": 1.0}})
     assert list(values.values()) == pytest.approx([(1 + 3 / 2) / 2, 1 / 2, (1 + 1 / 2) / 2], rel=1e-12)
@@ -186,7 +180,6 @@ def test_ir_measures_iprec_takes_all_digits_of_recall():
 
 
 def test_ir_measures_labels_outside_the_grades_are_reported(caplog):
-    """A label above `max_rel` counts as `max_rel`, and is logged where ir_measures logs its warnings."""
     measure = BPM(max_rel=2) @ 1
     qrels, run = {"q": {"a": 5}}, {"q": {"a": 1.0}}
     with caplog.at_level("WARNING", "ir_measures"):
@@ -200,7 +193,6 @@ def test_ir_measures_labels_outside_the_grades_are_reported(caplog):
 @pytest.mark.parametrize("measure", [theirs.nDCG(gains={1: 2}) @ 3, BPM(max_rel=2) @ 3, Judged])
 @pytest.mark.parametrize("label", ["x", None, [1]])
 def test_ir_measures_labels_that_are_no_numbers(measure, label):
-    """A label that is no number raises an error of fastndcg, also where labels are replaced."""
     with pytest.raises((fn.InvalidTypeError, fn.InvalidInputError), match="`labels` must"):
         ours.Provider().calc_aggregate([measure], {"q": {"d7": label}}, {"q": {"d7": 1.0}})
 

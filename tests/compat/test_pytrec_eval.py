@@ -35,7 +35,6 @@ TAKEN = [  # calls that the original takes
 
 
 def evaluator(module, qrels):
-    """Return a module's evaluator of judgments."""
     return module.RelevanceEvaluator(qrels, {"map"})
 
 
@@ -76,7 +75,6 @@ WITHOUT_BPREF += sorted(ours.supported_measures - {"bpref", "gm_bpref"} - set(ME
     ],
 )  # fmt: skip
 def test_pytrec_eval_ndcg_of_its_own_tests(qrels, run, query, expected):
-    """Values of nDCG equal the values in pytrec_eval's tests, also on a second call of the evaluator."""
     evaluator = ours.RelevanceEvaluator(qrels | {"q10": {}}, {"map", "ndcg"})
     for _ in range(2):
         assert evaluator.evaluate(run)[query]["ndcg"] == pytest.approx(expected, rel=1e-15)
@@ -130,14 +128,12 @@ def test_pytrec_eval_measure_nicknames(nickname):
 
 
 def test_pytrec_eval_has_the_same_measures():
-    """The drop-in supports the same measures as the library."""
     assert ours.supported_measures == theirs.supported_measures
 
 
 @given(data=dicts(), level=st.integers(1, 3), judged_only=st.booleans())
 @strategies.examples(300)
 def test_pytrec_eval_dropin_equals_library(data, level, judged_only):
-    """Every measure has the library's value at every relevance level, with and without unjudged documents."""
     qrels, run = data
     options = {"relevance_level": level, "judged_docs_only_flag": judged_only}
     reads_beyond = any(max(row.values(), default=0) < level - 1 for row in qrels.values())
@@ -161,7 +157,6 @@ def without_nan(row):
 @given(data=dicts())
 @strategies.examples(60)
 def test_pytrec_eval_dropin_equals_evaluate(data):
-    """The drop-in's values of dicts equal the values of `fastndcg.evaluate`."""
     qrels, run = data
     run = {query: row for query, row in run.items() if row and qrels.get(query)}
     if run:
@@ -173,7 +168,6 @@ def test_pytrec_eval_dropin_equals_evaluate(data):
 
 @pytest.mark.parametrize(("beta", "name"), [(2, "set_F_2"), (0.25, "set_F.0.25")])
 def test_set_f_takes_beta_squared(beta, name):
-    """The parameter of set_F is beta squared, as in trec_eval."""
     run = {"q1": {"d2": 2.0, "d1": 1.0, "d3": 0.5}}
     value = ours.RelevanceEvaluator(QRELS, [name]).evaluate(run)["q1"]["set_F"]
     assert value == pytest.approx((1 + beta) * (1 / 3) * 1 / (beta * (1 / 3) + 1), rel=1e-15)
@@ -184,7 +178,6 @@ def test_set_f_takes_beta_squared(beta, name):
     ("qrels_name", "output", "level"), [("qrels.test", "out.test", 1), ("qrels.rel_level", "out.test.aql", 2)]
 )
 def test_trec_eval_own_test(qrels_name, output, level):
-    """Aggregates of parsed judgments and runs equal trec_eval's recorded output."""
     with (TREC_EVAL / qrels_name).open(encoding="utf-8") as lines:
         qrels = ours.parse_qrel(lines)
     with (TREC_EVAL / "results.test").open(encoding="utf-8") as lines:
@@ -216,7 +209,6 @@ def test_pytrec_eval_aggregates():
 
 
 def test_pytrec_eval_parsing():
-    """Lines are parsed to dicts. A repeated document raises an AssertionError, and a wrong line raises a ValueError."""
     run, qrels = ["q Q0 d 1 0.5 x", "q Q0 e 2 -1e3 x\n"], ["q 0 d 1", "r 0 d -1"]
     assert ours.parse_run(run) == theirs.parse_run(run) == {"q": {"d": 0.5, "e": -1000.0}}
     assert ours.parse_qrel(qrels) == theirs.parse_qrel(qrels) == {"q": {"d": 1}, "r": {"d": -1}}

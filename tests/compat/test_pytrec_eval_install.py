@@ -20,7 +20,6 @@ def restored():
 
 
 def make_user(monkeypatch, source):
-    """Return a module that runs `source` when it is imported."""
     user = ModuleType("user_of_pytrec_eval")
     monkeypatch.setitem(sys.modules, user.__name__, user)
     exec(source, vars(user))
@@ -28,7 +27,6 @@ def make_user(monkeypatch, source):
 
 
 def test_install_reaches_modules_that_import_later(monkeypatch):
-    """A module that imports pytrec_eval after `install` computes by fastndcg, and by pytrec_eval after `uninstall`."""
     ours.install()
     user = make_user(monkeypatch, "import pytrec_eval")
     assert user.pytrec_eval.RelevanceEvaluator is ours.RelevanceEvaluator
@@ -39,7 +37,6 @@ def test_install_reaches_modules_that_import_later(monkeypatch):
 
 
 def test_install_needs_no_pytrec_eval(monkeypatch):
-    """Without pytrec_eval, `install` makes its import possible, and `uninstall` removes the module."""
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.setattr(sys, "meta_path", [])
     monkeypatch.delitem(sys.modules, "pytrec_eval")
@@ -51,7 +48,6 @@ def test_install_needs_no_pytrec_eval(monkeypatch):
 
 
 def test_blocks_of_install_restore_what_was_there():
-    """The end of an inner block, and an error, restore the module of before."""
     with ours.install():
         with ours.install():
             pass

@@ -60,7 +60,6 @@ def numbered(kind):
 
 
 def compare_runs():
-    """Compare two runs as ranx does."""
     runs = [ours.Run(RUN1, "a"), ours.Run({"q1": {"a": 0.5, "b": 1.0}}, "b")]
     return ours.compare(ours.Qrels(TRUTH1), runs, ["ndcg", "mrr"], stat_test="fisher")
 
@@ -138,7 +137,6 @@ def test_ranx_evaluate_return_types():
 
 
 def test_queries_are_paired_by_id():
-    """Queries of dicts are paired by id, in any order."""
     perfect = {"q1": {"c": 1.0}, "q2": {"b": 2.0, "a": 1.0}}
     for run in (perfect, dict(reversed(perfect.items()))):
         assert ours.evaluate(QRELS, run, "ndcg") == 1
@@ -151,7 +149,6 @@ def test_ties_rank_as_given():
 
 
 def test_make_comparable():
-    """Unmatched query ids raise an AssertionError unless `make_comparable` is set, which leaves the run unchanged."""
     qrels, run = ours.Qrels(QRELS), ours.Run({"q1": {"c": 0.5}, "z": {"c": 1.0}})
     with pytest.raises(AssertionError, match="query ids do not match: 'q2' is on one side only, one of 2"):
         ours.evaluate(qrels, run, "map")
@@ -163,7 +160,6 @@ def test_make_comparable():
 
 
 def test_ranx_qrels_and_run():
-    """Qrels and Run sort query ids, order documents by score and accept added rows."""
     qrels, run = ours.Qrels(), ours.Run(name="mine")
     qrels.add_multi(["q2", "q1"], [["a", "b"], ["c"]], [[1, 2], [3]])
     qrels.add_score("q1", "d", 0)
@@ -185,7 +181,6 @@ def test_ranx_qrels_and_run():
 
 
 def test_frames_and_parquet(tmp_path):
-    """Frames and Parquet files may have any column names. Wrong column types raise an AssertionError."""
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     qrels, run = ours.Qrels(QRELS), ours.Run(RUN)
@@ -208,7 +203,6 @@ def test_frames_and_parquet(tmp_path):
 
 
 def test_ranx_files(tmp_path):
-    """Files in JSON or TREC format, also gzipped, are read. A run's name is given or read from the lines."""
     (tmp_path / "qrels.json").write_text(json.dumps(QRELS), encoding="utf-8")
     lines = "".join(
         f"{query} 0 {document} {label}\n" for query, row in QRELS.items() for document, label in row.items()
@@ -258,7 +252,6 @@ def test_ranx_reads_lz4(tmp_path):
     ],
 )
 def test_refuses_metrics(metric, kind, message):
-    """Unsupported metrics, cutoffs and levels raise an error that names the problem."""
     with pytest.raises(kind, match=message):
         ours.evaluate(QRELS, RUN, [metric])
 
@@ -274,7 +267,6 @@ def test_refuses_metrics(metric, kind, message):
     ],
 )
 def test_ranx_dropin_raises_on_wrong_input(qrels, run, kind):
-    """Input other than a dict of dicts of numbers raises an error."""
     with pytest.raises(kind):
         ours.evaluate(qrels, run, "map")
 
@@ -288,7 +280,6 @@ def test_numba_stays_as_it_is():
 
 
 def test_ranx_metrics_do_not_need_judged():
-    """Of ranx's metrics only bpref needs to distinguish unjudged documents from judged documents."""
     for name, metric in ours.METRICS.items():
         for one in (metric, metric(rel=2)):
             assert distinguish_unjudged([one], ours.CONVENTION) == (name == "bpref")
@@ -299,7 +290,6 @@ def test_ranx_metrics_do_not_need_judged():
 
 @pytest.mark.parametrize("kind", [ours.Qrels, ours.Run])
 def test_ranx_dicts_of_tables_are_live(kind):
-    """`.qrels` and `.run` are the sorted dicts themselves. The next evaluation sees a change of them."""
     name = "qrels" if kind is ours.Qrels else "run"
     tables = {"qrels": ours.Qrels(QRELS), "run": ours.Run(RUN)}
     ours.evaluate(tables["qrels"], tables["run"], "map")
@@ -324,7 +314,6 @@ def test_ranx_dicts_of_tables_are_live(kind):
 
 
 def test_ranx_sorted_follows_the_library(ranx_library):
-    """`sorted`, the order of queries and the order of documents are ranx's after each kind of change."""
     for kind in ("Qrels", "Run"):
         tables = [getattr(module, kind)() for module in (ours, ranx_library)]
         steps = [
@@ -342,7 +331,6 @@ def test_ranx_sorted_follows_the_library(ranx_library):
 
 
 def test_ranx_typed_lists_hold_hashes_and_numbers(ranx_library):
-    """The arrays of `to_typed_list` equal those of ranx, and evaluate to the same values as the tables."""
     qrels, run = ours.Qrels(QRELS), ours.Run(RUN)
     for table, theirs in ((qrels, ranx_library.Qrels(QRELS)), (run, ranx_library.Run(RUN))):
         for pairs, expected in zip(table.to_typed_list(), theirs.to_typed_list(), strict=True):
@@ -419,7 +407,6 @@ def test_ranx_frames_have_one_type_of_numbers():
     ],
 )
 def test_ranx_tables_raise_on_wrong_numbers(call, message):
-    """Scores that are no numbers, and lists of unequal lengths, raise an error and change nothing."""
     run = ours.Run(RUN)
     with pytest.raises(fn.InvalidInputError, match=message):
         call(run)

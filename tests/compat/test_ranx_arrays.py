@@ -41,7 +41,6 @@ def arrays(draw):
 @given(data=arrays())
 @strategies.examples(20)
 def test_ranx_arrays_equal_library(ranx_library, data):
-    """Every metric of arrays has the library's value, which reads them as typed lists of Numba."""
     numba = pytest.importorskip("numba")
     typed_lists = [numba.typed.List(side) for side in data]
     names = [f"{name}{cutoff}{level}" for name in ours.METRICS for cutoff in ("", "@2") for level in ("", "-l2")]
@@ -57,7 +56,6 @@ def test_ranx_arrays_equal_library(ranx_library, data):
 @given(data=arrays())
 @strategies.examples(10)
 def test_ranx_metric_functions_equal_library(ranx_library, data):
-    """The functions of `metrics` give the library's values for each query."""
     numba = pytest.importorskip("numba")
     theirs = __import__("ranx.metrics", fromlist=["_"])
     typed_lists = [numba.typed.List(side) for side in data]
@@ -72,7 +70,6 @@ def test_ranx_metric_functions_equal_library(ranx_library, data):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_ranx_metric_functions_equal_evaluate(name):
-    """Each function gives the values of `evaluate` for its metric, with and without a cutoff and a level."""
     for k, level in ((0, 1), (2, 1), (2, 2)):
         text = f"{name}{f'@{k}' if k else ''}-l{level}"
         expected = ours.evaluate(QRELS, RUN, text, return_mean=False)
@@ -80,7 +77,6 @@ def test_ranx_metric_functions_equal_evaluate(name):
 
 
 def test_ranx_rows_of_a_run_are_in_rank_order():
-    """The order of the rows is the ranking, and their scores are not read."""
     assert ours.evaluate([np.array([[1, 1]])], [np.array([[2, 0.1], [1, 0.9]])], "mrr") == 0.5
 
 
@@ -146,7 +142,6 @@ def test_ranx_large_ids_are_exact():
     ],
 )  # fmt: skip
 def test_ranx_arrays_raise_on_wrong_input(qrels, run, message):
-    """Wrong arrays raise an error that names the argument, the rule and the query."""
     with pytest.raises(fn.InvalidInputError, match=message):
         ours.evaluate(qrels, run, "ndcg")
 
@@ -184,7 +179,6 @@ def test_ranx_arrays_may_be_empty():
 
 
 def test_ranx_arrays_are_looked_up_without_sorting(monkeypatch):
-    """Arrays without repeated documents are matched without sorting them."""
     for name in ("argsort", "lexsort", "sort", "unique"):
         monkeypatch.delattr(np, name)
     assert metrics.hits(QRELS, RUN).tolist() == [2, 1]

@@ -30,7 +30,6 @@ def tables(library, n_queries=30, strengths=(0.1, 1.0, 1.4, 0.2)):
 @pytest.mark.parametrize("stat_test", ["student", "tukey"])
 @pytest.mark.parametrize("metrics", [METRICS, "ndcg@3"])
 def test_ranx_compare_equals_library(ranx_library, stat_test, metrics):
-    """Means, p-values, wins and LaTeX equal those of ranx."""
     options = {"stat_test": stat_test, "max_p": 0.05}
     report = ours.compare(*tables(ours), metrics, **options)
     expected = ranx_library.compare(*tables(ranx_library), metrics, **options)
@@ -54,7 +53,6 @@ def test_ranx_compare_equals_library(ranx_library, stat_test, metrics):
 
 
 def test_fisher_is_near_the_library(ranx_library):
-    """Fisher p-values of nDCG are near ranx's p-values, and those of other metrics are not lower."""
     options = {"stat_test": "fisher", "n_permutations": 20_000}
     result = ours.compare(*tables(ours), METRICS, **options).to_dict()
     expected = ranx_library.compare(*tables(ranx_library), METRICS, **options).to_dict()
@@ -83,7 +81,6 @@ def test_ranx_compare_table():
 
 
 def test_saves_what_it_shows(tmp_path, capsys):
-    """`save` writes the whole report as JSON, and `print_results` prints the means as JSON."""
     report = ours.compare(*tables(ours), METRICS)
     report.save(tmp_path / "report.json")
     assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8")) == report.to_dict()
@@ -92,7 +89,6 @@ def test_saves_what_it_shows(tmp_path, capsys):
 
 
 def test_runs_that_do_not_differ():
-    """Runs that do not differ have a p-value of 1."""
     qrels, (one, *_) = tables(ours)
     same = ours.Run(one.to_dict(), name="same")
     for stat_test in ("student", "fisher"):
@@ -123,7 +119,6 @@ def test_makes_comparable():
     ],
 )
 def test_ranx_compare_raises_on_wrong_input(options, message):
-    """Wrong input raises an error that names the accepted values."""
     qrels, runs = tables(ours)
     given = {"runs": runs, "metrics": METRICS} | options
     if "runs" in options:
@@ -135,13 +130,11 @@ def test_ranx_compare_raises_on_wrong_input(options, message):
 
 
 def test_ranx_module_has_no_other_names():
-    """An unknown name raises an AttributeError."""
     with pytest.raises(AttributeError, match="has no attribute 'normalize'"):
         _ = ours.normalize
 
 
 def test_ranx_compare_takes_one_run(ranx_library):
-    """A report of one run has its means, no comparisons, and the LaTeX of ranx. Each test allows one run."""
     (qrels, (run, *_)), (their_qrels, (their_run, *_)) = tables(ours), tables(ranx_library)
     report = ours.compare(qrels, [run], METRICS)
     expected = ranx_library.compare(their_qrels, [their_run], METRICS)
@@ -154,7 +147,6 @@ def test_ranx_compare_takes_one_run(ranx_library):
 
 
 def test_ranx_tables_end_with_the_letters():
-    """More runs than letters are compared, but tables of them raise an error that names other forms."""
     qrels, (run, *_) = tables(ours, n_queries=4)
     report = ours.compare(qrels, [ours.Run(run.to_dict()) for _ in range(27)], "mrr")
     assert len(report.to_dataframe()) == 27
@@ -166,7 +158,6 @@ def test_ranx_tables_end_with_the_letters():
 
 
 def test_ranx_report_settings_change_its_tables():
-    """Digits and per cent that are set on the report show in both of its tables."""
     qrels, runs = tables(ours)
     report = ours.compare(qrels, runs, ["ndcg@3", "bpref", "rbp.95-l2"])
     mean = report.results["model_0"]["ndcg@3"]
@@ -183,7 +174,6 @@ def test_ranx_report_settings_change_its_tables():
 
 
 def test_ranx_report_labels(ranx_library):
-    """Labels of tests and metrics equal those of ranx. A misspelt test raises an error."""
     report = ours.compare(*tables(ours), "mrr")
     expected = ranx_library.compare(*tables(ranx_library), "mrr")
     for stat_test in ("student", "fisher", "tukey"):

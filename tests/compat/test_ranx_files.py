@@ -29,7 +29,6 @@ def need_packages(kind):
 
 @pytest.mark.parametrize(("table", "rows", "name"), CASES, ids=[name for *_, name in CASES])
 def test_ranx_files_are_read_back_equal(table, rows, name, tmp_path):
-    """Every format of `save` is read back with equal ids and numbers, by its ending and by `kind`."""
     kind = get_file_kind(name)
     need_packages(kind)
     table(rows, name="bm25").save(tmp_path / name)
@@ -88,7 +87,6 @@ def test_ranx_json_keeps_queries_without_documents(tmp_path):
     ],
 )
 def test_ranx_save_refuses_what_a_format_cannot_hold(rows, name, file, message, tmp_path):
-    """An id, name or score that the format cannot hold raises an error, and the old file stays."""
     (tmp_path / file).write_text("old", encoding="utf-8")
     with pytest.raises(fn.InvalidInputError, match=message):
         ours.Run(rows, name).save(tmp_path / file)
@@ -124,7 +122,6 @@ def test_ranx_refuses_files_that_are_not_utf8(tmp_path):
 @pytest.mark.peers
 @pytest.mark.filterwarnings("ignore")
 def test_ranx_and_the_dropin_read_each_others_files(ranx_library, tmp_path):
-    """Files of one library are read by the other, in every format that ranx reads and writes."""
     for name in ("json", "trec", "lz4"):
         ours.Run(RUN, "bm25").save(tmp_path / f"ours.{name}")
         theirs = ranx_library.Run.from_file(str(tmp_path / f"ours.{name}"))
@@ -140,7 +137,6 @@ def test_ranx_and_the_dropin_read_each_others_files(ranx_library, tmp_path):
 
 
 def test_ranx_qrels_of_ir_datasets(monkeypatch):
-    """Judgments of ir_datasets are loaded by the name of the dataset, which becomes their name."""
     dataset = SimpleNamespace(qrels_dict=lambda: QRELS)
     monkeypatch.setitem(sys.modules, "ir_datasets", SimpleNamespace(load={"vaswani": dataset}.__getitem__))
     qrels = ours.Qrels.from_ir_datasets("vaswani")

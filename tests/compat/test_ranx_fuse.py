@@ -15,14 +15,12 @@ QRELS = {query: {d: label for d, label in labels.items() if label} for query, la
 
 
 def make_runs(module, rows=None):
-    """Return the recorded runs as objects of a module."""
     return [module.Run(run) for run in rows or RECORD["runs"]]
 
 
 @pytest.mark.parametrize("method", ["min", "max", "med", "sum", "anz", "mnz", "wsum", "mixed", "wmnz"])
 @pytest.mark.parametrize("norm", ["none", "min_max", "min_max_inverted", "max", "sum", "z_score", "rank", "borda"])
 def test_fuse_gives_the_scores_of_ranx(method, norm):
-    """Names of methods and normalisations are those of ranx, and so are the scores."""
     params = {"weights": [0.2, 0.5, 0.3]} if method in ("wsum", "mixed", "wmnz") else {}
 
     fused = ours.fuse(make_runs(ours), THEIR_NORMS.get(norm, norm), method, params)
@@ -43,7 +41,6 @@ def test_fuse_gives_the_scores_of_ranx(method, norm):
     ],
 )
 def test_fuse_by_rank_gives_the_scores_of_ranx(method, params, text):
-    """Methods by rank take ranx's parameters."""
     fused = ours.fuse(make_runs(ours), None, method, params)
 
     for query, row in RECORD["ranx"]["fused"][text].items():
@@ -55,7 +52,6 @@ def test_fuse_by_rank_gives_the_scores_of_ranx(method, params, text):
     [("bayesfuse", "bayesfuse"), ("segfuse", "segfuse"), ("posfuse", "posfuse"), ("mapfuse", "mapfuse")],
 )
 def test_learned_parameters_are_those_that_fuse_takes(method, text):
-    """`fuse` takes the parameters that `optimize_fusion` learns, and gives the scores of ranx."""
     norm = "min-max" if method == "segfuse" else None
     runs = make_runs(ours)
 
@@ -103,7 +99,6 @@ def test_methods_by_rank_take_the_ranks_of_the_runs_with_any_normalisation(metho
     ],
 )
 def test_parameters_are_those_of_ranx(method, params, message):
-    """A parameter that the method lacks and a missing one are refused as in ranx, with a TypeError."""
     with pytest.raises(TypeError, match=re.escape(message)):
         ours.fuse(make_runs(ours), None, method, params)
 
@@ -147,7 +142,6 @@ def test_of_equal_points_the_last_one_wins():
     ],
 )
 def test_wrong_input_raises_errors_that_are_also_those_of_ranx(call, error, message):
-    """Errors are subclasses of what ranx raises, and of the package's errors."""
     with pytest.raises(error, match=message) as caught:
         call(make_runs(ours))
     assert isinstance(caught.value, fn.FastndcgError)
@@ -175,7 +169,6 @@ def test_optimize_fusion_finds_the_parameters_of_ranx(method, norm, ranx_library
 @pytest.mark.parametrize("method", ["rrf", "bordafuse"])
 @pytest.mark.parametrize("norm", [None, "min-max", "min-max-inverted", "max", "sum", "zmuv", "rank"])
 def test_methods_by_rank_equal_ranx_with_any_normalisation(method, norm, ranx_library):
-    """Ranks are those that ranx reads from normalised runs. 'borda' is random in ranx."""
     theirs = ranx_library.fuse(make_runs(ranx_library), norm, method).to_dict()
 
     fused = ours.fuse(make_runs(ours), norm, method)
@@ -188,7 +181,6 @@ def test_methods_by_rank_equal_ranx_with_any_normalisation(method, norm, ranx_li
 @pytest.mark.filterwarnings("ignore")  # the library warns when it compiles
 @pytest.mark.parametrize(("method", "params"), [("rrf", {"kk": 5}), ("wsum", {}), ("rbc", {}), ("isr", {"k": 1})])
 def test_wrong_parameters_are_type_errors_of_ranx(method, params, ranx_library):
-    """Both libraries refuse them."""
     for module in (ours, ranx_library):
         with pytest.raises(TypeError):
             module.fuse(make_runs(module), None, method, params)

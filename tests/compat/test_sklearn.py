@@ -81,7 +81,6 @@ for name in {NAMES}:
 
 
 def test_sklearn_common_checks_pass(tmp_path):
-    """scikit-learn's common tests of these metrics pass with the drop-ins in place of the originals."""
     (tmp_path / "ours_in_place.py").write_text(PLUGIN, encoding="utf-8")
     module = importlib.util.find_spec("sklearn.metrics.tests.test_common")
     if module is None:
@@ -105,7 +104,6 @@ SCORES = st.sampled_from([-1.5, 0.0, -0.0, 0.1, 0.25, 1.0, 7.0])
 
 @st.composite
 def tables(draw, labels=LABELS, ties=True):
-    """Draw labels, scores and weights."""
     shape = draw(st.integers(1, 4)), draw(st.integers(2, 7))
     kind = draw(st.sampled_from(list(labels)))
     values = draw(st.lists(labels[kind], min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
@@ -123,7 +121,6 @@ def tables(draw, labels=LABELS, ties=True):
 @given(data=st.data())
 @strategies.examples(150)
 def test_dcg_and_ndcg(data):
-    """DCG and nDCG equal the library's values, with averaged ties, or with `ignore_ties` on distinct scores."""
     ignore = data.draw(st.booleans())
     labels, scores, weights = data.draw(tables(ties=not ignore))
     options = {"k": data.draw(st.none() | st.integers(1, 9)), "sample_weight": weights, "ignore_ties": ignore}
@@ -138,7 +135,6 @@ def test_dcg_and_ndcg(data):
 @given(data=st.data())
 @strategies.examples(100)
 def test_ties_that_are_ignored(data):
-    """The last of equal scores comes first if ties are ignored."""
     labels, scores, _ = data.draw(tables())
     ranked = np.take_along_axis(labels, np.argsort(scores, axis=1, kind="stable")[:, ::-1], axis=1)
     expected = (ranked / np.log2(np.arange(2, labels.shape[1] + 2))).sum(axis=1).mean()
@@ -160,7 +156,6 @@ def test_label_ranking(data):
 @given(data=st.data())
 @strategies.examples(150)
 def test_top_k_accuracy(data):
-    """Top-k accuracy equals the library's value with ties, weights, counts and text classes."""
     _, scores, weights = data.draw(tables())
     right = np.array(
         data.draw(st.lists(st.integers(0, scores.shape[1] - 1), min_size=len(scores), max_size=len(scores)))
@@ -218,7 +213,6 @@ OF_GAINS = {
 
 
 def raised(function, *arguments, **options):
-    """Return the exception that a call raises, or None."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -231,7 +225,6 @@ def raised(function, *arguments, **options):
 @pytest.mark.parametrize("name", NAMES[:3])
 @pytest.mark.parametrize("case", [*MISUSES, *OF_GAINS])
 def test_sklearn_dropin_raises_like_library(name, case):
-    """Input that the library refuses raises an error that code for the library catches."""
     if name.startswith("label") and case in OF_GAINS:
         return
     labels, scores, options = (MISUSES | OF_GAINS)[case]
@@ -251,7 +244,6 @@ def test_base_of_the_logarithm(base):
 
 
 def test_sparse_labels_are_for_label_ranking():
-    """A sparse matrix raises a TypeError in functions other than label ranking."""
     sparse = pytest.importorskip("scipy.sparse")
     for place in (ours, theirs):
         for name in NAMES[:2]:

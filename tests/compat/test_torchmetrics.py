@@ -58,7 +58,6 @@ def retrieval(module, function, preds=..., target=..., **options):
 
 
 def cast(dtype):
-    """Return labels of a type of PyTorch."""
     name, _, gradients = dtype.partition(" ")
     labels = library("torch").tensor([1.0, 0.0, 0.0, 1.0], dtype=getattr(library("torch"), name))
     return labels.requires_grad_() if gradients else labels
@@ -116,7 +115,6 @@ def test_torchmetrics_dropin_equals_library(name, data):
 @given(data=st.data())
 @strategies.examples(20)
 def test_torchmetrics_indexes(name, data):
-    """`indexes` gives one value per query by first appearance. The mean equals that of the torchmetrics class."""
     cuts = data.draw(st.lists(tensors(name == "normalized_dcg"), min_size=1, max_size=4))
     ids = data.draw(st.permutations(range(len(cuts))))
     preds = torch.cat([scores.float() for scores, _ in cuts])
@@ -161,7 +159,6 @@ def test_negative_labels_keep_their_gain():
 @given(data=tensors(False), max_k=st.none() | st.integers(1, 12), adaptive=st.booleans())
 @strategies.examples(60)
 def test_precision_recall_curve(data, max_k, adaptive):
-    """The curve has the library's three tensors at every cutoff."""
     expected = theirs.retrieval_precision_recall_curve(*data, max_k, adaptive)
     result = ours.retrieval_precision_recall_curve(*data, max_k, adaptive)
     for ours_, theirs_ in zip(result, expected, strict=True):
@@ -247,7 +244,6 @@ MISUSES = {
 
 @pytest.mark.parametrize("case", MISUSES)
 def test_torchmetrics_dropin_raises_like_library(case):
-    """Wrong input raises a ValueError, as in the library."""
     preds, target, options = MISUSES[case]
     for place in (ours, theirs):
         with pytest.raises(ValueError):  # noqa: PT011
@@ -255,7 +251,6 @@ def test_torchmetrics_dropin_raises_like_library(case):
 
 
 def test_further_misuse():
-    """Lists, fractional labels, wrong `indexes`, NaN and an `adaptive_k` that is no bool raise errors."""
     with pytest.raises(fn.InvalidTypeError, match="`preds` must be a tensor, not list"):
         ours.retrieval_recall([0.9], LABELS[:1])
     with pytest.raises(fn.InvalidInputError, match="`target` must contain `binary` values, only 0 and 1"):
@@ -272,7 +267,6 @@ def test_further_misuse():
 
 
 def test_torchmetrics_dropin_has_every_function():
-    """Every function of torchmetrics exists in the drop-in, with the same parameters and `indexes`."""
     for name in theirs.__all__:
         parameters = inspect.signature(getattr(ours, name)).parameters
         assert [one for one in parameters if one != "indexes"] == list(
@@ -297,13 +291,11 @@ def test_auroc_of_tied_scores(top_k):
 
 @pytest.mark.parametrize("max_fpr", [0.0, 1.5, -0.5, "0.5", 1])
 def test_shares_that_are_none(max_fpr):
-    """A `max_fpr` that is not a float above 0 and at most 1 raises an error."""
     with pytest.raises(fn.InvalidInputError, match="`max_fpr` has to be a float above 0 and at most 1, or None"):
         ours.retrieval_auroc(SCORES, LABELS, max_fpr=max_fpr)
 
 
 def test_torchmetrics_missing_metrics_are_named():
-    """A request for a missing function raises an error that names the function."""
     with pytest.raises(AttributeError, match="the catalogue lacks other: use torchmetrics for retrieval_other"):
         _ = ours.retrieval_other
     with pytest.raises(AttributeError, match="has no attribute 'other'"):
@@ -311,7 +303,6 @@ def test_torchmetrics_missing_metrics_are_named():
 
 
 def test_torchmetrics_missing_torch_error(monkeypatch):
-    """A missing torch raises an error that gives the installation command."""
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(fn.MissingPackageError, match=r"this drop-in needs torch\. Install it: pip install torch$"):
         ours.retrieval_recall(SCORES, LABELS)

@@ -14,13 +14,11 @@ DEFAULT = fn.conventions["default"]
 
 
 def value(labels, scores, metric, **choices):
-    """One query's value under the default convention with other choices."""
     convention = DEFAULT.replace(**choices)
     return fn.evaluate([labels], [scores], metric, convention=convention)[metric].item()
 
 
 def test_named_conventions():
-    """Every named convention has a source. Conventions of other programs also have their name and versions."""
     assert list(fn.conventions) == [
         "default", "trec_eval", "trec_eval_c", "trec_eval_9", "trec_eval_9_c", "ranx", "ndeval", "ms_marco",
         "sentence_transformers", "sklearn", "sklearn_ignore_ties", "lightgbm", "xgboost", "xgboost_minus", "catboost",
@@ -40,7 +38,6 @@ def test_named_conventions():
 
 @pytest.mark.parametrize("field", CHOICES)
 def test_convention_fields_read_back_from_text(field):
-    """A replaced field shows in the name, and the name as a text is the convention again."""
     for name, choice in product(fn.conventions, CHOICES[field]):
         convention = fn.conventions[name].replace(**{field: choice})
         assert getattr(convention, field) == choice
@@ -54,7 +51,6 @@ def test_convention_fields_read_back_from_text(field):
 
 
 def test_names_of_replaced_conventions():
-    """The name of a convention lists each replaced field once in a fixed order, without fields at their default."""
     convention = DEFAULT.replace(ties="best").replace(gain=[0, 1, 3], undefined=0)
     assert convention.name == "default(gain=[0,1,3],ties=best,undefined=0)" == repr(convention)
     assert convention == DEFAULT.replace(undefined=0, gain=(0.0, 1.0, 3.0), ties="best")
@@ -74,7 +70,6 @@ def test_conventions_of_ones_own():
 
 
 def test_gain_and_discount():
-    """The convention sets the gain and the discount of metrics that do not set them."""
     labels, scores = [0, 2, 1], [3, 2, 1]
     assert value(labels, scores, "dcg") == pytest.approx(2 / log2(3) + 1 / log2(4), rel=1e-15)
     assert value(labels, scores, "dcg", gain="exp2") == pytest.approx(3 / log2(3) + 1 / log2(4), rel=1e-15)
@@ -102,7 +97,6 @@ def test_binary_gain():
 
 
 def test_label_fractions():
-    """Fractions of labels that are cut off change the gain and leave the relevance unchanged."""
     labels, scores = [1.5, 0.7], [2, 1]
     assert value(labels, scores, "cg", label_fractions="cut off") == 1
     assert value(labels, scores, "cg", label_fractions="cut off", gain="exp2") == 2**1 - 1
@@ -112,7 +106,6 @@ def test_label_fractions():
 
 @pytest.mark.parametrize(("choice", "expected"), [("at least 1", 1), ("above 0", 3), ("above 0.5", 2)])
 def test_convention_relevant_threshold(choice, expected):
-    """The convention sets the threshold of relevance. The threshold of a metric takes precedence."""
     labels, scores = [1, 0.7, 0.5, 0], [4, 3, 2, 1]
     assert value(labels, scores, "num_rel", relevant=choice) == expected
     assert value(labels, scores, "num_rel(rel=0.6)", relevant=choice) == 2
@@ -133,7 +126,6 @@ def test_convention_ideal():
 
 
 def test_convention_pool():
-    """A relevant document that was not retrieved counts in the judged pool only."""
     qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"a": 1.0}}
     for choice, recall in (("judged", 1 / 2), ("retrieved", 1 / 1)):
         result = fn.evaluate(qrels, run, "recall,num_rel,ndcg", convention=DEFAULT.replace(pool=choice))
@@ -151,7 +143,6 @@ def test_default_k():
 
 
 def test_undefined_ap():
-    """AP may have another value than the others where nothing is relevant."""
     result = fn.evaluate([[0]], [[1]], "map,ndcg", convention=DEFAULT.replace(undefined=1, undefined_ap=0))
     assert result.values.tolist() == [[0, 1]]
     with pytest.raises(fn.UndefinedMetricError, match="AP must have a value"):
@@ -163,7 +154,6 @@ def test_undefined_ap():
     [("defined", ["AP"]), ("undefined", ["AP", "RR", "Success"]), ("skipped", ["AP", "RR", "Success", "P", "num_ret"])],
 )
 def test_convention_no_relevant(choice, undefined):
-    """The convention decides which metrics are undefined for a query without relevant documents."""
     names = ["AP", "RR", "Success", "P", "num_ret"]
     labels, scores = [[0, 0], [1, 0]], [[2, 1], [1, 2]]
     result = fn.evaluate(labels, scores, names, convention=DEFAULT.replace(no_relevant=choice))
@@ -206,7 +196,6 @@ def test_negative_labels():
 
 @pytest.mark.parametrize("evaluate", [fn.evaluate, fn.reference.evaluate], ids=["kernels", "reference"])
 def test_unjudged_documents_are_those_with_negative_labels_too(evaluate):
-    """A removed document with a negative label leaves its rank as under trec_eval's -J. A kept one counts as judged."""
     qrels, run = {"q": {"a": 2, "b": -1, "c": 0}}, {"q": {"b": 3, "a": 2, "u": 1}}
     metrics = "rr,num_ret,infAP,judged,unjudged"
 
@@ -237,7 +226,6 @@ def test_score_dtype():
 
 
 def test_convention_denominators():
-    """The denominators of AP, recall and P follow the convention at a cutoff."""
     labels, scores = [1, 0, 1, 1, 1], [5, 4, 3, 2, 1]  # hits at 1 and 3 among the first 3, 4 relevant
     hits = 1 + 2 / 3
     for choice, denominator in (("n_relevant", 4), ("min(k, n_relevant)", 3), ("n_hits", 2), ("k", 3)):
@@ -268,7 +256,6 @@ def test_convention_denominators():
     ],
 )
 def test_micro_mean(metric, denominator, expected):
-    """The micro mean divides all relevant documents found by the sum of all denominators. Values do not change."""
     convention = DEFAULT.replace(precision_mean="micro", precision_denominator=denominator)
     result = fn.evaluate([1, 0, 1, 1], [1, 3, 2, 1], [metric, "RR"], groups=[1, 3], convention=convention)
     assert result.means() == pytest.approx([expected, (1 + 1 / 2) / 2], rel=1e-15)
@@ -288,7 +275,6 @@ def test_micro_mean(metric, denominator, expected):
     ],
 )
 def test_convention_raises_on_undefined_combinations(metric, choices, message):
-    """An undefined combination of choices raises an error with the valid choices. A default cutoff makes it valid."""
     for evaluate in (fn.evaluate, fn.reference.evaluate):
         with pytest.raises(fn.InvalidInputError, match=message):
             evaluate([[1]], [[1]], metric, convention=DEFAULT.replace(**choices))
@@ -297,6 +283,5 @@ def test_convention_raises_on_undefined_combinations(metric, choices, message):
 
 
 def test_conventions_cannot_change():
-    """Attributes of a convention are read-only."""
     with pytest.raises(AttributeError):
         DEFAULT.ties = "best"

@@ -17,7 +17,6 @@ BUGS = [
 
 
 def test_convention_print_shows_every_field():
-    """Printed, a convention shows each field's choice, and the default's where it differs."""
     shown = str(fn.conventions["lightgbm"])
     lines = {line.split()[0]: line.split()[1:] for line in shown.splitlines()[2 : 2 + len(FIELDS)]}
     assert list(lines) == list(FIELDS)
@@ -30,7 +29,6 @@ def test_convention_print_shows_every_field():
 
 
 def test_convention_default_has_first_choices():
-    """The first choice of each field is the default's."""
     default = fn.conventions["default"]
     assert default.choices() == {name: field.choices[0] for name, field in FIELDS.items()}
     assert "(default:" not in str(default)
@@ -47,7 +45,6 @@ def test_convention_differences():
 
 @pytest.mark.parametrize("name", fn.conventions)
 def test_options_are_conventions_or_metrics(name):
-    """Each option of another program maps to a metric or to a different convention."""
     for theirs, ours in fn.conventions[name].options:
         try:
             assert fn.Metric.parse(ours)
@@ -57,7 +54,6 @@ def test_options_are_conventions_or_metrics(name):
 
 @pytest.mark.parametrize(("convention", "bug"), BUGS)
 def test_bugs_are_not_copied(convention, bug):
-    """Each has a source and a minimal case, on which we give what the convention says that we give."""
     assert bug.what
     assert bug.source
     assert bool(bug.labels) != bool(bug.case)
@@ -93,5 +89,4 @@ def test_bugs_were_seen(convention, bug):
 
 
 def is_number(value):
-    """Return True if a recorded value is a number."""
     return isinstance(value, int | float)

@@ -56,7 +56,6 @@ PROVEN = {
 
 
 def metric_of(record):
-    """Return the name of a recorded metric."""
     return golden_records.METRICS.get(record["metric"]) or golden_records.metric_of(record).name
 
 
@@ -70,14 +69,12 @@ def test_entries_read(convention, one):
 
 @pytest.mark.parametrize(("name", "convention"), NAMED)
 def test_peer_metrics_have_a_table_for_every_program(name, convention):
-    """A metric with a name of the program stands there once, with the same parameters."""
     ours = [one.ours for one in convention.metrics]
     assert ours
     assert len(set(ours)) == len(ours)
 
 
 def test_peer_metrics_classify_every_recorded_metric():
-    """No metric was recorded of a program whose table lacks it."""
     recorded = {
         (golden_records.CONVENTIONS[one["peer"]], metric_of(one))
         for one in golden_records.records()
@@ -89,7 +86,6 @@ def test_peer_metrics_classify_every_recorded_metric():
 
 @pytest.mark.parametrize("record", fn.CATALOG.values(), ids=lambda record: record.name)
 def test_names_elsewhere_are_classified(record):
-    """Every other name in the catalogue is in the table of the program's convention."""
     for library, name in record.peers:
         if library in LIBRARIES and "=True" not in name:
             table = fn.conventions[LIBRARIES[library]].metrics
@@ -141,7 +137,6 @@ def test_equal_metrics_are_proven():
 
 @pytest.mark.parametrize(("convention", "one"), TABLE)
 def test_notes_follow_the_table(convention, one):
-    """The metric has no note where the number is the program's, and one under the convention where it is not."""
     metric = fn.Metric.parse(one.ours)
     chosen = parse_convention(one.by) if one.by else convention
     if one.differs:
@@ -245,13 +240,11 @@ def names_of(library):
 )  # fmt: skip
 @pytest.mark.peers
 def test_peer_metrics_classify_every_library_metric(library, convention):
-    """Every metric of a library is in the table of its convention, except the metrics that we lack."""
     theirs = {one.theirs for one in fn.conventions[convention].metrics}
     assert names_of(library) - theirs == NOT_HERE[library]
 
 
 def test_peer_metrics_classify_ir_measures():
-    """Every measure of ir_measures maps to a metric of the table, except the measures that we lack."""
     module = peer_libraries.library("ir_measures")
     table = {one.name for one in fn.conventions["trec_eval_9_c"].metrics}
     others = {"Accuracy", "SDCG", "INSQ", "NumQ"}

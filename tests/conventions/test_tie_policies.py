@@ -48,8 +48,6 @@ def test_an_unknown_order_raises(way, dice):
 
 
 def test_lines_of_a_tuned_fusion_have_keys_of_known_orders_alone(dice):
-    """The keys by which `tune_fusion` orders equal fused scores."""
-
     class Judged:
         convention = dice
         rankings = fn.Rankings([1, 0], [1.0, 1.0], [0, 2])
@@ -59,7 +57,6 @@ def test_lines_of_a_tuned_fusion_have_keys_of_known_orders_alone(dice):
 
 
 def test_choices_follow_the_table():
-    """Conventions, types and metrics have the policies of the table."""
     from typing import get_args
 
     from fastndcg import choices

@@ -98,7 +98,6 @@ EACH_OF_ALL = [case for of_record in OF_ALL.values() for case in of_record]
 
 
 def test_beyond_accuracy_definitions_are_complete():
-    """No metric beyond accuracy is without its arithmetic here, and each stands under its own name."""
     every = DEFINITIONS | OF_ALL
     records = {name: record for name, record in OTHER_CATALOG.items() if record.function_name == "beyond_accuracy"}
     assert every.keys() == records.keys()
@@ -108,7 +107,6 @@ def test_beyond_accuracy_definitions_are_complete():
 
 
 def padded(lists):
-    """Lists as rows of an array."""
     width = max(map(len, lists))
     return np.array([one + [-1] * (width - len(one)) for one in lists], "i8").reshape(len(lists), width)
 
@@ -116,7 +114,6 @@ def padded(lists):
 @pytest.mark.parametrize(("metric", "items", "expected"), EACH)
 @BEYOND
 def test_beyond_accuracy_of_one_user_equals_definition(beyond, metric, items, expected):
-    """One user's items give the value that their arithmetic gives."""
     result = beyond(padded([items]), metric, liked=LIKED, **KNOWN)
     value = result[0, 0] if isinstance(result, np.ndarray) else result[metric][0]
     assert value == pytest.approx(expected, rel=1e-14, abs=2e-16, nan_ok=True)

@@ -115,7 +115,6 @@ def test_chances_in_large_tie_groups_are_exact(n, n_relevant, grade):
     ],
 )
 def test_labels_above_the_highest_grade_are_refused(metric, labels, message):
-    """Labels above the highest grade are refused, whatever the rank of the document and the cutoff."""
     with pytest.raises(fn.InvalidInputError, match="`labels` must"):
         fn.evaluate(labels, [2, 1], metric, groups=[2])
     with pytest.raises(fn.InvalidInputError, match=message):

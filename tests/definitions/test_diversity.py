@@ -109,7 +109,6 @@ def no_patterns():
 
 
 def test_diversity_definitions_are_complete():
-    """No metric by subtopic is without its arithmetic here, and each stands under its own name."""
     assert list(DEFINITIONS) == strategies.BY_SUBTOPIC
     for name, of_record in DEFINITIONS.items():
         assert {fn.Metric.parse(metric).name for metric, *_ in of_record} == {name}
@@ -145,7 +144,6 @@ def test_diversity_metric_equals_definition(evaluate, metric, documents, unretri
 )
 @EVALUATE
 def test_ties_are_the_mean_over_their_orders(evaluate, metric, documents, expected):
-    """Documents of equal score, each order as likely."""
     assert evaluated(evaluate, metric, documents, [], [1.0] * len(documents)) == exactly(expected)
 
 
@@ -177,7 +175,6 @@ def test_diversity_greedy_ideal_can_be_exceeded():
 
 
 def test_labels_have_a_threshold():
-    """`rel` says which labels are relevant to a subtopic."""
     judgments = {"q": {"b": {"s": 1, "t": 2}, "a": {"s": 3}}}
     run = {"q": {"b": 2.0, "a": 1.0}}
 
@@ -188,7 +185,6 @@ def test_labels_have_a_threshold():
 
 @pytest.mark.parametrize("evaluate", [fn.evaluate, fn.reference.evaluate], ids=["kernels", "reference"])
 def test_precision_divides_as_the_convention_says(evaluate):
-    """P_IA divides by the cutoff, or by the documents under tf_ranking. The denominator of `implicit` is refused."""
     given = ([[1, 0], [0, 0], [1, 1], [0, 0]], [4, 3, 2, 1], "P_IA@6, P_IA@2, P_IA")
     values = evaluate(*given, groups=[4], convention="tf_ranking").values[0]
     assert values == pytest.approx([(2 / 4 + 1 / 4) / 2, (1 / 2 + 0 / 2) / 2, (2 / 4 + 1 / 4) / 2])

@@ -50,7 +50,6 @@ def test_labels_may_gain_nothing(evaluate):
 @examples(60)
 @given(data=st.data())
 def test_equals_reference(data):
-    """Every metric that adds up gains equals the slow reference, for any table, tied or not."""
     n = data.draw(st.integers(1, 4))
     table = [0.0, *data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 3.0]), min_size=n, max_size=n))]
     sizes = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
@@ -76,7 +75,6 @@ def test_gains_above_1_are_found_in_the_middle_of_a_table():
 
 @pytest.mark.parametrize("table", [[1, 2], [0, -1], [0, 2, -1], [], [0, float("inf")]])
 def test_tables_begin_with_0_and_hold_no_negative_gain(table):
-    """Other tables are refused, in a metric and in a convention."""
     with pytest.raises(fn.InvalidInputError, match="`gain` of nDCG must be"):
         fn.nDCG(gain=table)
     with pytest.raises(fn.InvalidInputError, match="`gain` of a convention must be"):
@@ -84,7 +82,6 @@ def test_tables_begin_with_0_and_hold_no_negative_gain(table):
 
 
 def test_conventions_take_tables_that_fall():
-    """A convention's table gives the same as the metric's own."""
     given_ = ([[2, 1, 0]], [[3, 2, 1]])
     own = fn.evaluate(*given_, fn.nDCG(gain=[0, 5, 2]))
     assert fn.evaluate(*given_, "ndcg", convention="default(gain=[0,5,2])").values.tolist() == own.values.tolist()

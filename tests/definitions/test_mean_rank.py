@@ -11,7 +11,6 @@ TIED = ([0, 1, 0, 1, 0], [3.0, 2.0, 2.0, 2.0, 1.0])  # one document, then a grou
 
 
 def evaluate(metric, labels, scores, ties="average"):
-    """Return the value of one metric for one query."""
     convention = fn.conventions["default"].replace(ties=ties)
     return fn.evaluate(labels, scores, metric, groups=[len(labels)], convention=convention).values.item()
 
@@ -49,7 +48,6 @@ def test_mean_rank_policy_counts_documents_of_one_label():
 
 @pytest.mark.parametrize("metric", ["nDCG@5", "AP", "P@2", "AUC", "Rprec"])
 def test_mean_rank_policy_is_refused_where_a_metric_has_no_value(metric):
-    """A metric without a value between two ranks is an error that lists its policies."""
     with pytest.raises(fn.InvalidInputError, match=r"must have a tie policy that it is defined for \(average, input"):
         evaluate(metric, *TIED, ties="mean_rank")
 
@@ -64,7 +62,6 @@ def find_first_places(n, n_relevant):
 )
 @pytest.mark.parametrize("k", [None, 1, 3, 80, 1000])
 def test_values_by_chance_are_means_over_all_orders(n, n_relevant, k):
-    """chance_Rank, chance_RR and chance_Success, from the shares of orders with each rank of the first one."""
     labels = [1] * n_relevant + [0] * (n - n_relevant)
     places = find_first_places(n, n_relevant)
     cutoff = "" if k is None else f"@{k}"
@@ -96,7 +93,6 @@ def test_values_by_chance_of_one_document_have_closed_forms():
 
 
 def test_a_random_order_has_the_values_by_chance():
-    """If all scores are equal, Rank, RR and Success are their values by chance."""
     labels = [1, 0, 0, 1, 0, 0, 0]
     for metric in ("Rank", "RR", "RR@2", "Success@2"):
         by_chance = evaluate(f"chance_{metric}", labels, [1.0] * 7)
@@ -159,7 +155,6 @@ def test_harmonic_and_geometric_mean_ranks():
 
 @pytest.mark.parametrize("text", ["adjusted(nDCG@10)", "over_chance(AP)"])
 def test_adjusting_other_metrics_is_refused(text):
-    """Only metrics whose value by chance is known can be adjusted."""
     with pytest.raises(
         fn.InvalidInputError, match=r"must be of Rank, RR, Success, whose value in random order is known"
     ):
@@ -167,7 +162,6 @@ def test_adjusting_other_metrics_is_refused(text):
 
 
 def test_adjusted_means_are_refused_where_values_by_chance_are_not_kept():
-    """Streams keep sums of values, not of values by chance."""
     with pytest.raises(fn.InvalidInputError, match="needs the values by chance"):
         fn.StreamingEvaluator("amri", per_query=True)
 
@@ -186,6 +180,5 @@ def test_adjusted_means_are_refused_where_values_by_chance_are_not_kept():
     ],
 )
 def test_names_of_link_prediction_parse(text, canonical):
-    """Each is a metric with its aggregate, and the canonical text parses back."""
     assert str(fn.Metric.parse(text)) == canonical
     assert fn.Metric.parse(canonical) == fn.Metric.parse(text)

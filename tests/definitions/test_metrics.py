@@ -130,7 +130,6 @@ EACH_DEFINITION = [case for of_record in DEFINITIONS.values() for case in of_rec
 
 
 def test_definitions_cover_named_metrics():
-    """Every name in DEFINITIONS is a metric of the catalogue, and its cases are for this metric."""
     assert DEFINITIONS.keys() <= CATALOG.keys()
     for name, of_record in DEFINITIONS.items():
         assert {fn.Metric.parse(metric).name for metric, *_ in of_record} == {name}

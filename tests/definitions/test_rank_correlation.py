@@ -82,7 +82,6 @@ def scores(ranking):
 
 
 def test_rank_correlation_definitions_are_complete():
-    """No metric of two rankings is without its arithmetic here, and each stands under its own name."""
     assert DEFINITIONS.keys() == {name for name, record in OTHER_CATALOG.items() if record.function_name == "agreement"}
     for name, of_record in DEFINITIONS.items():
         assert {fn.Metric.parse(metric).name for metric, *_ in of_record} == {name}
@@ -91,7 +90,6 @@ def test_rank_correlation_definitions_are_complete():
 @pytest.mark.parametrize(("metric", "first", "second", "expected"), EACH)
 @AGREE
 def test_rank_correlation_equals_definition(agree, metric, first, second, expected):
-    """The value of one query equals its arithmetic. A second query makes the two rankings share a document."""
     runs = [{"q": scores(ranking), "other": {"z": 1.0}} for ranking in (first, second)]
     result = agree(*runs, metric)
     value = result[metric][0] if agree is fn.agreement else result[0, 0]

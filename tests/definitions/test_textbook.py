@@ -142,7 +142,6 @@ def test_convention_choices_change_values_as_defined(evaluate, choice, metric, l
 @pytest.mark.parametrize(("unjudged", "expected"), [("nonrelevant", 1 / 3), ("removed", 1 / 2)])
 @EVALUATE
 def test_unjudged_documents_keep_their_rank_or_lose_it(evaluate, unjudged, expected):
-    """An unjudged document above the relevant one counts as not relevant, or as not there."""
     rankings = Rankings([0, 0, 1], [3, 2, 1], [0, 3], judged=[False, True, True])
 
     result = evaluate(rankings, metrics="RR,num_ret", convention=f"default(unjudged={unjudged})")
@@ -154,7 +153,6 @@ def test_unjudged_documents_keep_their_rank_or_lose_it(evaluate, unjudged, expec
 @pytest.mark.parametrize(("pool", "expected"), [("judged", 1 / 2), ("retrieved", 1 / 1)])
 @EVALUATE
 def test_documents_that_were_not_retrieved_count_or_not(evaluate, pool, expected):
-    """One of two relevant documents was retrieved."""
     rankings = Rankings([1, 0], [2, 1], [0, 2], pool=([1, 1, 0], [0, 3]))
 
     assert evaluate(rankings, metrics="R", convention=f"default(pool={pool})")["R"] == exactly(expected)
@@ -185,7 +183,6 @@ def test_queries_on_one_side_only(evaluate, choice, expected):
 @pytest.mark.parametrize("choice", ["missing_in_run=raise", "missing_in_qrels=raise"])
 @EVALUATE
 def test_queries_on_one_side_only_can_be_refused(evaluate, choice):
-    """The error says which side lacks which query."""
     with pytest.raises(fn.InvalidInputError, match=r"query . .*is missing in the (run|qrels)"):
         evaluate({"a": {"x": 1}, "b": {"x": 1}}, {"a": {"x": 1}, "c": {"x": 1}}, "R", convention=f"default({choice})")
 

@@ -110,7 +110,6 @@ JUDGMENTS = [
 @pytest.mark.parametrize(("metric", "labels", "unretrieved", "expected"), JUDGMENTS)
 @EVALUATE
 def test_tells_unjudged_documents_apart(evaluate, metric, labels, unretrieved, expected):
-    """Documents without a judgment, documents that were pooled and not judged, and judged ones of any label."""
     scores = [-rank for rank in range(len(labels))]
     known = [label for label in labels if label is not None] + unretrieved
     rankings = Rankings(

@@ -32,7 +32,6 @@ def rankings_of(sizes, pool_sizes=None):
 @example(sizes=[0] * 7 + [5], pooled=False, chunk_documents=2, threads=1)
 @example(sizes=[0] * 7 + [1], pooled=False, chunk_documents=2, threads=1)
 def test_chunks_contain_each_query_once(sizes, pooled, chunk_documents, threads):
-    """Chunks are consecutive and not empty. Chunks with most documents come first."""
     rankings = rankings_of(sizes, [size // 2 for size in sizes] if pooled else None)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(spans, "MIN_DOCUMENTS_FOR_THREADS", 1)

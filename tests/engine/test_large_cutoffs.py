@@ -35,7 +35,6 @@ def test_large_cutoffs_of_one_call_stay_apart():
 
 @pytest.mark.parametrize("k", LARGE)
 def test_large_cutoff_divides_average_precision(k):
-    """Under `ap_denominator` k, AP@k is the sum of precisions over k."""
     value = fn.evaluate(LABELS, SCORES, fn.AP @ k, convention="default(ap_denominator=k)").values.item()
 
     assert value == pytest.approx(1 / 2 / k, rel=1e-15)
@@ -51,7 +50,6 @@ def test_large_cutoff_is_refused_where_ranks_below_the_last_document_count(metri
 
 @pytest.mark.parametrize("depth", [1022, 1023, 1024, 1500])
 def test_hits_below_all_cutoffs_are_skipped(depth):
-    """Hits below all cutoffs count nowhere, and no discount beyond the last one is looked up."""
     labels = np.zeros(3000, "u1")
     labels[::7] = 1
     rankings = fn.Rankings(labels, np.zeros(3000, "f4"), [0, 3000])

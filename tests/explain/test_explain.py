@@ -64,7 +64,6 @@ def test_longer_rankings(ties, case):
 
 
 def test_is_the_arithmetic_by_hand():
-    """The explained arithmetic equals the arithmetic by hand, with a tie group and an unjudged document."""
     explained = fn.explain(QRELS, RUN, "ndcg", query="q1")
     best = 3 / log2(2) + 1 / log2(3)
     tied = (1 / log2(3) + 1 / log2(4)) / 2
@@ -144,7 +143,6 @@ def test_gains_that_are_not_added_up():
 
 
 def test_names_the_fields_that_make_the_difference():
-    """The explanation replaces one field after another and names only the fields that change the value."""
     other = "default(gain=exp2,ties=worst,undefined=0)"
     explained = fn.explain([[0, 3, 1]], [[0.5, 0.5, 0.1]], "ndcg", against=other)
     assert explained.why() == ("gain", "ties")
@@ -156,7 +154,6 @@ def test_names_the_fields_that_make_the_difference():
 
 
 def test_nothing_makes_a_difference():
-    """Without ties their policy is not named, and equal conventions have no steps."""
     explained = fn.explain([[0, 3, 1]], [[3, 2, 1]], "ndcg", against="default(ties=worst)")
     assert explained.why() == ()
     assert fn.explain([[0, 3, 1]], [[3, 2, 1]], "ndcg", against="default").steps == ()
@@ -164,7 +161,6 @@ def test_nothing_makes_a_difference():
 
 
 def test_undefined():
-    """The arithmetic of an undefined metric gives the reason and the choice of the convention."""
     for choice, value in (("nan", nan), ("0", 0), ("1", 1), ("raise", nan)):
         explained = fn.explain([[0, 0]], [[2, 1]], "ndcg@5", convention=f"default(undefined={choice})")
         assert explained.value == pytest.approx(value, nan_ok=True)
@@ -179,7 +175,6 @@ def test_undefined():
 
 
 def test_queries_on_one_side_only():
-    """A query missing from the run has an empty ranking. A query without judgments is undefined if it is kept."""
     missing = fn.explain(QRELS, {"q1": {"a": 1}}, "ndcg", query="q2")
     assert (missing.value, missing.ranking, [one.document for one in missing.ideal]) == (0, (), ["a"])
     extra = fn.explain(
@@ -200,7 +195,6 @@ def test_many_orders_of_ties():
 
 
 def test_named_conventions():
-    """A convention's cutoff is the metric's, its ideal is the sum's, and long tables of gains are shortened."""
     explained = fn.explain([[0, 1, 0]], [[3, 2, 1]], "ndcg@5", against="rectools")
     ideal = sum(1 / log2(rank + 1) for rank in range(1, 6))
     assert explained.against.value == pytest.approx(1 / log2(3) / ideal, rel=1e-12)
@@ -221,7 +215,6 @@ def test_places_in_arrays():
 
 
 def test_in_a_notebook():
-    """A notebook shows an explanation as HTML with escaped names."""
     explained = fn.explain({"q": {"<a>": 1}}, {"q": {"<a>": 1.0}}, "rr")
     assert "<td style='text-align:left'>&lt;a&gt;</td>" in explained._repr_html_()
     assert (
@@ -232,7 +225,6 @@ def test_in_a_notebook():
 
 
 def test_cannot_change():
-    """An explanation is a value."""
     with pytest.raises(AttributeError):
         fn.explain([[1, 0]], [[1, 2]], "rr").value = 1
 
@@ -250,7 +242,6 @@ def test_cannot_change():
     ],
 )
 def test_refuses(arguments, message):
-    """Arguments that cannot be explained raise an error that describes the problem."""
     given = {"truth": QRELS, "predictions": RUN, "metric": "ndcg", "query": "q1"} | arguments
     with pytest.raises(fn.InvalidInputError, match=message):
         fn.explain(**given)

@@ -145,7 +145,6 @@ def test_named_convention_has_a_source_and_methods_that_parse(name):
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_every_choice_of_a_field_can_be_replaced_and_parses_back(field):
-    """A convention with another choice shows it in its name, which parses back to it."""
     for choice in CHOICES[field]:
         convention = fn.fusion_conventions["ranx"].replace(**{field: choice})
         assert getattr(convention, field) == choice
@@ -163,7 +162,6 @@ def test_every_choice_of_a_field_can_be_replaced_and_parses_back(field):
     ],
 )
 def test_wrong_conventions_are_refused(text, message):
-    """The message has the nearest name, or the choices."""
     with pytest.raises(fn.InvalidInputError, match=message):
         parse_fusion_convention(text)
     with pytest.raises(fn.InvalidTypeError, match="must be a name"):

@@ -69,7 +69,6 @@ NORMS = {
 
 @pytest.mark.parametrize("text", METHODS)
 def test_method_gives_the_score_of_its_definition(text):
-    """The scores of two runs with one document in common."""
     record = FusionMethod.parse(text).record
     train = (QRELS, RUNS) if record.needs_training else None
 
@@ -80,7 +79,6 @@ def test_method_gives_the_score_of_its_definition(text):
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_normalisation_gives_the_score_of_its_definition(norm):
-    """CombMAX of a run and the run again is the run's normalised scores."""
     fused = fn.fuse([{"q": A}, {"q": A}], f"max(norm={norm})")
 
     assert fused.to_dict()["q"] == pytest.approx(NORMS[norm], rel=1e-12, abs=1e-15)
@@ -125,7 +123,6 @@ def test_every_record_of_the_catalogue_has_a_definition_test():
 
 @pytest.mark.parametrize("record", FUSION_METHODS.values(), ids=lambda record: record.name)
 def test_record_is_complete_and_its_names_parse(record):
-    """A record has a formula, LaTeX, a source, a kernel and a twin. All its names parse to it, and its text back."""
     from twins import fusion as reference
 
     from fastndcg.kernels.lookup import load_kernels
@@ -147,7 +144,6 @@ MEANS = ["min", "max", "med", "anz", "arithmetic_mean", "geometric_mean", "harmo
 @pytest.mark.parametrize("text", MEANS)
 @pytest.mark.parametrize("other", [{"y": 10.0}, {}], ids=["other documents", "no documents"])
 def test_a_mean_that_skips_absent_documents_reads_the_other_runs_alone(text, other):
-    """The only score of a document is its mean, also if the other run has no document of the query."""
     runs = {
         "a": fn.Run(["q"], ["x"], [4.0]),
         "b": fn.Run(["q"] * len(other) + ["p"], [*other, "z"], [*other.values(), 1.0]),

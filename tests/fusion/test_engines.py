@@ -78,7 +78,6 @@ def elasticsearch_rrf(rows, weights, k=60):
 
 
 def opensearch_normalize(row, technique, lower=None, upper=None):
-    """MinMaxScoreNormalizationTechnique with its bounds, and L2ScoreNormalizationTechnique."""
     scores = [F(score) for score in row.values()]
     if technique == "l2":
         total = ZERO
@@ -213,7 +212,6 @@ def test_float32_decides_the_order_of_some_documents():
 
 
 def test_a_norm_of_each_run_has_the_same_result_in_all_forms():
-    """A dict in Python, its text with and without quotes, and norms in the order of the runs."""
     from fastndcg.fusion.methods import FusionMethod
 
     runs = {"bm25": {"q": {"a": 9.0, "b": 3.0}}, "my dense:v2": {"q": {"a": 0.5, "c": 0.25}}}

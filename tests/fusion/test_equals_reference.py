@@ -21,7 +21,6 @@ ROWS = st.dictionaries(st.sampled_from(DOCUMENTS), SCORES, max_size=8)
 
 @st.composite
 def norms(draw):
-    """Draw a normalisation, min_max with bounds."""
     name = draw(st.sampled_from(list(NORMALIZATIONS)))
     lower, upper = sorted(draw(st.lists(st.sampled_from([-3.0, -0.5, 0.1, 1.0, 5.0]), min_size=2, max_size=2)))
     bounds = {}
@@ -37,7 +36,6 @@ NORMS = norms()
 
 @st.composite
 def fusions(draw):
-    """Draw runs of the same queries, a method with a norm for each run, a convention, weights and more."""
     n_runs = draw(st.integers(2, 4))
     queries = draw(st.lists(st.sampled_from(["q1", "q2", "q3"]), min_size=1, max_size=3, unique=True))
     runs = [{query: draw(ROWS) for query in queries} for _ in range(n_runs)]

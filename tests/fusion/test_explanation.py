@@ -16,7 +16,6 @@ ADDS_NOT = ("min", "max", "med", "geometric_mean", "harmonic_mean", "condorcet",
 @pytest.mark.parametrize("convention", ["default(queries=union)", "opensearch", "qdrant"])
 @pytest.mark.parametrize("name", [name for name, record in FUSION_METHODS.items() if not record.needs_training])
 def test_points_add_up_to_the_fused_score(name, convention):
-    """For each document, also where a run lacks it, and for a query that a run lacks."""
     _, runs = draw_runs(7, n_queries=3, n_documents=8, n_runs=3)
     del runs["run2"]["q1"]
     record = FUSION_METHODS[name]
@@ -64,7 +63,6 @@ def test_tied_documents_have_their_mean_rank_and_cut_ones_a_note():
 
 
 def test_a_copy_explains_and_a_part_does_not():
-    """A pickle and the first documents keep the runs. A part of a fused run has none."""
     runs = [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "c": 1.0}}]
     fused = fn.fuse(runs, "rrf(k=0)")
     for copy in (pickle.loads(pickle.dumps(fused)), fused.top(1)):

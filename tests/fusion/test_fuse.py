@@ -62,8 +62,6 @@ def test_lists_of_recommended_items_have_the_numbers_of_users_as_queries():
 
 
 def test_recommendations_with_ids_and_scores_are_read_as_the_run_that_they_become():
-    """Recommendations with a method `to_run`, such as the top items of embeddings, give their ids and scores."""
-
     class Top(fn.Recommendations):
         def to_run(self):
             return fn.Run(["u"], ["item"], [4.0])
@@ -107,7 +105,6 @@ def test_many_queries_on_threads_give_the_same_bytes():
 
 
 def test_depth_cuts_each_run_and_the_result_counts_it():
-    """The first documents by score count, equal scores as the convention's ties say."""
     fused = fn.fuse(RUNS, "sum", depth=1)
     assert fused.to_dict() == {"q1": {"d2": 9, "d1": 3}, "q2": {"d9": 3}}
     assert (fused.counts.n_cut, fused.notes) == (4, ("documents below depth, cut: 4",))
@@ -117,7 +114,6 @@ def test_depth_cuts_each_run_and_the_result_counts_it():
 
 
 def test_the_first_documents_of_a_fused_run_keep_its_method_notes_and_counts():
-    """`top` cuts documents of the fused run. What `depth` cut before is still said."""
     fused = fn.fuse(RUNS, "sum", depth=1)
 
     first = fused.top(1)
@@ -127,7 +123,6 @@ def test_the_first_documents_of_a_fused_run_keep_its_method_notes_and_counts():
 
 
 def test_documents_of_queries_that_are_left_out_are_not_counted_as_cut():
-    """Of the query in common one document is cut. The other query has three, none of which `depth` cut."""
     runs = {"a": A, "b": {"q2": B["q2"]}}
 
     counts = fn.fuse(runs, depth=1, fusion_convention="default(queries=common)").counts
@@ -218,13 +213,11 @@ def test_a_run_that_lacks_a_query_has_no_part_in_it(method, absent):
     ],
 )  # fmt: skip
 def test_wrong_input_is_refused(arguments, message):
-    """The message names the argument, the offender and the remedy."""
     with pytest.raises(fn.InvalidInputError, match=message):
         fn.fuse(**({"runs": RUNS, "method": "rrf"} | arguments))
 
 
 def test_weights_of_an_iterator_are_read_once():
-    """Weights may come from an array or a generator."""
     expected = fn.fuse(RUNS, "wsum", weights=[1, 2]).to_dict()
 
     assert fn.fuse(RUNS, "wsum", weights=np.array([1.0, 2.0])).to_dict() == expected
@@ -232,7 +225,6 @@ def test_weights_of_an_iterator_are_read_once():
 
 
 def test_repeated_documents_are_refused(tmp_path):
-    """The reader of the run names the document and its places."""
     path = tmp_path / "twice.run"
     path.write_text("q1 Q0 d1 1 2 x\nq1 Q0 d1 2 1 x\n")
     with pytest.raises(fn.InvalidInputError, match="d1 of query q1 is in lines 1 and 2"):
@@ -255,7 +247,6 @@ def test_linear_fusion_is_the_weighted_sum_of_normalised_scores():
 
 
 def test_method_learns_from_other_queries():
-    """Training runs may have other queries. A judged query that a run lacks has no hits."""
     train = ({"t1": {"x": 1}, "t2": {"y": 1}}, {"a": {"t1": {"x": 2.0, "z": 1.0}}, "b": {"t2": {"z": 2.0, "y": 1.0}}})
 
     fused = fn.fuse(RUNS, "mapfuse", train=train).to_dict()

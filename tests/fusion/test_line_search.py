@@ -113,7 +113,6 @@ def test_step_function_equals_the_twin():
 
 @pytest.mark.parametrize("convention", ["default", "default(ties=id_ascending)", "default(ties=best)"])
 def test_many_documents_below_the_depth_change_no_value(convention):
-    """Documents that no weight brings within the depth are left out. Coarse scores have many equal lines."""
     for is_coarse in (False, True):
         qrels, run, x, y = draw_case(31, n_queries=2, most=70, is_coarse=is_coarse)
         for metric in ("ndcg@3", "p@1", "ap@5"):
@@ -168,7 +167,6 @@ def test_best_interval_is_not_below_10_001_weights():
 
 
 def test_sums_of_folds_equal_the_sums_of_their_queries():
-    """The best interval of a set of folds is that of the step function of its queries alone."""
     qrels, run, x, y = draw_case(31, n_queries=15, most=12)
     judged = judge(qrels, run, "ndcg@5")
     steps = search_line(judged, x[judged.rows], y[judged.rows])

@@ -18,7 +18,6 @@ WSUM = ["wsum(norm=min_max)"]
 
 
 def tune(case=0, methods=WSUM, metric="ndcg@5", n_runs=2, **options):
-    """Return qrels, runs and their tuned fusion."""
     qrels, runs = draw_runs(case, n_runs=n_runs)
     return qrels, runs, fn.tune_fusion(qrels, runs, metric, methods, **options)
 
@@ -26,7 +25,6 @@ def tune(case=0, methods=WSUM, metric="ndcg@5", n_runs=2, **options):
 @pytest.mark.parametrize("metric", ["ndcg@5", "ap", "rr", "p@3", "r@4"])
 @pytest.mark.parametrize("method", ["wsum(norm=min_max)", "rrf", "mixed(norm=z_score)", "wborda", "wmnz", "mnz"])
 def test_evaluating_the_applied_fusion_gives_its_mean_to_the_bit(method, metric):
-    """`best.mean` is the mean that `evaluate` gives for `apply`, for linear and other methods."""
     qrels, runs, tuned = tune(3, [method], metric)
     assert fn.evaluate(qrels, tuned.apply(runs), metric).means()[0] == tuned.best.mean
     if tuned.curves and tuned.best.interval.low < tuned.best.interval.high:
@@ -71,12 +69,10 @@ def round_scores(qrels, runs):
 
 
 def draw_whole_scores():
-    """Return six queries of two runs with whole numbers."""
     return round_scores(*draw_runs(21, n_queries=6, n_documents=8))
 
 
 def make_lines(qrels, runs, method, metric, **options):
-    """Return the judged documents of the runs, and the fused scores of its documents for each run alone."""
     fused = fn.fuse(runs, method, **options)
     alone = [fn.fuse(runs, method, weights=weights, **options).to_dict() for weights in ([1, 0], [0, 1])]
     table = qrels if isinstance(qrels, fn.Qrels) else fn.Qrels.from_dict(qrels)
@@ -86,7 +82,6 @@ def make_lines(qrels, runs, method, metric, **options):
 
 
 def evaluate_grid(judged, x, y, grid):
-    """Return the engine's mean at each weight of the first run."""
     return np.array([mean(judged.evaluate(weight * x + (1.0 - weight) * y, 1)) for weight in grid.tolist()])
 
 
@@ -115,7 +110,6 @@ def measure_distances(judged, x, y, grid):
     ids=range(5),
 )
 def test_the_curve_is_the_engine_at_10_001_weights(case, method, metric):
-    """At each weight between crossings. None has a better mean than the best weight."""
     qrels, runs = case
     tuned = fn.tune_fusion(qrels, runs, metric, [method], folds=2)
     grid = np.linspace(0.0, 1.0, 10_001)
@@ -163,7 +157,6 @@ def test_three_runs_are_tuned_line_by_line():
 
 
 def test_curves_of_three_runs_have_the_mean_of_the_best_weights():
-    """Whole numbers often tie. Then the plateau is one weight, and else the curve has the best mean there."""
     for case in (51, 58, 59):
         qrels, runs = round_scores(*draw_runs(case, n_runs=4, n_queries=4, n_documents=8))
         tuned = fn.tune_fusion(qrels, runs, "ap", ["wsum"], folds=2)
@@ -223,7 +216,6 @@ def test_held_out_values_come_from_the_other_folds():
 
 
 def test_methods_are_compared_within_the_training_folds():
-    """A fold's method is the one with the best mean of folds held out within the others."""
     qrels, runs, _ = tune(6)
     folds = {query: place % 4 for place, query in enumerate(qrels)}
     methods = ["rrf(k=60)", "wsum(norm=z_score)"]
@@ -240,7 +232,6 @@ def test_methods_are_compared_within_the_training_folds():
 
 
 def test_repeats_average_held_out_values():
-    """Three repeats have three times the folds, and a held-out value is the mean over the repeats."""
     _, _, tuned = tune(7, repeats=3, folds=4)
     assert [(row.repeat, row.fold) for row in tuned.folds] == list(itertools.product(range(3), range(4)))
     means = [np.average([row.held_out for row in tuned.folds[4 * r : 4 * r + 4]],
@@ -259,14 +250,12 @@ def test_clusters_stay_in_one_fold():
 
 
 def tune_clusters():
-    """Return qrels, runs, their tuned fusion, and clusters of three queries."""
     qrels, runs = draw_runs(8)
     clusters = {query: f"user{place // 3}" for place, query in enumerate(qrels)}
     return qrels, runs, fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, folds=5, clusters=clusters), clusters
 
 
 def test_clusters_are_units_of_the_comparison():
-    """The rows are those of `compare` with the same clusters, and not those of single queries."""
     _, _, tuned, clusters = tune_clusters()
     values = {"tuned": tuned.held_out} | tuned.baselines
     expected = fn.compare(values, baseline="tuned", clusters=clusters).rows[1:]
@@ -277,7 +266,6 @@ def test_clusters_are_units_of_the_comparison():
 
 
 def test_clusters_are_units_of_the_standard_error():
-    """A point of the curve has the spread of the sums of its clusters."""
     qrels, runs, tuned, clusters = tune_clusters()
     place = len(tuned.curve.points) // 3
     weight = tuned.curve.points[place]
@@ -290,7 +278,6 @@ def test_clusters_are_units_of_the_standard_error():
 
 
 def test_curves_of_folds_are_those_of_evaluate():
-    """At each point a fold has the mean over the queries of the fold."""
     qrels, runs = draw_runs(25)
     folds = {query: place % 3 for place, query in enumerate(qrels)}
     curve = fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, folds=folds).curve
@@ -303,7 +290,6 @@ def test_curves_of_folds_are_those_of_evaluate():
 
 
 def tune_three(case, **options):
-    """Return qrels, three runs, and their tuned fusion with two given folds."""
     qrels, runs = draw_runs(case, n_runs=3, n_queries=12, n_documents=10)
     folds = {query: place % 2 for place, query in enumerate(qrels)}
     return qrels, runs, fn.tune_fusion(qrels, runs, "ndcg@3", WSUM, folds=folds, threads=1, **options)
@@ -339,7 +325,6 @@ def test_a_crossing_is_a_plateau_of_one_weight():
 
 
 def test_the_table_compares_with_runs_equal_weights_and_rrf():
-    """The rows are those of `compare` on the held-out values, with the sign of a gain."""
     qrels, runs, tuned = tune(9)
     assert [row.system for row in tuned.rows] == ["tuned", "run0", "run1", "equal weights", "rrf(k=60)"]
     single = fn.evaluate(qrels, runs["run0"], "ndcg@5")
@@ -413,13 +398,11 @@ def test_equal_weights_have_the_method_that_other_folds_choose():
 
 
 def test_methods_without_weights_have_no_row_of_equal_weights():
-    """The best of three methods on all queries is no fair rival, and with equal weights it is the tuned fusion."""
     _, _, tuned = tune(9, ["isr", "mnz(norm=min_max)", "sum(norm=z_score)"])
     assert [row.system for row in tuned.rows] == ["tuned", "run0", "run1", "rrf(k=60)"]
 
 
 def test_names_of_runs_do_not_collide_with_rows():
-    """Runs may be called like the rows of simple fusions."""
     qrels, runs, _ = tune(9)
     names = ["equal weights", "fusion equal weights", "rrf(k=60)", "tuned", "fusion tuned"]
     many = dict(zip(names, [*runs.values(), *runs.values(), runs["run0"]], strict=True))
@@ -429,7 +412,6 @@ def test_names_of_runs_do_not_collide_with_rows():
 
 
 def test_notes_say_what_the_interval_means():
-    """Best interval, or one weight alone."""
     _, _, best = tune(11)
     assert "the mean of all queries is the same from" in str(best)
     assert f"plateau from {best.best.interval.low:.4g} to" in repr(best.curve)
@@ -480,7 +462,6 @@ def test_the_mean_at_the_best_weight_is_that_of_evaluate_where_rounding_decides(
 
 
 def test_seed_and_threads():
-    """A seed gives the same result for any number of threads, another seed other folds."""
     _, _, one = tune(13, methods=["rrf", *WSUM], threads=1)
     _, _, two = tune(13, methods=["rrf", *WSUM], threads=3)
     _, _, other = tune(13, methods=["rrf", *WSUM], seed=5)
@@ -490,7 +471,6 @@ def test_seed_and_threads():
 
 
 def test_result_exports_and_pickles():
-    """Frames, JSON and CSV have the rows, and a pickle prints the same."""
     _, _, tuned = tune(14)
     assert tuned.to_json() == tuned.table().to_json()
     assert tuned.to_csv().splitlines()[0].startswith("system,n,mean")
@@ -500,7 +480,6 @@ def test_result_exports_and_pickles():
 
 
 def test_counts_are_in_the_notes():
-    """Documents below `depth` and queries that one run lacks are counted."""
     qrels, runs, _ = tune(15)
     del runs["run1"]["q3"]
     tuned = fn.tune_fusion(qrels, runs, "ndcg@5", WSUM, depth=5, fusion_convention="default(queries=union)")
@@ -547,13 +526,11 @@ def test_every_row_has_the_common_queries():
     ],
 )
 def test_wrong_options_are_refused(options, message):
-    """Each error names the argument, the rule and the remedy."""
     with pytest.raises(InvalidInputError, match=message):
         tune(16, **options)
 
 
 def test_unknown_methods_and_wrong_runs_are_refused():
-    """The nearest method is named, a single run is no fusion, and judgments need ids."""
     qrels, runs, tuned = tune(17)
     with pytest.raises(UnknownFusionError, match="Did you mean 'wsum'"):
         fn.tune_fusion(qrels, runs, "ndcg@5", ["wsun"])
@@ -572,7 +549,6 @@ def test_unknown_methods_and_wrong_runs_are_refused():
 
 
 def test_apply_takes_runs_by_their_names_in_any_order(tmp_path):
-    """Pairs and files are sorted by name. Files with other names have the order of the tuned runs."""
     _, runs, tuned = tune(19)
     expected = tuned.apply(runs).to_dict()
     assert tuned.best.weights["run0"] != 0.5
@@ -593,7 +569,6 @@ def test_apply_takes_runs_by_their_names_in_any_order(tmp_path):
 
 
 def test_judgments_without_a_relevant_document_are_refused():
-    """No query has a value, so there is nothing to tune for."""
     qrels, runs = draw_runs(20)
     nothing = {query: dict.fromkeys(labels, 0) for query, labels in qrels.items()}
     with pytest.raises(InvalidInputError, match="a query in which the metric has a value, but have none"):
@@ -602,14 +577,12 @@ def test_judgments_without_a_relevant_document_are_refused():
 
 @pytest.mark.parametrize("weight", [-0.1, 2, float("nan"), "x"])
 def test_the_curve_has_weights_from_0_to_1(weight):
-    """Other weights have no mean."""
     _, _, tuned = tune(19)
     with pytest.raises(InvalidInputError, match="`weight` must be a number from 0 to 1"):
         tuned.curve.find_mean(weight)
 
 
 def test_a_fold_without_judged_queries_is_refused():
-    """Queries whose metric has no value do not fill a fold."""
     qrels, runs = draw_runs(18)
     for query in ("q28", "q29"):
         qrels[query] = dict.fromkeys(qrels[query], 0)
@@ -663,7 +636,6 @@ def test_shuffled_judgments_report_a_gain_in_5_percent():
 
 
 def test_the_grid_has_every_method_and_parameter():
-    """Means, errors and held-out means of each choice are those of `evaluate` with the weights that queries choose."""
     qrels, runs = draw_runs(5)
     folds = {query: place % 3 for place, query in enumerate(qrels)}
     methods = ["rrf", "wsum(norms={run0:[min_max,z_score],run1:[none,max]})", "wmnz(norm=min_max)", "isr"]

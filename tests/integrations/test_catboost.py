@@ -21,7 +21,6 @@ def pool(data, **options):
 
 
 def train(custom, first, others, loss="QueryRMSE", n_rounds=8, **options):
-    """Return a trained ranker. CatBoost skips its metrics on the training pool by default."""
     ranker = library("catboost").CatBoostRanker(
         loss_function=loss, eval_metric=custom, iterations=n_rounds, allow_writing_files=False, verbose=False,
         thread_count=2, **options,
@@ -60,7 +59,6 @@ def test_digits_on_real_data():
 
 
 def test_weights_of_groups_count_as_in_catboost():
-    """NDCG is weighted by group, on queries with and without relevant documents."""
     data = boosting_data.random_data(seed=2)
     given = pool(data, group_weight=data.weights_of_documents)
     custom = metric("ndcg@5", given, convention="catboost")
@@ -85,7 +83,6 @@ def test_pools_are_prepared_once_each(monkeypatch):
 
 
 def test_catboost_keeps_round_with_highest_metric():
-    """CatBoost keeps the round in which the metric is highest, and stops after it."""
     pools = [pool(boosting_data.random_data(seed=seed)) for seed in (5, 6)]
 
     ranker = train(metric("rr", pools), pools[0], pools[1:], n_rounds=300, early_stopping_rounds=5, learning_rate=0.3)
@@ -115,7 +112,6 @@ def test_shuffled_labels_are_refused():
 
 
 def test_unknown_pool_is_refused():
-    """A data set whose pool was not named has no groups."""
     first, other = pool(boosting_data.random_data(seed=8)), pool(boosting_data.random_data(seed=9))
 
     with pytest.raises(library("catboost").CatBoostError, match="Pass every pool"):
@@ -123,7 +119,6 @@ def test_unknown_pool_is_refused():
 
 
 def test_pools_that_labels_do_not_tell_apart_are_refused():
-    """Pools with equal labels but different groups raise an error. Pools with equal labels and groups are accepted."""
     data = boosting_data.random_data(seed=10)
     groups = np.append(data.groups[:-2], data.groups[-2:].sum())
 
@@ -158,13 +153,11 @@ def test_pools_that_labels_do_not_tell_apart_are_refused():
     ],
 )
 def test_bad_input(make, message):
-    """Several metrics, other objects, no groups, weights within queries, and lengths that differ are errors."""
     with pytest.raises(fn.InvalidInputError, match=message):
         make(boosting_data.random_data(seed=11))
 
 
 def test_nan_of_a_diverged_model_is_refused():
-    """The message comes through CatBoost's own error."""
     data = boosting_data.random_data(seed=12)
     baseline, place = np.zeros(len(data.labels)), data.groups[0]
     first = pool(data, baseline=baseline)
@@ -176,7 +169,6 @@ def test_nan_of_a_diverged_model_is_refused():
 
 
 def test_catboost_metric_copies():
-    """A copy of the metric is the same object. A pickle of the metric gives equal values without the pools."""
     data = boosting_data.random_data(seed=13)
     custom = metric("ndcg@5", pool(data), convention="catboost")
     scores = np.random.default_rng(13).random(len(data.labels))

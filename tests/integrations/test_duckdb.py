@@ -20,7 +20,6 @@ LISTS = "SELECT query, list(label) AS labels, list(score) AS scores FROM rows GR
 
 @pytest.fixture(scope="module")
 def connection():
-    """A database with rows of labels and scores."""
     pyarrow = pytest.importorskip("pyarrow")
     connection = duckdb.connect()
     order = RANDOM.permutation(len(QUERIES))
@@ -34,13 +33,11 @@ def connection():
 
 
 def select(connection, expression, source="rows GROUP BY query"):
-    """Return the values of an expression, query after query, NaN for NULL."""
     rows = connection.execute(f"SELECT query, {expression} FROM {source} ORDER BY query").fetchall()
     return np.array([np.nan if value is None else value for _, value in rows])
 
 
 def test_every_metric_equals_evaluate(connection):
-    """Each metric of the catalogue that takes labels and scores has evaluate's bits."""
     names = {metric: name for name, metric in reversed(list_metrics().items()) if name not in ("map", "rank")}
     result = fn.evaluate(LABELS, DISTINCT, list(names), offsets=np.cumsum([0, *SIZES]))
     for metric, name in names.items():
@@ -50,7 +47,6 @@ def test_every_metric_equals_evaluate(connection):
 
 @pytest.mark.parametrize("label", ["label::TINYINT", "label::DOUBLE", "label::DECIMAL(4, 1)", "label::UBIGINT"])
 def test_types_of_numbers_do_not_matter(connection, label):
-    """Labels and scores of any type of numbers are read as they are."""
     result = fn.evaluate(LABELS, SCORES.astype("f4"), "ndcg@5", offsets=np.cumsum([0, *SIZES]))
     values = select(connection, f"ndcg(list({label}), list(score::FLOAT), 5)")
     np.testing.assert_array_equal(values, result["ndcg@5"])
@@ -64,7 +60,6 @@ def test_cutoffs_may_differ_by_row(connection):
 
 
 def test_fixed_size_arrays_and_views_are_lists(connection):
-    """Arrays of one size are lists, too, and so are lists that a query made."""
     rows = connection.execute(
         "SELECT ndcg(array_value(1, 0), array_value(1.0, 2.0)), ndcg(list_slice([9, 0, 1], 2, 3), [0.9, 0.5])"
     ).fetchone()
@@ -72,7 +67,6 @@ def test_fixed_size_arrays_and_views_are_lists(connection):
 
 
 def test_average_is_the_mean(connection):
-    """Queries in which a metric is undefined are NULL, which avg leaves out, as the mean does."""
     mean = connection.execute(
         f"SELECT avg(ndcg(labels, scores)), count(ndcg(labels, scores)) FROM ({LISTS})"
     ).fetchone()
@@ -126,7 +120,6 @@ def test_functions_are_replaced_and_built_in_ones_stay():
     ],
 )
 def test_bad_arguments_are_errors(connection, call, problem):
-    """The query fails with the message of the same error in Python."""
     with pytest.raises(duckdb.Error, match=problem):
         connection.execute(f"SELECT {call}").fetchall()
 
@@ -151,7 +144,6 @@ def test_a_null_list_among_others_is_an_error(connection):
     ],
 )
 def test_bad_names_are_errors(arguments, problem):
-    """Names must be identifiers that are free, for metrics of single queries."""
     connection = duckdb.connect()
     connection.execute("CREATE MACRO taken(x) AS x")
     with pytest.raises(fn.FastndcgError, match=problem):
@@ -160,7 +152,6 @@ def test_bad_names_are_errors(arguments, problem):
 
 
 def test_functions_work_in_cursors():
-    """A cursor has the functions of its database, and cannot replace them."""
     connection = duckdb.connect()
     register(connection, {"x": "rr"})
     cursor = connection.cursor()
@@ -170,6 +161,5 @@ def test_functions_work_in_cursors():
 
 
 def test_other_objects_are_no_connection():
-    """A path must be connected to first."""
     with pytest.raises(fn.InvalidTypeError, match=r"must be a connection of DuckDB, not 'rows\.db'"):
         register("rows.db")

@@ -29,7 +29,6 @@ def test_import_brings_no_library():
     [(xgboost.metric, "xgboost", "xgboost"), (sklearn.scorer, "sklearn", "scikit-learn")],
 )
 def test_absent_library_is_named(monkeypatch, make, package, name):
-    """A metric whose library is absent raises an error with the command that installs the library."""
     for module in list(sys.modules):
         if module.split(".")[0] == package:
             monkeypatch.delitem(sys.modules, module)
@@ -40,7 +39,6 @@ def test_absent_library_is_named(monkeypatch, make, package, name):
 
 
 def test_absent_sentence_transformers_is_named(monkeypatch):
-    """The evaluators' module raises an error with the command that installs sentence-transformers."""
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     monkeypatch.delitem(sys.modules, "fastndcg.integrations.sentence_transformers", raising=False)
     with pytest.raises(

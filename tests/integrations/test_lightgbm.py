@@ -38,7 +38,6 @@ def train(params, first, others, feval, n_rounds=12, callbacks=()):
 
 
 def both(data, weight=None):
-    """LightGBM's own values and ours, round by round."""
     first, valid = dataset(data), dataset(data, weight)
     _, log = train(OWN, first, [valid], metric(list(PAIRS.values()), convention="lightgbm"))
     return {theirs: (np.array(log["v0"][theirs]), np.array(log["v0"][ours])) for theirs, ours in PAIRS.items()}
@@ -53,7 +52,6 @@ def test_digits_are_its_own(seed):
 
 
 def test_digits_on_its_own_example(capsys):
-    """On LightGBM's ranking example, training and validation print the same digits."""
     lgb = library("lightgbm")
     first, valid = (dataset(boosting_data.example(part)) for part in ("train", "test"))
     feval = metric(list(PAIRS.values()), convention="lightgbm")
@@ -72,7 +70,6 @@ def test_digits_on_its_own_example(capsys):
 
 
 def test_weights_count_as_in_lightgbm():
-    """Weights of queries, each that of its documents, weigh both metrics alike where every query has a value."""
     data = boosting_data.random_data(seed=5).without_empty()
     for theirs, ours in both(data, data.weights_of_documents).values():
         np.testing.assert_allclose(ours, theirs, rtol=1e-13)
@@ -120,7 +117,6 @@ def test_orientation_is_that_of_the_metric():
 
 
 def test_several_sets_are_prepared_once_each(monkeypatch):
-    """Three data sets make three evaluators over all rounds, and each data set has its correct values."""
     made = []
     monkeypatch.setattr(rounds, "Evaluator", lambda *a, **k: made.append(a) or fn.Evaluator(*a, **k))
     data = boosting_data.random_data(seed=9)
@@ -136,7 +132,6 @@ def test_several_sets_are_prepared_once_each(monkeypatch):
 
 
 def test_changed_labels_are_prepared_again():
-    """New labels, labels changed in place, new groups and new weights all give the values that they should."""
     data = boosting_data.random_data(seed=10).without_empty()
     feval, given = metric("ndcg@5", convention="lightgbm"), dataset(data).construct()
     scores = np.random.default_rng(10).random(len(data.labels))
@@ -177,7 +172,6 @@ def test_lightgbm_forgets_freed_data_sets():
 
 @pytest.mark.parametrize("metrics", ["ndcg@5,rr", "rr,ndcg@5"])
 def test_early_stopping_takes_the_first_metric(metrics):
-    """With `first_metric_only`, the best round is the first one with the highest value of the first metric."""
     lgb = library("lightgbm")
     data = boosting_data.random_data(seed=12)
     stop = lgb.early_stopping(4, first_metric_only=True, verbose=False)
@@ -194,7 +188,6 @@ def test_early_stopping_takes_the_first_metric(metrics):
 
 
 def test_ranker_and_train_agree():
-    """`LGBMRanker` and `train` report equal values, also with a copy or a pickle of the metric."""
     lgb = library("lightgbm")
     data, n_rounds = boosting_data.random_data(seed=13), 8
     sets = [data, data.first(30)]
@@ -218,7 +211,6 @@ def test_ranker_and_train_agree():
 
 
 def test_cross_validation():
-    """`lgb.cv` gives each fold's data set, with its groups."""
     lgb = library("lightgbm")
     data = boosting_data.random_data(seed=14)
     feval = metric("ndcg@10", convention="lightgbm")
@@ -231,7 +223,6 @@ def test_cross_validation():
 
 
 def test_set_without_groups_is_refused():
-    """The error names the metric and says where groups are given."""
     data = boosting_data.random_data(seed=15)
     bare = library("lightgbm").Dataset(data.features, data.labels)
 
@@ -240,7 +231,6 @@ def test_set_without_groups_is_refused():
 
 
 def test_nan_of_a_diverged_model_is_refused():
-    """The error names the round's metrics, the first document and what to do."""
     data = boosting_data.random_data(seed=16)
     given, place = dataset(data).construct(), data.groups[0] + 2
     scores = np.arange(len(data.labels), dtype="f8")
@@ -265,7 +255,6 @@ def test_nan_of_a_diverged_model_is_refused():
     ],
 )
 def test_bad_input(arguments, message):
-    """Lengths that differ, groups that do not add up, and a data set without any relevant document are errors."""
     with pytest.raises(fn.FastndcgError, match=message):
         metric("map")(*arguments)
 

@@ -36,7 +36,6 @@ def test_one_metric_equals_evaluate():
 
 
 def test_several_metrics_equal_evaluate():
-    """Fields of the struct are columns after unnesting."""
     columns = FRAME.select(metrics(METRICS, pl.col("label"), pl.col("score")).struct.unnest())
     assert columns.columns == [str(one) for one in RESULT.metrics]
     np.testing.assert_array_equal(columns.to_numpy(), RESULT.values)
@@ -44,7 +43,6 @@ def test_several_metrics_equal_evaluate():
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 def test_lazy_frames_equal_evaluate(engine):
-    """The streaming engine passes parts of the column, which change no bit."""
     lazy = FRAME.lazy().with_columns(metric("map", "label", "score")).select("query", "AP")
     assert lazy.collect_schema() == {"query": pl.Int64, "AP": pl.Float64}
     column = lazy.collect(engine=engine).sort("query")["AP"]
@@ -52,7 +50,6 @@ def test_lazy_frames_equal_evaluate(engine):
 
 
 def test_rows_are_grouped_before():
-    """Rows in any order become lists by group_by."""
     rows = (
         FRAME.filter(pl.col("label").list.len() > 0).explode("label", "score").sample(fraction=1, shuffle=True, seed=1)
     )
@@ -79,7 +76,6 @@ def test_arrays_of_one_size_are_lists():
 
 
 def test_lists_are_read_in_place(monkeypatch):
-    """The numbers that are evaluated lie in the memory of the frame."""
     addresses = []
 
     def evaluate(labels, scores, *rest):
@@ -101,7 +97,6 @@ def test_empty_frames_have_no_values():
 
 
 def test_conventions_decide():
-    """Queries without relevant documents have the value of the convention."""
     frame = pl.DataFrame({"y": [[0, 0]], "s": [[0.5, 0.1]]})
     values = [frame.select(metric("ndcg", "y", "s", convention=name)).item() for name in ("default", "lightgbm")]
     assert values == [None, 1.0]

@@ -34,7 +34,6 @@ def make_model():
 
 
 def read_files(folder):
-    """Return the texts of the files in a folder."""
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())}
 
 
@@ -51,7 +50,6 @@ def assert_same_files(found, expected):
 
 @pytest.mark.parametrize("options", OPTIONS, ids=range(len(OPTIONS)))
 def test_sentence_transformers_search_equals_library(options, tmp_path):
-    """Keys, values, the primary metric, files, and what the model card gets equal the library's."""
     results = []
     for number, place in enumerate(PLACES):
         evaluator = place.InformationRetrievalEvaluator(*dense_cases.draw_texts(), **options)
@@ -72,7 +70,6 @@ def test_sentence_transformers_search_equals_library(options, tmp_path):
 
 @pytest.mark.parametrize("chunk_size", [1, 9, 1000])
 def test_sentence_transformers_ties_are_ordered_by_id(chunk_size):
-    """A model that scores all alike ranks documents by id, whatever the chunks."""
     _, corpus, _ = dense_cases.draw_texts()
     first = sorted(corpus)[:3]
     evaluator = ours.InformationRetrievalEvaluator(
@@ -82,7 +79,6 @@ def test_sentence_transformers_ties_are_ordered_by_id(chunk_size):
 
 
 def test_sentence_transformers_precomputed_embeddings():
-    """Embeddings of the corpus replace encoding it, as a dense or a sparse tensor."""
     queries, corpus, relevant = dense_cases.draw_texts()
     model = make_model()
     score_functions = {"dot": lambda a, b: (b @ a.T).T}
@@ -129,7 +125,6 @@ def test_sentence_transformers_predictions(tmp_path):
 
 @pytest.mark.parametrize("options", [{}, {"use_batched_encoding": False, "at_k": 3, "name": "n"}])
 def test_sentence_transformers_reranking_equals_library(options, tmp_path):
-    """Values, keys and files of reranking equal the library's, with equal scores among the documents."""
     results = []
     for number, place in enumerate(PLACES):
         evaluator = place.RerankingEvaluator(
@@ -144,7 +139,6 @@ def test_sentence_transformers_reranking_equals_library(options, tmp_path):
 
 
 def test_sentence_transformers_errors():
-    """Wrong input raises errors that name the argument and the query."""
     queries, corpus = {"q": "1 0"}, {"a": "0 1", "b": "1 0"}
     make = ours.InformationRetrievalEvaluator
     with pytest.raises(fn.InvalidInputError, match="`relevant_docs` must have documents for a query, but has none"):
@@ -182,7 +176,6 @@ def draw_lexical_run():
     "options", [{}, {"method": "wsum(norm=min_max)", "weights": [0.3, 0.7], "depth": 20, "name": "n"}]
 )
 def test_sentence_transformers_hybrid_search(options, tmp_path):
-    """Values of the model are the library's, those of run and fusion are fastndcg's, and files have all columns."""
     run = draw_lexical_run()
     evaluator = make_hybrid(run, **options)
     queries, corpus, relevant = dense_cases.draw_texts()
@@ -223,7 +216,6 @@ def test_sentence_transformers_hybrid_search(options, tmp_path):
 
 
 def test_sentence_transformers_hybrid_errors(tmp_path):
-    """A run without the queries, an unknown method and a name of a score function are errors at the start."""
     run = draw_lexical_run()
     path = tmp_path / "bm25.run"
     path.write_text("".join(f"{q} Q0 {d} 0 {score} x\n" for q, own in run.items() for d, score in own.items()))

@@ -53,7 +53,6 @@ def routing():
 
 
 def scores(data, scoring, frame=None, **options):
-    """Return the scores of `cross_val_score`."""
     frame = data.frame if frame is None else frame
     return selection.cross_val_score(
         linear.Ridge(), frame, data.labels, scoring=scoring, cv=FOLDS, error_score="raise", **options
@@ -67,7 +66,6 @@ def test_groups_by_the_index(data):
 
 
 def test_groups_in_a_column(data):
-    """A column of a frame by name or number, and of an array by number."""
     frame = data.frame.assign(qid=data.groups)
     expected = data.expected(linear.Ridge(), frame)
     for given, groups in ((frame, "qid"), (frame, 3), (frame.to_numpy(), 3), (frame, -1)):
@@ -76,7 +74,6 @@ def test_groups_in_a_column(data):
 
 
 def test_groups_by_metadata_routing(data, routing):
-    """With routing, the groups that the folds are made of come to the scorer, too."""
     scoring = scorer(METRIC).set_score_request(groups=True)
 
     found = scores(data, scoring, params={"groups": data.groups})
@@ -85,7 +82,6 @@ def test_groups_by_metadata_routing(data, routing):
 
 
 def test_grid_search_by_routing(data, routing):
-    """The groups come to every scorer of a search."""
     scoring = {
         "ndcg": scorer(METRIC).set_score_request(groups=True),
         "map": scorer("map").set_score_request(groups=True),
@@ -101,7 +97,6 @@ def test_grid_search_by_routing(data, routing):
 
 
 def test_grid_search_by_a_series(data):
-    """A grid search with groups from a Series finds the parameters with the highest mean without metadata routing."""
     scoring = scorer(METRIC, groups=data.series)
     grid = {"alpha": [0.1, 1e6]}
     search = selection.GridSearchCV(linear.Ridge(), grid, scoring=scoring, cv=FOLDS, error_score="raise")
@@ -114,7 +109,6 @@ def test_grid_search_by_a_series(data):
 
 
 def test_scorers_go_to_other_processes(data):
-    """A pickle of a scorer is the same scorer."""
     for scoring in (scorer(METRIC, groups=data.series, convention="lightgbm"), scorer(METRIC, groups="qid", threads=1)):
         again = pickle.loads(pickle.dumps(scoring))
         assert repr(again) == repr(scoring)
@@ -145,7 +139,6 @@ def test_lower_is_better_with_a_sign(data):
 
 
 def test_sklearn_scorer_raises_without_groups(data):
-    """The error names the metric and both ways to give groups."""
     with pytest.raises(fn.InvalidInputError, match=r"for nDCG@5\. Pass scorer\(…, groups=…\).*set_score_request"):
         scores(data, scorer(METRIC), groups=data.groups)
 
@@ -165,7 +158,6 @@ def test_sklearn_scorer_raises_without_groups(data):
     ],
 )
 def test_groups_that_are_not_there(data, make, given, message):
-    """Rows, columns and an index that X or the Series lacks, and a column of fractions, are errors."""
     with pytest.raises(fn.InvalidInputError, match=message):
         scores(data, scorer(METRIC, groups=make(data)), given(data), groups=data.groups)
 
@@ -179,7 +171,6 @@ def test_groups_that_are_not_there(data, make, given, message):
     ],
 )
 def test_bad_groups(data, groups, message):
-    """Groups that cannot be looked up by row raise an error when the scorer is made."""
     with pytest.raises(fn.InvalidInputError, match=message):
         scorer(METRIC, groups=groups(data))
 
@@ -195,7 +186,6 @@ def test_bad_options():
 
 
 def test_lengths_and_folds_without_relevant_documents():
-    """Groups of another length, NaN scores, and documents of which none is relevant are errors."""
     convention = fn.conventions["default"]
     options = {"metric": fn.Metric("AP"), "convention": convention, "threads": None}
     with pytest.raises(fn.InvalidInputError, match="`query_ids` must have the shape of `labels`"):

@@ -97,7 +97,6 @@ def test_torch_dtypes(dtype, form):
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.int8, torch.int32, torch.float16, torch.bfloat16, torch.float64])
 def test_dtypes_of_labels(dtype):
-    """Labels of every kind, too."""
     binary = torch.from_numpy(LABELS > 0)
     metrics = RankingMetrics("ndcg@3, map")
     metrics.update(torch.from_numpy(SCORES), binary.to(dtype), offsets=torch.from_numpy(OFFSETS))
@@ -118,7 +117,6 @@ def test_tensors_are_left_alone():
 
 
 def test_torch_cpu_tensors_are_not_copied():
-    """Arrays are the tensors' own memory."""
     for tensor in (torch.rand(5), torch.rand(4, requires_grad=True), torch.arange(6).reshape(2, 3)):
         (array,) = torch_tensors.to_arrays([tensor])
         assert array.ctypes.data == tensor.data_ptr()
@@ -147,13 +145,11 @@ class OnDevice:
         return self
 
     def to(self, device, *, non_blocking):
-        """Return the wrapped tensor and log the copy."""
         self.log.append(("copy", str(self.device), device, non_blocking))
         return self.tensor
 
 
 def test_torch_device_tensors_are_copied_together(monkeypatch):
-    """Every copy is begun before the one wait for each device, and the CPU's own tensors are there already."""
     log = []
     monkeypatch.setattr(torch_tensors, "wait_for", lambda device: log.append(("wait", str(device))))
     one, two = torch.rand(3), torch.rand(4)
@@ -163,7 +159,6 @@ def test_torch_device_tensors_are_copied_together(monkeypatch):
 
 
 def test_waiting_for_a_device(monkeypatch):
-    """The adapter waits for the current stream of a CUDA device, and for all work of an MPS device."""
     log = []
     stream = type("Stream", (), {"synchronize": lambda _: log.append("stream")})
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: log.append(str(device)) or stream())
@@ -177,7 +172,6 @@ def test_waiting_for_a_device(monkeypatch):
 @pytest.mark.parametrize("form", ["offsets", "indexes", "mask"])
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_torch_cuda_tensors(form, device):
-    """Batches on a CUDA device, with states there or not."""
     arguments, options = batch(form, 0, 60)
     metrics = RankingMetrics(ASKED).to(device)
     cuda = [tensor.cuda() for tensor in arguments]
@@ -236,7 +230,6 @@ def test_torch_update_raises_on_wrong_tensors(name):
 
 
 def test_torch_compute_raises_on_wrong_rows():
-    """Invalid labels that only whole queries show raise an error of the adapter in `compute`."""
     metrics = RankingMetrics("ndcg@3")
     metrics.update(TWO, IDS - 1, IDS)
     with pytest.raises(fn.InvalidInputError, match="nDCG@3: `target` must not be negative"):
@@ -259,13 +252,11 @@ def test_torch_compute_raises_on_wrong_rows():
     ],
 )
 def test_torch_metrics_raise_on_wrong_metrics(metrics, convention, error, message):
-    """An invalid metric or convention raises an error before the first batch."""
     with pytest.raises(error, match=message):
         RankingMetrics(metrics, convention)
 
 
 def test_options_of_torchmetrics():
-    """Options of torchmetrics are passed on, and an unknown option raises its error."""
     assert RankingMetrics("rr", sync_on_compute=False).sync_on_compute is False
     with pytest.raises(ValueError, match="Unexpected keyword arguments"):
         RankingMetrics("rr", topk=3)

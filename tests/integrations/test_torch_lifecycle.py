@@ -37,7 +37,6 @@ def test_torch_compute_return_types():
 
 @pytest.mark.parametrize("form", ["offsets", "indexes", "mask"])
 def test_torch_metric_reset_copy_and_pickle(form):
-    """A call gives the batch's own value, `reset` forgets, copies and pickles go on, parts merge."""
     parts = [batch(form, first, first + 20) for first in (0, 20, 40)]
     metrics = RankingMetrics(ASKED)
     for number, (arguments, options) in enumerate(parts):
@@ -63,7 +62,6 @@ def test_torch_metric_reset_copy_and_pickle(form):
 
 
 def test_torch_metric_checkpoints():
-    """A state that is persistent goes on after loading."""
     metrics, again = RankingMetrics(ASKED), RankingMetrics(ASKED)
     for one in (metrics, again):
         one.persistent(True)
@@ -78,7 +76,6 @@ def test_torch_metric_checkpoints():
 
 @pytest.mark.filterwarnings("ignore")
 def test_torch_metric_in_collection():
-    """A collection with metrics of torchmetrics keeps metrics apart that have equal values in the first batch."""
     collection = torchmetrics.MetricCollection(
         {
             "ndcg": RankingMetrics("ndcg@1", "torchmetrics"),
@@ -113,7 +110,6 @@ def test_keys_of_a_collection():
 @pytest.mark.parametrize("kind", ["gradients", "bfloat16"])
 @pytest.mark.parametrize("name", ["labels", "scores"])
 def test_tensors_that_numpy_cannot_read_name_the_remedy(kind, name):
-    """`evaluate` refuses them and names `.detach()` and RankingMetrics, which takes them."""
     tensor = torch.tensor([[1.0, 0.0]], dtype=torch.bfloat16 if kind == "bfloat16" else torch.float32)
     tensor = tensor.requires_grad_() if kind == "gradients" else tensor
     given = (tensor, [[0.5, 0.1]]) if name == "labels" else ([[1, 0]], tensor)
@@ -134,7 +130,6 @@ def test_groups_of_a_collection():
 
 @pytest.mark.filterwarnings("ignore")
 def test_torch_metric_in_lightning(tmp_path):
-    """`self.log` gives the mean of each epoch and resets the metric. `log_dict` logs several metrics."""
     lightning = pytest.importorskip("pytorch_lightning", reason="Lightning is absent: pip install pytorch-lightning")
 
     class Ranker(lightning.LightningModule):

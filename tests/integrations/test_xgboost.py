@@ -24,7 +24,6 @@ OURS = "ndcg@5,map@5,p@5,ndcg"
 
 
 def matrix(data, by="group", **options):
-    """The data as XGBoost takes them."""
     queries = {"group": data.groups} if by == "group" else {"qid": data.query_ids}
     return library("xgboost").DMatrix(data.features, data.labels, **queries, **options)
 
@@ -97,7 +96,6 @@ def test_its_bug_is_not_copied():
 
 
 def test_xgboost_evaluates_any_metric():
-    """Every metric has a name without blanks and gives the value of `evaluate`."""
     data = boosting_data.random_data(seed=3)
     metrics = ["P(rel=2)@5", "nDCG(gain=[0, 1, 2, 3, 9])@3", "mrr", "Success@2"]
     convention = "default(ap_denominator=min(k, n_relevant))"
@@ -114,7 +112,6 @@ def test_xgboost_evaluates_any_metric():
 
 
 def test_sets_are_prepared_once_each_and_forgotten(monkeypatch):
-    """Two data sets and twelve rounds make two evaluators, which go with their data."""
     library("xgboost")
     made = []
     monkeypatch.setattr(rounds, "Evaluator", lambda *a, **k: made.append(a) or fn.Evaluator(*a, **k))
@@ -176,7 +173,6 @@ def test_early_stopping_of_other_metrics_is_told():
     [("mrr", None), ("recall@5", None), ("recall@5, ndcg", "recall@5"), ("mrr, ndcg", "mrr"), ("RankingLoss", None)],
 )
 def test_early_stopping_goes_the_right_way(text, by):
-    """The callback follows the metric that was chosen, on the set that was chosen, up or down as is better."""
     first, valid, custom = matrix(binary(6)), matrix(binary(7)), metric(text)
     stopping = early_stopping(custom, 4, by=by, data_name="v0")
 
@@ -192,7 +188,6 @@ def test_early_stopping_goes_the_right_way(text, by):
 
 
 def test_early_stopping_of_the_ranker():
-    """The callback for early stopping of an `XGBRanker` stops after the highest value."""
     xgb = library("xgboost")
     data, valid, custom = binary(6), binary(7), metric("mrr")
     sets = {"eval_set": [(valid.features, valid.labels)], "eval_group": [valid.groups], "group": data.groups}
@@ -225,7 +220,6 @@ def test_early_stopping_refuses_what_it_cannot_follow():
 
 @pytest.mark.parametrize("by", ["group", "qid"])
 def test_xgboost_ranker_callback(by):
-    """A callback of `XGBRanker` logs its metrics in `evals_result()` and sets the early stopping."""
     xgb = library("xgboost")
     data, valid = binary(6), binary(7)
     ranker = xgb.XGBRanker(
@@ -249,7 +243,6 @@ def test_xgboost_ranker_callback(by):
 
 
 def test_eval_metric_of_the_ranker_is_refused():
-    """A metric passed as `eval_metric` of the ranker raises an error that names the correct argument."""
     data = binary()
     ranker = library("xgboost").XGBRanker(n_estimators=2, n_jobs=2, eval_metric=metric("ndcg@5"))
 
@@ -276,7 +269,6 @@ def test_callback_beside_another_custom_metric():
 
 
 def test_cross_validation():
-    """`xgboost.cv` gives equal means for the custom metric. A metric passed as its callback raises an error."""
     xgb = library("xgboost")
     given, ours = matrix(binary()), metric("ndcg@5", convention="xgboost")
 
@@ -288,7 +280,6 @@ def test_cross_validation():
 
 
 def test_xgboost_metric_copies():
-    """Copies and pickles are the same metric."""
     library("xgboost")
     custom = metric("ndcg@5, map", convention="xgboost", threads=1)
 
@@ -297,7 +288,6 @@ def test_xgboost_metric_copies():
 
 
 def test_set_without_groups_is_refused():
-    """The error names the metric and says where groups are given."""
     data = binary()
     bare = library("xgboost").DMatrix(data.features, data.labels)
 
@@ -306,7 +296,6 @@ def test_set_without_groups_is_refused():
 
 
 def test_nan_of_a_diverged_model_is_refused():
-    """The error names the round's metrics, the first document and what to do."""
     data = binary()
     margin, place = np.zeros(len(data.labels)), data.groups[0] + 1
     margin[place] = np.nan
@@ -320,7 +309,6 @@ def test_nan_of_a_diverged_model_is_refused():
 
 
 def test_bad_lengths_are_refused():
-    """Scores of another length, and weights that are not one for each query."""
     data = binary()
     given = matrix(data)
 

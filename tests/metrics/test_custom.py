@@ -54,7 +54,6 @@ def registered(function=precision, **changed):
 @strategies.examples(60)
 @given(case=strategies.cases(), policy=st.sampled_from(FIXED_TIES), k=st.none() | st.integers(1, 9))
 def test_equals_the_built_in_ones_and_the_reference(case, policy, k):
-    """P and nDCG, written as users would, equal ours under every policy that orders ties, and the reference agrees."""
     own = registered() @ k if k else registered()
     ndcg = registered(discounted, name="OwnNDCG", parameters=[])
     ndcg = ndcg @ k if k else ndcg
@@ -88,7 +87,6 @@ def test_custom_metric_does_not_depend_on_chunks_or_other_metrics():
 
 
 def test_custom_metric_behaves_like_catalogue_metric():
-    """A registered metric parses, pickles and aggregates like others. A second registration replaces it."""
     own = registered(aliases=["mine"])
     assert fn.Metric.parse("mine(rel=2)@5") == own(rel=2) @ 5
     assert pickle.loads(pickle.dumps(own @ 5)) == own @ 5
@@ -113,7 +111,6 @@ def test_custom_metric_text_means_last_registration():
 
 
 def test_tied_scores_are_refused_unless_it_averages():
-    """Ties that decide are refused for a function that does not average, and the error names the remedy."""
     registered()
     assert fn.evaluate([[1, 0]], [[2, 1]], "own").means() == [0.5]
     for evaluate in (fn.evaluate, fn.reference.evaluate):
@@ -126,8 +123,6 @@ def test_tied_scores_are_refused_unless_it_averages():
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_errors_name_the_metric_and_the_query(compiled):
-    """Errors of the function, at run time or at compile time, name the metric and the query."""
-
     def fails(labels, above, ties, ideal, n_relevant, n_documents, k):
         if n_relevant > 1:
             raise ValueError("too many")
@@ -146,7 +141,6 @@ def test_errors_name_the_metric_and_the_query(compiled):
 
 @pytest.mark.skipif(not strategies.JIT, reason="checks of indices are those of machine code")
 def test_custom_metric_function_has_bounds_checks():
-    """An index beyond an array is an error, not a crash."""
     registered(lambda labels, above, ties, ideal, n_relevant, n_documents, k: labels[n_documents + 5], parameters=[])
     with pytest.raises(fn.RegisteredMetricError, match="IndexError"):
         fn.evaluate([[1, 0]], [[4, 3]], "own")
@@ -169,7 +163,6 @@ def test_custom_metric_function_has_bounds_checks():
     ids=str,
 )
 def test_custom_metric_raises_on_wrong_record(changed, message):
-    """A wrong record is refused, and the catalogue stays as it was."""
     before = list(fn.CATALOG)
     with pytest.raises(ValueError, match=message):
         registered(**changed)
@@ -177,7 +170,6 @@ def test_custom_metric_raises_on_wrong_record(changed, message):
 
 
 def test_command_line(files, run):
-    """``--import`` runs a file that registers metrics for all commands. Errors name the file or module."""
     (files / "mine.py").write_text(
         textwrap.dedent("""
         import fastndcg as fn

@@ -43,7 +43,6 @@ def evaluate_arrays(parameter):
 
 @st.composite
 def metrics(draw):
-    """Any metric with any of its parameters and any cutoff."""
     record = draw(st.sampled_from(RECORDS))
     chosen = {p.name: draw(evaluate_arrays(p)) for p in record.parameters if draw(st.booleans())}
     cutoffs = st.one_of(st.none(), st.integers(1, 10**30)) if record.has_cutoff else st.none()
@@ -52,7 +51,6 @@ def metrics(draw):
 
 @given(metric=metrics())
 def test_text_reads_back(metric):
-    """Every metric's text reads back as itself, and so does its pickle and its copy."""
     assert fn.Metric.parse(str(metric)) == metric
     assert fn.Metric.parse(f"  {str(metric).replace('(', ' ( ').replace('@', ' @ ')} ") == metric
     assert pickle.loads(pickle.dumps(metric)) == copy.deepcopy(metric) == metric
@@ -62,7 +60,6 @@ def test_text_reads_back(metric):
 
 @given(metric=metrics())
 def test_name_of_trec_eval_reads_back(metric):
-    """A metric's name in trec_eval reads back as the metric, with the usual parameters."""
     plain = fn.Metric(metric.name, metric.k)
     assert fn.Metric.parse(plain.trec_name) == plain
 
@@ -110,7 +107,6 @@ def test_metric_names_are_unique():
     ],
 )
 def test_metric_texts(text, metric):
-    """Each text reads as the metric with this canonical form."""
     assert str(fn.Metric.parse(text)) == metric
 
 
@@ -129,7 +125,6 @@ def test_cutoffs_and_parameters_make_new_values():
 
 
 def test_parameters_and_defaults():
-    """`get` gives a value, the default, or None where there is no such parameter."""
     assert fn.P(rel=2).get("rel") == 2
     assert fn.P.get("rel") == 1
     assert fn.nDCG.get("rel") is None
@@ -140,7 +135,6 @@ def test_parameters_and_defaults():
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
 def test_metrics_are_attributes_of_package(record):
-    """Each metric is an attribute of the package. An unknown name raises AttributeError."""
     assert getattr(fn, record.name) == fn.Metric(record.name)
     with pytest.raises(AttributeError, match="no_such_metric"):
         _ = fn.no_such_metric
@@ -165,13 +159,11 @@ def test_lists_of_metrics():
 
 
 def test_hints_resolve():
-    """Type hints of the public functions can be read at run time."""
     for function in (fn.evaluate, fn.Evaluator.__init__, fn.ndcg, fn.reference.evaluate, fn.read_run):
         assert typing.get_type_hints(function)
 
 
 def test_text_of_another_type():
-    """A metric text of another type raises InvalidTypeError."""
     with pytest.raises(fn.InvalidTypeError, match="a metric's text must be a string, not int: 5"):
         fn.Metric.parse(5)
 
@@ -181,7 +173,6 @@ ELSEWHERE = [(name, record.name) for record in (*RECORDS, *OTHER_CATALOG.values(
 
 @pytest.mark.parametrize(("name", "metric"), ELSEWHERE)
 def test_names_elsewhere_are_read(name, metric):
-    """Every name in the tables of names elsewhere reads as its metric, in any case, except Accuracy and hits."""
     if name in ("Accuracy", "hits"):
         with pytest.raises(fn.UnknownMetricError, match=f"'{name.lower()}' has two meanings"):
             fn.Metric.parse(name)
@@ -191,7 +182,6 @@ def test_names_elsewhere_are_read(name, metric):
 
 
 def test_names_elsewhere_leave_out_remarks():
-    """Names elsewhere leave out remarks after a comma, explanations after a colon, and calls."""
     assert fn.CATALOG["LRAP"].names_elsewhere == (
         "label_ranking_average_precision_score", "multilabel_ranking_average_precision",
     )  # fmt: skip
@@ -201,13 +191,11 @@ def test_names_elsewhere_leave_out_remarks():
 
 @pytest.mark.parametrize("name", ["HR", "HitRate", "hit_rate", "hitrate", "hr", "hit", "success"])
 def test_hit_rate_is_success(name):
-    """Recommenders' names of the hit rate mean Success."""
     assert fn.Metric.parse(f"{name}@10") == fn.Success @ 10
 
 
 @pytest.mark.parametrize("text", ["accuracy", "accuracy@5", "Accuracy(rel=2)@5", "map,accuracy"])
 def test_accuracy_has_two_meanings(text):
-    """The error names the metric of a classifier and the hit rate."""
     with pytest.raises(fn.UnknownMetricError, match=r"ClassificationAccuracy.* Success, the hit rate"):
         fn.evaluate([[1]], [[1]], text)
 
@@ -241,7 +229,6 @@ def test_several_cutoffs_in_one_text(text, expected):
 
 
 def test_names_of_single_metrics_take_one_cutoff():
-    """A text that names several metrics or cutoffs is refused if one metric is required."""
     result = fn.evaluate([[1]], [[1]], "ndcg@1,5")
     assert result["ndcg_cut.5"].tolist() == [1]
     for text in ("ndcg@1,5", "P.5,10"):
@@ -262,7 +249,6 @@ def test_cutoffs_without_at_get_a_hint(text, hint):
 
 
 def test_numbers_without_a_metric_are_no_cutoffs():
-    """A number behind a metric that has no cutoff is an error."""
     with pytest.raises(fn.UnknownMetricError, match=r"no metric is called '5'\. Write cutoffs behind @"):
         fn.evaluate([[1]], [[1]], "map,5")
 

@@ -70,13 +70,11 @@ def refused(error, message, call):
     ],
 )
 def test_bad_metric_names_raise(metrics, message):
-    """No metric, an unknown one, a text that does not read, a cutoff or parameter out of its range."""
     refused(fn.InvalidInputError, message, lambda: fn.evaluate(LABELS, SCORES, metrics, offsets=OFFSETS))
 
 
 @pytest.mark.parametrize("metrics", ["ndgc", "ndcg(foo=1)"])
 def test_unknown_metrics_have_their_own_error(metrics):
-    """Unknown metrics raise UnknownMetricError."""
     with pytest.raises(fn.UnknownMetricError):
         fn.evaluate(LABELS, SCORES, metrics, offsets=OFFSETS)
 
@@ -91,7 +89,6 @@ def test_cutoff_that_is_no_whole_number(k):
 
 @pytest.mark.parametrize("value", ["2", True, 1 + 0j, np.True_, np.complex128(1), np.array([1]), [1], 0, -1, 10**400])
 def test_threshold_that_is_no_positive_number(value):
-    """Nor is a text, a bool, a complex number or an array a threshold."""
     with pytest.raises(fn.InvalidInputError, match=r"`rel` of P must be (a number|above 0 and finite), not "):
         fn.P(rel=value)
 
@@ -143,13 +140,11 @@ def test_gain_that_is_no_table(gain):
     ],
 )
 def test_bad_conventions_raise(convention, message):
-    """An unknown convention, field or choice, and one that needs what the input has not."""
     call = fn.evaluate
     refused(fn.InvalidInputError, message, lambda: call(LABELS, SCORES, "ndcg", offsets=OFFSETS, convention=convention))
 
 
 def test_unknown_conventions_have_their_own_error():
-    """Unknown conventions raise UnknownConventionError, which is a LookupError."""
     for name in ("nope", 5):
         with pytest.raises(fn.UnknownConventionError, match=r"no convention is called .* There are default, trec_eval"):
             fn.conventions[name]
@@ -171,7 +166,6 @@ def test_unknown_conventions_have_their_own_error():
     ],
 )
 def test_bad_number_of_threads_raises(threads, message):
-    """A number of threads that cannot be, even where the input is too small for more than one."""
     refused(fn.InvalidInputError, message, lambda: fn.evaluate([[1]], [[1]], "ndcg", threads=threads))
 
 
@@ -211,7 +205,6 @@ def test_gains_that_fit_query_by_query():
     ],
 )
 def test_labels_that_a_table_of_gains_lacks(labels, message):
-    """A label beyond the table, or between its entries."""
     refused(fn.InvalidInputError, f"`labels` must {message}", lambda: fn.ndcg(labels, [1, 2], [0, 2], gain=[0, 1, 5]))
 
 
@@ -223,7 +216,6 @@ def test_labels_that_float64_lacks(label):
 
 
 def test_undefined_where_the_convention_refuses_it():
-    """The first query without a value is named, with the reason."""
     message = (
         "AP must have a value for every query, but query b has none (nothing is relevant). Drop the query, "
         "or take convention.replace(undefined='nan')."

@@ -43,7 +43,6 @@ def test_dense_recorded_values_of_mteb(kind):
 
 
 def test_recorded_nauc_of_mteb():
-    """The area under the abstention curve is MTEB's, for metrics of pytrec_eval and each kind of confidence."""
     qrels, run = dense_cases.draw_run()
     names = {"NDCG": "ndcg", "MAP": "ap", "Recall": "recall", "P": "p", "MRR": "rr"}
     recorded = RECORD["mteb_more"]["naucs"]
@@ -55,7 +54,6 @@ def test_recorded_nauc_of_mteb():
 
 
 def test_recorded_capped_recall_and_holes_of_mteb():
-    """Capped recall is R@k of a convention, and Hole@k is MTEB's, for each query."""
     qrels, run = dense_cases.draw_run()
     convention = "trec_eval_9(recall_denominator=min(k, n_relevant))"
     for k in dense_cases.CUTOFFS:
@@ -66,7 +64,6 @@ def test_recorded_capped_recall_and_holes_of_mteb():
 
 
 def test_recorded_p_mrr_of_mteb():
-    """The mean over the queries is MTEB's p-MRR, with ties and a document that no run has."""
     qrels, run = dense_cases.draw_run()
     changed = dense_cases.draw_run(2)[1]
     values = mteb.p_mrr(run, changed, dense_cases.draw_changed_documents(qrels))
@@ -87,7 +84,6 @@ def test_definitions_of_mteb():
 
 
 def test_errors_of_mteb():
-    """Errors name the argument and the query."""
     run = {"a": {"x": 0.9}}
     result = fn.evaluate({"a": {"x": 1}}, run, "rr")
     with pytest.raises(fn.InvalidInputError, match="`run` must have each query of `results`, but lacks 'a'"):
@@ -105,7 +101,6 @@ def test_errors_of_mteb():
 
 @pytest.mark.parametrize("chunk_size", [1, 40, 1000])
 def test_dense_recorded_values_of_sentence_transformers(chunk_size):
-    """A search chunk by chunk gives the values that sentence-transformers gave, whatever the size of chunks."""
     queries, corpus, relevant = dense_cases.draw_texts()
     options = dense_cases.OPTIONS
     model = dense_cases.StandInModel()
@@ -136,7 +131,6 @@ def test_dense_recorded_values_of_sentence_transformers(chunk_size):
 
 @pytest.mark.peers
 def test_dense_beir_with_and_without_fastndcg():
-    """One line makes BEIR compute by fastndcg, with equal values."""
     beir = importlib.import_module(peer_libraries.library("beir.retrieval.evaluation", "dense").__name__)
     qrels, run = dense_cases.draw_run(5)
     run["q1"]["q1"] = 9.0  # BEIR takes a document with the query's id out
@@ -157,7 +151,6 @@ def test_dense_beir_with_and_without_fastndcg():
 
 @pytest.mark.peers
 def test_dense_mteb_with_and_without_fastndcg():
-    """One line makes MTEB's retrieval evaluator compute by fastndcg, with equal values."""
     library = peer_libraries.library("mteb._evaluators.retrieval_metrics", "dense")
     qrels, run = dense_cases.draw_run(6)
     expected = library.calculate_retrieval_scores(run, qrels, dense_cases.CUTOFFS)

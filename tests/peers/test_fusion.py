@@ -15,7 +15,6 @@ WEIGHTED = ("wsum", "mixed", "wmnz", "wborda", "wcondorcet")
 
 
 def name_runs(runs):
-    """Return runs by the names of the weights."""
     return dict(zip(WEIGHTS, runs, strict=False))
 
 
@@ -34,7 +33,6 @@ def test_fused_scores_equal_those_of_ranx(text):
 
 @pytest.mark.parametrize("text", RECORD["trectools"]["fused"])
 def test_fused_scores_of_two_runs_equal_those_of_trectools(text):
-    """Every strategy, rank fusion and rank-biased fusion of trectools."""
     runs = name_runs(RECORD["runs"][:2])
 
     fused = fn.fuse(runs, text, fusion_convention="trectools")
@@ -43,7 +41,6 @@ def test_fused_scores_of_two_runs_equal_those_of_trectools(text):
 
 
 def test_record_holds_every_method_that_the_catalogue_says_ranx_has():
-    """A method with a name in ranx is compared with ranx."""
     with_twin = {name for name, record in FUSION_METHODS.items() if any(peer == "ranx" for peer, _ in record.peers)}
 
     assert {FusionMethod.parse(text).name for text in RECORD["ranx"]["fused"]} == with_twin

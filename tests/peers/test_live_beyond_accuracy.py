@@ -29,7 +29,6 @@ def long(lists):
 
 
 def test_live_rectools_beyond_accuracy(drawn):
-    """Novelty, popularity, intra-list diversity by Hamming's distance, and coverage equal RecTools' values."""
     theirs = pytest.importorskip("rectools.metrics", reason="rectools is absent: pip install rectools")
     from rectools.metrics.distances import PairwiseHammingDistanceCalculator
 
@@ -66,7 +65,6 @@ def test_live_replay_beyond_accuracy(drawn):
 
 
 def test_live_lenskit_beyond_accuracy(drawn):
-    """The Gini index of the items' numbers of lists equals LensKit's ListGini."""
     theirs = pytest.importorskip("lenskit.metrics", reason="lenskit is absent: pip install lenskit")
     from lenskit.data import ItemList
 

@@ -12,7 +12,6 @@ GAINS = st.lists(st.sampled_from([0.0, 0.0, 0.25, 0.5, 1.0]), min_size=1, max_si
 
 
 def theirs(kind, gains, goal, k):
-    """Return cwl_eval's INST of a ranking that ends at rank k, or cwl_eval's BPM up to rank k."""
     peer_libraries.library("cwl", "test")
     from cwl.ruler.measures.cwl_bpm import BPMCWLMetric
     from cwl.ruler.measures.cwl_inst import INSTCWLMetric
@@ -26,7 +25,6 @@ def theirs(kind, gains, goal, k):
 @examples(60)
 @given(gains=GAINS, goal=st.sampled_from([0.5, 1, 2, 3.5]), k=st.sampled_from([1, 2, 10, 50, 900]))
 def test_cwl_eval(kind, gains, goal, k):
-    """INST and BPM of rankings without ties equal cwl_eval's values at every k."""
     metric = fn.Metric(kind, k, goal=goal, gain="linear")
     ours = fn.evaluate(gains, range(0, -len(gains), -1), metric, groups=[len(gains)])
 

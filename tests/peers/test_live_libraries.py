@@ -15,8 +15,6 @@ pytestmark = pytest.mark.peers
 
 
 class Case(NamedTuple):
-    """Queries with labels, scores and weights, and judged documents that were not retrieved."""
-
     labels: list
     scores: list
     weights: list
@@ -84,14 +82,12 @@ JUDGED = st.sampled_from([None, -1, 0, 0, 1, 2, 3])
 
 
 def mean_of_lists(case, metric, convention):
-    """Return the weighted mean of a metric over the lists."""
     offsets = np.cumsum([0, *case.sizes])
     result = fn.evaluate(case.flat_labels, case.flat_scores, metric, offsets=offsets, convention=convention)
     return result.means(case.weights)[0]
 
 
 def mean_of_run(case, metric, convention):
-    """Return the mean of a metric over the run."""
     return fn.evaluate(case.qrels, case.run, metric, convention=convention).means()[0]
 
 
@@ -187,7 +183,6 @@ def test_pytrec_eval(theirs, ours, case):
 @examples(30)
 @given(case=cases(JUDGED, unretrieved=True))
 def test_pytrec_eval_of_judged_documents(theirs, ours, case):
-    """Measures after removal of unjudged and negative documents equal pytrec_eval's values of judged documents."""
     assume(all(any(label is not None and label >= 0 for label in labels.values()) for labels in case.qrels.values()))
     assume(all(any(label is not None and label >= 0 for label in labels) for labels in case.labels))
 
@@ -230,7 +225,6 @@ IR_MEASURES = [
 @examples(25)
 @given(case=cases(st.sampled_from([None, 0, 0, 1, 2, 3]), unretrieved=True))
 def test_ir_measures(theirs, ours, convention, case):
-    """Measures equal the values of the providers that ir_measures chooses."""
     assume(all(case.qrels.values()))
 
     assert mean_of_run(case, ours, convention) == pytest.approx(
@@ -241,7 +235,6 @@ def test_ir_measures(theirs, ours, convention, case):
 @examples(40)
 @given(case=cases(st.sampled_from([None, 0, 0, 1, 2, 3]), unretrieved=True))
 def test_ir_measures_accuracy(case):
-    """Accuracy of ir_measures equals AUC of the retrieved documents if a document of each query is not relevant."""
     assume(all(case.qrels.values()))
     assume(all(any((label or 0) < 1 for label in labels) for labels in case.labels))
 
@@ -319,7 +312,6 @@ RAX = [
 @examples(15)
 @given(case=cases(GRADED))
 def test_live_rax_values(name, arguments, ours, convention, case):
-    """Metrics equal Rax's values, with ties in the given order."""
     theirs = peer_libraries.mean("rax", case, (name, arguments))
 
     assert mean_of_lists(case, ours, convention) == pytest.approx(theirs, rel=1e-5, abs=1e-6)
@@ -336,7 +328,6 @@ LIGHTGBM = [
 @examples(40)
 @given(data=st.data())
 def test_live_lightgbm_values(name, parameters, ours, convention, data):
-    """Metrics of LightGBM's initial scores equal LightGBM's. Weighted queries all have a relevant document."""
     weighted = data.draw(st.booleans())
     case = data.draw(cases(GRADED, weighted=weighted, all_relevant=weighted))
 
@@ -402,7 +393,6 @@ CATBOOST = [
 @examples(40)
 @given(data=st.data())
 def test_live_catboost_values(theirs, ours, convention, data):
-    """Metrics equal CatBoost's values, with ties in the worst order and with weights for NDCG."""
     case = data.draw(cases(GRADED, weighted="NDCG" in theirs))
 
     assert mean_of_lists(case, ours, convention) == pytest.approx(

@@ -38,19 +38,15 @@ library = functools.partial(peer_libraries.library, extra="recommenders")
 
 
 class Lists(NamedTuple):
-    """Items relevant to each user, and items recommended to each user, best first."""
-
     relevant: dict
     recommended: dict
 
     @property
     def qrels(self):
-        """The relevant items as judgments."""
         return {user: dict.fromkeys(items, 1) for user, items in self.relevant.items()}
 
     @property
     def run(self):
-        """The recommended items with scores that fall by rank."""
         return {
             user: {item: float(-rank) for rank, item in enumerate(items)} for user, items in self.recommended.items()
         }
@@ -58,7 +54,6 @@ class Lists(NamedTuple):
 
 @st.composite
 def lists(draw, least=1, most=5):
-    """Draw items of a few users. Some users lack recommendations, and others lack relevant items."""
     users = [f"u{number}" for number in range(draw(st.integers(1, 4)))]
     chosen = st.lists(st.sampled_from(ITEMS), min_size=1, max_size=5, unique=True)
     ranked = st.lists(st.sampled_from(ITEMS), min_size=least, max_size=most, unique=True)
@@ -68,7 +63,6 @@ def lists(draw, least=1, most=5):
 
 
 def ours(case, metric, convention):
-    """Return the mean of a metric."""
     return fn.evaluate(case.qrels, case.run, metric, convention=convention).means()[0]
 
 
@@ -96,7 +90,6 @@ def test_live_rectools_values(name, arguments, metric, convention, case):
 @examples(30)
 @given(case=lists(), tied=st.booleans())
 def test_live_replay_values(name, metric, case, tied):
-    """Metrics equal RePlay's values. Equal scores are ordered by falling item id."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of its imports
         metrics = library("replay.metrics")
@@ -115,7 +108,6 @@ def test_live_replay_values(name, metric, case, tied):
 @examples(30)
 @given(case=lists())
 def test_live_lenskit_values(name, metric, case):
-    """Metrics of single lists equal LensKit's values."""
     ranking, data = library("lenskit.metrics.ranking"), library("lenskit.data")
     result = fn.evaluate(case.qrels, case.run, metric, convention="lenskit(missing_in_run=skip)")
     for user, value in zip(result.query_ids, result[metric], strict=True):
@@ -157,7 +149,6 @@ class Listed:
 @examples(30)
 @given(case=lists(least=K, most=K))
 def test_live_implicit_values(name, metric, case):
-    """Metrics equal Implicit's means over the users with relevant items."""
     evaluation, sparse = library("implicit.evaluation"), library("scipy.sparse")
     assume(set(case.relevant) == set(case.recommended))
     users = sorted(case.relevant)
@@ -171,7 +162,6 @@ def test_live_implicit_values(name, metric, case):
 
 
 def test_implicit_auc_is_noted():
-    """Implicit's AUC also counts items that were not recommended. The value here differs, and the result has a note."""
     evaluation, sparse = library("implicit.evaluation"), library("scipy.sparse")
     test = sparse.csr_matrix(np.array([[1.0, 1, 0, 0, 0, 0, 0, 0, 0]], "f4"))
     theirs = evaluation.ranking_metrics_at_k(

@@ -26,7 +26,6 @@ def text_of(name, k):
 
 
 def test_pyndeval_recorded_values():
-    """Every measure in pyndeval's golden record has the recorded value."""
     (record,) = [one for one in golden_records.every_record() if one["peer"] == "pyndeval"]
     qrels = fn.DiversityQrels(*map(list, zip(*record["labels"], strict=True)))
     run = fn.Run(*map(list, zip(*record["scores"], strict=True)))
@@ -47,7 +46,6 @@ def judged_runs(draw):
 
 
 def theirs(rows, run, measures, **options):
-    """Return pyndeval's values of each query."""
     flat = [(query, document, float(score)) for query, row in run.items() for document, score in row.items()]
     return peer_libraries.library("pyndeval", "test").ndeval(rows, flat, measures, **options)
 
@@ -82,7 +80,6 @@ def test_drawn_values(alpha, beta, data):
 
 
 def test_pyndeval_known_differences_still_differ():
-    """Each known difference from pyndeval remains on its smallest case."""
     rows = [("1", "s", "a", 1), ("1", "t", "b", 1), ("1", "u", "b", 1), ("2", "s", "a", 0)]
     run = {"1": {"a": 1.0}, "2": {"a": 1.0}}
     values = theirs(rows, run, ["ERR-IA@1", "alpha-DCG@1", "nNRBP", "ERR-IA@2"])
@@ -112,14 +109,12 @@ class TestIrMeasures:
 
     @pytest.fixture
     def library(self):
-        """Return the library ir_measures."""
         peer_libraries.library("pyndeval", "test")
         return peer_libraries.library("ir_measures", "test")
 
     @strategies.examples(60)
     @given(data=judged_runs())
     def test_is_the_library(self, data):
-        """Every aggregate equals that of the provider pyndeval on queries with relevant documents."""
         library = peer_libraries.library("ir_measures", "test")
         from fastndcg.compat.ir_measures import Provider
 

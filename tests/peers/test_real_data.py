@@ -36,14 +36,12 @@ def part(name):
 
 
 def means(scores, metrics, convention):
-    """Return the means of metrics for scores of the test part."""
     test = part("rank.test")
     result = fn.evaluate(test.labels, scores, metrics, groups=test.sizes, convention=convention)
     return result.means()
 
 
 def test_lightgbm_prints_while_it_learns():
-    """NDCG and MAP of each round equal the values that LightGBM prints at four cutoffs, with tied scores."""
     module = peer_libraries.library("lightgbm")
     train, test = part("rank.train"), part("rank.test")
     data = module.Dataset(train.features, train.labels, group=train.sizes)
@@ -68,7 +66,6 @@ def test_lightgbm_prints_while_it_learns():
 
 @pytest.mark.parametrize(("exponential", "convention"), [(True, "xgboost"), (False, "xgboost(gain=linear)")])
 def test_xgboost_prints_while_it_learns(exponential, convention):
-    """The nDCG of each round equals the values that XGBoost prints, with both gains and with the ending '-'."""
     module = peer_libraries.library("xgboost")
     train, test = part("rank.train"), part("rank.test")
     learned = module.DMatrix(train.features, train.labels, group=train.sizes)
@@ -94,7 +91,6 @@ def test_xgboost_prints_while_it_learns(exponential, convention):
 
 
 def test_catboost_prints_while_it_learns(tmp_path, monkeypatch):
-    """NDCG, MAP, MRR, precision and recall of each round equal CatBoost's values."""
     monkeypatch.chdir(tmp_path)  # eval_metrics writes files, even if allow_writing_files is False
     module = peer_libraries.library("catboost")
     train, test = part("rank.train"), part("rank.test")
@@ -137,7 +133,6 @@ def dicts():
 
 
 def test_pytrec_eval_on_runs(dicts):
-    """Every query's values equal those of pytrec_eval."""
     qrels, run = dicts
     names = {
         "ndcg_cut_10": "nDCG@10", "map": "AP", "map_cut_100": "AP@100", "recip_rank": "RR", "P_10": "P@10",
@@ -151,7 +146,6 @@ def test_pytrec_eval_on_runs(dicts):
 
 
 def test_ir_measures_on_runs(dicts):
-    """Aggregates equal those of ir_measures."""
     qrels, run = dicts
     module = peer_libraries.library("ir_measures")
     measures = [module.parse_measure(name) for name in ("nDCG@10", "AP(rel=2)@100", "P(rel=2)@10", "R(rel=2)@100")]

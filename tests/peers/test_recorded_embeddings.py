@@ -35,7 +35,6 @@ SENTENCE_TRANSFORMERS = factor_cases.SENTENCE_TRANSFORMERS
 
 
 def make_model(kind, users, items, **options):
-    """Return embeddings, or a function of users with the same scores."""
     if kind == "embeddings":
         return fn.Embeddings(users, items, **options)
     scores = users @ items.T + options.get("item_biases", 0)
@@ -46,7 +45,6 @@ def make_model(kind, users, items, **options):
 @pytest.mark.parametrize("ranks", TIES)
 @pytest.mark.parametrize(("protocol", "competitors"), [("filtered", "nonrelevant"), ("raw", "all")])
 def test_link_prediction_equals_pykeen(protocol, competitors, ranks, kind):
-    """Mean ranks, hits and their adjusted forms of all true triples, filtered and raw, for each kind of rank."""
     is_true, scores = link_prediction_cases.draw_case()
     model = make_model(kind, scores, np.eye(scores.shape[1], dtype="f4"))
 
@@ -78,7 +76,6 @@ def test_rows_of_queries_equal_pykeens_macro_evaluator(ranks):
 
 
 def evaluate_factors(case, metric, convention, kind="embeddings"):
-    """Return the values of each user for factors with biases, without the items that the user has seen."""
     model = make_model(kind, case.users, case.items, item_biases=case.item_biases)
     truth = scipy.sparse.csr_array(np.where(case.is_seen, 0, case.labels))
     return fn.evaluate(truth, model, metric, exclude=case.is_seen, convention=convention).values[:, 0]
@@ -152,7 +149,6 @@ def test_embeddings_equal_sentence_transformers(theirs, k, tied):
 
 
 def test_retrieval_by_cosine_equals_sentence_transformers():
-    """Relevant documents that the corpus lacks count as not retrieved, and cosines are rounded by a `Scorer`."""
     queries, corpus, relevant = dense_cases.draw_texts()
     encoder = dense_cases.StandInModel()
     query_ids, document_ids = [query for query in queries if relevant.get(query)], sorted(corpus)

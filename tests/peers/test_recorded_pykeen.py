@@ -35,7 +35,6 @@ def evaluate(metrics, ranks, **options):
 @pytest.mark.parametrize("ranks", TIES)
 @pytest.mark.parametrize(("protocol", "competitors"), [("filtered", "nonrelevant"), ("raw", "all")])
 def test_link_prediction_equals_pykeen(protocol, competitors, ranks):
-    """All metrics of all true triples, filtered and raw, for each kind of rank."""
     recorded = RECORD[protocol][ranks]
 
     result = evaluate(list(NAMES.values()), ranks, competitors=competitors)

@@ -34,7 +34,6 @@ def case():
 @pytest.mark.parametrize("dtype", ["f2", "f4"])
 @pytest.mark.parametrize("library", METRICS)
 def test_embeddings_equal_the_library(case, library, dtype):
-    """Means over the users with liked items, without the items of their training."""
     (train, test), users, items = case
     model = fn.Embeddings(users.astype(dtype), items.astype(dtype))
     convention = fn.conventions[library].replace(no_relevant="skipped")
@@ -49,7 +48,6 @@ def test_embeddings_equal_the_library(case, library, dtype):
 
 
 def test_best_items_equal_ranks(case):
-    """Lists of the best items have the values of counted ranks, and so have a function's scores."""
     (train, test), users, items = case
     users, items = users.astype("f4"), items.astype("f4")
     model = fn.Embeddings(users, items)

@@ -21,13 +21,11 @@ def assert_same(ours, theirs, what):
 
 @pytest.fixture(scope="module")
 def qrels():
-    """Return the judgments of the drawn runs."""
     return fn.read_qrels(DRAWN_RUNS / "qrels.txt.gz")
 
 
 @cache
 def read_run(name):
-    """Read a drawn run once."""
     return fn.read_run(drawn_run(name))
 
 
@@ -42,7 +40,6 @@ def read_output(name, version):
 )
 @pytest.mark.parametrize("name", RUN_NAMES)
 def test_trec_eval_values(qrels, name, version, convention, rel):
-    """Every line of all_trec has trec_eval's value for each query and for all queries, in each version and level."""
     printed = read_output(name, version)
     metrics = our_metrics(printed["all"], rel)
     run = read_run(name)
@@ -80,7 +77,6 @@ def read_rows(path, places):
 
 
 def make_rankings(name):
-    """Return a drawn run as rankings with the pools of its topics, made without the readers."""
     labels = {
         (q, d): int(label) for q, d, label in zip(*read_rows(DRAWN_RUNS / "qrels.txt.gz", (0, 2, 3)), strict=True)
     }
@@ -117,7 +113,6 @@ def test_rankings_differ_where_trec_eval_does(name):
 
 
 def test_rankings_in_any_order():
-    """Another order of the documents in a list changes no bit under trec_eval's tie rule."""
     rankings = make_rankings("impacts")
     query = np.repeat(np.arange(rankings.n_queries), np.diff(rankings.offsets))
     order = np.lexsort((np.random.default_rng(3).random(len(query)), query))

@@ -40,7 +40,6 @@ def first_documents(run, n):
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_line_by_line(version, output):
-    """Each recorded line of a metric is reproduced, for each query and for all queries."""
     qrels_name, run_name = OUTPUTS[output]
     printed = trec_output(TREC_EVAL / version / output)
     metrics = our_metrics(printed["all"], rel=2 if output.endswith("l") else 1)
@@ -79,6 +78,5 @@ def test_judged_query_that_the_run_lacks():
 
 
 def test_qrels_of_several_judges_are_refused():
-    """A file with judgments of three judges is no qrels file. The error names two lines of the same document."""
     with pytest.raises(fn.InvalidInputError, match="CR93E-10279 of query 301 is in lines 1 and 3682"):
         fn.read_qrels(TREC_EVAL / "qrels.123")

@@ -20,18 +20,15 @@ BOTH_REFUSE = {  # cases that trec_eval refuses, and errors of fastndcg
 
 @pytest.fixture(scope="module")
 def records():
-    """Return the records of metrics that the catalogue has and whose input is known."""
     return [one for one in golden_records.records() if golden_records.has_metric(one) and golden_records.has_input(one)]
 
 
 @pytest.fixture(scope="module", params=[fn.evaluate, fn.reference.evaluate], ids=["kernels", "reference"])
 def answers(records, request):
-    """Return fastndcg's answer to each record."""
     return [golden_records.ours(one, request.param) for one in records]
 
 
 def test_recorded_values_are_reproduced_or_listed(records, answers):
-    """Every recorded value is reproduced or has a reason on the ledger."""
     unknown = [
         (golden_records.name_of(one), one["value"], one["error"], answer)
         for one, answer in zip(records, answers, strict=True)
@@ -42,7 +39,6 @@ def test_recorded_values_are_reproduced_or_listed(records, answers):
 
 @pytest.mark.parametrize("entry", DIFFERENCES, ids=lambda entry: f"{entry.peers[0]}-{entry.names[0]}-{entry.why[:30]}")
 def test_recorded_known_differences_still_differ(records, answers, entry):
-    """Each ledger entry matches records, and no matched record is reproduced."""
     found = [pair for pair in zip(records, answers, strict=True) if entry.matches(pair[0])]
     assert found
     assert [golden_records.name_of(one) for one, answer in found if golden_records.is_reproduced(one, answer)] == []
@@ -50,7 +46,6 @@ def test_recorded_known_differences_still_differ(records, answers, entry):
 
 
 def test_recorded_values_counts(records, answers):
-    """The numbers of reproduced, listed and left-out records equal the expected numbers."""
     every = golden_records.records()
     n_reproduced = sum(golden_records.is_reproduced(*pair) for pair in zip(records, answers, strict=True))
     assert {
@@ -71,7 +66,6 @@ def test_recorded_values_counts(records, answers):
 
 
 def test_readme_has_the_counts(records, answers):
-    """The README has the counts of all, reproduced and listed records."""
     n_reproduced = sum(golden_records.is_reproduced(*pair) for pair in zip(records, answers, strict=True))
     n_listed = len(records) - n_reproduced
     readme = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())
@@ -81,7 +75,6 @@ def test_readme_has_the_counts(records, answers):
 
 
 def test_recorded_values_reasons(records, answers):
-    """Each record that differs is on the ledger once, and each kind of reason has the expected count."""
     kinds = Counter(entry.kind for one in records for entry in DIFFERENCES if entry.matches(one))
     assert kinds.total() == sum(not golden_records.is_reproduced(*pair) for pair in zip(records, answers, strict=True))
     assert kinds == {

@@ -157,7 +157,6 @@ def test_ranked_ids_in_every_form(trec, tmp_path, convention):
 
 
 def test_ratings_in_every_form(tmp_path):
-    """Ratings with scores: arrays, shuffled rows, ragged columns, frames, Parquet and batches."""
     ratings = pl.read_csv(RATINGS)
     rated = ratings.select("userId", "rating").with_columns(score=np.random.default_rng(6).random(len(ratings)))
     users, labels, scores = (rated[name].to_numpy() for name in rated.columns)
@@ -236,7 +235,6 @@ def test_lists_and_dicts_skip_forms_of_objects(monkeypatch):
 
 
 def test_a_new_form_is_one_record(monkeypatch):
-    """A record in the registry is enough to evaluate values of a new form, and to list it in errors."""
     from fastndcg.inputs import forms
 
     read = forms.InputForm("truth", "a Ranked", lambda value: isinstance(value, Ranked), lambda *_: RANKINGS)

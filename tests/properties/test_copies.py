@@ -27,7 +27,6 @@ BY_SUBTOPIC = {"q1": {"d1": {"cars": 1, "cats": 1}, "d2": {"cars": 1}}}
 
 
 def score_rows(users):
-    """Return the scores of some users for all items."""
     return VECTORS[users] @ ITEM_VECTORS.T
 
 
@@ -49,7 +48,6 @@ def rows(result):
 
 
 def tuned():
-    """A fusion of two runs, tuned."""
     other = {query: dict(zip(row, reversed(row.values()), strict=True)) for query, row in RUN.items()}
     return fn.tune_fusion(QRELS, {"a": RUN, "b": other}, "ndcg@5", methods="wsum(norm=min_max)", folds=2)
 
@@ -122,7 +120,6 @@ WAYS = {  # protocols 1 to 4 call what these call
 
 
 def test_copies_cover_every_public_class():
-    """Every public class of the package, except errors, has an example here."""
     classes = {name for name in fn.__all__ if inspect.isclass(getattr(fn, name))}
     errors = {name for name in classes if issubclass(getattr(fn, name), Exception)}
     assert classes - errors <= set(EXAMPLES)
@@ -164,7 +161,6 @@ def test_streams_go_on_alone_after_a_copy(way, per_query):
 
 @pytest.mark.parametrize("kind", [ranx.Qrels, ranx.Run])
 def test_changes_of_a_copy_for_ranx_stay_there(kind):
-    """A document added to a copy is not in the original, which evaluates as before."""
     qrels, run = ranx.Qrels(QRELS), ranx.Run(RUN)
     expected = ranx.evaluate(qrels, run, "ndcg")
     original = qrels if kind is ranx.Qrels else run

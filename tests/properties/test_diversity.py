@@ -106,7 +106,6 @@ def test_diversity_evaluator_equals_evaluate():
 
 
 def test_diversity_plain_metrics_take_highest_label():
-    """Metrics of one label take the highest label of a document, in the pool too."""
     labels, scores, offsets = random_matrices()
     metrics = "nDCG@5, AP(rel=2), num_rel, P@3"
 
@@ -116,7 +115,6 @@ def test_diversity_plain_metrics_take_highest_label():
 
 
 def test_diversity_of_one_subtopic_equals_plain_metric():
-    """With one subtopic P_IA is P, AP_IA is AP, and S_recall is Success, wherever something is relevant."""
     labels, scores, offsets = random_matrices(n_subtopics=1)
     by_subtopic = fn.evaluate(labels, scores, "P_IA@5, AP_IA, S_recall@5", offsets=offsets).values
     plain = fn.evaluate(labels[:, 0], scores, "P@5, AP, Success@5", offsets=offsets).values

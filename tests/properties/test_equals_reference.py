@@ -30,7 +30,6 @@ VARIANTS = [
 @strategies.examples(75, plain=32)
 @given(data=st.data())
 def test_metric_equals_reference(name, data):
-    """Each metric under any tie policy and convention, on short ragged rankings of every kind."""
     ties = data.draw(st.sampled_from(strategies.POLICIES))
     case = data.draw(strategies.cases(strategies.kinds_for(name)))
     convention = data.draw(strategies.conventions(case, ties))
@@ -116,7 +115,6 @@ def test_dtype_and_layout_of_scores_change_nothing(dtype, data, n):
 @strategies.examples(60)
 @given(data=st.data(), n=st.integers(1, 200))
 def test_nan_is_found_wherever_it_is(data, n):
-    """One NaN among many scores or labels, in any query, is an error that names its place."""
     numbers = drawn_numbers(data, 3, n)
     with_nan = numbers.astype(data.draw(st.sampled_from(["f4", "f8"])))
     place = data.draw(st.integers(0, n - 1))
@@ -190,14 +188,12 @@ def test_judgments_and_runs_equal_the_reference(in_run, in_qrels, qrels, run, da
 )
 @pytest.mark.parametrize("evaluate", [fn.evaluate, fn.reference.evaluate], ids=["kernels", "reference"])
 def test_kernels_and_reference_raise_on_wrong_input(evaluate, labels, scores, metric, convention):
-    """NaN, negative, too large or unknown labels, NaN scores and missing tie keys are errors in both."""
     with pytest.raises(fn.InvalidInputError):
         evaluate(labels, scores, metric, offsets=[0, 2], convention=convention)
 
 
 @pytest.mark.parametrize("evaluate", [fn.evaluate, fn.reference.evaluate], ids=["kernels", "reference"])
 def test_kernels_and_reference_raise_on_undefined_metric(evaluate):
-    """The error names the metric and the query."""
     with pytest.raises(fn.UndefinedMetricError, match=r"AP must have a value.* query 1 has none"):
         evaluate([1, 0], [1.0, 1.0], "RR,AP", offsets=[0, 1, 2], convention="default(undefined=raise)")
 
@@ -226,7 +222,6 @@ def convention(request):
 
 @pytest.fixture
 def expected(rankings, convention):
-    """All metrics in one chunk on one thread."""
     return engine.run(rankings, strategies.all_metrics(ties=convention.ties), convention, threads=1)
 
 
@@ -260,7 +255,6 @@ def test_strategy_changes_no_bit(rankings, convention, cutoffs):
 @pytest.mark.parametrize("n_at_the_bar", [1, 16, 63, 64, 65, 128, 300])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_selection_with_many_documents_at_threshold(dtype, n_at_the_bar, ties):
-    """Selection and sorting give the same bytes if many documents have the score of the threshold."""
     generator = np.random.default_rng(n_at_the_bar)
     scores = np.concatenate([generator.random((20, 300 - n_at_the_bar)), np.full((20, n_at_the_bar), 2.0)], axis=1)
     scores = generator.permuted(scores, axis=1).astype(dtype)
@@ -276,7 +270,6 @@ def test_selection_with_many_documents_at_threshold(dtype, n_at_the_bar, ties):
 
 
 def test_companions_change_no_bit(rankings, convention, expected):
-    """A metric alone gives the bytes that it gives among others."""
     for column, metric in enumerate(strategies.all_metrics(ties=convention.ties)):
         alone = engine.run(rankings, (metric,), convention).values[:, 0]
         assert alone.tobytes() == expected.values[:, column].tobytes(), metric

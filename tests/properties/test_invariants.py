@@ -41,7 +41,6 @@ def metrics_for(case, deepest, ties="average"):
 @strategies.examples(60)
 @given(case=any_case, data=st.data())
 def test_order_of_documents_changes_no_bit_of_an_average(deepest, case, data):
-    """Documents of each query in any other order give the same bytes."""
     queries = np.arange(case.rankings.n_queries)
     spans = [np.arange(start, stop) for start, stop in pairwise(case.rankings.offsets.tolist())]
     random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
@@ -60,7 +59,6 @@ def test_order_of_documents_changes_no_bit_of_an_average(deepest, case, data):
     unretrieved=st.lists(st.integers(0, 3), max_size=2),
 )
 def test_average_is_the_mean_over_all_orders(documents, unretrieved, denominator):
-    """Every order of a query's documents, ranked as given where scores tie, has the average as its mean."""
     orders = list(permutations(documents))
     labels, scores = np.array(orders).reshape(-1, 2).T
     offsets = np.arange(len(orders) + 1) * len(documents)
@@ -219,7 +217,6 @@ def test_values_stay_in_their_range(case, data, ties):
 @pytest.mark.parametrize("k", [None, 1, 4, 10])
 @pytest.mark.parametrize("labels", [[1] + [0] * 14, [0, 3, 0, 1, 0, 2, 0, 0, 1, 0, 0, 2], [1] * 9 + [0]], ids=str)
 def test_constant_scores_equal_mean_of_random_orders(labels, k):
-    """For every metric, within five standard errors of the mean over many seeded random orders."""
     n_orders = 20_000 if strategies.JIT else 300
     random = np.random.default_rng(11)
     shuffled = random.permuted(np.tile(labels, (n_orders, 1)), axis=1)
@@ -253,7 +250,6 @@ NOT_BY_LABEL = {"infAP"}
 @strategies.examples(60)
 @given(case=any_case)
 def test_best_is_above_average_is_above_worst(deepest, case):
-    """Values of every tie policy lie between those of worst and best, for every metric."""
     everywhere = [one for one in metrics_for(case, deepest) if set(strategies.TIES) <= set(one.record.ties)]
     rising = [one for one in everywhere if one.record.higher_is_better and one.record.range.startswith("0 ")]
     asked = tuple(one for one in rising if one.name not in NOT_BY_LABEL)

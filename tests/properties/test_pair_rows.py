@@ -20,7 +20,6 @@ LINKS = "Rank, RR, RR@3, Success@1, Success@10, num_rel_ret@3"
 @strategies.examples(8)
 @given(data=st.data())
 def test_pairs_equal_reference(name, data):
-    """Each metric of labels under any tie policy and convention, for all documents that compete and all rows."""
     ties = data.draw(st.sampled_from([policy for policy in strategies.POLICIES if policy in CATALOG[name].ties]))
     rows, competitors = data.draw(st.sampled_from(PAIRS))
     case = data.draw(strategies.cases(strategies.kinds_for(name)))
@@ -45,7 +44,6 @@ def test_pairs_equal_reference(name, data):
 @strategies.examples(4)
 @given(data=st.data())
 def test_adjusted_means_equal_reference(rows, competitors, text, data):
-    """Aggregates that are adjusted for chance, for all rows."""
     case = data.draw(strategies.cases(("binary", "graded")))
     convention = data.draw(strategies.conventions(case, "average")).replace(precision_mean="macro", undefined="nan")
     options = {"metrics": text, "convention": convention, "rows": rows, "competitors": competitors}
@@ -67,7 +65,6 @@ def draw_scores(seed, n_queries=40, n_documents=90):
 
 
 def count_by_force(labels, scores, competitors, ties):
-    """Return the query, the document and the lowest and highest rank of each relevant document, one at a time."""
     rows = []
     for query, (own, own_scores) in enumerate(zip(labels, scores, strict=True)):
         for document in np.flatnonzero(own):
@@ -85,7 +82,6 @@ def count_by_force(labels, scores, competitors, ties):
 @pytest.mark.parametrize("competitors", ["all", "nonrelevant"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_ranks_equal_brute_force(seed, competitors, ties):
-    """The rank of each relevant document among its competitors, counted one at a time, with the closed forms."""
     labels, scores = draw_scores(seed)
     expected = count_by_force(labels, scores, competitors, ties)
 

@@ -35,7 +35,6 @@ REFUSALS = (fn.FastndcgError, OSError)
 
 
 def answer(call):
-    """Return the result of the call, or None if it is refused."""
     try:
         return call()
     except REFUSALS:
@@ -88,7 +87,6 @@ def test_random_arrays_give_values_or_input_errors(labels, scores, cuts):
     )
 )
 def test_texts_are_metrics_or_refused(text):
-    """Any text is refused, or is a metric that reads back as itself. Any text of a convention is read or refused."""
     metric = answer(lambda: fn.Metric.parse(text))
     assert metric is None or fn.Metric.parse(str(metric)) == metric
     convention = answer(lambda: fn.evaluate([[1]], [[1]], "rr", convention=text))
@@ -105,7 +103,6 @@ def test_texts_are_metrics_or_refused(text):
     )
 )
 def test_files_are_read_or_refused(tmp_path_factory, content):
-    """Any bytes are qrels or a run, or are refused."""
     path = tmp_path_factory.getbasetemp() / "fuzz.txt"
     path.write_bytes(content)
     for read in (fn.read_qrels, fn.read_run):

@@ -23,13 +23,11 @@ class Refuses:
 
 
 def refused(error, message, call):
-    """Check that a call raises an error with exactly this message."""
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         call()
 
 
 def masked(*values):
-    """An array whose last value is masked."""
     return np.ma.array(values, mask=[0] * (len(values) - 1) + [1])
 
 
@@ -195,12 +193,10 @@ SHAPES = [
 
 @pytest.mark.parametrize(("labels", "scores", "message"), SHAPES)
 def test_shapes_that_disagree(labels, scores, message):
-    """Labels and scores of different shapes, of none, or of three dimensions."""
     refused(fn.InvalidInputError, message, lambda: fn.evaluate(labels, scores, "ndcg", offsets=OFFSETS))
 
 
 def test_matrices_of_different_widths_raise():
-    """Two matrices of different widths."""
     message = "`scores` must have the shape of `labels`, (1, 2), but has (1, 3)"
     refused(fn.InvalidInputError, message, lambda: fn.evaluate([[1, 0]], [[1.0, 2.0, 3.0]], "ndcg"))
 

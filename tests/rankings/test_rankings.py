@@ -64,7 +64,6 @@ def test_rankings_convert_score_dtypes(given, kept):
 
 
 def test_arrays_are_read_only_and_the_callers_stay_writable():
-    """Views of the arrays are read-only. A change of the caller's array is visible in its view."""
     labels, scores, offsets = np.array(LABELS), np.array(SCORES), np.array(OFFSETS)
     rankings = fn.Rankings(labels, scores, offsets, tie_keys=offsets[[0, 1, 2, 0]], judged=labels > 0)
     for array in (rankings.labels, rankings.scores, rankings.offsets, rankings.tie_keys, rankings.judged):
@@ -74,7 +73,6 @@ def test_arrays_are_read_only_and_the_callers_stay_writable():
 
 
 def test_evaluation_does_not_change_input():
-    """Neither values nor flags change, whatever the convention."""
     arrays = [np.array(LABELS), np.array(SCORES), np.array(OFFSETS)]
     copies = [array.copy() for array in arrays]
     for ties in ("average", "best", "worst", "input"):
@@ -85,7 +83,6 @@ def test_evaluation_does_not_change_input():
 
 
 def test_rankings_attributes():
-    """Attributes of rankings return the given arrays, and a pickle or a replaced copy keeps them."""
     rankings = fn.Rankings(LABELS, SCORES, OFFSETS, query_ids=["a", "b"])
     assert (rankings.n_queries, rankings.n_documents) == (2, 4)
     assert rankings.labels.tolist() == LABELS
@@ -108,7 +105,6 @@ def test_pool_makes_the_ideal():
 
 
 def test_pool_may_hold_more_than_was_ranked():
-    """A query that ranked nothing has its pool all the same."""
     rankings = fn.Rankings([], [], [0, 0], pool=([1, 0], [0, 2]))
     assert fn.evaluate(rankings, metrics="ndcg,recall,num_rel,num_ret").values.tolist() == [[0, 0, 1, 0]]
 
@@ -169,7 +165,6 @@ def test_parts_that_do_not_fit(name, value, message):
 
 
 def test_bad_label_of_the_pool_has_its_place():
-    """The place is that in the pool's own array."""
     rankings = fn.Rankings([1, 0], [1, 2], [0, 1, 2], pool=([1, 0, -1], [0, 1, 3]), query_ids=["a", "b"])
     with pytest.raises(fn.InvalidInputError, match=r"`pool` must not be negative, but pool\[2\] \(query b\) is -1"):
         fn.evaluate(rankings, metrics="ndcg")
@@ -215,7 +210,6 @@ def test_many_wide_scores_are_not_rounded_to_float32():
 
 
 def test_rankings_replace_wide_integer_scores():
-    """Scores that replace wide whole numbers are floats."""
     wide = fn.Rankings([1, 0], 2**60 + np.array([1, 0]), [0, 2])
     tied = wide.replace(scores=[1 + 1e-12, 1.0])
     assert fn.evaluate(wide, metrics="rr", convention=AS_FLOAT32)["rr"].tolist() == [1.0]
@@ -223,7 +217,6 @@ def test_rankings_replace_wide_integer_scores():
 
 
 def test_labels_are_counted_with_those_of_the_pool():
-    """However rankings are made, `n_labels` counts the labels that there are to read."""
     pooled = fn.Rankings(LABELS, SCORES, OFFSETS, pool=([3, 2, 1], [0, 1, 3]))
     plain = pooled.replace(pool=None)
     recommended = fn.Rankings.from_checked(plain.labels, plain.scores, plain.offsets, None, pool=pooled.pool)
@@ -234,7 +227,6 @@ def test_labels_are_counted_with_those_of_the_pool():
 
 @pytest.mark.parametrize("made", ["rankings", "qrels", "run", "interactions"])
 def test_rankings_attributes_are_read_only(made):
-    """Attributes that kernels rely on are read-only, also in a copy by pickle."""
     held = {
         "rankings": fn.Rankings([1, 0], [0.5, 1.0], [0, 2]),
         "qrels": fn.Qrels.from_dict({"q": {"a": 1, "b": 0}}),

@@ -60,7 +60,6 @@ BY_ID = ("id_ascending", "id_descending")
 @pytest.mark.parametrize("ties", BY_ID)
 @pytest.mark.parametrize("selection", ["all", "exclude", "candidates", "own candidates"])
 def test_ties_by_id_are_those_of_a_run(make_ids: Any, ties: str, selection: str) -> None:
-    """Ids order equal scores, in metrics that count ranks and in those that read all documents."""
     rng = np.random.default_rng(3)
     users, items = (rng.integers(0, 2, (n, 3)).astype("f4") for n in (6, 40))
     documents, queries = make_ids(40), [f"q{user}" for user in range(6)]
@@ -93,7 +92,6 @@ def test_ties_by_id_are_those_of_a_run(make_ids: Any, ties: str, selection: str)
 
 
 def test_ties_by_id_count_the_rows_with_ties_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second count takes the queries with ties alone, and none without ties."""
     rows = []
     load = sources.TileWorker.load_users
 
@@ -117,7 +115,6 @@ def test_ties_by_id_count_the_rows_with_ties_again(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("kind", ["dot", "euclidean", "int8", "hamming", "biases"])
 def test_explain_shows_scores_of_the_similarity(kind: str) -> None:
-    """Scores of an explanation are those of `top`, not the numbers that rank items alike."""
     rng = np.random.default_rng(4)
     users, items = (rng.integers(0, 9, (n, 4)).astype("u1" if kind == "hamming" else "i1") for n in (3, 8))
     if kind in ("dot", "euclidean", "biases"):
@@ -148,7 +145,6 @@ def test_tiles_with_many_labels_end_soon() -> None:
 
 
 def test_query_is_left_out_by_its_id() -> None:
-    """The document with the query's id is left out, and without ids the document of its number."""
     vectors = np.random.default_rng(5).standard_normal((5, 4), dtype="f4")
     documents = [f"d{item}" for item in range(5)]
     model = fn.Embeddings(
@@ -174,7 +170,6 @@ def test_query_is_left_out_by_its_id() -> None:
 
 
 def test_lists_of_each_query_hold_ids() -> None:
-    """With ids, `exclude` and `candidates` hold ids in every form but matrices, in `evaluate` and in `top`."""
     users, items = np.ones((2, 1), "f4"), np.arange(6, dtype="f4")[:, None]
     model = fn.Embeddings(users, items, query_ids=["a", "b"], document_ids=range(100, 106))
     qrels = {"a": {101: 1}, "b": {102: 1}}
@@ -196,7 +191,6 @@ def test_lists_of_each_query_hold_ids() -> None:
 
 @pytest.mark.parametrize("kind", ["embeddings", "scorer"])
 def test_queries_of_the_truth_in_any_order(kind: str) -> None:
-    """Queries have the values of their ids, where the truth has them in another order than the model."""
     rng = np.random.default_rng(12)
     users, items = (rng.integers(-2, 3, (n, 4)).astype("f4") for n in (70, 90))
     order = rng.permutation(70)

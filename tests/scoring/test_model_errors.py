@@ -21,14 +21,12 @@ SKIPPING = "default(no_relevant=skipped)"
 
 
 def replace(vectors: Any, place: tuple[int, int], value: float) -> Any:
-    """Return a copy of vectors with another number in one place."""
     changed = vectors.copy()
     changed[place] = value
     return changed
 
 
 def make_model(kind: str, **options: Any) -> Any:
-    """Return embeddings, a scorer, or the matrix of the same scores."""
     if kind == "scorer":
         return fn.Scorer(lambda users: SCORES[users], n_items=4, **options)
     return fn.Embeddings(USERS, ITEMS, **options) if kind == "embeddings" else SCORES
@@ -36,8 +34,6 @@ def make_model(kind: str, **options: Any) -> Any:
 
 @pytest.fixture
 def no_scores(monkeypatch):
-    """Make it an error to compute a tile of scores."""
-
     def refuse(*arguments: Any) -> None:
         pytest.fail("scores were computed")
 
@@ -105,21 +101,18 @@ WRONG_CALLS = {
 def test_error_of_a_call_comes_before_scores(
     no_scores: None, truth: Any, options: dict[str, Any], message: str
 ) -> None:
-    """Truth, `exclude` and `candidates` that do not fit the model are an error before any score is computed."""
     for evaluate in (fn.evaluate, lambda truth, *rest, **more: fn.Evaluator(truth, METRICS, **more).evaluate(rest[0])):
         with pytest.raises(fn.FastndcgError, match=message):
             evaluate(truth, make_model("embeddings"), METRICS, **options)
 
 
 def test_wrong_label_names_its_user(no_scores: None) -> None:
-    """A label that the convention refuses is named with its user before scores are computed."""
     liked = fn.Interactions([0, 1, 2, 3], [1, 1, 1, -1], offsets=[0, 1, 2, 4])
     with pytest.raises(fn.InvalidInputError, match=r"`labels` must not be negative, but .* \(query 2\) is -1"):
         fn.evaluate(liked, make_model("embeddings"), "ndcg@2")
 
 
 def test_errors_of_metrics_come_before_scores(no_scores: None) -> None:
-    """Metrics that do not fit the labels or each other, `out`, and the second system of `compare` cost no scores."""
     model = make_model("embeddings")
     subtopics = "alpha_ndcg@5"
     with pytest.raises(fn.InvalidInputError, match="subtopic"):
@@ -145,7 +138,6 @@ SCORER_BLOCKS = {
 
 @pytest.mark.parametrize(("function", "message"), SCORER_BLOCKS.values(), ids=SCORER_BLOCKS)
 def test_wrong_blocks_of_a_scorer_name_their_users(function: Any, message: str) -> None:
-    """A block of another shape or type, or with NaN, is an error that names the user, in `evaluate` and in `top`."""
     model = fn.Scorer(function, n_items=4, n_users=3)
     for call in (lambda: fn.evaluate(LIKED, model, "rr"), lambda: model.top(2)):
         with pytest.raises(fn.FastndcgError, match=message):
@@ -183,7 +175,6 @@ WRONG_IDS = {
 def test_error_with_ids_names_query_and_document(
     no_scores: None, truth: Any, options: dict[str, Any], message: str
 ) -> None:
-    """Errors name the ids of queries and documents."""
     model = make_model("embeddings", query_ids=["a", "b", "c"], document_ids=["x", "y", "z", "w"])
     with pytest.raises(fn.InvalidInputError, match=message):
         fn.evaluate(truth, model, METRICS, **options)
@@ -191,7 +182,6 @@ def test_error_with_ids_names_query_and_document(
 
 @pytest.mark.parametrize("kind", ["embeddings", "scorer", "matrix"])
 def test_unknown_items_are_skipped_or_ranked_last(kind: str) -> None:
-    """`missing_truth` leaves unknown items out, or counts them as not retrieved, and a note counts them."""
     truth = fn.Interactions([0, 7, 1, 2, 9], offsets=[0, 2, 3, 5], n_items=12)
     known = fn.evaluate(LIKED, make_model(kind), METRICS)
 
@@ -208,7 +198,6 @@ def test_unknown_items_are_skipped_or_ranked_last(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["embeddings", "scorer"])
 @pytest.mark.parametrize("metrics", [METRICS, "rr, Judged@1"])
 def test_users_without_truth_are_skipped_or_kept(kind: str, metrics: str) -> None:
-    """The convention skips users without truth, or `missing_truth` keeps them. A note counts them."""
     truth = fn.Interactions([0, 1], offsets=[0, 1, 1, 2])
     with pytest.raises(fn.InvalidInputError, match=r"user 1 has none \(in all 1\)"):
         fn.evaluate(truth, make_model(kind), metrics)

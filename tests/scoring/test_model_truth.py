@@ -45,7 +45,6 @@ def make_frame(is_named: bool) -> pd.DataFrame:
 
 
 def make_dict(is_named: bool) -> dict[Any, dict[Any, int]]:
-    """Return the truth as a dict, by ids or by numbers."""
     truth: dict[Any, dict[Any, int]] = {}
     for user, item, label in zip(ROWS, COLUMNS, GRADES, strict=True):
         truth.setdefault(QUERIES[user] if is_named else user, {})[DOCUMENTS[item] if is_named else item] = label
@@ -53,7 +52,6 @@ def make_dict(is_named: bool) -> dict[Any, dict[Any, int]]:
 
 
 def write_trec(folder: Path) -> str:
-    """Write the truth as a file of TREC, and return its path."""
     path = folder / "qrels.txt"
     lines = [f"{QUERIES[u]} 0 {DOCUMENTS[i]} {label}\n" for u, i, label in zip(ROWS, COLUMNS, GRADES, strict=True)]
     path.write_text("".join(lines))
@@ -83,7 +81,6 @@ def test_truth_by_numbers(truth: Any) -> None:
 
 @pytest.mark.parametrize("form", ["frame", "dict", "trec", "qrels", "records"])
 def test_truth_by_ids(form: str, tmp_path: Path) -> None:
-    """Judgments with ids give the values of labels and scores in arrays, whatever the order of queries."""
     forms = {
         "frame": make_frame(is_named=True).sample(frac=1, random_state=1),
         "dict": dict(reversed(make_dict(is_named=True).items())),
@@ -100,7 +97,6 @@ def test_truth_by_ids(form: str, tmp_path: Path) -> None:
 
 
 def test_exclude_and_candidates_by_ids(tmp_path: Path) -> None:
-    """Ids of seen items and of candidates choose the items that their numbers choose."""
     users, items = np.nonzero(IS_SEEN)
     seen = pd.DataFrame({"query": np.array(QUERIES)[users], "document": np.array(DOCUMENTS)[items]})
     path = tmp_path / "seen.txt"
@@ -125,7 +121,6 @@ def test_exclude_and_candidates_by_ids(tmp_path: Path) -> None:
 
 
 def test_best_items_feed_everything(tmp_path: Path) -> None:
-    """The best items are lists for `evaluate`, `beyond_accuracy` and `fuse`, and a run that a file keeps."""
     k = N_ITEMS
     truth = make_dict(is_named=True)
     best, named = MODEL.top(10, exclude=SEEN), NAMED.top(k, exclude=SEEN)
@@ -149,7 +144,6 @@ def test_best_items_feed_everything(tmp_path: Path) -> None:
 
 
 def test_compare_many_models_with_one_truth() -> None:
-    """Models, a scorer and a score matrix share a truth and seen items."""
     models = {
         "dot": MODEL,
         "cosine": fn.Embeddings(USERS + 0.5, ITEMS + 0.5, similarity="cosine"),
@@ -166,7 +160,6 @@ def test_compare_many_models_with_one_truth() -> None:
 
 
 def test_explain_by_ids_shows_documents() -> None:
-    """The explanation of a query has the ids of its best documents."""
     truth = make_dict(is_named=True)
 
     text = str(fn.explain(truth, NAMED, "ndcg@5", query="q3", exclude=SEEN))
@@ -178,7 +171,6 @@ def test_explain_by_ids_shows_documents() -> None:
 
 
 def test_evaluator_is_shared_by_models_and_pickled() -> None:
-    """An evaluator with seen items evaluates models one after the other, and after pickling."""
     exclude = {QUERIES[0]: {DOCUMENTS[1]}}
     evaluator = fn.Evaluator(make_dict(is_named=True), METRICS, exclude=exclude, missing_truth="skip")
     values = [evaluator.evaluate(model).values.tolist() for model in (NAMED, pickle.loads(pickle.dumps(NAMED)))]

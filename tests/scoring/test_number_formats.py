@@ -72,7 +72,6 @@ def test_sums_beyond_float32_are_told_apart() -> None:
 
 @pytest.mark.parametrize("n_bytes", [1, 8, 96, 131])
 def test_hamming_distance_of_packed_bits(n_bytes: int) -> None:
-    """The score of packed bits is the negative number of bits that differ, for any number of bytes."""
     users, items = draw("u1", N_USERS, n_bytes), draw("u1", N_ITEMS, n_bytes)
     scores = -np.unpackbits(users[:, None] ^ items, axis=2).sum(axis=2, dtype="i8")
 
@@ -94,7 +93,6 @@ def test_short_floats_are_multiplied_as_float32(dtype: Any) -> None:
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i1"])
 @pytest.mark.parametrize("similarity", ["dot", "euclidean"])
 def test_biases_of_every_dtype(dtype: str, similarity: Any) -> None:
-    """Whole biases of items and users are added to scores, exactly."""
     rng = np.random.default_rng(2)
     users, items = (rng.integers(-3, 4, (n, 9)).astype(dtype) for n in (N_USERS, N_ITEMS))
     item_biases, user_biases = rng.integers(-5, 6, N_ITEMS), rng.integers(-5, 6, N_USERS)
@@ -145,6 +143,5 @@ def test_query_is_left_out_of_its_ranking(dtype: str) -> None:
     ],
 )
 def test_wrong_dtypes(dtype: str, options: dict[str, Any], message: str) -> None:
-    """Dtypes that a similarity does not take are an error."""
     with pytest.raises(fn.FastndcgError, match=message):
         fn.Embeddings(np.zeros((1, 2), dtype), np.zeros((1, 2), dtype), **options)

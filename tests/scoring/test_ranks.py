@@ -33,12 +33,10 @@ SCORES = USERS @ ITEMS.T
 
 
 def list_liked(user: int) -> set[int]:
-    """Return the items that a user likes."""
     return set(LIKED.items[LIKED.offsets[user] : LIKED.offsets[user + 1]].tolist())
 
 
 def make_selections() -> dict[str, dict[str, Any]]:
-    """Return arguments that select items, in each of their forms."""
     rng = np.random.default_rng(6)
     seen = [set(rng.choice(N_ITEMS, 30, replace=False).tolist()) - list_liked(user) for user in range(N_USERS)]
     own = [set(rng.choice(N_ITEMS, 90, replace=False).tolist()) | list_liked(user) for user in range(N_USERS)]
@@ -59,7 +57,6 @@ SELECTIONS = make_selections()
 
 
 def make_model(kind: str) -> fn.Embeddings | fn.Scorer:
-    """Return a model with the scores of the case."""
     if kind == "embeddings":
         return fn.Embeddings(USERS, ITEMS)
     return fn.Scorer(lambda users: SCORES[users], n_items=N_ITEMS, n_users=N_USERS)
@@ -120,7 +117,6 @@ def test_metrics_that_read_unjudged_items(kind: str, metrics: str) -> None:
 
 @pytest.mark.parametrize("field", ["unjudged='removed'", "score_dtype='float32'", "nan_scores='last'"])
 def test_conventions_that_change_candidates(field: str) -> None:
-    """Conventions that remove items or round scores give the values of the score matrix."""
     convention = fn.conventions["default"].replace(**dict([field.replace("'", "").split("=")]))
     users, items = USERS.astype("f8") / 3, ITEMS.astype("f8")
     scores = np.array([[float(np.dot(user, item)) for item in items] for user in users])
@@ -143,7 +139,6 @@ def test_dtypes_and_lengths_of_vectors(dtype: str, n_columns: int) -> None:
 
 
 def test_similarities_and_biases() -> None:
-    """Cosine and euclidean order items as their definitions, and biases are added."""
     rng = np.random.default_rng(8)
     users, items = rng.standard_normal((N_USERS, 6)), rng.standard_normal((N_ITEMS, 6))
     lengths = np.linalg.norm(users, axis=1)[:, None] * np.linalg.norm(items, axis=1)
@@ -163,7 +158,6 @@ def test_similarities_and_biases() -> None:
 
 
 def test_bits_do_not_depend_on_threads_memory_or_users() -> None:
-    """Random factors of odd shapes give the same bits for any threads, memory and choice of users."""
     rng = np.random.default_rng(9)
     users, items = rng.standard_normal((200, 33), dtype="f4"), rng.standard_normal((3001, 33), dtype="f4")
     liked = fn.Interactions(rng.integers(0, 3001, 200), offsets=np.arange(201), n_items=3001)
@@ -182,7 +176,6 @@ def test_bits_do_not_depend_on_threads_memory_or_users() -> None:
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_equal_vectors_tie_at_any_position(dtype: Any) -> None:
-    """Copies of a relevant item's vector all tie with it, in any tile and lane."""
     rng = np.random.default_rng(10)
     users = rng.standard_normal((40, 77), dtype=dtype)
     items = rng.standard_normal((5003, 77), dtype=dtype)
@@ -197,7 +190,6 @@ def test_equal_vectors_tie_at_any_position(dtype: Any) -> None:
 
 
 def draw_vectors(data: st.DataObject, n: int, n_columns: int) -> Any:
-    """Return n vectors of small whole numbers."""
     size = n * n_columns
     numbers = data.draw(st.lists(st.integers(-2, 2), min_size=size, max_size=size))
     return np.array(numbers, "f4").reshape(n, -1)
@@ -206,7 +198,6 @@ def draw_vectors(data: st.DataObject, n: int, n_columns: int) -> Any:
 @settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_equals_reference(data: st.DataObject) -> None:
-    """Small models of every kind equal the slow reference."""
     n_users, n_items, n_columns = (data.draw(st.integers(1, n)) for n in (4, 6, 3))
     users, items = (draw_vectors(data, n, n_columns) for n in (n_users, n_items))
     similarity = data.draw(st.sampled_from(["dot", "euclidean", "cosine", "hamming"]))
@@ -253,7 +244,6 @@ def test_evaluator_and_compare_take_models() -> None:
 
 
 def test_explain_shows_the_ranking_of_a_model() -> None:
-    """The explanation of a user is that of the score matrix."""
     predictions = SCORES, make_model("embeddings")
     texts = [str(fn.explain(LIKED, own, "ndcg@10", query=3)) for own in predictions]
 

@@ -22,7 +22,6 @@ METRICS = "ndcg@10, rank, auc"
 
 
 def make_liked(n_users: int, n_items: int, n_liked: int = 3) -> fn.Interactions:
-    """Return random truth."""
     rng = np.random.default_rng(1)
     items = np.stack([rng.choice(n_items, n_liked, replace=False) for _ in range(n_users)])
     return fn.Interactions(items.reshape(-1), offsets=np.arange(n_users + 1) * n_liked, n_items=n_items)
@@ -76,7 +75,6 @@ def test_large_results_leave_less_memory_for_rows() -> None:
 
 
 def test_one_block_of_a_function_is_in_memory() -> None:
-    """The scores of a block are freed before the function is called for the next one."""
     alive = []
 
     def score(rows: slice) -> Any:
@@ -96,7 +94,6 @@ def test_one_block_of_a_function_is_in_memory() -> None:
 
 @pytest.mark.parametrize("kind", ["embeddings", "scorer", pytest.param("tensors", marks=pytest.mark.peers)])
 def test_progress_ends_with_all_users(kind: str) -> None:
-    """A function for progress gets rising numbers of users, up to all of them, also from an Evaluator."""
     rng = np.random.default_rng(5)
     users, items = (rng.standard_normal((n, 8), "f4") for n in (3000, 700))
     models = {"embeddings": lambda: fn.Embeddings(users, items), "scorer": lambda: fn.Scorer(score, n_items=700)}
@@ -122,7 +119,6 @@ def test_progress_ends_with_all_users(kind: str) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctrl_c_ends_after_the_tiles_at_work(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
-    """After Ctrl-C, the main thread takes no further tile, and stops the others."""
     rng = np.random.default_rng(6)
     users, items = (rng.standard_normal((n, 16), "f4") for n in (300, 20_000))
     loaded = []
@@ -180,7 +176,6 @@ def test_kernels_run_as_plain_python() -> None:
 @pytest.mark.stress
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "u1"])
 def test_factors_that_change_give_values_or_errors(dtype: str) -> None:
-    """Evaluations and best items neither crash nor hang while a thread overwrites the factors."""
     rng = np.random.default_rng(7)
     users, items = (rng.integers(0, 3, (n, 20)).astype(dtype) for n in (500, 3000))
     liked = make_liked(500, 3000, 10)

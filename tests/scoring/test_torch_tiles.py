@@ -88,7 +88,6 @@ def test_biases_whole_rows_and_bfloat16() -> None:
 
 
 def test_equal_vectors_tie_and_bits_do_not_depend_on_the_batch() -> None:
-    """Copies of a relevant item tie with it at any position, and users have the same values in any batch."""
     generator = torch.Generator().manual_seed(1)
     users, items = (torch.randn(n, 33, generator=generator) for n in (N_USERS, N_ITEMS))
     copies = RNG.choice(N_ITEMS, 60, replace=False)
@@ -211,13 +210,11 @@ WRONG = {
 
 @pytest.mark.parametrize(("change", "options", "message"), WRONG.values(), ids=WRONG)
 def test_wrong_tensors(change: Any, options: dict[str, Any], message: str) -> None:
-    """Tensors that arrays would be refused for are refused with the same messages."""
     with pytest.raises(fn.FastndcgError, match=message):
         fn.Embeddings(*change(*map(torch.from_numpy, make_vectors("f4"))), **options)
 
 
 def test_memory_below_a_tile_is_an_error() -> None:
-    """Tiles of torch have one size, and less memory is an error."""
     model = fn.Embeddings(*map(torch.from_numpy, make_vectors("f4")))
 
     with pytest.raises(fn.InvalidInputError, match="`memory` must be at least"):

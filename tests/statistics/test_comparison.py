@@ -36,7 +36,6 @@ def test_takes_what_evaluate_takes(tmp_path):
 
 
 def test_takes_arrays():
-    """`compare` takes shared labels with scores of each system, in any form of groups, or Rankings."""
     labels, offsets = [1, 0, 0, 1, 2, 0], [0, 2, 4, 6]
     scores = {"up": [2.0, 1, 2, 1, 2, 1], "down": [1.0, 2, 1, 2, 1, 2]}
     expected = rows_of(labels, scores, "rr", offsets=offsets)
@@ -46,8 +45,6 @@ def test_takes_arrays():
 
 
 class TestAlignment:
-    """Systems meet by query id."""
-
     def test_the_order_of_queries_does_not_matter(self):
         """Results in another order give the same numbers: nothing is zipped by position."""
         one, other = drawn(1, 40)
@@ -92,7 +89,6 @@ class TestAlignment:
         assert (skipping.rows[1].mean, skipping.rows[1].n_pairs) == (1.0, 3)
 
     def test_queries_that_only_one_run_has(self):
-        """A query of only one run is undefined in all systems if the convention keeps unjudged queries as undefined."""
         more = GOOD | {"q9": {"d1": 1.0}}
         found = fn.compare(QRELS, {"bad": BAD, "more": more}, "rr", convention="default(missing_in_qrels=undefined)")
         assert found.query_ids.tolist()[-1] == "q9"
@@ -105,7 +101,6 @@ class TestAlignment:
             fn.compare({"a": results_of(one), "b": results_of(other, np.arange(6))})
 
     def test_ids_that_repeat(self):
-        """A repeated query id raises an error that names the id."""
         one, other = drawn(6, 3)
         with pytest.raises(
             fn.InvalidInputError, match="query ids of system 'a' must be unique, but 'x' occurs 2 times"
@@ -114,10 +109,7 @@ class TestAlignment:
 
 
 class TestRows:
-    """Tests of the numbers in each row of a comparison."""
-
     def test_means_are_those_of_results(self):
-        """The mean of a row is the mean of its results, and undefined queries are counted."""
         columns = drawn(7, 50, n_systems=3, missing=0.1)
         found = fn.compare(results_by_name(columns), interval="t")
         for row in found.rows:
@@ -128,7 +120,6 @@ class TestRows:
         assert np.isnan([found.rows[0].difference, found.rows[0].p]).all()
 
     def test_differences_are_of_queries_that_both_have(self):
-        """Mean, counts of wins, ties and losses, effect."""
         columns = drawn(8, 50, missing=0.2)
         row = fn.compare(results_by_name(columns)).rows[1]
         differences = (columns[1] - columns[0])[:, 0]
@@ -139,7 +130,6 @@ class TestRows:
         assert row.effect == pytest.approx(known.mean() / known.std(ddof=1), rel=1e-12)
 
     def test_baseline(self):
-        """Another baseline turns the differences round."""
         results = results_by_name(drawn(9, 30))
         forth, back = fn.compare(results, interval="t"), fn.compare(results, baseline="b", interval="t")
         there, again = forth.rows[1], back.rows[0]
@@ -168,7 +158,6 @@ class TestRows:
         assert found.notes[2].endswith("Bonferroni over all tests of a metric")
 
     def test_pairs_with_the_baseline_have_the_p_values_of_the_rows(self):
-        """All pairs are tested as the rows are, and Bonferroni multiplies by the six pairs of a metric."""
         found = fn.compare(results_by_name(drawn(10, 40, n_systems=4)), correction="bonferroni", interval="t")
         pairs = {(pair.system, pair.against): pair for pair in found.all_pairs("map", test=None)}
         assert len(pairs) == 6
@@ -195,7 +184,6 @@ class TestRows:
         assert fn.compare(QRELS, paths[1:], "rr", baseline="z").baseline == "z"
 
     def test_pickle_leaves_the_inputs_out(self):
-        """A pickled comparison has its rows, but neither truth nor predictions."""
         found = fn.compare(QRELS, {"bad": BAD, "good": GOOD}, "rr")
         assert found.inputs.truth is QRELS
         assert pickle.loads(pickle.dumps(found)).inputs is None
@@ -213,7 +201,6 @@ class TestRows:
         ]
 
     def test_weights_clusters_and_strata(self):
-        """Weights, clusters and strata change the means and the intervals."""
         columns, generator = drawn(12, 60), np.random.default_rng(1)
         weights, clusters = generator.uniform(0, 3, 60), np.arange(60) // 3
         row = fn.compare(results_by_name(columns), weights=weights, clusters=clusters, interval="t").rows[1]
@@ -234,7 +221,6 @@ class TestRows:
 
     @pytest.mark.parametrize("test", ["t", "bootstrap"])
     def test_equal_differences_have_no_p_value(self, test):
-        """Equal differences have an interval but no p-value, and a note gives the reason."""
         found = fn.compare(results_by_name([[[0.1], [0.2]], [[0.3], [0.4]]]), test=test)
         row = found.rows[1]
         assert np.isnan([row.p, row.p_corrected, row.effect, row.smallest_difference]).all()
@@ -254,7 +240,6 @@ class TestRows:
 
     @pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "sign", "bootstrap", "tukey"])
     def test_threads_change_nothing(self, test):
-        """One thread and three threads give identical rows. Another seed gives other replicates."""
         results = results_by_name(drawn(15, 400, n_systems=3))
         options = {"test": test, "replicates": 300, "interval": "percentile"}
         one = rows_of(results, **options, threads=1)
@@ -266,7 +251,6 @@ class TestTable:
     """Tests of the printed form of a comparison."""
 
     def test_comparison_notes(self):
-        """Lines below the rows name the baseline, convention, method, level, replicates, seed, test and correction."""
         found = fn.compare(
             results_by_name(drawn(16, 40)), seed=7, replicates=1500, level=0.9, correction="bh", interval="percentile"
         )
@@ -291,7 +275,6 @@ class TestTable:
         assert frame["system"].tolist() == ["a", "b"] * 3
 
     def test_segments(self):
-        """The rows of a segment use its queries only. Segments are given to `compare` or to `by`."""
         columns = drawn(18, 40)
         segments = np.where(np.arange(40) < 15, "head", "tail")
         found = fn.compare(results_by_name(columns), segments=segments)
@@ -321,7 +304,6 @@ class TestTable:
 
     @pytest.mark.parametrize("level", [0.5, 0.95])
     def test_bands_of_curves(self, level):
-        """Each point has the interval of its mean that holds for its values."""
         systems = {"bad": BAD | {"q1": {"d2": 1.0}}, "good": GOOD | {"q2": {"d1": 1.0}}}
         found = fn.compare(QRELS, systems, "rr", curves="ndcg", level=level)
         for point in found.curves:
@@ -331,7 +313,6 @@ class TestTable:
             assert point.low < point.mean < point.high
 
     def test_results_hold_the_metrics_of_the_table_alone(self):
-        """Results of a comparison hold only the metrics of its table. Results given by the caller do not change."""
         given = fn.evaluate(QRELS, BAD, [*(fn.nDCG @ k for k in CUTOFFS), "rr"])
         found = fn.compare(QRELS, {"bad": given, "good": GOOD}, "ndcg@3,rr", curves="ndcg")
         alone = fn.evaluate(QRELS, GOOD, "ndcg@3,rr")
@@ -380,7 +361,6 @@ BAD_INPUT = {
 
 @pytest.mark.parametrize(("call", "message"), BAD_INPUT.values(), ids=BAD_INPUT)
 def test_bad_input(call, message):
-    """Input that cannot be compared raises an error with the reason."""
     with pytest.raises(fn.InvalidInputError, match=message):
         call()
 

@@ -10,7 +10,6 @@ import fastndcg as fn
 
 
 def test_equivalence_is_that_of_statsmodels():
-    """Two one-sided paired t tests, as ttost_paired has them."""
     weightstats = pytest.importorskip("statsmodels.stats.weightstats", reason="statsmodels is the oracle")
     columns = drawn(3, 60)
     for margin in (0.02, 0.05, 0.2):
@@ -23,7 +22,6 @@ def test_equivalence_is_that_of_statsmodels():
 
 
 def test_statistic_is_that_of_scipy():
-    """Student's t of the difference with its degrees of freedom."""
     stats = pytest.importorskip("scipy.stats", reason="SciPy is the oracle")
     columns = drawn(4, 40)
     row = next(row for row in fn.compare(results_by_name(columns), test="t").rows if row.system == "b")
@@ -34,7 +32,6 @@ def test_statistic_is_that_of_scipy():
 
 
 def test_equal_differences():
-    """Without any spread, the difference is within the margin or not."""
     results = {"a": results_of([[0.5]] * 9), "b": results_of([[0.52]] * 9)}
     for margin, p in ((0.03, 0.0), (0.01, 1.0)):
         row = fn.compare(results, margin=margin).rows[1]

@@ -17,7 +17,6 @@ SUCCESS = (fn.Success @ 1,)
 
 
 def hits(values):
-    """Return results of Success@1 with these values, 0 or 1."""
     return results_of(np.asarray(values, "f8")[:, None], metrics=SUCCESS)
 
 
@@ -31,7 +30,6 @@ def paired(n, wins, losses):
 
 
 def verdict_of(n, wins, losses, **options):
-    """Return the verdict on the candidate of `paired`."""
     return fn.gate(None, *paired(n, wins, losses), **options).verdict
 
 
@@ -76,7 +74,6 @@ def test_few_changes_have_no_small_p_value():
 
 
 def test_undecided_number_of_queries_decides():
-    """With the number of queries that the gate names, and the same shares, the verdict falls."""
     row = fn.gate(None, *paired(40, 1, 2), margin=0.1).rows[0]
     assert row.verdict == "undecided"
     share = math.ceil(row.n_needed / 40)
@@ -158,7 +155,6 @@ def test_missing_query_of_a_run_is_not_zero():
 
 
 def test_saved_baseline(tmp_path):
-    """A saved baseline gives the same verdict; another truth or version cannot be compared."""
     qrels = {f"q{place}": {"a": 1, "b": 0} for place in range(20)}
     old = {query: {"a": 2.0, "b": 1.0} for query in qrels}
     new = {query: {"a": 0.0 if query == "q3" else 2.0, "b": 1.0} for query in qrels}
@@ -176,7 +172,6 @@ def test_saved_baseline(tmp_path):
 
 
 def test_texts():
-    """JSON, JUnit, Markdown and workflow commands say the same verdicts."""
     gate = fn.gate(None, *paired(30, 0, 5), margin=0.1)
     assert json.loads(gate.to_json())["verdict"] == "undecided"
     suite = ET.fromstring(gate.to_junit())
@@ -237,7 +232,6 @@ def test_plan_is_that_of_statsmodels(effect, alpha, n_tails):
 
 
 def test_plan_round_trip():
-    """The difference that n queries can show needs n queries, also in clusters."""
     for clusters in (None, (5, 0.3)):
         shown = fn.plan(n=100, from_=0.3, clusters=clusters)
         assert fn.plan(shown.difference, from_=0.3, clusters=clusters).n in (100, 101)

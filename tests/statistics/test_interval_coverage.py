@@ -104,7 +104,6 @@ def test_coverage_of_few_queries():
 
 @pytest.mark.parametrize("kind", ["clusters", "strata"])
 def test_coverage_by_design(kind):
-    """Clusters that share their luck, and strata whose means differ."""
     generator, n, n_held = np.random.default_rng(5), 400, 0
     group = np.arange(n) // 2
     if kind == "clusters":
@@ -183,7 +182,6 @@ def test_false_positives_of_tukey():
 
 
 def test_the_page_has_the_numbers_of_the_script(calibration):
-    """All enumerated cells, and one that is drawn, stand in the page as the script prints them."""
     page = (Path(__file__).parents[2] / "docs" / "how_it_works" / "statistics_calibration.md").read_text("utf-8")
     enumerated = {
         "0/1": calibration.enumerate_binary,

@@ -37,7 +37,6 @@ def expanded(level, n):
 
 @pytest.mark.parametrize("design", ["plain", "clusters", "strata"])
 def test_normal_replicates_give_students_interval(design):
-    """Replicates that are normal, as wide as those of n units in the long run, make up for all that Student's does."""
     n, generator = 24, np.random.default_rng(14)
     values = generator.normal(0, 1, n)
     values = np.concatenate([values, -values])  # no skew
@@ -133,7 +132,6 @@ def robust(values, weights, clusters):
 
 @pytest.mark.parametrize("kind", ["weights", "clusters", "both"])
 def test_weighted_and_clustered_student_is_statsmodels(kind):
-    """Standard errors that are robust against unequal weights and against clusters."""
     n = 90
     columns, generator = drawn(6, n), np.random.default_rng(7)
     weights = None if kind == "clusters" else generator.uniform(0.5, 4, n)
@@ -172,7 +170,6 @@ def test_clusters_are_drawn_whole(method):
 
 @pytest.mark.parametrize("method", ["auto", "percentile"])
 def test_strata_take_their_differences_out(method):
-    """Two strata that differ make the interval wide unless they are named."""
     values = np.repeat([[0.2], [0.8]], 20, axis=0)
     values[::2] += 0.01
     strata = np.repeat(["easy", "hard"], 20)
@@ -195,7 +192,6 @@ def test_weights_are_repetitions_to_the_mean():
 
 
 def test_undefined_queries_are_left_out():
-    """The interval is that of the queries that have a value, and n counts them."""
     values = drawn(10, 40)[0]
     gaps = values.copy()
     gaps[::4] = np.nan
@@ -221,8 +217,6 @@ def test_interval_missing_has_a_reason():
 
 
 class TestAuto:
-    """The interval that is chosen by the values and their range."""
-
     @pytest.mark.parametrize("level", [0.9, 0.95])
     @pytest.mark.parametrize("n", [2, 3, 10, 30])
     def test_clopper_pearson_is_scipys(self, n, level):
@@ -240,7 +234,6 @@ class TestAuto:
 
     @pytest.mark.parametrize(("wins", "losses", "n"), [(0, 0, 30), (1, 7, 25), (5, 0, 5), (3, 9, 40), (20, 12, 100)])
     def test_tango_inverts_the_score_test(self, wins, losses, n):
-        """At a bound, the score statistic under the most likely shares is the normal quantile."""
         optimize = pytest.importorskip("scipy.optimize", reason="SciPy finds the most likely shares")
         counts = {"a": np.arange(n) >= n - losses, "b": np.arange(n) < wins}
         row = fn.compare(results_by_name([values[:, None] for values in counts.values()])).rows[1]
@@ -291,7 +284,6 @@ class TestAuto:
         assert (row.difference_low, row.difference_high) == pytest.approx((-bound, bound), rel=1e-12)
 
     def test_the_range_of_the_metric_decides(self):
-        """Values of nDCG have a range. DCG has none, nor has nDCG of negative labels that keep their values."""
         values = [[0.3], [0.5], [1.0], [0.9]]
         dcg = results_of(values, metrics=(fn.DCG,)).confidence_interval("dcg")
         kept = results_of(values)
@@ -337,7 +329,6 @@ class TestAuto:
         assert results_of([[0.3]] * 10).confidence_interval("ndcg@10").low < 0.3
 
     def test_numbers_and_arrays_give_the_same(self):
-        """Functions of arrays, which simulations use, are those of numbers."""
         means, errors = np.array([0.0, 0.3, 0.97, 1.0]), np.array([0.0, 0.1, 0.02, 0.0])
         for compute in (compute_korn_graubard, compute_t_with_ends):
             lows, highs = compute(means, errors, 12.5, 11.5, 0.9)
@@ -347,10 +338,7 @@ class TestAuto:
 
 
 class TestSegments:
-    """`Results.by`."""
-
     def test_each_segment_is_evaluated_on_its_own(self):
-        """Mean, n and interval are those of the segment's queries alone."""
         values = drawn(11, 50, missing=0.1)[0]
         segments = np.array(["head", "tail", "torso"])[np.arange(50) % 3]
         table = results_of(values).by(segments, method="t")
@@ -361,7 +349,6 @@ class TestSegments:
             assert row.n + row.n_undefined == np.count_nonzero(segments == row.segment)
 
     def test_prints_and_becomes_a_frame(self):
-        """The table prints one line per row with a reason for a missing interval. The frame has every field."""
         table = results_of([[0.5], [0.7], [0.1]]).by({"q0": "x", "q1": "x", "q2": "y"})
         assert "only one query has a value" in str(table).splitlines()[2]
         assert str(table).splitlines()[-1] == "95 % intervals: Korn–Graubard"
@@ -420,7 +407,6 @@ BAD = {
 
 @pytest.mark.parametrize(("given", "message"), BAD.values(), ids=BAD)
 def test_bad_input(given, message):
-    """An invalid argument raises an error that describes the problem."""
     with pytest.raises(fn.InvalidInputError, match=message):
         RESULT.confidence_interval("map", **given)
 

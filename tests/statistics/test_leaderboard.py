@@ -42,7 +42,6 @@ def test_three_systems_by_hand():
 
 
 def test_tiers_are_cut_where_every_pair_is_sure():
-    """A pair across the cut that is not sure joins the tiers."""
     sure = np.triu(np.ones((4, 4), bool), 1)
     assert _cut_tiers(sure) == [1, 2, 3, 4]
     sure[0, 2] = False
@@ -61,7 +60,6 @@ def test_equal_systems_share_rank_one(unit, n_sets, n):
 
 
 def test_equal_to_the_bit():
-    """Systems with the same values have the same rank, and neither is better."""
     values = np.random.default_rng(0).beta(1, 1, (50, 1))
     found = board([np.hstack([values, values, values / 2])])
     assert [(row.rank, row.rank_low, row.rank_high) for row in found.rows] == [(1, 1, 2), (1, 1, 2), (3, 3, 3)]
@@ -97,7 +95,6 @@ def test_data_sets():
 
 
 def test_published_means():
-    """Frames, dicts and CSV files of means are ranked over data sets, and cannot be over queries."""
     pandas = pytest.importorskip("pandas")
     generator = np.random.default_rng(8)
     cells = [(f"s{s}", f"d{d}", 0.5 + 0.1 * s + generator.normal(0, 0.02)) for s in range(3) for d in range(12)]
@@ -146,7 +143,6 @@ def test_errors(call, message):
 
 
 def test_command(tmp_path, capsys):
-    """The command ranks a CSV file of means, and runs on judgments."""
     table = tmp_path / "published.csv"
     rows = [f"s{s},d{d},{0.5 + 0.1 * s + 0.01 * (d % 3)}" for s in range(3) for d in range(9)]
     table.write_text("\n".join(["system,dataset,value", *rows]))

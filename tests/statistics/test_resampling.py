@@ -32,7 +32,6 @@ def number(stream, counter):
 
 
 def stream_of(seed, purpose, replicate):
-    """Return the stream of a replicate, which depends on the seed, the purpose and the replicate."""
     return number(number((number(seed, 0) + purpose) & MASK, 0), replicate)
 
 
@@ -143,14 +142,12 @@ def test_threads_and_number_of_replicates_change_nothing(draw):
 
 
 def test_seeds_and_purposes_differ():
-    """Another seed draws others, and the bootstrap's numbers are not those of the signs."""
     purposes = (resampling.BOOTSTRAP, resampling.SIGNS, resampling.ORDERS)
     keys = {int(resampling.make_key(seed, purpose)) for seed in (0, 1, 2, 2**64 - 1) for purpose in purposes}
     assert len(keys) == 12
 
 
 def test_counts_are_multinomial():
-    """Mean, variance and covariance of the counts are those of drawing n of n, within five standard errors."""
     n, replicates = 10, 20_000
     found = resampling.bootstrap_sums(np.eye(12)[:, :n], simple_design(n), settings(replicates=replicates))[:, :n]
     assert (found.sum(axis=1) == n).all()

@@ -136,7 +136,6 @@ def test_wilcoxon_of_few_queries_is_exact(tenths, alternative):
 
 @pytest.mark.parametrize(("wins", "losses", "ties"), [(9, 1, 20), (5, 5, 0), (0, 3, 0), (40, 22, 100), (0, 0, 4)])
 def test_mcnemar_is_statsmodels(wins, losses, ties):
-    """The exact test of hits and misses. Ties do not count."""
     contingency = pytest.importorskip("statsmodels.stats.contingency_tables", reason="statsmodels is the oracle")
     one = np.concatenate([np.zeros(wins), np.ones(losses), np.arange(ties) % 2])[:, None]
     other = np.concatenate([np.ones(wins), np.zeros(losses), np.arange(ties) % 2])[:, None]
@@ -185,21 +184,16 @@ def test_too_few_queries_are_noted(test, alternative):
 
 
 class TestContradictions:
-    """An interval and a p-value of one row that seem to contradict each other have a note."""
-
     @staticmethod
     def notes(columns, **options):
-        """Return the notes on such rows."""
         return [note for note in fn.compare(results_by_name(columns), **options).notes if "though the interval" in note]
 
     def test_correction(self):
-        """The interval is not corrected, and p is."""
         columns = drawn(10, 40, n_systems=4)
         notes = self.notes(columns, interval="t", test="t")
         assert any("p is corrected for the number of tests" in note for note in notes)
 
     def test_one_sided(self):
-        """A two-sided interval of a one-sided test."""
         columns = [np.full((40, 1), 0.5), 0.5 + np.linspace(-0.1, 0.147, 40)[:, None]]
         options = {"interval": "t", "test": "t"}
         assert self.notes(columns, **options) == []
@@ -213,7 +207,6 @@ class TestContradictions:
         assert "allows for differences that no query shows yet" in note
 
     def test_every_row_that_contradicts_is_noted(self):
-        """Over many comparisons, a row without a note has an interval that says what its p-value says."""
         for seed in range(20):
             found = fn.compare(results_by_name(drawn(seed, 25, lift=0.1)), replicates=999)
             noted = [note for note in found.notes if "though the interval" in note]
@@ -228,7 +221,6 @@ class TestContradictions:
     [({}, 6), ({"family": "metric"}, 2), ({"correction": "none"}, 1), ({"correction": "bonferroni"}, 6)],
 )
 def test_smallest_difference_is_at_the_level_of_the_stars(options, n_tests, alternative):
-    """Corrected for the tests of the family, and one-sided where the test is."""
     power = pytest.importorskip("statsmodels.stats.power", reason="statsmodels is the oracle of power")
     columns = drawn(31, 43, n_systems=3)
     row = fn.compare(results_by_name(columns), test="t", alternative=alternative, **options).rows[1]
@@ -260,7 +252,6 @@ def test_paired_bootstrap_is_the_share_of_shifted_replicates(alternative):
 @pytest.mark.parametrize("design", ["plain", "clusters"])
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 def test_paired_bootstrap_of_normal_replicates_is_students(design, alternative):
-    """Replicates that are normal, as wide as those of n units in the long run, make the p-value of the t test."""
     columns = [np.zeros((40, 1)), np.random.default_rng(1).normal(0.2, 1, (40, 1))]
     made = simple_design(40, clusters=np.arange(40) // 4) if design == "clusters" else simple_design(40)
     moments, given = compute_moments(DIFFERENCE, columns, made), settings(alternative=alternative)
@@ -288,7 +279,6 @@ def test_equal_systems_are_not_different(test):
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
 @pytest.mark.parametrize("test", ["t", "bootstrap"])
 def test_differences_that_do_not_vary(test, alternative, values):
-    """Equal differences have no p-value in the t test and the bootstrap test. The sign-flip test gives a p-value."""
     columns = [np.array(values)[:, None], np.array(values)[:, None] + 0.2]  # alike except for rounding
     found = p_of(columns, test, alternative=alternative)
     assert np.isnan(found.p)
@@ -305,7 +295,6 @@ def test_clusters_that_do_not_vary():
 
 
 def test_significance_needs_two_queries():
-    """NaN, and the reason stands with the moments."""
     columns = [np.array([[0.5], [np.nan]]), np.array([[0.7], [0.1]])]
     for test in ("randomization", "t", "wilcoxon", "sign", "bootstrap", "tukey"):
         assert np.isnan(p_of(columns, test).p)
@@ -314,7 +303,6 @@ def test_significance_needs_two_queries():
 
 
 def test_clusters_change_signs_together():
-    """Copies of the queries in clusters give the p-value of the clusters alone."""
     columns = [np.rint(column * 2**20) / 2**20 for column in drawn(24, 12, lift=0.15)]
     alone = p_of(columns, "randomization")
     copied = [np.repeat(column, 3, axis=0) for column in columns]
@@ -334,8 +322,6 @@ def test_weights_weigh_differences():
 
 
 class TestTukey:
-    """Tukey's honestly significant difference by randomisation."""
-
     def test_comes_near_all_permutations(self):
         """Three systems and four queries: 6**4 exchanges, within five binomial standard errors."""
         columns = [np.rint(column * 2**20) / 2**20 for column in drawn(25, 4, n_metrics=1, n_systems=3, lift=0.3)]
@@ -386,14 +372,12 @@ def quick_collections():
 )
 @pytest.mark.usefixtures("quick_collections")
 def test_corrections_are_statsmodels(p_values, method):
-    """Corrected p-values equal those of statsmodels, also with tied p-values."""
     multitest = pytest.importorskip("statsmodels.stats.multitest", reason="statsmodels is the oracle of corrections")
     expected = multitest.multipletests(p_values, method={"bh": "fdr_bh"}.get(method, method))[1]
     assert correct_p_values(np.array(p_values), method) == pytest.approx(expected, rel=1e-12, abs=1e-300)
 
 
 def test_nan_p_values_are_ignored_by_correction():
-    """A NaN p-value stays NaN and does not count in the correction of other p-values."""
     p_values = np.array([0.01, np.nan, 0.02])
     assert correct_p_values(p_values, "bonferroni").tolist()[::2] == [0.02, 0.04]
     assert np.isnan(correct_p_values(p_values, "holm")[1])
@@ -414,7 +398,6 @@ def test_smallest_difference_is_statsmodels(n, alpha):
 
 
 def test_smallest_difference_of_two_queries():
-    """Two queries have a large but finite smallest difference."""
     moments = compute_moments(DIFFERENCE, drawn(28, 2), simple_design(2))
     critical = stats.t.ppf(0.975, 1)
     shift = compute_smallest_difference(moments, 0.05, 0.8) / moments.standard_error
@@ -422,7 +405,6 @@ def test_smallest_difference_of_two_queries():
 
 
 def test_smallest_difference_of_a_million_queries():
-    """The smallest difference of a million queries follows the normal distribution."""
     columns = [np.zeros((10**6, 1)), np.random.default_rng(1).normal(0, 1, (10**6, 1))]
     moments = compute_moments(DIFFERENCE, columns, simple_design(10**6))
     expected = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * moments.standard_error

@@ -37,7 +37,6 @@ def test_weight_0_leaves_a_query_out_of_an_interval(method):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("test", TESTS)
 def test_weight_0_leaves_a_query_out_of_a_comparison(method, test):
-    """Rows, segments and pairs are those of a comparison without the queries, and a note counts them."""
     columns = drawn(2, 60, n_systems=3)
     weights, kept = sparse_weights(60)
     segments = np.where(np.arange(60) % 3, "x", "y")
@@ -86,7 +85,6 @@ def test_effective_number_is_shown():
 
 
 def test_degrees_of_freedom_are_those_of_the_effective_number():
-    """A weight that rules has an interval as wide as that of few queries, not of many."""
     values = np.random.default_rng(4).random((200, 1))
     weights = np.arange(1, 201.0) ** -1.2
     narrow = results_of(values).confidence_interval("ndcg@10", method="t")

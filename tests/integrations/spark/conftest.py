@@ -6,14 +6,12 @@ from spark_sessions import skip_without_spark, start_session
 
 @pytest.fixture(scope="module")
 def session():
-    """Return the session of this process."""
     skip_without_spark()
     return start_session()
 
 
 @pytest.fixture(scope="module")
 def spark(session):
-    """Return the integration."""
     from fastndcg.integrations import spark
 
     return spark

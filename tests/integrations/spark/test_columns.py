@@ -16,7 +16,6 @@ PAIR = {"query": "id % 5", "document": "id", "label": "int(id % 2)", "score": "d
 
 
 def draw_rows(n=400):
-    """Return rows with tied scores, and a column with their order."""
     random = np.random.default_rng(1)
     columns = {"query": random.integers(0, 20, n), "document": np.arange(n), "label": random.integers(0, 3, n)}
     return pd.DataFrame(columns | {"score": random.random(n).round(1), "place": random.permutation(n)})
@@ -34,7 +33,6 @@ def collect(frame):
 
 
 def test_names_with_dots_and_back_ticks(session, spark):
-    """Names that SQL must quote give the values of one machine in all forms, and messages show them."""
     rows = draw_rows()
     ending = ".b`c d"
     names = {role: role + ending for role in ("query", "document", "label", "score")}
@@ -55,7 +53,6 @@ def test_names_with_dots_and_back_ticks(session, spark):
 
 
 def test_ranks_are_negative_scores(session, spark):
-    """A run with ranks has the bits of one machine, next to a run with scores, and wrong ranks are an error."""
     rows = draw_rows()
     qrels = rows[["query", "document", "label"]]
     run = rows.assign(rank=rows.groupby("query")["score"].rank("first").astype(int))[["query", "document", "rank"]]
@@ -90,7 +87,6 @@ def test_ranks_are_negative_scores(session, spark):
     ],
 )  # fmt: skip
 def test_wrong_orders(session, spark, form, place, error, message):
-    """Orders without one place for each document are errors, for rows as for a run."""
     frame = make_frame(session, place=place)
     data = [frame] if form == "rows" else [frame.drop("score", "place"), frame.drop("label")]
 
@@ -99,7 +95,6 @@ def test_wrong_orders(session, spark, form, place, error, message):
 
 
 def test_orders_under_reserved_words(session, spark):
-    """The order of a run is read where Spark reserves the word."""
     frame = make_frame(session)
     session.conf.set("spark.sql.ansi.enforceReservedKeywords", "true")
     try:
@@ -139,14 +134,11 @@ def test_texts_with_a_collation_are_compared_by_bytes(session, spark):
 
 
 def test_subtopics_are_refused(session, spark):
-    """A column of subtopics is an error next to scores, as on one machine."""
     with pytest.raises(fn.InvalidInputError, match="`truth` must have no subtopics, but column 'subtopic'"):
         spark.evaluate(make_frame(session, subtopic="1"), METRICS)
 
 
 def test_custom_metrics_are_refused(session, spark):
-    """A metric that this process registered is refused on the driver, as executors lack it."""
-
     def count_labels(labels, above, ties, ideal, n_relevant, n_documents, k):
         return float(len(labels))
 
@@ -167,7 +159,6 @@ def test_custom_metrics_are_refused(session, spark):
 
 
 def test_errors_in_lists_name_the_query(session, spark):
-    """An error of a list names its query, not its row among those of the task."""
     columns = "query int, label array<int>, score array<double>, document array<string>"
     good = (1, [1, 0], [0.1, 0.2], ["a", "b"])
     wrong = {
@@ -193,7 +184,6 @@ def test_errors_in_lists_name_the_query(session, spark):
     ],
 )
 def test_errors_of_comparisons_name_the_system(session, spark, change, message):
-    """An error of one of several runs names its system."""
     frame = make_frame(session)
     runs = {"a": frame.drop("label"), "b": make_frame(session, **change).drop("label")}
 
@@ -202,7 +192,6 @@ def test_errors_of_comparisons_name_the_system(session, spark, change, message):
 
 
 def test_errors_of_comparisons_name_what_is_missing(session, spark):
-    """A run without scores, and one of this machine, are errors that name the system."""
     frame = make_frame(session)
     run = frame.drop("label")
     with pytest.raises(fn.InvalidInputError, match="system 'b': `run` must have one column of score ids or values"):
@@ -212,7 +201,6 @@ def test_errors_of_comparisons_name_what_is_missing(session, spark):
 
 
 def test_errors_of_arguments(session, spark):
-    """Errors of arguments name them, and say what to pass."""
     frame = make_frame(session)
     qrels = frame.drop("score")
     with pytest.raises(fn.InvalidTypeError, match=r"`predictions` must be a DataFrame of Spark .*, not DataFrame"):

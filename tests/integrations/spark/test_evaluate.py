@@ -30,7 +30,6 @@ NAMES = {"query": "user", "document": "item", "label": "clicked", "score": "pred
 
 
 def check_same(result, expected):
-    """Check means, counts and intervals to the bit."""
     assert result.means() == expected.means()
     assert result.n_undefined().tolist() == expected.n_undefined().tolist()
     for name in ("n_tied", "n_missing_in_run", "n_missing_in_qrels"):
@@ -45,7 +44,6 @@ def check_same(result, expected):
 
 @pytest.mark.parametrize("partitions", PARTITIONS)
 def test_rows_equal_one_machine(session, spark, partitions):
-    """Rows in any partitions have the bits of one machine, also in intervals."""
     rows = draw_rows()
     expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
 
@@ -57,7 +55,6 @@ def test_rows_equal_one_machine(session, spark, partitions):
 
 @pytest.mark.parametrize("convention", ["trec_eval", "lightgbm", "default(ties=id_ascending)", "default(undefined=0)"])
 def test_conventions_are_those_of_one_machine(session, spark, convention):
-    """Conventions with other ties, gains and undefined values give the values of one machine."""
     rows = draw_rows()
     expected = fn.evaluate(rows.sort_values("place"), metrics="ndcg@10, ap", columns=NAMES, convention=convention)
 
@@ -81,7 +78,6 @@ def test_many_rows_equal_one_machine(session, spark):
 
 
 def test_rows_beyond_the_memory_go_to_a_file(session, spark):
-    """Rows that exceed the memory of a task have the same values."""
     rows = draw_rows(60_000)
     expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
 
@@ -91,7 +87,6 @@ def test_rows_beyond_the_memory_go_to_a_file(session, spark):
 
 
 def test_rows_in_whole_queries_are_not_shuffled(session, spark):
-    """Data with the rows of each query in one partition keep their partitions."""
     rows = draw_rows()
     frame = session.createDataFrame(rows).repartition(3, "user")
     expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
@@ -103,7 +98,6 @@ def test_rows_in_whole_queries_are_not_shuffled(session, spark):
 
 
 def test_lists_need_no_shuffle(session, spark):
-    """Columns of lists have the bits of one machine, in a job without a shuffle."""
     rows = draw_rows()
     lists = rows.groupby("user").agg({"clicked": list, "prediction": list, "item": list}).reset_index()
     expected = fn.evaluate(lists, metrics=METRICS, columns=NAMES)
@@ -116,7 +110,6 @@ def test_lists_need_no_shuffle(session, spark):
 
 
 def test_values_of_queries(session, spark):
-    """A DataFrame has the column of queries with its type and a column a metric, null where it is undefined."""
     rows = draw_rows()
     expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
 
@@ -133,7 +126,6 @@ def test_values_of_queries(session, spark):
 
 
 def test_ties_by_order_need_a_column(session, spark):
-    """Tie policies by input order take the order of a column, and are refused without one."""
     rows = draw_rows()
     frame = session.createDataFrame(rows)
     convention = "default(ties=input)"
@@ -229,7 +221,6 @@ def test_differences_that_are_all_equal_have_no_p_value(session, spark, interval
 
 
 def test_recorded_run_equals_one_machine(session, spark):
-    """A recorded run has the bits of one machine under the convention of trec_eval."""
     qrels = fn.read_qrels(DRAWN_RUNS / "qrels.txt.gz")
     run = fn.read_run(drawn_run("impacts"))
     metrics = "ndcg@10, map, rr, p@10, recall@100"
@@ -260,7 +251,6 @@ def test_recorded_run_equals_one_machine(session, spark):
     ],
 )  # fmt: skip
 def test_wrong_rows(session, spark, change, options, message):
-    """An error of the data is raised on the driver as on one machine, with its query."""
     columns = {"query": "concat('q', id % 5)", "document": "string(id)", "label": "int(id % 2)", "score": "double(id)"}
     frame = session.range(50).selectExpr("id", *(f"{text} AS {name}" for name, text in columns.items()))
     frame = frame.selectExpr(*(f"{change.get(name, name)} AS {name}" for name in columns))
@@ -280,7 +270,6 @@ def test_wrong_rows(session, spark, change, options, message):
     ],
 )  # fmt: skip
 def test_wrong_pairs(session, spark, change, message):
-    """Errors of judgments and runs are raised on the driver, also by compare."""
     frame = session.range(50).selectExpr("concat('q', id % 5) AS query", "string(id) AS document", "id % 2 AS label")
     columns = ("query", "document", "score")
     run = frame.selectExpr("query", "document", "double(document) AS score")
@@ -293,7 +282,6 @@ def test_wrong_pairs(session, spark, change, message):
 
 
 def test_wrong_arguments(session, spark):
-    """Values that are no DataFrame, too few systems and unknown baselines are refused before a job starts."""
     frame = session.range(3).selectExpr("id AS query", "id AS document", "id AS label")
     run = session.range(3).selectExpr("id AS query", "id AS document", "id AS score")
     with pytest.raises(fn.InvalidTypeError, match=r"`truth` must be a DataFrame of Spark 3\.5 or later, not DataFrame"):
@@ -309,7 +297,6 @@ def test_wrong_arguments(session, spark):
 
 
 def test_tasks_take_their_cpus(session, spark, monkeypatch):
-    """A task has the number of threads that spark.task.cpus says, and at most the machine's."""
     import pyspark
 
     from fastndcg.integrations.spark import partitions
@@ -342,7 +329,6 @@ def test_whole_numbers_beyond_float64_are_not_rounded(session, spark):
 
 
 def test_no_rows(session, spark):
-    """A DataFrame without rows has no mean, as on one machine."""
     frame = session.createDataFrame([], "query string, label int, score double")
     expected = fn.evaluate(pa.table({"query": pa.array([], "string"), "label": pa.array([], "int32"),
                                      "score": pa.array([], "float64")}), metrics="rr")  # fmt: skip
@@ -351,7 +337,6 @@ def test_no_rows(session, spark):
 
 
 def test_wrong_data_fail_no_task(session, spark):
-    """Spark counts no failure for an error of the data, and so retries nothing."""
     frame = session.createDataFrame([("q", 1, float("nan"))], "query string, label int, score double")
     session.sparkContext.setJobGroup("wrong", "wrong data")
     with pytest.raises(fn.InvalidInputError):

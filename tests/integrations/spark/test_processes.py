@@ -24,7 +24,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def rows(tmp_path):
-    """Write rows to a file, and return them."""
     random = np.random.default_rng(5)
     n = 20_000
     queries = random.integers(0, 400, n)
@@ -87,7 +86,6 @@ def test_cluster_with_lost_tasks(rows, tmp_path, scenario):
 
 
 def test_connect(rows, tmp_path):
-    """A Spark Connect server gives the bits of one machine, values of queries, comparisons and errors."""
     skip_without_spark()
     pytest.importorskip("grpc", reason="the client of Spark Connect is absent: pip install 'pyspark[connect]'")
     pyspark = pytest.importorskip("pyspark")
@@ -111,7 +109,6 @@ def test_connect(rows, tmp_path):
 
 
 def test_another_release_of_spark():
-    """The other tests of Spark pass with the release in the folder FASTNDCG_TEST_PYSPARK, such as the oldest one."""
     skip_without_spark()
     folder = os.environ.get("FASTNDCG_TEST_PYSPARK")
     if folder is None:
