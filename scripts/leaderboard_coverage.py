@@ -61,6 +61,6 @@ def measure(kind: str, n_systems: int, n_sets: int, n: int, unit: str, repeats: 
 
 
 if __name__ == "__main__":
-    n_repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 500
+    n_repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     for case in CASES:
         print(*case, *(f"{100 * share:.1f} %" for share in measure(*case, n_repeats)))
