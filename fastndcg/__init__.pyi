@@ -33,13 +33,13 @@ from fastndcg.fusion.fuse import fuse as fuse
 from fastndcg.fusion.tuning.curve import FusionCurve as FusionCurve
 from fastndcg.fusion.tuning.result import TunedFusion as TunedFusion
 from fastndcg.fusion.tuning.tune import tune_fusion as tune_fusion
-from fastndcg.inputs.diversity_qrels import DiversityQrels as DiversityQrels
+from fastndcg.inputs.diversity import DiversityQrels as DiversityQrels
 from fastndcg.inputs.formats import read_qrels as read_qrels
 from fastndcg.inputs.formats import read_run as read_run
-from fastndcg.inputs.qrels_run import Qrels as Qrels
-from fastndcg.inputs.qrels_run import Run as Run
 from fastndcg.inputs.recommendations.interactions import Interactions as Interactions
-from fastndcg.inputs.recommendations.item_lists import Recommendations as Recommendations
+from fastndcg.inputs.recommendations.interactions import Recommendations as Recommendations
+from fastndcg.inputs.table import Qrels as Qrels
+from fastndcg.inputs.table import Run as Run
 from fastndcg.link_prediction import evaluate_pairs as evaluate_pairs
 from fastndcg.metrics.custom import register as register
 from fastndcg.metrics.families import CATALOG as CATALOG

@@ -24,10 +24,9 @@ from fastndcg.inputs.dispatch import (
     pair_id_lists,
     prepare_truth,
 )
-from fastndcg.inputs.hints import note_confused
 from fastndcg.inputs.join import Joined
+from fastndcg.inputs.messages import note_confused
 from fastndcg.inputs.options import refuse_keywords
-from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.recommendations.interactions import Interactions
 from fastndcg.inputs.recommendations.models import (
     MatchedModel,
@@ -38,6 +37,7 @@ from fastndcg.inputs.recommendations.models import (
     match_model,
 )
 from fastndcg.inputs.scored_frames import TablePair
+from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.families import REGISTERED
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import ADJUSTED, find_denominators

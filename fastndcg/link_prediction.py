@@ -23,11 +23,11 @@ from fastndcg.engine.run import run
 from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
 from fastndcg.evaluation import Request, join_system, make_options, parse_request, put_weights
 from fastndcg.inputs.dispatch import make_whole, prepare_truth
-from fastndcg.inputs.hints import note_confused
+from fastndcg.inputs.messages import note_confused
 from fastndcg.inputs.options import Options
-from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.recommendations.interactions import RankingPartitions
 from fastndcg.inputs.scored_frames import TablePair
+from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.metrics.metric import Metric, Metrics
 from fastndcg.metrics.resolve import add_default_cutoff

@@ -12,9 +12,8 @@ import numpy as np
 from fastndcg.engine import run as engine
 from fastndcg.engine.run import EvaluationOutput
 from fastndcg.engine.scratch import Scratch
-from fastndcg.inputs.parquet.batches import Batch, NotSorted, Stream
-from fastndcg.inputs.parquet.truth import StreamedTruth
 from fastndcg.inputs.recommendations.interactions import RankingPartitions
+from fastndcg.inputs.streams import Batch, NotSorted, Stream, StreamedTruth
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.validation import Array

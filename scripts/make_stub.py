@@ -88,7 +88,7 @@ def make_choices() -> str:
     from fastndcg.discovery import CUSTOM, FUNCTIONS, FUSION_KINDS
     from fastndcg.fusion.conventions import ABSENT_CHOICES
     from fastndcg.inputs.formats import FORMATS_BY_NAME
-    from fastndcg.inputs.recommendations.item_lists import REPEATED
+    from fastndcg.inputs.recommendations.interactions import REPEATED
     from fastndcg.inputs.recommendations.item_selection import MISSING_TRUTH
     from fastndcg.inputs.writers import WRITERS
     from fastndcg.integrations.sklearn import RESPONSE_METHODS

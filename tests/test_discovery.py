@@ -145,7 +145,7 @@ def test_metrics_and_conventions_show_in_notebooks():
 def test_choices_are_those_of_the_registries():
     """The generated types have the names that arguments are checked against."""
     from fastndcg.inputs.formats import FORMATS_BY_NAME
-    from fastndcg.inputs.recommendations.item_lists import REPEATED
+    from fastndcg.inputs.recommendations.interactions import REPEATED
     from fastndcg.inputs.recommendations.item_selection import MISSING_TRUTH
     from fastndcg.inputs.writers import WRITERS
     from fastndcg.metrics.families import AGGREGATES

@@ -407,7 +407,7 @@ def test_negated_views_of_tensors_are_read():
 
 def test_an_answer_of_a_web_server_other_than_404_is_not_called_missing():
     """The package fsspec raises FileNotFoundError for every answer, with the answer as its cause."""
-    from fastndcg.inputs.remote import convert_remote_errors
+    from fastndcg.inputs.files import convert_remote_errors
 
     class Answer(Exception):
         status = 500

@@ -18,7 +18,7 @@ from fastndcg.named_conventions import parse_convention
 from fastndcg.runtime.optional_packages import check_packages
 
 if TYPE_CHECKING:
-    from fastndcg.inputs.qrels_run import Run
+    from fastndcg.inputs.table import Run
     from fastndcg.scoring.embeddings import Embeddings
     from fastndcg.statistics.comparison import Comparison
 
@@ -229,7 +229,7 @@ def _compare(arguments: argparse.Namespace, curves: Metrics | None) -> Compariso
     names = options.read_names(arguments)
     with show_progress(2 + len(arguments.runs)) as begin_step:
         begin_step(f"reading {Path(arguments.qrels).name}")
-        from fastndcg.inputs.run_names import name_runs  # imports numpy, which the checks above do without
+        from fastndcg.inputs.formats import name_runs  # imports numpy, which the checks above do without
         from fastndcg.statistics.compare import compare
         from fastndcg.statistics.settings import Settings
 

@@ -211,7 +211,7 @@ def _evaluate_stream(task: _Task, content: Content) -> formats.Report:
             f"-M and relstring need judgments and runs in two files, but {arguments.qrels} has both. "
             "Remove the option, or split the file."
         )
-    from fastndcg.inputs.run_names import name_file  # imports numpy
+    from fastndcg.inputs.formats import name_file  # imports numpy
 
     name = name_file(arguments.qrels)
     lines = task.request.lines(task.trec_options)
@@ -255,10 +255,8 @@ def _evaluate(qrels: str, runs: Sequence[str], task: _Task) -> list[formats.Repo
     with show_progress(1 + 2 * len(runs)) as begin_step:
         begin_step(f"reading {Path(qrels).name}")
         from fastndcg.evaluation import Evaluator  # imports numpy, which the checks above do without
-        from fastndcg.inputs.formats import read_run_tag
+        from fastndcg.inputs.formats import LabelsInFile, name_runs, read_run_tag
         from fastndcg.inputs.join import take_first_documents
-        from fastndcg.inputs.run_names import name_runs
-        from fastndcg.inputs.svmlight import LabelsInFile
 
         has_embeddings = files.has_embeddings(runs)
         judgments = None

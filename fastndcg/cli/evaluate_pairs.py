@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> None:
     files.check(arguments, [arguments.qrels, *arguments.runs], {"-o": arguments.output})
     with show_progress(1 + 2 * len(arguments.runs)) as begin_step:
         begin_step(f"reading {Path(arguments.qrels).name}")
-        from fastndcg.inputs.run_names import name_runs  # imports numpy, which --help and the checks above do without
+        from fastndcg.inputs.formats import name_runs  # imports numpy, which --help and the checks above do without
         from fastndcg.link_prediction import evaluate_pairs
 
         qrels = files.read_judgments(arguments.qrels, arguments)

@@ -14,7 +14,7 @@ from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import check_packages
 
 if TYPE_CHECKING:
-    from fastndcg.inputs.qrels_run import Qrels, Run
+    from fastndcg.inputs.table import Qrels, Run
     from fastndcg.scoring.embeddings import Embeddings
 
 VECTOR_SUFFIXES = (".npy", ".safetensors")
@@ -87,7 +87,7 @@ def list_files(runs: Sequence[str]) -> list[str]:
 def read_judgments(path: str, arguments: argparse.Namespace) -> Qrels:
     """Read the judgments."""
     from fastndcg.inputs.formats import read_file, read_qrels
-    from fastndcg.inputs.qrels_run import Qrels
+    from fastndcg.inputs.table import Qrels
 
     columns, threads = arguments.columns.truth, getattr(arguments, "threads", None)
     if arguments.qrels_format is None:
@@ -98,7 +98,7 @@ def read_judgments(path: str, arguments: argparse.Namespace) -> Qrels:
 def read_run(path: str, arguments: argparse.Namespace) -> Run:
     """Read a run of ranked documents."""
     from fastndcg.inputs import formats
-    from fastndcg.inputs.qrels_run import Run
+    from fastndcg.inputs.table import Run
 
     columns, threads = arguments.columns.predictions, getattr(arguments, "threads", None)
     if arguments.run_format is None:

@@ -142,7 +142,7 @@ def _read_runs(
     arguments: argparse.Namespace, given_names: list[str], begin_step: Any
 ) -> tuple[list[str], list[tuple[str, Any]]]:
     """Return the names of the runs, and the runs with their names."""
-    from fastndcg.inputs.run_names import name_runs  # imports numpy
+    from fastndcg.inputs.formats import name_runs  # imports numpy
 
     names = given_names or name_runs(arguments.runs)
     _refuse_repeated(names)

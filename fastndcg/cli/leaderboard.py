@@ -69,7 +69,7 @@ def _rank_runs(arguments: argparse.Namespace, metric: Any, names: list[str], set
     convention = parse_convention(arguments.convention)
     with show_progress(2 + len(arguments.runs)) as begin_step:
         begin_step(f"reading {Path(arguments.qrels).name}")
-        from fastndcg.inputs.run_names import name_runs
+        from fastndcg.inputs.formats import name_runs
         from fastndcg.statistics.leaderboard import leaderboard
 
         qrels = files.read_judgments(arguments.qrels, arguments)

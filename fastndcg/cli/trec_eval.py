@@ -15,7 +15,7 @@ from fastndcg.named_conventions import Convention
 from fastndcg.parsing import split_metrics
 
 if TYPE_CHECKING:
-    from fastndcg.inputs.qrels_run import Qrels, Run
+    from fastndcg.inputs.table import Qrels, Run
     from fastndcg.rankings.rankings import Rankings
     from fastndcg.rankings.validation import Array
 

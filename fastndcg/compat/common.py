@@ -11,7 +11,7 @@ import numpy as np
 from fastndcg.engine import run as engine
 from fastndcg.engine.plan import make_plan
 from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.inputs.table import Qrels, Run
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.compat.common import distinguish_unjudged, evaluate_judged
+from fastndcg.compat.dict_qrels import DictQrels
 from fastndcg.compat.ir_measures_requests import (
     PYTREC_EVAL,
     SUBTOPIC_CONVENTION,
@@ -38,10 +39,9 @@ from fastndcg.compat.ir_measures_requests import (
     replace_labels,
 )
 from fastndcg.errors import InvalidInputError, InvalidTypeError
-from fastndcg.inputs.dict_qrels import DictQrels
-from fastndcg.inputs.diversity_qrels import DiversityQrels
+from fastndcg.inputs.diversity import DiversityQrels
 from fastndcg.inputs.join import join
-from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.inputs.table import Qrels, Run
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings

@@ -32,11 +32,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from fastndcg.compat.common import as_whole_number, distinguish_unjudged, evaluate_judged, list_rows
+from fastndcg.compat.dict_qrels import DictQrels
 from fastndcg.errors import InvalidInputError, InvalidTypeError, UnknownMetricError, shorten
-from fastndcg.inputs.dict_qrels import DictQrels
 from fastndcg.inputs.files import File
 from fastndcg.inputs.formats import TREC
-from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.inputs.table import Qrels, Run
 from fastndcg.inputs.text_lines import read_rows
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.trec_eval import BY_NAME, NICKNAMES, NOT_IN_ALL, SINCE_10, TrecMeasureRequest

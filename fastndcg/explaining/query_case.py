@@ -12,8 +12,8 @@ from fastndcg.evaluation import evaluate
 from fastndcg.explaining.explanation import GAIN_SUMS
 from fastndcg.inputs.dispatch import Options, TruthInput, join_predictions, make_whole
 from fastndcg.inputs.join import Joined
-from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.recommendations.interactions import RankingPartitions
+from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import add_default_cutoff
 from fastndcg.named_conventions import Convention

@@ -10,8 +10,8 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten, suggest_name
 from fastndcg.fusion.joined_runs import JoinedRuns, join_runs
 from fastndcg.fusion.methods import AppliedMethod
-from fastndcg.inputs.id_column import IdColumn
-from fastndcg.inputs.qrels_run import Run
+from fastndcg.inputs.ids import IdColumn
+from fastndcg.inputs.table import Run
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.statistics.table import Column, Table

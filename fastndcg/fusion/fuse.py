@@ -14,11 +14,10 @@ from fastndcg.fusion.inputs import read_runs
 from fastndcg.fusion.joined_runs import FusedCounts, JoinedRuns, join_runs
 from fastndcg.fusion.methods import AppliedMethod, FusionMethod, Weights, apply_method, check_absent, read_weights
 from fastndcg.fusion.training import train_method
-from fastndcg.inputs.group_by_query import Groups
-from fastndcg.inputs.id_table import Rows
+from fastndcg.inputs.ids import Groups
+from fastndcg.inputs.messages import Source
 from fastndcg.inputs.options import Options
-from fastndcg.inputs.qrels_run import Run
-from fastndcg.inputs.source import Source
+from fastndcg.inputs.table import Rows, Run
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.validation import Array, check_whole_number, put, read_only

@@ -9,15 +9,15 @@ import numpy as np
 
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.columns import refuse_unknown
+from fastndcg.inputs.dicts import IdLists, refuse_repeated_ids
+from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.forms import find_form, read_run_form
-from fastndcg.inputs.id_column import IdColumn
-from fastndcg.inputs.id_lists import IdLists, refuse_repeated_ids
+from fastndcg.inputs.ids import IdColumn
+from fastndcg.inputs.messages import Source
 from fastndcg.inputs.options import Options
-from fastndcg.inputs.qrels_run import Qrels, Run
-from fastndcg.inputs.recommendations.item_lists import PADDING, Recommendations, read_item_rows
+from fastndcg.inputs.recommendations.interactions import PADDING, Recommendations, read_item_rows
 from fastndcg.inputs.recommendations.models import Model
-from fastndcg.inputs.run_names import is_path_list, name_runs
-from fastndcg.inputs.source import Source
+from fastndcg.inputs.table import Qrels, Run
 from fastndcg.rankings.validation import Array, read_only
 
 FEWEST = 2

@@ -11,10 +11,8 @@ import numpy as np
 from fastndcg.engine.spans import MIN_DOCUMENTS_FOR_THREADS, Span, cut_queries
 from fastndcg.errors import InvalidInputError, InvalidTypeError, Option, join_names, shorten
 from fastndcg.fusion.conventions import FusionConvention
-from fastndcg.inputs.group_by_query import Groups
-from fastndcg.inputs.id_column import IdColumn, concatenate_columns, make_comparable
-from fastndcg.inputs.id_table import Rows
-from fastndcg.inputs.qrels_run import Run
+from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, make_comparable
+from fastndcg.inputs.table import Rows, Run
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.validation import Array, put, read_only

@@ -12,11 +12,11 @@ from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, sho
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.inputs import NamedRuns, are_unnamed, read_runs
 from fastndcg.fusion.joined_runs import add_up, rank_run
-from fastndcg.inputs.diversity_qrels import DiversityQrels
+from fastndcg.inputs.diversity import DiversityQrels
 from fastndcg.inputs.forms import find_form
 from fastndcg.inputs.join import QRELS_AND_RUN, find_queries, match_documents
 from fastndcg.inputs.options import Options
-from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.inputs.table import Qrels, Run
 from fastndcg.rankings.validation import Array
 
 RELEVANT = 1  # the lowest label of a relevant document

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.diversity_qrels import encode_matrix
-from fastndcg.inputs.group_by_query import group
-from fastndcg.inputs.id_column import IdColumn, as_id_numbers, is_text_list
-from fastndcg.inputs.ragged import Ragged, read_ragged
+from fastndcg.inputs.ids import Groups, IdColumn, as_id_numbers, group, is_text_list
+from fastndcg.inputs.table_sources import check_column, read_offsets
 from fastndcg.rankings.rankings import Patterns, Rankings
 from fastndcg.rankings.validation import (
     READY_LABELS,
@@ -30,10 +31,14 @@ from fastndcg.rankings.validation import (
     read_only,
     refuse_names,
 )
+from fastndcg.runtime.optional_packages import optional_import
 from fastndcg.runtime.pickling import Picklable
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+BYTES = 256  # patterns whose numbers fit a byte
+ENTRY = np.dtype([("subtopic", "i4"), ("label", "f8")])
 
 
 @dataclass(slots=True)
@@ -271,3 +276,226 @@ def _as_ids(query_ids: Any) -> Array:
     if is_text_list(objects.reshape(-1), "`query_ids`"):
         return objects  # NumPy's own texts have one length, and lose NULs at their end
     return as_id_numbers(objects.reshape(-1).tolist(), "`query_ids`").reshape(objects.shape)
+
+
+def encode(owners: Array, subtopics: Array, labels: Array, n_documents: int) -> tuple[Array, Patterns]:
+    """
+    Return the number of each document's pattern, and the patterns.
+
+    Judgment i belongs to document owners[i]. Owners never decrease, and the subtopics of a document increase.
+    """
+    highest = np.full(n_documents, -np.inf)
+    np.maximum.at(highest, owners, labels)
+    above = labels > 0
+    entries = np.empty(np.count_nonzero(above), ENTRY)
+    entries["subtopic"] = subtopics[above]
+    entries["label"] = labels[above]
+    sizes = np.bincount(owners[above], minlength=n_documents)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    rows = np.flatnonzero(sizes)
+    numbers, firsts = IdColumn.of_bytes(entries.view("u1"), offsets * ENTRY.itemsize).factorize(rows)
+
+    codes = np.where(np.isfinite(highest), np.minimum(highest, 0), 0)
+    codes[rows] = numbers + 1
+    ends = np.cumsum(sizes[firsts])
+    places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(offsets[firsts] - ends + sizes[firsts], sizes[firsts])
+    pattern_entries = entries[places]
+    return codes, Patterns(
+        np.concatenate([[0, 0], ends]), pattern_entries["subtopic"].copy(), pattern_entries["label"].copy()
+    )
+
+
+def encode_matrix(labels: Array) -> tuple[Array, Patterns]:
+    """Return patterns like `encode`, for an array of labels whose last dimension are subtopics."""
+    labels = labels.copy()  # another thread may change the input between passes
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        place = np.argwhere(~np.isfinite(labels))[0].tolist()
+        raise InvalidInputError(f"`labels` must be finite, but labels{place} is {labels[tuple(place)]}")
+    *shape, n_subtopics = labels.shape
+    flat = as_labels(labels.reshape(-1), "labels").reshape(math.prod(shape), n_subtopics)
+    has_negative = flat.dtype.kind != "u" and bool((flat < 0).any())
+    rows = np.maximum(flat, 0) + flat.dtype.type(0) if flat.dtype.kind == "f" or has_negative else flat  # no −0
+    if not rows.size:
+        return np.zeros(shape, "u1"), Patterns(np.zeros(2, "i8"), np.empty(0, "i4"), np.empty(0))
+    judged = np.flatnonzero(rows.any(axis=1))
+    numbers, firsts = IdColumn.of_fixed(rows.reshape(-1).view(f"V{rows.itemsize * n_subtopics}")).factorize(judged)
+    distinct_rows = rows[firsts]
+    places, subtopics = np.nonzero(distinct_rows)
+    offsets = np.searchsorted(places, np.arange(len(distinct_rows) + 1))
+    pattern_labels = distinct_rows[places, subtopics].astype("f8")
+    patterns = Patterns(np.concatenate([[0], offsets]), subtopics.astype("i4"), pattern_labels)
+
+    codes = np.zeros(len(rows), "u1" if len(patterns) <= BYTES else "i4")
+    codes[judged] = numbers + 1
+    if has_negative:
+        codes = np.where(codes > 0, codes, flat.max(axis=1).astype("f8"))
+        place = np.argwhere(labels < 0)[0].tolist()
+        patterns.negative = f"labels{place} is {labels[tuple(place)]!s}"
+    return codes.reshape(shape), patterns
+
+
+NUMBERS = int | float | np.integer | np.floating | np.bool_
+LIST_TYPES = ("list", "large_list", "fixed_size_list")
+
+
+class Ragged(NamedTuple):
+    """The numbers of all lists, one list after the other. List q is ``values[offsets[q]:offsets[q + 1]]``."""
+
+    values: Array
+    offsets: Array
+
+
+def read_ragged(value: Any, name: str) -> Ragged | None:
+    """Read the lists of an Arrow, Polars, pandas or awkward column, or uneven lists. Return None for other values."""
+    if isinstance(value, np.ndarray):
+        return None
+    if isinstance(value, list | tuple):
+        return _read_rows(value)
+    if type(value).__module__.partition(".")[0] == "awkward":
+        return _read_awkward(value, name)
+    kind = getattr(value, "dtype", None) or getattr(value, "type", None)
+    if not str(kind).lower().startswith(LIST_TYPES):
+        return None
+    return read_lists(_convert_column(value), name)
+
+
+def _read_rows(rows: Sequence[Any]) -> Ragged | None:
+    """Read lists of numbers of different lengths, and return None for other rows."""
+    if len(rows) < 2 or not isinstance(rows[0], list | tuple | np.ndarray):
+        return None
+    if not all(isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1) for row in rows):
+        return None
+    sizes = list(map(len, rows))
+    if len(set(sizes)) == 1 or not isinstance(next(chain.from_iterable(rows)), NUMBERS):
+        return None
+    values = np.concatenate(rows) if all(isinstance(row, np.ndarray) for row in rows) else np.array([*chain(*rows)])
+    return Ragged(values, np.cumsum([0, *sizes])) if values.ndim == 1 else None
+
+
+def _convert_column(value: Any) -> Any:
+    """Convert a column to pyarrow, without a stream if possible: streams lose the sizes of buffers."""
+    pyarrow = optional_import("pyarrow", "reading columns of lists", "arrow")
+    is_pandas = type(value).__module__.partition(".")[0] == "pandas"
+    if isinstance(value, pyarrow.ChunkedArray):
+        return value
+    if hasattr(value, "__arrow_c_stream__") and not is_pandas:
+        return pyarrow.chunked_array(value)
+    array = value if isinstance(value, pyarrow.Array) else pyarrow.array(value)
+    return array if isinstance(array, pyarrow.ChunkedArray) else pyarrow.chunked_array([array])
+
+
+def read_lists(column: Any, name: str) -> Ragged:
+    """Read the lists of numbers of an Arrow column that belongs to no frame."""
+    check_column(column, f"`{name}`")
+    if column.null_count:
+        raise InvalidInputError(
+            f"`{name}` must have no null, but list {find_first_null(column)} is null. Drop its query"
+        )
+    values, offsets = flatten_lists(column)
+    check_column(values, f"the lists in `{name}`")
+    if values.null_count:
+        query = find_list(find_first_null(values), offsets)
+        raise InvalidInputError(f"`{name}` must have no null, but a number of list {query} is null. Drop or fill it")
+    return Ragged(convert_decimals(values).to_numpy(), offsets)
+
+
+def flatten_lists(column: Any) -> tuple[Any, Array]:
+    """Return the values of an Arrow column of lists, without a copy of a single chunk, and the offsets of the lists."""
+    pyarrow = optional_import("pyarrow", "reading columns of lists", "arrow")
+    pieces = []
+    offsets = [np.zeros(1, "i8")]
+    end = 0
+    for chunk in filter(len, column.chunks):
+        if not (pyarrow.types.is_list(chunk.type) or pyarrow.types.is_large_list(chunk.type)):  # fixed size, or a view
+            chunk = _as_plain_lists(chunk)
+        bounds = read_offsets(chunk).astype("i8", copy=False)
+        pieces.append(chunk.values.slice(bounds[0], bounds[-1] - bounds[0]))
+        offsets.append(bounds[1:] + (end - bounds[0]))
+        end += len(pieces[-1])
+    return pyarrow.chunked_array(pieces, column.type.value_type), np.concatenate(offsets)
+
+
+def find_list(place: int, offsets: Array) -> int:
+    """Return the number of the list that holds a place among the values of all lists."""
+    return int(np.searchsorted(offsets, place, side="right")) - 1
+
+
+def _as_plain_lists(chunk: Any) -> Any:
+    """Convert lists of fixed size, or views of lists, to plain lists. A cast by pyarrow gives wrong values of views."""
+    pyarrow = optional_import("pyarrow", "reading columns of lists", "arrow")
+    compute = optional_import("pyarrow.compute", "reading columns of lists", "arrow")
+    sizes = compute.list_value_length(chunk).to_numpy(zero_copy_only=False)
+    return pyarrow.LargeListArray.from_arrays(np.concatenate([[0], np.cumsum(sizes, dtype="i8")]), chunk.flatten())
+
+
+def convert_decimals(column: Any) -> Any:
+    """Replace decimals by the nearest float64, by way of their digits: a cast by Arrow is less exact."""
+    pyarrow = optional_import("pyarrow", "reading columns", "arrow")
+    is_decimal = pyarrow.types.is_decimal(column.type)
+    return column.cast(pyarrow.string()).cast(pyarrow.float64()) if is_decimal else column
+
+
+def find_first_null(column: Any) -> int:
+    """Return the row of the first null of an Arrow column."""
+    return int(np.argmax(column.is_null().to_numpy()))
+
+
+def _read_awkward(value: Any, name: str) -> Ragged | None:
+    awkward = optional_import("awkward", "reading awkward arrays", "awkward")
+    if value.ndim != 2:
+        return None
+    try:
+        sizes = awkward.to_numpy(awkward.num(value, axis=1), allow_missing=False)
+        values = awkward.to_numpy(awkward.flatten(value, axis=1), allow_missing=False)
+    except ValueError as error:
+        raise InvalidInputError(f"`{name}` must have no missing value, but has: {error}. Drop or fill it") from None
+    return Ragged(values, np.concatenate([[0], np.cumsum(sizes)]))
+
+
+REMEDY = "For ranks with ties or gaps give a column of scores, such as -rank"
+
+
+def convert_ranks(ranks: Array, groups: Groups, describe: Callable[[int], str], name: str) -> Array:
+    """
+    Return negative ranks as scores.
+
+    Parameters
+    ----------
+    ranks : (n_rows,) array
+        The rank of each row.
+    groups : Groups
+        The rows of each query.
+    describe : callable
+        A function that names the document and the query of a row, and its place.
+    name : str
+        The name of the run in error messages.
+    """
+    rows = np.arange(len(ranks)) if groups.rows is None else groups.rows
+    ranks = np.asarray(ranks)
+    with np.errstate(invalid="ignore"):
+        is_wrong = ~((ranks >= 1) & (ranks == np.floor(ranks)) & (ranks < np.inf))
+    if is_wrong.any():
+        row = int(np.argmax(is_wrong))
+        remedy = "Add 1 to all ranks" if ranks[row] == 0 else "Correct it, or give a column of scores"
+        raise InvalidInputError(
+            f"{name}: rank must be a whole number from 1 on, but that of {describe(row)} is {ranks[row]!s}. {remedy}"
+        )
+    sizes = np.repeat(np.diff(groups.offsets), np.diff(groups.offsets))
+    starts = np.repeat(groups.offsets[:-1], np.diff(groups.offsets))
+    in_order = ranks[rows]
+    beyond = in_order > sizes
+    if beyond.any():
+        place = int(np.argmax(beyond))
+        raise InvalidInputError(
+            f"{name}: ranks must be 1, 2, 3 and so on in each query, but {describe(int(rows[place]))} has rank "
+            f"{in_order[place]!s}, and its query has {sizes[place]} documents. {REMEDY}"
+        )
+    slots = starts + in_order.astype("i8") - 1
+    is_repeated = np.bincount(slots, minlength=len(slots)) > 1
+    if is_repeated.any():
+        first, second = rows[np.flatnonzero(slots == int(np.argmax(is_repeated)))[:2]].tolist()
+        raise InvalidInputError(
+            f"{name}: ranks must differ in a query, but {describe(first)} and {describe(second)} both have rank "
+            f"{ranks[first]!s}. {REMEDY}"
+        )
+    return -ranks.astype("f8")

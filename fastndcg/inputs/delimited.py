@@ -19,9 +19,8 @@ from fastndcg.errors import InvalidInputError, join_names, shorten
 from fastndcg.inputs.columns import ColumnNames, find_usual_roles
 from fastndcg.inputs.files import File
 from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.id_table import Table
-from fastndcg.inputs.qrels_run import Run
-from fastndcg.inputs.source import Source
+from fastndcg.inputs.messages import Source
+from fastndcg.inputs.table import Run, Table
 from fastndcg.inputs.text_lines import TEXT, describe_remedy
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import

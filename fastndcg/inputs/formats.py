@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar, cast
+import itertools
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
 import numpy as np
 
 from fastndcg.choices import Format
 from fastndcg.errors import InvalidInputError, shorten, suggest_name
-from fastndcg.inputs.arrow_files import is_arrow_file, open_arrow_truth, read_arrow
+from fastndcg.inputs.arrays import ArrayLayout, ArrayTruth, convert_ranks, make_layout
+from fastndcg.inputs.arrow_files import (
+    is_arrow_file,
+    is_parquet,
+    open_arrow_truth,
+    open_parquet,
+    read_arrow,
+    read_parquet,
+)
 from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.delimited import NAME_THEM, find_dialect, read_frame
-from fastndcg.inputs.diversity_qrels import DiversityQrels
-from fastndcg.inputs.files import File, FilePath
-from fastndcg.inputs.id_column import split_at_blanks
-from fastndcg.inputs.id_table import Table
-from fastndcg.inputs.json_files import read_json
+from fastndcg.inputs.diversity import DiversityQrels
+from fastndcg.inputs.files import File, FilePath, check_path, is_address
+from fastndcg.inputs.ids import split_at_blanks
+from fastndcg.inputs.messages import Source
 from fastndcg.inputs.options import Options
-from fastndcg.inputs.parquet.stream import is_parquet, open_parquet, read_parquet
-from fastndcg.inputs.parquet.truth import StreamedTruth
-from fastndcg.inputs.qrels_run import Qrels, Run
-from fastndcg.inputs.ranks import convert_ranks
-from fastndcg.inputs.records import Records
-from fastndcg.inputs.remote import is_address
+from fastndcg.inputs.records import Records, read_json
 from fastndcg.inputs.scored_frames import read_table, read_truth_table
-from fastndcg.inputs.svmlight import is_svmlight, read_svmlight
+from fastndcg.inputs.streams import StreamedTruth
+from fastndcg.inputs.table import Qrels, Rows, Run, Table
 from fastndcg.inputs.text_lines import NO_LIMIT, Layout, describe_remedy, read_rows
+from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.validation import Array, as_labels, read_only
 from fastndcg.runtime.escapes import show_name
 
 Kind = TypeVar("Kind", bound=Table)
@@ -371,3 +380,179 @@ NAMED_FORMATS = (
     FileFormat("trec_diversity", None, _read_diversity),
 )
 FORMATS_BY_NAME = {form.name: form for form in (*FORMATS, *NAMED_FORMATS) if form.read is not None}
+
+
+QUERY = "qid:"
+LABELS = Layout("label, qid:QUERY, features", (1, NO_LIMIT, NO_LIMIT, 0), 2, NO_LIMIT, "label")
+LABELS_ALONE = Layout("label, features", (NO_LIMIT, NO_LIMIT, NO_LIMIT, 0), 1, NO_LIMIT, "label")
+SCORES = Layout("score", (NO_LIMIT, NO_LIMIT, NO_LIMIT, 0), 1, 1, "score")
+SIZES = Layout("number of documents", SCORES.fields, 1, 1, "number of documents")
+RANKLIB_SCORES = Layout("query, place, score", (0, 1, 1, 2), 3, 3, "score")
+
+
+def is_svmlight(file: File) -> bool:
+    """Return True if the fields after a file's first one are a query or features, which have numbers."""
+    return re.match(rb"\S+\s+(qid|\d+):", file.first_line) is not None
+
+
+class LabelsInFile(ArrayTruth):
+    """Labels and queries of a file, ready for the scores of many systems: arrays, or files with one per line."""
+
+    def __init__(self, labels: Array, layout: ArrayLayout, source: Source) -> None:
+        self._layout = layout
+        self._labels = as_labels(layout.in_order(labels), "labels")
+        self._source = source
+
+    def rankings(self, scores: Any, source: Source | None = None) -> Rankings:
+        """Make rankings of scores. Error messages name lines of files, those of the scores by their `source`."""
+
+        def find_name(name: str, document: int) -> str:
+            name_source = self._source if name == "labels" else source
+            return (
+                self._layout.place(name, document)
+                if name_source is None
+                else str(name_source.place(self._layout.find_index(document)))
+            )
+
+        return super().rankings(scores).set_locator(find_name)
+
+    def read_rankings(self, path: FilePath, threads: int | None = None) -> Rankings:
+        """Make rankings of the scores in a file with one line per label."""
+        with File(path) as file:
+            is_ranklib = len(file.first_line.split()) == RANKLIB_SCORES.least
+            rows, source = read_rows(file, RANKLIB_SCORES if is_ranklib else SCORES, threads)
+        if len(rows.values) != len(self._labels):
+            raise InvalidInputError(
+                f"{source.name} must have a score for each line of `truth`, {len(self._labels)}, but has "
+                f"{len(rows.values)}. Give the scores of the same file"
+            )
+        if is_ranklib:
+            self._check_places(rows, source)
+        return self.rankings(np.asarray(rows.values), source)
+
+    def _check_places(self, rows: Rows, source: Source) -> None:
+        """Raise unless RankLib's lines have the queries of the labels, and documents 0, 1, 2 and so on."""
+        layout = self._layout
+        order = np.arange(len(rows.values)) if layout.order is None else layout.order
+        owners = np.repeat(np.asarray(layout.query_ids, object), np.diff(layout.offsets))
+        expected = np.empty((2, len(order)), object)
+        expected[:, order] = owners, [str(place) for place in _count_within(layout.offsets)]
+        queries = np.empty(len(order), object)
+        given = np.repeat(rows.queries.names(), np.diff(rows.groups.offsets))
+        queries[order if rows.groups.rows is None else rows.groups.rows] = given
+        for row, found in enumerate(zip(queries.tolist(), rows.documents.names().tolist(), strict=True)):
+            if found != tuple(map(str, expected[:, row])):
+                raise InvalidInputError(
+                    f"{source.place(row)}: must be of document {expected[1, row]} of query {expected[0, row]}, as in "
+                    f"`truth`, but is of document {found[1]} of query {found[0]}. Give the scores of the same file"
+                )
+
+
+def _count_within(offsets: Array) -> Array:
+    """Return the place of each document in its query."""
+    counts: Array = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
+    return counts
+
+
+def read_svmlight(file: File, threads: int | None = None) -> LabelsInFile:
+    """Read labels and queries, without the features."""
+    if not re.match(rb"\S+\s+qid:", file.first_line):
+        return _read_beside_sizes(file, threads)
+    rows, source = read_rows(file, LABELS, threads)
+    names = rows.queries.names()
+    for query, (name, row) in enumerate(zip(names.tolist(), rows.groups.firsts.tolist(), strict=True)):
+        if not name.startswith(QUERY) or name == QUERY:
+            raise InvalidInputError(
+                f"{source.place(row)}: the second field must be {QUERY} and a query, but is {shorten(name)}. Correct "
+                "the line"
+            )
+        names[query] = name.removeprefix(QUERY)
+    layout = ArrayLayout(rows.values.shape, read_only(rows.groups.offsets), rows.groups.rows, read_only(names))
+    return LabelsInFile(rows.values, layout, source)
+
+
+def _read_beside_sizes(file: File, threads: int | None) -> LabelsInFile:
+    """Read labels whose queries have their sizes in a file beside them, as LightGBM reads it."""
+    path = f"{os.fspath(file.path)}.query"
+    if not os.path.exists(path):
+        raise InvalidInputError(
+            f"{file.name} must have qid:QUERY behind each label, or the sizes of its queries in a file beside it, "
+            f"{os.path.basename(path)}. Write one of them"
+        )
+    rows, source = read_rows(file, LABELS_ALONE, threads)
+    with File(path) as beside:
+        sizes, sizes_source = read_rows(beside, SIZES, threads)
+    labels = np.asarray(rows.values)
+    try:
+        whole = sizes.values.astype("i8") if (sizes.values % 1 == 0).all() else sizes.values
+        layout = make_layout(labels.shape, None, whole, None)
+    except InvalidInputError as error:
+        raise error.reword(before=f"{sizes_source.name}: ") from None
+    return LabelsInFile(labels, layout, source)
+
+
+VECTOR_SUFFIXES = (".npy", ".safetensors")  # of files that have no tag
+_FORMAT_SUFFIX = re.compile(r"(\.run)?(\.(gz|bz2|zst))?$")
+_KNOWN_SUFFIXES = re.compile(
+    r"(\.(run|res|results?|trec|txt|tsv|csv|jsonl?|ndjson|parquet|arrows?|ipc|feather|npy|safetensors|qrels?))*"
+    r"(\.(gz|bz2|zst|xz))?$",
+    re.IGNORECASE,
+)
+
+
+def is_path_list(systems: Any) -> TypeGuard[Sequence[FilePath]]:
+    """Return True for a list or tuple of paths."""
+    return isinstance(systems, list | tuple) and all(isinstance(path, str | os.PathLike) for path in systems)
+
+
+def name_runs(paths: Sequence[FilePath]) -> list[str]:
+    """
+    Return a name for each run.
+
+    A run has the name of its tag if no other run has this tag. Otherwise it has its file name without suffixes. If
+    such names repeat, all runs have names without tags, then with suffixes, then with folders.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    """
+    vectors = [_read_vector_paths(path) for path in paths]
+    for path in [path for own in vectors for path in own]:
+        check_path(path)
+    tags = [
+        None if os.path.isdir(path) or os.fspath(path).endswith(VECTOR_SUFFIXES) else read_run_tag(path)
+        for path in paths  # the reader refuses folders
+    ]
+    counts = Counter(tags)
+    stems = [name_file(own[0]) if len(own) == 1 else _name_pair(own) for own in vectors]
+    with_tags = [tag if tag and counts[tag] == 1 else stem for tag, stem in zip(tags, stems, strict=True)]
+    full_paths = [os.fspath(path) for path in paths]
+    file_names = [_FORMAT_SUFFIX.sub("", os.path.basename(path)) for path in full_paths]
+    candidates = (with_tags, stems, file_names)
+    return next((names for names in candidates if len(set(names)) == len(names)), full_paths)
+
+
+def _read_vector_paths(path: FilePath) -> list[FilePath]:
+    """Return the two files that hold the vectors of users and of items, or one file."""
+    users, separator, items = os.fspath(path).partition(".npy,")
+    return [f"{users}.npy", items] if separator else [path]
+
+
+def _name_pair(paths: Sequence[FilePath]) -> str:
+    """Return what the names of two files have in common, else the name of their folder, or of the first file."""
+    stems = [name_file(path) for path in paths]
+    folder = os.path.basename(os.path.dirname(os.fspath(paths[0])))
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(*stems, strict=False))
+    return "".join(letter for letter, _ in same).rstrip("_-. ") or folder or stems[0]
+
+
+def name_file(path: FilePath) -> str:
+    """
+    Return the name of a file without the suffixes of known formats and the dot that begins a hidden file's name.
+
+    >>> name_file("runs/bm25.v1.2.run.gz"), name_file("a.b.txt"), name_file(".run")
+    ('bm25.v1.2', 'a.b', 'run')
+    """
+    name = os.path.basename(os.fspath(path)).lstrip(".")
+    return _KNOWN_SUFFIXES.sub("", name) or name

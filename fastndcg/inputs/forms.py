@@ -17,28 +17,25 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names
 from fastndcg.inputs.arrays import ArrayTruth
 from fastndcg.inputs.columns import find_usual_roles
-from fastndcg.inputs.dict_reader import snapshot
-from fastndcg.inputs.diversity_qrels import DiversityQrels, is_nested
+from fastndcg.inputs.dicts import holds_id_lists, is_id_rows, snapshot
+from fastndcg.inputs.diversity import DiversityQrels, is_nested
 from fastndcg.inputs.formats import read_file, read_truth
 from fastndcg.inputs.frames import Frame, is_frame, is_pandas
-from fastndcg.inputs.group_by_query import Groups
-from fastndcg.inputs.hints import (
+from fastndcg.inputs.ids import Groups, IdColumn
+from fastndcg.inputs.messages import (
     MOST_COLUMNS,
+    Source,
     are_columns,
     refuse_convertible,
     refuse_records,
     refuse_several,
 )
-from fastndcg.inputs.id_column import IdColumn
-from fastndcg.inputs.id_lists import holds_id_lists, is_id_rows
-from fastndcg.inputs.id_table import Rows, refuse_repeated
 from fastndcg.inputs.options import Options
-from fastndcg.inputs.qrels_run import Qrels, Run
 from fastndcg.inputs.recommendations.interactions import Interactions, read_classes
 from fastndcg.inputs.records import is_records, read_records
 from fastndcg.inputs.scored_frames import ScoredRows, TablePair, read_truth_table
-from fastndcg.inputs.source import Source
-from fastndcg.inputs.streamed_tables import StreamedTables
+from fastndcg.inputs.streams import StreamedTables
+from fastndcg.inputs.table import Qrels, Rows, Run, refuse_repeated
 from fastndcg.inputs.table_sources import TableSource, open_tables
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.rankings import Rankings, check_pool

@@ -17,11 +17,18 @@ from typing import Any
 import numpy as np
 
 from fastndcg.errors import Column, InvalidInputError, InvalidTypeError, Row, join_names, shorten
-from fastndcg.inputs.arrow import check_column, convert_arrow_errors, read_offsets
+from fastndcg.inputs.arrays import LIST_TYPES, Ragged, convert_decimals, find_first_null, find_list, flatten_lists
 from fastndcg.inputs.columns import ColumnNames, find_usual_names
-from fastndcg.inputs.id_column import IdColumn
-from fastndcg.inputs.ragged import LIST_TYPES, Ragged, convert_decimals, find_first_null, find_list, flatten_lists
-from fastndcg.inputs.table_sources import TableSource, convert_read_errors, find_table_form, open_tables
+from fastndcg.inputs.ids import IdColumn
+from fastndcg.inputs.table_sources import (
+    TableSource,
+    check_column,
+    convert_arrow_errors,
+    convert_read_errors,
+    find_table_form,
+    open_tables,
+    read_offsets,
+)
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.optional_packages import optional_import

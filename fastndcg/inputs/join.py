@@ -10,10 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fastndcg.errors import Choice, InvalidInputError, shorten
-from fastndcg.inputs.group_by_query import Groups, split_spans
-from fastndcg.inputs.id_column import IdColumn, concatenate_columns, make_comparable
-from fastndcg.inputs.id_table import Rows, Table
-from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.inputs.ids import Groups, IdColumn, concatenate_columns, make_comparable, split_spans
+from fastndcg.inputs.table import Qrels, Rows, Run, Table
 from fastndcg.kernels.input_arrays import JudgedIds, MatchedLabels, RetrievedIds
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions import Convention

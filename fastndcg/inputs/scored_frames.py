@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar, cast
 
 from fastndcg.errors import Column
-from fastndcg.inputs.diversity_qrels import DiversityQrels, is_nested
+from fastndcg.inputs.arrays import convert_ranks
+from fastndcg.inputs.diversity import DiversityQrels, is_nested
 from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.group_by_query import Groups, group
-from fastndcg.inputs.id_column import IdColumn
-from fastndcg.inputs.id_table import Rows, Table, describe_row, refuse_repeated, refuse_sizes
+from fastndcg.inputs.ids import Groups, IdColumn, group
 from fastndcg.inputs.join import tie_keys
-from fastndcg.inputs.qrels_run import Qrels, Run
-from fastndcg.inputs.ranks import convert_ranks
-from fastndcg.inputs.source import Source
+from fastndcg.inputs.messages import Source
+from fastndcg.inputs.table import Qrels, Rows, Run, Table, describe_row, refuse_repeated, refuse_sizes
 from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.rankings.rankings import Rankings

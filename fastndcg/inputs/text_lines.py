@@ -12,10 +12,9 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError, Words, shorten
 from fastndcg.inputs.files import Block, Blocks, File
-from fastndcg.inputs.group_by_query import group_runs
-from fastndcg.inputs.id_column import IdColumn, concatenate_columns
-from fastndcg.inputs.id_table import Rows
-from fastndcg.inputs.source import Source
+from fastndcg.inputs.ids import IdColumn, concatenate_columns, group_runs
+from fastndcg.inputs.messages import Source
+from fastndcg.inputs.table import Rows
 from fastndcg.kernels.input_arrays import LineOutput
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.validation import Array, read_only

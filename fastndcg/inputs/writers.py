@@ -18,7 +18,7 @@ from fastndcg.rankings.validation import Array
 from fastndcg.runtime.optional_packages import optional_import
 
 if TYPE_CHECKING:
-    from fastndcg.inputs.id_table import Table
+    from fastndcg.inputs.table import Table
 
 DEFAULT_TAG = "fastndcg"
 SUFFIXES = {

@@ -30,7 +30,7 @@ from fastndcg.evaluation import evaluate
 from fastndcg.fusion.fuse import fuse
 from fastndcg.inputs.forms import read_run_form
 from fastndcg.inputs.options import Options
-from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.inputs.table import Qrels, Run
 from fastndcg.integrations.top_documents import CONVENTION, Cutoffs, TopDocuments, evaluate_hits
 from fastndcg.integrations.torch_tensors import to_arrays
 from fastndcg.metrics.metric import Metric

@@ -22,12 +22,11 @@ from fastndcg.choices import Competitors, ConventionName, MissingTruth, ResultRo
 from fastndcg.errors import Choice, InvalidInputError, UndefinedMetricError
 from fastndcg.inputs.dispatch import Options, join_all, make_selection, pair_id_lists, prepare_truth
 from fastndcg.inputs.join import Joined
-from fastndcg.inputs.qrels_run import Qrels
 from fastndcg.inputs.recommendations.interactions import Interactions
 from fastndcg.inputs.recommendations.item_selection import convert_to_interactions
-from fastndcg.inputs.recommendations.models import Model
-from fastndcg.inputs.recommendations.score_matrix import read_score_matrix
+from fastndcg.inputs.recommendations.models import Model, read_score_matrix
 from fastndcg.inputs.scored_frames import TablePair
+from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.families.counts import n_relevant, precision_denominator, recall_denominator
 from fastndcg.metrics.families.definition import Definition
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.dispatch import Options
-from fastndcg.inputs.two_runs import PairedRankings, read_pairs
+from fastndcg.inputs.dispatch import Options, PairedRankings, read_pairs
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.lazy_import import load

@@ -10,7 +10,7 @@ import numpy as np
 from fastndcg.choices import Similarity
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.inputs.files import check_path
-from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.ids import IdColumn
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.escapes import show_name
 from fastndcg.runtime.mapped_files import FileRows

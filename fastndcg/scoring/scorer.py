@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.options import Options
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.rankings.validation import Array, as_array, read_only

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastndcg.errors import InvalidInputError
 from fastndcg.inputs.options import Options
-from fastndcg.inputs.parquet.truth import parse_memory
+from fastndcg.inputs.streams import parse_memory
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.progress import track

@@ -10,12 +10,12 @@ import numpy as np
 
 from fastndcg.choices import RepeatedItems
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.options import Options
-from fastndcg.inputs.qrels_run import Run
-from fastndcg.inputs.recommendations.item_lists import PADDING, Recommendations
+from fastndcg.inputs.recommendations.interactions import PADDING, Recommendations
 from fastndcg.inputs.recommendations.item_selection import ItemSelection
 from fastndcg.inputs.recommendations.models import Model, RankTask, match_nothing
+from fastndcg.inputs.table import Run
 from fastndcg.rankings.known_ranks import RankCounts
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.threads import check_threads

@@ -21,8 +21,8 @@ from fastndcg.choices import (
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, join_names, shorten, suggest_name
 from fastndcg.evaluation import Evaluator, check_model
 from fastndcg.inputs.dispatch import KnownPredictions, Options, make_selection
+from fastndcg.inputs.formats import is_path_list, name_runs
 from fastndcg.inputs.recommendations.models import Model
-from fastndcg.inputs.run_names import is_path_list, name_runs
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.rankings import Rankings

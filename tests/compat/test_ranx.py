@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import fastndcg as fn
 from fastndcg.compat import ranx as ours
 from fastndcg.compat.common import distinguish_unjudged
+from fastndcg.compat.dict_qrels import DictQrels
 from fastndcg.compat.ranx.data import order_by_number
-from fastndcg.inputs.dict_qrels import DictQrels
 
 TRUTH1, RUN1 = {"q1": {"a": 1, "b": 0}}, {"q1": {"a": 1.0, "b": 0.5}}
 QRELS3 = {"q1": {"a": 1, "b": 0, "c": 2}}

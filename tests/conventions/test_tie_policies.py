@@ -7,7 +7,7 @@ from scipy import sparse
 import fastndcg as fn
 from fastndcg.fusion.joined_runs import rank_run
 from fastndcg.fusion.tuning import line_search
-from fastndcg.inputs.qrels_run import Run
+from fastndcg.inputs.table import Run
 from fastndcg.integrations.spark.columns import check_ties
 from fastndcg.named_conventions import fields
 from fastndcg.named_conventions.ties import TIES, TiePolicy

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 
 import fastndcg as fn
+from fastndcg.compat.dict_qrels import DictQrels
 from fastndcg.engine import run as engine
 from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.fusion.conventions import CHOICES as FUSION_CHOICES
-from fastndcg.inputs.dict_qrels import DictQrels
-from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.ids import IdColumn
 from fastndcg.inputs.recommendations.interactions import MAX_MARKED_ROW, Interactions
 from fastndcg.metrics.families import OTHER_CATALOG, RECORDS
 from fastndcg.metrics.metric import Metric

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from strategies import BY_SUBTOPIC, SCORES, TIED_SCORES, Case, with_cutoff
 
 import fastndcg as fn
-from fastndcg.inputs.diversity_qrels import encode_matrix
+from fastndcg.inputs.arrays import encode_matrix
 from fastndcg.rankings.rankings import Rankings
 
 METRICS = tuple(with_cutoff(name, k) for name in BY_SUBTOPIC for k in (None, 1, 5))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.compat import pytrec_eval
+from fastndcg.compat import dict_qrels, pytrec_eval
 from fastndcg.engine import run as engine
-from fastndcg.inputs import dict_qrels, id_table
+from fastndcg.inputs import table
 
 QRELS = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 1}}
 RUN = {"q1": {"d1": 2.0, "d2": 3.0}, "q2": {"d1": 1.0}}
@@ -111,7 +111,7 @@ def test_dict_row_changed_while_reading_gives_new_values(change, place):
     """A row that changes during reading gives the values of the changed row."""
     rows = {f"q{number}": {f"d{number}{place}": float(place) for place in range(3)} for number in range(3)}
     qrels = {f"q{number}": {f"d{number}2": 1, f"d{number}1": 2} for number in range(3)}
-    with changed_after_its_size_was_taken(id_table, rows[f"q{place}"], CHANGES[change]):
+    with changed_after_its_size_was_taken(table, rows[f"q{place}"], CHANGES[change]):
         run = fn.Run.from_dict(rows)
     result, expected = (fn.evaluate(qrels, given, METRICS).to_dict() for given in (run, rows))
     assert result == expected

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastndcg as fn
-from fastndcg.inputs import dict_qrels, dict_reader
-from fastndcg.inputs.dict_qrels import DictQrels
+from fastndcg.compat import dict_qrels
+from fastndcg.compat.dict_qrels import DictQrels
+from fastndcg.inputs import dicts
 from fastndcg.kernels import jit
 from fastndcg.kernels.inputs import python_objects
 
@@ -85,7 +86,7 @@ def test_dict_reader_follows_order_of_dict_subclass():
 
 def left_to_python(patch):
     """Read all dicts in Python, as on an interpreter that was not tested."""
-    patch.setattr(dict_reader, "CAN_READ_OBJECTS", False)
+    patch.setattr(dicts, "CAN_READ_OBJECTS", False)
 
 
 def test_other_interpreters_read_dicts_without_kernels(monkeypatch):

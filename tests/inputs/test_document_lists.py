@@ -7,7 +7,7 @@ import pytest
 from pairwise_cover import pairs
 
 import fastndcg as fn
-from fastndcg.inputs.parquet import truth
+from fastndcg.inputs import streams
 
 pa = pytest.importorskip("pyarrow")
 pl = pytest.importorskip("polars")
@@ -66,7 +66,7 @@ def lists_of(documents, **others):
 @pytest.mark.parametrize(("kind", "form", "ties"), pairs(KINDS, FORMS, ["id_ascending", "id_descending"]))
 def test_ties_by_id(tmp_path, kind, form, ties, monkeypatch):
     """Lists give the values of flat rows in every form and memory limit. The reference gives equal values."""
-    monkeypatch.setattr(truth, "MOST_ROWS", 3)
+    monkeypatch.setattr(streams, "MOST_ROWS", 3)
     documents, convention = KINDS[kind](DOCUMENTS), f"default(ties={ties})"
     flat = {"docno": documents, "qid": np.repeat(RANGE, SIZES), "score": ROWS % 3 / 2, "label": ROWS % 4 % 3}
     expected = fn.evaluate(pa.table(flat), metrics="ndcg@3,rr", convention=convention).values
@@ -180,7 +180,7 @@ def test_memory_counts_documents(tmp_path):
     for has_documents in (False, True):
         pq.write_table(table if has_documents else table.drop_columns("docno"), path)
         calls = n_read[has_documents] = []
-        memory = 4 * 4 * truth.ROW_BYTES * truth.LIST_ROWS
+        memory = 4 * 4 * streams.ROW_BYTES * streams.LIST_ROWS
         fn.evaluate(path, metrics="rr", memory=memory, progress=lambda done, _, calls=calls: calls.append(done))
     assert n_read == {False: [4, 8, 12], True: [2, 4, 6, 8, 10, 12]}
 

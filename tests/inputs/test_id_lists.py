@@ -8,7 +8,7 @@ import pandas
 import pytest
 
 import fastndcg as fn
-from fastndcg.inputs import dict_reader
+from fastndcg.inputs import dicts
 
 METRICS = "ndcg@10,map,rr,p@2,recall"
 RELEVANT = {"q1": ["d1", "é"], "q2": ["d1"], "q3": ["d7"]}
@@ -57,7 +57,7 @@ def test_ids_in_other_functions():
 
 def test_ids_without_kernels(monkeypatch):
     """Ids are the same where Python reads the lists."""
-    monkeypatch.setattr(dict_reader, "CAN_READ_OBJECTS", False)
+    monkeypatch.setattr(dicts, "CAN_READ_OBJECTS", False)
     assert fn.evaluate(RELEVANT, RANKED, METRICS).to_dict() == EXPECTED
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.inputs.parquet import dataset, truth
+from fastndcg.inputs import arrow_files, streams
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -68,7 +68,7 @@ def firsts(ids):
 @pytest.mark.parametrize(("group", "memory"), [(10**6, None), (100, "64kB"), (7, 9000)])
 def test_rows_in_order(tmp_path, kind, group, memory, monkeypatch):
     """Queries that span row groups and batches stay whole under every memory limit."""
-    monkeypatch.setattr(truth, "MOST_ROWS", 500)
+    monkeypatch.setattr(streams, "MOST_ROWS", 500)
     ids = KINDS[kind](QUERIES)
     path = tmp_path / "rows.parquet"
     pq.write_table(table_of(ids), path, row_group_size=group)
@@ -406,7 +406,7 @@ def test_broken_pages(tmp_path, place):
         fn.reference.evaluate(path, metrics="rr")
     with pytest.raises(fn.InvalidInputError, match="must be whole Parquet files, but is not: "):
         fn.read_run(path, columns={"document": "label"})
-    with pytest.raises(PermissionError), dataset.whole_files("x"):
+    with pytest.raises(PermissionError), arrow_files.whole_files("x"):
         raise PermissionError(errno.EACCES, "no")
 
 

@@ -7,7 +7,7 @@ import pytest
 from pairwise_cover import pairs
 
 import fastndcg as fn
-from fastndcg.inputs.parquet import truth
+from fastndcg.inputs import streams
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -62,7 +62,7 @@ def test_parquet_raises_on_repeated_document(tmp_path, kind, order, group, repea
 )
 def test_ties_by_id(tmp_path, kind, order, group, ties, monkeypatch):
     """Parquet rows give the values of the frame under every memory limit. The reference gives equal values."""
-    monkeypatch.setattr(truth, "MOST_ROWS", 50)
+    monkeypatch.setattr(streams, "MOST_ROWS", 50)
     queries = ROWS // SIZE if order == "sorted" else RANDOM.permutation(ROWS // SIZE)
     documents = np.empty(N, "i8")
     documents[np.argsort(queries, kind="stable")] = DOCUMENTS

@@ -8,7 +8,7 @@ import re
 import pytest
 
 import fastndcg as fn
-from fastndcg.inputs import dict_reader
+from fastndcg.inputs import dicts
 
 METRICS = "ndcg,map,rr,p@2"
 QRELS = {"q1": {"d1": 1, "é": 2}, "q2": {"d1": 1}}
@@ -48,7 +48,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_records_give_the_values_of_dicts(form, has_kernels, monkeypatch):
     """Every kind of record gives the values of dicts of dicts. Iterators are read once."""
-    monkeypatch.setattr(dict_reader, "CAN_READ_OBJECTS", has_kernels)
+    monkeypatch.setattr(dicts, "CAN_READ_OBJECTS", has_kernels)
     assert fn.evaluate(*FORMS[form](), METRICS).to_dict() == EXPECTED
     truth, run = FORMS[form]()
     assert fn.Evaluator(truth, METRICS).evaluate(run).to_dict() == EXPECTED

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg.engine import run as engine
-from fastndcg.inputs.recommendations import item_selection, score_matrix
+from fastndcg.inputs.recommendations import item_selection, models
 from fastndcg.inputs.recommendations.interactions import Interactions
 from fastndcg.inputs.recommendations.item_selection import ItemSelection
 from fastndcg.kernels.ranking.rank import AUTO, COUNT, SELECT, SORT
@@ -122,8 +122,8 @@ def test_values_are_those_of_explicit_candidates(ties, data):
         by_hand = list_by_hand(liked, scores, excluded, None, missing_truth)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(score_matrix, "MOST_SCORES", data.draw(st.sampled_from([1, 50, 10**6])))
-        patch.setattr(score_matrix, "LEAST_PART", 1)
+        patch.setattr(models, "MOST_SCORES", data.draw(st.sampled_from([1, 50, 10**6])))
+        patch.setattr(models, "LEAST_PART", 1)
         try:
             expected = fn.evaluate(by_hand, metrics=metrics, convention=convention)
         except fn.InvalidInputError:  # such as a metric that needs a cutoff under the convention
@@ -168,7 +168,7 @@ def test_strategies_give_the_same_bits(n_relevant, ties, metrics, strategy):
     scores = rng.integers(0, 60, (5, 300)).astype("f4")
     convention = fn.conventions["default"].replace(ties=ties)
     selection = ItemSelection(list(excluded))
-    rankings = score_matrix.match_scores(Interactions(*flat(liked)), scores, selection).new_builder()(0, 5)
+    rankings = models.match_scores(Interactions(*flat(liked)), scores, selection).new_builder()(0, 5)
 
     output = engine.run(rankings, parse_metrics(metrics), convention, strategy=strategy)
 
@@ -299,7 +299,7 @@ def test_truths_of_every_form():
 def test_scores_are_read_in_place():
     """Scores in C's order are not copied, and metrics of labels make no array of all candidates."""
     liked = Interactions(*flat(LIKED))
-    build = score_matrix.match_scores(liked, SCORES, ItemSelection(SEEN, missing_truth="skip")).new_builder()
+    build = models.match_scores(liked, SCORES, ItemSelection(SEEN, missing_truth="skip")).new_builder()
     assert np.shares_memory(build(0, 4).rows.scores, SCORES)
     with pytest.MonkeyPatch.context() as patch:
         patch.delattr(ScoreRowRankings, "__getattr__")
@@ -310,11 +310,11 @@ def test_scores_are_read_in_place():
 
 def test_converted_scores_take_the_memory_of_a_part(monkeypatch):
     """Scores in another order are converted in parts, and each thread reuses its buffer."""
-    monkeypatch.setattr(score_matrix, "MOST_SCORES", 100)
-    monkeypatch.setattr(score_matrix, "LEAST_PART", 1)
+    monkeypatch.setattr(models, "MOST_SCORES", 100)
+    monkeypatch.setattr(models, "LEAST_PART", 1)
     scores = np.asfortranarray(np.random.default_rng(0).random((500, 10)))
     liked = Interactions(np.zeros(500, "i8"), offsets=np.arange(501))
-    partitions = score_matrix.match_scores(liked, scores, ItemSelection())
+    partitions = models.match_scores(liked, scores, ItemSelection())
     assert max(stop - first for first, stop in partitions.spans) <= 11
     build = partitions.new_builder()
     first = build(*partitions.spans[0]).rows.scores

@@ -20,7 +20,7 @@ import fastndcg as fn
 from fastndcg.inputs import files, formats
 from fastndcg.inputs import text_lines as reader
 from fastndcg.inputs.files import File
-from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.ids import IdColumn
 from fastndcg.kernels.inputs.text_lines import PADDING, read_lines
 from fastndcg.rankings.validation import read_only
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.inputs.ragged import read_ragged
+from fastndcg.inputs.arrays import read_ragged
 from fastndcg.integrations.polars import evaluate_lists, metric, metrics
 
 pl = pytest.importorskip("polars")

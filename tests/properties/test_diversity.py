@@ -11,7 +11,7 @@ from reference_comparison import STRATEGIES, assert_equals_reference
 import fastndcg as fn
 from fastndcg.engine import run as engine
 from fastndcg.engine import spans
-from fastndcg.inputs.diversity_qrels import encode_matrix
+from fastndcg.inputs.arrays import encode_matrix
 from fastndcg.metrics.families import CATALOG
 from fastndcg.rankings.rankings import Rankings
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.compat.common import evaluate_judged
+from fastndcg.compat.dict_qrels import Judged
 from fastndcg.compat.ranx.data import MismatchError, Qrels, Run, StructureError, Table
 from fastndcg.compat.ranx.metric_names import CONVENTION
 from fastndcg.errors import shorten
-from fastndcg.inputs.dict_qrels import Judged
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.known_ranks import KnownHits, RankedLists

@@ -18,11 +18,11 @@ import numpy as np
 
 from fastndcg.choices import RanxQrelsKind, RanxRunKind
 from fastndcg.compat.common import list_rows
+from fastndcg.compat.dict_qrels import DictQrels, Judged
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.dict_qrels import DictQrels, Judged
 from fastndcg.inputs.formats import read_qrels, read_run, read_run_tag
-from fastndcg.inputs.qrels_run import Qrels as ReadQrels
-from fastndcg.inputs.qrels_run import Run as ReadRun
+from fastndcg.inputs.table import Qrels as ReadQrels
+from fastndcg.inputs.table import Run as ReadRun
 from fastndcg.rankings.validation import Array
 from fastndcg.runtime.atomic_write import write_whole
 from fastndcg.runtime.escapes import show_name

@@ -19,7 +19,8 @@ from fastndcg.fusion.joined_runs import JoinedRuns, join_runs
 from fastndcg.fusion.methods import FusionMethod, apply_method, read_weights
 from fastndcg.fusion.normalization import find_normalization
 from fastndcg.fusion.training import learn_run, pad_tables
-from fastndcg.inputs import qrels_run
+from fastndcg.inputs.table import Qrels as QrelsTable
+from fastndcg.inputs.table import Run as RunTable
 from fastndcg.results.text_table import align_columns
 from fastndcg.runtime.threads import check_threads
 
@@ -170,7 +171,7 @@ def optimize_fusion(
     for number, run in enumerate(runs):
         if run.keys() != qrels.keys():
             raise MismatchError(f"Run {number} and Qrels query ids do not match. Pass run.make_comparable(qrels)")
-    judgments = qrels_run.Qrels.from_dict(qrels.qrels)
+    judgments = QrelsTable.from_dict(qrels.qrels)
     if method in ("bayesfuse", "mapfuse", "posfuse", "segfuse"):
         return {TABLES[method]: _learn(judgments, tables, _make_method(method, norm, {}))}
     points = _list_points(method, len(runs), kwargs)
@@ -260,7 +261,7 @@ def fuse_once(joined: JoinedRuns, method: FusionMethod, parameters: Mapping[str,
     return fuse_joined(joined, apply_method(method, FUSION, joined.names, tables=tables), weights)
 
 
-def _read_runs(runs: Sequence[Run], norm: str | None) -> list[qrels_run.Run]:
+def _read_runs(runs: Sequence[Run], norm: str | None) -> list[RunTable]:
     """Return the runs, whose queries must be the same. Distances are negated."""
     if len(runs) < 2:
         raise MismatchError("Only one run provided. Pass two or more")
@@ -273,11 +274,11 @@ def _read_runs(runs: Sequence[Run], norm: str | None) -> list[qrels_run.Run]:
         rows = run.run
         if is_inverted:
             rows = {query: {document: -score for document, score in row.items()} for query, row in rows.items()}
-        tables.append(qrels_run.Run.from_dict(rows))
+        tables.append(RunTable.from_dict(rows))
     return tables
 
 
-def _join(tables: Sequence[qrels_run.Run]) -> JoinedRuns:
+def _join(tables: Sequence[RunTable]) -> JoinedRuns:
     """Return joined runs."""
     names = [f"run {number}" for number in range(1, len(tables) + 1)]
     return join_runs(tables, names, FUSION, threads=check_threads(None))
@@ -310,7 +311,7 @@ def _make_method(method: str, norm: str | None, parameters: Mapping[str, Any]) -
     return FusionMethod.make(record.name, **arguments)
 
 
-def _learn(qrels: qrels_run.Qrels, runs: Sequence[qrels_run.Run], method: FusionMethod) -> list[Any]:
+def _learn(qrels: QrelsTable, runs: Sequence[RunTable], method: FusionMethod) -> list[Any]:
     """Return what a method learns for each run, as ranx returns it."""
     n_segments = int(method.get("n_segments") or 0)
     rows = [learn_run(qrels, run, method.name, n_segments, FUSION, None) for run in runs]

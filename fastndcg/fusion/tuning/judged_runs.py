@@ -14,7 +14,7 @@ from fastndcg.errors import Choice, InvalidInputError
 from fastndcg.fusion.joined_runs import add_up, replace_scores
 from fastndcg.inputs.join import Joined, tie_keys
 from fastndcg.inputs.join import join as join_tables
-from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.inputs.table import Qrels, Run
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import find_denominators
 from fastndcg.named_conventions import Convention

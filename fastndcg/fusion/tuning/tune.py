@@ -33,7 +33,7 @@ from fastndcg.fusion.tuning.search import GridPoint, MethodGrid, PointStore, Tra
 from fastndcg.fusion.tuning.validate import Validation, cross_validate
 from fastndcg.inputs.dispatch import Options, prepare_truth
 from fastndcg.inputs.forms import find_form
-from fastndcg.inputs.qrels_run import Qrels
+from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.metric import Metric, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
 from fastndcg.rankings.validation import Array, check_whole_number

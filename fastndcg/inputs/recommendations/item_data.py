@@ -7,17 +7,20 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.columns import ColumnNames
 from fastndcg.inputs.frames import is_frame
-from fastndcg.inputs.group_by_query import split_spans
-from fastndcg.inputs.id_column import IdColumn
-from fastndcg.inputs.id_table import Table
+from fastndcg.inputs.ids import IdColumn, split_spans
 from fastndcg.inputs.join import find_queries
-from fastndcg.inputs.qrels_run import Qrels, Run
-from fastndcg.inputs.ragged import read_ragged
-from fastndcg.inputs.recommendations.interactions import Interactions, checked_matrix
-from fastndcg.inputs.recommendations.item_lists import Recommendations, describe_gap, read_item_rows
+from fastndcg.inputs.recommendations.interactions import (
+    Interactions,
+    Recommendations,
+    checked_matrix,
+    describe_gap,
+    read_item_rows,
+)
 from fastndcg.inputs.recommendations.models import Model
+from fastndcg.inputs.table import Qrels, Run, Table
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.filters import count_before

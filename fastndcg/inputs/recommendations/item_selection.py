@@ -10,14 +10,12 @@ import numpy as np
 
 from fastndcg.choices import MissingTruth
 from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, Option, shorten
+from fastndcg.inputs.arrays import read_ragged
 from fastndcg.inputs.forms import find_form
-from fastndcg.inputs.group_by_query import split_spans
-from fastndcg.inputs.id_column import IdColumn
+from fastndcg.inputs.ids import IdColumn, split_spans
 from fastndcg.inputs.options import Options
-from fastndcg.inputs.qrels_run import Qrels
-from fastndcg.inputs.ragged import read_ragged
-from fastndcg.inputs.recommendations.interactions import PART, Interactions, are_rising
-from fastndcg.inputs.recommendations.item_lists import PADDING, as_items
+from fastndcg.inputs.recommendations.interactions import PADDING, PART, Interactions, are_rising, as_items
+from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.filters import count_before
 from fastndcg.rankings.rankings import refuse_changed

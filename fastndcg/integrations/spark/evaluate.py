@@ -10,7 +10,7 @@ import numpy as np
 from fastndcg.choices import ConventionName
 from fastndcg.errors import InvalidInputError
 from fastndcg.evaluation import parse_request
-from fastndcg.inputs.parquet.truth import parse_memory
+from fastndcg.inputs.streams import parse_memory
 from fastndcg.integrations.polars import parse_query_metrics
 from fastndcg.integrations.spark.columns import (
     bring_together,

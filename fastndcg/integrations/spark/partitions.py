@@ -16,7 +16,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, shorten
 from fastndcg.evaluation import Evaluator, evaluate_prepared, parse_request
 from fastndcg.inputs.dispatch import Options
-from fastndcg.inputs.qrels_run import Qrels, Run
+from fastndcg.inputs.table import Qrels, Run
 from fastndcg.integrations.spark.columns import SIDE, Scored
 from fastndcg.integrations.spark.errors import Part, name_rows, name_system, send_parts
 from fastndcg.metrics.metric import Metric

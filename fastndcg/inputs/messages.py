@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Set, Sized
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastndcg.errors import MOST_ITEMS, InvalidTypeError, join_names, shorten
+from fastndcg.errors import MOST_ITEMS, InvalidTypeError, Place, Row, join_names, shorten
+from fastndcg.inputs.arrays import find_list
 from fastndcg.inputs.columns import find_usual_roles
 from fastndcg.rankings.rankings import Rankings
+from fastndcg.rankings.validation import Array
 
 COMPARE = "Evaluate them one by one, or give them to fn.compare(truth, systems, metrics)"
 MOST_COLUMNS = 300  # a dict of more items is no dict of columns
@@ -181,3 +183,53 @@ def _note_swapped(rankings: Rankings) -> tuple[str, ...]:
     with np.errstate(invalid="ignore"):
         is_swapped = (labels % 1 != 0).all() and (scores % 1 == 0).all()
     return (SWAPPED,) if is_swapped and np.isfinite(labels).all() else ()
+
+
+class Source(NamedTuple):
+    """
+    The source of rows: a file with lines, a frame with rows, or only a name.
+
+    Attributes
+    ----------
+    name : str
+    unit : {'', 'line', 'row'}
+        What `number` counts: lines from 1, rows from 0. Empty if errors name the source only.
+    numbers : (n_rows,) int array, optional
+        The number of each row.
+    n_before : int
+        How many lines or rows come before the first row.
+    remedy : tuple
+        What to do about a document that occurs twice: parts of a message.
+    lists : (n_lists + 1,) int array, optional
+        Offsets, if each row of a frame is a list of documents.
+    columns : tuple of str
+        The columns of a frame.
+    notes : tuple of str
+        How rows were read where they could be read otherwise.
+    """
+
+    name: str
+    unit: str = ""
+    numbers: Array | None = None
+    n_before: int = 0
+    remedy: tuple[Any, ...] = ("Keep one of them",)
+    lists: Array | None = None
+    columns: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def place(self, row: int) -> Place:
+        """Return the place of a row, as an error message names it."""
+        return Place(self.name, self.unit, self.number(row))
+
+    def number(self, row: int) -> int:
+        """Return the number of a row or of its line."""
+        return int(self.numbers[row]) if self.numbers is not None else row + self.n_before + (self.unit == "line")
+
+    def pair(self, *documents: int) -> tuple[str, Row]:
+        """Return the parts of a message that name two documents: by rows, or by places in the list of a row."""
+        if self.lists is None:
+            first, second = sorted(map(self.number, documents))
+            return "", Row(first, second, self.unit or "row")
+        row = find_list(documents[0], self.lists)
+        first, second = sorted(place - int(self.lists[row]) for place in documents)
+        return f"places {first} and {second} of ", Row(self.number(row))

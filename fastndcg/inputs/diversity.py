@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
-from fastndcg.inputs.dict_reader import plain_rows, snapshot
+from fastndcg.inputs.arrays import encode
+from fastndcg.inputs.dicts import plain_rows, snapshot
 from fastndcg.inputs.frames import Frame
-from fastndcg.inputs.group_by_query import Groups, group
-from fastndcg.inputs.id_column import IdColumn
-from fastndcg.inputs.id_table import Rows, Table
-from fastndcg.inputs.qrels_run import Qrels
-from fastndcg.inputs.source import Source
+from fastndcg.inputs.ids import Groups, IdColumn, group
+from fastndcg.inputs.messages import Source
+from fastndcg.inputs.table import Qrels, Rows, Table
 from fastndcg.inputs.writers import Settings, encode_lines, list_trec_diversity
 from fastndcg.rankings.rankings import Patterns
 from fastndcg.rankings.validation import EXACT_LIMIT, Array, as_labels, put, read_only
 from fastndcg.runtime.escapes import show_name
 
 Kind = TypeVar("Kind", bound=Table)
-
-BYTES = 256  # patterns whose numbers fit a byte
-ENTRY = np.dtype([("subtopic", "i4"), ("label", "f8")])
 
 
 class DiversityQrels(Qrels):
@@ -280,62 +275,6 @@ def _check_rows(rows: dict[Any, Any]) -> dict[Any, Any]:
                 f"`qrels` must map queries to dicts, but {shorten(query)} maps to {shorten(row)}. Give a dict"
             )
     return rows
-
-
-def encode(owners: Array, subtopics: Array, labels: Array, n_documents: int) -> tuple[Array, Patterns]:
-    """
-    Return the number of each document's pattern, and the patterns.
-
-    Judgment i belongs to document owners[i]. Owners never decrease, and the subtopics of a document increase.
-    """
-    highest = np.full(n_documents, -np.inf)
-    np.maximum.at(highest, owners, labels)
-    above = labels > 0
-    entries = np.empty(np.count_nonzero(above), ENTRY)
-    entries["subtopic"] = subtopics[above]
-    entries["label"] = labels[above]
-    sizes = np.bincount(owners[above], minlength=n_documents)
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    rows = np.flatnonzero(sizes)
-    numbers, firsts = IdColumn.of_bytes(entries.view("u1"), offsets * ENTRY.itemsize).factorize(rows)
-
-    codes = np.where(np.isfinite(highest), np.minimum(highest, 0), 0)
-    codes[rows] = numbers + 1
-    ends = np.cumsum(sizes[firsts])
-    places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(offsets[firsts] - ends + sizes[firsts], sizes[firsts])
-    pattern_entries = entries[places]
-    return codes, Patterns(
-        np.concatenate([[0, 0], ends]), pattern_entries["subtopic"].copy(), pattern_entries["label"].copy()
-    )
-
-
-def encode_matrix(labels: Array) -> tuple[Array, Patterns]:
-    """Return patterns like `encode`, for an array of labels whose last dimension are subtopics."""
-    labels = labels.copy()  # another thread may change the input between passes
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        place = np.argwhere(~np.isfinite(labels))[0].tolist()
-        raise InvalidInputError(f"`labels` must be finite, but labels{place} is {labels[tuple(place)]}")
-    *shape, n_subtopics = labels.shape
-    flat = as_labels(labels.reshape(-1), "labels").reshape(math.prod(shape), n_subtopics)
-    has_negative = flat.dtype.kind != "u" and bool((flat < 0).any())
-    rows = np.maximum(flat, 0) + flat.dtype.type(0) if flat.dtype.kind == "f" or has_negative else flat  # no −0
-    if not rows.size:
-        return np.zeros(shape, "u1"), Patterns(np.zeros(2, "i8"), np.empty(0, "i4"), np.empty(0))
-    judged = np.flatnonzero(rows.any(axis=1))
-    numbers, firsts = IdColumn.of_fixed(rows.reshape(-1).view(f"V{rows.itemsize * n_subtopics}")).factorize(judged)
-    distinct_rows = rows[firsts]
-    places, subtopics = np.nonzero(distinct_rows)
-    offsets = np.searchsorted(places, np.arange(len(distinct_rows) + 1))
-    pattern_labels = distinct_rows[places, subtopics].astype("f8")
-    patterns = Patterns(np.concatenate([[0], offsets]), subtopics.astype("i4"), pattern_labels)
-
-    codes = np.zeros(len(rows), "u1" if len(patterns) <= BYTES else "i4")
-    codes[judged] = numbers + 1
-    if has_negative:
-        codes = np.where(codes > 0, codes, flat.max(axis=1).astype("f8"))
-        place = np.argwhere(labels < 0)[0].tolist()
-        patterns.negative = f"labels{place} is {labels[tuple(place)]!s}"
-    return codes.reshape(shape), patterns
 
 
 def _check_labels(labels: Array, rows: Rows, source: Source) -> None:

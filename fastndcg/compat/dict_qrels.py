@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastndcg.errors import InvalidInputError
-from fastndcg.inputs.dict_reader import (
+from fastndcg.inputs.dicts import (
     Judgments,
     LabelledRows,
     LabelsRead,
@@ -26,7 +26,7 @@ from fastndcg.inputs.dict_reader import (
     read_rows,
     read_tuples,
 )
-from fastndcg.inputs.qrels_run import Qrels
+from fastndcg.inputs.table import Qrels
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array, as_labels, read_only

@@ -1,1 +1,0 @@
-"""Parquet files: streams of tables in bounded memory."""
