@@ -11,12 +11,15 @@ standard error of 0.15 %. A cell has the coverage of Student's t, that of the in
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from fastndcg.statistics.intervals import (
+    _find_exact_p_value,
     compute_clopper_pearson,
     compute_korn_graubard,
     compute_t_with_ends,
@@ -28,6 +31,8 @@ SIZES = (5, 10, 20, 30, 50, 100, 200)
 PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.98)
 DIFFERENT = 0.2  # the share of queries in which two systems differ
 COVERS = 0.935
+GATE_SIZES = (5, 10, 20, 30, 50, 100)
+MARGINS = (0.0, 0.02, 0.05, 0.1)
 Array = np.ndarray[Any, Any]
 
 
@@ -92,6 +97,35 @@ def enumerate_differences(n: int, p: float, different: float = DIFFERENT) -> Cel
     chances = stats.multinomial.pmf(counts, n, [different * p, different * (1 - p), 1 - different])
     truth = different * (2 * p - 1)
     return measure(compute_tango(wins, losses, n, LEVEL), means, errors, n, truth, np.asarray(chances))
+
+
+def measure_gate(n: int, margin: float, alpha: float = 0.05) -> tuple[float, float]:
+    """
+    Return how often a gate is wrong about a candidate at the margin, with Tango's score and with the exact bound.
+
+    All numbers of wins and losses are counted, at the worst of 200 shares of wins and of both wrong verdicts: to fail
+    at −margin is to be surely better than margin with the systems exchanged.
+    """
+    wins, losses = (counts.ravel() for counts in np.indices((n + 1, n + 1)))
+    wins, losses = wins[wins + losses <= n], losses[wins + losses <= n]
+    counts = np.stack([wins, losses, n - wins - losses], 1)
+    low = compute_tango(wins, losses, n, 1 - 2 * alpha)[0]
+    errors = [0.0, 0.0]
+    for truth in {-margin, margin}:
+        is_exact = np.zeros(len(wins), bool)
+        for count in range(n + 1):  # where some wins are enough, more are, too
+            places = np.flatnonzero(losses == count)
+            is_exact[places[find_first(places, count, wins, n, truth, alpha) :]] = True
+        for turn in (1 - np.cos(np.linspace(0, np.pi, 202)[1:-1])) / 2:
+            share = max(0.0, truth) + turn * (1 - abs(truth)) / 2
+            chances = stats.multinomial.pmf(counts, n, [share, share - truth, 1 + truth - 2 * share])
+            errors = [max(errors[0], chances[low > truth].sum()), max(errors[1], chances[is_exact].sum())]
+    return errors[0], errors[1]
+
+
+def find_first(places: Array, count: int, wins: Array, n: int, truth: float, alpha: float) -> int:
+    """Return the first of the places whose wins are surely better than `truth`."""
+    return bisect_left(places, True, key=lambda at: _find_exact_p_value(count, int(wins[at]), n, -truth) <= alpha)
 
 
 def draw_fifths(generator: np.random.Generator, n: int, p: float, repeats: int) -> tuple[Array, float]:
@@ -213,7 +247,18 @@ def format_tables(repeats: int) -> str:
         texts.append("\n".join([f"### {kind}", "", f"| queries | {head} |", rule, *rows]))
     rows = [f"| {kind} | {' | '.join(map(format_cell, row))} |" for kind, row in compute_weighted(repeats).items()]
     texts.append("\n".join(["### 200 queries with Zipf's weights", "", f"| values | {head} |", rule, *rows]))
+    texts.append(format_gate())
     return "\n\n".join(texts) + "\n"
+
+
+def format_gate(sizes: Sequence[int] = GATE_SIZES) -> str:
+    """Return the table of wrong verdicts of a gate on 0/1 values."""
+    rows = [
+        f"| {n} | {' | '.join('{:.1f} → **{:.1f}**'.format(*(100 * e for e in measure_gate(n, m))) for m in MARGINS)} |"
+        for n in sizes
+    ]
+    head = " | ".join(f"margin {margin}" for margin in MARGINS)
+    return "\n".join([f"| queries | {head} |", "| --- " * (len(MARGINS) + 1) + "|", *rows])
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from fastndcg.runtime.pickling import Picklable
 from fastndcg.statistics.alignment import check_aggregates_are_means
 from fastndcg.statistics.analysis import Analysis
 from fastndcg.statistics.integer_sums import Quantity
-from fastndcg.statistics.intervals import summarize_moments
+from fastndcg.statistics.intervals import compute_exact_upper_bound, summarize_moments
 from fastndcg.statistics.moments import Moments, find_bounds
 from fastndcg.statistics.power import count_needed_queries
 from fastndcg.statistics.sampling_design import find_weighted, make_design, read_for_queries
@@ -349,7 +349,7 @@ def gate(
     floor_by : {'value', 'limit'}
         Whether the candidate's mean must reach the floor, or the lower one-sided bound of the mean.
     interval : {'auto', 't'}
-        See `compare`. 'auto' is exact for values that are 0 or 1 (Tango's score).
+        See `compare`. For values that are 0 or 1 'auto' inverts Tango's score test exactly, up to 500 queries.
     level : float
         The confidence level of each one-sided bound, between 0 and 1.
     sequential : bool
@@ -547,7 +547,7 @@ class _Judge:
     def _find_high(self, moments: Moments, place: int, alpha: float) -> float:
         if self._sequential:
             return self._find_sequential(place, alpha)[1]
-        return summarize_moments(moments, level=1 - 2 * alpha, method=self._settings.interval).high
+        return self._find_bound(moments, alpha, is_upper=True)[0]
 
     def _find_low(self, moments: Moments, place: int) -> tuple[float, str, str]:
         """Return the lower bound of a difference, the name of its method, and the reason if there is none."""
@@ -555,8 +555,16 @@ class _Judge:
             if moments.bounds is None:
                 return math.nan, "betting", "a metric without a known range has no sequential bounds"
             return self._find_sequential(place, self._settings.alpha)[0], "betting", ""
-        interval = summarize_moments(moments, level=1 - 2 * self._settings.alpha, method=self._settings.interval)
-        return interval.low, interval.method, interval.reason
+        return self._find_bound(moments, self._settings.alpha, is_upper=False)
+
+    def _find_bound(self, moments: Moments, alpha: float, *, is_upper: bool) -> tuple[float, str, str]:
+        """Return a one-sided bound of a difference, exact for pairs of 0/1 values."""
+        interval = summarize_moments(moments, level=1 - 2 * alpha, method=self._settings.interval)
+        bound = interval.high if is_upper else interval.low
+        if interval.method == "tango":
+            more, fewer = (moments.wins, moments.losses) if is_upper else (moments.losses, moments.wins)
+            bound = compute_exact_upper_bound(more, fewer, moments.n_queries, alpha) * (1 if is_upper else -1)
+        return bound, interval.method, interval.reason
 
     def _find_mean_low(self, moments: Moments) -> float:
         return summarize_moments(moments, level=1 - 2 * self._settings.alpha, method=self._settings.interval).low

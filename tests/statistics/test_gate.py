@@ -9,10 +9,12 @@ import pytest
 from system_values import results_of
 
 import fastndcg as fn
+from fastndcg.statistics.intervals import compute_exact_upper_bound
 from fastndcg.statistics.power import count_needed_queries
 from fastndcg.statistics.sequences import compute_sequential_bounds, find_bets
 
 stats = pytest.importorskip("scipy.stats", reason="SciPy is the oracle of bounds")
+optimize = pytest.importorskip("scipy.optimize")
 SUCCESS = (fn.Success @ 1,)
 
 
@@ -34,7 +36,7 @@ def verdict_of(n, wins, losses, **options):
 
 
 def test_verdicts_of_hits_are_rarely_wrong():
-    """By enumeration of all counts: a candidate at the margin passes, or fails, with a probability of about 5 %."""
+    """By enumeration of all counts: a candidate at the margin passes, or fails, with a probability of at most 5 %."""
     n, margin = 20, 0.1
     verdicts = {
         (wins, losses): verdict_of(n, wins, losses, margin=margin)
@@ -50,7 +52,36 @@ def test_verdicts_of_hits_are_rarely_wrong():
         assert sum(probabilities.values()) == pytest.approx(1)
         for wrong in ("pass", "fail"):
             error = sum(p for counts, p in probabilities.items() if verdicts[counts] == wrong)
-            assert error < 0.08, (wrong, p_win)  # the worst of n = 10 to 100 and margins to 0.1 is 8.7 %
+            assert error <= 0.05, (wrong, p_win)  # Tango's score as it is has 7.5 %
+
+
+def test_exact_bounds_have_their_p_value():
+    """By enumeration: with a difference at the bound, at most 5 % of the samples score as high, and nearly as many."""
+    for wins, losses, n in ((0, 5, 30), (1, 1, 5), (2, 9, 40), (0, 0, 8)):
+        bound = compute_exact_upper_bound(wins, losses, n, 0.05)
+        more, fewer = (counts.ravel() for counts in np.indices((n + 1, n + 1)))
+        more, fewer = more[more + fewer <= n], fewer[more + fewer <= n]
+        as_low = np.array([find_score(*counts, n, bound) for counts in zip(more, fewer, strict=True)])
+        as_low = as_low >= find_score(wins, losses, n, bound) - 1e-7
+        p = max(
+            stats.multinomial.pmf(
+                np.stack([more, fewer, n - more - fewer], 1), n, [share + bound, share, 1 - bound - 2 * share]
+            )[as_low].sum()
+            for share in np.linspace(max(0, -bound) + 1e-9, (1 - bound) / 2 - 1e-9, 400)
+        )
+        assert 0.045 < p < 0.0502
+
+
+def find_score(wins, losses, n, difference):
+    """Tango's score from the likelihood that a search maximises over the share of losses."""
+    lowest, highest = max(0.0, -difference), (1 - difference) / 2
+
+    def lose(share):
+        chances = np.maximum([share + difference, share, 1 - difference - 2 * share], 1e-300)
+        return -float(np.dot([wins, losses, n - wins - losses], np.log(chances)))
+
+    share = optimize.minimize_scalar(lose, bounds=(lowest, highest), method="bounded", options={"xatol": 1e-12}).x
+    return (n * difference - (wins - losses)) / math.sqrt(n * (2 * share + difference * (1 - difference)))
 
 
 def test_thirty_questions():

@@ -192,5 +192,6 @@ def test_the_page_has_the_numbers_of_the_script(calibration):
         for n in calibration.SIZES:
             cells = [calibration.format_cell(enumerate_cell(n, p)) for p in calibration.PROBABILITIES]
             assert f"| {n} | {' | '.join(cells)} |" in table, (kind, n)
+    assert calibration.format_gate(calibration.GATE_SIZES[:3]).partition("---")[2] in page
     drawn = calibration.simulate(calibration.draw_fifths, calibration.compute_korn_graubard, 50, 0.9, 20_000)
     assert calibration.format_cell(drawn) in page.split("### fifths\n")[1].split("###")[0]
