@@ -134,8 +134,8 @@ def evaluate(
         - judgments with ids: the path of a file (TREC, CSV, JSON, JSON Lines, Parquet, Arrow), ``{query: {document:
           label}}``, a frame or records with queries, documents and labels, or `Qrels`. Records are a list or iterator
           of dicts, named tuples or (query, document, label);
-        - relevant ids, each with the label 1: ``{query: ids}`` with sets or lists. Whole numbers must be in sets, since
-          lists of them could be labels;
+        - relevant ids, each with the label 1: ``{query: ids}`` with sets or lists. A note says that whole numbers in
+          lists, which could be labels, were read as ids;
         - LensKit's `ItemListCollection`, with a field such as "rating" as labels;
         - labels and scores together: a frame with columns of queries, labels, scores and, optionally, documents. A row
           is one document, or a list of each. Also `Rankings`, or the path of such a Parquet file, folder or pattern, or
@@ -259,7 +259,7 @@ class Evaluator(Picklable):
     ----------
     truth, metrics, offsets, groups, query_ids, exclude, candidates, missing_truth
         See `evaluate`.
-    columns, memory, convention, threads, progress
+    columns, memory, convention, threads, progress, **keywords
         See `evaluate`.
 
     Raises
@@ -292,7 +292,10 @@ class Evaluator(Picklable):
         convention: ConventionName | str | Convention = "default",
         threads: int | None = None,
         progress: bool | Callable[[int, int], None] = True,
+        **keywords: Never,
     ) -> None:
+        if keywords:
+            refuse_keywords(Evaluator, keywords)
         options = make_options(
             offsets, groups, query_ids, exclude, candidates, missing_truth, columns, memory, threads, progress
         )

@@ -96,8 +96,14 @@ def test_names_that_people_write_are_found_or_explained():
         with pytest.raises(fn.UnknownConventionError, match=re.escape(words)):
             fn.conventions[name]
     for name, (value, words) in KEYWORDS.items():
-        with pytest.raises(TypeError, match=f"^`{name}` is no argument of evaluate. .*{re.escape(words)}"):
-            fn.evaluate([[1, 0]], [[2, 1]], "rr", **{name: value})
+        calls = {
+            "evaluate": lambda own: fn.evaluate([[1, 0]], [[2, 1]], "rr", **own),
+            "Evaluator": lambda own: fn.Evaluator([[1, 0]], "rr", **own),
+            "compare": lambda own: fn.compare([[1, 0]], {"a": [[2, 1]], "b": [[1, 2]]}, "rr", **own),
+        }
+        for function, call in calls.items():
+            with pytest.raises(TypeError, match=f"^`{name}` is no argument of {function}. .*{re.escape(words)}"):
+                call({name: value})
 
 
 def test_kaggle_s_map_has_the_convention_that_is_named():

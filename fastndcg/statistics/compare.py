@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from fastndcg.errors import FastndcgError, InvalidInputError, InvalidTypeError, 
 from fastndcg.evaluation import Evaluator, check_model
 from fastndcg.inputs.dispatch import KnownPredictions, Options, make_selection
 from fastndcg.inputs.formats import is_path_list, name_runs
+from fastndcg.inputs.options import refuse_keywords
 from fastndcg.inputs.recommendations.models import Model
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.named_conventions import Convention, parse_convention
@@ -74,6 +75,7 @@ def compare(
     mixed_conventions: bool = False,
     threads: int | None = None,
     progress: bool = True,
+    **keywords: Never,
 ) -> Comparison:
     """
     Compare systems with a baseline: means, differences, confidence intervals and significance tests.
@@ -154,6 +156,8 @@ def compare(
     progress : bool
         Whether a bar may appear on a terminal or in a notebook, after some seconds and if tqdm is installed.
         The environment variable FASTNDCG_PROGRESS=0 switches all bars off.
+    **keywords
+        Must be left out, see `evaluate`.
 
     Returns
     -------
@@ -179,6 +183,8 @@ def compare(
     bad 0.5 nan nan (0, 0, 0)
     good 1.0 0.5 0.0078125 (8, 0, 0)
     """
+    if keywords:
+        refuse_keywords(compare, keywords)
     settings = Settings(
         interval=interval,
         test=test,
