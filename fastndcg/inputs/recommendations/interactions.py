@@ -358,7 +358,7 @@ def read_classes(labels: Any, scores: Any) -> Interactions | None:
         return None
     if isinstance(labels, list | tuple) and not isinstance(labels[0] if labels else None, int | np.integer):
         return None
-    classes = np.asarray(labels)
+    classes = as_array(labels, "labels")
     if classes.ndim == 2 and classes.shape[1] == 1:
         classes = classes[:, 0]
     if classes.ndim != 1 or classes.dtype.kind not in "iu" or len(classes) != shape[0]:
