@@ -17,9 +17,9 @@ _METRICS = (
     "AP", "AP_IA", "AUC", "BPM", "CG", "ClassificationAccuracy", "Compat", "CoverageError", "DCG", "ERR", "ERR_IA", "F",
     "FallOut", "G", "GAUC", "IAP", "IDCG", "INST", "IPrec", "Judged", "LRAP", "NRBP", "OPA", "P", "PFound", "P_IA",
     "PatR", "Q", "R", "RBP", "RBP_resid", "RR", "Rank", "RankingLoss", "RelP", "Rndcg", "Rprec", "S_recall", "SetAP",
-    "Success", "TBG", "Unjudged", "Utility", "alpha_DCG", "alpha_nDCG", "binG", "bpref", "chance_RR", "chance_Rank",
-    "chance_Success", "infAP", "nDCG", "nDCG_rel", "nERR", "nERR_IA", "nNRBP", "num_nonrel_judged_ret", "num_rel",
-    "num_rel_ret", "num_ret", "pAUC",
+    "Success", "TBG", "Unjudged", "Utility", "all_evidence", "alpha_DCG", "alpha_nDCG", "binG", "bpref", "chance_RR",
+    "chance_Rank", "chance_Success", "infAP", "nDCG", "nDCG_rel", "nERR", "nERR_IA", "nNRBP", "nugget_recall",
+    "num_nonrel_judged_ret", "num_rel", "num_rel_ret", "num_ret", "pAUC",
 )  # fmt: skip
 _PUBLIC = {
     "build_ahead": ["warmup"],

@@ -117,6 +117,7 @@ Success: Metric
 TBG: Metric
 Unjudged: Metric
 Utility: Metric
+all_evidence: Metric
 alpha_DCG: Metric
 alpha_nDCG: Metric
 binG: Metric
@@ -130,6 +131,7 @@ nDCG_rel: Metric
 nERR: Metric
 nERR_IA: Metric
 nNRBP: Metric
+nugget_recall: Metric
 num_nonrel_judged_ret: Metric
 num_rel: Metric
 num_rel_ret: Metric

@@ -25,7 +25,7 @@ from fastndcg.inputs.dispatch import (
     prepare_truth,
 )
 from fastndcg.inputs.join import Joined
-from fastndcg.inputs.messages import note_confused
+from fastndcg.inputs.messages import note_alternatives, note_confused
 from fastndcg.inputs.options import refuse_keywords
 from fastndcg.inputs.recommendations.interactions import Interactions
 from fastndcg.inputs.recommendations.models import (
@@ -460,6 +460,8 @@ def evaluate_prepared(
         return make_results(output, request)
     if isinstance(joined, Rankings):
         joined = Joined(joined)
+    if isinstance(truth, Qrels) and truth.has_alternatives:
+        joined = joined._replace(notes=joined.notes + note_alternatives(request.metrics))
     if out is not None:
         engine.check_out(out, joined.rankings, len(request.metrics))
     output = engine.run(

@@ -29,7 +29,8 @@ NAMES = {
     ),
     "label": "label labels relevance rel rating ratings grade judgment judgement target y_true r_ui",
     "score": "score scores prediction predictions pred preds similarity sim y_score y_pred est",
-    "subtopic": "subtopic subtopic_id",
+    "subtopic": "subtopic subtopic_id nugget nugget_id",
+    "importance": "importance nugget_importance",
     "rank": "rank ranks position pos",
     # lists of ids, one row a query
     "relevant": (
@@ -44,9 +45,12 @@ NAMES = {
         "ranking ranked_ids ranked_list y_reco_list"
     ),
 }
-ROLES = ("query", "document", "label", "score", "subtopic", "rank")  # that `columns` may name
+ROLES = ("query", "document", "label", "score", "subtopic", "importance", "rank")  # that `columns` may name
 SIDES = ("truth", "predictions")
-HOLDERS = {"label": "truth", "subtopic": "truth", "score": "predictions", "rank": "predictions"}  # of two tables
+# the table that has the role, of two
+HOLDERS = {
+    "label": "truth", "subtopic": "truth", "importance": "truth", "score": "predictions", "rank": "predictions",
+}  # fmt: skip
 # usual where no other column has a usual name: RecTools' labels and clicks, and on each side the words of the other one
 LAST_LABELS = "weight click clicks clicked"
 LABELS_OF_TRUTH = "score scores"

@@ -320,6 +320,36 @@ def holds_id_lists(rows: Any, what: str) -> bool:
     return is_id_list(first) and not are_columns(rows)
 
 
+def holds_groups(rows: Any, what: str) -> bool:
+    """Return True for a mapping whose first query with ids maps to groups of them: lists or sets of one type."""
+    if not holds_id_lists(rows, what):
+        return False
+    first = next((row for row in map(_list_ids, snapshot(rows, what).values()) if len(row)), ())
+    group = next(iter(first), None)
+    if isinstance(group, tuple) or not is_id_list(group):
+        return False
+    return len(set(map(_find_kind, _list_ids(group)))) < 2  # else it is a pair of an id and a number
+
+
+def list_groups(rows: Mapping[Any, Any]) -> list[tuple[Any, int, Any, int]]:
+    """Return (query, number of the group from 1, document, 1) for {query: groups of ids}."""
+    flat: list[tuple[Any, int, Any, int]] = []
+    for query, groups in rows.items():
+        for number, group in enumerate(_list_ids(groups) if is_id_list(groups) else [groups], 1):
+            ids = list(_list_ids(group)) if is_id_list(group) else []
+            if not ids or len(set(map(str, ids))) < len(ids):
+                raise InvalidInputError(
+                    "`qrels` must have groups of ids, all different, as the first query has, but query "
+                    f"{shorten(query)} has {shorten(group)}. Give {{query: [[id, id], [id]]}}, where one of each group "
+                    "is enough"
+                )
+            wrong = next((document for document in ids if _find_kind(document) is None), None)
+            if wrong is not None:
+                _refuse_id("qrels", query, groups, wrong)
+            flat += [(query, number, document, 1) for document in ids]
+    return flat
+
+
 def is_id_list(row: Any) -> bool:
     """Return True for a list, a tuple, a set, an array or a column: several things without a number each."""
     if isinstance(row, list | tuple | Set):

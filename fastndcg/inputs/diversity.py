@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
+from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names, shorten
 from fastndcg.inputs.arrays import encode
-from fastndcg.inputs.dicts import plain_rows, snapshot
+from fastndcg.inputs.dicts import READ_AS_IDS, holds_groups, list_groups, plain_rows, snapshot
 from fastndcg.inputs.frames import Frame
 from fastndcg.inputs.ids import Groups, IdColumn, group
 from fastndcg.inputs.messages import Source
@@ -20,6 +21,8 @@ from fastndcg.rankings.validation import EXACT_LIMIT, Array, as_labels, put, rea
 from fastndcg.runtime.escapes import show_name
 
 Kind = TypeVar("Kind", bound=Table)
+
+IMPORTANCE = {"vital": 1.0, "okay": 0.5}  # of nuggets, as in TREC
 
 
 class DiversityQrels(Qrels):
@@ -36,11 +39,14 @@ class DiversityQrels(Qrels):
         A document is relevant to a subtopic if its label there is at least `rel` of the metric, 1 by default.
     source : Source, optional
         The place of the judgments for error messages, such as a file.
+    importance : sequence of numbers or texts, optional
+        The importance of each judgment's subtopic, above 0, for nugget_recall: "vital" is 1, "okay" 0.5. By default 1.
 
     Raises
     ------
     InvalidInputError
         If lengths differ, a label is not finite, or a document occurs twice in a subtopic of a query.
+        If an importance is not above 0, or a subtopic of a query has two.
 
     Examples
     --------
@@ -49,15 +55,18 @@ class DiversityQrels(Qrels):
     {'q1': {'S_recall@1': 0.5, 'S_recall@2': 1.0}}
     """
 
-    __slots__ = ("patterns", "subtopic_offsets", "subtopics")
+    __slots__ = ("has_alternatives", "importance", "patterns", "subtopic_offsets", "subtopics")
     by_subtopic = True
+    has_alternatives: bool  # True for groups of which one document is enough
+    importance: Array  # of each query's subtopics, in the order of `subtopics`
     patterns: Patterns
     subtopics: IdColumn  # their ids, query after query: query q owns subtopic_offsets[q] up to subtopic_offsets[q + 1]
     subtopic_offsets: Array
 
     def __init__(
-        self, query_ids: Any, subtopic_ids: Any, document_ids: Any, labels: Any, source: Source | None = None
-    ) -> None:
+        self, query_ids: Any, subtopic_ids: Any, document_ids: Any, labels: Any, source: Source | None = None,
+        importance: Any = None,
+    ) -> None:  # fmt: skip
         source = source or Source(f"the {self.what}")
         kinds = {"queries": query_ids, "subtopics": subtopic_ids, "documents": document_ids}
         queries, subtopics, documents = (
@@ -69,10 +78,11 @@ class DiversityQrels(Qrels):
                 f"{len(queries)}, {len(subtopics)}, {len(documents)} and {len(labels)}"
             )
         groups = group(queries)
-        self._collapse(Rows(queries.take(groups.firsts), groups, documents, labels), subtopics, source)
+        rows = Rows(queries.take(groups.firsts), groups, documents, labels)
+        self._collapse(rows, subtopics, source, None if importance is None else read_importance(importance, source))
 
     @classmethod
-    def of_judgments(cls, rows: Rows, subtopics: IdColumn, source: Source) -> Self:
+    def of_judgments(cls, rows: Rows, subtopics: IdColumn, source: Source, importance: Array | None = None) -> Self:
         """
         Build judgments from rows that were grouped by query, and the subtopic of each row.
 
@@ -84,6 +94,8 @@ class DiversityQrels(Qrels):
             The subtopic of each row.
         source : Source
             The place of the rows for error messages.
+        importance : (n_rows,) float64 array, optional
+            The importance of each row's subtopic. By default 1.
 
         Returns
         -------
@@ -91,18 +103,24 @@ class DiversityQrels(Qrels):
             The judgments, with one row a query and document.
         """
         table = cls.__new__(cls)
-        table._collapse(rows, subtopics, source)
+        table._collapse(rows, subtopics, source, importance)
         return table
 
     @classmethod
-    def from_dict(cls, rows: Mapping[Any, Mapping[Any, Any]]) -> Self:
+    def from_dict(
+        cls, rows: Mapping[Any, Mapping[Any, Any] | Any], importance: Mapping[Any, Mapping[Any, Any]] | None = None
+    ) -> Self:
         """
-        Build judgments from {query: {document: {subtopic: label}}}.
+        Build judgments from {query: {document: {subtopic: label}}}, or from {query: groups of ids}.
 
         Parameters
         ----------
-        rows : dict of dict of dict of numbers
-            The label of each document for each subtopic, 0 for not relevant. A document needs at least one.
+        rows : dict of dict of dict of numbers, or dict of lists of lists
+            The label of each document for each subtopic, 0 for not relevant. A document needs at least one. Or groups
+            of documents of which one is enough, such as evidence: group 1, 2 and so on is a subtopic.
+        importance : dict of dict of numbers or texts, optional
+            ``{query: {subtopic: importance}}``, above 0, for nugget_recall: "vital" is 1, "okay" 0.5. By default 1. A
+            subtopic that is only here has no relevant document, and counts.
 
         Returns
         -------
@@ -114,23 +132,31 @@ class DiversityQrels(Qrels):
         InvalidTypeError
             If the dicts are not nested so.
         InvalidInputError
-            If a document has no labels, or a label is not finite.
+            If a document has no labels, a label is not finite, or a group is empty or has an id twice.
+
+        Examples
+        --------
+        >>> evidence = DiversityQrels.from_dict({"q1": [["d1", "d2"], ["d3"]]})
+        >>> fn.evaluate(evidence, {"q1": ["d2", "d4", "d3"]}, "evidence_recall@2, all_evidence@2").means()
+        [0.5, 0.0]
         """
         if not is_nested(rows):
             raise InvalidTypeError("`qrels` by subtopic must be {query: {document: {subtopic: label}}}")
-        flat = []
-        for query, documents in plain_rows(_check_rows(snapshot(rows, "qrels")), "qrels").items():
-            for document, labels in snapshot(documents, "qrels").items():
-                if not isinstance(labels, Mapping) or not labels:
-                    raise InvalidInputError(
-                        f"`qrels` by subtopic must give each document labels, but document {shorten(document)} of "
-                        f"query {shorten(query)} has {shorten(labels)}. One that is not relevant has the label "
-                        "0 for some subtopic"
-                    )
-                labels_by_subtopic = snapshot(labels, "qrels")
-                flat += [(query, subtopic, document, label) for subtopic, label in labels_by_subtopic.items()]
+        copied_rows = snapshot(rows, "qrels")
+        notes: tuple[str, ...] = ()
+        are_groups = holds_groups(copied_rows, "qrels")
+        if are_groups:
+            flat = list_groups(copied_rows)
+            notes = (READ_AS_IDS,) * any(not isinstance(row[2], str) for row in flat[:1])
+        else:
+            flat = _list_labels(copied_rows)
+        weights = None
+        if importance is not None:
+            flat, weights = _add_importance(flat, importance)
         queries, subtopics, names, values = ([row[place] for row in flat] for place in range(4))
-        return cls(queries, subtopics, names, values)
+        table = cls(queries, subtopics, names, values, Source("the qrels", notes=notes), weights)
+        put(table, has_alternatives=are_groups and len({row[:2] for row in flat}) < len(flat))
+        return table
 
     @classmethod
     def of_frame(cls, frame: Frame, threads: int | None = None, source: Source | None = None) -> Self:
@@ -156,11 +182,36 @@ class DiversityQrels(Qrels):
         documents = frame.read_ids("document")
         groups = group(queries)
         rows = Rows(queries.take(groups.firsts), groups, documents, frame.read_numbers("label"))
-        return cls.of_judgments(
-            rows, frame.read_ids("subtopic"), source or Source("the qrels", "row", columns=frame.column_names)
-        )
+        source = source or Source("the qrels", "row", columns=frame.column_names)
+        importance = None
+        if frame.has("importance"):
+            try:
+                importance = frame.read_numbers("importance")
+            except InvalidTypeError:  # "vital" and "okay"
+                importance = frame.read_ids("importance").names()
+            importance = read_importance(importance, source)
+        return cls.of_judgments(rows, frame.read_ids("subtopic"), source, importance)
 
-    def _collapse(self, rows: Rows, subtopics: IdColumn, source: Source) -> None:
+    def select_patterns(self, queries: Array) -> Patterns:
+        """
+        Return the patterns with the importance of the subtopics of some queries.
+
+        Parameters
+        ----------
+        queries : (n,) int array
+            Indices of queries, −1 for one without judgments.
+
+        Returns
+        -------
+        Patterns
+            New ones, which share their arrays.
+        """
+        sizes = np.where(queries < 0, 0, np.diff(self.subtopic_offsets, append=0)[queries])
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.arange(ends[-1]) + np.repeat(self.subtopic_offsets[queries] - ends[:-1], sizes)
+        return self.patterns.weighed((read_only(self.importance[places]), read_only(ends)))
+
+    def _collapse(self, rows: Rows, subtopics: IdColumn, source: Source, importance: Array | None = None) -> None:
         """Join the judgments of each document, and order documents by falling id, as ndeval breaks ties."""
         labels = as_labels(rows.values, "labels")
         _check_labels(labels, rows, source)
@@ -178,12 +229,13 @@ class DiversityQrels(Qrels):
         owners = np.empty(len(firsts), "i8")
         owners[by_id] = np.arange(len(firsts))
         owner = owners[np.cumsum(starts) - 1]
-        within = _number_in_queries(queries[order], topics[order])
-        entries = np.lexsort((within, owner))
+        within = _number_in_queries(queries, topics)
+        entries = np.lexsort((within[order], owner))
         order = order[entries]
-        codes, patterns = encode(owner[entries], within[entries], labels[order], len(firsts))
+        codes, patterns = encode(owner[entries], within[order], labels[order], len(firsts))
         put(self, patterns=patterns)
         self._name_subtopics(queries, topics, subtopics, len(rows.queries))
+        self._weigh_subtopics(queries, within, importance, subtopics, source)
         if (labels < 0).any():
             row = int(np.argmax(labels < 0))
             name = rows.documents.name(row)
@@ -205,6 +257,23 @@ class DiversityQrels(Qrels):
             subtopic_offsets=read_only(np.searchsorted(pairs // max(len(names), 1), np.arange(n_queries + 1))),
         )
 
+    def _weigh_subtopics(
+        self, queries: Array, places: Array, importance: Array | None, subtopics: IdColumn, source: Source
+    ) -> None:
+        """Set the importance of each query's subtopics. `places` are those of each row's subtopic in its query."""
+        weights = np.ones(len(self.subtopics))
+        if importance is not None:
+            numbers = self.subtopic_offsets[queries] + places
+            weights[numbers] = importance
+            differs = np.flatnonzero(weights[numbers] != importance)
+            if len(differs):
+                row = int(differs[0])
+                raise InvalidInputError(
+                    f"{source.place(row)}: a subtopic must have one importance in a query, but that of "
+                    f"{show_name(subtopics.name(row))} is {importance[row]:g} and {weights[numbers[row]]:g}. Keep one"
+                )
+        put(self, importance=read_only(weights), has_alternatives=False)
+
     def iterate_dicts(self) -> Iterator[tuple[Any, dict[Any, Any]]]:
         """
         Yield each query with {document: {subtopic: label}}.
@@ -225,12 +294,17 @@ class DiversityQrels(Qrels):
         codes = self.values.tolist()
         for place, query in enumerate(self.queries.names().tolist()):
             rows: dict[Any, dict[Any, Any]] = {}
+            unnamed = dict.fromkeys(subtopics[starts[place] : starts[place + 1]])
             for row in range(*self.offsets[place : place + 2].tolist()):
                 code = codes[row]
                 pattern = range(*bounds[int(code) : int(code) + 2]) if code > 0 else ()
                 rows[documents[row]] = {subtopics[starts[place] + numbers[entry]]: labels[entry] for entry in pattern}
                 if code <= 0:
                     rows[documents[row]] = {subtopics[starts[place]]: code}
+                for subtopic in rows[documents[row]]:
+                    unnamed.pop(subtopic, None)
+            for subtopic in unnamed:  # without a relevant document: nugget_recall counts it
+                next(iter(rows.values()))[subtopic] = 0
             yield query, rows
 
     def _write_trec(self, settings: Settings) -> Iterator[bytes]:
@@ -250,19 +324,37 @@ class DiversityQrels(Qrels):
             np.array(column, dtype=kind.names().dtype if len(kind) else object)
             for column, kind in zip(columns, kinds, strict=False)
         ]
-        return dict(zip(("query", "subtopic", "document", "label"), [*arrays, np.array(columns[3], "f8")], strict=True))
+        named = dict(
+            zip(("query", "subtopic", "document", "label"), [*arrays, np.array(columns[3], "f8")], strict=True)
+        )
+        if self.has_importance:
+            owners = np.repeat(np.arange(len(self.queries)), np.diff(self.subtopic_offsets))
+            pairs = zip(self.queries.take(owners).names().tolist(), self.subtopics.names().tolist(), strict=True)
+            weights = dict(zip(pairs, self.importance.tolist(), strict=True))
+            named["importance"] = np.array([weights[row[0], row[1]] for row in rows])
+        return named
+
+    @property
+    def has_importance(self) -> bool:
+        """True if not all subtopics have the importance 1."""
+        return bool((self.importance != 1).any())
 
     def _take(self, queries: Array, rows: Array, offsets: Array) -> Self:
         table = super()._take(queries, rows, offsets)
         sizes = np.diff(self.subtopic_offsets)[queries]
         ends = np.concatenate([[0], np.cumsum(sizes)])
         places = np.arange(ends[-1]) + np.repeat(self.subtopic_offsets[queries] - ends[:-1], sizes)
-        put(table, patterns=self.patterns, subtopics=self.subtopics.take(places), subtopic_offsets=read_only(ends))
+        put(
+            table, patterns=self.patterns, subtopics=self.subtopics.take(places), subtopic_offsets=read_only(ends),
+            importance=read_only(self.importance[places]), has_alternatives=self.has_alternatives,
+        )  # fmt: skip
         return table
 
 
 def is_nested(rows: Mapping[Any, Any]) -> bool:
-    """Return True if the inner dicts of a dict of dicts hold dicts, too."""
+    """Return True if the inner dicts of a dict of dicts hold dicts, too, or if a dict holds groups of ids."""
+    if holds_groups(rows, "qrels"):
+        return True
     documents = next((row for row in snapshot(rows, "qrels").values() if isinstance(row, Mapping) and row), {})
     return any(isinstance(labels, Mapping) for labels in snapshot(documents, "qrels").values())
 
@@ -275,6 +367,63 @@ def _check_rows(rows: dict[Any, Any]) -> dict[Any, Any]:
                 f"`qrels` must map queries to dicts, but {shorten(query)} maps to {shorten(row)}. Give a dict"
             )
     return rows
+
+
+def _list_labels(rows: dict[Any, Any]) -> list[tuple[Any, Any, Any, Any]]:
+    """Return (query, subtopic, document, label) of {query: {document: {subtopic: label}}}."""
+    flat = []
+    for query, documents in plain_rows(_check_rows(rows), "qrels").items():
+        for document, labels in snapshot(documents, "qrels").items():
+            if not isinstance(labels, Mapping) or not labels:
+                raise InvalidInputError(
+                    f"`qrels` by subtopic must give each document labels, but document {shorten(document)} of "
+                    f"query {shorten(query)} has {shorten(labels)}. One that is not relevant has the label "
+                    "0 for some subtopic"
+                )
+            labels_by_subtopic = snapshot(labels, "qrels")
+            flat += [(query, subtopic, document, label) for subtopic, label in labels_by_subtopic.items()]
+    return flat
+
+
+def _add_importance(
+    rows: list[tuple[Any, Any, Any, Any]], importance: Mapping[Any, Mapping[Any, Any]]
+) -> tuple[list[tuple[Any, Any, Any, Any]], list[Any]]:
+    """Return rows with a label of 0 more for each subtopic without judgments, and the importance of each row."""
+    if not isinstance(importance, Mapping) or not all(isinstance(own, Mapping) for own in importance.values()):
+        raise InvalidTypeError(
+            f"`importance` must be {{query: {{subtopic: importance}}}}, but is {shorten(importance)}. Give dicts"
+        )
+    judged = {(query, subtopic) for query, subtopic, *_ in rows}
+    documents = {query: document for query, _, document, _ in rows}
+    added = [
+        (query, subtopic, documents[query], 0)
+        for query, own in importance.items()
+        if query in documents
+        for subtopic in own
+        if (query, subtopic) not in judged
+    ]
+    missing = next((query for query in importance if query not in documents), None)
+    if missing is not None:
+        raise InvalidInputError(
+            f"`importance` must be of judged queries, but query {shorten(missing)} has no judgments. Give a document "
+            "with the label 0"
+        )
+    every = rows + added
+    return every, [importance.get(query, {}).get(subtopic, 1) for query, subtopic, *_ in every]
+
+
+def read_importance(values: Any, source: Source) -> Array:
+    """Return numbers above 0, or words of `IMPORTANCE`, as float64."""
+    weights = np.empty(len(values))
+    for row, value in enumerate(values if isinstance(values, list | tuple) else values.tolist()):
+        weight = IMPORTANCE.get(value.lower()) if isinstance(value, str) else value
+        if not isinstance(weight, int | float | np.number) or not 0 < weight < math.inf:
+            raise InvalidInputError(
+                f"{source.place(row)}: importance must be {join_names(IMPORTANCE)} or a number above 0, but is "
+                f"{shorten(value)}. Leave out what does not count"
+            )
+        weights[row] = weight
+    return weights
 
 
 def _check_labels(labels: Array, rows: Rows, source: Source) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from fastndcg.errors import InvalidInputError, InvalidTypeError, join_names
 from fastndcg.inputs.arrays import ArrayTruth
 from fastndcg.inputs.columns import find_usual_roles
-from fastndcg.inputs.dicts import holds_id_lists, is_id_rows, snapshot
+from fastndcg.inputs.dicts import holds_groups, holds_id_lists, is_id_rows, snapshot
 from fastndcg.inputs.diversity import DiversityQrels, is_nested
 from fastndcg.inputs.formats import read_file, read_truth
 from fastndcg.inputs.frames import Frame, is_frame, is_pandas
@@ -125,6 +125,10 @@ def _is_column_dict(value: Any) -> bool:
 
 def _holds_relevant_ids(value: Any) -> bool:
     return holds_id_lists(value, "qrels")
+
+
+def _holds_groups(value: Any) -> bool:
+    return holds_groups(value, "qrels")
 
 
 def _holds_ranked_ids(value: Any) -> bool:
@@ -283,6 +287,7 @@ FORMS = (
     InputForm("truth", "", is_pivot, _read_truth_pivot, is_object=True),
     InputForm("truth", "a data frame", is_frame, _read_truth_frame, is_object=True),
     InputForm("truth", "a dict of columns", _is_column_dict, _read_truth_frame),
+    InputForm("truth", "a dict of groups of ids", _holds_groups, _read_qrels_dict),
     InputForm("truth", "a dict of relevant ids", _holds_relevant_ids, _read_relevant_ids),
     InputForm("truth", "a dict of dicts", _is_mapping, _read_qrels_dict),
     InputForm("truth", "LensKit's lists of items", is_item_collection, _read_relevant_items, is_object=True),

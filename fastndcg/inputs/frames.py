@@ -105,7 +105,7 @@ class Frame:
         """Return the roles that columns of this side may have."""
         roles = ["query", "document"]
         if self.given.side != "predictions":
-            roles += ["label", "subtopic"]
+            roles += ["label", "subtopic", "importance"]
         if self.given.side != "truth" or self.given.is_alone is not False:
             roles += ["rank" if self.is_ranked else "score"]
         return [*roles, *["retrieved"] * bool(self.given.is_alone)]
@@ -168,7 +168,7 @@ class Frame:
         Ranks replace scores if rows have no scores. Labels of interactions, absent subtopics, and what lists of ids
         and rows with scores do without, are left out.
         """
-        optional = {"subtopic"} | ({"label"} if self.is_interactions else set())
+        optional = {"subtopic", "importance"} | ({"label"} if self.is_interactions else set())
         if self.has_scores:
             optional |= {"document"}
         elif self.has_id_lists:

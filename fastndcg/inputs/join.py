@@ -208,7 +208,7 @@ def _make_rankings(qrels: Qrels, run: Run, pairs: Array, convention: Convention,
         pool=(pool_rows.select(qrels.values), pool_rows.offsets),
         tie_keys=run_rows.select(tie_keys(run, threads)) if TIES[convention.ties].orders == "id" else None,
         query_ids=_read_query_names(qrels, run, pairs),
-        patterns=qrels.patterns,
+        patterns=qrels.select_patterns(pairs[:, 0]),
     )
     return rankings.set_locator(_DocumentNames(qrels, run, pool_rows, run_rows))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Set, Sized
+from collections.abc import Iterable, Mapping, Set, Sized
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from fastndcg.errors import MOST_ITEMS, InvalidTypeError, Place, Row, join_names, shorten
 from fastndcg.inputs.arrays import find_list
 from fastndcg.inputs.columns import find_usual_roles
+from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.rankings import Rankings
 from fastndcg.rankings.validation import Array
 
@@ -23,6 +24,7 @@ LISTS_OF_IDS = (
     "meant? Give {query: set of ids} and {query: list of ids}"
 )
 SWAPPED = "no label is a whole number, and all scores are: were truth and predictions swapped?"
+NEED_ALL = ("R", "AP", "nDCG", "Rprec", "F", "bpref", "Q", "IPrec", "IAP")  # take each relevant document as needed
 _PAIRS = {
     "qrels": (
         "{document: label}, such as dict.fromkeys(ids, 1), or fn.Interactions where items are whole numbers",
@@ -141,6 +143,13 @@ def note_confused(rankings: Rankings) -> tuple[str, ...]:
     if rankings.judged_hits is not None:  # it has ranks, no scores
         return ()
     return _note_swapped(rankings) + _note_lists_of_ids(rankings)
+
+
+def note_alternatives(metrics: Iterable[Metric]) -> tuple[str, ...]:
+    """Return a note on metrics for which all of a group of documents are needed, of which one is enough."""
+    names = [str(metric) for metric in metrics if metric.name in NEED_ALL]
+    need = f"{', '.join(names)} {'needs' if len(names) == 1 else 'need'} every document of a group"
+    return (f"{need}, of which one is enough: evidence_recall counts groups",) if names else ()
 
 
 def _note_lists_of_ids(rankings: Rankings) -> tuple[str, ...]:

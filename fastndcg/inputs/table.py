@@ -539,8 +539,26 @@ class Qrels(Table):
     what = "qrels"
     side = "truth"
     value_name = "label"
-    roles = ("query", "document", "label", "subtopic")
+    roles = ("query", "document", "label", "subtopic", "importance")
     patterns: Patterns | None = None  # labels number these patterns if judgments are by subtopic
+    has_alternatives: bool = False
+
+    def select_patterns(self, queries: Array) -> Patterns | None:
+        """
+        Return the patterns of some queries.
+
+        Parameters
+        ----------
+        queries : (n,) int array
+            Indices of queries, −1 for one without judgments.
+
+        Returns
+        -------
+        Patterns or None
+            None for judgments that are not by subtopic.
+        """
+        del queries
+        return self.patterns
 
     def to_trec(self) -> str:
         """

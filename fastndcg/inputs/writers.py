@@ -112,9 +112,19 @@ def list_trec_diversity(table: Table, settings: Settings) -> Iterator[str]:
     del settings
     _read_field_ids(table)
     columns = table._export_columns()
+    _refuse_importance(table)
     _refuse_texts(columns["subtopic"], BLANK, f"{FIELDS}, but subtopic")
     for query, subtopic, document, label in zip(*(values.tolist() for values in columns.values()), strict=True):
         yield f"{query} {subtopic} {document} {format_label(label)}\n"
+
+
+def _refuse_importance(table: Table) -> None:
+    """Raise for judgments whose subtopics have an importance, where a format has no place for it."""
+    if getattr(table, "has_importance", False):
+        raise InvalidInputError(
+            "`format` must hold the importance of subtopics, but TREC's lines and JSON by query have no place for it. "
+            "Write CSV or Parquet"
+        )
 
 
 def format_label(label: float) -> str:
@@ -196,6 +206,7 @@ def list_json_lines(table: Table, settings: Settings) -> Iterator[str]:
 
 def _list_objects(table: Table) -> Iterator[str]:
     """Yield each query's member of an object in JSON. Infinite and NaN scores stand as Python writes and reads them."""
+    _refuse_importance(table)
     for query, documents in table.iterate_dicts():
         yield f"{json.dumps(str(query))}: {json.dumps(documents)}"
 

@@ -81,12 +81,23 @@ class Patterns(Picklable):
         The largest number of subtopics of a query.
     negative : str
         The place and the value of the first negative label, empty without one.
+    importance : ((n_all_subtopics,) float64 array, (n_queries + 1,) int64 array), optional
+        The importance of all subtopics of each query, with a relevant document or without, and their offsets. None:
+        each subtopic with a label above 0 has the importance 1.
     """
 
-    __slots__ = ("_relevant", "highest", "labels", "n_subtopics", "negative", "offsets", "subtopics")
+    __slots__ = ("_relevant", "highest", "importance", "labels", "n_subtopics", "negative", "offsets", "subtopics")
 
-    def __init__(self, offsets: Array, subtopics: Array, labels: Array, negative: str = "") -> None:
+    def __init__(
+        self,
+        offsets: Array,
+        subtopics: Array,
+        labels: Array,
+        negative: str = "",
+        importance: tuple[Array, Array] | None = None,
+    ) -> None:
         self.negative = negative
+        self.importance = importance
         self.offsets = offsets
         self.subtopics = subtopics
         self.labels = labels
@@ -94,6 +105,10 @@ class Patterns(Picklable):
         self.highest = np.zeros(len(offsets) - 1)
         np.maximum.at(self.highest, np.repeat(np.arange(len(self)), np.diff(offsets)), labels)
         self._relevant: dict[float, tuple[Array, Array]] = {}
+
+    def weighed(self, importance: tuple[Array, Array]) -> Patterns:
+        """Return the patterns with the importance of each query's subtopics."""
+        return Patterns(self.offsets, self.subtopics, self.labels, self.negative, importance)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

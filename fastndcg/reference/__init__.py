@@ -28,7 +28,7 @@ from fastndcg.inputs.recommendations.models import Model, read_score_matrix
 from fastndcg.inputs.scored_frames import TablePair
 from fastndcg.inputs.table import Qrels
 from fastndcg.metrics.families.counts import n_relevant, precision_denominator, recall_denominator
-from fastndcg.metrics.families.definition import Definition
+from fastndcg.metrics.families.definition import Definition, JudgedBySubtopic
 from fastndcg.metrics.metric import Metric, Metrics, parse_metrics
 from fastndcg.metrics.resolve import (
     check_combinations,
@@ -138,7 +138,7 @@ def compute_columns(
         places = [place for place, metric in enumerate(metrics) if metric.record.view == view]
         for q in range(rankings.n_queries):
             query = read_query(rankings, q, convention, view)
-            orders, judged = select_view(view, rankings, list_orders(query, convention.ties), query.judged)
+            orders, judged = select_view(view, rankings, q, list_orders(query, convention.ties), query.judged)
             values[q, places] = [expectation(metrics[i], orders, judged, convention) for i in places]
             weights[q, places] = [weight_in_mean(metrics[i], orders[0], judged, convention) for i in places]
     cutoffs = [read_definition(metric, convention).k for metric in metrics]
@@ -269,13 +269,17 @@ def compute_pairs(
 
 
 def select_view(
-    view: str, rankings: Rankings, orders: list[list[float]], judged: list[float]
+    view: str, rankings: Rankings, q: int, orders: list[list[float]], judged: list[float]
 ) -> tuple[list[list[Any]], list[Any]]:  # fmt: skip
     """Return the ranked and the judged documents: their labels, or their judgments by subtopic."""
     if view != "subtopics" or rankings.patterns is None:
         return orders, judged
     meaning = rankings.patterns.judgments
-    return [[meaning(label) for label in order] for order in orders], [meaning(label) for label in judged]
+    pool = JudgedBySubtopic(meaning(label) for label in judged)
+    if rankings.patterns.importance is not None:
+        weights, offsets = rankings.patterns.importance
+        pool.importance = dict(enumerate(weights[offsets[q] : offsets[q + 1]].tolist()))
+    return [[meaning(label) for label in order] for order in orders], pool
 
 
 def expectation(metric: Metric, orders: list[list[Any]], judged: list[Any], convention: Convention) -> float:

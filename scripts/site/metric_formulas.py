@@ -116,6 +116,7 @@ FORMULAS: dict[str, tuple[str, ...]] = {
         r"\mathrm{Utility} = w_a \, h_n + w_b \, (n - h_n) + w_c \, (R - h_n) + w_d \, (\mathrm{documents} - n - "
         "R + h_n)",
     ),
+    "all_evidence": (r"\mathrm{all\ evidence@}k = \prod_{z} \min(1, h_{k,z})",),
     "alpha_DCG": (
         r"\alpha\mathrm{-DCG@}k = \frac{\sum_{r=1}^{k} \gamma_r \cdot d(r)}{\sum_{r=1}^{k} Z \cdot (1 - "
         r"\alpha)^{r-1} \cdot d(r)}",
@@ -157,6 +158,7 @@ FORMULAS: dict[str, tuple[str, ...]] = {
         r"\mathrm{nNRBP} = \frac{\sum_{r=1}^{n} \gamma_r \cdot \beta^{r-1}}{\sum_{r} \gamma^*_r \cdot \beta^{r-1}}",
     ),
     "novelty": (r"\mathrm{novelty@}k = -\frac{1}{k} \sum_{r=1}^{k} \log_2 \frac{u_r}{U}",),
+    "nugget_recall": (r"\mathrm{nugget\ recall@}k = \frac{\sum_{z} w_z \cdot \sigma_{k,z}}{\sum_{z} w_z}",),
     "num_nonrel_judged_ret": (
         r"\mathrm{num\_nonrel\_judged\_ret} = \sum_{r=1}^{n} \mathrm{jud}_r \cdot (1 - \mathrm{rel}_r)",
     ),

@@ -82,7 +82,22 @@ DEFINITIONS = {
         ("S-recall@2", RANKING, [], 2 / 3),
         ("strec", RANKING, ["v"], 3 / 4),
         ("strec@3", [], [ONE], 0.0),
-        ("strec@3", [NONE], [], nan),
+        ("evidence_recall@3", [NONE], [], nan),
+    ],
+    "all_evidence": [
+        ("all_evidence@3", RANKING, [], 0.0),
+        ("all_evidence@4", RANKING, [], 1.0),
+        ("all_evidence", RANKING, ["v"], 0.0),
+        ("all_evidence@3", [], [ONE], 0.0),
+        ("all_evidence@3", [NONE], [], nan),
+    ],
+    "nugget_recall": [
+        ("nugget_recall@2", RANKING, [], 2 / 4),  # s, t, u and v are nuggets, v of no document
+        ("nugget_recall(rel=2)@2", RANKING, [], (1 / 2 + 1 / 2) / 4),
+        ("nugget_recall(rel=2,partial=0.25)", RANKING, ["v"], 3 * 0.25 / 4),
+        ("nugget_recall(rel=2,partial=0)@2", RANKING, [], 0.0),
+        ("nugget_recall@2", [], [ONE], 0.0),
+        ("nugget_recall", [NONE], [], 0 / 4),
     ],
 }
 EACH_DEFINITION = [case for of_record in DEFINITIONS.values() for case in of_record]
@@ -140,6 +155,12 @@ def test_diversity_metric_equals_definition(evaluate, metric, documents, unretri
         ("MAP-IA", [ONE, NONE], (1 + 1 / 2) / 2),
         # without s: one of three pairs of ranks; without t: two of three
         ("S-recall@1", [ONE, TWO, NONE], (2 / 3 + 1 / 3) / 2),
+        # two of three documents: only s with st, or st with u, lack none of s, t and u: one pair of three
+        ("all_evidence@2", [ONE, TWO, THIRD], 1 / 3),
+        ("all_evidence@2", ["s", "t", NONE, NONE], 1 / 6),
+        ("all_evidence@1", [ONE, TWO], 1 / 2),
+        ("all_evidence@3", ["s", "t", "u", NONE, NONE, NONE], 1 / 20),
+        ("nugget_recall@1", [ONE, TWO, NONE], (2 / 3 + 1 / 3) / 4),
     ],
 )
 @EVALUATE
@@ -183,7 +204,115 @@ def test_labels_have_a_threshold():
     assert fn.evaluate(judgments, run, "S_recall(rel=3)@2")["S_recall(rel=3)@2"] == exactly(1 / 1)
 
 
-@pytest.mark.parametrize("evaluate", [fn.evaluate, fn.reference.evaluate], ids=["kernels", "reference"])
+JUDGED = {"q": {"d1": {"n1": 1, "n2": 0.5}, "d2": {"n3": 1}, "d3": {"n1": 0.5}}}
+IMPORTANCE = {"q": {"n1": "vital", "n2": "Vital", "n3": "okay", "n4": 0.5}}  # no document supports n4
+
+
+@EVALUATE
+def test_nuggets_have_importance_and_partial_support(evaluate):
+    """Vital nuggets count 1 and okay ones 1/2; partial support counts 1/2. The strict score is of vital nuggets."""
+    qrels = fn.DiversityQrels.from_dict(JUDGED, IMPORTANCE)
+    run = {"q": ["d3", "d2", "d1"]}
+    for metric, expected in {
+        "nugget_recall@1": 1 * (1 / 2) / (1 + 1 + 1 / 2 + 1 / 2),
+        "nugget_recall@2": (1 * (1 / 2) + 1 / 2) / 3,
+        "nugget_recall": (1 + 1 / 2 + 1 / 2) / 3,
+        "nugget_recall(importance=equal)": (1 + 1 / 2 + 1 + 0) / 4,
+        "nugget_recall(importance=vital)": (1 + 1 / 2) / 2,
+        "nugget_recall(importance=vital,partial=0)": 1 / 2,
+        "S_recall": (1 + 1) / 2,  # of the subtopics with a document whose label is 1
+    }.items():
+        assert evaluate(qrels, run, metric).values[0] == exactly(expected), metric
+    tied = {"q": {"d1": 1.0, "d2": 1.0, "d3": 1.0}}
+    each = [(1 + 1 / 2) / 3, (1 / 2) / 3, (1 / 2) / 3]  # d1, d2 or d3 first
+    assert evaluate(qrels, tied, "nugget_recall@1").values[0] == exactly(sum(each) / 3)
+
+
+def test_importance_lasts_through_files_and_filters(tmp_path):
+    """CSV and frames have the importance, also of nuggets that no document supports. JSON refuses it."""
+    pytest.importorskip("pyarrow")
+    other = {"p": {"d": {"n9": 1, "n1": 0}}, **JUDGED}
+    qrels = fn.DiversityQrels.from_dict(other, IMPORTANCE)
+    run = {"q": ["d3", "d1"], "p": ["x"]}
+    expected = fn.evaluate(qrels, run, "nugget_recall@1, nugget_recall").values
+    assert expected.tolist() == [[0, 0], [(1 / 2) / 3, (3 / 2) / 3]]
+    path = tmp_path / "nuggets.csv"
+    qrels.write(path)
+    assert (fn.evaluate(path, run, "nugget_recall@1, nugget_recall").values == expected).all()
+    words = path.read_text().replace(",1.0\n", ",vital\n").replace(",0.5\n", ",okay\n").replace("subtopic", "nugget")
+    path.write_text(words)
+    assert "okay" in words
+    assert (fn.evaluate(path, run, "nugget_recall@1, nugget_recall").values == expected).all()
+    assert (fn.evaluate(qrels.filter(["q"]), run, "nugget_recall@1, nugget_recall").values == expected[1:]).all()
+    with pytest.raises(fn.InvalidInputError, match=r"no place for it\. Write CSV or Parquet"):
+        qrels.write(tmp_path / "nuggets.json")
+
+
+@pytest.mark.parametrize(
+    ("importance", "message"),
+    [
+        ({"q": {"n1": 0}}, r"importance must be 'vital', 'okay' or a number above 0, but is 0\."),
+        ({"q": {"n1": "nice"}}, "importance must be 'vital', 'okay' or a number above 0, but is 'nice'"),
+        ({"p": {"n1": 1}}, "`importance` must be of judged queries, but query 'p' has no judgments"),
+        ([1], "`importance` must be {query: {subtopic: importance}}, but is"),
+    ],
+)
+def test_wrong_importance_is_refused(importance, message):
+    """Words and numbers that are no importance, unknown queries, and other forms."""
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.DiversityQrels.from_dict(JUDGED, importance)
+
+
+def test_a_nugget_has_one_importance():
+    """Two rows of a nugget with another importance are an error that names the row."""
+    with pytest.raises(
+        fn.InvalidInputError, match=r"must have one importance in a query, but that of n1 is 1 and 0\.5"
+    ):
+        fn.DiversityQrels(["q"] * 2, ["n1"] * 2, ["a", "b"], [1, 1], importance=[1, 0.5])
+
+
+@EVALUATE
+def test_evidence_groups_need_one_document_each(evaluate, tmp_path):
+    """Groups of ids are subtopics, in a dict of lists or sets, or in JSON. Recall of documents has a note."""
+    evidence = {"q1": [["a", "b"], ["c"]], "q2": [["d"]]}
+    run = {"q1": ["b", "x", "c"], "q2": ["y", "d"]}
+    metrics = "evidence_recall@2, all_evidence@2, all_evidence@3, recall@3"
+    expected = [[1 / 2, 0, 1, 2 / 3], [1, 1, 1, 1]]
+    path = tmp_path / "evidence.json"
+    path.write_text('{"q1": [["a", "b"], ["c"]], "q2": [["d"]]}')
+    for truth in (evidence, {q: [set(g) for g in groups] for q, groups in evidence.items()}, path):
+        assert evaluate(truth, run, metrics).values.tolist() == expected
+    numbers = {"q": [[1, 2], [3]]}
+    assert evaluate(numbers, {"q": [2, 3]}, "all_evidence@1, all_evidence").values.tolist() == [[0, 1]]
+    notes = fn.evaluate(evidence, run, metrics).notes
+    assert notes == ("R@3 needs every document of a group, of which one is enough: evidence_recall counts groups",)
+    assert fn.evaluate({"q2": [["d"]]}, run, metrics).notes == ()
+    assert fn.evaluate(evidence, run, "rr, all_evidence@3").notes == ()
+
+
+@pytest.mark.parametrize(
+    "groups", [[["a"], []], [["a"], "b"], [["a", "a"]], [["a"], [0.5]], [["a"], {"b": 1}]], ids=repr
+)
+def test_wrong_evidence_groups_are_refused(groups):
+    """A group must have ids, all different."""
+    with pytest.raises(fn.InvalidInputError, match=r"must have groups of ids, all different|is no id"):
+        fn.evaluate({"q": groups}, {"q": ["a"]}, "all_evidence@1")
+
+
+def test_all_evidence_refuses_what_it_cannot_average():
+    """More than 16 missing subtopics in one tie at the cutoff have no value; above or below the cutoff they do."""
+    matrix = np.eye(17, dtype=int)
+    scores = np.zeros(17)
+    with pytest.raises(fn.InvalidInputError, match=r"more than 16 missing subtopics .* query 0 do.*\(ties='id_desc"):
+        fn.evaluate(matrix, scores, "all_evidence@16", groups=[17])
+    assert fn.evaluate(matrix, scores, "all_evidence@17, all_evidence", groups=[17]).values.tolist() == [[1, 1]]
+    assert fn.evaluate(matrix, -np.arange(17), "all_evidence@16", groups=[17]).values.tolist() == [[0]]
+    expected = 1 / 17  # 16 of 17 documents: the one that is left out must be the empty one
+    found = fn.evaluate(matrix[:, :16], scores, "all_evidence@16", groups=[17]).values[0, 0]
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+@EVALUATE
 def test_precision_divides_as_the_convention_says(evaluate):
     given = ([[1, 0], [0, 0], [1, 1], [0, 0]], [4, 3, 2, 1], "P_IA@6, P_IA@2, P_IA")
     values = evaluate(*given, groups=[4], convention="tf_ranking").values[0]

@@ -44,6 +44,10 @@ def diverse_cases(draw, max_queries=3, max_documents=5):
     ]
     spare = [(more + [[0] * n_subtopics] * 2)[:2] for more in unretrieved]
     codes, patterns = encode_matrix(np.concatenate([matrix, matrix_of([*chain.from_iterable(spare)], n_subtopics)]))
+    if draw(st.booleans()):
+        weights = draw(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=n_subtopics, max_size=n_subtopics))
+        bounds = np.arange(len(queries) + 1) * n_subtopics
+        patterns = patterns.weighed((np.tile(np.array(weights, "f8"), len(queries)), bounds))
     pools = [[place for place in pool if place >= len(documents) or judged[place]] for pool in pools]
     pool = codes[np.array([*chain.from_iterable(pools)], int)], np.cumsum([0, *map(len, pools)])
     rankings = Rankings(

@@ -10,9 +10,12 @@ from fastndcg.engine.chunk import Chunk
 from fastndcg.engine.discounts import make_discounts
 from fastndcg.engine.kernel_inputs.registry import KernelInput, MetricTask, kernel_input, register_input
 from fastndcg.engine.scratch import F8, I4, I8
+from fastndcg.errors import Choice, InvalidInputError
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.rankings import Patterns
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.validation import Array, read_only
+
+VITAL = 1.0  # the least importance of a vital nugget
 
 
 class SubtopicTable(NamedTuple):
@@ -66,6 +69,81 @@ def n_subtopics(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Count the subtopics of each query that have a relevant document."""
     pool = chunk.labels.pool_candidates
     load_kernels("metrics.subtopics").count_subtopics(pool.labels, pool.offsets, *read_table(chunk, task), out)
+
+
+@kernel_input(scope="ranking", key=("rel", "k"))
+def n_covered(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute the expected number of subtopics with a relevant document in the first k ranks."""
+    table = read_table(chunk, task)
+    cover(chunk, task, table, np.ones(table.n_slots), np.zeros(len(out) + 1, I8), out)
+
+
+@kernel_input(scope="ranking", key=("rel", "k", "metric.importance", "metric.partial"))
+def support(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute the expected weight of the supported subtopics, of which a partly supported one has a share."""
+    full = read_table(chunk, task)
+    weights, offsets = weigh_subtopics(chunk, task)
+    cover(chunk, task, full, weights, offsets, out)
+    partial = float(task.metric.get("partial"))
+    if partial > 0.0:  # with a label above 0, by a share; with a label of `rel`, by the rest
+        patterns = read_patterns(chunk)
+        at_all = np.empty(len(out))
+        cover(chunk, task, SubtopicTable(*patterns.relevant(0.0), full.n_slots), weights, offsets, at_all)
+        out += partial * (at_all - out)
+
+
+@kernel_input(scope="labels", key=("metric.importance",))
+def total_importance(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Sum up the weights of each query's subtopics."""
+    patterns = read_patterns(chunk)
+    if patterns.importance is None:
+        pool = chunk.labels.pool_candidates
+        table = SubtopicTable(*patterns.relevant(0.0), patterns.n_subtopics)
+        load_kernels("metrics.subtopics").count_subtopics(pool.labels, pool.offsets, *table, out)
+    else:
+        weights, offsets = weigh_subtopics(chunk, task)
+        sizes = np.diff(offsets)
+        queries = np.repeat(np.arange(len(sizes)), sizes)
+        out[:] = np.bincount(queries, weights[offsets[0] : offsets[-1]], minlength=len(sizes))
+
+
+def weigh_subtopics(chunk: Chunk, task: MetricTask) -> tuple[Array, Array]:
+    """Return the weights of all subtopics, and the offsets of those of each query."""
+    patterns = read_patterns(chunk)
+    if patterns.importance is None:
+        return np.ones(patterns.n_subtopics), np.zeros(chunk.labels.n_queries + 1, I8)
+    weights, offsets = patterns.importance
+    choice = task.metric.get("importance")
+    if choice != "weighted":
+        weights = (weights >= VITAL).astype("f8") if choice == "vital" else np.ones(len(weights))
+    return weights, offsets[chunk.labels.first : chunk.labels.stop + 1]
+
+
+def cover(chunk: Chunk, task: MetricTask, table: SubtopicTable, weights: Array, offsets: Array, out: Array) -> None:
+    """Compute the expected weight of the subtopics of a table that the first k ranks cover."""
+    hits = chunk.hits
+    load_kernels("metrics.subtopics").cover(
+        hits.labels, hits.above, hits.ties, hits.offsets, *table, read_only(weights), read_only(offsets), task.k, out
+    )
+
+
+@kernel_input(scope="ranking", key=("rel", "k"))
+def all_covered(chunk: Chunk, task: MetricTask, out: Array) -> None:
+    """Compute the probability that the first k ranks have a relevant document of every subtopic."""
+    hits = chunk.hits
+    load_kernels("metrics.subtopics").cover_all(
+        hits.labels, hits.above, hits.ties, hits.offsets, *read_table(chunk, task), n_subtopics(chunk, task), task.k,
+        out,
+    )  # fmt: skip
+    if (out < 0.0).any():
+        query = chunk.context.rankings.query_name(chunk.labels.first + int(np.argmax(out < 0.0)))
+        raise InvalidInputError(
+            f"`scores` must not tie at rank {task.k} between documents of more than 16 missing subtopics for "
+            f"{task.metric}, but those of {query} do: its mean over the orders of the tie goes over all sets of them. "
+            "Take ",
+            Choice("ties", ["id_descending", "input"]),
+            ".",
+        )
 
 
 @kernel_input(scope="labels", key=("metric.beta",), size=lambda chunk, task: len(chunk.context.discounts.values))

@@ -15,6 +15,9 @@ judged_labels, judged_offsets           the same for all judged documents that a
 pattern_offsets, pattern_subtopics      pattern p has subtopics pattern_offsets[p] up to pattern_offsets[p + 1]
 n_slots           upper bound of the numbers of subtopics
 n_subtopics       (n_queries,)    float64, number of subtopics with a relevant document
+n_covered, support  (n_queries,)  float64, expected number, or weight, of the subtopics in the first k ranks
+total_importance  (n_queries,)    float64, weight of all subtopics
+all_covered       (n_queries,)    float64, probability that the first k ranks cover all subtopics
 weights           (k_max + 1,)    float64, weights[r] belongs to rank r
 novelty_by_…      (n_queries,)    float64, sum of gain · weight over the first k ranks, by kind of weight
 ideal_novelty_by_…   (n_queries,)  float64, that sum for the ideal ranking: see diversity_ideal.py
@@ -270,10 +273,11 @@ def average_precision_ia(
 
 
 @kernel(allocates=True)
-def subtopic_recall(
-    hit_labels, hit_above, hit_ties, hit_offsets, pattern_offsets, pattern_subtopics, n_slots, n_subtopics, k, out
+def cover(
+    hit_labels, hit_above, hit_ties, hit_offsets, pattern_offsets, pattern_subtopics, n_slots, weights, weight_offsets,
+    k, out,
 ):  # fmt: skip
-    """Compute S-recall@k: the share of the subtopics with a relevant document in the first k ranks."""
+    """Compute the expected weight of the subtopics with a relevant document in the first k ranks."""
     n_before = np.empty(n_slots, np.int64)
     n_tied = np.empty(n_slots, np.int64)
     for q in range(out.shape[0]):
@@ -287,9 +291,112 @@ def subtopic_recall(
             h = count_tied_by_subtopic(hit_labels, hit_above, h, stop, pattern_offsets, pattern_subtopics, n_tied)
             for s in range(n_slots):
                 if n_tied[s] > 0 and n_before[s] == 0:
-                    total += find_success_probability(above, size, n_tied[s], k)
+                    total += weights[weight_offsets[q] + s] * find_success_probability(above, size, n_tied[s], k)
                 n_before[s] += n_tied[s]
-        out[q] = min(total / n_subtopics[q], 1.0) if n_subtopics[q] > 0 else math.nan
+        out[q] = total
+
+
+@kernel
+def subtopic_recall(n_covered, n_subtopics, out):
+    """Compute S-recall@k: the share of the subtopics with a relevant document in the first k ranks."""
+    for q in range(out.shape[0]):
+        out[q] = min(n_covered[q] / n_subtopics[q], 1.0) if n_subtopics[q] > 0 else math.nan
+
+
+@kernel
+def nugget_recall(support, total_importance, out):
+    """Compute the nugget recall: the weight of the nuggets that the first k documents support, over that of all."""
+    for q in range(out.shape[0]):
+        out[q] = min(support[q] / total_importance[q], 1.0) if total_importance[q] > 0.0 else math.nan
+
+
+MOST_TIED = 16  # subtopics: 2^16 sets of them take 1 ms a query
+
+
+@kernel(allocates=True)
+def cover_all(
+    hit_labels, hit_above, hit_ties, hit_offsets, pattern_offsets, pattern_subtopics, n_slots, n_subtopics, k, out
+):  # fmt: skip
+    """
+    Compute the probability that the first k ranks have a relevant document of every subtopic.
+
+    -1 for a query in which it depends on more than MOST_TIED subtopics within one tie group.
+    """
+    bits = np.empty(n_slots, np.int64)  # of subtopics that are still missing, -1 for those found
+    n_tied = np.empty(n_slots, np.int64)
+    counts = np.empty(1 << MOST_TIED, np.int64)
+    chances = fill_powers(1.0, hit_offsets)
+    for q in range(out.shape[0]):
+        bits[:] = 0
+        n_missing = np.int64(n_subtopics[q])
+        out[q] = 0.0 if n_missing > 0 else math.nan
+        h = hit_offsets[q]
+        stop = hit_offsets[q + 1]
+        while n_missing > 0 and h < stop and hit_above[h] < k:
+            n_drawn = min(k - hit_above[h], hit_ties[h])
+            end = count_tied_by_subtopic(hit_labels, hit_above, h, stop, pattern_offsets, pattern_subtopics, n_tied)
+            n_found = 0
+            for s in range(n_slots):
+                if n_tied[s] > 0 and bits[s] == 0:
+                    n_found += 1
+                    bits[s] = -n_found if n_drawn < hit_ties[h] else -MOST_TIED - 1
+            if n_drawn == hit_ties[h]:
+                n_missing -= n_found
+                out[q] = 1.0 if n_missing == 0 else 0.0
+            elif n_found == n_missing:  # else a subtopic is missing below rank k
+                out[q] = -1.0
+                if n_found <= MOST_TIED:
+                    count_patterns(hit_labels, h, end, pattern_offsets, pattern_subtopics, bits, counts[: 1 << n_found])
+                    out[q] = draw_all(hit_ties[h], end - h, n_drawn, counts[: 1 << n_found], chances)
+            h = end
+
+
+@helper
+def count_patterns(hit_labels, h, end, pattern_offsets, pattern_subtopics, bits, out_counts):
+    """Count the documents of a tie group whose missing subtopics are all in a set, by the bits of the set."""
+    out_counts[:] = 0
+    for d in range(h, end):
+        members = 0
+        for e in range(first_entry(hit_labels[d], pattern_offsets), last_entry(hit_labels[d], pattern_offsets)):
+            place = -bits[pattern_subtopics[e]] - 1
+            if place < MOST_TIED:
+                members |= 1 << place
+        out_counts[members] += 1
+    step = 1
+    while step < out_counts.shape[0]:
+        for members in range(out_counts.shape[0]):
+            if members & step:
+                out_counts[members] += out_counts[members ^ step]
+        step *= 2
+
+
+@helper
+def draw_all(size, n_hits, n_drawn, counts, out_chances):
+    """
+    Return the probability that `n_drawn` of `size` documents have every subtopic between them.
+
+    By inclusion and exclusion over the sets of subtopics. counts[s] hits have no subtopic beyond the set s, and
+    size - n_hits documents have none at all. out_chances[i]: all drawn documents are among size - i of them.
+    """
+    out_chances[0] = 1.0
+    for i in range(n_hits):
+        out_chances[i + 1] = out_chances[i] * (max(size - i - n_drawn, 0) / (size - i))
+    total = 0.0
+    for members in range(counts.shape[0]):
+        sign = 1.0
+        rest = members ^ (counts.shape[0] - 1)
+        while rest:
+            sign = -sign
+            rest &= rest - 1
+        total += sign * out_chances[n_hits - counts[members]]
+    return min(max(total, 0.0), 1.0)
+
+
+@kernel
+def all_evidence(all_covered, out):
+    """Compute whether the first k ranks have a relevant document of every subtopic."""
+    for q in range(out.shape[0]):
+        out[q] = all_covered[q]
 
 
 HIGHER = 1.0 + 1e-12  # sums of the same gains in another order differ by less than this factor

@@ -44,6 +44,12 @@ UNJUDGED = Mark()
 POOLED = Mark()  # in the pool, and not judged
 
 
+class JudgedBySubtopic(list[Any]):
+    """The judged documents of a query with the importance of its subtopics, by number. None: all have the same."""
+
+    importance: dict[int, float] | None = None
+
+
 class MeanRanked(list[float]):
     """Labels in rank order with the mean rank of each document's tie group."""
 

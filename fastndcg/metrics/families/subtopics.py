@@ -10,20 +10,39 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from fastndcg.metrics.families.definition import Definition
+from fastndcg.metrics.families.definition import Definition, JudgedBySubtopic
 from fastndcg.metrics.families.record import REL, WHATEVER_THE_LABELS, Parameter, Record
 
 ALPHA = Parameter(
     "alpha", "float", 0.5, "how much of its gain a subtopic loses with each relevant document", min=0, max=1
 )
 PATIENCE = Parameter("beta", "float", 0.5, "the chance that a user goes on to the next document", above=0, below=1)
+NUGGETS = Parameter(
+    "importance",
+    "choice",
+    "weighted",
+    "weighted: nuggets count by their importance; vital: those of importance 1 or more, alike; equal: all, alike",
+    choices=("weighted", "vital", "equal"),
+)
+PARTIAL = Parameter(
+    "partial", "float", 0.5, "what partial support counts, a label below rel; 0 is strict", min=0, max=1
+)
 AGRAWAL_2009 = "R. Agrawal, S. Gollapudi, A. Halverson and S. Ieong, Diversifying search results, WSDM 2009"
 CLARKE_2008 = "C. L. A. Clarke et al., Novelty and diversity in information retrieval evaluation, SIGIR 2008"
 CLARKE_2009 = "C. L. A. Clarke, M. Kolla and O. Vechtomova, An effectiveness measure for ambiguous queries, ICTIR 2009"
 CLARKE_2011 = "C. L. A. Clarke et al., A comparative analysis of cascade measures for diversity, WSDM 2011"
+PRADEEP_2024 = (
+    "R. Pradeep et al., Initial nugget evaluation results for the TREC 2024 RAG Track with the AutoNuggetizer "
+    "framework, 2024"
+)
+YANG_2018 = (
+    "Z. Yang et al., HotpotQA: a dataset for diverse, explainable multi-hop question answering, EMNLP 2018, whose "
+    "questions need all supporting facts"
+)
 ZHAI_2003 = "C. Zhai, W. W. Cohen and J. Lafferty, Beyond independent relevance, SIGIR 2003"
 GAIN = (
     "gain(r) = sum over subtopics of the document at rank r of (1 − alpha)^(relevant documents of the subtopic above)"
@@ -33,9 +52,10 @@ BEST = (
     "the first by id, or as given in arrays, on which the value depends"
 )
 LIMIT = "Z · (1 − alpha)^(r − 1), where Z subtopics have a relevant document"
+NO_SUBTOPIC = "no subtopic has a relevant document"
 _by_subtopic = partial(
     Record,
-    undefined="no subtopic has a relevant document",
+    undefined=NO_SUBTOPIC,
     ties=WHATEVER_THE_LABELS,
     view="subtopics",
 )
@@ -150,8 +170,32 @@ RECORDS = (
         source=ZHAI_2003,
         doi="10.1145/860435.860440",
         parameters=(REL,),
-        aliases=("S-recall", "strec", "StRecall", "subtopic_recall"),
+        aliases=("S-recall", "strec", "StRecall", "subtopic_recall", "evidence_recall"),
         peers=(("ir_measures", "StRecall"), ("pyndeval", "strec")),
+    ),
+    _by_subtopic(
+        name="all_evidence",
+        title="all evidence found",
+        kernel="subtopics.all_evidence",
+        formula="1 if each subtopic with a relevant document has one among the first k, otherwise 0",
+        range="0 to 1",
+        source=YANG_2018,
+        doi="10.18653/v1/D18-1259",
+        parameters=(REL,),
+        aliases=("all_evidence_found", "all_subtopics"),
+    ),
+    _by_subtopic(
+        name="nugget_recall",
+        title="nugget recall",
+        kernel="subtopics.nugget_recall",
+        formula="sum of importance · support over all nuggets, over the sum of importance; support is 1 if one of the "
+        "first k documents has a label of rel or more for the nugget, otherwise partial if one has a label above 0",
+        range="0 to 1",
+        undefined="the query has no nuggets",
+        source=PRADEEP_2024,
+        doi="10.48550/arXiv.2411.09607",
+        parameters=(NUGGETS, PARTIAL, replace(REL, text="the lowest label of full support; above 0")),
+        aliases=("nuggets", "weighted_nugget_recall"),
     ),
 )
 
@@ -219,6 +263,29 @@ def subtopic_recall(documents: list[Document], judged: list[Document], definitio
     """Return the share of the subtopics of all judged documents that the first k documents cover."""
     subtopics = find_subtopics(judged, definition)
     return len(find_subtopics(documents[: definition.k], definition)) / len(subtopics) if subtopics else math.nan
+
+
+def all_evidence(documents: list[Document], judged: list[Document], definition: Definition) -> float:
+    """Return 1 if the first k documents cover the subtopics of all judged documents, else 0."""
+    subtopics = find_subtopics(judged, definition)
+    return float(find_subtopics(documents[: definition.k], definition) == subtopics) if subtopics else math.nan
+
+
+def nugget_recall(documents: list[Document], judged: JudgedBySubtopic, definition: Definition) -> float:
+    """Return the weighted mean over nuggets of the support by the first k documents."""
+    choice = definition.metric.get("importance")
+    weights = judged.importance
+    if weights is None:
+        weights = {subtopic: 1.0 for document in judged for subtopic, label in document if label > 0}
+    if choice != "weighted":
+        weights = {subtopic: float(choice == "equal" or weight >= 1) for subtopic, weight in weights.items()}
+    supports = dict.fromkeys(weights, 0.0)
+    for document in documents[: definition.k]:
+        for subtopic, label in document:
+            support = 1.0 if definition.is_relevant(label) else definition.get("partial")
+            supports[subtopic] = max(supports[subtopic], support)
+    total = math.fsum(weights.values())
+    return math.fsum(weights[s] * supports[s] for s in weights) / total if total else math.nan
 
 
 def divide_by_ideal(documents: list[Document], judged: list[Document], definition: Definition, weight: Weight) -> float:
