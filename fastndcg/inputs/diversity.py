@@ -304,7 +304,8 @@ class DiversityQrels(Qrels):
                 for subtopic in rows[documents[row]]:
                     unnamed.pop(subtopic, None)
             for subtopic in unnamed:  # without a relevant document: nugget_recall counts it
-                next(iter(rows.values()))[subtopic] = 0
+                first = next(iter(rows.values()))
+                first[subtopic] = min(max(first.values()), 0)  # the highest label of the document stays
             yield query, rows
 
     def _write_trec(self, settings: Settings) -> Iterator[bytes]:

@@ -147,9 +147,11 @@ class TestInputs:
         names = [f"d{n_documents - place}" for place in range(n_documents)]
         judgments = {"q": {name: dict(enumerate(row)) for name, row in zip(names, labels, strict=True)}}
 
-        ours = fn.evaluate(judgments, {"q": dict(zip(names, scores, strict=True))}, METRICS)
+        # a label of 0 by id names a nugget, a column of zeros does not
+        metrics = [metric for metric in METRICS if metric.name != "nugget_recall"]
+        ours = fn.evaluate(judgments, {"q": dict(zip(names, scores, strict=True))}, metrics)
 
-        matrix = fn.evaluate([labels], [scores], METRICS, convention="default(negative_labels=zero)")
+        matrix = fn.evaluate([labels], [scores], metrics, convention="default(negative_labels=zero)")
         assert ours.values.tobytes() == matrix.values.tobytes()
 
 

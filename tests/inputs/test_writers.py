@@ -76,7 +76,7 @@ def test_written_subtopics_are_read_back(name, tmp_path):
 def test_subtopics_without_relevance_stay_judged():
     """A document that is relevant to no subtopic keeps its label, 0 or less."""
     qrels = fn.DiversityQrels.from_dict({"q": {"d1": {"a": 0, "b": 0}, "d2": {"a": 1}, "d3": {"b": -2}}})
-    assert qrels.to_dict() == {"q": {"d3": {"a": -2}, "d2": {"a": 1}, "d1": {"a": 0}}}
+    assert qrels.to_dict() == {"q": {"d3": {"a": -2, "b": -2}, "d2": {"a": 1}, "d1": {"a": 0}}}
     assert qrels.filter(["q"]).to_dict() == qrels.to_dict()
     assert qrels.filter(["other"]).to_dict() == {}
 
