@@ -443,7 +443,7 @@ def _open_columns(frame: Any, name: str) -> tuple[list[str], Callable[[list[str]
     elif hasattr(frame, "project") and hasattr(frame, "columns"):  # of DuckDB
         keys = list(frame.columns)
         select = functools.partial(_project, frame)
-    elif hasattr(frame, "select") and hasattr(frame, "columns") and not hasattr(frame, "column_names"):  # of Polars
+    elif hasattr(type(frame), "select") and not hasattr(type(frame), "column_names"):  # of Polars
         keys = list(frame.columns)
         select = lambda chosen: as_table(frame.select(chosen))  # noqa: E731
     else:

@@ -75,6 +75,7 @@ def sort_rows(
         settings = {"temp_directory": folder, "memory_limit": f"{max(memory // 2, LEAST_MEMORY)}B", "threads": 2}
         connection = duckdb.connect(config=settings)
         try:
+            connection.execute("SET enable_progress_bar = false")  # on standard output, after two seconds
             connection.register("unsorted", reader)
             found = connection.sql("SELECT * FROM unsorted ORDER BY query, number")
             fetch = next(getattr(found, method) for method in METHODS if hasattr(found, method))

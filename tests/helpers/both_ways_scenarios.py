@@ -251,6 +251,8 @@ def fuse(rng):
     for policy in FUSION_CHOICES["fused_ties"]:
         for runs in (texts, numbers):
             fn.fuse(runs, fusion_convention=f"default(fused_ties={policy})")
+    for name in ("sum", "arithmetic_mean", "geometric_mean", "harmonic_mean"):
+        fn.fuse(texts, name, fusion_convention="opensearch")  # sums in float32
 
 
 def tune(rng):

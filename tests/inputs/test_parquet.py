@@ -204,18 +204,18 @@ print(held("VmHWM") - before)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads Linux's account of memory")
-@pytest.mark.parametrize("order", ["sorted", "mixed"])
+@pytest.mark.parametrize(("order", "n_rows", "most"), [("sorted", 4_000_000, 40), ("mixed", 20_000_000, 260)])
 @pytest.mark.stress
-def test_memory_is_bounded(tmp_path, order):
-    """With `memory` of 20 MB, 4 million rows take less than 40 MB more than 200,000 rows."""
+def test_memory_is_bounded(tmp_path, order, n_rows, most):
+    """With `memory` of 20 MB, many rows take little more than 200,000: DuckDB, which sorts them, takes 150 MB or so."""
     paths = tmp_path / "few.parquet", tmp_path / "many.parquet"
-    for path, n in zip(paths, (200_000, 4_000_000), strict=True):
+    for path, n in zip(paths, (200_000, n_rows), strict=True):
         queries = np.arange(n) // 100 if order == "sorted" else np.arange(n) % (n // 100)
         random = np.random.default_rng(n)
         columns = {"query": queries, "score": random.random(n), "label": (random.random(n) < 0.1).astype("i1")}
         pq.write_table(pa.table(columns), path, row_group_size=100_000)
     done = subprocess.run([sys.executable, "-c", PEAK, *map(str, paths)], capture_output=True, text=True, check=True)
-    assert float(done.stdout) < 40
+    assert float(done.stdout) < most
 
 
 def test_rows_that_do_not_fit_need_duckdb(tmp_path, monkeypatch):

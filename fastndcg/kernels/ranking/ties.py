@@ -29,7 +29,6 @@ from fastndcg.kernels.jit import inline, kernel
 from fastndcg.kernels.ranking.candidates import Hits
 from fastndcg.kernels.ranking.rank import has_valid_ranks
 from fastndcg.kernels.ranking.sort import sort_descending
-from fastndcg.kernels.simd import WIDE, min_int64
 
 
 @inline
@@ -85,26 +84,6 @@ def find_majority(kinds, start, stop):
             majority = kinds[d]
         lead += 1 if kinds[d] == majority else -1
     return majority
-
-
-@kernel
-def find_tied_queries(hit_queries, hit_ties, out_queries):
-    """Write the queries with a tie group of different labels, in rising order. Return their number."""
-    n = 0
-    last_query = -1
-    for block in range(0, hit_ties.shape[0], WIDE):
-        stop = min_int64(block + WIDE, hit_ties.shape[0])
-        n_tied = 0
-        for h in range(block, stop):
-            n_tied += hit_ties[h] != 1
-        if n_tied == 0:
-            continue
-        for h in range(block, stop):
-            if hit_ties[h] != 1 and hit_queries[h] != last_query:
-                last_query = hit_queries[h]
-                out_queries[n] = last_query
-                n += 1
-    return n
 
 
 @kernel
