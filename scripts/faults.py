@@ -140,6 +140,8 @@ FAULTS = (
           "discounts = make_discounts(plan.convention.discount,", 'discounts = make_discounts("log2",', CHOICES),
     Fault("ideal: always the judged documents", "engine/kernel_inputs/gains.py",
           'if chunk.context.convention.ideal == "k best":', "if False:", RECORDED),
+    Fault("ideal: never as long as the run", "engine/kernel_inputs/gains.py",
+          'elif chunk.context.convention.ideal == "min(k, n_retrieved)":', "elif False:", CHOICES),
     Fault("pool: always the judged documents", "engine/apply.py",
           'if convention.pool == "retrieved" and rankings.pool is not None:', "if False:",
           "definitions/test_textbook.py::test_documents_that_were_not_retrieved_count_or_not"),

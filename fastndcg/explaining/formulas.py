@@ -55,6 +55,8 @@ def _format_gain_sums(case: QueryCase, ranking: Ranking, ideal: Ideal) -> Iterat
             gains = [document.gain for document in ideal[: metric.k]]
             if case.applied.ideal == "k best" and metric.k is not None:
                 gains = gains[:1] * metric.k
+            elif case.applied.ideal == "min(k, n_retrieved)":
+                gains = gains[: sum(map(len, case.query.tie_groups))]
             terms = [(gain, discount(rank)) for rank, gain in enumerate(gains, 1)]
         (sums[part],) = case.values(part)
         yield f"{part} = {_join_products(terms)}{format_number(sums[part])}"

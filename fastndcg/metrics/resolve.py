@@ -38,7 +38,7 @@ def check_combinations(metrics: tuple[Metric, ...], convention: Convention) -> N
                 Choice("precision_denominator", ["k"]),
                 ".",
             )
-    if convention.ideal == "judged" and convention.ap_denominator != "k":
+    if convention.ideal != "k best" and convention.ap_denominator != "k":
         return
     for metric in add_default_cutoff(metrics, convention):
         if metric.k is None and metric.name in ("AP", "Q") and convention.ap_denominator == "k":
@@ -129,7 +129,7 @@ def add_default_cutoff(metrics: tuple[Metric, ...], convention: Convention) -> t
 
 def count_ideal_ranks(metrics: tuple[Metric, ...], convention: Convention) -> int:
     """Return the largest number of ranks of an ideal ranking that does not depend on the data."""
-    full_ideals = FULL_IDEALS if convention.ideal == "judged" else FULL_IDEALS | {"nDCG", "IDCG"}
+    full_ideals = FULL_IDEALS | {"nDCG", "IDCG"} if convention.ideal == "k best" else FULL_IDEALS
     return max((metric.k or 0 for metric in metrics if metric.name in full_ideals), default=0)
 
 

@@ -56,9 +56,9 @@ class Convention(NamedChoices):
     discount : {'log2', 'log2(max(r, 2))', '1/r'} or tuple of float
         Discount of a rank: 1/log2(rank + 1), 1/log2(max(rank, 2)), or 1/rank. A table has the discounts of the ranks
         1, 2, …, which never rise. Ranks beyond its end have the discount 0.
-    ideal : {'judged', 'k best'}
-        Documents of the ideal ranking in IDCG@k: the judged documents by falling gain, or k documents of the query's
-        highest gain.
+    ideal : {'judged', 'k best', 'min(k, n_retrieved)'}
+        Documents of the ideal ranking in IDCG@k: the judged documents by falling gain, k documents of the query's
+        highest gain, or as many of the judged documents as the query has retrieved, at most k.
     pool : {'judged', 'retrieved'}
         Whether the ideal ranking and the number of relevant documents include documents that were not retrieved.
     relevant : {'at least 1', 'above 0', 'above 0.5'}

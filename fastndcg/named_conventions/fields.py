@@ -40,8 +40,9 @@ FIELDS: dict[str, Field] = {
         " or a table of finite numbers of 0 or more that never rises",
     ),
     "ideal": Field(
-        ("judged", "k best"),
-        "what IDCG@k adds up: the best order of the judged documents, or k documents of the query's highest gain",
+        ("judged", "k best", "min(k, n_retrieved)"),
+        "what IDCG@k adds up: the best order of the judged documents, k documents of the query's highest gain, or the "
+        "best order down to the rank where the run ends",
     ),
     "pool": Field(
         ("judged", "retrieved"),

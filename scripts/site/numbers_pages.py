@@ -23,6 +23,7 @@ WORDS: dict[tuple[str, str], str] = {
     ("discount", "1/r"): "The discount of rank r is 1/r.",
     ("ideal", "judged"): "The ideal ranking has the judged documents by falling gain.",
     ("ideal", "k best"): "The ideal ranking has k documents of the query's highest gain, even if fewer are judged.",
+    ("ideal", "min(k, n_retrieved)"): "The ideal ranking ends where the run ends: one document can be a perfect run.",
     ("pool", "judged"): "Judged documents that were not retrieved count in the ideal ranking and in recall.",
     ("pool", "retrieved"): "Only retrieved documents count in the ideal ranking and in recall.",
     ("relevant", "at least 1"): "Labels of 1 and more are relevant.",

@@ -125,6 +125,22 @@ def test_convention_ideal():
     assert np.isnan(value([0, 0, 0], [3, 2, 1], "ndcg@3", ideal="k best"))
 
 
+def test_convention_ideal_of_a_short_run():
+    """Two of three judged documents were retrieved: the best order ends with the run, whatever the cutoff."""
+    qrels, run = {"q": {"a": 1, "b": 3, "c": 2}, "none": {"a": 1}}, {"q": {"a": 2, "x": 1}, "none": {}}
+    convention = DEFAULT.replace(ideal="min(k, n_retrieved)")
+    full, short = 3 + 2 / log2(3) + 1 / log2(4), 3 + 2 / log2(3)
+    for k, judged, retrieved in (("@1", 3, 3), ("@2", short, short), ("@10", full, short), ("", full, short)):
+        for evaluate in (fn.evaluate, fn.reference.evaluate):
+            result = evaluate(qrels, run, f"idcg{k}, ndcg{k}", convention=convention)
+            assert result.values.tolist() == [pytest.approx([retrieved, 1 / retrieved], rel=1e-15), pytest.approx([0, np.nan], nan_ok=True)]
+            assert evaluate(qrels, run, f"ndcg{k}").values[0, 0] == pytest.approx(1 / judged, rel=1e-15)
+    assert "IDCG@10 = 3·1 + 2·0.6309 = 4.2619" in str(
+        fn.explain(qrels, run, "ndcg@10", query="q", convention=convention)
+    )
+    assert value([0, 2, 0], [3, 2, 1], "ndcg@3", ideal="min(k, n_retrieved)") == pytest.approx(1 / log2(3), rel=1e-15)
+
+
 def test_convention_pool():
     qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"a": 1.0}}
     for choice, recall in (("judged", 1 / 2), ("retrieved", 1 / 1)):

@@ -296,6 +296,10 @@ def idcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
         ideal = find_ideal(chunk, task)
         kernels.idcg_k_best(ideal_gains(chunk, task), ideal.offsets, discounts.sums, task.k, out)
         check_finite(out, task.metric, chunk.context.rankings, chunk.labels.first)
+    elif chunk.context.convention.ideal == "min(k, n_retrieved)":
+        ideal = find_ideal(chunk, task)
+        gains = ideal_gains(chunk, task)
+        kernels.idcg_of_retrieved(ideal.above, gains, ideal.offsets, labels.sizes, discounts.values, task.k, out)
     elif labels.has_constant_label and constant_gain(chunk, task) == 1.0:
         kernels.idcg_with_unit_gains(pool_offsets, discounts.sums, task.k, out)
     elif labels.lowest_label > 0 and task.has_unit_gain:

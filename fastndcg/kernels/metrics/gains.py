@@ -257,6 +257,19 @@ def idcg_k_best(ideal_gains, ideal_offsets, discount_sums, k, out):
 
 
 @kernel
+def idcg_of_retrieved(ideal_above, ideal_gains, ideal_offsets, sizes, discounts, k, out):
+    """Compute IDCG@k of as many documents as the query has retrieved."""
+    for q in range(out.shape[0]):
+        n_ranks = min_int64(sizes[q], k)
+        total = 0.0
+        for h in range(ideal_offsets[q], ideal_offsets[q + 1]):
+            if ideal_above[h] >= n_ranks:
+                break
+            total += ideal_gains[h] * discounts[ideal_above[h] + 1]
+        out[q] = total
+
+
+@kernel
 def replace_undefined(value, out):
     """Replace NaN by a value."""
     for q in range(out.shape[0]):

@@ -88,7 +88,6 @@ RECORDS = (
         parameters=(GAIN, DISCOUNT, GAIN_REL),
         aliases=("idcg", "ideal_dcg"),
         trec_name="ideal_dcg",
-        variants=(("ideal", "k best", "gains.idcg_k_best"),),
     ),
     Record(
         name="RBP",
@@ -207,20 +206,18 @@ def dcg_over_max_gain(labels: list[float], judged: list[float], definition: Defi
 
 
 def idcg(labels: list[float], judged: list[float], definition: Definition) -> float:
-    """Return DCG@k of all judged documents, highest gain first."""
-    return dcg(sorted(judged, key=definition.gain, reverse=True), judged, definition)
-
-
-def idcg_k_best(labels: list[float], judged: list[float], definition: Definition) -> float:
-    """Return DCG@k of k documents that all have the query's highest gain."""
-    highest = max(map(definition.gain, judged), default=0.0)
-    return max(highest, 0.0) * math.fsum(definition.discount(r) for r in range(1, (definition.k or 0) + 1))
+    """Return DCG@k of the convention's ideal ranking."""
+    if definition.convention.ideal == "k best":
+        highest = max(map(definition.gain, judged), default=0.0)
+        return max(highest, 0.0) * math.fsum(definition.discount(r) for r in range(1, (definition.k or 0) + 1))
+    best = sorted(judged, key=definition.gain, reverse=True)
+    n_ranks = len(labels) if definition.convention.ideal == "min(k, n_retrieved)" else None
+    return dcg(best[:n_ranks], judged, definition)
 
 
 def ndcg(labels: list[float], judged: list[float], definition: Definition) -> float:
     """Return DCG@k / IDCG@k, or NaN if the ideal is 0."""
-    compute_ideal = idcg_k_best if definition.convention.ideal == "k best" else idcg
-    ideal = compute_ideal(labels, judged, definition)
+    ideal = idcg(labels, judged, definition)
     return math.nan if ideal == 0 else dcg(labels, judged, definition) / ideal
 
 
