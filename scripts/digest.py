@@ -32,7 +32,7 @@ CUTOFFS = (None, 1, 3, 10, 64)
 FIELDS = {
     "gain": ("exp2", "binary"),
     "label_fractions": ("cut off",),
-    "discount": ("log2(max(r, 2))", "1/r", [1.0, 0.5, 0.25]),
+    "discount": ("log2(max(r, 2))", "1/r", "none", [1.0, 0.5, 0.25]),
     "ideal": ("k best", "min(k, n_retrieved)"),
     "pool": ("retrieved",),
     "relevant": ("above 0", "above 0.5"),

@@ -31,6 +31,7 @@ FORMULAS: dict[Value, Callable[[Array], Array]] = {
     "log2": lambda ranks: 1.0 / np.log2(ranks + 1.0),
     "log2(max(r, 2))": lambda ranks: 1.0 / np.log2(np.maximum(ranks, 2.0)),
     "1/r": lambda ranks: 1.0 / ranks,
+    "none": np.ones_like,
 }
 _cache: dict[Value, Discounts] = {}
 

@@ -53,8 +53,8 @@ class Convention(NamedChoices):
         0, 1, 2, …, with 0 for label 0 and no gain below 0.
     label_fractions : {'kept', 'cut off'}
         Whether gains use a label with its fraction, or its whole part only.
-    discount : {'log2', 'log2(max(r, 2))', '1/r'} or tuple of float
-        Discount of a rank: 1/log2(rank + 1), 1/log2(max(rank, 2)), or 1/rank. A table has the discounts of the ranks
+    discount : {'log2', 'log2(max(r, 2))', '1/r', 'none'} or tuple of float
+        Discount of a rank: 1/log2(rank + 1), 1/log2(max(rank, 2)), 1/rank, or 1. A table has the discounts of the ranks
         1, 2, …, which never rise. Ranks beyond its end have the discount 0.
     ideal : {'judged', 'k best', 'min(k, n_retrieved)'}
         Documents of the ideal ranking in IDCG@k: the judged documents by falling gain, k documents of the query's

@@ -34,8 +34,8 @@ FIELDS: dict[str, Field] = {
     ),
     "label_fractions": Field(("kept", "cut off"), "whether a gain sees a label's fraction, or its whole part alone"),
     "discount": Field(
-        ("log2", "log2(max(r, 2))", "1/r"),
-        "discount of rank r: 1/log2(r + 1), 1/log2(max(r, 2)), 1/r, or what a table says",
+        ("log2", "log2(max(r, 2))", "1/r", "none"),
+        "discount of rank r: 1/log2(r + 1), 1/log2(max(r, 2)), 1/r, 1, or what a table says",
         as_discounts,
         " or a table of finite numbers of 0 or more that never rises",
     ),

@@ -63,6 +63,8 @@ def make_discount(metric: Metric, convention: Convention) -> Callable[[int], flo
         return lambda rank: float((1 - p) * p ** (rank - 1))
     if isinstance(table, tuple):
         return lambda rank: table[rank - 1] if rank <= len(table) else 0.0
+    if table == "none":
+        return lambda rank: 1.0
     if table == "1/r":
         return lambda rank: 1 / rank
     if table == "log2(max(r, 2))":

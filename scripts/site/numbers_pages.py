@@ -21,6 +21,7 @@ WORDS: dict[tuple[str, str], str] = {
     ("discount", "log2"): "The discount of rank r is 1/log2(r + 1).",
     ("discount", "log2(max(r, 2))"): "The discount of rank r is 1/log2(max(r, 2)): ranks 1 and 2 count fully.",
     ("discount", "1/r"): "The discount of rank r is 1/r.",
+    ("discount", "none"): "The discount of every rank is 1.",
     ("ideal", "judged"): "The ideal ranking has the judged documents by falling gain.",
     ("ideal", "k best"): "The ideal ranking has k documents of the query's highest gain, even if fewer are judged.",
     ("ideal", "min(k, n_retrieved)"): "The ideal ranking ends where the run ends: one document can be a perfect run.",

@@ -133,7 +133,10 @@ def test_convention_ideal_of_a_short_run():
     for k, judged, retrieved in (("@1", 3, 3), ("@2", short, short), ("@10", full, short), ("", full, short)):
         for evaluate in (fn.evaluate, fn.reference.evaluate):
             result = evaluate(qrels, run, f"idcg{k}, ndcg{k}", convention=convention)
-            assert result.values.tolist() == [pytest.approx([retrieved, 1 / retrieved], rel=1e-15), pytest.approx([0, np.nan], nan_ok=True)]
+            assert result.values.tolist() == [
+                pytest.approx([retrieved, 1 / retrieved], rel=1e-15),
+                pytest.approx([0, np.nan], nan_ok=True),
+            ]
             assert evaluate(qrels, run, f"ndcg{k}").values[0, 0] == pytest.approx(1 / judged, rel=1e-15)
     assert "IDCG@10 = 3·1 + 2·0.6309 = 4.2619" in str(
         fn.explain(qrels, run, "ndcg@10", query="q", convention=convention)

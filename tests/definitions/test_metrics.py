@@ -23,6 +23,7 @@ DEFINITIONS = {
         ("nDCG(gain=[0,1,9],discount=[1,0.5])", [1, 2, 1], [], (1 * 1 + 9 * 0.5 + 1 * 0) / (9 * 1 + 1 * 0.5 + 1 * 0)),
         ("nDCG", [0, 0], [], nan),
         ("nDCG(rel=3)", [1, 2], [], nan),
+        ("nDCG(discount=none)@2", [1, 3, 2], [], (1 + 3) / (3 + 2)),  # nCG of Järvelin and Kekäläinen
         ("nDCG", [], [2], 0.0),
         ("nDCG", [], [], nan),
     ],

@@ -33,7 +33,7 @@ LABELS = {
 TIED_SCORES = st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-9])  # the last two are one float32
 SCORES = st.sampled_from([-np.inf, -1e300, -1.5, 0.0, -0.0, 0.1, 1.0, 1.0 + 1e-9, 3e38, 1e300, np.inf])
 GAINS = ("linear", "exp2", "binary", (0.0, 1.0, 3.0, 7.0, 15.5), (0.0, 0.0, 2.0, 2.0, 2.0))
-DISCOUNTS = ("log2", "log2(max(r, 2))", "1/r", (1.0, 0.5, 0.25), (1.0, 1.0, 0.9, 0.0, 0.0, 0.0, 0.0, 0.0))
+DISCOUNTS = ("log2", "log2(max(r, 2))", "1/r", "none", (1.0, 0.5, 0.25), (1.0, 1.0, 0.9, 0.0, 0.0, 0.0, 0.0, 0.0))
 SPECIAL_SCORES = (np.inf, -np.inf, -0.0, np.nan)
 MOST_ORDERS = 100
 

@@ -20,7 +20,7 @@ gains = st.one_of(
     st.lists(st.floats(0, allow_infinity=False), max_size=4).map(lambda rest: (0.0, *sorted(rest))),
 )
 discounts = st.one_of(
-    st.sampled_from(["log2", "log2(max(r, 2))", "1/r"]),
+    st.sampled_from(["log2", "log2(max(r, 2))", "1/r", "none"]),
     st.lists(st.floats(0, allow_infinity=False), min_size=1, max_size=4).map(lambda rest: tuple(sorted(rest)[::-1])),
 )
 

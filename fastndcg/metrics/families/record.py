@@ -190,7 +190,10 @@ TIES_AND_MEAN_RANK = tuple(TIES)  # for metrics with a value at a rank between t
 REL = Parameter("rel", "float", 1, "a document is relevant if its label is at least this; above 0", above=0)
 GAIN_REL = Parameter("rel", "float", None, "labels below this gain nothing; by default every label counts", above=0)
 DISCOUNT = Parameter(
-    "discount", "discount", None, "log2, log2(max(r, 2)), 1/r or a table of discounts; the convention's if left out"
+    "discount",
+    "discount",
+    None,
+    "log2, log2(max(r, 2)), 1/r, none or a table of discounts; the convention's if left out",
 )
 GAIN = Parameter(
     "gain", "gain", None, "linear, exp2 (2^label − 1), binary or a table of gains; the convention's if left out"
