@@ -8,12 +8,13 @@ Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 BoardMean: TypeAlias = Literal["datasets", "queries"]
 BoardUnit: TypeAlias = Literal["queries", "datasets"]
 Competitors: TypeAlias = Literal["nonrelevant", "all"]
-ConventionKind: TypeAlias = Literal["default", "search", "learning_to_rank", "recommenders"]
+ConventionKind: TypeAlias = Literal["default", "search", "learning_to_rank", "recommenders", "retrieval"]
 ConventionName: TypeAlias = Literal[
     "default", "trec_eval", "trec_eval_c", "trec_eval_9", "trec_eval_9_c", "ranx", "ndeval", "ms_marco",
     "sentence_transformers", "sklearn", "sklearn_ignore_ties", "lightgbm", "xgboost", "xgboost_minus", "catboost",
     "ranklib", "torchmetrics", "rax", "tf_ranking", "allrank", "rectools", "replay", "recommenders", "lenskit",
-    "implicit", "recbole", "pykeen", "recometrics", "lightfm"
+    "implicit", "recbole", "pykeen", "recometrics", "lightfm", "mlflow", "haystack", "llama_index", "trulens", "ragas",
+    "azure_ai", "elasticsearch", "opensearch", "rcp_ndcg"
 ]  # fmt: skip
 Correction: TypeAlias = Literal["holm", "bonferroni", "bh", "none"]
 Family: TypeAlias = Literal["table", "metric"]

@@ -71,11 +71,12 @@ CONVENTIONS = {
     "pytrec_eval": "trec_eval_9", "trec_eval_10": "trec_eval", "BEIR": "trec_eval_9", "Mteb": "trec_eval_9",
     "PyTerrier": "trec_eval_9_c", "ir-measures": "trec_eval_9_c", "Pyserini": "trec_eval_9", "Scikit-Learn": "sklearn",
     "LGBM": "lightgbm", "xgb": "xgboost", "trec_eval 9": "trec_eval_9",
-    "Sentence-Transformers": "sentence_transformers",
+    "Sentence-Transformers": "sentence_transformers", "MLflow": "mlflow", "LlamaIndex": "llama_index",
+    "Elasticsearch": "elasticsearch", "Haystack-AI": "haystack", "Azure AI Evaluation": "azure_ai",
 }  # fmt: skip
 UNKNOWN_CONVENTIONS = {
-    "Rank_BM25": "its rankings are runs", "rank-bm25": "its rankings are runs", "Elasticsearch": "is a search engine",
-    "ragas": "asks a language model", "PyTorch": "stands for several programs", "trec": "Did you mean 'trec_eval'?",
+    "Rank_BM25": "its rankings are runs", "rank-bm25": "its rankings are runs", "Qdrant": "is a search engine",
+    "deepeval": "asks a language model", "PyTorch": "stands for several programs", "trec": "Did you mean 'trec_eval'?",
 }  # fmt: skip
 KEYWORDS = {
     "k": (10, "The cutoff belongs to a metric: 'ndcg@10'"), "ties": ("worst", "convention='default(ties=worst)'"),

@@ -33,6 +33,7 @@ from fastndcg.inputs.messages import (
 from fastndcg.inputs.options import Options
 from fastndcg.inputs.recommendations.interactions import Interactions, read_classes
 from fastndcg.inputs.records import is_records, read_records
+from fastndcg.inputs.retrieved import holds_retrieved, is_golden_set, read_golden_set, read_retrieved
 from fastndcg.inputs.scored_frames import ScoredRows, TablePair, read_truth_table
 from fastndcg.inputs.streams import StreamedTables
 from fastndcg.inputs.table import Qrels, Rows, Run, refuse_repeated
@@ -250,6 +251,16 @@ def _read_ranked_ids(run: Any, options: Options) -> Run:
     return Run.of_id_lists(run)
 
 
+def _read_retrieved(run: Any, options: Options) -> Run:
+    del options
+    return Run.of_id_lists(read_retrieved(run))
+
+
+def _read_golden_set(truth: Any, options: Options) -> Qrels:
+    options.check_no_columns()
+    return Qrels.from_dict(read_golden_set(truth))
+
+
 def _read_relevant_rows(truth: Any, options: Options) -> Qrels:
     del options
     return Qrels.of_id_lists(dict(enumerate(truth)))
@@ -292,6 +303,7 @@ FORMS = (
     InputForm("truth", "a dict of dicts", _is_mapping, _read_qrels_dict),
     InputForm("truth", "LensKit's lists of items", is_item_collection, _read_relevant_items, is_object=True),
     InputForm("truth", "a list of lists of ids", is_id_rows, _read_relevant_rows),
+    InputForm("truth", "a golden set of TruLens", is_golden_set, _read_golden_set),
     InputForm("truth", "a list or iterator of records", is_records, _read_truth_records),
     InputForm("truth", "", _is_run, _refuse_run, is_object=True),
     InputForm("truth", "a list of labels or a ragged column", _is_array_like, _read_array_like),
@@ -300,6 +312,7 @@ FORMS = (
     InputForm("run", "", is_pivot, _read_run_pivot, is_object=True),
     InputForm("run", "a data frame", is_frame, _read_run_frame, is_object=True),
     InputForm("run", "a dict of columns", _is_column_dict, _read_run_frame),
+    InputForm("run", "a dict of retrieved documents", holds_retrieved, _read_retrieved),
     InputForm("run", "a dict of ranked ids", _holds_ranked_ids, _read_ranked_ids),
     InputForm("run", "a dict of dicts", _is_mapping, _read_run_dict),
     InputForm("run", "LensKit's lists of items", is_item_collection, _read_recommended_items, is_object=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastndcg.named_conventions import learning_to_rank, recommenders, search
+from fastndcg.named_conventions import learning_to_rank, recommenders, retrieval, search
 from fastndcg.named_conventions.convention import Bug, Convention
 from fastndcg.named_conventions.fields import CHOICES, FIELDS
 from fastndcg.named_conventions.named_choices import Registry, parse_named
@@ -22,6 +22,12 @@ ALIASES = {
     "scikit_learn": "sklearn",
     "lgbm": "lightgbm",
     "xgb": "xgboost",
+    "haystack_ai": "haystack",
+    "llamaindex": "llama_index",
+    "azure": "azure_ai",
+    "azure_ai_evaluation": "azure_ai",
+    "rank_eval": "elasticsearch",
+    "search_relevance": "opensearch",
 }  # programs that compute with another one, and versions
 
 
@@ -32,9 +38,8 @@ _JUDGES = "mostly asks a language model, and its metrics of judged documents fol
 _SEVERAL = "stands for several programs. Take 'torchmetrics', 'sentence_transformers' or 'recbole'"
 EXPLAINED = {
     **dict.fromkeys(("rank_bm25", "bm25s", "bm25", "faiss", "colbert", "splade"), _RANKERS),
-    **dict.fromkeys(("lucene", "elasticsearch", "opensearch", "weaviate", "qdrant", "vespa", "solr"),
-                    _ENGINES),
-    **dict.fromkeys(("ragas", "deepeval", "trulens", "llama_index", "llamaindex", "langchain", "mlflow"), _JUDGES),
+    **dict.fromkeys(("lucene", "weaviate", "qdrant", "vespa", "solr"), _ENGINES),
+    **dict.fromkeys(("deepeval", "langchain"), _JUDGES),
     **dict.fromkeys(("torch", "pytorch", "lightning"), _SEVERAL),
 }  # programs whose names are no conventions  # fmt: skip
 
@@ -69,6 +74,7 @@ KINDS = {
     **{convention.name: "search" for convention in search.RECORDS},
     **{convention.name: "learning_to_rank" for convention in learning_to_rank.RECORDS},
     **{convention.name: "recommenders" for convention in recommenders.RECORDS},
+    **{convention.name: "retrieval" for convention in retrieval.RECORDS},
     "default": "default",
 }  # by the names of conventions
 conventions = Conventions(
@@ -76,5 +82,6 @@ conventions = Conventions(
     *search.RECORDS,
     *learning_to_rank.RECORDS,
     *recommenders.RECORDS,
+    *retrieval.RECORDS,
 )
 Convention.registry = conventions

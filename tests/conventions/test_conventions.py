@@ -23,7 +23,8 @@ def test_named_conventions():
         "default", "trec_eval", "trec_eval_c", "trec_eval_9", "trec_eval_9_c", "ranx", "ndeval", "ms_marco",
         "sentence_transformers", "sklearn", "sklearn_ignore_ties", "lightgbm", "xgboost", "xgboost_minus", "catboost",
         "ranklib", "torchmetrics", "rax", "tf_ranking", "allrank", "rectools", "replay", "recommenders", "lenskit",
-        "implicit", "recbole", "pykeen", "recometrics", "lightfm",
+        "implicit", "recbole", "pykeen", "recometrics", "lightfm", "mlflow", "haystack", "llama_index", "trulens",
+        "ragas", "azure_ai", "elasticsearch", "opensearch", "rcp_ndcg",
     ]  # fmt: skip
     assert "trec_eval" in fn.conventions
     assert 5 not in fn.conventions

@@ -14,8 +14,8 @@ TABLE_RULE = ". A table has the finite gains of labels 0, 1, 2, …, the first o
 
 
 DISCOUNTS = (
-    "`discount` of a convention must be one of 'log2', 'log2(max(r, 2))', '1/r', 'none' or a table of finite numbers of "
-    "0 or more that never rises,"
+    "`discount` of a convention must be one of 'log2', 'log2(max(r, 2))', '1/r', 'none' or a table of finite numbers "
+    "of 0 or more that never rises,"
 )
 
 
