@@ -153,7 +153,8 @@ def evaluate(
         - for labels of documents: scores of the same shape;
         - for judgments with ids: the path of a file, ``{query: {document: score}}``, a frame or records with queries,
           documents and scores, or `Run`. A column of ranks, 1, 2, 3 and so on in each query, may replace scores;
-        - ranked ids without scores, the best first: ``{query: ids}`` with lists, or LensKit's ordered lists;
+        - ranked ids without scores, the best first: ``{query: ids}`` with lists, LensKit's ordered lists, or what
+          retrievers of LangChain, LlamaIndex and Haystack return for each query;
         - for relevant items: recommended items in rank order, one row a user, as whole numbers, or a score matrix, a
           (n_users, n_items) array of floats;
         - for relevant items, or judgments with the ids of the model: `Embeddings` or a `Scorer`, which rank all items.
