@@ -249,7 +249,7 @@ def compute_exact_upper_bound(wins: int, losses: int, n: int, alpha: float) -> f
     doi:10.1002/sim.1291). They take time in n², so that more than `MOST_EXACT_PAIRS` pairs have the score test alone.
 
     >>> round(compute_exact_upper_bound(0, 5, 30, 0.05), 3)
-    -0.062
+    -0.052
     """
     if n > MOST_EXACT_PAIRS:
         return float(compute_tango(wins, losses, n, 1 - 2 * alpha)[1])

@@ -38,7 +38,7 @@ RECORD = 'name="nDCG",\n        title="normalised discounted cumulative gain",\n
 BREAKS = {
     "an unknown kernel input": (
         "kernel_inputs_are_known", COUNTS, "n_retrieved(sizes, k, out)", "n_retrieved(lengths, k, out)",
-        "lengths of kernel n_retrieved must be a parameter of num_ret or a known input: ap_denominators,",
+        "lengths of kernel n_retrieved must be a parameter of num_ret or a known input: all_covered, ap_denominators,",
     ),
     "a kernel that is not there": (
         "loaded_kernels_exist", "fastndcg/engine/kernel_inputs/gains.py", "kernels.idcg_k_best(",

@@ -260,15 +260,15 @@ def test_bad_frames_of_runs():
     [
         (
             {"labels": "label"},
-            "`columns` must have keys among query, document, label, score, subtopic, rank, not 'labels'",
+            "`columns` must have keys among query, document, label, score, subtopic, importance, rank, not 'labels'",
         ),
         (
             ["label"],
-            "`columns` must map query, document, label, score, subtopic, rank to names of columns, not ['label']",
+            "`columns` must map query, document, label, score, subtopic, importance, rank to names of columns, not ['label']",
         ),
         (
             {"label": 3},
-            "`columns` must map query, document, label, score, subtopic, rank to names of columns, not {'label': 3}",
+            "`columns` must map query, document, label, score, subtopic, importance, rank to names of columns, not {'label': 3}",
         ),
         (
             {"label": "x"},
