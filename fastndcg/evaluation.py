@@ -12,6 +12,7 @@ import numpy as np
 
 from fastndcg.choices import ConventionName, MissingTruth
 from fastndcg.engine import run as engine
+from fastndcg.engine.plan import Plan, make_plan
 from fastndcg.engine.run import EvaluationOutput, EvaluatorCache
 from fastndcg.errors import InvalidInputError, InvalidTypeError, shorten
 from fastndcg.inputs.arrays import ArrayTruth, make_ready_rankings
@@ -53,6 +54,7 @@ from fastndcg.runtime.pickling import Picklable
 from fastndcg.runtime.threads import check_threads
 
 HASHABLE = (str, Metric, tuple)  # forms of metrics that can be read twice
+ARRAYS = (np.ndarray, list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,16 +415,18 @@ def evaluate_arrays(
         )
     offsets, groups, query_ids = cuts
     try:
-        request = _make_metric_request(name, k, convention, **parameters)
+        request, plan = _plan_metric(name, k, convention, **parameters)
     except TypeError:  # a list of gains
-        request = _make_metric_request.__wrapped__(name, k, convention, **parameters)
+        request, plan = _plan_metric.__wrapped__(name, k, convention, **parameters)
     if threads is not None:
         check_threads(threads)
-    is_ready = groups is None and query_ids is None and isinstance(offsets, np.ndarray | list)
+    is_ready = groups is None and query_ids is None and isinstance(offsets, ARRAYS)
     rankings = make_ready_rankings(labels, scores, offsets) if is_ready else None
     if rankings is not None:  # other forms of arrays take as long to convert as a short query to evaluate
-        output = engine.run(rankings, request.metrics, request.array_convention, threads=threads)
-        return output.values[:, 0]
+        values = engine.evaluate_few(rankings, plan)
+        if values is None:
+            values = engine.run(rankings, request.metrics, request.array_convention, threads=threads).values.T
+        return values[0]  # type: ignore[no-any-return]
     if isinstance(offsets, Real):
         raise InvalidTypeError(
             f"`offsets` must be an array of the first document of each query, not {shorten(offsets)}. The cutoff is a "
@@ -433,9 +437,10 @@ def evaluate_arrays(
 
 
 @functools.lru_cache(maxsize=256, typed=True)
-def _make_metric_request(name: str, k: Any, convention: str | Convention, **parameters: Any) -> Request:
-    """Return a request for one metric."""
-    return parse_request(Metric(name, k, **parameters), convention)
+def _plan_metric(name: str, k: Any, convention: str | Convention, **parameters: Any) -> tuple[Request, Plan]:
+    """Return the request and the plan of one metric. Metrics that users register change neither."""
+    request = parse_request(Metric(name, k, **parameters), convention)
+    return request, make_plan(request.metrics, request.array_convention)
 
 
 def evaluate_prepared(

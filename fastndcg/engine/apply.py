@@ -15,13 +15,13 @@ from fastndcg.named_conventions import Convention
 from fastndcg.named_conventions.ties import TIES
 from fastndcg.parsing import Value
 from fastndcg.rankings.filters import of_documents, without_negative_labels
-from fastndcg.rankings.known_ranks import CountedRankings, HitRankings, RankedLists
+from fastndcg.rankings.known_ranks import CountedRankings, RankedLists
 from fastndcg.rankings.rankings import Rankings, refuse_changed
 from fastndcg.rankings.score_rows import ScoreRowRankings
 from fastndcg.rankings.validation import EXACT_LIMIT, Array, compute_ordinals
 
 HIGHEST_EXP2_LABEL = 1023.0  # 2^1024 leaves float64
-HARMLESS_LABEL = 1000.0  # no formula overflows up to it, so that most data needs one comparison
+HARMLESS_LABEL = 1000.0  # no formula overflows up to it: labels from 0 to it need no further check
 FORMULAS = frozenset({"linear", "exp2", "binary"})
 
 
@@ -39,8 +39,6 @@ def check_labels(
     `extremes` are the lowest label of a chunk, the highest one, and the number of NaN.
     """
     lowest, highest, n_nan = extremes
-    if lowest == 0 and highest <= HARMLESS_LABEL and not n_nan and gains <= FORMULAS:
-        return
     labels = rankings.pool[0] if name == "pool" and rankings.pool else rankings.labels
     refuse = functools.partial(rankings.refuse, name)
     negative = convention.negative_labels
@@ -123,19 +121,42 @@ def find_highest_stop(metric: Metric) -> float:
     return 1.0 if metric.get("stop") == "labels" else float(metric.get("max_grade"))
 
 
+def keeps_rankings(convention: Convention) -> bool:
+    """Return True if a convention changes no rankings: `apply_convention` then returns them as they are."""
+    policy = TIES[convention.ties]
+    return (
+        policy.orders in ("group", "label", "input")
+        and not (policy.orders == "input" and policy.falls)
+        and convention.unjudged != "removed"
+        and convention.pool == "judged"
+        and not convention.removes_negative_labels
+        and convention.score_dtype == "as given"
+        and convention.nan_scores != "last"
+    )
+
+
+def lacks_keys(rankings: Rankings) -> bool:
+    """Return True if documents cannot be ordered by id. Those in rank order have no ties."""
+    return rankings.tie_keys is None and rankings.judged_hits is None and rankings.n_documents > 0
+
+
 def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
-    """Return the documents that count under the convention, with the scores that rank them."""
-    if isinstance(rankings, CountedRankings):
-        return rankings if convention.pool == "judged" else rankings.without_pool()
-    if isinstance(rankings, HitRankings) and not isinstance(rankings, RankedLists):
-        return rankings
-    if isinstance(rankings, ScoreRowRankings):
+    """
+    Return the documents that count under the convention, with the scores that rank them.
+
+    A plan knows by `keeps_rankings` whether there is anything to do. A new step below needs its line there.
+    """
+    if rankings.judged_hits is not None:
+        if isinstance(rankings, CountedRankings):
+            return rankings if convention.pool == "judged" else rankings.without_pool()
+        if not isinstance(rankings, RankedLists):
+            return rankings
+    elif isinstance(rankings, ScoreRowRankings):
         if not rankings.needs_documents(convention):
             return rankings if convention.pool == "judged" else rankings.without_pool()
         rankings = rankings.replace()
     policy = TIES[convention.ties]
-    lacks_keys = rankings.tie_keys is None and rankings.judged_hits is None  # documents in rank order have no ties
-    if policy.orders == "id" and lacks_keys and rankings.n_documents:
+    if policy.orders == "id" and lacks_keys(rankings):
         raise InvalidInputError(
             f"`tie_keys` must be given for ties='{convention.ties}'. Give documents with ids, or Rankings(..., "
             "tie_keys=...), or take ",
@@ -146,7 +167,7 @@ def apply_convention(rankings: Rankings, convention: Convention) -> Rankings:
         rankings = of_documents(rankings, rankings.judged)
     if convention.pool == "retrieved" and rankings.pool is not None:
         rankings = rankings.replace(pool=None)
-    if convention.removes_negative_labels:
+    if convention.negative_labels != "raise" and convention.removes_negative_labels:
         rankings = without_negative_labels(rankings)
     if policy.orders == "input" and policy.falls:
         rankings = rankings.replace(tie_keys=np.arange(rankings.n_documents))

@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from fastndcg.engine.apply import check_labels
+from fastndcg.engine.apply import FORMULAS, HARMLESS_LABEL, check_labels
 from fastndcg.engine.discounts import Discounts
-from fastndcg.engine.ranking import Ranker
-from fastndcg.engine.scratch import CandidateArrays, Scratch
+from fastndcg.engine.ranking import make_ranker
+from fastndcg.engine.scratch import CandidateArrays, HitArrays, IdealHits, Scratch
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
+from fastndcg.rankings.filters import VIEWS
 from fastndcg.rankings.rankings import Rankings, refuse_changed
 from fastndcg.rankings.validation import Array
 
 
-@dataclass(slots=True)  # not frozen: a frozen one takes four times as long to make, which one query feels
+@dataclass(frozen=True, slots=True, eq=False)
+class ChunkPlan:
+    """
+    What chunks read of a plan.
+
+    Attributes
+    ----------
+    depth : int
+        The largest number of ranks that count.
+    gains : frozenset
+        The gains that labels are checked for.
+    views : frozenset of str
+        The selections of documents that inputs are read from (see rankings/filters.py).
+    """
+
+    convention: Convention
+    depth: int
+    gains: frozenset[Value]
+    views: frozenset[str]
+
+
 class EvaluationContext:
     """
     Everything that the chunks of one evaluation share.
@@ -41,23 +63,35 @@ class EvaluationContext:
         Contexts of other selections of documents or labels, by the name of the view (see rankings/filters.py).
     """
 
-    convention: Convention
-    depth: int
-    rankings: Rankings
-    ranker: Ranker
-    discounts: Discounts
-    gains: frozenset[Value]
-    values: Array
-    truncates_labels: bool
-    views: dict[str, EvaluationContext]
+    __slots__ = (
+        "convention", "depth", "discounts", "gains", "ranker", "rankings", "truncates_labels", "values", "views",
+    )  # fmt: skip
 
+    def __init__(
+        self, rankings: Rankings, plan: ChunkPlan, discounts: Discounts, strategy: int, values: Array, scratch: Scratch
+    ) -> None:
+        self.convention = convention = plan.convention
+        self.depth = plan.depth
+        self.rankings = rankings
+        self.ranker = make_ranker(rankings, convention, strategy, scratch)
+        self.discounts = discounts
+        self.gains = plan.gains
+        self.values = values
+        self.truncates_labels = convention.label_fractions == "cut off" and self.may_have_fractions()
+        self.views: dict[str, EvaluationContext] = {}
+        for name in plan.views:
+            selection = VIEWS[name](rankings, convention)
+            if selection is not rankings:
+                self.views[name] = view = copy.copy(self)
+                view.rankings = selection
+                view.ranker = make_ranker(selection, convention, strategy, scratch.view(name))
+                view.gains = frozenset()
+                view.views = {}
 
-class IdealHits(NamedTuple):
-    """The ideal ranking of the judged documents as hits, without ties."""
-
-    labels: Array
-    above: Array
-    offsets: Array
+    def may_have_fractions(self) -> bool:
+        """Return True if the labels are floats."""
+        pool = self.rankings.pool
+        return self.ranker.labels.dtype.kind == "f" or (pool is not None and pool[0].dtype.kind == "f")
 
 
 class ChunkLabels:
@@ -95,7 +129,6 @@ class ChunkLabels:
 
     def __init__(self, context: EvaluationContext, scratch: Scratch, first: int, stop: int) -> None:
         ranker = context.ranker
-        pool = context.rankings.pool
         self.first = first
         self.stop = stop
         self.n_queries = stop - first
@@ -105,12 +138,13 @@ class ChunkLabels:
         self._scratch = scratch
         self._sizes: Array | None = None
         self._longest: int | None = None
-        self.candidates, label_range = self._collect(context, "labels", ranker.labels, ranker.label_offsets)
+        self.candidates, lowest, highest = self._collect(context, "labels", ranker.labels, ranker.label_offsets)
         self.pool_candidates = self.candidates
-        if pool is not None:
-            self.pool_candidates, label_range = self._collect(context, "pool", *pool)
-        self.lowest_label, self.constant_label = label_range
-        self.has_constant_label = self.constant_label == self.constant_label
+        if context.rankings.pool is not None:
+            self.pool_candidates, lowest, highest = self._collect(context, "pool", *context.rankings.pool)
+        self.lowest_label = lowest
+        self.has_constant_label = lowest == highest
+        self.constant_label = lowest if lowest == highest else math.nan
 
     @property
     def sizes(self) -> Array:
@@ -138,59 +172,58 @@ class ChunkLabels:
         if self.document_offsets.item(-1) != rankings.n_documents:
             refuse_changed("labels")
 
-    def ideal(
-        self,
-        context: EvaluationContext,
-        *,
-        gains: Array | None = None,
-        gain_key: Hashable = None,
-        skip_all_ones: bool = False,
-    ) -> IdealHits:
+    def ideal(self, context: EvaluationContext, skip_all_ones: bool = False) -> IdealHits:
         """
-        Return the ideal ranking, computed once.
+        Return the ideal ranking by falling label, computed once.
 
-        Parameters
-        ----------
-        gains : array, optional
-            The gains of the pool's candidates, cached under `gain_key`: the order is by falling gain. By default it is
-            by falling label. The result has them in place of labels.
-        skip_all_ones : bool
-            Leave out the queries in which all labels are 1.
+        With `skip_all_ones` it leaves out the queries in which all labels are 1.
         """
-        key = ("ideal", gain_key, skip_all_ones)
-        ideal = self.cache.get(key)
+        key = "varied ideal" if skip_all_ones else "ideal"
+        ideal: IdealHits | None = self.cache.get(key)
         if ideal is None:
-            kernels = load_kernels("ranking.ideal")
-            labels = self.pool_candidates.labels if gains is None else gains
-            offsets = self.pool_candidates.offsets
+            ideal = self.cache[key] = self._rank(context, key, self.pool_candidates.labels, skip_all_ones)
+        return ideal
+
+    def ideal_by_gain(self, context: EvaluationContext, gains: Array, gain_key: Hashable) -> IdealHits:
+        """Return the ideal ranking by falling gain, with gains in place of labels, cached under `gain_key`."""
+        key = "ideal", gain_key
+        ideal: IdealHits | None = self.cache.get(key)
+        if ideal is None:
+            ideal = self.cache[key] = self._rank(context, key, gains, False)
+        return ideal
+
+    def _rank(self, context: EvaluationContext, key: Hashable, labels: Array, skip_all_ones: bool) -> IdealHits:
+        """Rank the pool's candidates by falling label. `key` names the arrays for the result."""
+        offsets = self.pool_candidates.offsets
+        depth = context.depth
+        out = self._scratch.ideal_buffers(key, len(labels), len(offsets))
+        load_kernels("ranking.ideal").rank_ideal(labels, offsets, depth, skip_all_ones, out.arrays)
+        n_hits = out.offsets.item(-1)
+        if n_hits < 0:
             pool = context.rankings.pool
             all_offsets = self.document_offsets if pool is None else pool[1]
-            depth = context.depth
-            out = self._scratch.ideal_buffers(key, len(labels), len(offsets))
-            kernels.rank_ideal(labels, offsets, depth, skip_all_ones, out)
-            n_hits = out[2].item(-1)
-            if n_hits < 0:
-                kernels.rank_ideal_rest(labels, offsets, all_offsets, self.first, depth, skip_all_ones, out)
-                n_hits = out[2].item(-1)
-            ideal = self.cache[key] = IdealHits(out[0][:n_hits], out[1][:n_hits], out[2])
-        return ideal
+            load_kernels("ranking.ideal").rank_ideal_rest(
+                labels, offsets, all_offsets, self.first, depth, skip_all_ones, out.arrays
+            )
+            n_hits = out.offsets.item(-1)
+        return out.cut(n_hits)  # type: ignore[no-any-return]
 
     def _collect(
         self, context: EvaluationContext, name: str, labels: Array, offsets: Array
-    ) -> tuple[CandidateArrays, tuple[float, float]]:
-        """Collect the candidates of the array `name`, check its labels, and return the lowest and the only label."""
-        convention = context.convention
+    ) -> tuple[CandidateArrays, float, float]:
+        """Collect the candidates of the array `name`, check its labels, and return their lowest and highest label."""
         n_documents = offsets.item(self.stop) - offsets.item(self.first)
         n_blocks = -(-n_documents // load_kernels("simd").WIDE)
         buffers = self._scratch.candidate_buffers(name, n_blocks, self.n_queries)
-        floor = 0.0 if convention.negative_labels == "keep" else -np.inf
+        floor = 0.0 if context.convention.negative_labels == "keep" else -math.inf
         summary = buffers.out_summary
-        load_kernels("ranking.candidates").collect(labels, offsets, self.first, floor, buffers[:5], summary)
+        load_kernels("ranking.candidates").collect(labels, offsets, self.first, floor, buffers.arrays, summary)
         n_nan, lowest_of_all, lowest, highest = summary.tolist()
-        candidates = buffers.slice(buffers.offsets.item(-1))
-        extremes = (lowest_of_all, max(highest, 0.0), n_nan)
-        check_labels(context.rankings, name, extremes, candidates.labels, context.gains, convention)
-        return candidates, (lowest, lowest if lowest == highest else math.nan)
+        candidates = buffers.cut(buffers.offsets.item(-1))
+        if lowest_of_all < 0 or highest > HARMLESS_LABEL or n_nan or not context.gains <= FORMULAS:
+            extremes = (lowest_of_all, max(highest, 0.0), n_nan)
+            check_labels(context.rankings, name, extremes, candidates.labels, context.gains, context.convention)
+        return candidates, lowest, highest
 
 
 class Chunk:
@@ -203,11 +236,13 @@ class Chunk:
         In rank order.
     n_tied : int
         The number of queries in which the order of equal scores matters.
+    has_average_ties : bool
+        True if any hits share their ranks, so that metrics are means over the orders of a tie.
     cache : dict
         Kernel inputs with the scope 'ranking'.
     """
 
-    __slots__ = ("_scratch", "cache", "context", "hits", "labels", "n_tied", "take")
+    __slots__ = ("_scratch", "cache", "context", "has_average_ties", "hits", "labels", "n_tied", "take")
 
     def __init__(self, context: EvaluationContext, labels: ChunkLabels, scratch: Scratch) -> None:
         self.context = context
@@ -217,12 +252,8 @@ class Chunk:
         self._scratch = scratch
         buffers = scratch.hit_buffers(len(labels.candidates.labels), labels.n_queries)
         self.n_tied = context.ranker.find_hits(labels.first, labels.candidates, context.depth, buffers)
-        self.hits = scratch.slice_hits(buffers, buffers.offsets.item(-1))
-
-    @property
-    def has_average_ties(self) -> bool:
-        """True if any hits share their ranks, so that metrics are means over the orders of a tie."""
-        return self.n_tied > 0 and self.context.convention.ties == "average"
+        self.hits: HitArrays = buffers.cut(buffers.offsets.item(-1))
+        self.has_average_ties = self.n_tied > 0 and context.convention.ties == "average"
 
     def view(self, name: str) -> Chunk:
         """Return the ranking of a view's documents, this one where the evaluation has no such view."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastndcg.engine.apply import keeps_rankings
+from fastndcg.engine.chunk import ChunkPlan
 from fastndcg.engine.discounts import Discounts, make_discounts
-from fastndcg.engine.kernel_inputs.registry import INPUTS, Argument, Kernel, KernelInput, MetricTask
+from fastndcg.engine.kernel_inputs.registry import Kernel, MetricTask
 from fastndcg.kernels.limits import MAX_RANK
-from fastndcg.kernels.lookup import find_kernel
+from fastndcg.kernels.lookup import find_call, find_kernel
 from fastndcg.metrics.families import REGISTERED
 from fastndcg.metrics.metric import Metric
 from fastndcg.metrics.resolve import add_default_cutoff, check_combinations, count_ideal_ranks, find_kernel_place
@@ -74,7 +76,7 @@ LOWEST_RELEVANT = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class Plan(ChunkPlan):
     """
     Metrics under a convention as tasks for every chunk.
 
@@ -82,16 +84,10 @@ class Plan:
     ----------
     tasks : tuple of MetricTask
         One a metric, then one for each denominator.
-    same_values_as : tuple of int
-        For each task the first one with the same values: metrics may differ in their aggregate alone.
-    depth : int
-        The largest number of ranks that count.
+    same_values_as : tuple of int or None
+        For each task an earlier one with the same values: metrics may differ in their aggregate alone.
     n_ideal_ranks : int
         The number of ranks of an ideal ranking that does not depend on the data.
-    gains : frozenset
-        The gains that labels are checked for.
-    views : frozenset of str
-        The selections of documents that inputs are read from (see rankings/filters.py).
     subtopic_metric : Metric, optional
         The first metric that needs judgments by subtopic.
     discounts : Discounts
@@ -100,19 +96,18 @@ class Plan:
         Chunks have 2 ** chunk_size_shift times the usual size, since each metric has its calls.
     has_undefined_policy : bool
         True if the convention replaces or refuses NaN.
+    is_thin : bool
+        True if few documents need no step but the kernels: the convention keeps them, and no value is replaced.
     """
 
-    convention: Convention
     tasks: tuple[MetricTask, ...]
-    same_values_as: tuple[int, ...]
-    depth: int
+    same_values_as: tuple[int | None, ...]
     n_ideal_ranks: int
-    gains: frozenset[Value]
-    views: frozenset[str]
     subtopic_metric: Metric | None
     discounts: Discounts
     chunk_size_shift: int
     has_undefined_policy: bool
+    is_thin: bool
 
 
 _recent: dict[tuple[int, int, int, int], tuple[Plan, Any]] = {}
@@ -146,69 +141,73 @@ def _make_plan(
     tasks = tuple(make_task(metric, convention) for metric in metrics)
     depth = max(task.k for task in tasks)
     tasks += tuple(make_task(metric, counting) for metric in denominators)
+    subtopic_metric = next((metric for metric in metrics if metric.record.by_subtopic), None)
+    has_undefined_policy = convention.undefined != "nan" or convention.undefined_ap != "as undefined"
     n_ranks = count_ideal_ranks(metrics, convention)
     bare = [metric.bare for metric in metrics]
     return Plan(
         convention=convention,
         tasks=tasks,
-        same_values_as=(*(bare.index(metric) for metric in bare), *range(len(metrics), len(tasks))),
+        same_values_as=(
+            *(first if (first := bare.index(metric)) < place else None for place, metric in enumerate(bare)),
+            *(None for _ in denominators),
+        ),
         depth=depth,
         n_ideal_ranks=n_ranks,
         gains=find_gains(metrics, convention),
         views=frozenset(view for task in tasks for view in task.views),
-        subtopic_metric=next((metric for metric in metrics if metric.record.by_subtopic), None),
+        subtopic_metric=subtopic_metric,
         discounts=make_discounts(convention.discount, max(min(depth, MIN_DISCOUNT_RANKS) + 1, n_ranks)),
         chunk_size_shift=min(len(metrics).bit_length() - 1, MAX_CHUNK_SIZE_SHIFT),
-        has_undefined_policy=convention.undefined != "nan" or convention.undefined_ap != "as undefined",
+        has_undefined_policy=has_undefined_policy,
+        is_thin=(
+            subtopic_metric is None
+            and not has_undefined_policy
+            and convention.ties != "mean_rank"
+            and keeps_rankings(convention)
+        ),
     )
 
 
 def make_task(metric: Metric, convention: Convention) -> MetricTask:
     """
-    Return the kernel of a metric under a convention with its inputs.
+    Return the kernel of a metric under a convention with its arguments.
 
     Raises
     ------
     LookupError
-        If the kernel has a parameter that is neither a kernel input nor a parameter of the metric.
+        See `MetricTask.bind`.
     """
     call = describe_kernel(find_kernel_place(metric, convention))
-    names = {parameter.name for parameter in metric.record.parameters}
-    numbers = {name: _make_constant(metric, name) for name in names & set(call.parameters) - set(INPUTS)}
     gain = find_gain(metric, convention)
     rel = find_rel(metric, convention)
-    counts_all_labels = "gain" in names and metric.get("rel") is None and gain != "binary"
-    discount = metric.get("p") or metric.get("discount")
-    inputs = [argument for argument in call.bind(INPUTS, numbers) if isinstance(argument, KernelInput)]
-    return MetricTask(
-        kernel=call.kernel,
-        arguments=tuple(_skip_cache(argument) for argument in call.bind(INPUTS, numbers)),
+    has_gain = any(parameter.name == "gain" for parameter in metric.record.parameters)
+    counts_all_labels = has_gain and metric.get("rel") is None and gain != "binary"
+    min_relevant_label = rel if is_left_out(metric, convention) else None
+    undefined_value = find_undefined_value(metric, convention)
+    is_custom = metric.record.function is not None
+    is_undefined_at_ties = convention.ties not in metric.record.ties
+    is_as_written = min_relevant_label is None and undefined_value is None
+    task = MetricTask(
+        kernel=find_call(call.kernel),
         metric=metric,
         k=MAX_RANK if metric.k is None else min(metric.k, MAX_RANK),
         cutoff=read_cutoff(metric),
         rel=-np.inf if counts_all_labels else rel,
         gain=gain,
-        discount=discount,
-        min_relevant_label=rel if is_left_out(metric, convention) else None,
-        undefined_value=find_undefined_value(metric, convention),
+        discount=metric.get("p") or metric.get("discount"),
+        min_relevant_label=min_relevant_label,
+        undefined_value=undefined_value,
+        views=frozenset(),
         gains_are_labels=counts_all_labels and gain == "linear",
         gain_falls=falls(gain),
         has_unit_gain=gains_one(gain, rel if not counts_all_labels else -np.inf),
-        views=frozenset(kernel_input.view for kernel_input in inputs if kernel_input.view is not None),
-        is_custom=metric.record.function is not None,
-        is_undefined_at_ties=convention.ties not in metric.record.ties,
+        is_custom=is_custom,
+        is_undefined_at_ties=is_undefined_at_ties,
+        has_plain_values=is_as_written and not is_custom and not is_undefined_at_ties,
     )
-
-
-def _skip_cache(argument: Argument) -> Argument:
-    """Return the function of an input that is not cached, which saves one query a call."""
-    return argument.compute if isinstance(argument, KernelInput) and argument.scope is None else argument
-
-
-def _make_constant(metric: Metric, name: str) -> Callable[[Any, Any], float]:
-    """Return an argument that is a parameter of the metric."""
-    value = float(metric.get(name))
-    return lambda chunk, task: value
+    task.bind(call.parameters, convention)
+    return task
 
 
 def read_cutoff(metric: Metric) -> float:

@@ -7,7 +7,7 @@ ranked, and the hits of a chunk in rank order. Metrics do not depend on the kind
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import NoReturn, cast
 
 import numpy as np
 
@@ -55,8 +55,7 @@ class Ranker:
         """
         Write the hits of a chunk down to rank `depth`, and return the number of queries in which ties matter.
 
-        Ties matter where equal scores belong to different labels. The chunk begins with query `first`. Kernels get
-        ``candidates[:]``, a plain tuple: Numba compiles another kernel for a named one.
+        Ties matter where equal scores belong to different labels. The chunk begins with query `first`.
         """
         raise NotImplementedError
 
@@ -68,24 +67,35 @@ class ScoreRanker(Ranker):
 
     def __init__(self, rankings: Rankings, convention: Convention, strategy: int, scratch: Scratch) -> None:
         """Take rankings and their scores. Scores for less than one vector are padded."""
-        super().__init__(rankings, convention, strategy, rankings.labels, rankings.offsets)
-        self.scores = scratch.pad(rankings.scores, load_kernels("simd").WIDE)
+        self.rankings = rankings
+        self.policy = TIES[convention.ties]
+        self.strategy = strategy
+        self.labels = rankings.labels
+        self.label_offsets = self.document_offsets = rankings.offsets
+        scores = rankings.scores
+        wide = load_kernels("simd").WIDE
+        self.scores = scores if len(scores) >= wide else scratch.pad(scores, wide)
 
     def find_hits(self, first: int, candidates: CandidateArrays, depth: int, out: HitBuffers) -> int:
         """Rank the candidates of a chunk by their scores."""
-        inputs = (self.scores, self.document_offsets, first, candidates[:], depth, self.strategy)
-        load_kernels("ranking.rank").rank(*inputs, self.policy == BY_INPUT, out.arrays)
+        load_kernels("ranking.rank").rank(
+            self.scores, self.document_offsets, first, candidates.arrays, depth, self.strategy, self.policy is BY_INPUT,
+            out.arrays,
+        )  # fmt: skip
+        n_tied: int
         n_tied, n_nan, n_open, has_changed = out.counts.tolist()
         if n_nan:
             refuse_nan(self.rankings)
         if n_open and not has_changed:  # queries with many candidates
-            load_kernels("ranking.many_candidates").rank_remaining(*inputs, out.arrays)
+            load_kernels("ranking.many_candidates").rank_remaining(
+                self.scores, self.document_offsets, first, candidates.arrays, depth, self.strategy, out.arrays
+            )
             n_tied, _, _, has_changed = out.counts.tolist()
         if has_changed:
             refuse_changed("scores")
         if n_tied and self.policy.orders != "group":
             self._order_ties(first, out)
-        return int(n_tied)
+        return n_tied
 
     def _order_ties(self, first: int, out: HitBuffers) -> None:
         """Order the hits of each tie group by the convention's policy."""
@@ -119,7 +129,7 @@ class KnownRanker(Ranker):
 
     def find_hits(self, first: int, candidates: CandidateArrays, depth: int, out: HitBuffers) -> int:
         """Write the hits of a chunk, and order ties by label where the policy says so."""
-        load_kernels("ranking.known_ranks").write_known_hits(self.known, first, candidates[:], depth, out.arrays)
+        load_kernels("ranking.known_ranks").write_known_hits(self.known, first, candidates.arrays, depth, out.arrays)
         return order_by_label(self.policy, out)
 
 
@@ -134,7 +144,7 @@ class MatrixRanker(Ranker):
         rows = self.rankings.rows
         places = rows.places[self.label_offsets.item(first) :]
         load_kernels("ranking.rank_matrix").rank_rows(
-            rows.scores, (places, *rows.kernel_rows[1:]), first, candidates[:], depth, self.strategy,
+            rows.scores, (places, *rows.kernel_rows[1:]), first, candidates.arrays, depth, self.strategy,
             find_tie_order(self.policy), out.arrays,
         )  # fmt: skip
         _, n_nan, _, has_changed = out.counts.tolist()
@@ -154,7 +164,7 @@ class CountRanker(Ranker):
     def find_hits(self, first: int, candidates: CandidateArrays, depth: int, out: HitBuffers) -> int:
         """Write the hits of a chunk in rank order, and order ties."""
         load_kernels("ranking.known_ranks").write_counted_hits(
-            tuple(self.rankings.judged_hits.counts), self.label_offsets, first, candidates[:], depth,
+            tuple(self.rankings.judged_hits.counts), self.label_offsets, first, candidates.arrays, depth,
             find_tie_order(self.policy), out.arrays,
         )  # fmt: skip
         return order_by_label(self.policy, out)
@@ -191,8 +201,8 @@ def make_ranker(rankings: Rankings, convention: Convention, strategy: int, scrat
     if isinstance(rankings, ScoreRowRankings):
         return MatrixRanker(rankings, convention, strategy, rankings.rows.labels, rankings.rows.offsets)
     hits = rankings.judged_hits
+    if hits is None:
+        return ScoreRanker(rankings, convention, strategy, scratch)
     if isinstance(rankings, CountedRankings):
         return CountRanker(rankings, convention, strategy, hits.labels, hits.offsets)
-    if isinstance(rankings, HitRankings):
-        return KnownRanker(rankings, convention, strategy)
-    return ScoreRanker(rankings, convention, strategy, scratch)
+    return KnownRanker(cast(HitRankings, rankings), convention, strategy)

@@ -170,12 +170,11 @@ def rank_span(source: Ranker, span: Span, is_relevant: Array, scratch: Scratch) 
     offsets = read_only(source.label_offsets[first : stop + 1] - source.label_offsets[first])
     buffers = scratch.candidate_buffers("pairs", -(-len(numbers) // load_kernels("simd").WIDE), stop - first)
     load_kernels("ranking.candidates").collect(
-        read_only(numbers), offsets, 0, -np.inf, buffers[:5], buffers.out_summary
+        read_only(numbers), offsets, 0, -np.inf, buffers.arrays, buffers.out_summary
     )
     n = buffers.offsets.item(-1)
-    candidates = buffers.slice(n)
     out = scratch.hit_buffers(n, stop - first)
-    n_tied = source.find_hits(first, candidates, MAX_RANK, out)
+    n_tied = source.find_hits(first, buffers.cut(n), MAX_RANK, out)
     n_hits = out.offsets.item(-1)
     queries = out.queries[:n_hits].astype("i8")
     above = out.above[:n_hits].astype("i8")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,32 +18,7 @@ from fastndcg.rankings.validation import Array, read_only
 
 I4, I8, U8, F8, BOOL = (np.dtype(code) for code in ("i4", "i8", "u8", "f8", "?"))
 
-MAX_CACHED_HITS = 64  # slicing the arrays of so few hits takes as long as ranking them
-
-
-@dataclass(slots=True)
-class HitBuffers:
-    """
-    Arrays that kernels write hits to, with space for all candidates.
-
-    kernels/ranking/candidates.py describes them. `arrays` is the tuple of all of them, as kernels take it.
-    """
-
-    documents: Array
-    labels: Array
-    above: Array
-    ties: Array
-    queries: Array
-    offsets: Array
-    open_queries: Array
-    counts: Array
-    arrays: tuple[Array, ...] = ()
-
-    def __post_init__(self) -> None:
-        self.arrays = (
-            self.documents, self.labels, self.above, self.ties, self.queries, self.offsets, self.open_queries,
-            self.counts,
-        )  # fmt: skip
+MAX_CACHED_HITS = 64  # cutting the arrays of so few hits takes as long as ranking them
 
 
 @dataclass(slots=True)
@@ -62,53 +37,120 @@ class HitArrays:
     offsets: Array
 
 
-class CandidateArrays(NamedTuple):
-    """Candidates as kernels take them (see kernels/ranking/candidates.py)."""
+@dataclass(slots=True)
+class CandidateArrays:
+    """Candidates. `arrays` are they as kernels take them: see kernels/ranking/candidates.py."""
 
-    documents: Array
     labels: Array
     offsets: Array
-    bitmask: Array
-    n_before_block: Array
+    arrays: tuple[Array, ...]
 
 
-class CandidateBuffers(NamedTuple):
-    """Arrays that kernels write candidates to, with space for all documents of some blocks, and `out_summary`."""
+@dataclass(slots=True)
+class IdealHits:
+    """The ideal ranking of the judged documents as hits, without ties."""
 
-    documents: Array
     labels: Array
+    above: Array
     offsets: Array
-    bitmask: Array
-    n_before_block: Array
-    out_summary: Array
 
-    def slice(self, n_candidates: int) -> CandidateArrays:
-        """Return the candidates that were written."""
-        return CandidateArrays(
-            self.documents[:n_candidates], self.labels[:n_candidates], self.offsets, self.bitmask, self.n_before_block
-        )
+
+class Buffers:
+    """
+    Arrays that kernels write to, with space for more than they write.
+
+    Attributes
+    ----------
+    arrays : tuple of arrays
+        All of them, as kernels take them.
+    """
+
+    __slots__ = ("_few", "arrays")
+
+    def __init__(self, *arrays: Array) -> None:
+        self.arrays = arrays
+        self._few: dict[int, Any] = {}
+
+    def cut(self, n: int) -> Any:
+        """Return the first `n` entries. Those of few entries are cut once."""
+        cut = self._few.get(n)
+        if cut is None:
+            cut = self._cut(n)
+            if n < MAX_CACHED_HITS:
+                self._few[n] = cut
+        return cut
+
+    def _cut(self, n: int) -> Any:
+        raise NotImplementedError
+
+
+class HitBuffers(Buffers):
+    """Arrays for hits, with space for all candidates: those of `Hits` in kernels/ranking/candidates.py."""
+
+    __slots__ = ("above", "counts", "labels", "offsets", "queries", "ties")
+
+    def __init__(self, *arrays: Array) -> None:
+        super().__init__(*arrays)
+        _, self.labels, self.above, self.ties, self.queries, self.offsets, _, self.counts = arrays
+
+    def _cut(self, n: int) -> HitArrays:
+        return HitArrays(self.labels[:n], self.above[:n], self.ties[:n], self.queries[:n], self.offsets)
+
+
+class CandidateBuffers(Buffers):
+    """Arrays for candidates, with space for all documents of some blocks, and for a summary of the labels."""
+
+    __slots__ = ("offsets", "out_summary")
+
+    def __init__(self, *arrays: Array, out_summary: Array) -> None:
+        super().__init__(*arrays)
+        self.offsets = arrays[2]
+        self.out_summary = out_summary
+
+    def _cut(self, n: int) -> CandidateArrays:
+        documents, labels, offsets, bitmask, n_before_block = self.arrays
+        labels = labels[:n]
+        return CandidateArrays(labels, offsets, (documents[:n], labels, offsets, bitmask, n_before_block))
+
+
+class IdealBuffers(Buffers):
+    """Arrays for an ideal ranking: labels, numbers above and offsets."""
+
+    __slots__ = ("offsets",)
+
+    def __init__(self, *arrays: Array) -> None:
+        super().__init__(*arrays)
+        self.offsets = arrays[2]
+
+    def _cut(self, n: int) -> IdealHits:
+        labels, above, offsets = self.arrays
+        return IdealHits(labels[:n], above[:n], offsets)
 
 
 class Scratch:
     """Arrays that one worker reuses for every chunk."""
 
-    __slots__ = ("_arrays", "_candidate_buffers", "_few_hits", "_hit_buffers", "_ideal_buffers", "_padded", "_views")
+    __slots__ = ("_arrays", "_candidate_buffers", "_hit_buffers", "_ideal_buffers", "_padded", "_views")
 
     def __init__(self) -> None:
         self._arrays: dict[Hashable, Array] = {}
         self._hit_buffers: tuple[int, int, HitBuffers] | None = None
-        self._few_hits: dict[int, HitArrays] = {}
         self._candidate_buffers: dict[str, tuple[tuple[int, int], CandidateBuffers]] = {}
-        self._ideal_buffers: dict[Hashable, tuple[Array, Array, Array]] = {}
+        self._ideal_buffers: dict[Hashable, tuple[int, int, IdealBuffers]] = {}
         self._padded: tuple[int, Array, Array] | None = None
         self._views: dict[str, Scratch] = {}
 
     def take(self, key: Hashable, size: int, dtype: np.dtype[Any]) -> Array:
         """Return an uninitialised array, which is valid until the same key is taken again."""
         array = self._arrays.get(key)
-        if array is None or len(array) < size:
+        if array is None:
             array = self._arrays[key] = np.empty(size, dtype)
-        return array if len(array) == size else array[:size]
+        n = len(array)
+        if n == size:
+            return array
+        if n < size:
+            array = self._arrays[key] = np.empty(size, dtype)
+        return array[:size]
 
     def hit_buffers(self, n_hits: int, n_queries: int) -> HitBuffers:
         """Return arrays for up to `n_hits` hits: the last ones again where they are large enough."""
@@ -117,33 +159,12 @@ class Scratch:
             return last[2]
         take = self.take
         buffers = HitBuffers(
-            documents=take("hit documents", n_hits, I4),
-            labels=take("hit labels", n_hits, F8),
-            above=take("hit above", n_hits, I4),
-            ties=take("hit ties", n_hits, I4),
-            queries=take("hit queries", n_hits, I4),
-            offsets=take("hit offsets", n_queries + 1, I8),
-            open_queries=take("open queries", n_queries, I4),
-            counts=take("counts", 4, I8),
-        )
+            take("hit documents", n_hits, I4), take("hit labels", n_hits, F8), take("hit above", n_hits, I4),
+            take("hit ties", n_hits, I4), take("hit queries", n_hits, I4), take("hit offsets", n_queries + 1, I8),
+            take("open queries", n_queries, I4), take("counts", 4, I8),
+        )  # fmt: skip
         self._hit_buffers = n_hits, n_queries, buffers
-        self._few_hits.clear()
         return buffers
-
-    def slice_hits(self, buffers: HitBuffers, n_hits: int) -> HitArrays:
-        """Return the first hits of the last buffers. Slices of few hits are cached."""
-        hits = self._few_hits.get(n_hits)
-        if hits is None:
-            hits = HitArrays(
-                buffers.labels[:n_hits],
-                buffers.above[:n_hits],
-                buffers.ties[:n_hits],
-                buffers.queries[:n_hits],
-                buffers.offsets,
-            )
-            if n_hits < MAX_CACHED_HITS:
-                self._few_hits[n_hits] = hits
-        return hits
 
     def candidate_buffers(self, name: str, n_blocks: int, n_queries: int) -> CandidateBuffers:
         """Return arrays for candidates: the last ones again for a chunk of the same size."""
@@ -153,17 +174,18 @@ class Scratch:
             last = self._candidate_buffers[name] = size, _make_candidate_buffers(self, name, n_blocks, n_queries)
         return last[1]
 
-    def ideal_buffers(self, key: Hashable, n_hits: int, n_offsets: int) -> tuple[Array, Array, Array]:
-        """Return labels, numbers above and offsets of an ideal ranking: the last ones again for as many hits."""
+    def ideal_buffers(self, key: Hashable, n_hits: int, n_offsets: int) -> IdealBuffers:
+        """Return arrays for an ideal ranking: the last ones again where they are large enough."""
         last = self._ideal_buffers.get(key)
-        if last is None or len(last[0]) < n_hits or len(last[2]) != n_offsets:
+        if last is None or last[0] < n_hits or last[1] != n_offsets:
             take = self.take
-            last = self._ideal_buffers[key] = (
+            buffers = IdealBuffers(
                 take((key, "labels"), n_hits, F8),
                 take((key, "above"), n_hits, I4),
                 take((key, "offsets"), n_offsets, I8),
             )
-        return last
+            last = self._ideal_buffers[key] = n_hits, n_offsets, buffers
+        return last[2]
 
     def view(self, name: str) -> Scratch:
         """Return the scratch arrays for a view of the same chunks."""
@@ -209,10 +231,7 @@ def _make_candidate_buffers(scratch: Scratch, name: str, n_blocks: int, n_querie
     take = scratch.take
     n_documents = n_blocks * load_kernels("simd").WIDE
     return CandidateBuffers(
-        documents=take((name, "documents"), n_documents, I4),
-        labels=take((name, "labels"), n_documents, F8),
-        offsets=take((name, "offsets"), n_queries + 1, I8),
-        bitmask=take((name, "bitmask"), n_blocks, U8),
-        n_before_block=take((name, "n_before_block"), n_blocks, I8),
-        out_summary=take((name, "out_summary"), 4, F8),
-    )
+        take((name, "documents"), n_documents, I4), take((name, "labels"), n_documents, F8),
+        take((name, "offsets"), n_queries + 1, I8), take((name, "bitmask"), n_blocks, U8),
+        take((name, "n_before_block"), n_blocks, I8), out_summary=take((name, "out_summary"), 4, F8),
+    )  # fmt: skip

@@ -3,32 +3,60 @@ The one door from other packages to kernels.
 
 No package outside `kernels` imports a file of kernels at its top: numba is imported when a kernel is first needed.
 `find_kernel` returns the kernel that a record of the catalogue names. `load_kernels` returns a file of other kernels.
+`find_call` returns what the call of a kernel runs.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import ModuleType
+from typing import Any
 
-from fastndcg.kernels import jit
+from fastndcg.kernels import jit, machine_code
 from fastndcg.runtime.lazy_import import load
 
 
 def find_kernel(place: str) -> Callable[..., None]:
     """Return the kernel at a place, such as "gains.ndcg": a file of metrics' kernels, and a function in it."""
     file, _, name = place.partition(".")
-    kernel = getattr(load_kernels(f"metrics.{file}"), name)
+    kernel = getattr(load(f"fastndcg.kernels.metrics.{file}"), name)
     jit.note_lookup(kernel)
     return kernel  # type: ignore[no-any-return]
 
 
+def find_call(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the machine code of a kernel, which takes a call of Python less, or the kernel where there is none."""
+    if not isinstance(kernel, jit.Compiled) or kernel.kind != "kernel":
+        return kernel
+    if not kernel.is_ready:
+        found = machine_code.find(kernel.place, kernel._compile_and_run)
+        if found is None:  # its first call compiles
+            return kernel
+        kernel.run = found
+        kernel.is_ready = True
+    return kernel.run
+
+
+class KernelFile:
+    """What a file of kernels defines. Its kernels are those of `find_call`: that takes 0.5 of 15 µs of one query."""
+
+    def __init__(self, name: str) -> None:
+        self._module = load(name)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        call = find_call(found)
+        if call is not found or not isinstance(found, jit.Compiled):
+            setattr(self, name, call)
+        return call
+
+
 @functools.cache
-def load_kernels(place: str) -> ModuleType:
+def load_kernels(place: str) -> KernelFile:
     """
     Return a file of kernels by its place in the package `kernels`, imported on first use.
 
     >>> load_kernels("ranking.rank").AUTO
     0
     """
-    return load(f"fastndcg.kernels.{place}")
+    return KernelFile(f"fastndcg.kernels.{place}")

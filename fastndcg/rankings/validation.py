@@ -68,6 +68,7 @@ LABEL_DTYPES = {"b": "u1", "u1": "u1", "i1": "i1", "i2": "i2", "i4": "i4", "i8":
 LABEL_DTYPES |= {"u2": "i4", "u4": "i8", "u8": "i8", "f2": "f4"}
 SCORE_DTYPES = {"b": "f4", "u1": "f4", "i1": "f4", "u2": "f4", "i2": "f4", "f2": "f4", "f4": "f4"}
 SCORE_DTYPES |= {"u4": "f8", "i4": "f8", "f8": "f8"}
+NumpyArray = np.ndarray
 IN_ORDER = 0x101  # NumPy's flags of arrays that are contiguous in C's order, and aligned
 READY_LABELS, READY_SCORES, READY_OFFSETS = (
     frozenset(map(np.dtype, codes.split())) for codes in ("u1 i1 i2 i4 i8 f4 f8", "f4 f8", "i8")
@@ -212,8 +213,11 @@ def refuse_names(values: Any, name: str) -> None:
 
 def as_offsets(values: npt.ArrayLike, name: str, n_documents: int) -> Array:
     """Copy offsets to int64, and check that they start at 0, never decrease, and end at the number of documents."""
-    refuse_names(values, name)
-    offsets = (values if is_kernel_ready(values, READY_OFFSETS) else as_whole_numbers(values, name)).copy()
+    if is_kernel_ready(values, READY_OFFSETS):
+        offsets = values.copy()
+    else:
+        refuse_names(values, name)
+        offsets = as_whole_numbers(values, name).copy()
     offsets.setflags(False)  # type: ignore[call-arg]
     if len(offsets) == 0:
         raise InvalidInputError(f"`{name}` must have one entry more than there are queries, but is empty. Use [0]")
@@ -241,11 +245,11 @@ def as_offsets(values: npt.ArrayLike, name: str, n_documents: int) -> Array:
 def is_kernel_ready(values: npt.ArrayLike, dtypes: frozenset[np.dtype[Any]]) -> TypeGuard[Array]:
     """Return True if kernels can read an array as it is, without a conversion."""
     return (
-        type(values) is np.ndarray
+        type(values) is NumpyArray
         and values.ndim == 1
         and values.dtype in dtypes
         and values.flags.num & IN_ORDER == IN_ORDER
-        and not is_mapped(values)
+        and ((base := values.base) is None or (type(base) is NumpyArray and base.base is None) or not is_mapped(values))
     )
 
 

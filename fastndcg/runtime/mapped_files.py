@@ -82,7 +82,10 @@ def hold(array: Array) -> Array:
 
 def is_mapped(array: Array) -> bool:
     """Return True for an array that is mapped from a file."""
-    return array.base is not None and find_mapped_file(array) is not None
+    owner: Any = array.base
+    while type(owner) is np.ndarray:  # a view of an array in memory, as most are
+        owner = owner.base
+    return owner is not None and find_mapped_file(array) is not None
 
 
 class FileRows:

@@ -13,8 +13,10 @@ import both_ways_scenarios
 import numpy as np
 import pytest
 
+from fastndcg import evaluation
+from fastndcg.engine import plan
 from fastndcg.engine import run as engine
-from fastndcg.kernels import jit, machine_code, native_object, signatures
+from fastndcg.kernels import jit, lookup, machine_code, native_object, signatures
 from fastndcg.metrics.families import RECORDS
 from fastndcg.metrics.metric import Metric
 from fastndcg.named_conventions import CHOICES, conventions
@@ -106,6 +108,7 @@ def comparison():
     for signature in signatures.read_signatures():
         by_place.setdefault(signature.place, []).append(signature)
     kernels = {}
+    forget_calls()
     for place, lines in by_place.items():
         module, _, name = place.rpartition(".")
         kernel = getattr(import_module(f"fastndcg.kernels.{module}"), name)
@@ -118,8 +121,17 @@ def comparison():
     finally:
         for kernel in kernels.values():
             kernel.run, kernel.is_ready = kernel._first_run, False
+        forget_calls()
     found.kernels = kernels
     return found
+
+
+def forget_calls():
+    """Drop the calls of kernels that plans and `load_kernels` keep."""
+    lookup.load_kernels.cache_clear()
+    plan._recent.clear()
+    plan._make_plan.cache_clear()
+    evaluation._plan_metric.cache_clear()
 
 
 def test_bits_are_the_same(comparison):

@@ -1,20 +1,20 @@
 """
 Arguments of metric kernels, computed for a chunk of queries.
 
-Each file registers its inputs with the decorators of `kernel_input.py`. Every file of this folder is imported here.
+Each file registers its inputs with the decorators of `registry.py`. Every file of this folder is imported here.
 """
 
 from __future__ import annotations
 
 import pkgutil
 
-from fastndcg.engine.kernel_inputs.registry import INPUTS
+from fastndcg.engine.kernel_inputs.registry import CONSTANTS, HIT_FIELDS, INPUTS
 from fastndcg.runtime.lazy_import import load
 
 
 def known_inputs() -> tuple[str, ...]:
     """Return the names of all kernel inputs, sorted."""
-    return tuple(sorted(INPUTS))
+    return tuple(sorted({*CONSTANTS, *HIT_FIELDS, *INPUTS}))
 
 
 for _file in pkgutil.iter_modules(__path__):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from fastndcg.engine.apply import check_finite, check_stops, check_sums, check_unit_gains, find_highest_stop
-from fastndcg.engine.chunk import Chunk, IdealHits
+from fastndcg.engine.chunk import Chunk
 from fastndcg.engine.discounts import Discounts, make_discounts
 from fastndcg.engine.kernel_inputs.registry import (
     KernelInput,
@@ -18,7 +18,7 @@ from fastndcg.engine.kernel_inputs.registry import (
     register_input,
     register_reader,
 )
-from fastndcg.engine.scratch import BOOL, F8, I8
+from fastndcg.engine.scratch import BOOL, F8, I8, IdealHits
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.parsing import Value
 from fastndcg.rankings.validation import Array
@@ -39,11 +39,6 @@ def make_similar_discounts(chunk: Chunk, discount: Value) -> Discounts:
     return make_discounts(discount, len(chunk.context.discounts.values) - 1)
 
 
-register_reader("hit_labels", lambda chunk, task: chunk.hits.labels)
-register_reader("hit_above", lambda chunk, task: chunk.hits.above)
-register_reader("hit_ties", lambda chunk, task: chunk.hits.ties)
-register_reader("hit_queries", lambda chunk, task: chunk.hits.queries)
-register_reader("hit_offsets", lambda chunk, task: chunk.hits.offsets)
 register_reader("sizes", lambda chunk, task: chunk.labels.sizes)
 
 
@@ -78,24 +73,6 @@ _register_discounts(
 )
 
 
-@kernel_input()
-def highest_ndcg(chunk: Chunk, task: MetricTask) -> float:
-    """Return the highest value that nDCG can have: 1, unless labels may be negative."""
-    return np.inf if chunk.context.convention.negative_labels == "keep" else 1.0
-
-
-@kernel_input()
-def rel(chunk: Chunk, task: MetricTask) -> float:
-    """Return the lowest relevant label."""
-    return task.rel
-
-
-@kernel_input()
-def k(chunk: Chunk, task: MetricTask) -> int:
-    """Return the number of ranks that count."""
-    return task.k
-
-
 @kernel_input(scope="labels", key=("cutoff",))
 def cutoffs(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Fill in the number of ranks of each query that count."""
@@ -106,12 +83,6 @@ def cutoffs(chunk: Chunk, task: MetricTask, out: Array) -> None:
 def function(chunk: Chunk, task: MetricTask) -> Callable[..., float]:
     """Return the compiled function of a custom metric."""
     return load_kernels("jit").compile_custom_metric(task.metric.record.function)
-
-
-@kernel_input()
-def parameters(chunk: Chunk, task: MetricTask) -> tuple[float, ...]:
-    """Return the parameters of a custom metric."""
-    return tuple(float(task.metric.get(parameter.name)) for parameter in task.metric.record.parameters)
 
 
 @kernel_input()
@@ -157,15 +128,14 @@ def dcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute DCG@k."""
     kernels = load_kernels("metrics.gains")
     hits = chunk.hits
-    discounts = find_discounts(chunk, task)
+    values, sums, rests, _ = find_discounts(chunk, task)
     gains = hit_gains(chunk, task)
-    sums = (discounts.values, discounts.sums, discounts.rests)
     if chunk.has_average_ties and merges_labels(chunk, task):
-        kernels.dcg_with_equal_gains(hits.queries, hits.above, hits.ties, gains, *sums, task.k, out)
+        kernels.dcg_with_equal_gains(hits.queries, hits.above, hits.ties, gains, values, sums, rests, task.k, out)
     elif chunk.context.depth <= task.k or chunk.labels.longest <= task.k:
-        kernels.dcg_of_all_hits(hits.queries, hits.above, hits.ties, gains, *sums, task.k, out)
+        kernels.dcg_of_all_hits(hits.queries, hits.above, hits.ties, gains, values, sums, rests, task.k, out)
     else:
-        kernels.dcg(hits.above, hits.ties, gains, hits.offsets, *sums, task.k, out)
+        kernels.dcg(hits.above, hits.ties, gains, hits.offsets, values, sums, rests, task.k, out)
 
 
 @kernel_input()
@@ -190,7 +160,7 @@ def find_ideal(chunk: Chunk, task: MetricTask) -> IdealHits:
     labels = chunk.labels
     if not task.gain_falls:
         return labels.ideal(chunk.context)
-    return labels.ideal(chunk.context, gains=pool_gains(chunk, task), gain_key=(task.gain, task.rel))
+    return labels.ideal_by_gain(chunk.context, pool_gains(chunk, task), (task.gain, task.rel))
 
 
 @kernel_input(scope="labels", key=GAIN_KEY, size=lambda chunk, task: count_pool_candidates(chunk))
@@ -224,11 +194,11 @@ def computed_ideal_gains(chunk: Chunk, task: MetricTask, out: Array) -> Array:
 @kernel_input(
     scope="labels",
     key=GAIN_KEY,
-    size=lambda chunk, task: len(chunk.labels.ideal(chunk.context, skip_all_ones=True).labels),
+    size=lambda chunk, task: len(chunk.labels.ideal(chunk.context, True).labels),
 )
 def varied_ideal_gains(chunk: Chunk, task: MetricTask, out: Array) -> Array:
     """Compute the gains of the ideal ranking without the queries in which all labels are 1."""
-    ideal = chunk.labels.ideal(chunk.context, skip_all_ones=True)
+    ideal = chunk.labels.ideal(chunk.context, True)
     return fill_checked_gains(chunk, task, ideal.labels, ideal.offsets, out)
 
 
@@ -303,7 +273,7 @@ def idcg(chunk: Chunk, task: MetricTask, out: Array) -> None:
     elif labels.has_constant_label and constant_gain(chunk, task) == 1.0:
         kernels.idcg_with_unit_gains(pool_offsets, discounts.sums, task.k, out)
     elif labels.lowest_label > 0 and task.has_unit_gain:
-        ideal = labels.ideal(chunk.context, skip_all_ones=True)
+        ideal = labels.ideal(chunk.context, True)
         are_labels = task.gains_are_labels and not chunk.context.truncates_labels
         gains = ideal.labels if are_labels else varied_ideal_gains(chunk, task)
         kernels.add_ideal_gains(

@@ -2,37 +2,63 @@
 Kernel inputs: the arrays and numbers that kernels of metrics take, by the names of their parameters.
 
 A function with the decorator `kernel_input` registers itself. The engine binds it to every kernel that has a parameter
-of its name. An input with a scope is computed once for all metrics that agree in the fields of its key.
+of its name. An input with a scope is computed once for all metrics that agree in the fields of its key. What a plan
+knows, such as a cutoff, is no input that is computed: see `CONSTANTS`.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 from fastndcg.engine.chunk import Chunk
-from fastndcg.engine.scratch import F8
+from fastndcg.engine.scratch import F8, HitArrays
 from fastndcg.metrics.metric import Metric
+from fastndcg.named_conventions import Convention
 from fastndcg.parsing import Value
 
 Scope = Literal["labels", "ranking"]
 Size = Callable[[Chunk, "MetricTask"], int]
 Kernel = Callable[..., None]
-Argument = Callable[[Chunk, "MetricTask"], Any]  # a KernelInput, or a function that returns a number of the metric
 
 INPUTS: dict[str, KernelInput] = {}
+# what is added to recall · R before its fraction is cut off: 0.7 · 10 is a little more than 7
+RECALL_ROUNDING = {"up": 1.0 - 1e-9, "nearest": 0.5, "up from a tenth": 0.9}
+# inputs that are arrays of `HitArrays`, by name
+HIT_FIELDS = {f"hit_{name}": operator.attrgetter(name) for name in ("labels", "above", "ties", "queries", "offsets")}
+# inputs that do not depend on the data, each a function of the metric's task and the convention
+CONSTANTS: dict[str, Callable[[MetricTask, Convention], Any]] = {
+    "k": lambda task, convention: task.k,
+    "rel": lambda task, convention: task.rel,
+    "highest_ndcg": lambda task, convention: np.inf if convention.negative_labels == "keep" else 1.0,
+    "recall_rounding": lambda task, convention: RECALL_ROUNDING[convention.recall_rounding],
+    "parameters": lambda task, convention: tuple(
+        float(task.metric.get(parameter.name)) for parameter in task.metric.record.parameters
+    ),
+}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class MetricTask:
     """
     A metric under a convention: a kernel, its arguments, and the values that the arguments depend on.
 
     Attributes
     ----------
+    kernel : callable
+        What a call of the metric's kernel runs.
+    constants : list
+        The kernel's arguments, of which those below are filled in for each chunk.
+    hit_arguments : tuple of (int, callable)
+        The place of each argument that is an array of hits, and the function that reads it.
+    arguments : tuple of (int, callable)
+        The place of each other argument, and the function of the chunk and this task that computes it.
     k : int
         How many ranks count, `MAX_RANK` where the metric has no cutoff.
     cutoff : float
@@ -47,10 +73,13 @@ class MetricTask:
         Replaces NaN. None: NaN stays.
     views : frozenset of str
         The selections of documents that arguments are read from (see rankings/filters.py).
+    has_plain_values : bool
+        True if the kernel writes the values as they are: nothing is refused, left out or replaced.
+    keys : dict
+        What each input is cached by, found when it is first computed.
     """
 
     kernel: Kernel
-    arguments: tuple[Argument, ...]
     metric: Metric
     k: int
     cutoff: float
@@ -65,6 +94,46 @@ class MetricTask:
     has_unit_gain: bool  # label 1 gains 1, and no higher label gains less
     is_custom: bool
     is_undefined_at_ties: bool  # has no exact mean over the orders of a tie
+    has_plain_values: bool
+    constants: list[Any] = field(default_factory=list)
+    hit_arguments: tuple[tuple[int, Callable[[HitArrays], Any]], ...] = ()
+    arguments: tuple[tuple[int, Callable[[Chunk, MetricTask], Any]], ...] = ()
+    keys: dict[str, Hashable] = field(default_factory=dict)
+
+    def bind(self, parameters: tuple[str, ...], convention: Convention) -> None:
+        """
+        Find the argument for each parameter of the kernel: a constant, an array of hits, or an input.
+
+        Raises
+        ------
+        LookupError
+            If a parameter is none of these, nor a parameter of the metric.
+        """
+        own = {parameter.name for parameter in self.metric.record.parameters}
+        hit_arguments = []
+        arguments = []
+        for place, name in enumerate(parameters):
+            value = None
+            if name in CONSTANTS:
+                value = CONSTANTS[name](self, convention)
+            elif name in HIT_FIELDS:
+                hit_arguments.append((place, HIT_FIELDS[name]))
+            elif name in INPUTS:
+                found = INPUTS[name]
+                arguments.append((place, found.read))
+                if found.view is not None:
+                    self.views |= {found.view}
+            elif name in own:
+                value = float(self.metric.get(name))
+            else:
+                known = sorted({*own, *CONSTANTS, *HIT_FIELDS, *INPUTS})
+                raise LookupError(
+                    f"the kernel of {self.metric.name} must take known inputs, but takes `{name}`. Register it with "
+                    f"@kernel_input, or take one of {', '.join(known)}."
+                )
+            self.constants.append(value)
+        self.hit_arguments = tuple(hit_arguments)
+        self.arguments = tuple(arguments)
 
 
 class KernelInput:
@@ -75,22 +144,26 @@ class KernelInput:
     ----------
     name : str
         The parameter's name.
-    compute : callable
-        Takes the chunk and the task, and returns the value. With a parameter `out`, it fills a float64 array instead:
-        it returns the part that is filled, or None for all of it.
+    read : callable
+        Takes the chunk and the task, and returns the value.
     scope : 'labels', 'ranking' or None
         How long the value is cached: as long as the labels of a chunk, which all systems share, or for one ranking of
         its documents. None: not at all.
-    key : tuple of str
-        Fields of `MetricTask` that the value depends on.
-        ``metric.alpha`` is the parameter alpha of the metric.
-    size : callable, optional
-        Return the number of entries of `out`, by default one a query.
     view : str, optional
         The selection of documents that the value is read from (see rankings/filters.py).
+
+    Parameters
+    ----------
+    compute : callable
+        Takes the chunk and the task, and returns the value. With a scope and a parameter `out`, it fills a float64
+        array instead: it returns the part that is filled, or None for all of it.
+    key : tuple of str
+        Fields of `MetricTask` that the value depends on. ``metric.alpha`` is the parameter alpha of the metric.
+    size : callable, optional
+        Return the number of entries of `out`, by default one a query.
     """
 
-    __slots__ = ("compute", "fills_out", "is_of_labels", "key", "name", "read_key", "scope", "size", "view")
+    __slots__ = ("name", "read", "scope", "view")
 
     def __init__(
         self,
@@ -102,32 +175,9 @@ class KernelInput:
         view: str | None = None,
     ) -> None:
         self.name = name
-        self.compute = compute
         self.scope = scope
-        self.is_of_labels = scope == "labels"
-        self.key = key
-        self.size = size
         self.view = view
-        self.fills_out = "out" in inspect.signature(compute).parameters
-        self.read_key: Callable[[MetricTask], Any] = _make_key_reader(key)
-
-    def __call__(self, chunk: Chunk, task: MetricTask) -> Any:
-        """Return the value for a task, from the cache where another task has computed it."""
-        if self.scope is None:
-            return self.compute(chunk, task)
-        owner: Any = chunk.labels if self.is_of_labels else chunk
-        key = self.name, self.read_key(task)
-        value = owner.cache.get(key)
-        if value is None:
-            if self.fills_out:
-                out = owner.take(key, chunk.labels.n_queries if self.size is None else self.size(chunk, task), F8)
-                value = self.compute(chunk, task, out)
-                if value is None:
-                    value = out
-            else:
-                value = self.compute(chunk, task)
-            owner.cache[key] = value  # only when it is complete: other threads read the cache of the labels
-        return value
+        self.read = compute if scope is None else _cache(name, compute, scope, key, size)
 
     def __repr__(self) -> str:
         return f"KernelInput({self.name!r})"
@@ -139,12 +189,11 @@ def kernel_input(
     """
     Return a decorator that registers a function as the kernel input of its name.
 
-    A function without a scope stays a function. One with a scope becomes a `KernelInput`, which caches its values.
+    A function without a scope stays as it is. One with a scope becomes a function that caches its values.
     """
 
     def decorate(compute: Callable[..., Any]) -> Any:
-        new_input = register_input(KernelInput(compute.__name__, compute, scope, key, size, view))
-        return compute if scope is None else new_input
+        return register_input(KernelInput(compute.__name__, compute, scope, key, size, view)).read
 
     return decorate
 
@@ -160,6 +209,38 @@ def register_input(new_input: KernelInput) -> KernelInput:
         raise ValueError(f"kernel inputs must have different names, but two are called {new_input.name}. Rename one.")
     INPUTS[new_input.name] = new_input
     return new_input
+
+
+def _cache(
+    name: str, compute: Callable[..., Any], scope: Scope, key_fields: tuple[str, ...], size: Size | None
+) -> Callable[[Chunk, MetricTask], Any]:
+    """Return a function that takes the value from the cache where another task has computed it."""
+    is_of_labels = scope == "labels"
+    fills_out = "out" in inspect.signature(compute).parameters
+    read_key = _make_key_reader(key_fields)
+
+    @functools.wraps(compute)
+    def read(chunk: Chunk, task: MetricTask) -> Any:
+        owner: Any = chunk.labels if is_of_labels else chunk
+        cache = owner.cache
+        try:
+            key = task.keys[name]
+        except KeyError:
+            key = task.keys[name] = name, read_key(task)
+        value = cache.get(key)
+        if value is not None:
+            return value
+        if fills_out:
+            out = owner.take(key, chunk.labels.n_queries if size is None else size(chunk, task), F8)
+            value = compute(chunk, task, out)
+            if value is None:
+                value = out
+        else:
+            value = compute(chunk, task)
+        cache[key] = value  # only when it is complete: other threads read the cache of the labels
+        return value
+
+    return read
 
 
 def _make_key_reader(key: tuple[str, ...]) -> Callable[[MetricTask], Any]:

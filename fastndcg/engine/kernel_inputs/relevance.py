@@ -8,14 +8,17 @@ import numpy as np
 
 from fastndcg.engine.chunk import Chunk
 from fastndcg.engine.kernel_inputs.gains import cutoffs, find_discounts
-from fastndcg.engine.kernel_inputs.registry import KernelInput, MetricTask, kernel_input, register_input
+from fastndcg.engine.kernel_inputs.registry import (
+    RECALL_ROUNDING,
+    KernelInput,
+    MetricTask,
+    kernel_input,
+    register_input,
+)
 from fastndcg.engine.scratch import F8, I4, I8, HitArrays
 from fastndcg.kernels.limits import MAX_RANK
 from fastndcg.kernels.lookup import load_kernels
 from fastndcg.rankings.validation import Array, read_only
-
-# what is added to recall · R before its fraction is cut off: 0.7 · 10 is a little more than 7
-RECALL_ROUNDING = {"up": 1.0 - 1e-9, "nearest": 0.5, "up from a tenth": 0.9}
 
 
 @kernel_input()
@@ -116,7 +119,8 @@ def recalls(chunk: Chunk, task: MetricTask) -> Array:
 @kernel_input()
 def n_recalls_needing(chunk: Chunk, task: MetricTask) -> Array:
     """Return the number of recalls that need n of R relevant documents, for small R."""
-    return count_recalls_needing(task.metric.get("recalls"), recall_rounding(chunk, task))
+    rounding = RECALL_ROUNDING[chunk.context.convention.recall_rounding]
+    return count_recalls_needing(task.metric.get("recalls"), rounding)
 
 
 @functools.lru_cache(maxsize=16)
@@ -131,12 +135,6 @@ def count_recalls_needing(recalls: tuple[float, ...], rounding: float) -> Array:
     return read_only(counts.ravel())
 
 
-@kernel_input()
-def recall_rounding(chunk: Chunk, task: MetricTask) -> float:
-    """Return the number that is added to recall · R before its fraction is cut off."""
-    return RECALL_ROUNDING[chunk.context.convention.recall_rounding]
-
-
 @kernel_input(scope="ranking", key=("rel",), size=lambda chunk, task: len(chunk.hits.labels) + 1)
 def highest_precisions(chunk: Chunk, task: MetricTask, out: Array) -> Array:
     """Compute for each relevant hit the highest precision at it or at a later one, and 0 at the end."""
@@ -148,10 +146,10 @@ def highest_precisions(chunk: Chunk, task: MetricTask, out: Array) -> Array:
 @kernel_input(scope="ranking", key=("rel", "metric.recall"))
 def interpolated(chunk: Chunk, task: MetricTask, out: Array) -> None:
     """Compute the highest precision at a recall or above it."""
-    recall = float(task.metric.get("recall"))
+    rounding = RECALL_ROUNDING[chunk.context.convention.recall_rounding]
     load_kernels("metrics.pairs").look_up(
-        highest_precisions(chunk, task), relevant_hits(chunk, task)[2], n_relevant(chunk, task), recall,
-        recall_rounding(chunk, task), out,
+        highest_precisions(chunk, task), relevant_hits(chunk, task)[2], n_relevant(chunk, task),
+        float(task.metric.get("recall")), rounding, out,
     )  # fmt: skip
 
 
