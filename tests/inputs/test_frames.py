@@ -264,11 +264,13 @@ def test_bad_frames_of_runs():
         ),
         (
             ["label"],
-            "`columns` must map query, document, label, score, subtopic, importance, rank to names of columns, not ['label']",
+            "`columns` must map query, document, label, score, subtopic, importance, rank to names of columns, "
+            "not ['label']",
         ),
         (
             {"label": 3},
-            "`columns` must map query, document, label, score, subtopic, importance, rank to names of columns, not {'label': 3}",
+            "`columns` must map query, document, label, score, subtopic, importance, rank to names of columns, "
+            "not {'label': 3}",
         ),
         (
             {"label": "x"},
