@@ -1,0 +1,50 @@
+"""
+Metrics of context ids as ragas calls them: functions of `retrieved_context_ids` and `reference_context_ids`.
+
+>>> from fastndcg.integrations.ragas import make_metric
+>>> make_metric("recall@2")(retrieved_context_ids=["d9", "d1"], reference_context_ids=["d1", "d4"])
+0.5
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from fastndcg.evaluation import evaluate
+from fastndcg.metrics.metric import Metrics, parse_metrics
+
+
+def make_metric(metric: Metrics, **options: Any) -> Callable[..., float]:
+    """
+    Create a function for ragas's decorator of numbers: ``numeric_metric(name="ndcg@10")(make_metric("ndcg@10"))``.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        One metric, such as "ndcg@10".
+    **options
+        Arguments of `evaluate`, such as ``convention="ragas"``.
+
+    Returns
+    -------
+    callable
+        A function of ``retrieved_context_ids``, the best first, and ``reference_context_ids``. It returns a float, NaN
+        where the metric is undefined. Texts and whole numbers are compared as texts, as ragas does.
+
+    Raises
+    ------
+    InvalidInputError
+        If the metric is unknown. When it is called: if `evaluate` raises it.
+    """
+    (first,) = parse_metrics(metric)
+
+    def compute(retrieved_context_ids: list[Any], reference_context_ids: list[Any]) -> float:
+        relevant = {str(name) for name in reference_context_ids}
+        run = {"asked": [str(name) for name in retrieved_context_ids], "other": ["other"]}  # a run has rows
+        result = evaluate({"asked": relevant, "other": {"other"}}, run, first, **options)
+        return dict(zip(result.query_ids.tolist(), result[first].tolist(), strict=True)).get("asked", math.nan)
+
+    compute.__name__ = str(first)
+    return compute
