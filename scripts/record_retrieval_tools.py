@@ -7,6 +7,7 @@ Each tool is recorded where it is installed, with the version that is found. Oth
 
 `PYTHONPATH` may name the unpacked wheel of an older version. `python scripts/record_retrieval_tools.py engines` records
 what the unit tests of Elasticsearch, OpenSearch and rcp-ndcg expect. These numbers were copied by hand, with the place.
+`reports TOOL` records the cases of public reports, for `tests/peers/test_retrieval_reports.py`.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 PATH = Path(__file__).resolve().parents[1] / "tests" / "data" / "peers" / "retrieval_tools.json.gz"
+REPORTS = PATH.with_name("retrieval_reports.json")
 XDCG = "DCG(gain=[0,25,50,75,100],discount=[{},{},{}])@3".format(*(0.6**r / 1.96 for r in range(3)))
 FIDELITY = "nDCG(gain=[0,3,7,15,31],discount=none)"
 PACKAGES = {
@@ -344,6 +346,75 @@ def record_engines():
         yield one("rcp_ndcg", "7803a4e", name, graded, retrieved, f"nDCG@{k}", value, call, scores)
 
 
+def report_mlflow():
+    """Yield what MLflow prints for the cases of its issues 24541 and 25965."""
+    import pandas as pd
+    from mlflow.metrics import ndcg_at_k
+
+    for report, relevant, retrieved, k in (
+        ("mlflow#24541", ["d1", "d2", "d3", "d4", "d5"], ["d1"], 5),
+        ("mlflow#25965", ["a_bc574ae_2"], ["a", "a", "z"], 3),
+        ("mlflow#25965, relevant twice", ["a"], ["a", "a"], 2),
+    ):
+        (value,) = ndcg_at_k(k).eval_fn(pd.Series([retrieved]), pd.Series([relevant])).scores
+        yield report, relevant, retrieved, f"nDCG@{k}", f"ndcg_at_k({k})", value
+
+
+def report_haystack():
+    """Yield what Haystack prints for the case of pull request 11959."""
+    from haystack import Document
+    from haystack.components.evaluators import DocumentNDCGEvaluator
+
+    truth, retrieved = [[Document(content="A", score=1.0)]], [[Document(content="A"), Document(content="A")]]
+    value = DocumentNDCGEvaluator().run(truth, retrieved)["score"]
+    yield "haystack PR 11959", ["A"], ["A", "A"], "nDCG", "DocumentNDCGEvaluator().run", value
+
+
+def report_llama_index():
+    """Yield what LlamaIndex prints for the cases of pull request 22683."""
+    from llama_index.core.evaluation.retrieval.metrics import NDCG, AveragePrecision, HitRate
+
+    granular = HitRate()
+    granular.use_granular_hit_rate = True
+    for metric, ours in ((granular, "R"), (AveragePrecision(), "AP"), (NDCG(), "nDCG")):
+        value = metric.compute(expected_ids=["id1"], retrieved_ids=["id1", "id1"]).score
+        yield "llama_index PR 22683", ["id1"], ["id1", "id1"], ours, type(metric).__name__, value
+    value = NDCG().compute(expected_ids=["id1", "id1"], retrieved_ids=["id1"]).score
+    yield "llama_index PR 22683, expected twice", ["id1", "id1"], ["id1"], "nDCG", "NDCG", value
+
+
+def report_trulens():
+    """Yield what TruLens prints for the cases of its issue 2746."""
+    from trulens.feedback.dummy.provider import DummyProvider
+    from trulens.feedback.groundtruth import GroundTruthAgreement
+
+    for relevant, retrieved, name, ours, k in (
+        (["A"], ["A", "A", "X"], "recall_at_k", "R", 3), (["A", "B"], ["A", "A"], "recall_at_k", "R", 2),
+        (["A"], ["A", "A"], "ndcg_at_k", "nDCG", 2),
+    ):  # fmt: skip
+        golden = [{"query": "q", "expected_response": "", "expected_chunks": [{"text": text} for text in relevant]}]
+        agreement = GroundTruthAgreement(golden, provider=DummyProvider(name="dummy", delay=0.0))
+        try:
+            value = getattr(agreement, name)("q", retrieved, k=k)
+        except ValueError as error:
+            value = f"{type(error).__name__}: {error}"
+        yield "trulens#2746", relevant, retrieved, f"{ours}@{k}", f"{name}(k={k})", value
+
+
+def record_reports(tool):
+    """Replace what the installed version of a tool prints for the cases of public reports."""
+    old = json.loads(REPORTS.read_text(encoding="utf-8"))
+    found = version(PACKAGES[tool])
+    fields = ("report", "relevant", "retrieved", "metric", "call", "printed")
+    new = [
+        {"tool": tool, "version": found} | dict(zip(fields, row, strict=True)) for row in globals()[f"report_{tool}"]()
+    ]
+    kept = [one for one in old if (one["tool"], one["version"]) != (tool, found)]
+    rows = sorted(kept + new, key=lambda one: (one["tool"], one["version"]))
+    REPORTS.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", encoding="utf-8")
+    print(f"{len(new)} reports of {tool} {found}")
+
+
 RECORDERS = {
     "mlflow": record_mlflow, "haystack": record_haystack, "llama_index": record_llama_index,
     "trulens": record_trulens, "ragas": record_ragas, "azure_ai": record_azure_ai, "engines": record_engines,
@@ -352,6 +423,9 @@ RECORDERS = {
 
 def main():
     """Replace the records of the peers that are named, and keep the others."""
+    if sys.argv[1] == "reports":
+        record_reports(sys.argv[2])
+        return
     old = json.loads(gzip.decompress(PATH.read_bytes())) if PATH.exists() else []
     new = [one for asked in sys.argv[1:] for one in RECORDERS[asked.partition("-")[0]]()]
     peers = {one["peer"] for one in new}

@@ -38,6 +38,13 @@ def make_metric(metric: Metrics, **options: Any) -> Any:
         If the metric is unknown. When MLflow calls it: if `evaluate` raises it.
     MissingPackageError
         If mlflow is not installed.
+
+    Examples
+    --------
+    >>> make_metric("ndgc@10")
+    Traceback (most recent call last):
+    ...
+    fastndcg.errors.UnknownMetricError: no metric is called 'ndgc@10'. Did you mean 'nDCG@10'?
     """
     (first,) = parse_metrics(metric)
     module = optional_import("mlflow.metrics", "a metric for MLflow", "")

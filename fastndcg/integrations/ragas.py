@@ -1,10 +1,4 @@
-"""
-Metrics of context ids as ragas calls them: functions of `retrieved_context_ids` and `reference_context_ids`.
-
->>> from fastndcg.integrations.ragas import make_metric
->>> make_metric("recall@2")(retrieved_context_ids=["d9", "d1"], reference_context_ids=["d1", "d4"])
-0.5
-"""
+"""Metrics of context ids as ragas calls them: functions of `retrieved_context_ids` and `reference_context_ids`."""
 
 from __future__ import annotations
 
@@ -37,6 +31,11 @@ def make_metric(metric: Metrics, **options: Any) -> Callable[..., float]:
     ------
     InvalidInputError
         If the metric is unknown. When it is called: if `evaluate` raises it.
+
+    Examples
+    --------
+    >>> make_metric("recall@2")(retrieved_context_ids=["d9", "d1"], reference_context_ids=["d1", "d4"])
+    0.5
     """
     (first,) = parse_metrics(metric)
 
@@ -44,7 +43,8 @@ def make_metric(metric: Metrics, **options: Any) -> Callable[..., float]:
         relevant = {str(name) for name in reference_context_ids}
         run = {"asked": [str(name) for name in retrieved_context_ids], "other": ["other"]}  # a run has rows
         result = evaluate({"asked": relevant, "other": {"other"}}, run, first, **options)
-        return dict(zip(result.query_ids.tolist(), result[first].tolist(), strict=True)).get("asked", math.nan)
+        values: dict[str, float] = dict(zip(result.query_ids.tolist(), result[first].tolist(), strict=True))
+        return values.get("asked", math.nan)
 
     compute.__name__ = str(first)
     return compute
