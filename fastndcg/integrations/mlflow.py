@@ -44,7 +44,7 @@ def make_metric(metric: Metrics, **options: Any) -> Any:
     >>> make_metric("ndgc@10")
     Traceback (most recent call last):
     ...
-    fastndcg.errors.UnknownMetricError: no metric is called 'ndgc@10'. Did you mean 'nDCG@10'?
+    fastndcg.errors.UnknownMetricError: no metric is called 'ndgc'. Did you mean 'ndcg'? ...
     """
     (first,) = parse_metrics(metric)
     module = optional_import("mlflow.metrics", "a metric for MLflow", "")
