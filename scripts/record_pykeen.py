@@ -1,5 +1,5 @@
 """
-Record values of PyKEEN's evaluators for `tests/peers/test_recorded_pykeen.py`.
+Record values of PyKEEN's evaluators for `tests/peers/test_recorded_factors.py`.
 
 Run it where PyKEEN is installed, and again when it changes:
 

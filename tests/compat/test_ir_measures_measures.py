@@ -71,7 +71,6 @@ def test_ir_measures_measure_equals_default_provider(measure, data, form):
     judged_qrels = {query: row for query, row in qrels.items() if row}
     values, aggregate = list_values(ours.Provider(), measure, judged_qrels, given_run)
     expected_values, expected_aggregate = list_values(library, measure, judgments, rows)
-
     assert values == pytest.approx(expected_values, rel=1e-9, abs=1e-12)
     assert aggregate == pytest.approx(expected_aggregate, rel=1e-9, abs=1e-12)
 
@@ -87,7 +86,6 @@ def test_ir_measures_compat_equals_library_without_ties(measure, data):
         return
     values, aggregate = list_values(ours.Provider(), measure, qrels, run)
     expected_values, expected_aggregate = list_values(theirs.compat, measure, qrels, run)
-
     assert values == pytest.approx(expected_values, rel=1e-9, abs=1e-12)
     assert aggregate == pytest.approx(expected_aggregate, rel=1e-9, abs=1e-12)
 

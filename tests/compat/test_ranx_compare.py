@@ -34,7 +34,6 @@ def test_ranx_compare_equals_library(ranx_library, stat_test, metrics):
     report = ours.compare(*tables(ours), metrics, **options)
     expected = ranx_library.compare(*tables(ranx_library), metrics, **options)
     result, wanted = report.to_dict(), expected.to_dict()
-
     assert report.to_latex() == expected.to_latex()
     assert (report.model_names, report.metrics) == (expected.model_names, expected.metrics)
     assert result.keys() == wanted.keys()

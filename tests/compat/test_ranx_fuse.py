@@ -22,9 +22,7 @@ def make_runs(module, rows=None):
 @pytest.mark.parametrize("norm", ["none", "min_max", "min_max_inverted", "max", "sum", "z_score", "rank", "borda"])
 def test_fuse_gives_the_scores_of_ranx(method, norm):
     params = {"weights": [0.2, 0.5, 0.3]} if method in ("wsum", "mixed", "wmnz") else {}
-
     fused = ours.fuse(make_runs(ours), THEIR_NORMS.get(norm, norm), method, params)
-
     for query, row in RECORD["ranx"]["fused"][f"{method}(norm={norm})"].items():
         assert fused.run[query] == pytest.approx(row, abs=1e-9)
 
@@ -42,7 +40,6 @@ def test_fuse_gives_the_scores_of_ranx(method, norm):
 )
 def test_fuse_by_rank_gives_the_scores_of_ranx(method, params, text):
     fused = ours.fuse(make_runs(ours), None, method, params)
-
     for query, row in RECORD["ranx"]["fused"][text].items():
         assert fused.run[query] == pytest.approx(row, abs=1e-9)
 
@@ -54,10 +51,8 @@ def test_fuse_by_rank_gives_the_scores_of_ranx(method, params, text):
 def test_learned_parameters_are_those_that_fuse_takes(method, text):
     norm = "min-max" if method == "segfuse" else None
     runs = make_runs(ours)
-
     params = ours.optimize_fusion(ours.Qrels(QRELS), runs, norm, method)
     fused = ours.fuse(runs, norm, method, params)
-
     for query, row in RECORD["ranx"]["fused"][text].items():
         assert fused.run[query] == pytest.approx(row, abs=1e-9)
 
@@ -79,7 +74,6 @@ def test_learned_parameters_are_those_that_fuse_takes(method, text):
 def test_methods_by_rank_take_the_ranks_of_the_runs_with_any_normalisation(method, params):
     """Only distances are ranked the other way. With 'borda' ranx has the order of a set, which is not copied."""
     expected = ours.fuse(make_runs(ours), None, method, params).run
-
     for norm in ("min-max", "max", "sum", "zmuv", "rank", "borda"):
         assert ours.fuse(make_runs(ours), norm, method, params).run == expected
     assert ours.fuse(make_runs(ours), "min-max-inverted", method, params).run != expected
@@ -106,9 +100,7 @@ def test_parameters_are_those_of_ranx(method, params, message):
 def test_fused_run_has_a_name_and_keeps_empty_queries():
     """The name is ranx's default or the one in `params`. A query without documents stays."""
     runs = [ours.Run({"a": {"x": 1.0}, "b": {}}), ours.Run({"a": {"y": 1.0}, "b": {}})]
-
     fused = ours.fuse(runs, "min-max", "sum")
-
     assert fused.name == "comb_sum"
     assert fused.run["b"] == {}
     assert ours.fuse(runs, None, "rrf", {"name": "mine"}).name == "mine"
@@ -117,7 +109,6 @@ def test_fused_run_has_a_name_and_keeps_empty_queries():
 def test_optimize_fusion_tries_the_weights_that_ranx_loses():
     """All 66 points for three runs: ranx loses 4 of them, as their sums are not exactly 1."""
     _, report = ours.optimize_fusion(ours.Qrels(QRELS), make_runs(ours), metric="mrr", return_optimization_report=True)
-
     lost = [point for point in report.configs if sum(map(float, point.strip("()").split(","))) != 1.0]
     assert (len(report.configs), len(lost)) == (66, 4)
     assert "(0.0, 0.0, 1.0)" in str(report)
@@ -126,7 +117,6 @@ def test_optimize_fusion_tries_the_weights_that_ranx_loses():
 def test_of_equal_points_the_last_one_wins():
     """A single relevant document at the top under every weight: the last weights are the best."""
     runs = [ours.Run({"q": {"a": 2.0, "b": 1.0}}), ours.Run({"q": {"a": 9.0, "b": 1.0}})]
-
     assert ours.optimize_fusion(ours.Qrels({"q": {"a": 1}}), runs) == {"weights": (1.0, 0.0)}
 
 
@@ -156,9 +146,7 @@ def test_optimize_fusion_finds_the_parameters_of_ranx(method, norm, ranx_library
     theirs, their_report = ranx_library.optimize_fusion(
         ranx_library.Qrels(QRELS), their_runs, norm, method, "mrr", True, show_progress=False
     )
-
     best, report = ours.optimize_fusion(ours.Qrels(QRELS), make_runs(ours)[:2], norm, method, "mrr", True)
-
     assert report.configs == [re.sub(r"np\.float64\(([^)]*)\)", r"\1", text) for text in their_report.configs]
     assert report.results == pytest.approx(their_report.results, abs=1e-9)
     assert best == theirs
@@ -170,9 +158,7 @@ def test_optimize_fusion_finds_the_parameters_of_ranx(method, norm, ranx_library
 @pytest.mark.parametrize("norm", [None, "min-max", "min-max-inverted", "max", "sum", "zmuv", "rank"])
 def test_methods_by_rank_equal_ranx_with_any_normalisation(method, norm, ranx_library):
     theirs = ranx_library.fuse(make_runs(ranx_library), norm, method).to_dict()
-
     fused = ours.fuse(make_runs(ours), norm, method)
-
     for query, row in theirs.items():
         assert fused.run[query] == pytest.approx(row, abs=1e-9)
 

@@ -218,7 +218,6 @@ def test_negative_labels():
 def test_unjudged_documents_are_those_with_negative_labels_too(evaluate):
     qrels, run = {"q": {"a": 2, "b": -1, "c": 0}}, {"q": {"b": 3, "a": 2, "u": 1}}
     metrics = "rr,num_ret,infAP,judged,unjudged"
-
     values = evaluate(qrels, run, metrics, convention="trec_eval(unjudged=removed)").values
     assert values.tolist() == [[1, 1, 1, 1, 0]]
     kept = DEFAULT.replace(unjudged="removed", negative_labels="keep")

@@ -66,9 +66,7 @@ def test_bugs_are_not_copied(convention, bug):
     labels, scores = ([value for query in queries for value in query] for queries in (bug.labels, bug.scores))
     ids = list(range(len(labels)))[::-1]
     rankings = fn.Rankings(labels, scores, offsets, tie_keys=ids)
-
     (mean,) = fn.reference.evaluate(rankings, metrics=bug.metric, convention=convention).means(bug.weights)
-
     assert mean == pytest.approx(float(bug.ours), rel=1e-9, nan_ok=True)
     assert bug.theirs != bug.ours
 

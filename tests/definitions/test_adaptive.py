@@ -51,7 +51,6 @@ EACH_DEFINITION = [case for of_record in DEFINITIONS.values() for case in of_rec
 def test_adaptive_metric_equals_definition(evaluate, metric, labels, unretrieved, expected):
     """One query's documents in rank order give the value that its arithmetic gives."""
     rankings = rank_labels(labels, unretrieved)
-
     assert evaluate(rankings, metrics=metric)[metric] == exactly(expected)
 
 
@@ -65,9 +64,7 @@ def test_inst_of_long_rankings_is_exact(goal, k):
         ranks, left = np.arange(1, k + 1), goal - np.cumsum(np.concatenate([gains, np.zeros(k - n)]))
         further = np.cumprod(((ranks + goal + left - 1) / (ranks + goal + left)) ** 2)
         weights = np.concatenate([[1.0], further[:-1]])
-
         result = fn.evaluate(gains, -np.arange(n), fn.Metric("INST", k, goal=goal), groups=[n])
-
         expected = fsum(weights[:n] * gains) / fsum(weights)
         assert result.values == pytest.approx(np.array([[expected]]), rel=1e-11)
 

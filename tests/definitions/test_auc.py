@@ -58,7 +58,6 @@ EACH_DEFINITION = [case for of_record in DEFINITIONS.values() for case in of_rec
 def test_auc_metric_equals_definition(evaluate, metric, labels, unretrieved, expected):
     """One query's documents in rank order give the value that its arithmetic gives."""
     rankings = rank_labels(labels, unretrieved)
-
     assert evaluate(rankings, metrics=metric)[metric] == exactly(expected)
 
 
@@ -81,7 +80,6 @@ TIES = [
 def test_average_is_the_expectation_written_out(evaluate, metric, groups, expected):
     """Tie groups: the mean over the orders of their documents."""
     labels, scores = rank_groups(groups)
-
     assert evaluate(labels, scores, metric, offsets=[0, len(labels)])[metric] == exactly(expected)
 
 
@@ -95,7 +93,6 @@ def test_group_auc_weighs_queries(evaluate, convention, weight, counted):
     """A query of 3 documents with 2 relevant has 1/2, one of 2 with 1 has 0, and one of one class counts nothing."""
     metric = f"GAUC(weight={weight})"
     result = evaluate([1, 0, 1, 0, 1, 1], [3, 2, 1, 2, 1, 0], metric, groups=[3, 2, 1], convention=convention)
-
     assert result[metric] == pytest.approx([1 / 2, 0, nan], nan_ok=True)
     assert result.means() == exactly((counted[0] * (1 / 2) + counted[1] * 0) / sum(counted))
 
@@ -105,7 +102,6 @@ def test_group_auc_weighs_queries(evaluate, convention, weight, counted):
 def test_ranking_loss_counts_ties_as_the_policy_says(evaluate, ties, expected):
     """Equal scores are right, wrong, or half of each."""
     result = evaluate([1, 0], [5, 5], "RankingLoss", groups=[2], convention=f"default(ties={ties})")
-
     assert result["RankingLoss"] == exactly(expected)
 
 
@@ -120,14 +116,12 @@ def test_pairs_of_many_documents_are_counted_exactly():
         for high in range(4) for low in range(high) for at in range(3) for below in range(at + 1)
     )  # fmt: skip
     pairs = comb(4, 2) * (n // 4) ** 2
-
     assert fn.evaluate(labels, scores, "OPA", groups=[n])["OPA"] == [right / pairs]
 
 
 def test_group_auc_has_no_interval_and_is_not_streamed():
     """A mean weighted by documents: both say what to take instead."""
     result = fn.evaluate([1, 0, 0, 1, 0], [3, 2, 1, 2, 1], "GAUC", groups=[3, 2])
-
     with pytest.raises(fn.InvalidInputError, match=r"Take GAUC\(weight=nothing\)"):
         result.confidence_interval("GAUC")
     with pytest.raises(fn.InvalidInputError, match=r"take GAUC\(weight=nothing\)"):

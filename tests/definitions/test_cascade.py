@@ -56,7 +56,6 @@ EACH_DEFINITION = [case for of_record in DEFINITIONS.values() for case in of_rec
 def test_cascade_metric_equals_definition(evaluate, metric, labels, unretrieved, expected):
     """One query's documents in rank order give the value that its arithmetic gives."""
     rankings = rank_labels(labels, unretrieved)
-
     assert evaluate(rankings, metrics=metric)[metric] == exactly(expected)
 
 
@@ -80,7 +79,6 @@ TIES = [
 def test_average_is_the_expectation_written_out(evaluate, metric, groups, expected):
     """Tie groups: the mean over the orders of their documents."""
     labels, scores = rank_groups(groups)
-
     assert evaluate(labels, scores, metric, offsets=[0, len(labels)])[metric] == exactly(expected)
 
 
@@ -99,9 +97,7 @@ def test_chances_in_large_tie_groups_are_exact(n, n_relevant, grade):
         if chances @ (1 - stop) ** hits < 1e-18 or r > 5000:
             break
     metric = fn.ERR @ len(terms)
-
     result = fn.evaluate([grade] * n_relevant + [0] * (n - n_relevant), [0.5] * n, metric, groups=[n])
-
     assert result[metric] == pytest.approx([fsum(terms)], rel=1e-12, abs=0)
 
 

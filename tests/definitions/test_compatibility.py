@@ -72,8 +72,6 @@ def test_compat_skips_tied_hits_that_change_no_digit(monkeypatch):
     ones, offsets = np.ones(n_relevant), np.array([0, n_relevant])
     hits = cascades.RankedLabels(np.zeros(n_relevant, "i4"), ties, ones, offsets)
     value = np.zeros(1)
-
     match(hits, ones, offsets, tails, np.zeros(n_relevant + 1, "i4"), value)
-
     assert value[0] == expected
     assert len(calls) < 200

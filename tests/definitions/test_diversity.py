@@ -134,7 +134,6 @@ def test_diversity_definitions_are_complete():
 def test_diversity_metric_equals_definition(evaluate, metric, documents, unretrieved, expected):
     """One query's documents in rank order give the value that its arithmetic gives."""
     scores = [-rank for rank in range(len(documents))]
-
     assert evaluated(evaluate, metric, documents, unretrieved, scores) == exactly(expected)
 
 
@@ -177,7 +176,6 @@ def test_large_ties_are_hypergeometric(n, n_relevant):
     labels = [[1]] * n_relevant + [[0]] * (n - n_relevant)
     above, counts = np.arange(n), np.arange(n_relevant)
     chances = hypergeom.pmf(counts, n - 1, n_relevant - 1, above[:, None])
-
     for alpha in (0, 0.01, 0.5, 1):
         metric = fn.NRBP(alpha=alpha, beta=0.99)
         found = fn.evaluate(labels, [0.5] * n, metric, groups=[n])[metric]
@@ -189,16 +187,13 @@ def test_large_ties_are_hypergeometric(n, n_relevant):
 def test_diversity_greedy_ideal_can_be_exceeded():
     """Of three documents that gain as much, the greedy order begins with the one that leaves less to the others."""
     documents = ["tu", "st", "uv"]  # ranked third, first and second
-
     value = evaluated(fn.evaluate, "alpha-nDCG(alpha=1)@2", documents, [], [1, 3, 2])
-
     assert value == exactly((2 + 2 / log2(3)) / (2 + 1 / log2(3)))
 
 
 def test_labels_have_a_threshold():
     judgments = {"q": {"b": {"s": 1, "t": 2}, "a": {"s": 3}}}
     run = {"q": {"b": 2.0, "a": 1.0}}
-
     assert fn.evaluate(judgments, run, "P_IA(rel=2)@1")["P_IA(rel=2)@1"] == exactly((0 / 1 + 1 / 1) / 2)
     assert fn.evaluate(judgments, run, "S_recall(rel=3)@1")["S_recall(rel=3)@1"] == exactly(0 / 1)
     assert fn.evaluate(judgments, run, "S_recall(rel=3)@2")["S_recall(rel=3)@2"] == exactly(1 / 1)
@@ -330,6 +325,5 @@ def test_novelty_depends_on_names_where_the_best_order_ties():
         judged = {"q": dict(zip(names, subtopics, strict=True))}
         run = {"q": dict(zip(names, [1.0, 2.0, 3.0], strict=True))}  # the last ranked first
         values += fn.evaluate(judged, run, "alpha_nDCG@2")["alpha_nDCG@2"].tolist()
-
     assert values[0] != values[1]
     assert "by id" in fn.CATALOG["alpha_nDCG"].formula

@@ -30,7 +30,6 @@ METRICS = ("CG", "DCG", "IDCG", "nDCG", "RBP", "nDCG_rel", "Rndcg", "G", "Q")
 def test_best_order_is_by_gain(evaluate, metric, expected):
     """Labels 2, 1, 0, 2 gain 2, 5, 0, 2 with the table 0, 5, 2: the best order begins with label 1."""
     asked = fn.Metric.parse(metric)(gain=[0, 5, 2])
-
     assert evaluate([[2, 1, 0, 2]], [[4, 3, 2, 1]], asked).values[0] == pytest.approx([expected], rel=1e-15)
 
 
@@ -58,7 +57,6 @@ def test_equals_reference(data):
     asked = [fn.Metric(name, gain=table) for name in METRICS]
     asked += [metric @ 2 for metric in asked if metric.record.has_cutoff]
     ties = "average" if len(set(scores)) == len(scores) else "input"
-
     for convention in ("default", "trec_eval(missing_in_run=zero)"):
         chosen = fn.conventions["default"] if convention == "default" else fn.conventions["trec_eval"]
         given_ = (labels, scores, asked)

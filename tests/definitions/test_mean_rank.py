@@ -66,11 +66,9 @@ def test_values_by_chance_are_means_over_all_orders(n, n_relevant, k):
     places = find_first_places(n, n_relevant)
     cutoff = "" if k is None else f"@{k}"
     deepest = n if k is None else k
-
     values = fn.evaluate([labels], [list(range(n))], f"chance_Rank, chance_RR{cutoff}, chance_Success{cutoff}").values[
         0
     ]
-
     expected = [
         fsum(r * share for r, share in places),
         fsum(share / r for r, share in places if r <= deepest),
@@ -86,9 +84,7 @@ def test_values_by_chance_of_one_document_have_closed_forms():
     labels[17] = 1
     harmonic = fsum(1 / r for r in range(1, n + 1))
     to_1000 = fsum(1 / r for r in range(1, 1001))
-
     values = fn.evaluate(labels, labels, "chance_Rank, chance_RR, chance_RR@1000, chance_Success@10", groups=[n]).values
-
     assert values[0] == pytest.approx([(n + 1) / 2, harmonic / n, to_1000 / n, 10 / n], rel=1e-15)
 
 
@@ -113,7 +109,6 @@ SCORES = [[4.0, 3.0, 2.0, 1.0]] * 2
 def test_aggregates_are_adjusted_for_chance():
     """Ranks 1 and 3 of 4 documents: (mean − chance) / (1 − chance), with the mean over both in each place."""
     values = fn.evaluate(LABELS, SCORES, "AMR, AMRI, adjusted_mrr, adjusted_hits@2, over_chance(RR)").means()
-
     chance_rank = 5 / 2
     chance_rr = (1 + 1 / 2 + 1 / 3 + 1 / 4) / 4
     rr = (1 + 1 / 3) / 2
@@ -136,9 +131,7 @@ def test_weights_count_in_both_places_of_an_adjusted_mean():
     labels = [[int(r == rank) for r in range(1, size + 1)] for rank, size in zip(ranks, sizes, strict=True)]
     flat = [label for row in labels for label in row]
     scores = [-float(place) for row in labels for place in range(len(row))]
-
     result = fn.evaluate(flat, scores, "AMRI", groups=sizes)
-
     mean = (1 + 3 + 3 * 2) / 5
     by_chance = (2.5 + 2.5 + 3 * 5) / 5
     assert result.means(weights=[1, 1, 3]) == pytest.approx([(mean - by_chance) / (1 - by_chance)], rel=1e-14)
@@ -148,7 +141,6 @@ def test_weights_count_in_both_places_of_an_adjusted_mean():
 def test_harmonic_and_geometric_mean_ranks():
     """Of the ranks 1 and 3: 2 / (1 + 1/3) and the root of 3."""
     values = fn.evaluate(LABELS, SCORES, "harmonic_mean_rank, geometric_mean_rank, mean_rank, median_rank").means()
-
     assert values == pytest.approx([2 / (1 + 1 / 3), exp(log(3) / 2), 2, 2], rel=1e-15)
     assert fn.evaluate([[0, 0]], [[1.0, 0.0]], "hm(rr)").means() == [0]
 

@@ -141,7 +141,6 @@ def test_definitions_cover_named_metrics():
 def test_metric_equals_definition(evaluate, metric, labels, unretrieved, expected):
     """One query's documents in rank order give the value that its arithmetic gives."""
     rankings = rank_labels(labels, unretrieved)
-
     assert evaluate(rankings, metrics=metric)[metric] == exactly(expected)
 
 
@@ -189,9 +188,7 @@ def test_average_is_the_expectation_written_out(evaluate, metric, groups, expect
     labels, scores = rank_groups(groups)
     metric, _, denominator = metric.partition(" ")
     convention = f"default(ap_denominator={denominator or 'n_relevant'})"
-
     result = evaluate(labels, scores, metric, offsets=[0, len(labels)], convention=convention)
-
     assert result[metric] == exactly(expected)
 
 
@@ -248,9 +245,7 @@ def test_chances_in_large_tie_groups_are_exact(n, n_relevant, k):
 def test_tie_policy_places_the_relevant_document(evaluate, ties, expected):
     """Of three equal scores, the relevant document is the second as given, and has the lowest tie key."""
     rankings = Rankings([0, 1, 0], [0.5, 0.5, 0.5], [0, 3], tie_keys=[3, 1, 2])
-
     result = evaluate(rankings, metrics="RR", convention=f"default(ties={ties})")
-
     assert result["RR"] == exactly(expected)
 
 
@@ -259,7 +254,6 @@ def test_tie_policy_places_the_relevant_document(evaluate, ties, expected):
 def test_equal_tie_keys_stay_as_given(evaluate, ties):
     """Documents with the same tie key keep the order in which they were given."""
     rankings = Rankings([0, 1, 0], [0.5, 0.5, 0.5], [0, 3], tie_keys=[7, 7, 7])
-
     assert evaluate(rankings, metrics="RR", convention=f"default(ties={ties})")["RR"] == [1 / 2]
 
 
@@ -268,7 +262,6 @@ def test_ties_are_counted_where_they_decide(evaluate):
     """A query is counted if equal scores with different labels begin within the deepest cutoff. −0.0 equals 0.0."""
     labels = [[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]]
     scores = [[5, 5, 1], [5, 5, 1], [5, 1, 1], [0.0, -0.0, -1], [3, 2, 1]]
-
     assert evaluate(labels, scores, "RR@1").n_tied == 2
     assert evaluate(labels, scores, "RR@1,P@2").n_tied == 3
 

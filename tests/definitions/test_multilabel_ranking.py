@@ -42,7 +42,6 @@ EACH_DEFINITION = [case for of_record in DEFINITIONS.values() for case in of_rec
 def test_multilabel_metric_equals_definition(evaluate, metric, labels, unretrieved, expected):
     """One query's documents in rank order give the value that its arithmetic gives."""
     rankings = rank_labels(labels, unretrieved)
-
     assert evaluate(rankings, metrics=metric)[metric] == exactly(expected)
 
 
@@ -65,7 +64,6 @@ TIES = [
 def test_average_is_the_expectation_written_out(evaluate, metric, groups, expected):
     """Tie groups: the mean over the orders of their documents."""
     labels, scores = rank_groups(groups)
-
     assert evaluate(labels, scores, metric, offsets=[0, len(labels)])[metric] == exactly(expected)
 
 
@@ -77,10 +75,8 @@ def test_chances_in_large_tie_groups_are_exact(n, n_relevant, recall):
     ranks = range(wanted, n - n_relevant + wanted + 1)
     cases = (comb(r - 1, wanted - 1) * comb(n - r, n_relevant - wanted) for r in ranks)
     expected = fsum(wanted / r * (case / comb(n, n_relevant)) for r, case in zip(ranks, cases, strict=True))
-
     metric = fn.Metric("PatR", recall=recall)
     result = fn.evaluate([1] * n_relevant + [0] * (n - n_relevant), [0.5] * n, metric, groups=[n])
-
     assert result[metric] == pytest.approx([expected], rel=1e-12, abs=0)
 
 
@@ -89,5 +85,4 @@ def test_chances_in_large_tie_groups_are_exact(n, n_relevant, recall):
 def test_coverage_error_takes_the_rank_that_the_policy_gives(evaluate, ties, expected):
     """One relevant document among three equal scores."""
     result = evaluate([0, 1, 0], [5, 5, 5], "CoverageError", groups=[3], convention=f"default(ties={ties})")
-
     assert result["CoverageError"] == exactly(expected)

@@ -29,7 +29,6 @@ DEFINITIONS = {
 def test_q_measure_equals_definition(evaluate, metric, labels, unretrieved, expected):
     """One query's documents in rank order give the value that its arithmetic gives."""
     rankings = rank_labels(labels, unretrieved)
-
     assert evaluate(rankings, metrics=metric)[metric] == exactly(expected)
 
 
@@ -47,7 +46,6 @@ TIES = [
 def test_average_is_the_expectation_written_out(evaluate, metric, groups, expected):
     """Tie groups: the mean over the orders of their documents."""
     labels, scores = rank_groups(groups)
-
     assert evaluate(labels, scores, metric, offsets=[0, len(labels)])[metric] == exactly(expected)
 
 
@@ -57,8 +55,6 @@ def test_q_measure_constant_gain_shortcut():
     labels = 2 * (random.random(400) < 0.2)
     scores = random.integers(0, 30, 400)
     offsets = np.arange(0, 401, 40)
-
     alone = fn.evaluate(labels, scores, "Q,Q@5,nERR,OPA", offsets=offsets).values
     beside = fn.evaluate([*labels, 1], [*scores, 1], "Q,Q@5,nERR,OPA", offsets=[*offsets, 401]).values[:-1]
-
     np.testing.assert_allclose(alone, beside, rtol=1e-14, atol=0)

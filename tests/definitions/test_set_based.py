@@ -34,7 +34,6 @@ EACH_DEFINITION = [case for of_record in DEFINITIONS.values() for case in of_rec
 def test_set_based_metric_equals_definition(evaluate, metric, labels, unretrieved, expected):
     """One query's documents in rank order give the value that its arithmetic gives."""
     rankings = rank_labels(labels, unretrieved)
-
     assert evaluate(rankings, metrics=metric)[metric] == exactly(expected)
 
 
@@ -51,5 +50,4 @@ def test_set_based_metric_equals_definition(evaluate, metric, labels, unretrieve
 def test_average_is_the_expectation_written_out(evaluate, metric, groups, expected):
     """Tie groups that straddle the cutoff: the mean over the orders of their documents."""
     labels, scores = rank_groups(groups)
-
     assert evaluate(labels, scores, metric, offsets=[0, len(labels)])[metric] == exactly(expected)

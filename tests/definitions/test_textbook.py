@@ -71,7 +71,6 @@ TEXTBOOK = [
 def test_textbook_values(evaluate, labels, metric, printed, expected):
     """Labels in rank order give the printed figure, and to full precision what its arithmetic gives."""
     value = evaluate([labels], [[5, 4, 3, 2, 1][: len(labels)]], metric)[metric]
-
     assert value == exactly(expected)
     assert value == pytest.approx([printed], abs=5.1e-6)
 
@@ -88,7 +87,6 @@ def test_ndcg_ideal_uses_whole_pool(evaluate):
     """Labels 4, 0, 0, 0, 0 retrieved of a pool 4, 2, 2, 2, 1: 0.53262 in print."""
     rankings = Rankings([4, 0, 0, 0, 0], [5, 4, 3, 2, 1], [0, 5], pool=([4, 2, 2, 2, 1], [0, 5]))
     expected = (4 / log2(2)) / (4 / log2(2) + 2 / log2(3) + 2 / log2(4) + 2 / log2(5) + 1 / log2(6))
-
     assert evaluate(rankings, metrics="nDCG")["nDCG"] == exactly(expected)
     assert expected == pytest.approx(0.53262, abs=5e-6)
 
@@ -135,7 +133,6 @@ CHOSEN = [
 def test_convention_choices_change_values_as_defined(evaluate, choice, metric, labels, scores, expected):
     """Every field of a convention does what it says."""
     result = evaluate(labels, np.array(scores, "f8"), metric, groups=[len(labels)], convention=f"default({choice})")
-
     assert result[metric] == exactly(expected)
 
 
@@ -143,9 +140,7 @@ def test_convention_choices_change_values_as_defined(evaluate, choice, metric, l
 @EVALUATE
 def test_unjudged_documents_keep_their_rank_or_lose_it(evaluate, unjudged, expected):
     rankings = Rankings([0, 0, 1], [3, 2, 1], [0, 3], judged=[False, True, True])
-
     result = evaluate(rankings, metrics="RR,num_ret", convention=f"default(unjudged={unjudged})")
-
     assert result["RR"] == exactly(expected)
     assert result["num_ret"] == [{"nonrelevant": 3, "removed": 2}[unjudged]]
 
@@ -154,7 +149,6 @@ def test_unjudged_documents_keep_their_rank_or_lose_it(evaluate, unjudged, expec
 @EVALUATE
 def test_documents_that_were_not_retrieved_count_or_not(evaluate, pool, expected):
     rankings = Rankings([1, 0], [2, 1], [0, 2], pool=([1, 1, 0], [0, 3]))
-
     assert evaluate(rankings, metrics="R", convention=f"default(pool={pool})")["R"] == exactly(expected)
 
 
@@ -173,9 +167,7 @@ def test_queries_on_one_side_only(evaluate, choice, expected):
     """Query b is judged and not retrieved, query c retrieved and not judged."""
     qrels = {"a": {"x": 1, "y": 1}, "b": {"x": 1}}
     run = {"c": {"x": 1.0}, "a": {"x": 1.0, "z": 0.5}}
-
     result = evaluate(qrels, run, "R", convention=f"default({choice})")
-
     assert {query: row["R"] for query, row in result.to_dict().items()} == pytest.approx(expected, nan_ok=True)
     assert (result.n_missing_in_run, result.n_missing_in_qrels) == (1, 1)
 
@@ -192,7 +184,6 @@ def test_negative_labels_are_an_error_in_arrays_and_zero_in_qrels(evaluate):
     """By default, negative labels are refused in arrays, and count as 0 in qrels."""
     with pytest.raises(fn.InvalidInputError, match=r"labels\[1\] \(query 0\) is -1"):
         evaluate([1, -1], [1, 2], "RR", groups=[2])
-
     assert evaluate({"a": {"x": 1, "y": -1}}, {"a": {"x": 1, "y": 2}}, "RR")["RR"] == [1 / 2]
 
 

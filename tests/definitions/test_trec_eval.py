@@ -71,7 +71,6 @@ DEFINITIONS = [
 def test_trec_eval_metric_equals_definition(evaluate, metric, labels, unretrieved, expected):
     """One query's documents in rank order give the value that its arithmetic gives."""
     rankings = rank_labels(labels, unretrieved)
-
     assert evaluate(rankings, metrics=metric)[metric] == exactly(expected)
 
 
@@ -116,7 +115,6 @@ def test_tells_unjudged_documents_apart(evaluate, metric, labels, unretrieved, e
         [label or 0 for label in labels], scores, [0, len(labels)],
         judged=[label is not None for label in labels], pool=(known, [0, len(known)]),
     )  # fmt: skip
-
     assert evaluate(rankings, metrics=metric, convention="default(negative_labels=zero)")[metric] == exactly(expected)
 
 
@@ -155,7 +153,6 @@ def test_average_is_the_expectation_written_out(evaluate, metric, groups, expect
     labels, scores = rank_groups(groups)
     judged = [label is not None for label in labels]
     rankings = Rankings([label or 0 for label in labels], scores, [0, len(labels)], judged=judged)
-
     assert evaluate(rankings, metrics=metric)[metric] == exactly(expected)
 
 
@@ -172,7 +169,6 @@ def test_infap_of_large_tie_groups_is_exact(n, n_judged):
             terms.append(chance * seen * (relevant + E) / (seen + 2 * E) / (above + 1))
     labels = np.arange(n) < n_relevant
     rankings = Rankings(labels, np.zeros(n), [0, n], judged=np.arange(n) < n_judged)
-
     assert fn.evaluate(rankings, metrics="infAP").values == pytest.approx(np.array([[fsum(terms) / n]]), rel=1e-12)
 
 
@@ -193,5 +189,4 @@ def test_rbp_of_a_share_of_the_highest_gain(evaluate):
     """trec_eval divides gains by the highest of the query's judged ones, if it is above 1."""
     rankings = Rankings([1, 0, 2, 1], [4, 3, 2, 1], [0, 3, 4], pool=([1, 0, 2, 4, 1], [0, 4, 5]))
     result = evaluate(rankings, metrics="RBP(p=0.5)", convention="default(rbp_gain=share of highest)")
-
     assert result["RBP(p=0.5)"] == pytest.approx([(1 - 0.5) * (1 / 4 + 2 / 4 * 0.5**2), (1 - 0.5) * 1], rel=1e-14)

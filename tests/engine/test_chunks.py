@@ -36,7 +36,6 @@ def test_chunks_contain_each_query_once(sizes, pooled, chunk_documents, threads)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(spans, "MIN_DOCUMENTS_FOR_THREADS", 1)
         chunks = make_chunks(rankings, chunk_documents, threads)
-
     in_order = sorted(chunks)
     assert [first for first, _ in in_order] == [0, *(stop for _, stop in in_order[:-1])][: len(chunks)]
     assert (in_order[-1][1] if chunks else 0) == len(sizes)
@@ -69,9 +68,7 @@ def test_threads_share_what_is_left(monkeypatch, n_documents, threads, expected)
 def test_discounts_of_few_ranks_are_few_after_a_query_of_many():
     """One query of a million documents makes no later evaluation compute discounts of a million ranks."""
     many = discounts.make_discounts("log2", 10**6)
-
     few = discounts.make_discounts("log2", 10)
-
     assert len(many.values) > 10**6
     assert len(few.values) == 1025
     assert few.sums.tobytes() == many.sums[:1025].tobytes()

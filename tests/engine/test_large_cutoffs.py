@@ -29,14 +29,12 @@ def test_large_cutoff_counts_as_it_is(metric, k, value):
 def test_large_cutoffs_of_one_call_stay_apart():
     """Two cutoffs that count the same ranks divide by different numbers, also beyond float64."""
     values = fn.evaluate(LABELS, SCORES, [fn.P @ 2**31, fn.P @ 10**20, fn.P @ 10**400]).values
-
     assert values.tolist() == [[1 / 2**31, 1e-20, 0.0]]
 
 
 @pytest.mark.parametrize("k", LARGE)
 def test_large_cutoff_divides_average_precision(k):
     value = fn.evaluate(LABELS, SCORES, fn.AP @ k, convention="default(ap_denominator=k)").values.item()
-
     assert value == pytest.approx(1 / 2 / k, rel=1e-15)
 
 
@@ -54,9 +52,7 @@ def test_hits_below_all_cutoffs_are_skipped(depth):
     labels[::7] = 1
     rankings = fn.Rankings(labels, np.zeros(3000, "f4"), [0, 3000])
     metrics = [f"nDCG@{depth}", f"P@{depth}", "nDCG@3", "AP@5"]
-
     values = fn.evaluate(rankings, metrics=metrics, convention="default(ties=input)").values[0]
-
     discounts = 1.0 / np.log2(np.arange(2.0, depth + 2.0))
     best = discounts[: labels.sum()].sum()
     assert values[0] == pytest.approx(discounts[::7].sum() / best, rel=1e-12)

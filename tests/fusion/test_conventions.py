@@ -30,7 +30,6 @@ def make_runs(*columns):
 def test_weaviate_relative_score_fusion(weights, columns, expected, order):
     """hybrid_fusion_test.go, TestFusionRelativeScore: equal scores get the weight, ties go by the last score."""
     fused = fn.fuse(make_runs(*columns), "wsum(norm=min_max)", weights=weights, fusion_convention="weaviate")
-
     row = fused.to_dict()["q"]
     assert list(row.values()) == pytest.approx(expected, abs=1e-4)
     assert list(row) == order
@@ -39,7 +38,6 @@ def test_weaviate_relative_score_fusion(weights, columns, expected, order):
 def test_weaviate_ranked_fusion_counts_from_0():
     """hybrid_fusion.go: w / (60 + i), i from 0."""
     row = fn.fuse(make_runs([3, 2], [1, 2]), "rrf", weights=[0.5, 0.5], fusion_convention="weaviate").to_dict()["q"]
-
     assert row == {0: 0.5 / 60 + 0.5 / 61, 1: 0.5 / 61 + 0.5 / 60}
 
 
@@ -50,9 +48,7 @@ def test_qdrant_reciprocal_rank_fusion():
         {"q": {1: 0.7, 2: 0.6, 3: 0.5}},
         {"q": {5: 0.9, 3: 0.5, 1: 0.4}},
     ]
-
     row = fn.fuse(runs, "rrf", fusion_convention="qdrant").to_dict()["q"]
-
     assert row == pytest.approx({1: 1.0833334, 2: 0.8333334, 3: 0.5833334, 5: 0.5}, rel=FLOAT32)
     assert list(row) == [1, 2, 3, 5]
 
@@ -60,7 +56,6 @@ def test_qdrant_reciprocal_rank_fusion():
 def test_qdrant_weights_divide_ranks():
     """position_score: 1 / ((position + 1) / weight + k - 1). A weight of 3 makes ranks 3 times as good."""
     row = fn.fuse([{"q": {1: 2.0, 2: 1.0}}, {"q": {2: 1.0}}], "rrf", weights=[3, 1], fusion_convention="qdrant")
-
     assert row.to_dict()["q"] == {1: 1 / (1 / 3 + 1), 2: 1 / (2 / 3 + 1) + 1 / 2}
 
 
@@ -69,7 +64,6 @@ def test_qdrant_distribution_based_fusion():
     row = fn.fuse([{"q": {1: 1.0, 2: 3.0}}, {"q": {2: 9.0}}], "sum(norm=dbsf)", fusion_convention="qdrant").to_dict()[
         "q"
     ]
-
     deviation = 2**0.5  # of 1 and 3 as a sample
     assert row == pytest.approx(
         {1: (3 * deviation - 1) / (6 * deviation), 2: (3 * deviation + 1) / (6 * deviation) + 0.5}
@@ -79,16 +73,13 @@ def test_qdrant_distribution_based_fusion():
 def test_opensearch_min_max_raises_the_lowest_score():
     """MinMaxScoreNormalizationTechniqueTests: 0.9, 0.7, 0.1 give 1, 0.75, 0.001, and 0.5 alone gives 1."""
     runs = [{"q": {3: 0.9, 4: 0.7, 2: 0.1}}, {"q": {1: 0.5}}]
-
     row = fn.fuse(runs, "max(norm=min_max)", fusion_convention="opensearch").to_dict()["q"]
-
     assert row == pytest.approx({3: 1.0, 4: 0.75, 2: 0.001, 1: 1.0})
 
 
 def test_opensearch_min_max_of_the_middle_is_a_half():
     """MinMaxScoreNormalizerTests: 1.5 between 1 and 2 gives 0.5."""
     runs = [{"q": {1: 1.0, 2: 1.5, 3: 2.0}}] * 2
-
     fused = fn.fuse(runs, "max(norm=min_max)", fusion_convention="opensearch")
     assert fused.to_dict()["q"] == pytest.approx({3: 1.0, 2: 0.5, 1: 0.001}, rel=FLOAT32)
 
@@ -96,12 +87,10 @@ def test_opensearch_min_max_of_the_middle_is_a_half():
 def test_opensearch_means_divide_by_the_weights():
     """Arithmetic mean: absent scores count 0. Harmonic and geometric means leave them out."""
     runs = [{"q": {1: 1.0, 2: 0.5}}, {"q": {2: 0.25}}]
-
     means = {
         name: fn.fuse(runs, name, weights=[3, 1], fusion_convention="opensearch").to_dict()["q"]
         for name in ("arithmetic_mean", "geometric_mean", "harmonic_mean")
     }
-
     assert means["arithmetic_mean"] == {1: 3 / 4, 2: (1.5 + 0.25) / 4}
     assert means["geometric_mean"] == pytest.approx({1: 1.0, 2: (0.5**3 * 0.25) ** (1 / 4)})
     assert means["harmonic_mean"] == pytest.approx({1: 1.0, 2: 4 / (3 / 0.5 + 1 / 0.25)})
@@ -110,9 +99,7 @@ def test_opensearch_means_divide_by_the_weights():
 def test_elasticsearch_equal_scores_get_1():
     """MinMaxScoreNormalizer: a single document, and scores within 1e-6, get the highest normalised score."""
     runs = [{"q": {1: 0.3}}, {"q": {2: 0.5, 3: 0.5 + 4e-7}}]
-
     row = fn.fuse(runs, "wsum(norm=min_max)", fusion_convention="elasticsearch").to_dict()["q"]
-
     assert row == {1: 1.0, 2: 1.0, 3: 1.0}
 
 
@@ -126,7 +113,6 @@ def test_elasticsearch_and_cormack_count_ranks_from_1():
 def test_azure_scores_of_the_documentation():
     """The sample response of hybrid search has 0.03333333507180214 for the first of two lists."""
     row = fn.fuse(make_runs([3, 2], [3, 2]), "rrf", fusion_convention="azure").to_dict()["q"]
-
     assert row[0] == pytest.approx(0.03333333507180214, rel=FLOAT32)
 
 
@@ -136,7 +122,6 @@ def test_named_convention_has_a_source_and_methods_that_parse(name):
     from fastndcg.fusion.methods import FusionMethod
 
     convention = fn.fusion_conventions[name]
-
     assert convention.source
     assert (name == "default") == (not convention.methods)
     assert all(FusionMethod.parse(ours) for _, ours in convention.methods)

@@ -71,16 +71,13 @@ NORMS = {
 def test_method_gives_the_score_of_its_definition(text):
     record = FusionMethod.parse(text).record
     train = (QRELS, RUNS) if record.needs_training else None
-
     fused = fn.fuse(RUNS, text, weights=WEIGHTS if record.is_weighted else None, train=train)
-
     assert fused.to_dict()["q"] == pytest.approx(METHODS[text], rel=1e-12, abs=1e-15)
 
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_normalisation_gives_the_score_of_its_definition(norm):
     fused = fn.fuse([{"q": A}, {"q": A}], f"max(norm={norm})")
-
     assert fused.to_dict()["q"] == pytest.approx(NORMS[norm], rel=1e-12, abs=1e-15)
 
 
@@ -92,25 +89,21 @@ def test_normalised_scores_of_very_large_and_very_small_scores_are_the_same_bits
     """Scores that are multiplied by a power of two keep their normalised scores: no sum overflows or is lost."""
     row = {document: score * unit for document, score in A.items()}
     row["z"] = -row["x"]  # so that the range of the scores overflows, too
-
     ordinary, extreme = (
         fn.fuse([{"q": scores}] * 2, f"max(norm={norm})").to_dict()["q"] for scores in (A | {"z": -4.0}, row)
     )
-
     assert extreme == ordinary
 
 
 def test_the_mean_of_large_scores_is_finite():
     """An absent document gets the mean of a run whose sum overflows: (1e308 + 1.5e308) / 2."""
     runs = [{"q": {"x": 1e308, "y": 1.5e308}}, {"q": {"z": 1.0}}]
-
     assert fn.fuse(runs, "max", absent="mean").to_dict()["q"]["z"] == pytest.approx(1.25e308, rel=1e-15)
 
 
 def test_a_score_that_overflows_when_divided_by_the_highest_is_refused():
     """-1e308 divided by 1e-310 is no number, and is not taken for an absent score."""
     runs = [{"q": {"x": 1e-310, "z": -1e308}}, {"q": {"x": 1.0}}]
-
     with pytest.raises(fn.InvalidInputError, match=r"max must .* document z of query q in run 'run 1' is -inf"):
         fn.fuse(runs, "max(norm=max)")
 
@@ -149,16 +142,13 @@ def test_a_mean_that_skips_absent_documents_reads_the_other_runs_alone(text, oth
         "b": fn.Run(["q"] * len(other) + ["p"], [*other, "z"], [*other.values(), 1.0]),
     }
     weights = WEIGHTS if FusionMethod.parse(text).record.is_weighted else None
-
     fused = fn.fuse(runs, text, weights=weights, absent="skip", fusion_convention="default(queries=union)")
-
     assert fused.to_dict()["q"]["x"] == pytest.approx(4, rel=1e-15)
 
 
 def test_the_weight_of_a_skipped_run_is_no_part_of_the_mean():
     """X has one score, y two: their sums have different divisors."""
     fused = fn.fuse(RUNS, "arithmetic_mean", weights=WEIGHTS, absent="skip")
-
     assert fused.to_dict()["q"] == pytest.approx({"x": 4, "y": (0.25 * 3 + 2 * 10) / 2.25, "z": 1, "w": 2}, rel=1e-15)
 
 
@@ -180,11 +170,9 @@ def test_absent_counts_in_methods_that_count_runs():
 def test_tied_documents_share_the_mean_of_their_points():
     """By default equal scores do not depend on the order of the input. Other policies give each its own rank."""
     tied = [{"q": {"b": 1.0, "a": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}]
-
     average = fn.fuse(tied, "rrf(k=0)").to_dict()["q"]
     by_id = fn.fuse(tied, "rrf(k=0)", fusion_convention="default(ties=id_ascending)").to_dict()["q"]
     by_input = fn.fuse(tied, "rrf(k=0)", fusion_convention="default(ties=input)").to_dict()["q"]
-
     assert average == {"b": (1 + 1 / 2) / 2 + 1, "a": (1 + 1 / 2) / 2 + 1 / 2}
     assert by_id == {"a": 1 + 1 / 2, "b": 1 / 2 + 1}
     assert by_input == {"b": 1 + 1, "a": 1 / 2 + 1 / 2}
@@ -201,9 +189,7 @@ def test_equal_fused_scores_are_in_the_order_of_the_policy(policy, order, as_id)
     second = {as_id("a"): 2.0, as_id("b"): 3.0}
     if policy == "last_score":
         second = {as_id("a"): 2.0, as_id("b"): 3.0, as_id("c"): 0.0}
-
     fused = fn.fuse([{"q": first}, {"q": second}], "sum", fusion_convention=f"default(fused_ties={policy})")
-
     expected = "b a c" if policy == "last_score" else order
     assert list(fused.to_dict()["q"]) == [as_id(name) for name in expected.split()]
 

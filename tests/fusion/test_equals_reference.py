@@ -90,9 +90,7 @@ def test_fused_scores_equal_the_reference(case):
     learned = [table.values for table in tables_of_runs]
     expected = reference.fuse(runs, method, convention, weights, absent, learned, own_norms)
     rel = 1e-11 if convention.precision == "float64" else 1e-5
-
     fused = fuse_dicts(runs, method, convention, weights, absent, tables)
-
     for query, row in expected.items():
         own = fused.get(query, {})
         assert own == pytest.approx(row, rel=rel, abs=0.1 * rel)
@@ -113,9 +111,7 @@ def test_normalised_scores_of_any_size_equal_the_reference(row, norm, unit, name
     convention = parse_fusion_convention(name)
     scores = {document: score * unit for document, score in row.items()}
     joined = join_runs([fn.Run.from_dict({"q": scores})] * 2, ["a", "b"], convention)
-
     own = normalize(joined, [parse_norm(norm)] * 2, convention, ["zero"] * 2)[0]
-
     expected = reference.normalize(scores, parse_norm(norm), convention)
     assert own.tolist() == pytest.approx(list(expected.values()), rel=1e-11, abs=1e-12)
 

@@ -43,7 +43,6 @@ def test_the_parts_of_a_weighted_sum_by_hand():
     """BM25 is normalised, (9 - 4) / (12 - 4) · 0.3, the other run is not, 0.9 · 0.7. An absent document gets 0."""
     runs = {"bm25": {"q": {"a": 12.0, "b": 9.0, "c": 4.0}}, "dense": {"q": {"b": 0.9, "d": 0.8}}}
     fused = fn.fuse(runs, "wsum(norms={bm25:min_max,dense:none})", weights=[0.3, 0.7])
-
     assert [tuple(row) for row in fused.explain("q", "b")] == [
         ("bm25", 2, 9.0, 5 / 8, 0.3, 5 / 8 * 0.3), ("dense", 1, 0.9, 0.9, 0.7, 0.9 * 0.7),
         ("fused", 1, None, None, None, 5 / 8 * 0.3 + 0.9 * 0.7),

@@ -18,9 +18,7 @@ def test_fused_run_is_evaluated_compared_and_written(tmp_path):
     """A fused run is a run: it has falling scores, is evaluated, and is read back from a file."""
     fused = fn.fuse(RUNS, "rrf")
     qrels = {"q1": {"d2": 1}, "q2": {"d9": 1}}
-
     fused.write(tmp_path / "fused.run")
-
     assert isinstance(fused, fn.Run)
     assert fn.evaluate(qrels, fused, "rr").mean() == {"RR": 1.0}
     assert fn.compare(qrels, {"a": A, "fused": fused}, "rr").table()
@@ -40,7 +38,6 @@ def test_all_forms_of_runs_give_the_same_fused_run(tmp_path):
     records = [{"query": q, "document": d, "score": s} for q, d, s in rows]
     forms = [fn.Run.from_dict(A), frame, str(path), records, fn.Run(*zip(*rows, strict=True))]
     expected = fn.fuse(RUNS, "mnz").to_dict()
-
     for form in forms:
         assert fn.fuse([("a", form), ("b", B)], "mnz").to_dict() == expected
         assert fn.fuse({"a": form, "b": B}, "mnz").to_dict() == expected
@@ -51,9 +48,7 @@ def test_lists_of_recommended_items_have_the_numbers_of_users_as_queries():
     """Arrays of items may be padded, lists may have several lengths, and items keep their type."""
     array = np.array([[5, 7, -1], [7, 5, 3]], "i4")
     lists = fn.Recommendations(np.array([[7], [3]]))
-
     fused = fn.fuse({"array": array, "lists": lists}, "rrf(k=0)")
-
     assert fused.to_dict() == {0: {7: 1 / 2 + 1, 5: 1}, 1: {3: 1 / 3 + 1, 7: 1, 5: 1 / 2}}
     with pytest.raises(fn.InvalidInputError, match="-1 behind them only"):
         fn.fuse([np.array([[-1, 5]]), array[:1]])
@@ -76,7 +71,6 @@ def test_ids_keep_their_type():
     small = fn.Run(np.array([1], "i4"), np.array([7], "i2"), [1.0])
     wide = fn.Run(np.array([1], "i8"), np.array([2**40], "i8"), [1.0])
     huge = fn.Run(np.array([1], "u8"), np.array([2**64 - 1], "u8"), [1.0])
-
     assert fn.fuse([small, small]).documents.names().dtype == np.int16
     assert fn.fuse([small, wide]).to_dict() == {1: {7: 1 / 61, 2**40: 1 / 61}}
     assert fn.fuse([small, huge]).to_dict() == {1: {7: 1 / 61, 2**64 - 1: 1 / 61}}
@@ -96,9 +90,7 @@ def test_many_queries_on_threads_give_the_same_bytes():
         fn.Run(queries, np.concatenate([rng.permutation(90)[:40] for _ in range(3000)]), rng.random(len(queries)))
         for _ in range(3)
     ]
-
     one, several = (fn.fuse(runs, "wmnz(norm=z_score)", weights=[1, 2, 3], threads=n) for n in (1, 3))
-
     assert one.values.tobytes() == several.values.tobytes()
     assert one.documents.names().tobytes() == several.documents.names().tobytes()
     assert (np.diff(one.values) <= 0)[np.diff(np.repeat(np.arange(3000), np.diff(one.offsets))) == 0].all()
@@ -115,18 +107,14 @@ def test_depth_cuts_each_run_and_the_result_counts_it():
 
 def test_the_first_documents_of_a_fused_run_keep_its_method_notes_and_counts():
     fused = fn.fuse(RUNS, "sum", depth=1)
-
     first = fused.top(1)
-
     assert first.to_dict() == {"q1": {"d2": 9}, "q2": {"d9": 3}}
     assert (first.method, first.notes, first.counts) == ("sum", fused.notes, fused.counts)
 
 
 def test_documents_of_queries_that_are_left_out_are_not_counted_as_cut():
     runs = {"a": A, "b": {"q2": B["q2"]}}
-
     counts = fn.fuse(runs, depth=1, fusion_convention="default(queries=common)").counts
-
     assert (counts.n_cut, counts.n_left_out) == (1, 1)
 
 
@@ -154,9 +142,7 @@ def test_a_run_that_lacks_a_query_has_no_part_in_it(method, absent):
     """Scores are negative, so that a run that counted as 0 would win by `max`, and tie all documents."""
     alone = {"q1": {"d1": -1.0, "d2": -9.0}, "q2": {"d1": -4.0, "d3": -2.0, "d4": -7.5}}
     runs = {"a": alone, "b": {"q1": {"d1": -3.0, "d2": -2.0}}}
-
     fused = fn.fuse(runs, method, absent=absent, fusion_convention="default(queries=union)").to_dict()["q2"]
-
     assert list(fused) == ["d3", "d1", "d4"]
     if "norm" in method:
         assert list(fused.values()) == pytest.approx([1, 2 / 3, 1 / 3], rel=1e-15)
@@ -219,7 +205,6 @@ def test_wrong_input_is_refused(arguments, message):
 
 def test_weights_of_an_iterator_are_read_once():
     expected = fn.fuse(RUNS, "wsum", weights=[1, 2]).to_dict()
-
     assert fn.fuse(RUNS, "wsum", weights=np.array([1.0, 2.0])).to_dict() == expected
     assert fn.fuse(RUNS, "wsum", weights=(weight for weight in (1, 2))).to_dict() == expected
 
@@ -236,9 +221,7 @@ def test_linear_fusion_is_the_weighted_sum_of_normalised_scores():
     convention = fn.fusion_conventions["default"]
     joined = join_runs([fn.Run.from_dict(A), fn.Run.from_dict(B)], ["a", "b"], convention)
     points = normalize(joined, [parse_norm("min_max")] * 2, convention, ["zero"] * 2)
-
     fused = fn.fuse(RUNS, "wsum(norm=min_max)", weights=[0.3, 0.7]).to_dict()
-
     assert joined.scores.shape == points.shape == (2, 6)
     assert np.count_nonzero(~np.isnan(joined.scores)) == 8
     sums = 0.3 * points[0] + 0.7 * points[1]
@@ -248,9 +231,7 @@ def test_linear_fusion_is_the_weighted_sum_of_normalised_scores():
 
 def test_method_learns_from_other_queries():
     train = ({"t1": {"x": 1}, "t2": {"y": 1}}, {"a": {"t1": {"x": 2.0, "z": 1.0}}, "b": {"t2": {"z": 2.0, "y": 1.0}}})
-
     fused = fn.fuse(RUNS, "mapfuse", train=train).to_dict()
-
     assert fused["q1"]["d1"] == (1 + 0) / 2  # MAP of a over both judged queries
     assert fused["q1"]["d4"] == (0 + 1 / 2) / 2 / 2
 

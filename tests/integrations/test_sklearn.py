@@ -75,9 +75,7 @@ def test_groups_in_a_column(data):
 
 def test_groups_by_metadata_routing(data, routing):
     scoring = scorer(METRIC).set_score_request(groups=True)
-
     found = scores(data, scoring, params={"groups": data.groups})
-
     np.testing.assert_array_equal(found, data.expected(linear.Ridge()))
 
 
@@ -89,7 +87,6 @@ def test_grid_search_by_routing(data, routing):
     search = selection.GridSearchCV(
         linear.Ridge(), {"alpha": [0.1, 100.0]}, scoring=scoring, refit="ndcg", cv=FOLDS, error_score="raise"
     ).fit(data.frame, data.labels, groups=data.groups)
-
     for place, alpha in enumerate([0.1, 100.0]):
         for name, metric in (("ndcg", METRIC), ("map", "map")):
             expected = np.mean(data.expected(linear.Ridge(alpha=alpha), metric=metric))
@@ -100,9 +97,7 @@ def test_grid_search_by_a_series(data):
     scoring = scorer(METRIC, groups=data.series)
     grid = {"alpha": [0.1, 1e6]}
     search = selection.GridSearchCV(linear.Ridge(), grid, scoring=scoring, cv=FOLDS, error_score="raise")
-
     search.fit(data.frame, data.labels, groups=data.groups)
-
     means = [np.mean(data.expected(linear.Ridge(alpha=alpha))) for alpha in grid["alpha"]]
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], means, rtol=1e-13)
     assert search.best_params_ == {"alpha": grid["alpha"][int(np.argmax(means))]}
@@ -122,7 +117,6 @@ def test_scores_of_a_classifier(data):
     relevant = data.labels > 2
     model = linear.LogisticRegression().fit(data.frame, relevant)
     scoring = scorer(METRIC, groups=data.series, response_method="predict_proba", convention="sklearn")
-
     expected = fn.evaluate(
         relevant, model.predict_proba(data.frame)[:, 1], METRIC, query_ids=data.groups, convention="sklearn"
     )

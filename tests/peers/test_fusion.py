@@ -25,24 +25,19 @@ def test_fused_scores_equal_those_of_ranx(text):
     runs = name_runs(RECORD["complete_runs" if method.record.points == "ranks" else "runs"])
     train = (RECORD["qrels"], runs) if method.record.needs_training else None
     weights = WEIGHTS if method.name in WEIGHTED else None
-
     fused = fn.fuse(runs, text, weights=weights, train=train, fusion_convention="ranx")
-
     check_equal(fused, RECORD["ranx"]["fused"][text])
 
 
 @pytest.mark.parametrize("text", RECORD["trectools"]["fused"])
 def test_fused_scores_of_two_runs_equal_those_of_trectools(text):
     runs = name_runs(RECORD["runs"][:2])
-
     fused = fn.fuse(runs, text, fusion_convention="trectools")
-
     check_equal(fused, RECORD["trectools"]["fused"][text])
 
 
 def test_record_holds_every_method_that_the_catalogue_says_ranx_has():
     with_twin = {name for name, record in FUSION_METHODS.items() if any(peer == "ranx" for peer, _ in record.peers)}
-
     assert {FusionMethod.parse(text).name for text in RECORD["ranx"]["fused"]} == with_twin
 
 

@@ -27,7 +27,6 @@ def theirs(kind, gains, goal, k):
 def test_cwl_eval(kind, gains, goal, k):
     metric = fn.Metric(kind, k, goal=goal, gain="linear")
     ours = fn.evaluate(gains, range(0, -len(gains), -1), metric, groups=[len(gains)])
-
     assert ours[metric][0] == pytest.approx(theirs(kind, gains, goal, k), rel=1e-12)
 
 
@@ -37,5 +36,4 @@ def test_live_cwl_values_of_long_rankings(gains):
     """INST without k is at most 3 % lower than cwl_eval's value, which ends at rank 1000."""
     ours = fn.evaluate(gains, range(0, -len(gains), -1), "INST(gain=linear)", groups=[len(gains)]).values[0, 0]
     ended = theirs("INST", gains, 1, 1000)
-
     assert ended * 0.97 <= ours <= ended

@@ -82,7 +82,6 @@ def test_live_rectools_values(name, arguments, metric, convention, case):
     theirs = getattr(metrics, name)(k=K, **arguments).calc(
         frame(recommended, ["user_id", "item_id", "rank"]), frame(relevant, ["user_id", "item_id"])
     )
-
     assert ours(case, metric, convention) == pytest.approx(theirs, rel=1e-9, abs=1e-12)
 
 
@@ -100,7 +99,6 @@ def test_live_replay_values(name, metric, case, tied):
         frame(recommended, ["query_id", "item_id", "rating"]), frame(relevant, ["query_id", "item_id"])
     )
     (mean,) = fn.evaluate(case.qrels, run, metric, convention="replay").means()
-
     assert mean == pytest.approx(theirs[f"{name}@{K}"], rel=1e-9, abs=1e-12)
 
 
@@ -130,7 +128,6 @@ def test_replay_auc(case):
     one = Lists({"u0": relevant}, {"u0": recommended})
     if expected is None:
         expected = ours(one, "AUC", "replay(pool=retrieved,ties=input)")
-
     assert theirs["RocAuc@9"] == pytest.approx(expected, rel=1e-9)
 
 
@@ -157,7 +154,6 @@ def test_live_implicit_values(name, metric, case):
     theirs = evaluation.ranking_metrics_at_k(
         Listed(ids), sparse.csr_matrix(0 * test), sparse.csr_matrix(test), K=K, show_progress=False, num_threads=1
     )
-
     assert ours(case, metric, "implicit") == pytest.approx(theirs[name], rel=1e-9, abs=1e-12)
 
 
@@ -169,7 +165,6 @@ def test_implicit_auc_is_noted():
     )["auc"]
     # items 0, 2 and 3 are recommended: 0 is above 7 others, the other relevant one is as likely above as below 5
     assert theirs == pytest.approx((7 + 5 / 2) / (2 * 7), rel=1e-6)
-
     result = fn.evaluate({"u": {"0": 1, "1": 1}}, {"u": {"0": 3, "2": 2, "3": 1}}, "AUC", convention="implicit")
     assert result.values.tolist() == [[1 / 2]]
     assert result.notes[0].startswith("AUC is not Implicit's AUC_at_k")

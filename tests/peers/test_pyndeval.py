@@ -61,7 +61,6 @@ def test_drawn_values(alpha, beta, data):
     qrels = fn.DiversityQrels(*map(list, zip(*rows, strict=True)))
     measures = [text_of(*one) for one in EVERY]
     values = theirs(rows, run, measures, alpha=alpha, beta=beta)
-
     for name, k in EVERY:
         metric = fn.Metric.parse(text_of(name, k))
         known = {parameter.name for parameter in metric.record.parameters}
@@ -86,7 +85,6 @@ def test_pyndeval_known_differences_still_differ():
     ours = fn.evaluate(
         fn.DiversityQrels(*zip(*rows, strict=True)), run, "ERR-IA@1, alpha-DCG@1, nNRBP", convention="ndeval"
     )
-
     assert (values["1"]["ERR-IA@1"], values["1"]["alpha-DCG@1"]) == (1, 1)
     assert ours.values[0, :2].tolist() == [1 / 3, 1 / 3]
     assert values["1"]["ERR-IA@2"] == pytest.approx((1 + 0) / (3 * (1 + 1 / 4)))
@@ -100,7 +98,6 @@ def test_cutoffs_beyond_20():
     with pytest.raises(AssertionError, match="only supports cutoffs up to 20"):
         theirs([("1", "s", "a", 1)], {"1": {"a": 1.0}}, ["ERR-IA@21"])
     run = {"q": {f"d{rank:02}": float(-rank) for rank in range(1, 31)}}
-
     assert fn.evaluate({"q": {"d30": {"s": 1}}}, run, "nERR_IA@29, nERR_IA@30").values.tolist() == [[0, 1 / 30]]
 
 
@@ -134,7 +131,6 @@ class TestIrMeasures:
         pyndeval = library.providers.registry["pyndeval"]
         assert pyndeval.is_available()
         ours = Provider().calc_aggregate(measures, iter(rows), run)
-
         for measure in measures:  # one by one: theirs loses the run after the first set of parameters
             expected = pyndeval.calc_aggregate([measure], rows, run)[measure]
             assert ours[measure] == pytest.approx(expected, rel=MANY, nan_ok=True), measure
@@ -145,5 +141,4 @@ class TestIrMeasures:
 
         rows = [library.Qrel("q", "a", 1, "s"), library.Qrel("q", "a", 0, "t"), library.Qrel("q", "b", 1, "t")]
         found = Provider().calc_aggregate([library.StRecall @ 1, library.P @ 1], rows, {"q": {"a": 1.0}})
-
         assert found == {library.StRecall @ 1: 0.5, library.P @ 1: 0.0}

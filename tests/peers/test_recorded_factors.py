@@ -1,99 +1,158 @@
-"""recometrics, LightFM and sentence-transformers: their conventions give the values that they gave for factors."""
+"""Values that PyKEEN, recometrics, LightFM and sentence-transformers gave for factors, from arrays and from models."""
 
 import json
 
+import dense_cases
 import factor_cases
+import link_prediction_cases
 import numpy as np
 import pytest
+import scipy.sparse
+from factor_cases import LIGHTFM, RECOMETRICS, SENTENCE_TRANSFORMERS
 from recorded_data import DATA
 
 import fastndcg as fn
 
-RECORD = json.loads((DATA / "peers" / "factors.json").read_text(encoding="utf-8"))
-CUTOFFS = factor_cases.CUTOFFS
-RECOMETRICS = factor_cases.RECOMETRICS
-LIGHTFM = factor_cases.LIGHTFM
-SENTENCE_TRANSFORMERS = factor_cases.SENTENCE_TRANSFORMERS
+PYKEEN, FACTORS, DENSE = (
+    json.loads((DATA / "peers" / f"{name}.json").read_text(encoding="utf-8"))
+    for name in ("pykeen", "factors", "dense_libraries")
+)
+FORMS = ("arrays", "embeddings", "scorer")
+TIES = {"optimistic": "best", "realistic": "mean_rank", "pessimistic": "worst"}
+NAMES = {
+    "arithmetic_mean_rank": "Rank", "geometric_mean_rank": "geometric_mean_rank",
+    "harmonic_mean_rank": "harmonic_mean_rank", "inverse_harmonic_mean_rank": "RR", "median_rank": "median_rank",
+    "adjusted_arithmetic_mean_rank": "AMR", "adjusted_arithmetic_mean_rank_index": "AMRI",
+    "adjusted_inverse_harmonic_mean_rank": "adjusted_mrr",
+    **{f"hits_at_{k}": f"Success@{k}" for k in link_prediction_cases.CUTOFFS},
+    **{f"adjusted_hits_at_{k}": f"adjusted_hits@{k}" for k in link_prediction_cases.CUTOFFS},
+}  # fmt: skip
 
 
-def evaluate(case, metric, convention):
+def make_model(form, users, items, **options):
+    if form == "embeddings":
+        return fn.Embeddings(users, items, **options)
+    scores = users @ items.T + options.get("item_biases", 0)
+    return fn.Scorer(lambda span: scores[span], n_items=len(items))
+
+
+def evaluate_pairs(form, names, ranks, **options):
+    """Return results of the recorded triples for one kind of ranks."""
+    truth, given = link_prediction_cases.draw_case()
+    if form == "arrays":
+        truth = truth.astype("i1")
+    else:
+        truth, given = scipy.sparse.csr_array(truth), make_model(form, given, np.eye(given.shape[1], dtype="f4"))
+    return fn.evaluate_pairs(
+        truth, given, [NAMES[name] for name in names], convention=f"pykeen(ties={TIES[ranks]})", **options
+    )
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("ranks", TIES)
+@pytest.mark.parametrize(("protocol", "competitors"), [("filtered", "nonrelevant"), ("raw", "all")])
+def test_link_prediction_equals_pykeen(protocol, competitors, ranks, form):
+    ours = dict(zip(NAMES, evaluate_pairs(form, NAMES, ranks, competitors=competitors).means(), strict=True))
+    recorded = {name: PYKEEN[protocol][ranks][name] for name in NAMES}
+    assert ours == pytest.approx(recorded, rel=1e-6)  # PyKEEN's ranks are float32
+
+
+@pytest.mark.parametrize("ranks", TIES)
+def test_rows_of_queries_equal_pykeens_macro_evaluator(ranks):
+    """The mean of queries over their pairs, and pairs with the weight 1 / pairs of the query."""
+    n_pairs = link_prediction_cases.draw_case()[0].sum(axis=1)
+    names = [name for name in NAMES if name != "median_rank"]
+    weighted = evaluate_pairs("arrays", names, ranks).means(weights=1 / np.repeat(n_pairs, n_pairs))
+    found = [(names, weighted)]
+    names = [name for name in names if name[0] not in "gh"]
+    found += [(names, evaluate_pairs(form, names, ranks, rows="query").means()) for form in FORMS[:2]]
+    for names, means in found:
+        assert means == pytest.approx([PYKEEN["macro"][ranks][name] for name in names], rel=1e-6)
+
+
+def evaluate(form, case, metric, convention):
     """Return the values of each user for the items that the user has not seen."""
-    labels, scores, offsets = case.flatten()
-    return fn.evaluate(labels, scores, metric, offsets=offsets, convention=convention).values[:, 0]
+    if form == "arrays":
+        labels, scores, offsets = case.flatten()
+        return fn.evaluate(labels, scores, metric, offsets=offsets, convention=convention).values[:, 0]
+    model = make_model(form, case.users, case.items, item_biases=case.item_biases)
+    truth = scipy.sparse.csr_array(np.where(case.is_seen, 0, case.labels))
+    return fn.evaluate(truth, model, metric, exclude=case.is_seen, convention=convention).values[:, 0]
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("theirs", RECOMETRICS)
-@pytest.mark.parametrize("k", CUTOFFS)
-def test_convention_equals_recometrics(theirs, k):
-    """All metrics of each user, and the options for truncated metrics."""
+def test_factors_equal_recometrics(theirs, form):
     metric, choice = RECOMETRICS[theirs]
-
-    values = evaluate(factor_cases.draw_case(), metric.format(k=k), f"recometrics{choice}")
-
-    expected = np.array(RECORD["recometrics"][theirs.format(k=k)], "f8")
-    assert values == pytest.approx(expected, rel=1e-12, nan_ok=True)
+    for k in factor_cases.CUTOFFS:
+        values = evaluate(form, factor_cases.draw_case(), metric.format(k=k), f"recometrics{choice}")
+        expected = np.array(FACTORS["recometrics"][theirs.format(k=k)], "f8")
+        assert values == pytest.approx(expected, rel=1e-12, nan_ok=True)
 
 
 @pytest.mark.parametrize("theirs", RECOMETRICS)
 def test_ties_are_the_mean_of_recometrics_orders(theirs):
     """The expectation over ties equals recometrics' mean over 1,000 seeds of its noise, up to their spread."""
     metric, choice = RECOMETRICS[theirs]
-
-    values = evaluate(factor_cases.draw_tied_case(), metric.format(k=5), f"recometrics{choice}")
-
-    expected = np.array(RECORD["recometrics_tied"][theirs.format(k=5)], "f8")
+    values = evaluate("arrays", factor_cases.draw_tied_case(), metric.format(k=5), f"recometrics{choice}")
+    expected = np.array(FACTORS["recometrics_tied"][theirs.format(k=5)], "f8")
     assert values == pytest.approx(expected, abs=5 * 0.5 / np.sqrt(1000), nan_ok=True)
     assert np.nanmean(values) == pytest.approx(np.nanmean(expected), abs=5 * 0.5 / np.sqrt(1000 * len(values)))
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("theirs", LIGHTFM)
-@pytest.mark.parametrize("k", CUTOFFS)
-def test_convention_equals_lightfm(theirs, k):
-    """All metrics of each user with relevant items."""
-    case = factor_cases.draw_case()
-
-    values = evaluate(case, LIGHTFM[theirs].format(k=k), "lightfm")
-
-    has_relevant = case.labels.any(axis=1)
-    assert np.isnan(values[~has_relevant]).all()
-    assert values[has_relevant] == pytest.approx(RECORD["lightfm"][theirs.format(k=k)], rel=1e-6)  # float32
-
-
-@pytest.mark.parametrize("theirs", LIGHTFM)
-@pytest.mark.parametrize("k", CUTOFFS)
-def test_ties_equal_lightfms(theirs, k):
+def test_factors_equal_lightfm(theirs, form):
     """Items with the score of a relevant item are ranked above it, where relevant items have different scores."""
-    case = factor_cases.draw_tied_case()
-    has_relevant = case.labels.any(axis=1)
-    is_told_apart = [
-        len(set(scores[row > 0])) == (row > 0).sum()
-        for row, scores in zip(case.labels[has_relevant], case.scores[has_relevant], strict=True)
-    ]
-    assert sum(is_told_apart) >= 3
-
-    values = evaluate(case, LIGHTFM[theirs].format(k=k), "lightfm")[has_relevant]
-
-    recorded = np.array(RECORD["lightfm_tied"][theirs.format(k=k)])
-    assert values[is_told_apart] == pytest.approx(recorded[is_told_apart], rel=1e-6)
+    for k in factor_cases.CUTOFFS:
+        for name, case in (("lightfm", factor_cases.draw_case()), ("lightfm_tied", factor_cases.draw_tied_case())):
+            has_relevant = case.labels.any(axis=1)
+            values = evaluate(form, case, LIGHTFM[theirs].format(k=k), "lightfm")
+            assert np.isnan(values[~has_relevant]).all()
+            is_told_apart = [
+                len(set(scores[row > 0])) == (row > 0).sum()
+                for row, scores in zip(case.labels[has_relevant], case.scores[has_relevant], strict=True)
+            ]
+            assert sum(is_told_apart) >= 3
+            recorded = np.array(FACTORS[name][theirs.format(k=k)])[is_told_apart]
+            assert values[has_relevant][is_told_apart] == pytest.approx(recorded, rel=1e-6)  # float32
 
 
 @pytest.mark.parametrize("tied", [False, True])
-@pytest.mark.parametrize("k", CUTOFFS)
 @pytest.mark.parametrize("theirs", SENTENCE_TRANSFORMERS)
-def test_convention_equals_sentence_transformers(theirs, k, tied):
+def test_factors_equal_sentence_transformers(theirs, tied):
     """Means over the queries with relevant documents, with ties ordered by ids."""
     case = factor_cases.draw_tied_case() if tied else factor_cases.draw_case()
-    qrels = {
-        str(user): {f"{item:02}": int(label) for item, label in enumerate(row) if label}
-        for user, row in enumerate(case.labels)
-    }
-    run = {
-        str(user): {f"{item:02}": float(score) for item, score in enumerate(row)}
-        for user, row in enumerate(case.scores)
-    }
+    queries, items = map(str, range(len(case.users))), [f"{item:02}" for item in range(len(case.items))]
+    qrels, run = (
+        {str(user): {items[item]: value for item, value in enumerate(row) if keeps(value)} for user, row in rows}
+        for rows, keeps in ((enumerate(case.labels.tolist()), bool), (enumerate(case.scores.tolist()), lambda _: True))
+    )
+    model = fn.Embeddings(
+        case.users, case.items, item_biases=case.item_biases, query_ids=list(queries), document_ids=items
+    )
+    with_relevant = {query: row for query, row in qrels.items() if row}
+    recorded = FACTORS["sentence_transformers_tied" if tied else "sentence_transformers"]
+    for k in factor_cases.CUTOFFS:
+        for given in ((qrels, run), (with_relevant, model)):
+            metric = f"{SENTENCE_TRANSFORMERS[theirs]}@{k}"
+            (mean,) = fn.evaluate(*given, metric, convention="sentence_transformers").means()
+            assert mean == pytest.approx(recorded[f"{theirs}@{k}"], rel=1e-12)
 
-    metric = f"{SENTENCE_TRANSFORMERS[theirs]}@{k}"
-    (mean,) = fn.evaluate(qrels, run, metric, convention="sentence_transformers").means()
 
-    recorded = RECORD["sentence_transformers_tied" if tied else "sentence_transformers"]
-    assert mean == pytest.approx(recorded[f"{theirs}@{k}"], rel=1e-12)
+def test_retrieval_by_cosine_equals_sentence_transformers():
+    queries, corpus, relevant = dense_cases.draw_texts()
+    encoder = dense_cases.StandInModel()
+    query_ids, document_ids = [query for query in queries if relevant.get(query)], sorted(corpus)
+    scores = encoder.similarity(
+        encoder.encode([queries[query] for query in query_ids]), encoder.encode([corpus[name] for name in document_ids])
+    )
+    model = fn.Scorer(
+        lambda users: scores[users], n_items=len(document_ids), query_ids=query_ids, document_ids=document_ids
+    )
+    truth = {query: relevant[query] for query in query_ids}
+    options = {"convention": "sentence_transformers", "missing_truth": "unretrieved"}
+    for name, value in DENSE["sentence_transformers"].items():
+        theirs, k = name.removeprefix("case_cosine_").split("@")
+        (mean,) = fn.evaluate(truth, model, f"{SENTENCE_TRANSFORMERS[theirs]}@{k}", **options).means()
+        assert mean == pytest.approx(value, rel=1e-12), name

@@ -37,9 +37,7 @@ def test_embeddings_equal_the_library(case, library, dtype):
     (train, test), users, items = case
     model = fn.Embeddings(users.astype(dtype), items.astype(dtype))
     convention = fn.conventions[library].replace(no_relevant="skipped")
-
     result = fn.evaluate(test, model, list(METRICS[library].values()), exclude=train, convention=convention)
-
     assert dict(zip(METRICS[library], result.means(), strict=True)) == pytest.approx(
         {name: RECORD[library][name] for name in METRICS[library]}, rel=1e-6
     )
@@ -54,9 +52,7 @@ def test_best_items_equal_ranks(case):
     scorer = fn.Scorer(lambda span: users[span] @ items.T, n_items=len(items))
     metrics = f"ndcg@{K}, recall@{K}, rr@{K}"
     convention = "default(no_relevant=skipped)"
-
     counted = fn.evaluate(test, model, metrics, exclude=train, convention=convention)
-
     lists = fn.evaluate(test, model.top(K, exclude=train), metrics, convention=convention)
     np.testing.assert_allclose(lists.values, counted.values, rtol=1e-12)
     scored = fn.evaluate(test, scorer, metrics, exclude=train, convention=convention)

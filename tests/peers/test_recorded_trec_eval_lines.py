@@ -52,9 +52,7 @@ def test_line_by_line(version, output):
     run = fn.read_run(TREC_EVAL / run_name)
     if output.endswith("M"):
         run = first_documents(run, 100)
-
     result = fn.evaluate(TREC_EVAL / qrels_name, run, metrics.values(), convention=convention)
-
     rows = result.to_dict()
     for query, lines in printed.items():
         for name, text in lines.items():

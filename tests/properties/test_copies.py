@@ -217,7 +217,6 @@ def test_damaged_pickles_are_refused_and_never_end_the_process(first):
         env=environment,
         timeout=300,
     )
-
     assert run.returncode == 0, run.stdout[-300:] + run.stderr[-300:]
     found = dict(re.findall(r"^(.+) (\d+) damaged pickles were refused$", run.stdout, re.M))
     assert set(found) == set(names)

@@ -30,7 +30,6 @@ def test_diversity_metrics_equal_reference(name, data):
     asked = data.draw(st.lists(strategies.metrics(name, case.kind, convention), min_size=1, max_size=2))
     if data.draw(st.booleans()):
         asked.append(data.draw(st.sampled_from([fn.nDCG @ 2, fn.AP @ 5, fn.num_rel])))
-
     assert_equals_reference(case.rankings, asked, convention)
 
 
@@ -46,7 +45,6 @@ def test_large_tie_groups_equal_the_reference(name, data):
     matrix = np.array(above + labels + [[0, 0, 0]] * (n - len(labels)))
     scores = [2.0 + i for i in range(len(above))] + [1.0] * n
     convention = fn.conventions["default"]
-
     asked = data.draw(strategies.metrics(name, "binary", convention, 45))
     assert_equals_reference(matrix, asked, convention, scores, groups=[len(scores)])
 
@@ -70,9 +68,7 @@ def test_threads_and_chunks_change_no_bit(rankings, convention, chunk_documents,
     """Cut in any way and handed to any number of threads, the bytes are the same, and one 1 query's are too."""
     expected = engine.run(rankings, METRICS, convention, threads=1)
     monkeypatch.setattr(spans, "MIN_DOCUMENTS_FOR_THREADS", 1)
-
     result = engine.run(rankings, METRICS, convention, threads=threads, chunk_documents=chunk_documents)
-
     assert strategies.bits(result) == strategies.bits(expected)
 
 
@@ -80,7 +76,6 @@ def test_threads_and_chunks_change_no_bit(rankings, convention, chunk_documents,
 def test_strategy_changes_no_bit(rankings, convention, strategy):
     """Counting, selecting and sorting give the same bytes."""
     result = engine.run(rankings, METRICS, convention, strategy=strategy)
-
     expected = engine.run(rankings, METRICS, convention)
     assert strategies.bits(result) == strategies.bits(expected)
 
@@ -108,9 +103,7 @@ def test_diversity_evaluator_equals_evaluate():
 def test_diversity_plain_metrics_take_highest_label():
     labels, scores, offsets = random_matrices()
     metrics = "nDCG@5, AP(rel=2), num_rel, P@3"
-
     result = fn.evaluate(labels, scores, metrics, offsets=offsets)
-
     assert result.values.tobytes() == fn.evaluate(labels.max(axis=1), scores, metrics, offsets=offsets).values.tobytes()
 
 
@@ -118,7 +111,6 @@ def test_diversity_of_one_subtopic_equals_plain_metric():
     labels, scores, offsets = random_matrices(n_subtopics=1)
     by_subtopic = fn.evaluate(labels, scores, "P_IA@5, AP_IA, S_recall@5", offsets=offsets).values
     plain = fn.evaluate(labels[:, 0], scores, "P@5, AP, Success@5", offsets=offsets).values
-
     defined = ~np.isnan(by_subtopic)
     np.testing.assert_allclose(by_subtopic[defined], plain[defined], rtol=1e-13)
     assert (defined == ~np.isnan(plain[:, [1]])).all()
@@ -139,10 +131,8 @@ def test_diversity_greedy_order_scores_one(alpha):
             found += labels[order[-1]]
         scores = np.empty(len(labels))
         scores[order] = -np.arange(len(labels))
-
         names = [f"{name}(alpha={alpha}){k}" for name in ("alpha_nDCG", "nERR_IA") for k in ("", "@1", "@3")]
         values = fn.evaluate(labels, scores, [*names, f"nNRBP(alpha={alpha})"], groups=[len(labels)]).values
-
         assert (values == 1.0).all()
 
 
@@ -163,6 +153,5 @@ def test_ties_are_counted_down_to_the_rank_of_each_kind_of_metric():
     scores = np.array([3.0, 2.0, 2.0])
     for metrics, n_tied in (("S_recall@1,nDCG@2", 0), ("S_recall@2,nDCG@1", 1)):
         result = fn.evaluate(subtopics, scores, metrics, offsets=[0, 3])
-
         assert result.n_tied == n_tied
         assert fn.reference.evaluate(subtopics, scores, metrics, offsets=[0, 3]).n_tied == n_tied

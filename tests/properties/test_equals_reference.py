@@ -39,7 +39,6 @@ def test_metric_equals_reference(name, data):
             with pytest.raises(fn.InvalidInputError, match="must have a tie policy that it is defined for"):
                 evaluate(case.rankings, metrics=asked, convention=convention)
         return
-
     assert_equals_reference(case.rankings, asked, convention)
 
 
@@ -54,7 +53,6 @@ def test_long_queries_equal_reference(ties, data):
     asked = tuple(
         data.draw(strategies.metrics(name, case.kind, convention, deepest)) for name in strategies.names(ties)
     )
-
     slow = fn.reference.evaluate(case.rankings, metrics=asked, convention=convention)
     for name, strategy in STRATEGIES.items():
         output = engine.run(case.rankings, asked, convention, strategy=strategy)
@@ -74,7 +72,6 @@ def test_large_tie_groups_equal_the_reference(name, data):
     scores = [2.0 + i for i in range(len(labels) - n)] + [1.0] * n
     convention = fn.conventions["default"].replace(ap_denominator=data.draw(st.sampled_from(CHOICES["ap_denominator"])))
     asked = data.draw(strategies.metrics(name, "binary", convention))
-
     assert_equals_reference(labels, asked, convention, scores, groups=[len(labels)])
 
 
@@ -92,7 +89,6 @@ def test_dtype_and_layout_of_labels_change_nothing(dtype, data, n):
     labels = drawn_numbers(data, 1 if dtype == "bool" else 4, n) * (drawn_numbers(data, 3, n) == 0)
     scores = drawn_numbers(data, 50, n)
     expected = fn.evaluate(labels, scores, "nDCG@5,AP,RR", groups=[n])
-
     for layout, array in strategies.layouts(labels.astype(dtype)).items():
         result = fn.evaluate(array, scores, "nDCG@5,AP,RR", groups=[n])
         assert result.values.tobytes() == expected.values.tobytes(), layout
@@ -106,7 +102,6 @@ def test_dtype_and_layout_of_scores_change_nothing(dtype, data, n):
     scores = drawn_numbers(data, 1 if dtype == "bool" else 100, n)
     labels = drawn_numbers(data, 2, n)
     expected = fn.evaluate(labels, scores, "nDCG@5,AP,RR", groups=[n])
-
     for layout, array in strategies.layouts(scores.astype(dtype)).items():
         result = fn.evaluate(labels, array, "nDCG@5,AP,RR", groups=[n])
         assert result.values.tobytes() == expected.values.tobytes(), layout
@@ -120,7 +115,6 @@ def test_nan_is_found_wherever_it_is(data, n):
     place = data.draw(st.integers(0, n - 1))
     with_nan[place] = nan
     offsets = sorted([0, data.draw(st.integers(0, n)), data.draw(st.integers(0, n)), n])
-
     with pytest.raises(fn.InvalidInputError, match=rf"`scores` must not be NaN, but scores\[{place}\]"):
         fn.evaluate(numbers, with_nan, "nDCG@5", offsets=offsets)
     with pytest.raises(fn.InvalidInputError, match=rf"`labels` must not be NaN, but labels\[{place}\]"):
@@ -131,7 +125,6 @@ def test_nan_is_found_wherever_it_is(data, n):
 def test_wide_numbers_are_told_apart(dtype):
     """Scores that float64 would take for one are ranked apart where their dtype tells them apart."""
     scores = np.array([2**62 + 1, 2**62], dtype)
-
     assert fn.evaluate([1, 0], scores, "RR", groups=[2])["RR"] == [1.0]
     assert fn.evaluate([0, 1], scores, "RR", groups=[2])["RR"] == [0.5]
 
@@ -167,7 +160,6 @@ def test_judgments_and_runs_equal_the_reference(in_run, in_qrels, qrels, run, da
         with pytest.raises(type(error)):
             fn.reference.evaluate(qrels, run, metrics, convention=convention)
         return
-
     assert_equals_reference(qrels, metrics, convention, run)
 
 
@@ -201,7 +193,6 @@ def test_kernels_and_reference_raise_on_undefined_metric(evaluate):
 def test_reference_says_where_it_gives_up():
     """Ten relevant of twenty tied documents have 20! / (10! · 10!) = 184756 orders, more than the reference tries."""
     labels, scores = [1, 0] * 10, [1.0] * 20
-
     with pytest.raises(fn.InvalidInputError, match=r"100000 orders .* query 0 has 184756. Call fastndcg.evaluate"):
         fn.reference.evaluate(labels, scores, "RR", offsets=[0, 20])
     assert fn.evaluate(labels, scores, "P@5", offsets=[0, 20])["P@5"] == pytest.approx([0.5], rel=1e-15)
@@ -243,9 +234,7 @@ def test_strategy_changes_no_bit(rankings, convention, cutoffs):
     """Counting, selecting and sorting give the same bytes, at depths that selection takes and at deeper ones."""
     named = strategies.names(convention.ties)
     asked = tuple(dict.fromkeys(strategies.with_cutoff(name, k) for name in named for k in cutoffs))
-
     counted = engine.run(rankings, asked, convention, strategy=COUNT)
-
     for name, strategy in STRATEGIES.items():
         result = engine.run(rankings, asked, convention, strategy=strategy)
         assert strategies.bits(result) == strategies.bits(counted), name
@@ -262,9 +251,7 @@ def test_selection_with_many_documents_at_threshold(dtype, n_at_the_bar, ties):
     offsets, ids = np.arange(0, scores.size + 1, 300), generator.permutation(scores.size)
     rankings = fn.Rankings(labels.ravel(), scores.ravel(), offsets, tie_keys=ids)
     convention, asked = parse_convention("default").replace(ties=ties), parse_metrics("ndcg@10,P@3,Success@1")
-
     selected = engine.run(rankings, asked, convention, strategy=SELECT)
-
     ordered = engine.run(rankings, asked, convention, strategy=SORT)
     assert strategies.bits(selected) == strategies.bits(ordered)
 
@@ -278,9 +265,7 @@ def test_companions_change_no_bit(rankings, convention, expected):
 def test_order_of_queries_changes_no_bit(rankings, convention, expected):
     """Each query gives the same bytes wherever it stands among the others."""
     order = np.random.default_rng(3).permutation(rankings.n_queries)
-
     result = engine.run(
         strategies.reordered(rankings, order), strategies.all_metrics(ties=convention.ties), convention
     ).values
-
     assert result.tobytes() == expected.values[order].tobytes()

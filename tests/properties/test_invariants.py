@@ -45,9 +45,7 @@ def test_order_of_documents_changes_no_bit_of_an_average(deepest, case, data):
     spans = [np.arange(start, stop) for start, stop in pairwise(case.rankings.offsets.tolist())]
     random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     documents = np.concatenate([np.empty(0, "i8"), *map(random.permutation, spans)]).astype("i8")
-
     permuted = strategies.reordered(case.rankings, queries, documents)
-
     expected = evaluate_arrays(case.rankings, metrics_for(case, deepest))
     assert evaluate_arrays(permuted, metrics_for(case, deepest)).tobytes() == expected.tobytes()
 
@@ -66,10 +64,8 @@ def test_average_is_the_mean_over_all_orders(documents, unretrieved, denominator
     pools = (pool * len(orders), np.arange(len(orders) + 1) * len(pool))
     rankings = Rankings(labels, scores, offsets, pool=pools)
     convention = DEFAULT.replace(ap_denominator=denominator)
-
     each = evaluate_arrays(rankings, convention=convention.replace(ties="input"))
     average = evaluate_arrays(rankings, convention=convention)
-
     assert average[0].tobytes() == average[-1].tobytes()
     np.testing.assert_allclose(each.mean(axis=0), average[0], rtol=1e-12, atol=0)
 
@@ -81,7 +77,6 @@ def test_queries_together_give_what_each_gives_alone(deepest, case, ties):
     """Concatenating queries changes no bit."""
     convention = DEFAULT.replace(ties=ties)
     together = evaluate_arrays(case.rankings, metrics_for(case, deepest, ties), convention)
-
     for q in range(case.rankings.n_queries):
         alone = evaluate_arrays(strategies.reordered(case.rankings, [q]), metrics_for(case, deepest, ties), convention)
         assert alone.tobytes() == together[q : q + 1].tobytes()
@@ -110,9 +105,7 @@ def test_monotone_transforms_of_scores_change_no_bit(deepest, transform, data, t
     labels, scores = np.array(documents).T
     rankings = Rankings(labels, scores.astype("f8"), [0, len(labels)], tie_keys=scores[::-1])
     asked, convention = strategies.all_metrics(deepest, ties), DEFAULT.replace(ties=ties)
-
     transformed = evaluate_arrays(rankings.replace(scores=transform(rankings.scores)), asked, convention)
-
     assert transformed.tobytes() == evaluate_arrays(rankings, asked, convention).tobytes()
 
 
@@ -131,7 +124,6 @@ def test_cutoff_beyond_last_rank_changes_nothing(case, ties, denominator):
     without_k = tuple(map(fn.Metric, names))
     longest = max((stop - start for start, stop in pairwise(case.rankings.offsets.tolist())), default=0)
     n_judged = 0 if case.rankings.pool is None else len(case.rankings.pool[0])
-
     for k in {max(longest, n_judged, 1), max(longest, n_judged, 1) + 1, 10**9, 10**30}:
         with_k = tuple(metric @ k for metric in without_k)
         assert (
@@ -166,16 +158,13 @@ def test_ideal_order_scores_exactly_one(ties, order, data):
     binary = [fn.Metric(name, cut, rel=0.1) for cut in (None, k) for name in ("AP", "RR", "Success", "Rprec")]
     n_relevant = sum(label > 0 for label in labels)
     at_n_relevant = [fn.Metric(name, n_relevant, rel=0.1) for name in ("P", "R", "F")]
-
     values = evaluate_arrays(rankings, (*graded, *binary, *at_n_relevant, fn.Metric("R", rel=0.1)), convention)
-
     assert set(values[0].tolist()) == {1.0}
 
 
 def test_rounding_lifts_no_value_above_one():
     """NDCG does not exceed 1 if the order of a sum changes its rounding."""
     assert 0.1 + 0.2 + 0.3 > 0.3 + 0.2 + 0.1
-
     assert fn.evaluate([[0.1, 0.2, 0.3]], [[3, 2, 1]], "nDCG", convention="default(discount=[1,1,1])")["nDCG"] == [1.0]
 
 
@@ -202,9 +191,7 @@ def test_values_stay_in_their_range(case, data, ties):
         names = [name for name in names if case.kind in strategies.kinds_for(name, as_it_is=True)]
         metrics = [strategies.with_cutoff(name, k) for name in names]
         metrics = tuple(one(gain=gain) if strategies.has_gain(one.record) else one for one in metrics)
-
         values = dict(zip(names, evaluate_arrays(case.rankings, metrics, convention).T, strict=True))
-
         for metric in metrics:
             value = values[metric.name][~np.isnan(values[metric.name])]
             assert (value >= 0).all() or not metric.record.range.startswith("0 "), metric
@@ -222,12 +209,9 @@ def test_constant_scores_equal_mean_of_random_orders(labels, k):
     shuffled = random.permuted(np.tile(labels, (n_orders, 1)), axis=1)
     metrics = tuple(strategies.with_cutoff(name, k) for name in strategies.names())
     offsets = np.arange(n_orders + 1) * len(labels)
-
     orders = Rankings(shuffled.ravel(), np.zeros(shuffled.size), offsets)
-
     constant = evaluate_arrays(Rankings(labels, [0.5] * len(labels), [0, len(labels)]), metrics)[0]
     each = evaluate_arrays(orders, metrics, DEFAULT.replace(ties="input"))
-
     standard_errors = each.std(axis=0, ddof=1) / np.sqrt(n_orders)
     assert (np.abs(each.mean(axis=0) - constant) <= 5 * standard_errors + 1e-12).all()
 
@@ -235,9 +219,7 @@ def test_constant_scores_equal_mean_of_random_orders(labels, k):
 def test_constant_scores_do_not_depend_on_document_order():
     """Every metric gives all 300 orders of the documents the same bytes."""
     shuffled = np.random.default_rng(5).permuted(np.tile([3, 1, 1, 0, 0, 0, 2, 0], (300, 1)), axis=1)
-
     result = fn.evaluate(shuffled, np.zeros(shuffled.shape), ALL_METRICS)
-
     assert len({row.tobytes() for row in result.values}) == 1
     assert result.n_tied == 300
 
@@ -255,7 +237,6 @@ def test_best_is_above_average_is_above_worst(deepest, case):
     asked = tuple(one for one in rising if one.name not in NOT_BY_LABEL)
     values = {ties: evaluate_arrays(case.rankings, asked, DEFAULT.replace(ties=ties)) for ties in strategies.TIES}
     best, worst = np.nan_to_num(values["best"]), np.nan_to_num(values["worst"])
-
     for policy in set(strategies.TIES) - {"best", "worst"}:
         between = np.nan_to_num(values[policy])
         assert (between <= best * (1 + 1e-14)).all(), policy

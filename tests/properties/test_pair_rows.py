@@ -28,10 +28,8 @@ def test_pairs_equal_reference(name, data):
     if metric.get("weight") in ("positives", "impressions"):
         metric = metric(weight="nothing")
     options = {"metrics": metric, "convention": convention, "rows": rows, "competitors": competitors}
-
     slow = fn.reference.evaluate_pairs(case.rankings, **options)
     fast = fn.evaluate_pairs(case.rankings, **options)
-
     np.testing.assert_allclose(fast.values, slow.values, rtol=1e-12, atol=0)
     assert fast.n_tied == slow.n_tied
     np.testing.assert_array_equal(fast.query_ids, slow.query_ids)
@@ -47,10 +45,8 @@ def test_adjusted_means_equal_reference(rows, competitors, text, data):
     case = data.draw(strategies.cases(("binary", "graded")))
     convention = data.draw(strategies.conventions(case, "average")).replace(precision_mean="macro", undefined="nan")
     options = {"metrics": text, "convention": convention, "rows": rows, "competitors": competitors}
-
     slow = fn.reference.evaluate_pairs(case.rankings, **options)
     fast = fn.evaluate_pairs(case.rankings, **options)
-
     np.testing.assert_allclose(fast.means(), slow.means(), rtol=1e-11, atol=1e-13)
 
 
@@ -84,12 +80,10 @@ def count_by_force(labels, scores, competitors, ties):
 def test_ranks_equal_brute_force(seed, competitors, ties):
     labels, scores = draw_scores(seed)
     expected = count_by_force(labels, scores, competitors, ties)
-
     result = fn.evaluate_pairs(
         labels, scores, f"{LINKS}, chance_Rank, chance_Success@10, num_ret", competitors=competitors,
         convention=f"default(ties={ties})",
     )  # fmt: skip
-
     assert list(zip(result.query_ids.tolist(), result.document_ids.tolist(), strict=True)) == [
         row[:2] for row in expected
     ]
@@ -110,9 +104,7 @@ def test_expectation_at_ties_is_the_mean_of_ranks(competitors):
     labels, scores = draw_scores(3)
     lowest = count_by_force(labels, scores, competitors, "best")
     highest = count_by_force(labels, scores, competitors, "worst")
-
     values = fn.evaluate_pairs(labels, scores, "RR, Rank", competitors=competitors).values
-
     ranks = [np.arange(low[2], high[2] + 1) for low, high in zip(lowest, highest, strict=True)]
     np.testing.assert_allclose(values, [[np.mean(1 / own), np.mean(own)] for own in ranks], rtol=1e-13)
 
@@ -127,13 +119,11 @@ def test_every_form_of_input_gives_the_same_pairs(rows, competitors):
     users = range(len(labels))
     qrels = {str(u): {str(d): int(labels[u, d]) for d in range(40)} for u in users}
     run = {str(u): {str(d): float(scores[u, d]) for d in range(40)} for u in users}
-
     expected = fn.evaluate_pairs(labels, scores, **options)
     flat = fn.evaluate_pairs(labels.reshape(-1), scores.reshape(-1), groups=[40] * 25, **options)
     matrix = fn.evaluate_pairs(sparse.csr_array(labels), scores, **options)
     listed = fn.evaluate_pairs(sparse.csr_array(labels), order, **options)
     dicts = fn.evaluate_pairs(qrels, run, **options)
-
     for result in (flat, matrix, dicts, listed):
         by_row = {tuple(map(str, np.atleast_1d(key))): row for key, row in result.to_dict().items()}
         for key, row in expected.to_dict().items():
@@ -147,7 +137,6 @@ def test_threads_and_chunks_change_nothing(monkeypatch):
     labels, scores = draw_scores(5, 300, 90)
     options = {"metrics": f"{LINKS}, AMRI"}
     whole = fn.evaluate_pairs(labels, scores, threads=1, **options)
-
     monkeypatch.setattr(engine, "CHUNK_DOCUMENTS", 1000)
     monkeypatch.setattr(engine, "MIN_DOCUMENTS_FOR_THREADS", 1)
     for threads in (1, 3):

@@ -220,7 +220,6 @@ def test_labels_are_counted_with_those_of_the_pool():
     pooled = fn.Rankings(LABELS, SCORES, OFFSETS, pool=([3, 2, 1], [0, 1, 3]))
     plain = pooled.replace(pool=None)
     recommended = fn.Rankings.from_checked(plain.labels, plain.scores, plain.offsets, None, pool=pooled.pool)
-
     assert [one.n_labels for one in (pooled, plain, recommended)] == [7, 4, 7]
     assert pickle.loads(pickle.dumps(pooled)).n_labels == 7
 

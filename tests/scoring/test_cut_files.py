@@ -104,8 +104,6 @@ def test_a_cut_file_is_an_error(tmp_path: Path, case: str) -> None:
     """The error names the file and its sizes. Without the checks, the process ends by SIGBUS."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", SETUP + SCRIPTS[case]]
-
     ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert ended.stdout.split() == ["refused"] * N_REFUSED[case]

@@ -30,7 +30,6 @@ def test_distances_of_vectors_far_from_0(mean: float) -> None:
     liked = make_interactions(rng.integers(0, 700, 50))
     distances = np.linalg.norm(users.astype("f8")[:, None] - items.astype("f8"), axis=2)
     model = fn.Embeddings(users, items, similarity="euclidean")
-
     for convention in (BEST, WORST):
         ranks, expected = (
             fn.evaluate(liked, own, METRICS, convention=convention).values for own in (model, -distances)
@@ -47,7 +46,6 @@ def test_equal_long_vectors_tie_in_any_batch(similarity: Any, dtype: Any) -> Non
     rng = np.random.default_rng(2)
     user, item = rng.standard_normal((2, 9000), dtype=dtype)
     model = fn.Embeddings(user[None], np.repeat(item[None], 50, axis=0), similarity=similarity)
-
     for convention, rank in ((BEST, 1), (WORST, 50)):
         assert fn.evaluate(make_interactions([3]), model, "rank", convention=convention).values.tolist() == [[rank]]
 
@@ -123,9 +121,7 @@ def test_explain_shows_scores_of_the_similarity(kind: str) -> None:
     biases = {"user_biases": [5.0, 6.0, 7.0]} if kind == "biases" else {}
     model = fn.Embeddings(users, items, similarity=similarity, **biases)
     best = model.top(8)
-
     explanation = fn.explain(make_interactions([1, 2, 3]), model, "rr", query=2)
-
     assert [document.score for document in explanation.ranking] == pytest.approx(best.scores[2].tolist(), rel=1e-6)
 
 
@@ -150,9 +146,7 @@ def test_query_is_left_out_by_its_id() -> None:
     model = fn.Embeddings(
         vectors[[3, 1]], vectors, query_ids=["d3", "d1"], document_ids=documents, leave_query_out=True
     )
-
     lists = model.top(5).to_run().to_dict()
-
     assert {query: set(documents) - set(row) for query, row in lists.items()} == {"d3": {"d3"}, "d1": {"d1"}}
     qrels = {"d3": {"d0": 1}, "d1": {"d2": 1}}
     expected = fn.evaluate(qrels, lists, METRICS)
@@ -174,7 +168,6 @@ def test_lists_of_each_query_hold_ids() -> None:
     model = fn.Embeddings(users, items, query_ids=["a", "b"], document_ids=range(100, 106))
     qrels = {"a": {101: 1}, "b": {102: 1}}
     forms = ([{105}, {104, 105}], np.array([[105, -1], [104, 105]]), {"a": {105: 1}, "b": {104: 1, 105: 1}})
-
     for exclude in forms:
         assert model.top(2, exclude=exclude).to_run().to_dict() == {"a": {104: 4, 103: 3}, "b": {103: 3, 102: 2}}
         assert fn.evaluate(qrels, model, "rank", exclude=exclude).values.tolist() == [[4], [2]]
@@ -201,7 +194,6 @@ def test_queries_of_the_truth_in_any_order(kind: str) -> None:
         model = fn.Scorer(lambda rows: scores[rows], n_items=90, **ids)
     liked = {int(user): dict.fromkeys(rng.choice(90, user % 4 + 1, replace=False).tolist(), 1) for user in order}
     run = {user: dict(enumerate(scores[user].tolist())) for user in liked}
-
     for metrics in ("rank, ap", "rank, judged@5"):
         values, expected = (fn.evaluate(liked, own, metrics).to_dict() for own in (model, run))
         assert values == expected

@@ -184,10 +184,8 @@ def test_error_with_ids_names_query_and_document(
 def test_unknown_items_are_skipped_or_ranked_last(kind: str) -> None:
     truth = fn.Interactions([0, 7, 1, 2, 9], offsets=[0, 2, 3, 5], n_items=12)
     known = fn.evaluate(LIKED, make_model(kind), METRICS)
-
     skipped = fn.evaluate(truth, make_model(kind), METRICS, missing_truth="skip")
     last = fn.evaluate(truth, make_model(kind), METRICS, missing_truth="unretrieved")
-
     assert skipped.values.tolist() == known.values.tolist()
     assert last["rr"].tolist() == known["rr"].tolist()
     assert last["recall@1"].tolist() == (known["recall@1"] / [2, 1, 2]).tolist()
@@ -201,10 +199,8 @@ def test_users_without_truth_are_skipped_or_kept(kind: str, metrics: str) -> Non
     truth = fn.Interactions([0, 1], offsets=[0, 1, 1, 2])
     with pytest.raises(fn.InvalidInputError, match=r"user 1 has none \(in all 1\)"):
         fn.evaluate(truth, make_model(kind), metrics)
-
     skipped = fn.evaluate(truth, make_model(kind), metrics, convention=SKIPPING)
     kept = fn.evaluate(truth, make_model(kind), metrics, missing_truth="unretrieved")
-
     assert np.isnan(skipped["rr"]).tolist() == [False, True, False]
     assert kept["rr"][1] == 0
     for result in (skipped, kept):
@@ -215,10 +211,8 @@ def test_queries_without_judgments_and_without_embedding_are_counted() -> None:
     """With ids, the convention decides: a query without judgments is skipped, one without embedding has no hits."""
     model = make_model("embeddings", query_ids=["a", "b", "c"], document_ids=["x", "y", "z", "w"])
     truth = {"a": {"x": 1}, "unknown": {"x": 1}}
-
     result = fn.evaluate(truth, model, METRICS)
     skipped = fn.evaluate(truth, model, METRICS, convention="default(missing_in_run=skip)")
-
     assert result.to_dict() == {"a": {"RR": 1.0, "R@1": 1.0}, "unknown": {"RR": 0.0, "R@1": 0.0}}
     assert (result.n_missing_in_run, result.n_missing_in_qrels) == (1, 2)
     assert skipped.to_dict() == {"a": {"RR": 1.0, "R@1": 1.0}}
@@ -230,9 +224,7 @@ def test_queries_without_judgments_and_without_embedding_are_counted() -> None:
 def test_scorer_without_users_takes_those_of_the_truth() -> None:
     """`n_users` is that of the truth or of ids. Otherwise, and for `top`, an error says to give it."""
     model = make_model("scorer")
-
     expected = fn.evaluate(LIKED, SCORES, "rr")
-
     for truth in (LIKED, {0: {0: 1}, 1: {1: 1}, 2: {2: 1}}):
         assert fn.evaluate(truth, model, "rr").values.tolist() == expected.values.tolist()
     assert make_model("scorer", query_ids=["a", "b", "c"]).n_users == 3

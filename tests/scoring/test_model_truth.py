@@ -88,9 +88,7 @@ def test_truth_by_ids(form: str, tmp_path: Path) -> None:
         "qrels": fn.read_qrels(write_trec(tmp_path)),
         "records": list(make_frame(is_named=True).rename(columns={"rating": "label"}).to_dict("records")),
     }
-
     result = fn.evaluate(forms[form], NAMED, METRICS)
-
     order = [QUERIES.index(query) for query in result.query_ids.tolist()]
     assert sorted(order) == list(range(N_USERS))
     assert result.values.tolist() == EXPECTED[order].tolist()
@@ -106,7 +104,6 @@ def test_exclude_and_candidates_by_ids(tmp_path: Path) -> None:
     names = [DOCUMENTS[item] for item in candidates]
     truth = make_dict(is_named=True)
     expected = fn.evaluate(NUMBERED["csr"], SCORES, METRICS, exclude=SEEN, candidates=candidates).values.tolist()
-
     for exclude in (seen, seen_dict, str(path)):
         for chosen in (names, set(names), np.array(names), [*names, "unknown"]):
             result = fn.evaluate(truth, NAMED, METRICS, exclude=exclude, candidates=chosen)
@@ -125,7 +122,6 @@ def test_best_items_feed_everything(tmp_path: Path) -> None:
     truth = make_dict(is_named=True)
     best, named = MODEL.top(10, exclude=SEEN), NAMED.top(k, exclude=SEEN)
     expected = fn.evaluate(NUMBERED["csr"], MODEL, "recall@7, p@3", exclude=SEEN, convention="default(ties=input)")
-
     lists = fn.evaluate(NUMBERED["csr"], best, "recall@7, p@3")
     assert lists.values.tolist() == expected.values.tolist()
     assert fn.evaluate(truth, named, "recall@7", convention="default(ties=input)").values[:, 0].tolist() == (
@@ -150,9 +146,7 @@ def test_compare_many_models_with_one_truth() -> None:
         "function": fn.Scorer(lambda users: SCORES[users], n_items=N_ITEMS),
         "matrix": SCORES,
     }
-
     table = fn.compare(NUMBERED["csr"], models, "ndcg@5, auc", exclude=SEEN, replicates=200)
-
     for name, model in models.items():
         own = fn.evaluate(NUMBERED["csr"], model, "ndcg@5, auc", exclude=SEEN)
         assert table.results[name].values.tolist() == own.values.tolist()
@@ -161,9 +155,7 @@ def test_compare_many_models_with_one_truth() -> None:
 
 def test_explain_by_ids_shows_documents() -> None:
     truth = make_dict(is_named=True)
-
     text = str(fn.explain(truth, NAMED, "ndcg@5", query="q3", exclude=SEEN))
-
     assert fn.evaluate(truth, NAMED, "ndcg@5", exclude=SEEN).to_dict()["q3"]["nDCG@5"] == pytest.approx(
         fn.explain(truth, NAMED, "ndcg@5", query="q3", exclude=SEEN).value, rel=1e-12
     )
@@ -174,7 +166,6 @@ def test_evaluator_is_shared_by_models_and_pickled() -> None:
     exclude = {QUERIES[0]: {DOCUMENTS[1]}}
     evaluator = fn.Evaluator(make_dict(is_named=True), METRICS, exclude=exclude, missing_truth="skip")
     values = [evaluator.evaluate(model).values.tolist() for model in (NAMED, pickle.loads(pickle.dumps(NAMED)))]
-
     assert values[0] == values[1]
     assert pickle.loads(pickle.dumps(evaluator)).evaluate(NAMED).values.tolist() == values[0]
 
@@ -190,7 +181,6 @@ def test_report_lists_documents_of_models(tmp_path: Path, monkeypatch: pytest.Mo
     table.to_html(tmp_path / "whole.html", documents=True)
     monkeypatch.setattr(documents, "MAX_SCORES", N_USERS * N_ITEMS - 1)
     table.to_html(tmp_path / "short.html", documents=True)
-
     whole, short = ((tmp_path / name).read_text(encoding="utf-8") for name in ("whole.html", "short.html"))
     assert "d17" in whole
     assert "d17" not in short

@@ -52,7 +52,6 @@ def assert_values_of(model: fn.Embeddings, scores: Any, **selection: Any) -> Non
 def test_sums_of_whole_numbers_are_exact(left: str, right: str, n_columns: int) -> None:
     """Dot products and distances of int8 and uint8 are exact, also where float32 rounds their sums."""
     users, items = draw(left, N_USERS, n_columns), draw(right, N_ITEMS, n_columns)
-
     assert_values_of(fn.Embeddings(users, items), users.astype("i8") @ items.T.astype("i8"))
     model = fn.Embeddings(users, items, similarity="euclidean")
     assert_values_of(model, -np.sqrt(compute_distances(users, items)))
@@ -64,9 +63,7 @@ def test_sums_beyond_float32_are_told_apart() -> None:
     items = np.full((3, 400), 255, "u1")
     items[1, 0] = 254
     users[0, 0] = 1
-
     ranks = fn.evaluate(fn.Interactions([1], offsets=[0, 1]), fn.Embeddings(users, items), "rank")
-
     assert ranks["rank"].tolist() == [3.0]
 
 
@@ -74,7 +71,6 @@ def test_sums_beyond_float32_are_told_apart() -> None:
 def test_hamming_distance_of_packed_bits(n_bytes: int) -> None:
     users, items = draw("u1", N_USERS, n_bytes), draw("u1", N_ITEMS, n_bytes)
     scores = -np.unpackbits(users[:, None] ^ items, axis=2).sum(axis=2, dtype="i8")
-
     assert_values_of(fn.Embeddings(users, items, similarity="hamming"), scores)
 
 
@@ -85,7 +81,6 @@ def test_short_floats_are_multiplied_as_float32(dtype: Any) -> None:
         dtype = pytest.importorskip("ml_dtypes").bfloat16
     rng = np.random.default_rng(1)
     users, items = (rng.integers(-3, 4, (n, 33)).astype(dtype) for n in (N_USERS, N_ITEMS))
-
     assert fn.Embeddings(users, items).score_dtype == np.float32
     assert_values_of(fn.Embeddings(users, items), users.astype("f4") @ items.astype("f4").T)
 
@@ -112,7 +107,6 @@ def test_bfloat16_biases_and_blocks() -> None:
     users, items = (rng.integers(-3, 4, (n, 4)).astype(bfloat16) for n in (N_USERS, N_ITEMS))
     biases = rng.integers(-5, 6, N_ITEMS)
     scores = users.astype("f4") @ items.astype("f4").T
-
     assert_values_of(fn.Embeddings(users, items, item_biases=biases.astype(bfloat16)), scores + biases)
     model = fn.Scorer(lambda rows: scores[rows].astype(bfloat16), n_items=N_ITEMS, n_users=N_USERS)
     assert_values_of(model, scores.astype(bfloat16).astype("f4"))
@@ -124,10 +118,8 @@ def test_query_is_left_out_of_its_ranking(dtype: str) -> None:
     vectors = np.random.default_rng(4).integers(-9, 10, (N_USERS, 5)).astype(dtype)
     liked = fn.Interactions((np.arange(N_USERS) + 1) % N_USERS, offsets=np.arange(N_USERS + 1), n_items=N_USERS)
     exclude = [{user} for user in range(N_USERS)]
-
     model = fn.Embeddings(vectors, vectors, similarity="cosine", leave_query_out=True)
     values = fn.evaluate(liked, model, METRICS).values
-
     whole = fn.Embeddings(vectors, vectors, similarity="cosine")
     assert values.tobytes() == fn.evaluate(liked, whole, METRICS, exclude=exclude).values.tobytes()
     assert not (model.top(N_USERS).items == np.arange(N_USERS)[:, None]).any()

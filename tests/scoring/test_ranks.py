@@ -79,7 +79,6 @@ def test_values_are_those_of_the_score_matrix(kind: str, selection: dict[str, An
             fn.evaluate(LIKED, predictions, METRICS, convention=f"default(ties={ties})", **selection)
             for predictions in (SCORES, make_model(kind))
         )
-
         assert_same(model, dense)
 
 
@@ -97,7 +96,6 @@ def test_pairs_are_those_of_the_score_matrix(kind: str, rows: Any, competitors: 
                 )
                 for predictions in (SCORES, make_model(kind))
             )  # fmt: skip
-
             assert_same(model, dense)
             if rows == "pair":
                 assert np.array_equal(model.document_ids, dense.document_ids)
@@ -111,7 +109,6 @@ def test_metrics_that_read_unjudged_items(kind: str, metrics: str) -> None:
         fn.evaluate(LIKED, predictions, metrics, exclude=SELECTIONS["exclude"]["exclude"])
         for predictions in (SCORES, make_model(kind))
     )
-
     assert_same(model, dense)
 
 
@@ -124,7 +121,6 @@ def test_conventions_that_change_candidates(field: str) -> None:
         fn.evaluate(LIKED, predictions, "ndcg@10, ap", convention=convention)
         for predictions in (scores, fn.Embeddings(users, items))
     )
-
     np.testing.assert_allclose(model.values, dense.values, rtol=1e-12)
 
 
@@ -134,7 +130,6 @@ def test_dtypes_and_lengths_of_vectors(dtype: str, n_columns: int) -> None:
     """Vectors of any float dtype and length have exact scores where whole numbers are small."""
     liked, users, items = make_case(dtype, n_columns)
     dense = users.astype("f8") @ items.T.astype("f8")
-
     assert_same(fn.evaluate(liked, fn.Embeddings(users, items), METRICS), fn.evaluate(liked, dense, METRICS))
 
 
@@ -182,10 +177,8 @@ def test_equal_vectors_tie_at_any_position(dtype: Any) -> None:
     copies = rng.choice(5003, 900, replace=False)
     items[copies] = items[copies[0]]
     liked = fn.Interactions(rng.choice(copies, 40), offsets=np.arange(41), n_items=5003)
-
     ranks = fn.evaluate(liked, fn.Embeddings(users, items), "rank", convention="default(ties=best)")["rank"]
     worst = fn.evaluate(liked, fn.Embeddings(users, items), "rank", convention="default(ties=worst)")["rank"]
-
     assert (worst - ranks == 899).all()
 
 
@@ -246,5 +239,4 @@ def test_evaluator_and_compare_take_models() -> None:
 def test_explain_shows_the_ranking_of_a_model() -> None:
     predictions = SCORES, make_model("embeddings")
     texts = [str(fn.explain(LIKED, own, "ndcg@10", query=3)) for own in predictions]
-
     assert texts[0] == texts[1]

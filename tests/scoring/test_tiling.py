@@ -44,7 +44,6 @@ def test_default_memory_is_below_128_megabytes(n_users: int, n_items: int, n_col
     rng = np.random.default_rng(2)
     users, items = (rng.standard_normal((n, n_columns), "f4") for n in (n_users, n_items))
     liked, model = make_liked(n_users, n_items), fn.Embeddings(users, items)
-
     assert measure_peak(lambda: fn.evaluate(liked, model, METRICS)) < 128 << 20
     result = n_users * 100 * 8
     assert measure_peak(lambda: model.top(100)) < (128 << 20) + result
@@ -70,7 +69,6 @@ def test_large_results_leave_less_memory_for_rows() -> None:
     rng = np.random.default_rng(4)
     model = fn.Embeddings(rng.standard_normal((4000, 2), "f4"), rng.standard_normal((2500, 2), "f4"))
     result = 4000 * 1000 * 8
-
     assert measure_peak(lambda: model.top(1000, memory="4MB", threads=1)) < result + (8 << 20)
 
 
@@ -167,9 +165,7 @@ for dtype, similarity in (("f4", "dot"), ("f8", "euclidean"), ("i1", "dot"), ("u
 def test_kernels_run_as_plain_python() -> None:
     """Without the JIT, kernels stay within their arrays and give the values of score matrices."""
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-
     ended = subprocess.run([sys.executable, "-c", PLAIN], env=environment, capture_output=True, text=True)
-
     assert ended.returncode == 0, ended.stderr[-3000:]
 
 

@@ -93,12 +93,10 @@ def test_equal_vectors_tie_and_bits_do_not_depend_on_the_batch() -> None:
     copies = RNG.choice(N_ITEMS, 60, replace=False)
     items[copies] = items[copies[0]].clone()
     liked = fn.Interactions(RNG.choice(copies, N_USERS), offsets=np.arange(N_USERS + 1), n_items=N_ITEMS)
-
     best, worst = (
         fn.evaluate(liked, fn.Embeddings(users, items), "rank", convention=f"default(ties={ties})")["rank"]
         for ties in ("best", "worst")
     )
-
     assert (worst - best == 59).all()
     part = fn.Interactions(liked.items[5:9], offsets=np.arange(5), n_items=N_ITEMS)
     some = fn.evaluate(part, fn.Embeddings(users[5:9], items), "rank", convention="default(ties=best)")["rank"]
@@ -116,7 +114,6 @@ def test_tensors_of_any_layout_tie_and_rank_alike(similarity: Any, n_columns: in
     liked = fn.Interactions(RNG.choice(copies, N_USERS), offsets=np.arange(N_USERS + 1), n_items=N_ITEMS)
     double = fn.Embeddings(users.double().numpy(), items.double().numpy(), similarity=similarity)
     expected = fn.evaluate(liked, double, "rank", convention="default(ties=best)")["rank"]
-
     for layout in LAYOUTS.values():
         model = fn.Embeddings(layout(users), layout(items), similarity=similarity)
         for ties, shift in (("best", 0), ("worst", 59)):
@@ -133,7 +130,6 @@ def test_cosines_of_one_direction_tie_in_large_tiles(monkeypatch: pytest.MonkeyP
     items = torch.randn(1, 100, generator=generator).repeat(5000, 1)
     model = fn.Embeddings(torch.randn(20, 100, generator=generator), layout(items), similarity="cosine")
     liked = fn.Interactions(np.arange(20), offsets=np.arange(21), n_items=5000)
-
     for ties, rank in (("best", 1), ("worst", 5000)):
         assert (fn.evaluate(liked, model, "rank", convention=f"default(ties={ties})").values == rank).all()
 
@@ -216,6 +212,5 @@ def test_wrong_tensors(change: Any, options: dict[str, Any], message: str) -> No
 
 def test_memory_below_a_tile_is_an_error() -> None:
     model = fn.Embeddings(*map(torch.from_numpy, make_vectors("f4")))
-
     with pytest.raises(fn.InvalidInputError, match="`memory` must be at least"):
         fn.evaluate(LIKED, model, "rank", memory=1000, missing_truth="unretrieved")

@@ -39,10 +39,8 @@ def test_names_with_dots_and_back_ticks(session, spark):
     frame = session.createDataFrame(rows.rename(columns={**names, "place": f"place{ending}"}))
     convention = "default(ties=input)"
     expected = fn.evaluate(rows.sort_values("place"), metrics=METRICS, convention=convention)
-
     result = spark.evaluate(frame, METRICS, **names, order=f"place{ending}", convention=convention)
     values = spark.evaluate(frame, METRICS, **names, per_query=True)
-
     assert result.means() == expected.means()
     assert values.columns[0] == names["query"]
     wrong = frame.where("false").union(session.sql("SELECT 1L, 1L, 1L, NULL, 1L"))
@@ -59,10 +57,8 @@ def test_ranks_are_negative_scores(session, spark):
     scores = rows[["query", "document", "score"]]
     frames = [session.createDataFrame(table) for table in (qrels, run, scores)]
     expected = fn.evaluate(qrels, run, METRICS)
-
     result = spark.evaluate(*frames[:2], METRICS)
     comparison = spark.compare(frames[0], {"ranks": frames[1], "scores": frames[2]}, METRICS)
-
     assert result.means() == expected.means()
     assert result.n_tied == 0
     both = fn.compare(qrels, {"ranks": run, "scores": scores}, METRICS, test="t", interval="t")
@@ -89,7 +85,6 @@ def test_ranks_are_negative_scores(session, spark):
 def test_wrong_orders(session, spark, form, place, error, message):
     frame = make_frame(session, place=place)
     data = [frame] if form == "rows" else [frame.drop("score", "place"), frame.drop("label")]
-
     with pytest.raises(error, match=message):
         spark.evaluate(*data, metrics=METRICS, order="place", convention="default(ties=input)")
 
@@ -108,10 +103,8 @@ def test_query_ids_of_two_widths(session, spark):
     """The column of queries has the wider type of judgments and run."""
     frame = make_frame(session, query="int(id % 5)")
     run = make_frame(session, query="IF(id % 5 = 4, 10000000000, id % 5)").drop("label")
-
     values = spark.evaluate(frame.drop("score"), run, "rr", per_query=True,
                             convention="default(missing_in_qrels=undefined)")  # fmt: skip
-
     assert values.schema["query"].dataType.simpleString() == "bigint"
     assert [row[0] for row in collect(values.where("RR IS NOT NULL"))] == [0, 1, 2, 3, 4]
     assert [row[0] for row in values.where("RR IS NULL").collect()] == [10**10]
@@ -126,7 +119,6 @@ def test_texts_with_a_collation_are_compared_by_bytes(session, spark):
     collated = plain.selectExpr("query COLLATE UTF8_LCASE AS query", "document COLLATE UTF8_LCASE AS document",
                                 "label", "score")  # fmt: skip
     expected = spark.evaluate(plain, METRICS)
-
     for data in ([collated], [collated.drop("score"), plain.drop("label")]):
         assert spark.evaluate(*data, metrics=METRICS).means() == expected.means()
     ordered = spark.evaluate(collated, METRICS, order="document", convention="default(ties=input)", partitions=1)
@@ -186,7 +178,6 @@ def test_errors_in_lists_name_the_query(session, spark):
 def test_errors_of_comparisons_name_the_system(session, spark, change, message):
     frame = make_frame(session)
     runs = {"a": frame.drop("label"), "b": make_frame(session, **change).drop("label")}
-
     with pytest.raises(fn.FastndcgError, match=message):
         spark.compare(frame.drop("score"), runs, "rr")
 

@@ -46,10 +46,8 @@ def check_same(result, expected):
 def test_rows_equal_one_machine(session, spark, partitions):
     rows = draw_rows()
     expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
-
     frame = session.createDataFrame(rows.sample(frac=1, random_state=partitions)).repartition(5)
     result = spark.evaluate(frame, METRICS, **NAMES, partitions=partitions)
-
     check_same(result, expected)
 
 
@@ -57,10 +55,8 @@ def test_rows_equal_one_machine(session, spark, partitions):
 def test_conventions_are_those_of_one_machine(session, spark, convention):
     rows = draw_rows()
     expected = fn.evaluate(rows.sort_values("place"), metrics="ndcg@10, ap", columns=NAMES, convention=convention)
-
     frame = session.createDataFrame(rows)
     result = spark.evaluate(frame, "ndcg@10, ap", **NAMES, convention=convention, order="place")
-
     check_same(result, expected)
 
 
@@ -72,7 +68,6 @@ def test_many_rows_equal_one_machine(session, spark):
         "CAST(pmod(xxhash64(id, 3), 1000) AS FLOAT) AS score",
     )
     expected = fn.evaluate(frame.toArrow() if hasattr(frame, "toArrow") else frame.toPandas(), metrics="ndcg@10, ap")
-
     for partitions in PARTITIONS:
         check_same(spark.evaluate(frame, "ndcg@10, ap", partitions=partitions), expected)
 
@@ -80,9 +75,7 @@ def test_many_rows_equal_one_machine(session, spark):
 def test_rows_beyond_the_memory_go_to_a_file(session, spark):
     rows = draw_rows(60_000)
     expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
-
     result = spark.evaluate(session.createDataFrame(rows), METRICS, **NAMES, partitions=1, memory="1MB")
-
     check_same(result, expected)
 
 
@@ -90,7 +83,6 @@ def test_rows_in_whole_queries_are_not_shuffled(session, spark):
     rows = draw_rows()
     frame = session.createDataFrame(rows).repartition(3, "user")
     expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
-
     check_same(spark.evaluate(frame, METRICS, **NAMES, has_whole_queries=True), expected)
     with pytest.raises(fn.InvalidInputError, match="`has_whole_queries` must be left out for judgments"):
         spark.evaluate(frame, frame, METRICS, query="user", document="item", label="clicked", score="prediction",
@@ -102,7 +94,6 @@ def test_lists_need_no_shuffle(session, spark):
     lists = rows.groupby("user").agg({"clicked": list, "prediction": list, "item": list}).reset_index()
     expected = fn.evaluate(lists, metrics=METRICS, columns=NAMES)
     frame = session.createDataFrame(lists).repartition(6)
-
     check_same(spark.evaluate(frame, METRICS, **NAMES), expected)
     per_query = spark.evaluate(frame, METRICS, **NAMES, per_query=True)
     plan = per_query._jdf.queryExecution().executedPlan().toString()
@@ -112,10 +103,8 @@ def test_lists_need_no_shuffle(session, spark):
 def test_values_of_queries(session, spark):
     rows = draw_rows()
     expected = fn.evaluate(rows, metrics=METRICS, columns=NAMES)
-
     frame = session.createDataFrame(rows).selectExpr("SMALLINT(user) AS user", "item", "clicked", "prediction")
     values = spark.evaluate(frame, METRICS, **NAMES, per_query=True)
-
     assert [(field.name, field.dataType.simpleString()) for field in values.schema] == [
         ("user", "smallint"), ("nDCG@10", "double"), ("AP", "double"), ("RR", "double"), ("P@5", "double"),
     ]  # fmt: skip
@@ -130,9 +119,7 @@ def test_ties_by_order_need_a_column(session, spark):
     frame = session.createDataFrame(rows)
     convention = "default(ties=input)"
     expected = fn.evaluate(rows.sort_values("place"), metrics=METRICS, columns=NAMES, convention=convention)
-
     result = spark.evaluate(frame, METRICS, **NAMES, convention=convention, order="place")
-
     check_same(result, expected)
     with pytest.raises(fn.InvalidInputError, match="`order` must name a column for ties='input'"):
         spark.evaluate(frame, METRICS, **NAMES, convention=convention)
@@ -160,12 +147,10 @@ def test_pairs_equal_one_machine(session, spark, convention, partitions):
     """Judgments and a run have the bits of one machine, with queries that one side lacks."""
     judged, runs = draw_pairs()
     expected = fn.evaluate(judged, runs["old"], METRICS, convention=convention)
-
     result = spark.evaluate(
         session.createDataFrame(judged), session.createDataFrame(runs["old"]), METRICS, convention=convention,
         partitions=partitions,
     )  # fmt: skip
-
     check_same(result, expected)
 
 
@@ -184,12 +169,10 @@ def test_comparisons_equal_one_machine(session, spark, interval):
     with pytest.raises(fn.InvalidInputError, match="`interval` must be 'auto' or 't' for data in parts"):
         spark.compare(session.createDataFrame(judged), {"a": None, "b": None}, "rr", interval="percentile")
     expected = fn.compare(judged, runs, COMPARED, baseline="new", interval=interval, test="t")
-
     frames = {name: session.createDataFrame(run) for name, run in runs.items()}
     result = spark.compare(
         session.createDataFrame(judged), frames, COMPARED, baseline="new", interval=interval, partitions=7
     )
-
     assert len(result) == len(expected.rows)
     for ours, theirs in zip(result, expected.rows, strict=True):
         check_row(ours, theirs)
@@ -204,13 +187,11 @@ def test_differences_that_are_all_equal_have_no_p_value(session, spark, interval
     first = pd.DataFrame({"query": queries, "document": "a", "score": 1.0})
     second = pd.concat([first, pd.DataFrame({"query": queries, "document": "b", "score": 2.0})])
     expected = fn.compare(judged, {"one": first, "half": second}, "rr", interval=interval, test="t").rows[1]
-
     result = spark.compare(
         session.createDataFrame(judged),
         {"one": session.createDataFrame(first), "half": session.createDataFrame(second)},
         "rr", interval=interval, partitions=3,
     )  # fmt: skip
-
     row = result[1]
     assert row.difference == -1 / 2
     assert np.isnan(row.p)
@@ -254,7 +235,6 @@ def test_wrong_rows(session, spark, change, options, message):
     columns = {"query": "concat('q', id % 5)", "document": "string(id)", "label": "int(id % 2)", "score": "double(id)"}
     frame = session.range(50).selectExpr("id", *(f"{text} AS {name}" for name, text in columns.items()))
     frame = frame.selectExpr(*(f"{change.get(name, name)} AS {name}" for name in columns))
-
     with pytest.raises(fn.InvalidInputError, match=message):
         spark.evaluate(frame, **{"metrics": "rr", **options})
 
@@ -274,7 +254,6 @@ def test_wrong_pairs(session, spark, change, message):
     columns = ("query", "document", "score")
     run = frame.selectExpr("query", "document", "double(document) AS score")
     run = run.selectExpr(*(f"{change.get(name, name)} AS {name}" for name in columns))
-
     with pytest.raises(fn.InvalidInputError, match=message):
         spark.evaluate(frame, run, "rr")
     with pytest.raises(fn.InvalidInputError, match=message):
@@ -321,7 +300,6 @@ def test_whole_numbers_beyond_float64_are_not_rounded(session, spark):
     run = pd.DataFrame(documents | {"score": np.arange(n) + 2**53})
     frame = session.createDataFrame(qrels)
     check_same(spark.evaluate(frame, session.createDataFrame(run), "rr"), fn.evaluate(qrels, run, "rr"))
-
     wide = frame.selectExpr("query", "document", f"label + {2**53} AS label")
     scores = session.createDataFrame(run.assign(score=0.5))
     with pytest.raises(fn.InvalidInputError, match=r"label of document .* must be finite"):
@@ -332,7 +310,6 @@ def test_no_rows(session, spark):
     frame = session.createDataFrame([], "query string, label int, score double")
     expected = fn.evaluate(pa.table({"query": pa.array([], "string"), "label": pa.array([], "int32"),
                                      "score": pa.array([], "float64")}), metrics="rr")  # fmt: skip
-
     assert str(spark.evaluate(frame, "rr")) == str(expected)
 
 

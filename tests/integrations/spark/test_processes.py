@@ -75,9 +75,7 @@ def test_cluster_with_lost_tasks(rows, tmp_path, scenario):
     """Two executors give the bits of one machine, after failed tasks, a lost executor, and a task that is copied."""
     skip_without_spark()
     _, expected = evaluate_here(rows)
-
     results = run_scenario(scenario, tmp_path)
-
     wanted = dict.fromkeys(results, expected) | ({"compare": expected["means"]} if "compare" in results else {})
     assert {kind: outcome["result"] for kind, outcome in results.items()} == wanted
     assert all(outcome["died"] for outcome in results.values())
@@ -92,9 +90,7 @@ def test_connect(rows, tmp_path):
     if int(pyspark.__version__.partition(".")[0]) < 4:
         pytest.skip("Spark Connect needs Spark 4 or later")
     whole, expected = evaluate_here(rows)
-
     results = run_scenario("connect", tmp_path)
-
     assert "connect" in results["module"]
     assert results["result"] == expected
     by_order = evaluate_here(rows, BY_ORDER)[1]
