@@ -46,12 +46,6 @@ def test_ir_measures_provider_equals_library(data):
     assert aggregates == pytest.approx(expected.calc_aggregate(run), rel=1e-12)
 
 
-def test_ir_measures_query_without_documents():
-    """A query without documents has 0 for every measure except its number of relevant documents."""
-    values = ours.Provider().calc_aggregate([AP, nDCG, theirs.NumRel, theirs.NumRet], {"q": {"a": 1}}, {"q": {}})
-    assert list(values.values()) == [0, 0, 1, 0]
-
-
 QRELS = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 1}, "q3": {"b": 1}}
 RUN = {"q1": {"a": 0.5, "b": 0.5, "x": 0.7}, "q2": {"a": 1.0}, "q9": {"a": 1.0}}
 

@@ -90,20 +90,23 @@ def test_ir_measures_compat_equals_library_without_ties(measure, data):
     assert aggregate == pytest.approx(expected_aggregate, rel=1e-9, abs=1e-12)
 
 
-def test_ir_measures_compat_takes_nearest_ideal_ranking():
-    """Relevant documents with equal scores are no fault of the ranking, in whatever order the judgments list them."""
-    run = {"q": {"a": 1.0, "b": 1.0}}
-    for qrels in ({"q": {"a": 1, "b": 1}}, {"q": {"b": 1, "a": 1}}):
-        assert ours.Provider().calc_aggregate([Compat], qrels, run)[Compat] == pytest.approx(1, rel=1e-12)
+DEFINED = [  # measure, judgments, documents in rank order, value
+    *((Compat, {"a": 1, "b": 1}, order, 1.0) for order in ("ab", "ba")),
+    # one relevant document at rank 2 of 2: the overlap is 0 at depth 1 and 1/2 at depth 2
+    (Compat(p=0.8), {"b": 1}, "ab", (0.8 / 2) / (1 + 0.8 / 2)),
+    (Compat(p=0.8, normalize=False), {"b": 1}, "ab", (0.8 / 2) / (1 + 0.8)),
+    (theirs.ERR @ 2, {"a": 1, "b": 2}, "ab", 1 / 16 + (1 - 1 / 16) * (3 / 16) / 2),  # stops with (2^grade - 1) / 2^4
+    # labels are the gains of RBP without `rel`, and a cutoff ends the sum
+    (RBP(p=0.5), {"a": 1, "b": 3}, "ab", (1 + 3 / 2) / 2),
+    (RBP(p=0.5) @ 1, {"a": 1, "b": 3}, "ab", 1 / 2),
+    (RBP(p=0.5, rel=1) @ 2, {"a": 1, "b": 3}, "ab", (1 + 1 / 2) / 2),
+]
 
 
-def test_ir_measures_compat_ends_with_longer_list():
-    """One relevant document at rank 2 of 2: the overlap is 0 at depth 1 and 1/2 at depth 2."""
-    p = 0.8
-    measures = [Compat(p=p), Compat(p=p, normalize=False)]
-    values = ours.Provider().calc_aggregate(measures, {"q": {"b": 1}}, {"q": {"a": 2.0, "b": 1.0}})
-    assert values[measures[0]] == pytest.approx((p / 2) / (1 + p / 2), rel=1e-12)
-    assert values[measures[1]] == pytest.approx((p / 2) / (1 + p), rel=1e-12)
+@pytest.mark.parametrize(("measure", "row", "order", "expected"), DEFINED)
+def test_ir_measures_measure_equals_definition(measure, row, order, expected):
+    run = {"q": {document: -float(place) for place, document in enumerate(order)}}
+    assert ours.Provider().calc_aggregate([measure], {"q": row}, run)[measure] == pytest.approx(expected, rel=1e-12)
 
 
 @given(data=dicts())
@@ -134,13 +137,6 @@ def test_ir_measures_accuracy_leaves_out_queries_without_pairs():
     assert {one.query_id for one in found.per_query if one.measure == Accuracy} == {"r"}
 
 
-def test_ir_measures_err_by_definition():
-    """ERR@2 of grades 1 and 2, with 4 the highest grade: the chance to stop is (2^grade − 1) / 16."""
-    value = ours.Provider().calc_aggregate([theirs.ERR @ 2], {"1": {"a": 1, "b": 2}}, {"1": {"a": 2.0, "b": 1.0}})
-    stop = [1 / 16, 3 / 16]
-    assert value[theirs.ERR @ 2] == pytest.approx(stop[0] + (1 - stop[0]) * stop[1] / 2, rel=1e-12)
-
-
 @given(data=dicts())
 @strategies.examples(8)
 def test_ir_measures_err_and_ndcg_equal_gdeval_to_its_digits(data):
@@ -161,12 +157,6 @@ def test_ir_measures_err_and_ndcg_equal_gdeval_to_its_digits(data):
     judgments, rows = as_tuples(qrels, run)
     expected = theirs.gdeval.calc_aggregate(measures, judgments, rows)
     assert ours.Provider().calc_aggregate(measures, qrels, run) == pytest.approx(expected, abs=6e-6)
-
-
-def test_ir_measures_rbp_of_labels_and_with_cutoff():
-    measures = [RBP(p=0.5), RBP(p=0.5) @ 1, RBP(p=0.5, rel=1) @ 2]
-    values = ours.Provider().calc_aggregate(measures, {"q": {"a": 1, "b": 3}}, {"q": {"a": 2.0, "b": 1.0}})
-    assert list(values.values()) == pytest.approx([(1 + 3 / 2) / 2, 1 / 2, (1 + 1 / 2) / 2], rel=1e-12)
 
 
 def test_ir_measures_iprec_takes_all_digits_of_recall():

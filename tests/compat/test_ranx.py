@@ -1,7 +1,5 @@
 """The drop-in for ranx: values of random runs, containers, and differences from the library."""
 
-import gzip
-import json
 import math
 
 import numpy as np
@@ -202,39 +200,6 @@ def test_frames_and_parquet(tmp_path):
         ours.Run.from_df(pandas.DataFrame({"q_id": ["q"], "doc_id": [7], "score": [0.5]}))
 
 
-def test_ranx_files(tmp_path):
-    (tmp_path / "qrels.json").write_text(json.dumps(QRELS), encoding="utf-8")
-    lines = "".join(
-        f"{query} 0 {document} {label}\n" for query, row in QRELS.items() for document, label in row.items()
-    )
-    (tmp_path / "qrels.txt").write_text(lines, encoding="utf-8")
-    (tmp_path / "qrels.gz").write_bytes(gzip.compress(lines.encode()))
-    for name in ("qrels.json", "qrels.txt", "qrels.gz"):
-        assert ours.Qrels.from_file(tmp_path / name).to_dict() == QRELS
-    lines = "".join(
-        f"{query} Q0 {document} 1 {score} bm25\n" for query, row in RUN.items() for document, score in row.items()
-    )
-    (tmp_path / "run.trec").write_text(lines, encoding="utf-8")
-    (tmp_path / "run").write_text(json.dumps(RUN), encoding="utf-8")
-    run = ours.Run.from_file(tmp_path / "run.trec")
-    assert (run.to_dict(), run.name) == (RUN, "bm25")
-    assert ours.Run.from_file(tmp_path / "run.trec", name="mine").name == "mine"
-    assert ours.Run.from_file(tmp_path / "run", kind="json").to_dict() == RUN
-    for kind in (None, "lz5"):
-        with pytest.raises(AssertionError, match="must be one of 'json', 'trec', 'lz4', 'gz', 'parquet', but is"):
-            ours.Run.from_file(tmp_path / "run", kind=kind)
-    (tmp_path / "twice.trec").write_text("q Q0 d 1 0.5 x\nq Q0 d 2 0.4 x\n", encoding="utf-8")
-    with pytest.raises(fn.InvalidInputError, match="document d of query q is in lines 1 and 2"):
-        ours.Run.from_file(tmp_path / "twice.trec")
-
-
-def test_ranx_reads_lz4(tmp_path):
-    """JSON files that are compressed by LZ4 are read."""
-    lz4 = pytest.importorskip("lz4.frame")
-    (tmp_path / "run.lz4").write_bytes(lz4.compress(json.dumps(RUN).encode()))
-    assert ours.Run.from_file(tmp_path / "run.lz4").to_dict() == RUN
-
-
 @pytest.mark.parametrize(
     ("metric", "kind", "message"),
     [
@@ -254,21 +219,6 @@ def test_ranx_reads_lz4(tmp_path):
 def test_refuses_metrics(metric, kind, message):
     with pytest.raises(kind, match=message):
         ours.evaluate(QRELS, RUN, [metric])
-
-
-@pytest.mark.parametrize(
-    ("qrels", "run", "kind"),
-    [
-        ([1], RUN, TypeError),
-        (QRELS, [1], TypeError),
-        (QRELS, {"q1": {"c": "x"}, "q2": {"a": 1.0}}, ValueError),
-        (QRELS, {"q1": {1: 0.5}, "q2": {"a": 1.0}}, TypeError),
-        ({"q": {"a": "x"}}, {"q": {"a": 1.0}}, ValueError),
-    ],
-)
-def test_ranx_dropin_raises_on_wrong_input(qrels, run, kind):
-    with pytest.raises(kind):
-        ours.evaluate(qrels, run, "map")
 
 
 def test_numba_stays_as_it_is():
@@ -386,15 +336,6 @@ def test_ranx_further_metrics_do_not_join_again(monkeypatch):
     for metric, n_joins in (("map", 1), ("ndcg", 1), ("bpref", 2), ("mrr", 2), ("bpref", 2)):
         ours.evaluate(qrels, run, metric)
         assert len(joins) == n_joins
-
-
-def test_ranx_frames_have_one_type_of_numbers():
-    """Whole scores of a run are float64 in a frame, which `from_df` takes back."""
-    pytest.importorskip("pandas")
-    run = ours.Run({"q": {"a": 1, "b": np.float32(0.5)}})
-    frame = run.to_dataframe()
-    assert frame["score"].dtype == "f8"
-    assert ours.Run.from_df(frame).to_dict() == run.to_dict()
 
 
 @pytest.mark.parametrize(

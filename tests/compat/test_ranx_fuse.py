@@ -150,23 +150,3 @@ def test_optimize_fusion_finds_the_parameters_of_ranx(method, norm, ranx_library
     assert report.configs == [re.sub(r"np\.float64\(([^)]*)\)", r"\1", text) for text in their_report.configs]
     assert report.results == pytest.approx(their_report.results, abs=1e-9)
     assert best == theirs
-
-
-@pytest.mark.peers
-@pytest.mark.filterwarnings("ignore")  # the library warns when it compiles
-@pytest.mark.parametrize("method", ["rrf", "bordafuse"])
-@pytest.mark.parametrize("norm", [None, "min-max", "min-max-inverted", "max", "sum", "zmuv", "rank"])
-def test_methods_by_rank_equal_ranx_with_any_normalisation(method, norm, ranx_library):
-    theirs = ranx_library.fuse(make_runs(ranx_library), norm, method).to_dict()
-    fused = ours.fuse(make_runs(ours), norm, method)
-    for query, row in theirs.items():
-        assert fused.run[query] == pytest.approx(row, abs=1e-9)
-
-
-@pytest.mark.peers
-@pytest.mark.filterwarnings("ignore")  # the library warns when it compiles
-@pytest.mark.parametrize(("method", "params"), [("rrf", {"kk": 5}), ("wsum", {}), ("rbc", {}), ("isr", {"k": 1})])
-def test_wrong_parameters_are_type_errors_of_ranx(method, params, ranx_library):
-    for module in (ours, ranx_library):
-        with pytest.raises(TypeError):
-            module.fuse(make_runs(module), None, method, params)

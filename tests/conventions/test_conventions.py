@@ -2,9 +2,7 @@
 
 import pickle
 from itertools import product
-from math import log2
 
-import numpy as np
 import pytest
 
 import fastndcg as fn
@@ -70,62 +68,6 @@ def test_conventions_of_ones_own():
     assert fn.evaluate([[0]], [[1]], "ndcg", convention=mine.replace(undefined=1)).values.tolist() == [[1]]
 
 
-def test_gain_and_discount():
-    labels, scores = [0, 2, 1], [3, 2, 1]
-    assert value(labels, scores, "dcg") == pytest.approx(2 / log2(3) + 1 / log2(4), rel=1e-15)
-    assert value(labels, scores, "dcg", gain="exp2") == pytest.approx(3 / log2(3) + 1 / log2(4), rel=1e-15)
-    assert value(labels, scores, "dcg", gain=(0, 5, 7)) == pytest.approx(7 / log2(3) + 5 / log2(4), rel=1e-15)
-    assert value(labels, scores, "dcg", discount=(1, 0.5)) == 2 * 0.5
-    assert value(labels, scores, "ndcg", discount=(1, 0.5)) == (2 * 0.5) / (2 * 1 + 1 * 0.5)
-    own = fn.evaluate([labels], [scores], fn.CG(gain="linear"), convention=DEFAULT.replace(gain="exp2"))
-    assert own.values.tolist() == [[3]]
-
-
-def test_discount_formulas():
-    """The discount is 1/2 or 1 at rank 2, and 1/3 or 1/log2(3) at rank 3."""
-    assert value([0, 2, 1], [3, 2, 1], "dcg", discount="1/r") == pytest.approx(2 / 2 + 1 / 3, rel=1e-15)
-    expected = 2 / log2(2) + 1 / log2(3)
-    assert value([0, 2, 1], [3, 2, 1], "dcg", discount="log2(max(r, 2))") == pytest.approx(expected, rel=1e-15)
-
-
-def test_binary_gain():
-    """1 for what is relevant, by the metric's threshold or the convention's."""
-    labels, scores = [3, 1, 0.5], [3, 2, 1]
-    assert value(labels, scores, "cg", gain="binary") == 2
-    assert value(labels, scores, "cg", gain="binary", relevant="above 0") == 3
-    assert value(labels, scores, fn.CG(rel=2), gain="binary", relevant="above 0") == 1
-    assert value(labels, scores, "CG(gain=binary)") == 2
-
-
-def test_label_fractions():
-    labels, scores = [1.5, 0.7], [2, 1]
-    assert value(labels, scores, "cg", label_fractions="cut off") == 1
-    assert value(labels, scores, "cg", label_fractions="cut off", gain="exp2") == 2**1 - 1
-    assert value(labels, scores, "cg", label_fractions="cut off", gain=(0, 5)) == 5
-    assert value(labels, scores, "p", label_fractions="cut off", relevant="above 0.5") == 2 / 2
-
-
-@pytest.mark.parametrize(("choice", "expected"), [("at least 1", 1), ("above 0", 3), ("above 0.5", 2)])
-def test_convention_relevant_threshold(choice, expected):
-    labels, scores = [1, 0.7, 0.5, 0], [4, 3, 2, 1]
-    assert value(labels, scores, "num_rel", relevant=choice) == expected
-    assert value(labels, scores, "num_rel(rel=0.6)", relevant=choice) == 2
-    assert value(labels, scores, "p@4", relevant=choice) == expected / 4
-
-
-def test_convention_ideal():
-    """One relevant document at rank 2 of 3: over the best order, or over three that all gain as much."""
-    reached = 2 / log2(3)
-    assert value([0, 2, 0], [3, 2, 1], "ndcg@3") == pytest.approx(reached / (2 / log2(2)), rel=1e-15)
-    best = 2 / log2(2) + 2 / log2(3) + 2 / log2(4)
-    assert value([0, 2, 0], [3, 2, 1], "idcg@3", ideal="k best") == pytest.approx(best, rel=1e-15)
-    assert value([0, 2, 0], [3, 2, 1], "ndcg@3", ideal="k best") == pytest.approx(reached / best, rel=1e-15)
-    wider = best + sum(2 / log2(r + 1) for r in range(4, 2001))
-    assert value([0, 2, 0], [3, 2, 1], "ndcg@2000", ideal="k best") == pytest.approx(reached / wider, rel=1e-14)
-    assert value([1, 1, 1], [3, 2, 1], "ndcg@3", ideal="k best") == 1
-    assert np.isnan(value([0, 0, 0], [3, 2, 1], "ndcg@3", ideal="k best"))
-
-
 def test_convention_ideal_of_a_short_run():
     """Two of three judged documents were retrieved: the best order ends with the run, whatever the cutoff."""
     qrels, run = {"q": {"a": 1, "b": 3, "c": 2}, "none": {"a": 1}}, {"q": {"a": 2, "x": 1}, "none": {}}
@@ -145,73 +87,16 @@ def test_convention_ideal_of_a_short_run():
     assert value([0, 2, 0], [3, 2, 1], "ndcg@3", ideal="min(k, n_retrieved)") == pytest.approx(1 / log2(3), rel=1e-15)
 
 
-def test_convention_pool():
-    qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"a": 1.0}}
-    for choice, recall in (("judged", 1 / 2), ("retrieved", 1 / 1)):
-        result = fn.evaluate(qrels, run, "recall,num_rel,ndcg", convention=DEFAULT.replace(pool=choice))
-        assert result["recall"].tolist() == [recall]
-        assert result["num_rel"].tolist() == [1 / recall]
-        expected = (1 / log2(2)) / (1 / log2(2) + (1 / log2(3) if choice == "judged" else 0))
-        assert result["ndcg"].tolist() == pytest.approx([expected], rel=1e-15)
-
-
-def test_default_k():
-    """A metric without a cutoff uses the default cutoff and keeps its name. Other metrics keep their cutoffs."""
-    result = fn.evaluate([[0, 0, 1]], [[3, 2, 1]], "rr,rr@3,p", convention=DEFAULT.replace(default_k=2))
-    assert result.values.tolist() == [[0, 1 / 3, 0]]
-    assert [str(metric) for metric in result.metrics] == ["RR", "RR@3", "P"]
-
-
-def test_undefined_ap():
-    result = fn.evaluate([[0]], [[1]], "map,ndcg", convention=DEFAULT.replace(undefined=1, undefined_ap=0))
-    assert result.values.tolist() == [[0, 1]]
-    with pytest.raises(fn.UndefinedMetricError, match="AP must have a value"):
-        value([0], [1], "map", undefined_ap="raise")
-
-
-@pytest.mark.parametrize(
-    ("choice", "undefined"),
-    [("defined", ["AP"]), ("undefined", ["AP", "RR", "Success"]), ("skipped", ["AP", "RR", "Success", "P", "num_ret"])],
-)
-def test_convention_no_relevant(choice, undefined):
-    names = ["AP", "RR", "Success", "P", "num_ret"]
-    labels, scores = [[0, 0], [1, 0]], [[2, 1], [1, 2]]
-    result = fn.evaluate(labels, scores, names, convention=DEFAULT.replace(no_relevant=choice))
-    assert [name for name in names if np.isnan(result[name][0])] == undefined
-    assert not np.isnan(result.values[1]).any()
-    assert result.mean()["RR"] == (1 / 2 if "RR" in undefined else (0 + 1 / 2) / 2)
-
-
-@pytest.mark.parametrize(
-    ("ties", "expected"),
-    [("average", (1 + 1 / 2 + 1 / 3) / 3), ("input", 1 / 2), ("best", 1), ("worst", 1 / 3), ("input_reversed", 1 / 2)],
-)
-def test_convention_ties(ties, expected):
-    """One relevant document among three that tie."""
-    assert value([0, 1, 0], [5, 5, 5], "rr", ties=ties) == pytest.approx(expected, rel=1e-15)
-
-
-@pytest.mark.parametrize("choice", [0, 1])
-def test_convention_undefined(choice):
-    """A number replaces NaN for undefined values and counts in the mean. Defined values do not change."""
-    result = fn.evaluate([[0, 0], [1, 0]], [[1, 2], [1, 2]], "ndcg,map", convention=DEFAULT.replace(undefined=choice))
-    assert result["map"].tolist() == [choice, 1 / 2]
-    assert result.mean()["AP"] == (choice + 1 / 2) / 2
+def test_means_of_values_that_a_convention_defines_or_skips():
+    """A number in the place of an undefined value counts in the mean, a skipped query does not."""
+    given = ([[0, 0], [1, 0]], [[2, 1], [1, 2]], "map,rr")
+    result = fn.evaluate(*given, convention=DEFAULT.replace(undefined=1))
+    assert result.means() == [(1 + 1 / 2) / 2, (0 + 1 / 2) / 2]
     assert result.n_undefined().tolist() == [0, 0]
-
-
-def test_negative_labels():
-    """Negative labels raise an error in arrays and gain 0 in qrels. Choices of the convention keep or remove them."""
-    with pytest.raises(fn.InvalidInputError, match="`labels` must not be negative"):
-        value([1, -1, 0], [1, 2, 3], "dcg")
-    assert value([1, -1, 0], [1, 2, 3], "dcg", negative_labels="zero") == 1 / log2(4)
-    reached, best = -1 / log2(3) + 1 / log2(4), 1 / log2(2) - 1 / log2(4)
-    assert value([1, -1, 0], [1, 2, 3], "dcg", negative_labels="keep") == pytest.approx(reached, rel=1e-15)
-    assert value([1, -1, 0], [1, 2, 3], "ndcg", negative_labels="keep") == pytest.approx(reached / best, rel=1e-15)
-    assert value([1, -1], [1, 2], "num_rel", negative_labels="keep") == 1
-    assert value([1, -1, 0], [1, 2, 0], "rr", negative_labels="removed") == 1
-    assert value([1, -1, 0], [1, 2, 0], "num_ret", negative_labels="removed") == 2
-    assert fn.evaluate({"q": {"a": -1}}, {"q": {"a": 1}}, "dcg").values.tolist() == [[0]]
+    for choice in ("undefined", "skipped"):
+        assert fn.evaluate(*given, convention=DEFAULT.replace(no_relevant=choice)).means() == [1 / 2, 1 / 2]
+    names = [str(metric) for metric in fn.evaluate(*given, convention=DEFAULT.replace(default_k=2)).metrics]
+    assert names == ["AP", "RR"]
 
 
 @pytest.mark.parametrize("evaluate", [fn.evaluate, fn.reference.evaluate], ids=["kernels", "reference"])
@@ -224,45 +109,6 @@ def test_unjudged_documents_are_those_with_negative_labels_too(evaluate):
     assert evaluate(qrels, run, "rr,num_ret,judged", convention=kept).values.tolist() == [[1 / 2, 2, 1]]
     with pytest.raises(fn.InvalidInputError):
         evaluate([[1, -1]], [[2, 1]], "rr", convention="default(unjudged=removed)")
-
-
-def test_nan_scores_last():
-    """NaN scores rank below minus infinity and tie with other NaN scores."""
-    nan, inf = np.nan, np.inf
-    assert value([0, 1, 0], [-inf, nan, 1], "rr", nan_scores="last") == 1 / 3
-    assert value([1, 0, 0], [nan, nan, 1], "rr", nan_scores="last") == (1 / 2 + 1 / 3) / 2
-    assert value([1, 0, 0], [nan, nan, nan], "rr", nan_scores="last", ties="worst") == 1 / 3
-    with pytest.raises(fn.InvalidInputError, match=r"`scores` must not be NaN, but scores\[0, 1\] \(query 0\) is nan"):
-        value([1, 0], [1, nan], "rr")
-
-
-def test_score_dtype():
-    """Scores that are equal as float32 tie when the convention sets float32. Scores beyond its range are infinite."""
-    scores = [1 + 1e-9, 1 + 2e-9]
-    assert value([1, 0], scores, "rr") == 1 / 2
-    assert value([1, 0], scores, "rr", score_dtype="float32") == (1 + 1 / 2) / 2
-    assert value([1, 0], [1e300, 1e200], "rr", score_dtype="float32", ties="worst") == 1 / 2
-
-
-def test_convention_denominators():
-    labels, scores = [1, 0, 1, 1, 1], [5, 4, 3, 2, 1]  # hits at 1 and 3 among the first 3, 4 relevant
-    hits = 1 + 2 / 3
-    for choice, denominator in (("n_relevant", 4), ("min(k, n_relevant)", 3), ("n_hits", 2), ("k", 3)):
-        assert value(labels, scores, "ap@3", ap_denominator=choice) == pytest.approx(hits / denominator, rel=1e-15)
-        if choice != "k":
-            everything = (hits + 3 / 4 + 4 / 5) / 4
-            assert value(labels, scores, "ap", ap_denominator=choice) == pytest.approx(everything, rel=1e-15)
-    assert value([1, 0], [2, 1], "ap@3", ap_denominator="k") == 1 / 3
-    assert fn.evaluate(
-        {"q": {"a": 1, "b": 1, "c": 1}}, {"q": {"a": 1.0}}, "ap@2",
-        convention=DEFAULT.replace(ap_denominator="min(k, n_relevant, n_retrieved)"),
-    ).values.tolist() == [[1 / 1]]  # fmt: skip
-    for choice, denominator in (("n_relevant", 4), ("min(k, n_relevant)", 2)):
-        assert value(labels, scores, "recall@2", recall_denominator=choice) == 1 / denominator
-        assert value(labels, scores, "recall", recall_denominator=choice) == 4 / 4
-    for choice, denominator in (("k", 10), ("min(k, n_retrieved)", 5), ("min(k, n_relevant)", 4)):
-        assert value(labels, scores, "p@10", precision_denominator=choice) == 4 / denominator
-        assert value(labels, scores, "p", precision_denominator=choice) == 4 / min(denominator, 5)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Every metric by its definition: the arithmetic written out, for the kernels and for the reference."""
 
-from math import comb, fsum, log2, nan
+from math import fsum, log2, nan, pi
 
 import pytest
 from evaluators import EVALUATE, exactly, rank_groups, rank_labels
@@ -10,6 +10,10 @@ from fastndcg.metrics.families import CATALOG
 from fastndcg.rankings.rankings import Rankings
 
 REST = fsum(0.5 ** (d - 1) / d for d in range(3, 99))  # of RBO's weights, below rank 2
+ONE, TWO, FOUR = (2**1 - 1) / 2**4, (2**2 - 1) / 2**4, (2**4 - 1) / 2**4  # chances to stop at grades, of 4 at the most
+READ = 0.018 * 363 + 7.8  # seconds for a document whose summary was clicked
+ALL = pi**2 / 6  # 1 + 1/4 + 1/9 + …
+# metric, labels in rank order, labels that were judged and not retrieved, value
 DEFINITIONS = {
     "nDCG": [
         ("nDCG", [0, 2, 1], [], (2 / log2(3) + 1 / log2(4)) / (2 / log2(2) + 1 / log2(3))),
@@ -126,7 +130,163 @@ DEFINITIONS = {
         ("num_rel_ret@2", [1, 0, 2], [1], 1),
         ("num_rel_ret(rel=2)", [1, 0, 2], [1], 1),
     ],
-}
+    "ClassificationAccuracy": [
+        ("ClassificationAccuracy@2", [1, 0, 1, 0, 0], [], (1 + 2) / 5),
+        ("ClassificationAccuracy@2", [1, 0, 1, 0, 0], [1, 0], (1 + 2) / 6),
+        ("ClassificationAccuracy", [1, 0, 1], [], 2 / 3),
+        ("ClassificationAccuracy(rel=2)@1", [1, 2], [], 0 / 2),
+        ("ClassificationAccuracy@9", [1, 0], [], 1 / 2),
+        ("ClassificationAccuracy@1", [0, 0, 0], [], 2 / 3),
+        ("ClassificationAccuracy@2", [], [1], 0 / 1),
+        ("ClassificationAccuracy@2", [], [], nan),
+    ],
+    "FallOut": [
+        ("FallOut@2", [1, 0, 1, 0, 0], [], 1 / 3),
+        ("FallOut@2", [1, 1, 0], [], 0 / 1),
+        ("FallOut", [1, 0], [1], 1 / 1),
+        ("FallOut(rel=2)@1", [1, 2, 0], [], 1 / 2),
+        ("FallOut@2", [1, 1], [], nan),
+        ("FallOut@2", [], [1], nan),
+    ],
+    "Q": [
+        ("Q", [1, 0, 1], [], ((1 + 1) / (1 + 1) + (2 + 2) / (3 + 2)) / 2),
+        ("Q", [1, 0, 2], [3], ((1 + 1) / (1 + 3) + (2 + 3) / (3 + 6)) / 3),
+        ("Q(beta=2)", [1, 3], [], ((1 + 2 * 1) / (1 + 2 * 3) + (2 + 2 * 4) / (2 + 2 * 4)) / 2),
+        ("Q(gain=exp2)", [1, 3], [], ((1 + 1) / (1 + 7) + (2 + 8) / (2 + 8)) / 2),
+        ("Q(rel=2)", [1, 2], [], ((1 + 2) / (2 + 2)) / 1),
+        ("Q@2", [1, 0, 2], [], ((1 + 1) / (1 + 2)) / 2),
+        ("Q", [3, 2, 2, 0], [], 1.0),
+        ("Q", [0], [1], 0.0),
+        ("Q", [0], [], nan),
+    ],
+    "LRAP": [
+        ("LRAP", [1, 0, 1], [], (1 / 1 + 2 / 3) / 2),
+        ("LRAP", [1, 0, 1], [1], (1 / 1 + 2 / 3) / 3),
+        ("LRAP(rel=2)", [1, 2], [], 1 / 2),
+        ("LRAP", [1, 1], [], 1.0),
+        ("LRAP", [0], [], nan),
+    ],
+    "CoverageError": [
+        ("CoverageError", [1, 0, 1, 0], [], 3),
+        ("CoverageError(rel=2)", [2, 1, 1], [], 1),
+        ("CoverageError", [1, 0, 1, 0], [1, 1, 0], 4 + 2),
+        ("CoverageError", [], [1], 1),
+        ("CoverageError", [0, 0], [], nan),
+    ],
+    "PatR": [
+        ("PatR", [0, 1, 0, 1, 1], [], 2 / 4),
+        ("PatR(recall=0.3)", [0, 1, 0, 1, 1], [], 1 / 2),
+        ("PatR(recall=1)", [0, 1, 0, 1, 1], [], 3 / 5),
+        ("PatR(recall=0.7)", [1] * 7 + [0] + [1] * 3, [], 7 / 7),
+        ("PatR(recall=1)", [1], [1], 0.0),
+        ("PatR(rel=2,recall=1)", [1, 2], [], 1 / 2),
+        ("PatR", [], [1], 0.0),
+        ("PatR", [0], [], nan),
+    ],
+    "AUC": [
+        ("AUC", [1, 0, 1, 0], [], (2 + 1) / (2 * 2)),
+        ("AUC", [0, 0, 1], [], 0 / 2),
+        ("AUC(rel=2)", [2, 1, 0, 3], [], (2 + 0) / (2 * 2)),
+        ("AUC", [1, 0], [1], (1 + 0) / (2 * 1)),
+        ("AUC", [1, 1], [], nan),
+        ("AUC", [0, 0], [], nan),
+        ("AUC", [0, 0], [1], 0 / 2),
+        ("AUC", [], [1], nan),
+    ],
+    "GAUC": [
+        ("GAUC", [1, 0, 1, 0], [], (2 + 1) / (2 * 2)),
+        ("GAUC(rel=2,weight=positives)", [2, 1, 0, 3], [], (2 + 0) / (2 * 2)),
+    ],
+    "pAUC": [
+        ("pAUC(max_fpr=0.5)", [0, 1, 0, 1, 0, 0], [], (0 + 1) / (2 * 2)),
+        ("pAUC(max_fpr=0.25)", [0, 1, 0, 1, 0, 0], [], 0 / (2 * 1)),
+        ("pAUC(max_fpr=0.5)", [1, 0, 1, 0, 0], [], (1 + 0.5 * 2) / (2 * 1.5)),
+        ("pAUC(max_fpr=1)", [1, 0, 1, 0], [], (1 + 2) / (2 * 2)),
+        ("pAUC(max_fpr=1)", [1, 0], [1], 1 / (2 * 1)),
+        ("pAUC(max_fpr=0.5,scale=mcclish)", [0, 1, 0, 1, 0, 0], [],
+         (1 + ((1 / 4) * 0.5 - 0.5**2 / 2) / (0.5 - 0.5**2 / 2)) / 2),
+        ("pAUC", [1], [], nan),
+    ],
+    "OPA": [
+        ("OPA", [1, 0, 1, 0], [], (2 + 1) / (2 * 2)),
+        ("OPA", [2, 0, 3, 1], [], (2 + 0 + 1) / 6),
+        ("OPA", [2, 2, 1], [], 2 / 2),
+        ("OPA", [2, 1], [3, 1], 1 / (1 + 1 + 1)),
+        ("OPA", [1, 1], [], nan),
+        ("OPA", [], [1], nan),
+    ],
+    "RankingLoss": [
+        ("RankingLoss", [1, 0, 1, 0], [], 1 / (2 * 2)),
+        ("RankingLoss", [1, 0], [1], 1 / (2 * 1)),
+        ("RankingLoss(rel=2)", [2, 1, 0, 3], [], 2 / (2 * 2)),
+        ("RankingLoss", [0, 0], [], nan),
+    ],
+    "ERR": [
+        ("ERR", [0, 1, 2, 4], [], ONE / 2 + (1 - ONE) * TWO / 3 + (1 - ONE) * (1 - TWO) * FOUR / 4),
+        ("ERR@3", [0, 1, 2, 4], [], ONE / 2 + (1 - ONE) * TWO / 3),
+        ("ERR(max_grade=2)", [2, 1], [4 - 2], (3 / 4) / 1 + (1 / 4) * (1 / 4) / 2),
+        ("ERR(stop=labels)", [0.5, 0, 1], [], 0.5 / 1 + 0.5 * 1 / 3),
+        ("ERR(stop=labels)", [1, 1], [], 1.0),
+        ("ERR", [0, 0], [1], 0.0),
+        ("ERR", [], [], 0.0),
+    ],
+    "nERR": [
+        ("nERR", [1, 2], [], (ONE / 1 + (1 - ONE) * TWO / 2) / (TWO / 1 + (1 - TWO) * ONE / 2)),
+        ("nERR@1", [1, 2], [4], (ONE / 1) / (FOUR / 1)),
+        ("nERR(stop=labels)", [0.5, 1], [], (0.5 + 0.5 / 2) / 1),
+        ("nERR", [2, 1, 0], [], 1.0),
+        ("nERR", [0], [1], 0.0),
+        ("nERR", [0, 0], [], nan),
+    ],
+    "PFound": [
+        ("PFound(stop=labels)", [0.5, 0, 0.25], [], 0.5 + 0.85**2 * 0.5 * 0.25),
+        ("PFound(stop=labels,decay=0.5)@2", [0.5, 0.5, 1], [], 0.5 + 0.5 * 0.5 * 0.5),
+        ("PFound", [1, 2], [], ONE + 0.85 * (1 - ONE) * TWO),
+        ("PFound(max_grade=2)", [1, 2], [], 1 / 4 + 0.85 * (3 / 4) * (3 / 4)),
+        ("PFound", [0], [1], 0.0),
+    ],
+    "TBG": [
+        ("TBG", [1], [], 0.64 * 0.77),
+        ("TBG", [0, 1], [], 0.64 * 0.77 * 2 ** (-(4.4 + READ * 0.39) / 224)),
+        ("TBG", [1, 0, 1], [1], 0.64 * 0.77 * (1 + 2 ** (-(2 * 4.4 + READ * (0.64 + 0.39)) / 224))),
+        ("TBG@2", [1, 0, 1], [], 0.64 * 0.77),
+        ("TBG(half_life=10,words=100)", [0, 1], [], 0.64 * 0.77 * 2 ** (-(4.4 + (1.8 + 7.8) * 0.39) / 10)),
+        ("TBG(rel=2)", [1, 2], [], 0.64 * 0.77 * 2 ** (-(4.4 + READ * 0.39) / 224)),
+        ("TBG", [0, 0], [1], 0.0),
+    ],
+    "INST": [
+        # the goal is 1, so that left is 1 at first: the chance to go on from rank r is ((r + 1) / (r + 2))²
+        ("INST@3", [0, 0, 1], [], (2 / 4) ** 2 / (1 + (2 / 3) ** 2 + (2 / 4) ** 2)),
+        # left is 0 from rank 1 on: (r / (r + 1))²
+        ("INST@3", [1, 0, 0], [], 1 / (1 + (1 / 2) ** 2 + (1 / 3) ** 2)),
+        ("INST@3", [1], [], 1 / (1 + (1 / 2) ** 2 + (1 / 3) ** 2)),
+        ("INST", [1], [], 1 / ALL),
+        ("INST", [0, 1], [1], (2 / 3) ** 2 / (1 + (2 / 3) ** 2 * ((2 / 2) ** 2 + (2 / 3) ** 2 + 4 * (ALL - 49 / 36)))),
+        ("INST(goal=2)@2", [1, 1, 1], [], 1.0),
+        ("INST(goal=2)@2", [1, 0], [], 1 / (1 + (3 / 4) ** 2)),
+        ("INST(goal=0.5)", [1, 1, 0, 1], [], 1.0),
+        ("INST(gain=[0,0.5,1])@2", [1, 2], [], (0.5 + (1.5 / 2.5) ** 2) / (1 + (1.5 / 2.5) ** 2)),
+        ("INST(gain=linear)@2", [0.5, 0.25], [], (0.5 + 0.25 * (1.5 / 2.5) ** 2) / (1 + (1.5 / 2.5) ** 2)),
+        ("INST(rel=2)@2", [1, 2], [], (2 / 3) ** 2 / (1 + (2 / 3) ** 2)),
+        ("INST", [0, 0], [1], 0.0),
+        ("INST", [], [], 0.0),
+    ],
+    "BPM": [
+        ("BPM", [0, 1, 1], [], 1 / 2),
+        ("BPM(goal=2)", [0, 1, 0, 1, 1], [], 2 / 4),
+        ("BPM(goal=2)@3", [0, 1, 0, 1, 1], [], 1 / 3),
+        ("BPM(goal=2)@10", [0, 1], [1], 1 / 10),
+        ("BPM(goal=2)", [0, 1], [1], 0.0),
+        ("BPM(goal=3,gain=linear)", [1, 2, 3], [], (1 + 2) / 2),
+        ("BPM(goal=0.6,gain=linear)", [0.3, 0.2, 0.1, 1], [], 0.6 / 3),
+        ("BPM(goal=2,gain=[0,0.5,1])@5", [2, 0, 1, 1], [], (1 + 0.5 + 0.5) / 4),
+        ("BPM(rel=2)", [1, 2], [], 1 / 2),
+        ("BPM@1", [0, 1], [], 0.0),
+        ("BPM", [], [], 0.0),
+    ],
+}  # fmt: skip
+
+
 EACH_DEFINITION = [case for of_record in DEFINITIONS.values() for case in of_record]
 
 
@@ -178,7 +338,43 @@ TIES = [
     ("AP@2 n_hits", [[1], [1, 0]], ((1 / 1 + 2 / 2) / 2 + (1 / 1) / 1) / 2),
     ("AP@2 n_hits", [[0], [1, 0]], ((1 / 2) / 1 + 0) / 2),
     ("AP@3 n_hits", [[1], [0], [1, 1, 0]], (2 / 3) * (1 / 1 + 2 / 3) / 2 + (1 / 3) * (1 / 1) / 1),
-]
+    ("ClassificationAccuracy@1", [[1, 0, 0]], (1 / 3 * 3 + 2 / 3 * 1) / 3),
+    ("ClassificationAccuracy@2", [[0], [1, 0]], (1 / 2 * 2 + 1 / 2 * 0) / 3),
+    ("FallOut@1", [[1, 0, 0]], (1 / 3 * 0 + 2 / 3 * 1) / 2),
+    ("FallOut@2", [[1], [1, 0, 0]], (2 / 3 * 1) / 2),
+    ("Q", [[1, 0]], ((1 + 1) / (1 + 1) + (1 + 1) / (2 + 1)) / 2),
+    ("Q", [[3, 1]], ((1 + (1 + 1) / (1 + 3)) / 2 + (2 + 4) / (2 + 4)) / 2),
+    ("Q", [[3], [1, 0]], (1 + ((2 + 4) / (2 + 4) + (2 + 4) / (3 + 4)) / 2) / 2),
+    ("Q@1", [[2, 1, 0]], ((1 + 2) / (1 + 2) / 3 + (1 + 1) / (1 + 2) / 3) / 2),
+    ("LRAP", [[1, 0]], (1 / 1 + 1 / 2) / 2),
+    ("LRAP", [[1], [1, 0]], ((1 / 1 + 2 / 2) / 2 + (1 / 1 + 2 / 3) / 2) / 2),
+    ("CoverageError", [[1, 0, 0]], (1 + 2 + 3) / 3),
+    ("CoverageError", [[0], [1, 1, 0]], 1 + (2 + 3 + 3) / 3),
+    ("CoverageError", [[1, 0], [0]], (1 + 2) / 2),
+    ("PatR(recall=1)", [[1, 0]], (1 / 1 + 1 / 2) / 2),
+    ("PatR(recall=0.5)", [[0], [1, 1, 0]], 2 / 3 * (1 / 2) + 1 / 3 * (1 / 3)),
+    ("PatR(recall=1)", [[0], [1, 1, 0]], 1 / 3 * (2 / 3) + 2 / 3 * (2 / 4)),
+    ("PatR(recall=1)", [[1], [1, 0, 0]], (2 / 2 + 2 / 3 + 2 / 4) / 3),
+    ("AUC", [[1, 0]], 1 / 2),
+    ("AUC", [[1], [1, 0], [0]], (2 + 1 + 1 / 2) / (2 * 2)),
+    ("AUC", [[1, 1, 0]], (1 / 2 + 1 / 2) / 2),
+    ("RankingLoss", [[1], [1, 0], [0]], (1 / 2) / (2 * 2)),
+    ("OPA", [[2, 1], [0]], (1 / 2 + 1 + 1) / 3),
+    ("OPA", [[2, 1, 0], [3]], (1 / 2 + 1 / 2 + 1 / 2) / 6),
+    ("pAUC(max_fpr=0.5)", [[1, 0], [0]], (1 / 2) / 1),
+    ("pAUC(max_fpr=0.5)", [[1, 0, 0], [0, 0]], (1 / 3 * 2 + 1 / 3 * 1 + 1 / 3 * 0) / 2),
+    ("pAUC(max_fpr=0.25)", [[1, 0], [1, 0]], (1 / 2 * 0.5) / (2 * 0.5)),
+    ("ERR", [[1, 0]], (ONE / 1 + ONE / 2) / 2),
+    ("ERR@1", [[1, 0]], (ONE / 1 + 0) / 2),
+    ("ERR", [[2, 1]], ((TWO / 1 + (1 - TWO) * ONE / 2) + (ONE / 1 + (1 - ONE) * TWO / 2)) / 2),
+    ("ERR", [[2], [1, 0]], TWO / 1 + (1 - TWO) * (ONE / 2 + ONE / 3) / 2),
+    ("ERR", [[2, 0], [1]], (TWO / 1 + TWO / 2) / 2 + (1 - TWO) * ONE / 3),
+    ("nERR", [[2, 0]], (TWO / 1 + TWO / 2) / 2 / (TWO / 1)),
+    ("PFound(stop=labels)", [[0.5, 0]], (0.5 + 0.85 * 0.5) / 2),
+    ("TBG@1", [[1, 1, 0]], 0.64 * 0.77 * 2 / 3),
+    ("TBG@2", [[1, 1, 0]], 0.64 * 0.77 * ((2 / 3) + (1 / 3) * 2 ** (-(4.4 + READ * 0.64) / 224)
+                                           + (1 / 3) * 2 ** (-(4.4 + READ * 0.39) / 224))),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("metric", "groups", "expected"), TIES)
@@ -190,44 +386,6 @@ def test_average_is_the_expectation_written_out(evaluate, metric, groups, expect
     convention = f"default(ap_denominator={denominator or 'n_relevant'})"
     result = evaluate(labels, scores, metric, offsets=[0, len(labels)], convention=convention)
     assert result[metric] == exactly(expected)
-
-
-# of so many equal scores so many are relevant, and so many ranks count
-LARGE_GROUPS = [
-    (3000, 1500, 1000),
-    (1000, 500, 1000),
-    (3000, 10, 7),
-    (3000, 2990, 20),
-    (100_000, 1, 1),
-    (100_000, 2, 5),
-]
-
-
-@pytest.mark.parametrize(("n", "n_relevant", "k"), LARGE_GROUPS)
-def test_chances_in_large_tie_groups_are_exact(n, n_relevant, k):
-    """Quotients of whole binomial coefficients: the kernels lose no digit of them among thousands of equal scores."""
-    n_most = min(k, n_relevant)
-    chance_of = [comb(n_relevant, x) * comb(n - n_relevant, k - x) / comb(n, k) for x in range(n_most + 1)]
-    chance_first = [comb(n - r, n_relevant - 1) / comb(n, n_relevant) for r in range(1, min(k, n - n_relevant + 1) + 1)]
-
-    def precisions(among, x):
-        """Expected sum of P@r over the ranks r = 1 … k of those of x relevant documents among so many."""
-        return x / among * fsum((1 + (r - 1) * (x - 1) / max(among - 1, 1)) / r for r in range(1, k + 1))
-
-    of_hits = fsum(chance_of[x] * precisions(k, x) / x for x in range(1, n_most + 1))
-    expected = {
-        f"Success@{k}": (comb(n, k) - comb(n - n_relevant, k)) / comb(n, k),
-        f"RR@{k}": fsum(chance / r for r, chance in enumerate(chance_first, 1)),
-        f"P@{k}": fsum(x * chance for x, chance in enumerate(chance_of)) / k,
-        f"AP@{k}": precisions(n, n_relevant) / n_relevant,
-    }
-    query = ([1] * n_relevant + [0] * (n - n_relevant), [0.5] * n)
-
-    result = fn.evaluate(*query, list(expected), groups=[n])
-    hits_only = fn.evaluate(*query, f"AP@{k}", groups=[n], convention="default(ap_denominator=n_hits)")
-
-    assert result.mean() == pytest.approx(expected, rel=1e-12, abs=0)
-    assert hits_only.means() == pytest.approx([of_hits], rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize(
@@ -257,6 +415,22 @@ def test_equal_tie_keys_stay_as_given(evaluate, ties):
     assert evaluate(rankings, metrics="RR", convention=f"default(ties={ties})")["RR"] == [1 / 2]
 
 
+@pytest.mark.parametrize(("ties", "expected"), [("best", 0), ("worst", 1), ("average", 1 / 2)])
+@EVALUATE
+def test_ranking_loss_counts_ties_as_the_policy_says(evaluate, ties, expected):
+    """Equal scores are right, wrong, or half of each."""
+    result = evaluate([1, 0], [5, 5], "RankingLoss", groups=[2], convention=f"default(ties={ties})")
+    assert result["RankingLoss"] == exactly(expected)
+
+
+@pytest.mark.parametrize(("ties", "expected"), [("best", 1), ("worst", 3), ("average", 2)])
+@EVALUATE
+def test_coverage_error_takes_the_rank_that_the_policy_gives(evaluate, ties, expected):
+    """One relevant document among three equal scores."""
+    result = evaluate([0, 1, 0], [5, 5, 5], "CoverageError", groups=[3], convention=f"default(ties={ties})")
+    assert result["CoverageError"] == exactly(expected)
+
+
 @EVALUATE
 def test_ties_are_counted_where_they_decide(evaluate):
     """A query is counted if equal scores with different labels begin within the deepest cutoff. −0.0 equals 0.0."""
@@ -266,4 +440,78 @@ def test_ties_are_counted_where_they_decide(evaluate):
     assert evaluate(labels, scores, "RR@1,P@2").n_tied == 3
 
 
-# labels in rank order, metric, what tutorials and papers print, the same written out
+WEIGHTS = {"impressions": (3, 2), "positives": (2, 1), "nothing": (1, 1)}
+
+
+@pytest.mark.parametrize(("weight", "counted"), WEIGHTS.items())
+@pytest.mark.parametrize("convention", ["default", "default(default_k=1)"])
+@EVALUATE
+def test_group_auc_weighs_queries(evaluate, convention, weight, counted):
+    """A query of 3 documents with 2 relevant has 1/2, one of 2 with 1 has 0, and one of one class counts nothing."""
+    metric = f"GAUC(weight={weight})"
+    result = evaluate([1, 0, 1, 0, 1, 1], [3, 2, 1, 2, 1, 0], metric, groups=[3, 2, 1], convention=convention)
+    assert result[metric] == pytest.approx([1 / 2, 0, nan], nan_ok=True)
+    assert result.means() == exactly((counted[0] * (1 / 2) + counted[1] * 0) / sum(counted))
+
+
+def test_group_auc_has_no_interval_and_is_not_streamed():
+    """A mean weighted by documents: both say what to take instead."""
+    result = fn.evaluate([1, 0, 0, 1, 0], [3, 2, 1, 2, 1], "GAUC", groups=[3, 2])
+    with pytest.raises(fn.InvalidInputError, match=r"Take GAUC\(weight=nothing\)"):
+        result.confidence_interval("GAUC")
+    with pytest.raises(fn.InvalidInputError, match=r"take GAUC\(weight=nothing\)"):
+        fn.StreamingEvaluator("GAUC")
+
+
+@EVALUATE
+def test_tied_scores_of_different_labels_are_refused(evaluate):
+    """No mean over their orders is known: the message says what to do."""
+    for metric in ("INST", "BPM", "IPrec", "IAP"):
+        message = f"must not tie between different labels for {metric}, .*ties='input' or 'id_descending'"
+        with pytest.raises(fn.InvalidInputError, match=message):
+            evaluate([1, 0], [0.5, 0.5], metric, groups=[2])
+    assert evaluate([1, 1], [0.5, 0.5], "BPM(goal=2)", groups=[2])["BPM(goal=2)"] == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "labels", "message"),
+    [
+        ("INST(gain=linear)", [0, 2, 1], r"a gain from 0 to 1 for INST\(gain=linear\), not 2, but labels\[1\]"),
+        ("INST(gain=exp2)@1", [1, 0, 2], r"not 3, but labels\[2\].*Take a table such as gain=\[0,0.5,1\]"),
+        ("INST(gain=linear)", [0, -1, 0], r"not -1, but labels\[1\]"),
+    ],
+)
+def test_gains_beyond_one_are_refused(metric, labels, message):
+    """Found whatever the rank of the document and the cutoff."""
+    convention = "default(negative_labels=keep)"
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.evaluate(labels, [3, 2, 1], metric, groups=[3], convention=convention)
+    with pytest.raises(fn.InvalidInputError, match="gains from 0 to 1"):
+        fn.reference.evaluate(labels, [3, 2, 1], metric, groups=[3], convention=convention)
+
+
+@pytest.mark.parametrize("goal", [0.2, 0, -1, 10_001])
+def test_goals_that_mean_nothing_are_refused(goal):
+    """INST refuses goals below 0.25 or above 10000. Below 0.25, a chance to continue would exceed 1."""
+    with pytest.raises(fn.InvalidInputError, match=r"`goal` of INST must be from 0.25 to 10000"):
+        fn.INST(goal=goal)
+
+
+@pytest.mark.parametrize(
+    ("metric", "labels", "message"),
+    [
+        ("ERR", [1, 5], r"at most 4 for ERR, .*labels\[1\] .* is 5. Take a higher max_grade"),
+        ("ERR(stop=labels)", [1, 2], r"at most 1 for ERR\(stop=labels\), .* Take stop='grades'"),
+        ("nERR(max_grade=2)", [3, 1], r"at most 2 for nERR"),
+        ("PFound", [1, 9], r"at most 4 for PFound"),
+    ],
+)
+def test_labels_above_the_highest_grade_are_refused(metric, labels, message):
+    with pytest.raises(fn.InvalidInputError, match="`labels` must"):
+        fn.evaluate(labels, [2, 1], metric, groups=[2])
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.evaluate(labels, [2, 1], fn.Metric.parse(metric), groups=[2])
+    with pytest.raises(fn.InvalidInputError):
+        fn.reference.evaluate(labels, [2, 1], metric, groups=[2])
+    with pytest.raises(fn.InvalidInputError, match="`pool` must"):
+        fn.evaluate(Rankings([0, 0], [2, 1], [0, 2], pool=([0, 9], [0, 2])), metrics=metric)

@@ -1,6 +1,6 @@
 """Values from textbooks, and each choice of a convention, with the arithmetic written out."""
 
-from math import inf, log2, nan
+from math import fsum, inf, log2, nan
 
 import numpy as np
 import pytest
@@ -91,6 +91,7 @@ def test_ndcg_ideal_uses_whole_pool(evaluate):
     assert expected == pytest.approx(0.53262, abs=5e-6)
 
 
+THREE_BEST = 2 / log2(2) + 2 / log2(3) + 2 / log2(4)
 # convention, metric, labels, scores, value
 CHOSEN = [
     ("gain=exp2", "DCG", [2, 0], [2, 1], (2**2 - 1) / log2(2)),
@@ -125,6 +126,45 @@ CHOSEN = [
     ("precision_denominator=k", "P@5", [1, 0], [2, 1], 1 / 5),
     ("precision_denominator=min(k, n_retrieved)", "P@5", [1, 0], [2, 1], 1 / 2),
     ("precision_denominator=min(k, n_retrieved)", "P@1", [1, 0], [2, 1], 1 / 1),
+    ("precision_denominator=min(k, n_relevant)", "P@10", [1, 0, 1], [3, 2, 1], 2 / 2),
+    ("precision_denominator=min(k, n_relevant)", "P", [1, 0, 1], [3, 2, 1], 2 / 2),
+    ("recall_denominator=min(k, n_relevant)", "R@2", [1, 0, 1, 1], [4, 3, 2, 1], 1 / 2),
+    ("recall_denominator=min(k, n_relevant)", "R", [1, 0, 1, 1], [4, 3, 2, 1], 3 / 3),
+    ("ap_denominator=k", "AP@3", [1, 0, 1, 1], [4, 3, 2, 1], (1 / 1 + 2 / 3) / 3),
+    ("ap_denominator=k", "AP@3", [1, 0], [2, 1], (1 / 1) / 3),
+    ("discount=1/r", "DCG", [0, 2, 1], [3, 2, 1], 2 / 2 + 1 / 3),
+    ("discount=log2(max(r, 2))", "DCG", [0, 2, 1], [3, 2, 1], 2 / log2(2) + 1 / log2(3)),
+    ("gain=binary", "CG", [3, 1, 0.5], [3, 2, 1], 2),
+    ("gain=binary,relevant=above 0", "CG", [3, 1, 0.5], [3, 2, 1], 3),
+    ("gain=binary,relevant=above 0", "CG(rel=2)", [3, 1, 0.5], [3, 2, 1], 1),
+    ("gain=linear", "CG(gain=binary)", [3, 1, 0.5], [3, 2, 1], 2),
+    ("label_fractions=cut off", "CG", [1.5, 0.7], [2, 1], 1),
+    ("label_fractions=cut off,gain=exp2", "CG", [1.5, 0.7], [2, 1], 2**1 - 1),
+    ("label_fractions=cut off,gain=[0,5]", "CG", [1.5, 0.7], [2, 1], 5),
+    ("label_fractions=cut off,relevant=above 0.5", "P", [1.5, 0.7], [2, 1], 2 / 2),
+    ("relevant=at least 1", "num_rel", [1, 0.7, 0.5, 0], [4, 3, 2, 1], 1),
+    ("relevant=above 0.5", "num_rel", [1, 0.7, 0.5, 0], [4, 3, 2, 1], 2),
+    ("relevant=above 0", "P@4", [1, 0.7, 0.5, 0], [4, 3, 2, 1], 3 / 4),
+    ("relevant=above 0", "num_rel(rel=0.6)", [1, 0.7, 0.5, 0], [4, 3, 2, 1], 2),
+    # one relevant document at rank 2 of 3: over three that all gain as much
+    ("ideal=k best", "nDCG@3", [0, 2, 0], [3, 2, 1], (2 / log2(3)) / THREE_BEST),
+    ("ideal=k best", "IDCG@3", [0, 2, 0], [3, 2, 1], THREE_BEST),
+    ("ideal=k best", "IDCG@2000", [0, 2], [3, 2], fsum([THREE_BEST, *(2 / log2(r + 1) for r in range(4, 2001))])),
+    ("ideal=k best", "nDCG@3", [1, 1, 1], [3, 2, 1], 1),
+    ("ideal=k best", "nDCG@3", [0, 0, 0], [3, 2, 1], nan),
+    ("default_k=2", "RR", [0, 0, 1], [3, 2, 1], 0),
+    ("default_k=2", "RR@3", [0, 0, 1], [3, 2, 1], 1 / 3),
+    ("undefined=1,undefined_ap=0", "AP", [0], [1], 0),
+    ("undefined=1,undefined_ap=0", "nDCG", [0], [1], 1),
+    ("no_relevant=undefined", "RR", [0, 0], [2, 1], nan),
+    ("no_relevant=undefined", "P", [0, 0], [2, 1], 0),
+    ("no_relevant=skipped", "P", [0, 0], [2, 1], nan),
+    ("no_relevant=skipped", "num_ret", [0, 0], [2, 1], nan),
+    ("negative_labels=keep", "num_rel", [1, -1], [1, 2], 1),
+    ("negative_labels=removed", "RR", [1, -1, 0], [1, 2, 0], 1),
+    ("negative_labels=removed", "num_ret", [1, -1, 0], [1, 2, 0], 2),
+    ("nan_scores=last", "RR", [0, 1, 0], [-inf, nan, 1], 1 / 3),
+    ("nan_scores=last,ties=worst", "RR", [1, 0, 0], [nan, nan, nan], 1 / 3),
 ]
 
 
@@ -145,11 +185,19 @@ def test_unjudged_documents_keep_their_rank_or_lose_it(evaluate, unjudged, expec
     assert result["num_ret"] == [{"nonrelevant": 3, "removed": 2}[unjudged]]
 
 
-@pytest.mark.parametrize(("pool", "expected"), [("judged", 1 / 2), ("retrieved", 1 / 1)])
+@pytest.mark.parametrize(("pool", "n_relevant"), [("judged", 2), ("retrieved", 1)])
 @EVALUATE
-def test_documents_that_were_not_retrieved_count_or_not(evaluate, pool, expected):
+def test_documents_that_were_not_retrieved_count_or_not(evaluate, pool, n_relevant):
     rankings = Rankings([1, 0], [2, 1], [0, 2], pool=([1, 1, 0], [0, 3]))
-    assert evaluate(rankings, metrics="R", convention=f"default(pool={pool})")["R"] == exactly(expected)
+    result = evaluate(rankings, metrics="R,num_rel,nDCG", convention=f"default(pool={pool})")
+    ideal = 1 / log2(2) + (1 / log2(3) if n_relevant == 2 else 0)
+    assert result.values[0] == pytest.approx([1 / n_relevant, n_relevant, (1 / log2(2)) / ideal], rel=1e-15)
+
+
+@EVALUATE
+def test_average_precision_divides_by_no_more_than_was_retrieved(evaluate):
+    convention = "default(ap_denominator=min(k, n_relevant, n_retrieved))"
+    assert evaluate({"q": {"a": 1, "b": 1, "c": 1}}, {"q": {"a": 1.0}}, "ap@2", convention=convention)["ap@2"] == [1]
 
 
 @pytest.mark.parametrize(

@@ -120,14 +120,6 @@ def test_tensors_that_numpy_cannot_read_name_the_remedy(kind, name):
     assert metrics.compute() == 1.0
 
 
-def test_groups_of_a_collection():
-    """Metrics that are equal in the first batch, on whose states alone torchmetrics decides, stay two metrics."""
-    collection = torchmetrics.MetricCollection({"one": RankingMetrics("ndcg@1"), "three": RankingMetrics("ndcg@3")})
-    for preds in ([[3.0, 2.0, 1.0]], [[1.0, 2.0, 3.0]]):
-        collection.update(torch.tensor(preds), torch.tensor([[1, 0, 0]]))
-    assert values(collection.compute()) == {"one": 0.5, "three": 0.75}
-
-
 @pytest.mark.filterwarnings("ignore")
 def test_torch_metric_in_lightning(tmp_path):
     lightning = pytest.importorskip("pytorch_lightning", reason="Lightning is absent: pip install pytorch-lightning")

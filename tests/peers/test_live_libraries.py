@@ -112,7 +112,7 @@ SKLEARN_ROWS = [
     (("label_ranking_loss", {}), "RankingLoss"), (("coverage_error", {}), "CoverageError"),
     (("label_ranking_average_precision_score", {}), "LRAP", "sklearn(undefined=1)", {"ties": False}),
 ]  # fmt: skip
-SKLEARN_CURVE = [(recall, f"PatR(recall={recall})") for recall in (0.1, 0.5, 0.75, 1)]
+SKLEARN_CURVE = [(0.1, "PatR(recall=0.1)"), (0.5, "PatR(recall=0.5)"), (1, "PatR(recall=1)")]
 NTCIREVAL = [
     (("QMeasure", [1, 2, 3, 4], {"beta": 1}), "Q"),
     (("QMeasure", [1, 2, 3, 4], {"beta": 10, "cutoff": 3}), "Q(beta=10)@3"),

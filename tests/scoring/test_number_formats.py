@@ -57,16 +57,6 @@ def test_sums_of_whole_numbers_are_exact(left: str, right: str, n_columns: int) 
     assert_values_of(model, -np.sqrt(compute_distances(users, items)))
 
 
-def test_sums_beyond_float32_are_told_apart() -> None:
-    """Two sums of uint8 that differ by 1 above 2**24 have different ranks."""
-    users = np.full((1, 400), 255, "u1")
-    items = np.full((3, 400), 255, "u1")
-    items[1, 0] = 254
-    users[0, 0] = 1
-    ranks = fn.evaluate(fn.Interactions([1], offsets=[0, 1]), fn.Embeddings(users, items), "rank")
-    assert ranks["rank"].tolist() == [3.0]
-
-
 @pytest.mark.parametrize("n_bytes", [1, 8, 96, 131])
 def test_hamming_distance_of_packed_bits(n_bytes: int) -> None:
     users, items = draw("u1", N_USERS, n_bytes), draw("u1", N_ITEMS, n_bytes)
@@ -110,19 +100,6 @@ def test_bfloat16_biases_and_blocks() -> None:
     assert_values_of(fn.Embeddings(users, items, item_biases=biases.astype(bfloat16)), scores + biases)
     model = fn.Scorer(lambda rows: scores[rows].astype(bfloat16), n_items=N_ITEMS, n_users=N_USERS)
     assert_values_of(model, scores.astype(bfloat16).astype("f4"))
-
-
-@pytest.mark.parametrize("dtype", ["f4", "i1"])
-def test_query_is_left_out_of_its_ranking(dtype: str) -> None:
-    """A query that is a document has the ranks that it has without its own document."""
-    vectors = np.random.default_rng(4).integers(-9, 10, (N_USERS, 5)).astype(dtype)
-    liked = fn.Interactions((np.arange(N_USERS) + 1) % N_USERS, offsets=np.arange(N_USERS + 1), n_items=N_USERS)
-    exclude = [{user} for user in range(N_USERS)]
-    model = fn.Embeddings(vectors, vectors, similarity="cosine", leave_query_out=True)
-    values = fn.evaluate(liked, model, METRICS).values
-    whole = fn.Embeddings(vectors, vectors, similarity="cosine")
-    assert values.tobytes() == fn.evaluate(liked, whole, METRICS, exclude=exclude).values.tobytes()
-    assert not (model.top(N_USERS).items == np.arange(N_USERS)[:, None]).any()
 
 
 @pytest.mark.parametrize(

@@ -234,9 +234,3 @@ def test_evaluator_and_compare_take_models() -> None:
         assert_same(evaluator.evaluate(model), evaluator.evaluate(scores))
     table = fn.compare(LIKED, {"a": make_model("embeddings"), "b": SCORES, "c": other}, "ndcg@10")
     assert table.results["a"].mean() == table.results["b"].mean()
-
-
-def test_explain_shows_the_ranking_of_a_model() -> None:
-    predictions = SCORES, make_model("embeddings")
-    texts = [str(fn.explain(LIKED, own, "ndcg@10", query=3)) for own in predictions]
-    assert texts[0] == texts[1]

@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from recorded_data import DRAWN_RUNS, RUN_NAMES, drawn_run
 from system_values import METRICS, drawn, results_by_name, results_of
 
 import fastndcg as fn
@@ -374,18 +373,3 @@ def test_conventions_that_differ():
     mixed = fn.compare(results, mixed_conventions=True)
     assert mixed.rows[1].n == 6
     assert "convention default (a), trec_eval (b)" in str(mixed)
-
-
-def test_runs_in_files():
-    """Five runs: every value is that of evaluating the run alone, and the best is surely better than bm25."""
-    qrels = DRAWN_RUNS / "qrels.txt.gz"
-    runs = {name: drawn_run(name) for name in RUN_NAMES}
-    found = fn.compare(qrels, runs, "ndcg@10,map", baseline="bm25", threads=2)
-    assert len(found.rows) == 2 * len(runs) == 10
-    for row in found.rows[:3]:
-        alone = fn.evaluate(qrels, runs[row.system], "ndcg@10").means()[0]
-        assert row.mean == pytest.approx(alone, rel=1e-15)
-    best = max(found.rows[:5], key=lambda row: row.mean)
-    assert best.significant
-    assert best.difference_low > 0
-    assert found.baseline == "bm25"

@@ -191,16 +191,6 @@ def test_weights_are_repetitions_to_the_mean():
     assert result.mean(weights=np.ones(12)) == pytest.approx(result.mean(), rel=1e-14)
 
 
-def test_undefined_queries_are_left_out():
-    values = drawn(10, 40)[0]
-    gaps = values.copy()
-    gaps[::4] = np.nan
-    kept = results_of(values[np.arange(40) % 4 != 0]).confidence_interval("map", method="t")
-    found = results_of(gaps).confidence_interval("map", method="t")
-    assert found == kept
-    assert found.n == 30
-
-
 def test_interval_missing_has_a_reason():
     """One query, none, or all without a value: NaN and a reason."""
     for values, reason in (([[0.5]], "only one query has a value"), ([[np.nan]] * 3, "no query has a value")):

@@ -404,13 +404,6 @@ def test_smallest_difference_of_two_queries():
     assert 1 - stats.nct.cdf(critical, 1, shift) == pytest.approx(0.8, abs=1e-6)  # SciPy 1.14 is off by 2e-7
 
 
-def test_smallest_difference_of_a_million_queries():
-    columns = [np.zeros((10**6, 1)), np.random.default_rng(1).normal(0, 1, (10**6, 1))]
-    moments = compute_moments(DIFFERENCE, columns, simple_design(10**6))
-    expected = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * moments.standard_error
-    assert compute_smallest_difference(moments, 0.05, 0.8) == pytest.approx(expected, rel=1e-5)
-
-
 def test_effect_and_counts():
     """Cohen's d uses paired differences. Differences within rounding count as tied queries."""
     one = np.array([[0.1 + 0.2], [0.5], [0.25], [0.9], [np.nan]])

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from recorded_data import DRAWN_RUNS, drawn_run
 from spark_sessions import PYSPARK_WARNINGS
 
 import fastndcg as fn
@@ -58,18 +57,6 @@ def test_conventions_are_those_of_one_machine(session, spark, convention):
     frame = session.createDataFrame(rows)
     result = spark.evaluate(frame, "ndcg@10, ap", **NAMES, convention=convention, order="place")
     check_same(result, expected)
-
-
-def test_many_rows_equal_one_machine(session, spark):
-    """Ten million rows in 1, 7 and 64 partitions have the bits of one machine."""
-    frame = session.range(10_000_000).selectExpr(
-        "pmod(xxhash64(id), 50000) AS query",
-        "CAST(pmod(xxhash64(id, 1), 40) = 0 AS INT) * CAST(pmod(xxhash64(id, 2), 3) AS INT) AS label",
-        "CAST(pmod(xxhash64(id, 3), 1000) AS FLOAT) AS score",
-    )
-    expected = fn.evaluate(frame.toArrow() if hasattr(frame, "toArrow") else frame.toPandas(), metrics="ndcg@10, ap")
-    for partitions in PARTITIONS:
-        check_same(spark.evaluate(frame, "ndcg@10, ap", partitions=partitions), expected)
 
 
 def test_rows_beyond_the_memory_go_to_a_file(session, spark):
@@ -199,21 +186,6 @@ def test_differences_that_are_all_equal_have_no_p_value(session, spark, interval
     assert not row.significant
     assert "are equal, so their spread is 0" in row.reason  # the interval t names its own remedy
     check_row(row, expected)
-
-
-def test_recorded_run_equals_one_machine(session, spark):
-    qrels = fn.read_qrels(DRAWN_RUNS / "qrels.txt.gz")
-    run = fn.read_run(drawn_run("impacts"))
-    metrics = "ndcg@10, map, rr, p@10, recall@100"
-
-    def convert(table, value):
-        queries = np.repeat(table.queries.names(), np.diff(table.offsets))
-        columns = {"query": queries, "document": table.documents.names(), value: table.values}
-        return session.createDataFrame(pd.DataFrame(columns))
-
-    result = spark.evaluate(convert(qrels, "label"), convert(run, "score"), metrics, convention="trec_eval")
-
-    check_same(result, fn.evaluate(qrels, run, metrics, convention="trec_eval"))
 
 
 @pytest.mark.parametrize(

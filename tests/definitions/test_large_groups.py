@@ -1,0 +1,107 @@
+"""Values of thousands of documents, tied or not: sums and quotients of whole numbers that lose no digit."""
+
+from collections import Counter
+from math import comb, fsum
+
+import numpy as np
+import pytest
+
+import fastndcg as fn
+
+# of so many equal scores so many are relevant, and so many ranks count
+LARGE_GROUPS = [
+    (3000, 1500, 1000),
+    (1000, 500, 1000),
+    (3000, 10, 7),
+    (3000, 2990, 20),
+    (100_000, 1, 1),
+    (100_000, 2, 5),
+]
+
+
+@pytest.mark.parametrize(("n", "n_relevant", "k"), LARGE_GROUPS)
+def test_chances_in_large_tie_groups_are_exact(n, n_relevant, k):
+    """Quotients of whole binomial coefficients: the kernels lose no digit of them among thousands of equal scores."""
+    n_most = min(k, n_relevant)
+    chance_of = [comb(n_relevant, x) * comb(n - n_relevant, k - x) / comb(n, k) for x in range(n_most + 1)]
+    chance_first = [comb(n - r, n_relevant - 1) / comb(n, n_relevant) for r in range(1, min(k, n - n_relevant + 1) + 1)]
+
+    def precisions(among, x):
+        """Expected sum of P@r over the ranks r = 1 … k of those of x relevant documents among so many."""
+        return x / among * fsum((1 + (r - 1) * (x - 1) / max(among - 1, 1)) / r for r in range(1, k + 1))
+
+    of_hits = fsum(chance_of[x] * precisions(k, x) / x for x in range(1, n_most + 1))
+    expected = {
+        f"Success@{k}": (comb(n, k) - comb(n - n_relevant, k)) / comb(n, k),
+        f"RR@{k}": fsum(chance / r for r, chance in enumerate(chance_first, 1)),
+        f"P@{k}": fsum(x * chance for x, chance in enumerate(chance_of)) / k,
+        f"AP@{k}": precisions(n, n_relevant) / n_relevant,
+    }
+    query = ([1] * n_relevant + [0] * (n - n_relevant), [0.5] * n)
+
+    result = fn.evaluate(*query, list(expected), groups=[n])
+    hits_only = fn.evaluate(*query, f"AP@{k}", groups=[n], convention="default(ap_denominator=n_hits)")
+
+    assert result.mean() == pytest.approx(expected, rel=1e-12, abs=0)
+    assert hits_only.means() == pytest.approx([of_hits], rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize(("n", "n_relevant"), [(3000, 1500), (1000, 10), (3000, 2990), (30_000, 2), (100_000, 1)])
+@pytest.mark.parametrize("recall", [0.01, 0.5, 1])
+def test_precision_at_recall_of_large_tie_groups_is_exact(n, n_relevant, recall):
+    """Quotients of whole binomial coefficients: of thousands of equal scores no digit of them is lost."""
+    wanted = next(i for i in range(1, n_relevant + 1) if i / n_relevant >= recall)
+    ranks = range(wanted, n - n_relevant + wanted + 1)
+    cases = (comb(r - 1, wanted - 1) * comb(n - r, n_relevant - wanted) for r in ranks)
+    expected = fsum(wanted / r * (case / comb(n, n_relevant)) for r, case in zip(ranks, cases, strict=True))
+    metric = fn.Metric("PatR", recall=recall)
+    result = fn.evaluate([1] * n_relevant + [0] * (n - n_relevant), [0.5] * n, metric, groups=[n])
+    assert result[metric] == pytest.approx([expected], rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize(("n", "n_relevant"), [(3000, 1500), (3000, 3), (50_000, 40)])
+@pytest.mark.parametrize("grade", [1, 4])
+def test_err_of_large_tie_groups_is_exact(n, n_relevant, grade):
+    """Thousands of equal scores, some with one grade: hypergeometric sums, as far as they have digits."""
+    stop = (2**grade - 1) / 2**4
+    hits = np.arange(n_relevant + 1)  # among the documents drawn so far
+    chances = (hits == 0) * 1.0
+    terms = []
+    for r in range(1, n + 1):
+        hit = (n_relevant - hits) / (n - r + 1)
+        terms.append(float(chances @ (hit * (1 - stop) ** hits)) * stop / r)
+        chances = chances * (1 - hit) + np.concatenate([[0], (chances * hit)[:-1]])
+        if chances @ (1 - stop) ** hits < 1e-18 or r > 5000:
+            break
+    metric = fn.ERR @ len(terms)
+    result = fn.evaluate([grade] * n_relevant + [0] * (n - n_relevant), [0.5] * n, metric, groups=[n])
+    assert result[metric] == pytest.approx([fsum(terms)], rel=1e-12, abs=0)
+
+
+def test_pairs_of_many_documents_are_counted_exactly():
+    """Half of 200,000 documents relevant, of four labels, in three groups of equal scores: no digit is lost."""
+    n = 200_000
+    labels = np.arange(n) % 4
+    scores = np.arange(n) % 3
+    count = Counter(zip(labels.tolist(), scores.tolist(), strict=True))
+    right = sum(
+        count[high, at] * count[low, below] * (1 if at > below else 1 / 2)
+        for high in range(4) for low in range(high) for at in range(3) for below in range(at + 1)
+    )  # fmt: skip
+    pairs = comb(4, 2) * (n // 4) ** 2
+    assert fn.evaluate(labels, scores, "OPA", groups=[n])["OPA"] == [right / pairs]
+
+
+@pytest.mark.parametrize("goal", [0.25, 1, 1.3, 7, 300])
+@pytest.mark.parametrize("k", [100, 5000, 100_000])
+def test_inst_of_long_rankings_is_exact(goal, k):
+    """Weights of a hundred thousand ranks, one by one, where few and where many of the documents are relevant."""
+    n = min(k, 20_000)
+    for share in (0.001, 0.4, 1):
+        gains = (np.random.default_rng(5).random(n) < share) * 1.0
+        ranks, left = np.arange(1, k + 1), goal - np.cumsum(np.concatenate([gains, np.zeros(k - n)]))
+        further = np.cumprod(((ranks + goal + left - 1) / (ranks + goal + left)) ** 2)
+        weights = np.concatenate([[1.0], further[:-1]])
+        result = fn.evaluate(gains, -np.arange(n), fn.Metric("INST", k, goal=goal), groups=[n])
+        expected = fsum(weights[:n] * gains) / fsum(weights)
+        assert result.values == pytest.approx(np.array([[expected]]), rel=1e-11)
