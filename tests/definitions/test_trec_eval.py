@@ -173,8 +173,7 @@ def test_infap_of_large_tie_groups_is_exact(n, n_judged):
 
 
 @pytest.mark.parametrize(
-    ("rounding", "expected"),
-    [("up", [2 / 3, 2 / 3]), ("nearest", [1 / 1, 1 / 1]), ("up from a tenth", [1 / 1, 2 / 3])],
+    ("rounding", "expected"), [("up", [2 / 3, 2 / 3]), ("nearest", [1 / 1, 1 / 1]), ("up from a tenth", [1 / 1, 2 / 3])]
 )
 @EVALUATE
 def test_recall_is_rounded_as_the_convention_says(evaluate, rounding, expected):

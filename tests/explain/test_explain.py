@@ -8,7 +8,6 @@ import pytest
 import strategies
 from hypothesis import given
 from hypothesis import strategies as st
-from recorded_data import DRAWN_RUNS, drawn_run
 
 import fastndcg as fn
 from fastndcg.metrics.families import CATALOG
@@ -271,19 +270,6 @@ def test_half_way_there_may_be_no_value():
     assert (explained.value, explained.against.value) == (0, 1)
     assert [(step.field, step.value) for step in explained.steps] == [("gain", None), ("negative_labels", 1)]
     assert explained.why() == ("gain", "negative_labels")
-
-
-def test_recorded_runs():
-    """Queries of a run with many tied scores, each metric: evaluate's value, to the bit."""
-    qrels = fn.read_qrels(DRAWN_RUNS / "qrels.txt.gz")
-    run = fn.read_run(drawn_run("impacts"))
-    for metric in ("ndcg@10", "map", "mrr", "p@10"):
-        result = fn.evaluate(qrels, run, metric, convention="trec_eval_9")
-        for row in (0, 7, 20):
-            query = result.query_ids[row]
-            explained = fn.explain(qrels, run, metric, query=query, convention="trec_eval_9", against="default")
-            assert explained.value == result[metric][row]
-            assert fsum(one.contribution or 0 for one in explained.ranking) == pytest.approx(explained.value, rel=1e-9)
 
 
 def test_command(files, run):

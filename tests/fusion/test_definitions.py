@@ -152,10 +152,7 @@ def test_the_weight_of_a_skipped_run_is_no_part_of_the_mean():
     assert fused.to_dict()["q"] == pytest.approx({"x": 4, "y": (0.25 * 3 + 2 * 10) / 2.25, "z": 1, "w": 2}, rel=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("absent", "expected"),
-    [("zero", 4 + 0), ("minimum", 4 + 2), ("mean", 4 + 6), ("skip", 4)],
-)
+@pytest.mark.parametrize(("absent", "expected"), [("zero", 4 + 0), ("minimum", 4 + 2), ("mean", 4 + 6), ("skip", 4)])
 def test_absent_documents_get_what_the_argument_says(absent, expected):
     """`x` is not in the second run, whose lowest score is 2 and whose mean is 6."""
     assert fn.fuse(RUNS, "sum", absent=absent).to_dict()["q"]["x"] == expected

@@ -15,20 +15,10 @@ from fastndcg.fusion.tuning import line_search
 from fastndcg.fusion.tuning.line_search import search_line
 from fastndcg.metrics.families import CATALOG
 
-CONVENTIONS = (
-    "default",
-    "trec_eval",
-    "default(ties=input)",
-    "default(ties=id_ascending)",
-    "default(ties=best)",
-    "default(ties=worst)",
-    "default(ties=input_reversed)",
-    "default(negative_labels=keep)",
-    "default(unjudged=removed)",
-    "default(pool=retrieved)",
-    "default(missing_in_qrels=undefined)",
-)
-METRICS = (
+CHOICES = ("ties=input", "ties=id_ascending", "ties=best", "ties=worst", "ties=input_reversed", "negative_labels=keep",
+           "unjudged=removed", "pool=retrieved", "missing_in_qrels=undefined")  # fmt: skip
+CONVENTIONS = ("default", "trec_eval", *(f"default({choice})" for choice in CHOICES))
+METRICS = [
     "ndcg@3",
     "ndcg",
     "ap",
@@ -42,7 +32,7 @@ METRICS = (
     "auc",
     "Rprec",
     "nDCG(gain=exp2)@4",
-)
+]
 
 
 def list_middles(steps):

@@ -25,8 +25,7 @@ def test_import_brings_no_library():
 
 
 @pytest.mark.parametrize(
-    ("make", "package", "name"),
-    [(xgboost.metric, "xgboost", "xgboost"), (sklearn.scorer, "sklearn", "scikit-learn")],
+    ("make", "package", "name"), [(xgboost.metric, "xgboost", "xgboost"), (sklearn.scorer, "sklearn", "scikit-learn")]
 )
 def test_absent_library_is_named(monkeypatch, make, package, name):
     for module in list(sys.modules):

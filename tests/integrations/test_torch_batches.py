@@ -241,12 +241,7 @@ def test_torch_compute_raises_on_wrong_rows():
     [
         ("ndgc", "default", fn.UnknownMetricError, "Did you mean 'ndcg'"),
         ("ndcg", "lightgmb", fn.UnknownConventionError, "lightgbm"),
-        (
-            "median(ap)",
-            "default",
-            fn.InvalidInputError,
-            "must be a mean over queries, .* Use AP",
-        ),
+        ("median(ap)", "default", fn.InvalidInputError, "must be a mean over queries, .* Use AP"),
         ("P@5", "implicit", fn.InvalidInputError, "must be a mean over queries, .* precision_mean='macro'"),
         (None, "default", fn.InvalidInputError, "`metrics` is missing"),
     ],

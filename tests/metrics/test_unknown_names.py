@@ -120,18 +120,9 @@ def test_gain_that_is_no_table(gain):
             "'worst', 'input_reversed', 'mean_rank', not 'random'",
         ),
         ("default(undefined=2)", "`undefined` of a convention must be one of 'nan', 0, 1, 'raise', not 2"),
-        (
-            "default(discount=[])",
-            DISCOUNTS + " not ()",
-        ),
-        (
-            "default(discount=[0.5,1])",
-            DISCOUNTS + " not (0.5, 1.0)",
-        ),
-        (
-            "default(discount=[1,-1])",
-            DISCOUNTS + " not (1.0, -1.0)",
-        ),
+        ("default(discount=[])", DISCOUNTS + " not ()"),
+        ("default(discount=[0.5,1])", DISCOUNTS + " not (0.5, 1.0)"),
+        ("default(discount=[1,-1])", DISCOUNTS + " not (1.0, -1.0)"),
         (
             "trec_eval",
             "`tie_keys` must be given for ties='id_descending'. Give documents with ids, or "

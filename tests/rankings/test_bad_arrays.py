@@ -38,24 +38,12 @@ CUTS = [
         "fn.Interactions(classes, offsets=range(len(classes) + 1))",
     ),
     ({"offsets": OFFSETS, "groups": [3]}, CUT + "are `offsets` and `groups`"),
-    (
-        {"offsets": OFFSETS, "groups": [3], "query_ids": [1, 1, 1]},
-        CUT + "are `offsets` and `groups` and `query_ids`",
-    ),
+    ({"offsets": OFFSETS, "groups": [3], "query_ids": [1, 1, 1]}, CUT + "are `offsets` and `groups` and `query_ids`"),
     ({"offsets": []}, "`offsets` must have one entry more than there are queries, but is empty. Use [0]"),
     ({"offsets": [1, 3]}, "`offsets` must start at 0, but offsets[0] = 1"),
-    (
-        {"offsets": [0, 2]},
-        "`offsets` must end at the number of documents, 3, but offsets[1] = 2",
-    ),
-    (
-        {"offsets": [0, 4]},
-        "`offsets` must end at the number of documents, 3, but offsets[1] = 4",
-    ),
-    (
-        {"offsets": [0, 2, 1, 3]},
-        "`offsets` must not decrease, but offsets[1] = 2 > offsets[2] = 1",
-    ),
+    ({"offsets": [0, 2]}, "`offsets` must end at the number of documents, 3, but offsets[1] = 2"),
+    ({"offsets": [0, 4]}, "`offsets` must end at the number of documents, 3, but offsets[1] = 4"),
+    ({"offsets": [0, 2, 1, 3]}, "`offsets` must not decrease, but offsets[1] = 2 > offsets[2] = 1"),
     ({"offsets": [0, -1, 3]}, "`offsets` must not decrease, but offsets[0] = 0 > offsets[1] = -1"),
     ({"offsets": [0.0, 3.0]}, "`offsets` must hold whole numbers, but its dtype is float64. Use an int array"),
     ({"offsets": [False, True]}, "`offsets` must hold whole numbers, but its dtype is bool. Use an int array"),
@@ -86,10 +74,7 @@ CUTS = [
     ({"query_ids": [1, 1]}, "`query_ids` must have the shape of `labels`, (3,), but has (2,)"),
     ({"query_ids": [[1, 1, 1]]}, "`query_ids` must have the shape of `labels`, (3,), but has (1, 3)"),
     ({"query_ids": "abc"}, "`query_ids` must have the shape of `labels`, (3,), but has ()"),
-    (
-        {"query_ids": [1, "1", 1]},
-        "`query_ids` must be all texts or all whole numbers, but one is '1'. Use one type",
-    ),
+    ({"query_ids": [1, "1", 1]}, "`query_ids` must be all texts or all whole numbers, but one is '1'. Use one type"),
     (
         {"query_ids": np.array([True, 1, 1], object)},
         "`query_ids` must be all texts or all whole numbers, but one is True. Use one type",
@@ -225,9 +210,7 @@ def test_bad_values_raise_with_first_place(change, message, dtype):
     arrays |= {name: np.array(values, dtype) for name, values in change.items()}
     message = message.replace("is -1.", "is -1.0.")
     refused(
-        fn.InvalidInputError,
-        message,
-        lambda: fn.evaluate(arrays["labels"], arrays["scores"], "map", offsets=[0, 2, 3]),
+        fn.InvalidInputError, message, lambda: fn.evaluate(arrays["labels"], arrays["scores"], "map", offsets=[0, 2, 3])
     )
 
 

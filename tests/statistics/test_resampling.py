@@ -81,9 +81,7 @@ def test_splitmix_is_the_published_one():
 
 @examples(100)
 @given(
-    seed=st.integers(0, MASK),
-    sizes=st.lists(st.integers(2, 700), min_size=1, max_size=3),
-    replicate=st.integers(0, 69),
+    seed=st.integers(0, MASK), sizes=st.lists(st.integers(2, 700), min_size=1, max_size=3), replicate=st.integers(0, 69)
 )
 def test_bootstrap_counts_are_those_of_the_seed_replicate_and_query(seed, sizes, replicate):
     """Each stratum is drawn from itself, as often as it has units, by the numbers of its units."""

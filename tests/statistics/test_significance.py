@@ -118,10 +118,7 @@ def test_wilcoxon_ties_equal_differences():
 
 
 @examples(100)
-@given(
-    tenths=st.lists(st.integers(-4, 6), min_size=2, max_size=9),
-    alternative=st.sampled_from(ALTERNATIVES),
-)
+@given(tenths=st.lists(st.integers(-4, 6), min_size=2, max_size=9), alternative=st.sampled_from(ALTERNATIVES))
 def test_wilcoxon_of_few_queries_is_exact(tenths, alternative):
     """With ties, too, p is the share of all signs of SciPy's ranks: no normal distribution of three queries."""
     columns = [np.full((len(tenths), 1), 0.4), 0.4 + np.array(tenths)[:, None] / 10]
