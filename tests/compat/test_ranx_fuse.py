@@ -60,17 +60,11 @@ def test_learned_parameters_are_those_that_fuse_takes(method, text):
 @pytest.mark.parametrize(
     ("method", "params"),
     [
-        ("rrf", {"k": 20}),
-        ("isr", {}),
-        ("log_isr", {}),
-        ("logn_isr", {}),
-        ("rbc", {"phi": 0.7}),
-        ("bordafuse", {}),
-        ("w_bordafuse", {"weights": [0.2, 0.5, 0.3]}),
-        ("condorcet", {}),
+        ("rrf", {"k": 20}), ("isr", {}), ("log_isr", {}), ("logn_isr", {}), ("rbc", {"phi": 0.7}),
+        ("bordafuse", {}), ("w_bordafuse", {"weights": [0.2, 0.5, 0.3]}), ("condorcet", {}),
         ("w_condorcet", {"weights": [0.2, 0.5, 0.3]}),
     ],
-)
+)  # fmt: skip
 def test_methods_by_rank_take_the_ranks_of_the_runs_with_any_normalisation(method, params):
     """Only distances are ranked the other way. With 'borda' ranx has the order of a set, which is not copied."""
     expected = ours.fuse(make_runs(ours), None, method, params).run

@@ -22,16 +22,13 @@ KNOWN = {"popularity": POPULARITY, "n_users": 8, "categories": CATEGORIES, "vect
 # metric, the items of one user, value
 DEFINITIONS = {
     "popularity": [
-        ("popularity", [0, 3, 5], (8 + 2 + 1) / 3),
-        ("popularity@2", [0, 3, 5], (8 + 2) / 2),
-        ("popularity@9", [3], 2 / 1),
-        ("popularity", [], nan),
+        ("popularity", [0, 3, 5], (8 + 2 + 1) / 3), ("popularity@2", [0, 3, 5], (8 + 2) / 2),
+        ("popularity@9", [3], 2 / 1), ("popularity", [], nan),
     ],
     "novelty": [
         ("novelty", [0, 1, 4], (-log2(8 / 8) - log2(4 / 8) - log2(1 / 8)) / 3),
         ("novelty@2", [3, 1, 4], (-log2(2 / 8) - log2(4 / 8)) / 2),
-        ("novelty(share_of=interactions)", [0, 3], (-log2(8 / 20) - log2(2 / 20)) / 2),
-        ("novelty", [], nan),
+        ("novelty(share_of=interactions)", [0, 3], (-log2(8 / 20) - log2(2 / 20)) / 2), ("novelty", [], nan),
     ],
     "tail": [
         # 80 % of 20 interactions are those of items 0, 1 and 2
@@ -46,25 +43,19 @@ DEFINITIONS = {
         ("tail", [], nan),
     ],
     "ILD": [
-        ("ILD", [0, 1], 1 - 0),
-        ("ILD", [0, 2, 3], ((1 - 1 / sqrt(2)) + (1 - (-1)) + (1 - (-1) / sqrt(2))) / 3),
+        ("ILD", [0, 1], 1 - 0), ("ILD", [0, 2, 3], ((1 - 1 / sqrt(2)) + (1 - (-1)) + (1 - (-1) / sqrt(2))) / 3),
         ("ILD@2", [0, 4, 1], 1 - 1),
         ("ILD(distance=jaccard)", [0, 1, 2], ((1 - 1 / 2) + (1 - 0 / 3) + (1 - 0 / 2)) / 3),
-        ("ILD(distance=jaccard)@2", [4, 5, 1], 0.0),
-        ("ILD(distance=hamming)", [0, 1, 3], (1 + 1 + 2) / 3),
-        ("ILD", [0], nan),
-        ("ILD(distance=jaccard)", [0], nan),
-        ("ILD(distance=hamming)", [], nan),
+        ("ILD(distance=jaccard)@2", [4, 5, 1], 0.0), ("ILD(distance=hamming)", [0, 1, 3], (1 + 1 + 2) / 3),
+        ("ILD", [0], nan), ("ILD(distance=jaccard)", [0], nan), ("ILD(distance=hamming)", [], nan),
     ],
     "serendipity": [
         # the user likes items 0, 2 and 4; the two most popular items are 0 and one of the items 1 and 2
-        ("serendipity@2", [0, 4], (0 + 1) / 2),
-        ("serendipity@2", [2, 3, 4], ((1 - 1 / 2) + 0) / 2),
-        ("serendipity", [4, 3, 2], (1 + 0 + 0) / 3),
-        ("serendipity(rel=2)@2", [4, 2], (1 + 0) / 2),
+        ("serendipity@2", [0, 4], (0 + 1) / 2), ("serendipity@2", [2, 3, 4], ((1 - 1 / 2) + 0) / 2),
+        ("serendipity", [4, 3, 2], (1 + 0 + 0) / 3), ("serendipity(rel=2)@2", [4, 2], (1 + 0) / 2),
         ("serendipity", [], nan),
     ],
-}
+}  # fmt: skip
 LIKED = fn.Interactions([0, 2, 4], [1, 1, 2], [0, 3])
 EACH = [case for of_record in DEFINITIONS.values() for case in of_record]
 

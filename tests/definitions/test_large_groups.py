@@ -10,13 +10,8 @@ import fastndcg as fn
 
 # of so many equal scores so many are relevant, and so many ranks count
 LARGE_GROUPS = [
-    (3000, 1500, 1000),
-    (1000, 500, 1000),
-    (3000, 10, 7),
-    (3000, 2990, 20),
-    (100_000, 1, 1),
-    (100_000, 2, 5),
-]
+    (3000, 1500, 1000), (1000, 500, 1000), (3000, 10, 7), (3000, 2990, 20), (100_000, 1, 1), (100_000, 2, 5),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("n", "n_relevant", "k"), LARGE_GROUPS)

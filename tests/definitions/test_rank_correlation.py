@@ -13,15 +13,11 @@ AGREE = pytest.mark.parametrize("agree", [fn.agreement, fn.reference.agreement],
 # metric, scores of documents in the first and in the second ranking, value
 DEFINITIONS = {
     "tau_b": [
-        ("tau_b", "abc", "abc", 1.0),
-        ("tau_b", "abc", "cba", -1.0),
-        ("tau_b", "abcd", "abdc", (5 - 1) / 6),
+        ("tau_b", "abc", "abc", 1.0), ("tau_b", "abc", "cba", -1.0), ("tau_b", "abcd", "abdc", (5 - 1) / 6),
         ("tau_b", "a(bc)", "abc", (2 - 0) / sqrt((3 - 1) * 3)),
         ("tau_b", "(ab)cd", "a(bc)d", (4 - 0) / sqrt((6 - 1) * (6 - 1))),
-        ("tau_b", "(ab)c", "(ac)b", (0 - 1) / sqrt((3 - 1) * (3 - 1))),
-        ("tau_b", "axbyc", "czabw", (1 - 2) / 3),
-        ("tau_b", "(abc)", "abc", nan),
-        ("tau_b", "ax", "ay", nan),
+        ("tau_b", "(ab)c", "(ac)b", (0 - 1) / sqrt((3 - 1) * (3 - 1))), ("tau_b", "axbyc", "czabw", (1 - 2) / 3),
+        ("tau_b", "(abc)", "abc", nan), ("tau_b", "ax", "ay", nan),
     ],
     "spearman": [
         ("spearman", "abc", "abc", 1.0),

@@ -78,32 +78,20 @@ def test_trec_eval_metric_equals_definition(evaluate, metric, labels, unretrieve
 E = 0.00001
 JUDGMENTS = [
     ("bpref", [1, 0, 1, None], [0, 0], ((1 - 0 / 2) + (1 - 1 / 2)) / 2),
-    ("bpref", [0, 0, 0, 1], [1], (1 - 2 / 2) / 2),
-    ("bpref", [None, -1, 1], [0], 1.0),
-    ("bpref", [1, 1], [], 1.0),
-    ("bpref(rel=2)", [1, 2, 0], [2], (1 - 1 / 2) / 2),
-    ("bpref", [0], [1], 0.0),
-    ("bpref", [0, None], [0], nan),
-    ("infAP", [1], [], 1.0),
-    ("infAP", [0, 1], [], 1 / 2 + 1 / 2 * (1 / 1) * ((0 + E) / (1 + 2 * E))),
+    ("bpref", [0, 0, 0, 1], [1], (1 - 2 / 2) / 2), ("bpref", [None, -1, 1], [0], 1.0), ("bpref", [1, 1], [], 1.0),
+    ("bpref(rel=2)", [1, 2, 0], [2], (1 - 1 / 2) / 2), ("bpref", [0], [1], 0.0), ("bpref", [0, None], [0], nan),
+    ("infAP", [1], [], 1.0), ("infAP", [0, 1], [], 1 / 2 + 1 / 2 * (1 / 1) * ((0 + E) / (1 + 2 * E))),
     ("infAP", [1, None, -1, 1], [], (1 + (1 / 4 + 3 / 4 * (2 / 3) * ((1 + E) / (1 + 2 * E)))) / 2),
-    ("infAP", [None, 1], [1], (1 / 2 + 1 / 2 * (0 / 1) * (E / (2 * E))) / 2),
-    ("infAP", [0], [], nan),
+    ("infAP", [None, 1], [1], (1 / 2 + 1 / 2 * (0 / 1) * (E / (2 * E))) / 2), ("infAP", [0], [], nan),
     ("num_nonrel_judged_ret", [1, 0, None, -1, 0], [0], 2),
-    ("num_nonrel_judged_ret(rel=2)", [1, 0, None, 2], [], 2),
-    ("Judged@3", [1, None, 0, None], [], 2 / 3),
-    ("Judged@9", [1, None, 0, -1], [], 2 / 4),
-    ("Judged", [None, 1], [], 1 / 2),
-    ("Judged", [], [1], nan),
-    ("Unjudged@3", [1, None, -1, None], [], 2 / 3),
-    ("Unjudged@5", [None, 1], [], 1 / 5),
-    ("Unjudged", [None, 1], [], 1 / 2),
-    ("Unjudged@5", [], [1], 0.0),
+    ("num_nonrel_judged_ret(rel=2)", [1, 0, None, 2], [], 2), ("Judged@3", [1, None, 0, None], [], 2 / 3),
+    ("Judged@9", [1, None, 0, -1], [], 2 / 4), ("Judged", [None, 1], [], 1 / 2), ("Judged", [], [1], nan),
+    ("Unjudged@3", [1, None, -1, None], [], 2 / 3), ("Unjudged@5", [None, 1], [], 1 / 5),
+    ("Unjudged", [None, 1], [], 1 / 2), ("Unjudged@5", [], [1], 0.0),
     ("RBP_resid(p=0.5)", [1, None, 0, -1], [], (1 - 0.5) * (0.5 + 0.5**3) + 0.5**4),
-    ("RBP_resid(p=0.5)@2", [1, None, 0, -1], [], (1 - 0.5) * 0.5 + 0.5**2),
-    ("RBP_resid", [1, 0], [], 0.9**2),
+    ("RBP_resid(p=0.5)@2", [1, None, 0, -1], [], (1 - 0.5) * 0.5 + 0.5**2), ("RBP_resid", [1, 0], [], 0.9**2),
     ("RBP_resid", [], [1], 1.0),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("metric", "labels", "unretrieved", "expected"), JUDGMENTS)

@@ -49,15 +49,10 @@ def test_chunks_contain_each_query_once(sizes, pooled, chunk_documents, threads)
 @pytest.mark.parametrize(
     ("n_documents", "threads", "expected"),
     [
-        (2, 2, [2]),
-        (3, 2, [3]),
-        (4, 2, [2, 2]),
-        (9, 2, [4, 2, 3]),
-        (20, 2, [8, 6, 3, 3]),
-        (20, 4, [5, 3, 3, 2, 2, 2, 3]),
-        (20, 1, [6, 7, 7]),
+        (2, 2, [2]), (3, 2, [3]), (4, 2, [2, 2]), (9, 2, [4, 2, 3]), (20, 2, [8, 6, 3, 3]),
+        (20, 4, [5, 3, 3, 2, 2, 2, 3]), (20, 1, [6, 7, 7]),
     ],
-)
+)  # fmt: skip
 def test_threads_share_what_is_left(monkeypatch, n_documents, threads, expected):
     """Each chunk takes a share of the remaining documents, within the limits of a chunk."""
     monkeypatch.setattr(spans, "MIN_DOCUMENTS_FOR_THREADS", 2)

@@ -84,15 +84,11 @@ def test_is_the_arithmetic_by_hand():
 @pytest.mark.parametrize(
     ("metric", "expected"),
     [
-        ("ap", [0, 1 / 2 / 2, 2 / 3 / 2, 0]),
-        ("p@3", [0, 1 / 3, 1 / 3, 0]),
-        ("r@2", [0, 1 / 2, 0, 0]),
-        ("rr", [0, 1 / 2, 0, 0]),
-        ("success@5", [0, 1, 0, 0]),
-        ("cg@2", [0, 1, 0, 0]),
+        ("ap", [0, 1 / 2 / 2, 2 / 3 / 2, 0]), ("p@3", [0, 1 / 3, 1 / 3, 0]), ("r@2", [0, 1 / 2, 0, 0]),
+        ("rr", [0, 1 / 2, 0, 0]), ("success@5", [0, 1, 0, 0]), ("cg@2", [0, 1, 0, 0]),
         ("num_rel_ret", [0, 1, 1, 0]),
     ],
-)
+)  # fmt: skip
 def test_contributions_by_hand(metric, expected):
     """Each document of the ranking 0, 1, 1, 0 contributes the number computed by hand."""
     explained = fn.explain([[0, 1, 1, 0]], [[4, 3, 2, 1]], metric)

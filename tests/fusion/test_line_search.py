@@ -19,20 +19,9 @@ CHOICES = ("ties=input", "ties=id_ascending", "ties=best", "ties=worst", "ties=i
            "unjudged=removed", "pool=retrieved", "missing_in_qrels=undefined")  # fmt: skip
 CONVENTIONS = ("default", "trec_eval", *(f"default({choice})" for choice in CHOICES))
 METRICS = [
-    "ndcg@3",
-    "ndcg",
-    "ap",
-    "rr",
-    "p@2",
-    "r@2",
-    "success@1",
-    "err@4",
-    "rbp",
-    "Q",
-    "auc",
-    "Rprec",
+    "ndcg@3", "ndcg", "ap", "rr", "p@2", "r@2", "success@1", "err@4", "rbp", "Q", "auc", "Rprec",
     "nDCG(gain=exp2)@4",
-]
+]  # fmt: skip
 
 
 def list_middles(steps):

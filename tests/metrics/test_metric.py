@@ -83,29 +83,14 @@ def test_metric_names_are_unique():
 @pytest.mark.parametrize(
     ("text", "metric"),
     [
-        ("ndcg_cut_10", "nDCG@10"),
-        ("map", "AP"),
-        ("map_cut_100", "AP@100"),
-        ("recip_rank", "RR"),
-        ("mrr@10", "RR@10"),
-        ("P_5", "P@5"),
-        ("p_5", "P@5"),
-        ("precision@5", "P@5"),
-        ("recall_100", "R@100"),
-        ("success_10", "Success@10"),
-        ("hit_rate@10", "Success@10"),
-        ("set_F", "F"),
-        ("set_P", "P"),
-        ("ideal_dcg", "IDCG"),
-        ("P_5(rel=2)", "P(rel=2)@5"),
-        ("p( rel = 2 ) @ 5", "P(rel=2)@5"),
-        ("P(rel=2.0)@5", "P(rel=2)@5"),
-        ("P(rel=1)@5", "P@5"),
-        ("ndcg(gain=[0, 1.0, 3.5])", "nDCG(gain=[0,1,3.5])"),
-        ("ndcg(rel=2,gain=exp2)@3", "nDCG(gain=exp2,rel=2)@3"),
-        ("f(beta=0.5)", "F(beta=0.5)"),
+        ("ndcg_cut_10", "nDCG@10"), ("map", "AP"), ("map_cut_100", "AP@100"), ("recip_rank", "RR"),
+        ("mrr@10", "RR@10"), ("P_5", "P@5"), ("p_5", "P@5"), ("precision@5", "P@5"), ("recall_100", "R@100"),
+        ("success_10", "Success@10"), ("hit_rate@10", "Success@10"), ("set_F", "F"), ("set_P", "P"),
+        ("ideal_dcg", "IDCG"), ("P_5(rel=2)", "P(rel=2)@5"), ("p( rel = 2 ) @ 5", "P(rel=2)@5"),
+        ("P(rel=2.0)@5", "P(rel=2)@5"), ("P(rel=1)@5", "P@5"), ("ndcg(gain=[0, 1.0, 3.5])", "nDCG(gain=[0,1,3.5])"),
+        ("ndcg(rel=2,gain=exp2)@3", "nDCG(gain=exp2,rel=2)@3"), ("f(beta=0.5)", "F(beta=0.5)"),
     ],
-)
+)  # fmt: skip
 def test_metric_texts(text, metric):
     assert str(fn.Metric.parse(text)) == metric
 
@@ -203,22 +188,14 @@ def test_accuracy_has_two_meanings(text):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("ndcg@1,5,10", "nDCG@1,nDCG@5,nDCG@10"),
-        ("ndcg@1,5,10,map", "nDCG@1,nDCG@5,nDCG@10,AP"),
-        ("P(rel=2)@5,10", "P(rel=2)@5,P(rel=2)@10"),
-        ("gm(AP@5),10", "gm(AP@5),gm(AP@10)"),
-        ("ndcg_cut.10", "nDCG@10"),
-        ("ndcg_cut_10", "nDCG@10"),
-        ("P.5,10", "P@5,P@10"),
-        ("P_5,10", "P@5,P@10"),
-        ("map, p.5,10, rr", "AP,P@5,P@10,RR"),
-        ("utility.1,-1,0.5,0,rr", "Utility(c=0.5),RR"),
+        ("ndcg@1,5,10", "nDCG@1,nDCG@5,nDCG@10"), ("ndcg@1,5,10,map", "nDCG@1,nDCG@5,nDCG@10,AP"),
+        ("P(rel=2)@5,10", "P(rel=2)@5,P(rel=2)@10"), ("gm(AP@5),10", "gm(AP@5),gm(AP@10)"),
+        ("ndcg_cut.10", "nDCG@10"), ("ndcg_cut_10", "nDCG@10"), ("P.5,10", "P@5,P@10"), ("P_5,10", "P@5,P@10"),
+        ("map, p.5,10, rr", "AP,P@5,P@10,RR"), ("utility.1,-1,0.5,0,rr", "Utility(c=0.5),RR"),
         ("iprec_at_recall.0.1,0.25", "IPrec(recall=0.1),IPrec(recall=0.25)"),
-        ("ndcg.1=3,2=9", "nDCG(gain=[0,3,9])"),
-        ("ndcg(k=10)", "nDCG@10"),
-        ("nDCG(k=10, rel=2)", "nDCG(rel=2)@10"),
+        ("ndcg.1=3,2=9", "nDCG(gain=[0,3,9])"), ("ndcg(k=10)", "nDCG@10"), ("nDCG(k=10, rel=2)", "nDCG(rel=2)@10"),
     ],
-)
+)  # fmt: skip
 def test_several_cutoffs_in_one_text(text, expected):
     """A text means the same in Python, in a list, and on the command line."""
     metrics = fn.evaluate([[1]], [[1]], text).metrics
