@@ -1,11 +1,8 @@
 """Memory-mapped files that another program cuts are an error, and do not end the process. Each test runs in its own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -100,7 +97,7 @@ N_REFUSED = {
 
 @pytest.mark.skipif(not hasattr(os, "preadv"), reason="such a file cannot be cut on Windows")
 @pytest.mark.parametrize("case", SCRIPTS)
-def test_a_cut_file_is_an_error(tmp_path: Path, case: str) -> None:
+def test_a_cut_file_is_an_error(tmp_path, case):
     """The error names the file and its sizes. Without the checks, the process ends by SIGBUS."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", SETUP + SCRIPTS[case]]

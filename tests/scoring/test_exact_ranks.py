@@ -1,9 +1,5 @@
 """Ranks where rounding could change them: vectors far from 0, lengths in batches, ties by id, models that are large."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -16,13 +12,13 @@ METRICS = "rank, rr, auc"
 BEST, WORST = "default(ties=best)", "default(ties=worst)"
 
 
-def make_interactions(items: Any) -> fn.Interactions:
+def make_interactions(items):
     """Return one liked item for each user."""
     return fn.Interactions(items, offsets=np.arange(len(items) + 1))
 
 
 @pytest.mark.parametrize("mean", [0, 10, 1000, 1e5])
-def test_distances_of_vectors_far_from_0(mean: float) -> None:
+def test_distances_of_vectors_far_from_0(mean):
     """float32 vectors with a large common part have the ranks and the distances of float64."""
     rng = np.random.default_rng(1)
     users, items = (rng.normal(mean, 1, (n, 33)).astype("f4") for n in (50, 700))
@@ -41,7 +37,7 @@ def test_distances_of_vectors_far_from_0(mean: float) -> None:
 
 @pytest.mark.parametrize("similarity", ["cosine", "euclidean", "dot"])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_equal_long_vectors_tie_in_any_batch(similarity: Any, dtype: Any) -> None:
+def test_equal_long_vectors_tie_in_any_batch(similarity, dtype):
     """Sums over more columns than a buffer of NumPy do not depend on the number of rows."""
     rng = np.random.default_rng(2)
     user, item = rng.standard_normal((2, 9000), dtype=dtype)
@@ -57,7 +53,7 @@ BY_ID = ("id_ascending", "id_descending")
 @pytest.mark.parametrize("make_ids", IDS.values(), ids=IDS)
 @pytest.mark.parametrize("ties", BY_ID)
 @pytest.mark.parametrize("selection", ["all", "exclude", "candidates", "own candidates"])
-def test_ties_by_id_are_those_of_a_run(make_ids: Any, ties: str, selection: str) -> None:
+def test_ties_by_id_are_those_of_a_run(make_ids, ties, selection):
     rng = np.random.default_rng(3)
     users, items = (rng.integers(0, 2, (n, 3)).astype("f4") for n in (6, 40))
     documents, queries = make_ids(40), [f"q{user}" for user in range(6)]
@@ -71,7 +67,7 @@ def test_ties_by_id_are_those_of_a_run(make_ids: Any, ties: str, selection: str)
         {q: {documents[i]: float(values[u, i]) for i in np.flatnonzero(mask[u])} for u, q in enumerate(queries)}
         for values, mask in ((judged, judged), (users @ items.T, ~hidden), (hidden, hidden), (~hidden, ~hidden))
     )
-    options: dict[str, Any] = {"exclude": seen} if selection == "exclude" else {}
+    options = {"exclude": seen} if selection == "exclude" else {}
     if selection.endswith("candidates"):
         options = {"candidates": set(shown["q0"]) if selection == "candidates" else shown}
     model = fn.Embeddings(users, items, query_ids=queries, document_ids=documents)
@@ -89,11 +85,11 @@ def test_ties_by_id_are_those_of_a_run(make_ids: Any, ties: str, selection: str)
     assert [str(document) for document in rankings[0]] == [str(document) for document in rankings[1]]
 
 
-def test_ties_by_id_count_the_rows_with_ties_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ties_by_id_count_the_rows_with_ties_again(monkeypatch):
     rows = []
     load = sources.TileWorker.load_users
 
-    def load_users(worker: Any, first: int, stop: int) -> None:
+    def load_users(worker, first, stop):
         rows.append(stop - first)
         load(worker, first, stop)
 
@@ -112,7 +108,7 @@ def test_ties_by_id_count_the_rows_with_ties_again(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("kind", ["dot", "euclidean", "int8", "hamming", "biases"])
-def test_explain_shows_scores_of_the_similarity(kind: str) -> None:
+def test_explain_shows_scores_of_the_similarity(kind):
     rng = np.random.default_rng(4)
     users, items = (rng.integers(0, 9, (n, 4)).astype("u1" if kind == "hamming" else "i1") for n in (3, 8))
     if kind in ("dot", "euclidean", "biases"):
@@ -125,7 +121,7 @@ def test_explain_shows_scores_of_the_similarity(kind: str) -> None:
     assert [document.score for document in explanation.ranking] == pytest.approx(best.scores[2].tolist(), rel=1e-6)
 
 
-def test_tiles_with_many_labels_end_soon() -> None:
+def test_tiles_with_many_labels_end_soon():
     """A kernel call has a bounded number of terms, those of labels included, wherever the labels are."""
     factors = Factors(np.ones((20_000, 16), "f4"), np.ones((30_000, 16), "f4"), "dot", None, None)
     columns = consumers.make_all_columns(30_000)
@@ -140,7 +136,7 @@ def test_tiles_with_many_labels_end_soon() -> None:
         assert sources.MOST_TERMS / 4 < n_terms <= sources.MOST_TERMS or label_offsets is None
 
 
-def test_query_is_left_out_by_its_id() -> None:
+def test_query_is_left_out_by_its_id():
     vectors = np.random.default_rng(5).standard_normal((5, 4), dtype="f4")
     documents = [f"d{item}" for item in range(5)]
     model = fn.Embeddings(
@@ -163,7 +159,7 @@ def test_query_is_left_out_by_its_id() -> None:
         other.top(2)
 
 
-def test_lists_of_each_query_hold_ids() -> None:
+def test_lists_of_each_query_hold_ids():
     users, items = np.ones((2, 1), "f4"), np.arange(6, dtype="f4")[:, None]
     model = fn.Embeddings(users, items, query_ids=["a", "b"], document_ids=range(100, 106))
     qrels = {"a": {101: 1}, "b": {102: 1}}
@@ -183,12 +179,12 @@ def test_lists_of_each_query_hold_ids() -> None:
 
 
 @pytest.mark.parametrize("kind", ["embeddings", "scorer"])
-def test_queries_of_the_truth_in_any_order(kind: str) -> None:
+def test_queries_of_the_truth_in_any_order(kind):
     rng = np.random.default_rng(12)
     users, items = (rng.integers(-2, 3, (n, 4)).astype("f4") for n in (70, 90))
     order = rng.permutation(70)
     scores = users @ items.T
-    ids: dict[str, Any] = {"query_ids": np.arange(70), "document_ids": np.arange(90)}
+    ids = {"query_ids": np.arange(70), "document_ids": np.arange(90)}
     model = fn.Embeddings(users, items, **ids)
     if kind == "scorer":
         model = fn.Scorer(lambda rows: scores[rows], n_items=90, **ids)

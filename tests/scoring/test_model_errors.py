@@ -1,9 +1,5 @@
 """Errors of embeddings and scorers, raised before scores are computed, and the arguments that allow the cases."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.sparse
@@ -20,13 +16,13 @@ SUBTOPICS = [{"query": "a", "subtopic": "1", "document": "x", "label": 1}]
 SKIPPING = "default(no_relevant=skipped)"
 
 
-def replace(vectors: Any, place: tuple[int, int], value: float) -> Any:
+def replace(vectors, place, value):
     changed = vectors.copy()
     changed[place] = value
     return changed
 
 
-def make_model(kind: str, **options: Any) -> Any:
+def make_model(kind, **options):
     if kind == "scorer":
         return fn.Scorer(lambda users: SCORES[users], n_items=4, **options)
     return fn.Embeddings(USERS, ITEMS, **options) if kind == "embeddings" else SCORES
@@ -34,7 +30,7 @@ def make_model(kind: str, **options: Any) -> Any:
 
 @pytest.fixture
 def no_scores(monkeypatch):
-    def refuse(*arguments: Any) -> None:
+    def refuse(*arguments):
         pytest.fail("scores were computed")
 
     monkeypatch.setattr(sources.TileWorker, "__init__", refuse)
@@ -76,7 +72,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("vectors", "options", "message"), WRONG.values(), ids=WRONG)
-def test_error_of_vectors(vectors: Any, options: dict[str, Any], message: str) -> None:
+def test_error_of_vectors(vectors, options, message):
     """An error when the model is made names the argument and the row."""
     with pytest.raises((fn.InvalidInputError, fn.InvalidTypeError), match=message):
         fn.Embeddings(*vectors, **options)
@@ -98,21 +94,19 @@ WRONG_CALLS = {
 
 
 @pytest.mark.parametrize(("truth", "options", "message"), WRONG_CALLS.values(), ids=WRONG_CALLS)
-def test_error_of_a_call_comes_before_scores(
-    no_scores: None, truth: Any, options: dict[str, Any], message: str
-) -> None:
+def test_error_of_a_call_comes_before_scores(no_scores, truth, options, message):
     for evaluate in (fn.evaluate, lambda truth, *rest, **more: fn.Evaluator(truth, METRICS, **more).evaluate(rest[0])):
         with pytest.raises(fn.FastndcgError, match=message):
             evaluate(truth, make_model("embeddings"), METRICS, **options)
 
 
-def test_wrong_label_names_its_user(no_scores: None) -> None:
+def test_wrong_label_names_its_user(no_scores):
     liked = fn.Interactions([0, 1, 2, 3], [1, 1, 1, -1], offsets=[0, 1, 2, 4])
     with pytest.raises(fn.InvalidInputError, match=r"`labels` must not be negative, but .* \(query 2\) is -1"):
         fn.evaluate(liked, make_model("embeddings"), "ndcg@2")
 
 
-def test_errors_of_metrics_come_before_scores(no_scores: None) -> None:
+def test_errors_of_metrics_come_before_scores(no_scores):
     model = make_model("embeddings")
     subtopics = "alpha_ndcg@5"
     with pytest.raises(fn.InvalidInputError, match="subtopic"):
@@ -137,18 +131,18 @@ SCORER_BLOCKS = {
 
 
 @pytest.mark.parametrize(("function", "message"), SCORER_BLOCKS.values(), ids=SCORER_BLOCKS)
-def test_wrong_blocks_of_a_scorer_name_their_users(function: Any, message: str) -> None:
+def test_wrong_blocks_of_a_scorer_name_their_users(function, message):
     model = fn.Scorer(function, n_items=4, n_users=3)
     for call in (lambda: fn.evaluate(LIKED, model, "rr"), lambda: model.top(2)):
         with pytest.raises(fn.FastndcgError, match=message):
             call()
 
 
-def test_scorer_is_called_with_slices() -> None:
+def test_scorer_is_called_with_slices():
     """Metrics that read whole rows call the function for many users at once, and any number of threads may be used."""
     slices = []
 
-    def score(rows: slice) -> Any:
+    def score(rows):
         slices.append((rows.start, rows.stop))
         return np.asarray(np.tile(SCORES, (40, 1))[rows])
 
@@ -172,16 +166,14 @@ WRONG_IDS = {
 
 
 @pytest.mark.parametrize(("truth", "options", "message"), WRONG_IDS.values(), ids=WRONG_IDS)
-def test_error_with_ids_names_query_and_document(
-    no_scores: None, truth: Any, options: dict[str, Any], message: str
-) -> None:
+def test_error_with_ids_names_query_and_document(no_scores, truth, options, message):
     model = make_model("embeddings", query_ids=["a", "b", "c"], document_ids=["x", "y", "z", "w"])
     with pytest.raises(fn.InvalidInputError, match=message):
         fn.evaluate(truth, model, METRICS, **options)
 
 
 @pytest.mark.parametrize("kind", ["embeddings", "scorer", "matrix"])
-def test_unknown_items_are_skipped_or_ranked_last(kind: str) -> None:
+def test_unknown_items_are_skipped_or_ranked_last(kind):
     truth = fn.Interactions([0, 7, 1, 2, 9], offsets=[0, 2, 3, 5], n_items=12)
     known = fn.evaluate(LIKED, make_model(kind), METRICS)
     skipped = fn.evaluate(truth, make_model(kind), METRICS, missing_truth="skip")
@@ -195,7 +187,7 @@ def test_unknown_items_are_skipped_or_ranked_last(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["embeddings", "scorer"])
 @pytest.mark.parametrize("metrics", [METRICS, "rr, Judged@1"])
-def test_users_without_truth_are_skipped_or_kept(kind: str, metrics: str) -> None:
+def test_users_without_truth_are_skipped_or_kept(kind, metrics):
     truth = fn.Interactions([0, 1], offsets=[0, 1, 1, 2])
     with pytest.raises(fn.InvalidInputError, match=r"user 1 has none \(in all 1\)"):
         fn.evaluate(truth, make_model(kind), metrics)
@@ -207,7 +199,7 @@ def test_users_without_truth_are_skipped_or_kept(kind: str, metrics: str) -> Non
         assert result.notes == ("users without truth, with the values of the convention: 1",)
 
 
-def test_queries_without_judgments_and_without_embedding_are_counted() -> None:
+def test_queries_without_judgments_and_without_embedding_are_counted():
     """With ids, the convention decides: a query without judgments is skipped, one without embedding has no hits."""
     model = make_model("embeddings", query_ids=["a", "b", "c"], document_ids=["x", "y", "z", "w"])
     truth = {"a": {"x": 1}, "unknown": {"x": 1}}
@@ -221,7 +213,7 @@ def test_queries_without_judgments_and_without_embedding_are_counted() -> None:
             fn.evaluate(truth, model, METRICS, convention=f"default({field}=raise)")
 
 
-def test_scorer_without_users_takes_those_of_the_truth() -> None:
+def test_scorer_without_users_takes_those_of_the_truth():
     """`n_users` is that of the truth or of ids. Otherwise, and for `top`, an error says to give it."""
     model = make_model("scorer")
     expected = fn.evaluate(LIKED, SCORES, "rr")

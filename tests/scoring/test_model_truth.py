@@ -1,10 +1,6 @@
 """Embeddings with truth in every form, and what their best items feed: lists, runs, fusion, beyond accuracy."""
 
-from __future__ import annotations
-
 import pickle
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +14,7 @@ N_USERS, N_ITEMS = 12, 40
 METRICS = "ndcg@5, recall@7, rr, auc, ap"
 
 
-def make_case() -> tuple[Any, Any, Any, Any]:
+def make_case():
     """Return vectors, labels and seen items, as arrays of users by items."""
     rng = np.random.default_rng(4)
     users, items = (rng.integers(-2, 3, (n, 6)).astype("f4") for n in (N_USERS, N_ITEMS))
@@ -37,21 +33,21 @@ GRADES = LABELS[LABELS > 0].tolist()
 SEEN = scipy.sparse.csr_array(IS_SEEN)
 
 
-def make_frame(is_named: bool) -> pd.DataFrame:
+def make_frame(is_named):
     """Return the truth as a frame, by ids or by numbers."""
     queries = [QUERIES[row] for row in ROWS] if is_named else ROWS
     documents = [DOCUMENTS[column] for column in COLUMNS] if is_named else COLUMNS
     return pd.DataFrame({"user_id": queries, "item_id": documents, "rating": GRADES})
 
 
-def make_dict(is_named: bool) -> dict[Any, dict[Any, int]]:
-    truth: dict[Any, dict[Any, int]] = {}
+def make_dict(is_named):
+    truth = {}
     for user, item, label in zip(ROWS, COLUMNS, GRADES, strict=True):
         truth.setdefault(QUERIES[user] if is_named else user, {})[DOCUMENTS[item] if is_named else item] = label
     return truth
 
 
-def write_trec(folder: Path) -> str:
+def write_trec(folder):
     path = folder / "qrels.txt"
     lines = [f"{QUERIES[u]} 0 {DOCUMENTS[i]} {label}\n" for u, i, label in zip(ROWS, COLUMNS, GRADES, strict=True)]
     path.write_text("".join(lines))
@@ -73,14 +69,14 @@ NUMBERED = {
 
 
 @pytest.mark.parametrize("truth", NUMBERED.values(), ids=NUMBERED)
-def test_truth_by_numbers(truth: Any) -> None:
+def test_truth_by_numbers(truth):
     """Every form of liked items gives the values of labels and scores in arrays."""
     assert fn.evaluate(truth, MODEL, METRICS).values.tolist() == EXPECTED.tolist()
     assert fn.Evaluator(truth, METRICS).evaluate(MODEL).values.tolist() == EXPECTED.tolist()
 
 
 @pytest.mark.parametrize("form", ["frame", "dict", "trec", "qrels", "records"])
-def test_truth_by_ids(form: str, tmp_path: Path) -> None:
+def test_truth_by_ids(form, tmp_path):
     forms = {
         "frame": make_frame(is_named=True).sample(frac=1, random_state=1),
         "dict": dict(reversed(make_dict(is_named=True).items())),
@@ -94,7 +90,7 @@ def test_truth_by_ids(form: str, tmp_path: Path) -> None:
     assert result.values.tolist() == EXPECTED[order].tolist()
 
 
-def test_exclude_and_candidates_by_ids(tmp_path: Path) -> None:
+def test_exclude_and_candidates_by_ids(tmp_path):
     users, items = np.nonzero(IS_SEEN)
     seen = pd.DataFrame({"query": np.array(QUERIES)[users], "document": np.array(DOCUMENTS)[items]})
     path = tmp_path / "seen.txt"
@@ -117,7 +113,7 @@ def test_exclude_and_candidates_by_ids(tmp_path: Path) -> None:
         fn.evaluate(moved, numbered, METRICS, candidates=set())
 
 
-def test_best_items_feed_everything(tmp_path: Path) -> None:
+def test_best_items_feed_everything(tmp_path):
     k = N_ITEMS
     truth = make_dict(is_named=True)
     best, named = MODEL.top(10, exclude=SEEN), NAMED.top(k, exclude=SEEN)
@@ -139,7 +135,7 @@ def test_best_items_feed_everything(tmp_path: Path) -> None:
     assert fn.evaluate(truth, fused, "recall@7").means() == fn.evaluate(truth, run, "recall@7").means()
 
 
-def test_compare_many_models_with_one_truth() -> None:
+def test_compare_many_models_with_one_truth():
     models = {
         "dot": MODEL,
         "cosine": fn.Embeddings(USERS + 0.5, ITEMS + 0.5, similarity="cosine"),
@@ -153,7 +149,7 @@ def test_compare_many_models_with_one_truth() -> None:
     assert table.results["function"].values.tolist() == table.results["matrix"].values.tolist()
 
 
-def test_explain_by_ids_shows_documents() -> None:
+def test_explain_by_ids_shows_documents():
     truth = make_dict(is_named=True)
     text = str(fn.explain(truth, NAMED, "ndcg@5", query="q3", exclude=SEEN))
     assert fn.evaluate(truth, NAMED, "ndcg@5", exclude=SEEN).to_dict()["q3"]["nDCG@5"] == pytest.approx(
@@ -162,7 +158,7 @@ def test_explain_by_ids_shows_documents() -> None:
     assert any(name in text for name in DOCUMENTS)
 
 
-def test_evaluator_is_shared_by_models_and_pickled() -> None:
+def test_evaluator_is_shared_by_models_and_pickled():
     exclude = {QUERIES[0]: {DOCUMENTS[1]}}
     evaluator = fn.Evaluator(make_dict(is_named=True), METRICS, exclude=exclude, missing_truth="skip")
     values = [evaluator.evaluate(model).values.tolist() for model in (NAMED, pickle.loads(pickle.dumps(NAMED)))]
@@ -170,7 +166,7 @@ def test_evaluator_is_shared_by_models_and_pickled() -> None:
     assert pickle.loads(pickle.dumps(evaluator)).evaluate(NAMED).values.tolist() == values[0]
 
 
-def test_report_lists_documents_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_report_lists_documents_of_models(tmp_path, monkeypatch):
     """A report shows the documents of a model by id, and a note instead where there are too many scores."""
     pytest.importorskip("jinja2", reason="reports need Jinja2")
     pytest.importorskip("scipy", reason="reports need SciPy")

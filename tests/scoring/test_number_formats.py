@@ -1,9 +1,5 @@
 """Vectors of every dtype and similarity: values are those of the score matrix, whose whole numbers are exact."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -22,18 +18,18 @@ LIKED = fn.Interactions(
 )
 
 
-def draw(dtype: str, n: int, n_columns: int) -> Any:
+def draw(dtype, n, n_columns):
     """Return n vectors of the whole range of a dtype of whole numbers."""
     return np.random.default_rng(n + n_columns).integers(*LIMITS[dtype], (n, n_columns)).astype(dtype)
 
 
-def compute_distances(users: Any, items: Any) -> Any:
+def compute_distances(users, items):
     """Return the squared distances of vectors of whole numbers, exact."""
     users, items = users.astype("i8"), items.astype("i8")
     return (users * users).sum(1)[:, None] + (items * items).sum(1) - 2 * (users @ items.T)
 
 
-def assert_values_of(model: fn.Embeddings, scores: Any, **selection: Any) -> None:
+def assert_values_of(model, scores, **selection):
     """Check that ranks and the best items are those of a score matrix, under every tie policy."""
     for ties in TIES:
         results = [
@@ -49,7 +45,7 @@ def assert_values_of(model: fn.Embeddings, scores: Any, **selection: Any) -> Non
 
 @pytest.mark.parametrize("n_columns", [1, 2, 77, 600])
 @pytest.mark.parametrize(("left", "right"), [("i1", "i1"), ("u1", "u1"), ("i1", "u1"), ("u1", "i1")])
-def test_sums_of_whole_numbers_are_exact(left: str, right: str, n_columns: int) -> None:
+def test_sums_of_whole_numbers_are_exact(left, right, n_columns):
     """Dot products and distances of int8 and uint8 are exact, also where float32 rounds their sums."""
     users, items = draw(left, N_USERS, n_columns), draw(right, N_ITEMS, n_columns)
     assert_values_of(fn.Embeddings(users, items), users.astype("i8") @ items.T.astype("i8"))
@@ -58,14 +54,14 @@ def test_sums_of_whole_numbers_are_exact(left: str, right: str, n_columns: int) 
 
 
 @pytest.mark.parametrize("n_bytes", [1, 8, 96, 131])
-def test_hamming_distance_of_packed_bits(n_bytes: int) -> None:
+def test_hamming_distance_of_packed_bits(n_bytes):
     users, items = draw("u1", N_USERS, n_bytes), draw("u1", N_ITEMS, n_bytes)
     scores = -np.unpackbits(users[:, None] ^ items, axis=2).sum(axis=2, dtype="i8")
     assert_values_of(fn.Embeddings(users, items, similarity="hamming"), scores)
 
 
 @pytest.mark.parametrize("dtype", ["f2", "bfloat16", ">f4"])
-def test_short_floats_are_multiplied_as_float32(dtype: Any) -> None:
+def test_short_floats_are_multiplied_as_float32(dtype):
     """float16, bfloat16 and floats of the other byte order give the scores of float32."""
     if dtype == "bfloat16":
         dtype = pytest.importorskip("ml_dtypes").bfloat16
@@ -77,7 +73,7 @@ def test_short_floats_are_multiplied_as_float32(dtype: Any) -> None:
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i1"])
 @pytest.mark.parametrize("similarity", ["dot", "euclidean"])
-def test_biases_of_every_dtype(dtype: str, similarity: Any) -> None:
+def test_biases_of_every_dtype(dtype, similarity):
     rng = np.random.default_rng(2)
     users, items = (rng.integers(-3, 4, (n, 9)).astype(dtype) for n in (N_USERS, N_ITEMS))
     item_biases, user_biases = rng.integers(-5, 6, N_ITEMS), rng.integers(-5, 6, N_USERS)
@@ -90,7 +86,7 @@ def test_biases_of_every_dtype(dtype: str, similarity: Any) -> None:
         assert_values_of(model, scores + item_biases + user_biases[:, None])
 
 
-def test_bfloat16_biases_and_blocks() -> None:
+def test_bfloat16_biases_and_blocks():
     """Biases of bfloat16, and blocks of bfloat16 from a function, are read as float32."""
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     rng = np.random.default_rng(5)
@@ -111,6 +107,6 @@ def test_bfloat16_biases_and_blocks() -> None:
         ("i1", {"similarity": "cosine"}, "vectors with a direction"),
     ],
 )
-def test_wrong_dtypes(dtype: str, options: dict[str, Any], message: str) -> None:
+def test_wrong_dtypes(dtype, options, message):
     with pytest.raises(fn.FastndcgError, match=message):
         fn.Embeddings(np.zeros((1, 2), dtype), np.zeros((1, 2), dtype), **options)

@@ -1,9 +1,5 @@
 """Embeddings and scorers as predictions: the values are those of the dense score matrix, and of the reference."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,7 +14,7 @@ N_USERS, N_ITEMS, N_LIKED = 61, 530, 4
 MODELS = ("embeddings", "scorer")
 
 
-def make_case(dtype: str = "f4", n_columns: int = 5) -> tuple[fn.Interactions, Any, Any]:
+def make_case(dtype="f4", n_columns=5):
     """Return graded truth and factors of small whole numbers, whose scores are exact and often equal."""
     rng = np.random.default_rng(5)
     users, items = (rng.integers(-2, 3, (n, n_columns)).astype(dtype) for n in (N_USERS, N_ITEMS))
@@ -32,11 +28,11 @@ LIKED, USERS, ITEMS = make_case()
 SCORES = USERS @ ITEMS.T
 
 
-def list_liked(user: int) -> set[int]:
+def list_liked(user):
     return set(LIKED.items[LIKED.offsets[user] : LIKED.offsets[user + 1]].tolist())
 
 
-def make_selections() -> dict[str, dict[str, Any]]:
+def make_selections():
     rng = np.random.default_rng(6)
     seen = [set(rng.choice(N_ITEMS, 30, replace=False).tolist()) - list_liked(user) for user in range(N_USERS)]
     own = [set(rng.choice(N_ITEMS, 90, replace=False).tolist()) | list_liked(user) for user in range(N_USERS)]
@@ -56,13 +52,13 @@ def make_selections() -> dict[str, dict[str, Any]]:
 SELECTIONS = make_selections()
 
 
-def make_model(kind: str) -> fn.Embeddings | fn.Scorer:
+def make_model(kind):
     if kind == "embeddings":
         return fn.Embeddings(USERS, ITEMS)
     return fn.Scorer(lambda users: SCORES[users], n_items=N_ITEMS, n_users=N_USERS)
 
 
-def assert_same(results: fn.Results, others: fn.Results) -> None:
+def assert_same(results, others):
     """Check that two results have the same values to the bit, rows and notes."""
     assert results.values.tobytes() == others.values.tobytes()
     assert np.array_equal(results.query_ids, others.query_ids)
@@ -72,7 +68,7 @@ def assert_same(results: fn.Results, others: fn.Results) -> None:
 
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("selection", SELECTIONS.values(), ids=SELECTIONS)
-def test_values_are_those_of_the_score_matrix(kind: str, selection: dict[str, Any]) -> None:
+def test_values_are_those_of_the_score_matrix(kind, selection):
     """All tie policies, graded labels, and items left out give the same bits."""
     for ties in TIES:
         dense, model = (
@@ -85,7 +81,7 @@ def test_values_are_those_of_the_score_matrix(kind: str, selection: dict[str, An
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("rows", ["query", "pair"])
 @pytest.mark.parametrize("competitors", ["all", "nonrelevant"])
-def test_pairs_are_those_of_the_score_matrix(kind: str, rows: Any, competitors: Any) -> None:
+def test_pairs_are_those_of_the_score_matrix(kind, rows, competitors):
     """Link prediction ranks each relevant item among the others as in the score matrix."""
     for selection in (SELECTIONS["exclude"], SELECTIONS["unretrieved"]):
         for ties in ("average", "input", "worst", "mean_rank"):
@@ -103,7 +99,7 @@ def test_pairs_are_those_of_the_score_matrix(kind: str, rows: Any, competitors: 
 
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("metrics", ["bpref", "Judged@10, ndcg@10"])
-def test_metrics_that_read_unjudged_items(kind: str, metrics: str) -> None:
+def test_metrics_that_read_unjudged_items(kind, metrics):
     """Metrics that need more than counts read whole rows."""
     dense, model = (
         fn.evaluate(LIKED, predictions, metrics, exclude=SELECTIONS["exclude"]["exclude"])
@@ -113,7 +109,7 @@ def test_metrics_that_read_unjudged_items(kind: str, metrics: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["unjudged='removed'", "score_dtype='float32'", "nan_scores='last'"])
-def test_conventions_that_change_candidates(field: str) -> None:
+def test_conventions_that_change_candidates(field):
     convention = fn.conventions["default"].replace(**dict([field.replace("'", "").split("=")]))
     users, items = USERS.astype("f8") / 3, ITEMS.astype("f8")
     scores = np.array([[float(np.dot(user, item)) for item in items] for user in users])
@@ -126,14 +122,14 @@ def test_conventions_that_change_candidates(field: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 @pytest.mark.parametrize("n_columns", [1, 7, 64, 131])
-def test_dtypes_and_lengths_of_vectors(dtype: str, n_columns: int) -> None:
+def test_dtypes_and_lengths_of_vectors(dtype, n_columns):
     """Vectors of any float dtype and length have exact scores where whole numbers are small."""
     liked, users, items = make_case(dtype, n_columns)
     dense = users.astype("f8") @ items.T.astype("f8")
     assert_same(fn.evaluate(liked, fn.Embeddings(users, items), METRICS), fn.evaluate(liked, dense, METRICS))
 
 
-def test_similarities_and_biases() -> None:
+def test_similarities_and_biases():
     rng = np.random.default_rng(8)
     users, items = rng.standard_normal((N_USERS, 6)), rng.standard_normal((N_ITEMS, 6))
     lengths = np.linalg.norm(users, axis=1)[:, None] * np.linalg.norm(items, axis=1)
@@ -152,7 +148,7 @@ def test_similarities_and_biases() -> None:
     np.testing.assert_allclose(best.scores, expected, rtol=1e-12)
 
 
-def test_bits_do_not_depend_on_threads_memory_or_users() -> None:
+def test_bits_do_not_depend_on_threads_memory_or_users():
     rng = np.random.default_rng(9)
     users, items = rng.standard_normal((200, 33), dtype="f4"), rng.standard_normal((3001, 33), dtype="f4")
     liked = fn.Interactions(rng.integers(0, 3001, 200), offsets=np.arange(201), n_items=3001)
@@ -170,7 +166,7 @@ def test_bits_do_not_depend_on_threads_memory_or_users() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-def test_equal_vectors_tie_at_any_position(dtype: Any) -> None:
+def test_equal_vectors_tie_at_any_position(dtype):
     rng = np.random.default_rng(10)
     users = rng.standard_normal((40, 77), dtype=dtype)
     items = rng.standard_normal((5003, 77), dtype=dtype)
@@ -182,7 +178,7 @@ def test_equal_vectors_tie_at_any_position(dtype: Any) -> None:
     assert (worst - ranks == 899).all()
 
 
-def draw_vectors(data: st.DataObject, n: int, n_columns: int) -> Any:
+def draw_vectors(data, n, n_columns):
     size = n * n_columns
     numbers = data.draw(st.lists(st.integers(-2, 2), min_size=size, max_size=size))
     return np.array(numbers, "f4").reshape(n, -1)
@@ -190,7 +186,7 @@ def draw_vectors(data: st.DataObject, n: int, n_columns: int) -> Any:
 
 @settings(max_examples=25, deadline=None)
 @given(st.data())
-def test_equals_reference(data: st.DataObject) -> None:
+def test_equals_reference(data):
     n_users, n_items, n_columns = (data.draw(st.integers(1, n)) for n in (4, 6, 3))
     users, items = (draw_vectors(data, n, n_columns) for n in (n_users, n_items))
     similarity = data.draw(st.sampled_from(["dot", "euclidean", "cosine", "hamming"]))
@@ -201,7 +197,7 @@ def test_equals_reference(data: st.DataObject) -> None:
     if similarity == "hamming":
         dtype = "u1"
     users, items = ((vectors if dtype != "u1" else vectors + 2).astype(dtype) for vectors in (users, items))
-    biases: dict[str, Any] = {}
+    biases = {}
     if similarity == "dot" and data.draw(st.booleans()):
         biases = {
             "item_biases": draw_vectors(data, n_items, 1)[:, 0],
@@ -214,7 +210,7 @@ def test_equals_reference(data: st.DataObject) -> None:
     exclude = [data.draw(st.sets(st.integers(0, n_items - 1))) for _ in range(n_users)]
     convention = f"default(ties={data.draw(st.sampled_from(TIES))})"
     model = fn.Embeddings(users, items, similarity=similarity, **biases)
-    arguments: dict[str, Any] = {"exclude": exclude, "missing_truth": "skip", "convention": convention}
+    arguments = {"exclude": exclude, "missing_truth": "skip", "convention": convention}
 
     values = fn.evaluate(liked, model, "ndcg@2, rr, ap, recall@3", **arguments).values
 
@@ -226,7 +222,7 @@ def test_equals_reference(data: st.DataObject) -> None:
     np.testing.assert_allclose(best, -np.sort(-scores, axis=1)[:, :3], rtol=1e-6, atol=1e-9)
 
 
-def test_evaluator_and_compare_take_models() -> None:
+def test_evaluator_and_compare_take_models():
     """Many models share one truth, next to score matrices."""
     other = fn.Embeddings(-USERS, ITEMS)
     evaluator = fn.Evaluator(LIKED, METRICS, exclude=SELECTIONS["exclude"]["exclude"])

@@ -1,7 +1,5 @@
 """Tiles: bounded memory, files larger than it, progress, Ctrl-C, plain Python, and factors that change meanwhile."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -9,8 +7,6 @@ import sys
 import threading
 import tracemalloc
 import weakref
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,13 +17,13 @@ from fastndcg.scoring import sources
 METRICS = "ndcg@10, rank, auc"
 
 
-def make_liked(n_users: int, n_items: int, n_liked: int = 3) -> fn.Interactions:
+def make_liked(n_users, n_items, n_liked=3):
     rng = np.random.default_rng(1)
     items = np.stack([rng.choice(n_items, n_liked, replace=False) for _ in range(n_users)])
     return fn.Interactions(items.reshape(-1), offsets=np.arange(n_users + 1) * n_liked, n_items=n_items)
 
 
-def measure_peak(call: Any) -> int:
+def measure_peak(call):
     """Return the bytes that a call allocates at most. The first call compiles."""
     call()
     tracemalloc.start()
@@ -39,7 +35,7 @@ def measure_peak(call: Any) -> int:
 
 
 @pytest.mark.parametrize(("n_users", "n_items", "n_columns"), [(3000, 9000, 64), (700, 2000, 1536)])
-def test_default_memory_is_below_128_megabytes(n_users: int, n_items: int, n_columns: int) -> None:
+def test_default_memory_is_below_128_megabytes(n_users, n_items, n_columns):
     """Ranks and the best items take less than 128 MB above the inputs."""
     rng = np.random.default_rng(2)
     users, items = (rng.standard_normal((n, n_columns), "f4") for n in (n_users, n_items))
@@ -49,7 +45,7 @@ def test_default_memory_is_below_128_megabytes(n_users: int, n_items: int, n_col
     assert measure_peak(lambda: model.top(100)) < (128 << 20) + result
 
 
-def test_file_larger_than_memory_is_not_copied(tmp_path: Path) -> None:
+def test_file_larger_than_memory_is_not_copied(tmp_path):
     """A memory-mapped matrix of 24 MB is evaluated within `memory` of 4 MB."""
     rng = np.random.default_rng(3)
     items = np.memmap(tmp_path / "items.bin", "f4", "w+", shape=(60_000, 100))
@@ -57,14 +53,14 @@ def test_file_larger_than_memory_is_not_copied(tmp_path: Path) -> None:
     users = rng.integers(-2, 3, (20, 100)).astype("f4")
     liked = make_liked(20, len(items))
 
-    def evaluate() -> fn.Results:
+    def evaluate():
         return fn.evaluate(liked, fn.Embeddings(users, items), METRICS, memory="4MB")
 
     assert measure_peak(evaluate) < 10 << 20
     assert evaluate().values.tobytes() == fn.evaluate(liked, users @ items.T, METRICS).values.tobytes()
 
 
-def test_large_results_leave_less_memory_for_rows() -> None:
+def test_large_results_leave_less_memory_for_rows():
     """The best items of a block of rows count as memory."""
     rng = np.random.default_rng(4)
     model = fn.Embeddings(rng.standard_normal((4000, 2), "f4"), rng.standard_normal((2500, 2), "f4"))
@@ -72,16 +68,16 @@ def test_large_results_leave_less_memory_for_rows() -> None:
     assert measure_peak(lambda: model.top(1000, memory="4MB", threads=1)) < result + (8 << 20)
 
 
-def test_one_block_of_a_function_is_in_memory() -> None:
+def test_one_block_of_a_function_is_in_memory():
     alive = []
 
-    def score(rows: slice) -> Any:
+    def score(rows):
         alive.append(sum(block() is not None for block in blocks))
         scores = np.random.default_rng(rows.start).random((rows.stop - rows.start, 500), dtype="f4")
         blocks.append(weakref.ref(scores))
         return scores
 
-    blocks: list[Any] = []
+    blocks = []
     model = fn.Scorer(score, n_items=500, n_users=300)
     fn.evaluate(make_liked(300, 500), model, "rr", memory="200kB")
     model.top(5, memory="200kB")
@@ -91,19 +87,19 @@ def test_one_block_of_a_function_is_in_memory() -> None:
 
 
 @pytest.mark.parametrize("kind", ["embeddings", "scorer", pytest.param("tensors", marks=pytest.mark.peers)])
-def test_progress_ends_with_all_users(kind: str) -> None:
+def test_progress_ends_with_all_users(kind):
     rng = np.random.default_rng(5)
     users, items = (rng.standard_normal((n, 8), "f4") for n in (3000, 700))
     models = {"embeddings": lambda: fn.Embeddings(users, items), "scorer": lambda: fn.Scorer(score, n_items=700)}
 
-    def score(rows: slice) -> Any:
+    def score(rows):
         return users[rows] @ items.T
 
     if kind == "tensors":
         torch = pytest.importorskip("torch")
         models["tensors"] = lambda: fn.Embeddings(torch.from_numpy(users), torch.from_numpy(items))
-    calls: list[tuple[int, int]] = []
-    arguments: dict[str, Any] = {"progress": lambda n, total: calls.append((n, total)), "memory": "20MB"}
+    calls = []
+    arguments = {"progress": lambda n, total: calls.append((n, total)), "memory": "20MB"}
     fn.evaluate(make_liked(3000, 700), models[kind](), "rr", **arguments)
     n_calls = len(calls)
     assert n_calls > 1
@@ -116,13 +112,13 @@ def test_progress_ends_with_all_users(kind: str) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_ctrl_c_ends_after_the_tiles_at_work(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+def test_ctrl_c_ends_after_the_tiles_at_work(monkeypatch, threads):
     rng = np.random.default_rng(6)
     users, items = (rng.standard_normal((n, 16), "f4") for n in (300, 20_000))
     loaded = []
     load = sources.TileWorker.load_items
 
-    def load_items(*arguments: Any) -> Any:
+    def load_items(*arguments):
         loaded.append(threading.get_ident())
         if len(loaded) == 5:
             signal.raise_signal(signal.SIGINT)
@@ -162,7 +158,7 @@ for dtype, similarity in (("f4", "dot"), ("f8", "euclidean"), ("i1", "dot"), ("u
 """
 
 
-def test_kernels_run_as_plain_python() -> None:
+def test_kernels_run_as_plain_python():
     """Without the JIT, kernels stay within their arrays and give the values of score matrices."""
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     ended = subprocess.run([sys.executable, "-c", PLAIN], env=environment, capture_output=True, text=True)
@@ -171,13 +167,13 @@ def test_kernels_run_as_plain_python() -> None:
 
 @pytest.mark.stress
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "u1"])
-def test_factors_that_change_give_values_or_errors(dtype: str) -> None:
+def test_factors_that_change_give_values_or_errors(dtype):
     rng = np.random.default_rng(7)
     users, items = (rng.integers(0, 3, (n, 20)).astype(dtype) for n in (500, 3000))
     liked = make_liked(500, 3000, 10)
     has_ended = threading.Event()
 
-    def overwrite() -> None:
+    def overwrite():
         own = np.random.default_rng(8)
         while not has_ended.is_set():
             for vectors in (users, items):
@@ -188,7 +184,7 @@ def test_factors_that_change_give_values_or_errors(dtype: str) -> None:
     kinds = ("hamming",) if dtype == "u1" else ("dot", "euclidean")
     models = [fn.Embeddings(users, items, similarity=similarity) for similarity in kinds]
 
-    def score(rows: slice) -> Any:
+    def score(rows):
         with np.errstate(all="ignore"):
             return users[rows].astype("f4") @ items.astype("f4").T
 

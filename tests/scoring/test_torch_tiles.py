@@ -1,9 +1,5 @@
 """Tensors of torch: the same ranks as NumPy's path on whole numbers to the bit, by operations of torch alone."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -25,7 +21,7 @@ LIKED = fn.Interactions(
 )
 OWN = [set(LIKED.items[LIKED.offsets[u] : LIKED.offsets[u + 1]].tolist()) for u in range(N_USERS)]
 SEEN = [set(RNG.choice(N_ITEMS, 30).tolist()) - own for own in OWN]
-SELECTIONS: dict[str, dict[str, Any]] = {
+SELECTIONS = {
     "all": {},
     "exclude": {"exclude": SEEN},
     "own candidates": {"candidates": [set(RNG.choice(N_ITEMS, 50).tolist()) | own for own in OWN], "exclude": SEEN},
@@ -35,7 +31,7 @@ KINDS = [
     ("f4", "dot"), ("f4", "euclidean"), ("f8", "dot"), ("f8", "euclidean"), ("f2", "dot"), ("i1", "dot"),
     ("i1", "euclidean"), ("u1", "hamming"),
 ]  # fmt: skip
-LAYOUTS: dict[str, Any] = {
+LAYOUTS = {
     "rows": lambda tensor: tensor,
     "columns": lambda tensor: tensor.T.contiguous().T,
     "every other row": lambda tensor: tensor.repeat_interleave(2, 0)[::2],
@@ -44,12 +40,12 @@ LAYOUTS: dict[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_tiles(monkeypatch):
     """Take tiles that are smaller than the case."""
     monkeypatch.setitem(torch_source.SHAPES, "cpu", (8, 64))
 
 
-def make_vectors(dtype: str) -> tuple[Any, Any]:
+def make_vectors(dtype):
     """Return users and items of small whole numbers."""
     rng = np.random.default_rng(8)
     lowest = 0 if dtype == "u1" else -2
@@ -58,7 +54,7 @@ def make_vectors(dtype: str) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("selection", SELECTIONS.values(), ids=SELECTIONS)
 @pytest.mark.parametrize(("dtype", "similarity"), KINDS)
-def test_values_are_those_of_arrays(dtype: str, similarity: Any, selection: dict[str, Any]) -> None:
+def test_values_are_those_of_arrays(dtype, similarity, selection):
     """Ranks under every tie policy, and the best items, are the same to the bit as those of arrays."""
     arrays = make_vectors(dtype)
     models = [fn.Embeddings(*own, similarity=similarity) for own in (arrays, map(torch.from_numpy, arrays))]
@@ -74,7 +70,7 @@ def test_values_are_those_of_arrays(dtype: str, similarity: Any, selection: dict
     np.testing.assert_allclose(tops[0].scores, tops[1].scores, rtol=1e-6)
 
 
-def test_biases_whole_rows_and_bfloat16() -> None:
+def test_biases_whole_rows_and_bfloat16():
     """Biases, metrics that read whole rows, and bfloat16 give the values of arrays."""
     users, items = make_vectors("f4")
     biases = {"user_biases": np.arange(N_USERS), "item_biases": np.arange(N_ITEMS) % 7}
@@ -87,7 +83,7 @@ def test_biases_whole_rows_and_bfloat16() -> None:
     assert np.array_equal(array.top(4).scores, tensor.top(4).scores)
 
 
-def test_equal_vectors_tie_and_bits_do_not_depend_on_the_batch() -> None:
+def test_equal_vectors_tie_and_bits_do_not_depend_on_the_batch():
     generator = torch.Generator().manual_seed(1)
     users, items = (torch.randn(n, 33, generator=generator) for n in (N_USERS, N_ITEMS))
     copies = RNG.choice(N_ITEMS, 60, replace=False)
@@ -105,7 +101,7 @@ def test_equal_vectors_tie_and_bits_do_not_depend_on_the_batch() -> None:
 
 @pytest.mark.parametrize("n_columns", [33, 100])
 @pytest.mark.parametrize("similarity", ["dot", "cosine", "euclidean"])
-def test_tensors_of_any_layout_tie_and_rank_alike(similarity: Any, n_columns: int) -> None:
+def test_tensors_of_any_layout_tie_and_rank_alike(similarity, n_columns):
     """Copies of a vector tie, and ranks are those of float64, whatever the strides of the tensors."""
     generator = torch.Generator().manual_seed(2)
     users, items = (torch.randn(n, n_columns, generator=generator) for n in (N_USERS, N_ITEMS))
@@ -123,7 +119,7 @@ def test_tensors_of_any_layout_tie_and_rank_alike(similarity: Any, n_columns: in
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_cosines_of_one_direction_tie_in_large_tiles(monkeypatch: pytest.MonkeyPatch, layout: Any) -> None:
+def test_cosines_of_one_direction_tie_in_large_tiles(monkeypatch, layout):
     """A vector has one length in a tile of the usual size and in a pair, whatever its strides."""
     monkeypatch.setitem(torch_source.SHAPES, "cpu", (256, 4096))
     generator = torch.Generator().manual_seed(1)
@@ -134,12 +130,12 @@ def test_cosines_of_one_direction_tie_in_large_tiles(monkeypatch: pytest.MonkeyP
         assert (fn.evaluate(liked, model, "rank", convention=f"default(ties={ties})").values == rank).all()
 
 
-def test_best_of_many_equal_scores_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_best_of_many_equal_scores_take_bounded_memory(monkeypatch):
     """Of a tile whose scores all tie, k of each row are sorted."""
     sizes = []
     sort = torch.sort
 
-    def count(values: Any, **options: Any) -> Any:
+    def count(values, **options):
         sizes.append(len(values))
         return sort(values, **options)
 
@@ -153,13 +149,13 @@ def test_best_of_many_equal_scores_take_bounded_memory(monkeypatch: pytest.Monke
     assert max(sizes) <= 8 * (4 + 4)
 
 
-def test_precision_of_the_user_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_precision_of_the_user_is_set_back(monkeypatch):
     """float32 is multiplied as float32 under any precision and autocast of the user, which stay as they were."""
     users, items = make_vectors("f4")
     calls = []
     take = torch_source.TorchOperands.take_items
 
-    def take_items(*arguments: Any) -> Any:
+    def take_items(*arguments):
         calls.append((torch.get_float32_matmul_precision(), torch.is_autocast_enabled("cpu"), torch.is_grad_enabled()))
         return take(*arguments)
 
@@ -176,13 +172,13 @@ def test_precision_of_the_user_is_set_back(monkeypatch: pytest.MonkeyPatch) -> N
     assert set(calls) == {("highest", False, False)}
 
 
-def test_vectors_stay_on_their_device(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_stay_on_their_device(monkeypatch):
     """Nothing as large as the vectors or the scores is taken to NumPy."""
     users, items = map(torch.from_numpy, make_vectors("f4"))
     sizes = []
     convert = torch.Tensor.numpy
 
-    def numpy(tensor: Any, **options: Any) -> Any:
+    def numpy(tensor, **options):
         sizes.append(tensor.numel())
         return convert(tensor, **options)
 
@@ -205,12 +201,12 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("change", "options", "message"), WRONG.values(), ids=WRONG)
-def test_wrong_tensors(change: Any, options: dict[str, Any], message: str) -> None:
+def test_wrong_tensors(change, options, message):
     with pytest.raises(fn.FastndcgError, match=message):
         fn.Embeddings(*change(*map(torch.from_numpy, make_vectors("f4"))), **options)
 
 
-def test_memory_below_a_tile_is_an_error() -> None:
+def test_memory_below_a_tile_is_an_error():
     model = fn.Embeddings(*map(torch.from_numpy, make_vectors("f4")))
     with pytest.raises(fn.InvalidInputError, match="`memory` must be at least"):
         fn.evaluate(LIKED, model, "rank", memory=1000, missing_truth="unretrieved")
