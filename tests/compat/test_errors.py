@@ -41,7 +41,6 @@ def test_errors_are_ours_and_theirs(module, tmp_path, monkeypatch, request):
 @pytest.mark.filterwarnings("ignore:.*unsafe cast from uint64 to int64")  # numba warns of casts in ranx
 @pytest.mark.parametrize("module", drop_ins.PEERS)
 def test_dropins_give_value_of_originals(module, request):
-    """Input that the original accepts, such as NumPy numbers and large cutoffs, has its value."""
     theirs, ours = import_both(module, request)
     for call in read_cases(module, "TAKEN"):
         assert flat(call(ours)) == pytest.approx(flat(call(theirs)), rel=1e-6)

@@ -25,7 +25,6 @@ MEASURES = [
 
 @pytest.fixture
 def registered():
-    """Register the provider before a test, and unregister the provider afterwards."""
     yield ours.register()
     ours.unregister()
 
@@ -89,7 +88,6 @@ def test_lists_of_tuples(data, order):
 
 
 def test_ir_measures_provider_can_be_unregistered():
-    """`unregister` restores the earlier providers, and a second call has no effect."""
     before = list(theirs.DefaultPipeline.providers)
     provider = ours.register()
     ours.unregister()

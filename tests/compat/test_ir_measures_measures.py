@@ -47,7 +47,6 @@ def list_values(provider, measure, qrels, run):
 
 
 def as_tuples(qrels, run):
-    """Return judgments and a run as named tuples of ir_measures."""
     judgments = [theirs.Qrel(query, document, label) for query, row in qrels.items() for document, label in row.items()]
     rows = [theirs.ScoredDoc(query, document, score) for query, row in run.items() for document, score in row.items()]
     return judgments, rows

@@ -73,7 +73,6 @@ WITHOUT_BPREF += sorted(ours.supported_measures - {"bpref", "gm_bpref"} - set(ME
 
 
 def test_pytrec_eval_empty_inputs():
-    """Empty runs, measures and judgments give the library's result in every combination."""
     for qrels in (QRELS, {}):
         for measures in ({"map", "ndcg"}, set(), {}):
             for run in (RUN, {}):
@@ -82,7 +81,6 @@ def test_pytrec_eval_empty_inputs():
 
 
 def test_measures_with_arguments():
-    """Measures accept dots or underlines before cutoffs, merge repeated cutoffs and have default cutoffs."""
     asked = ["ndcg_cut", "ndcg_cut.1,4", "ndcg_cut_20,4", "ndcg_cut_15", "recall.1000", "P"]
     expected = {f"P_{k}" for k in CUTOFFS} | {f"ndcg_cut_{k}" for k in (1, 4, 15, 20)} | {"recall_1000"}
     assert set(ours.RelevanceEvaluator(QRELS, asked).evaluate(RUN)["q1"]) == expected
@@ -92,7 +90,6 @@ def test_measures_with_arguments():
 
 @pytest.mark.parametrize("nickname", ["official", "set", "all_trec"])
 def test_pytrec_eval_measure_nicknames(nickname):
-    """A nickname gives the same measures, output names and values as in the library."""
     assert ours.supported_nicknames[nickname] == theirs.supported_nicknames[nickname]
     expected = theirs.RelevanceEvaluator(QRELS, {nickname}).evaluate(RUN)
     result = ours.RelevanceEvaluator(QRELS, {nickname}).evaluate(RUN)
@@ -170,7 +167,6 @@ def test_trec_eval_own_test(qrels_name, output, level):
 
 
 def fits(name):
-    """Return true if the drop-in has a measure."""
     try:
         ours.RelevanceEvaluator({}, [name])
     except ValueError:
@@ -212,7 +208,6 @@ def test_pytrec_eval_dropin_survives_input_that_breaks_library():
 
 
 def test_judgments_are_copied():
-    """A later change of the dict does not change the evaluator."""
     qrels = {"q1": {"d1": 1}}
     evaluator = ours.RelevanceEvaluator(qrels, {"ndcg"})
     qrels["q1"]["d2"] = 1

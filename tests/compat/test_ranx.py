@@ -46,7 +46,6 @@ TAKEN = [  # calls that the original takes
 
 
 def from_file(module, name, content):
-    """Write a file to the current folder, and return the judgments that ranx reads from the file."""
     with open(name, "wb") as file:
         file.write(content)
     return module.Qrels.from_file(name)
@@ -105,7 +104,6 @@ def dicts(draw):
 @given(data=dicts())
 @strategies.examples(30)
 def test_ranx_dropin_equals_library(ranx_library, data):
-    """Every metric, cutoff and level has the library's value for each query. Means and deviations agree too."""
     qrels, run = data
     expected = ranx_library.evaluate(ranx_library.Qrels(qrels), ranx_library.Run(run), METRICS, return_mean=False)
     result = ours.evaluate(ours.Qrels(qrels), ours.Run(run), METRICS, return_mean=False)
@@ -141,7 +139,6 @@ def test_queries_are_paired_by_id():
 
 
 def test_ties_rank_as_given():
-    """Tied documents keep the given order in a dict and in a Run."""
     qrels, run = {"q": {"d0": 1}}, {"q": {f"d{number}": 0.5 for number in range(40)}}
     assert ours.evaluate(qrels, run, "mrr") == ours.evaluate(ours.Qrels(qrels), ours.Run(run), "mrr") == 1
 
@@ -222,7 +219,6 @@ def test_refuses_metrics(metric, kind, message):
 
 
 def test_numba_stays_as_it_is():
-    """A few queries leave numba's number of threads unchanged."""
     numba = pytest.importorskip("numba")
     before = numba.get_num_threads()
     ours.evaluate(QRELS, RUN, "ndcg")
@@ -291,7 +287,6 @@ def test_ranx_typed_lists_hold_hashes_and_numbers(ranx_library):
 
 
 def test_ranx_bpref_equals_library(ranx_library):
-    """Values of bpref are ranx's where judged documents of both kinds exist, beside other metrics and alone."""
     qrels = {"q1": {"a": 1, "b": 0, "c": 2, "e": 0}, "q2": {"a": 1, "b": 1, "c": 0, "d": 0}}
     run = {"q1": {"x": 5, "b": 4, "a": 3, "y": 2, "c": 1}, "q2": {"c": 3, "d": 2, "a": 1, "z": 0}}
     names = ["bpref", "map", "bpref-l2", "bpref@1"]
@@ -305,7 +300,6 @@ def test_ranx_bpref_equals_library(ranx_library):
 
 
 def count_sorts(monkeypatch):
-    """Count the rows that are put in order, in the list that is returned."""
     counts = []
     name = "fastndcg.compat.ranx.data.order_by_number"
     monkeypatch.setattr(name, lambda row: counts.append(len(row)) or order_by_number(row))
@@ -326,7 +320,6 @@ def test_ranx_tables_are_built_without_sorting(monkeypatch):
 
 
 def test_ranx_further_metrics_do_not_join_again(monkeypatch):
-    """A second evaluation of the same tables joins nothing, also after bpref, which marks unjudged documents."""
     joins = []
     join = DictQrels.judged
     monkeypatch.setattr(

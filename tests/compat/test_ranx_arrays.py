@@ -22,7 +22,6 @@ FUNCTIONS = {
 
 @st.composite
 def arrays(draw):
-    """Draw arrays of judgments, by falling label, and of a run. Each query has relevant and other documents."""
     ids = st.integers(1, 9)
     qrels, run = [], []
     for _ in range(draw(st.integers(1, 3))):
@@ -81,7 +80,6 @@ def test_ranx_rows_of_a_run_are_in_rank_order():
 
 
 def test_ranx_arrays_pair_with_tables():
-    """Arrays are paired with a Qrels or a dict by the place of the query, and results are saved by its id."""
     qrels, run = ours.Qrels({"b": {"x": 1}, "a": {"y": 2, "z": 0}}), ours.Run({"a": {"z": 1, "y": 0}, "b": {"x": 5}})
     expected = ours.evaluate(qrels, run, "ndcg", return_mean=False)
     for sides in ((qrels, run.to_typed_list()), (qrels.to_typed_list(), run), (qrels.to_typed_list(), run.to_dict())):
@@ -100,7 +98,6 @@ def test_ranx_arrays_of_three_dimensions():
 
 
 def test_ranx_repeated_judgments_count_as_often():
-    """A document that has the same label twice counts twice as relevant, as in ranx."""
     qrels, run = [np.array([[9, 1], [6, 1], [6, 1]])], [np.array([[6, 1], [9, 0.5]])]
     assert ours.evaluate(qrels, run, "recall") == 2 / 3
 

@@ -14,7 +14,6 @@ METRICS = ["ndcg@3", "map-l2", "precision@2", "mrr"]
 
 
 def tables(library, n_queries=30, strengths=(0.1, 1.0, 1.4, 0.2)):
-    """Return judgments and runs whose distinct scores follow the labels to different degrees."""
     random = np.random.default_rng(8)
     queries = [f"q{number:02}" for number in range(n_queries)]
     labels = {query: random.integers(0, 4, 8) for query in queries}
@@ -63,7 +62,6 @@ def test_fisher_is_near_the_library(ranx_library):
 
 
 def test_ranx_compare_table():
-    """The table marks each model with the letters of significantly worse models. Digits and per cent are options."""
     report = ours.compare(*tables(ours), ["ndcg@3", "hits"], max_p=0.05)
     head, dashes, *lines = str(report).splitlines()
     assert head.split() == ["#", "Model", "NDCG@3", "Hits"]

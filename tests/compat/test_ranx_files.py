@@ -60,7 +60,6 @@ def test_ranx_trec_lines(tmp_path):
 
 
 def test_ranx_json_keeps_queries_without_documents(tmp_path):
-    """An empty ranking is written to JSON and read back."""
     run = ours.Run({"q1": {"d": 1.0}}).make_comparable(ours.Qrels({"q1": {"d": 1}, "q2": {"d": 1}}))
     run.save(tmp_path / "run.json")
     assert json.loads((tmp_path / "run.json").read_text(encoding="utf-8")) == {"q1": {"d": 1.0}, "q2": {}}

@@ -47,7 +47,6 @@ ABOUT_THEM = re.compile("dcg|lrap|label_ranking_av|top_k_accuracy")
 
 
 def with_ours(name):
-    """Return a module of scikit-learn's tests, imported while the drop-ins replace the original functions."""
     spec = importlib.util.find_spec(f"sklearn.metrics.tests.{name}")
     if spec is None:
         pytest.skip(f"this scikit-learn carries no tests: {name} is absent", allow_module_level=True)
@@ -149,7 +148,6 @@ def test_ties_that_are_ignored(data):
 @given(data=st.data())
 @strategies.examples(150)
 def test_label_ranking(data):
-    """LRAP equals the library's value with ties, weights and sparse labels."""
     sparse = pytest.importorskip("scipy.sparse")
     labels, scores, weights = data.draw(tables({"binary": LABELS["binary"]}))
     function = ours.label_ranking_average_precision_score

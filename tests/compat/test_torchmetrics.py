@@ -55,7 +55,6 @@ TAKEN = [  # calls that the original takes
 
 
 def retrieval(module, function, preds=..., target=..., **options):
-    """Call a retrieval function of torchmetrics, by default with four documents."""
     torch = library("torch")
     preds = torch.tensor([0.9, 0.2, 0.7, 0.4]) if preds is ... else preds
     target = torch.tensor([1, 0, 0, 1]) if target is ... else target
@@ -100,7 +99,6 @@ def tensors(draw, graded, ties=False):
 @given(data=st.data())
 @strategies.examples(60)
 def test_torchmetrics_dropin_equals_library(name, data):
-    """Each function gives a scalar of the library's type and value at every cutoff."""
     preds, target = data.draw(tensors(name == "normalized_dcg", ties=name == "normalized_dcg"))
     if name in ("fall_out", "r_precision"):
         target = target.long()  # theirs cannot subtract bools, or cut at floats
@@ -181,7 +179,6 @@ def test_torchmetrics_known_bugs_are_not_copied():
 
 
 def test_tensors_that_lie_otherwise():
-    """Negated views, strides, odd addresses, half precision and gradients leave the value unchanged."""
     preds, target = torch.tensor([0.9, 0.8, 0.7, 0.6]), torch.tensor([0, 1, 0, 2])
     expected = ours.retrieval_normalized_dcg(preds, target, top_k=3)
     odd = torch.frombuffer(bytearray(17), dtype=torch.float32, offset=1).copy_(preds)

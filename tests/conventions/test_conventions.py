@@ -60,7 +60,6 @@ def test_names_of_replaced_conventions():
 
 
 def test_conventions_of_ones_own():
-    """A convention made by the caller keeps its name and adds the fields that were replaced later."""
     mine = fn.Convention("mine", ties="input", gain="exp2")
     assert mine.name == "mine"
     assert mine.replace(undefined=0).name == "mine(undefined=0)"
@@ -88,7 +87,6 @@ def test_convention_ideal_of_a_short_run():
 
 
 def test_means_of_values_that_a_convention_defines_or_skips():
-    """A number in the place of an undefined value counts in the mean, a skipped query does not."""
     given = ([[0, 0], [1, 0]], [[2, 1], [1, 2]], "map,rr")
     result = fn.evaluate(*given, convention=DEFAULT.replace(undefined=1))
     assert result.means() == [(1 + 1 / 2) / 2, (0 + 1 / 2) / 2]

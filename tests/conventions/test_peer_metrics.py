@@ -174,7 +174,6 @@ def test_parameters_decide_notes():
 
 
 def test_comparisons_have_notes():
-    """A comparison prints each note once with the table."""
     judged, run = {f"q{i}": {"a": 1, "b": 0} for i in range(3)}, {f"q{i}": {"a": 1, "b": i} for i in range(3)}
     found = fn.compare(judged, {"one": run, "other": run}, "AUC", convention="implicit", replicates=10)
     assert str(found).count("AUC is not Implicit's AUC_at_k") == 1

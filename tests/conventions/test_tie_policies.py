@@ -18,7 +18,6 @@ TIED = np.ones((2, 3))
 
 @pytest.fixture
 def dice(monkeypatch):
-    """Return a convention whose tie policy is in the table, with an order that no code knows."""
     monkeypatch.setitem(TIES, "dice", TiePolicy("dice"))
     monkeypatch.setitem(fields.FIELDS, "ties", fields.FIELDS["ties"]._replace(choices=tuple(TIES)))
     record = fn.RR.record

@@ -113,7 +113,6 @@ def test_beyond_accuracy_of_one_user_equals_definition(beyond, metric, items, ex
 @pytest.mark.parametrize(("metric", "lists", "expected"), EACH_OF_ALL)
 @BEYOND
 def test_beyond_accuracy_of_all_users_equals_definition(beyond, metric, lists, expected):
-    """All users' items give the value that their arithmetic gives."""
     result = beyond(padded(lists), metric, catalogue=6)
     value = result[0, 0] if isinstance(result, np.ndarray) else result[metric].item()
     assert [value] == exactly(expected)

@@ -132,7 +132,6 @@ def test_diversity_definitions_are_complete():
 @pytest.mark.parametrize(("metric", "documents", "unretrieved", "expected"), EACH_DEFINITION)
 @EVALUATE
 def test_diversity_metric_equals_definition(evaluate, metric, documents, unretrieved, expected):
-    """One query's documents in rank order give the value that its arithmetic gives."""
     scores = [-rank for rank in range(len(documents))]
     assert evaluated(evaluate, metric, documents, unretrieved, scores) == exactly(expected)
 

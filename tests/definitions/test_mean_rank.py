@@ -96,7 +96,6 @@ def test_a_random_order_has_the_values_by_chance():
 
 
 def test_chance_is_undefined_or_0_without_relevant_documents():
-    """No rank is expected of nothing."""
     assert isnan(evaluate("chance_Rank", [0, 0], [2.0, 1.0]))
     assert evaluate("chance_RR", [0, 0], [2.0, 1.0]) == 0
     assert evaluate("chance_Success@1", [], []) == 0

@@ -335,7 +335,6 @@ def test_tie_policy_places_the_relevant_document(evaluate, ties, expected):
 @pytest.mark.parametrize("ties", ["id_descending", "id_ascending", "input"])
 @EVALUATE
 def test_equal_tie_keys_stay_as_given(evaluate, ties):
-    """Documents with the same tie key keep the order in which they were given."""
     rankings = Rankings([0, 1, 0], [0.5, 0.5, 0.5], [0, 3], tie_keys=[7, 7, 7])
     assert evaluate(rankings, metrics="RR", convention=f"default(ties={ties})")["RR"] == [1 / 2]
 

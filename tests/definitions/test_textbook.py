@@ -171,7 +171,6 @@ CHOSEN = [
 @pytest.mark.parametrize(("choice", "metric", "labels", "scores", "expected"), CHOSEN)
 @EVALUATE
 def test_convention_choices_change_values_as_defined(evaluate, choice, metric, labels, scores, expected):
-    """Every field of a convention does what it says."""
     result = evaluate(labels, np.array(scores, "f8"), metric, groups=[len(labels)], convention=f"default({choice})")
     assert result[metric] == exactly(expected)
 

@@ -15,7 +15,6 @@ from fastndcg.engine.run import make_chunks
 
 
 def rankings_of(sizes, pool_sizes=None):
-    """Rankings of queries of these sizes, and of pools of those."""
     offsets = np.append(0, np.cumsum(sizes, dtype="i8"))
     labels = np.zeros(offsets[-1], "u1")
     pool = None if pool_sizes is None else np.append(0, np.cumsum(pool_sizes, dtype="i8"))
@@ -54,7 +53,6 @@ def test_chunks_contain_each_query_once(sizes, pooled, chunk_documents, threads)
     ],
 )  # fmt: skip
 def test_threads_share_what_is_left(monkeypatch, n_documents, threads, expected):
-    """Each chunk takes a share of the remaining documents, within the limits of a chunk."""
     monkeypatch.setattr(spans, "MIN_DOCUMENTS_FOR_THREADS", 2)
     places = spans.find_cuts(n_documents, 8, threads)
     assert np.diff([0, *places, n_documents]).tolist() == expected

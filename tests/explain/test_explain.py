@@ -200,7 +200,6 @@ def test_named_conventions():
 
 
 def test_places_in_arrays():
-    """Documents of arrays are named by where they stand, whatever order the queries come in."""
     explained = fn.explain([1, 0, 2, 0], [1, 2, 3, 4], "ndcg", query="b", query_ids=["a", "b", "a", "b"])
     assert [one.document for one in explained.ranking] == ["3", "1"]
     assert explained.query == "query b"
@@ -243,7 +242,6 @@ def test_refuses(arguments, message):
 
 
 def test_explain_names_the_field_that_leaves_a_query_out(files, run):
-    """A judged query that the run lacks is no unknown query. The command gives the remedy in its own words."""
     qrels = {**QRELS, "q3": {"a": 1}}
     assert fn.explain(qrels, RUN, "ndcg", query="q3").value == 0
     message = (
@@ -259,7 +257,6 @@ def test_explain_names_the_field_that_leaves_a_query_out(files, run):
 
 
 def test_half_way_there_may_be_no_value():
-    """A step that lacks what another one brings is shown without a value."""
     rankings = fn.Rankings([1, -1], [1.0, 2.0], [0, 2])
     kept, zero = "default(negative_labels=keep)", "default(gain=[0,1],negative_labels=zero)"
     explained = fn.explain(rankings, metric="cg", convention=kept, against=zero)

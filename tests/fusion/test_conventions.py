@@ -76,7 +76,6 @@ def test_points_of_the_first_rank():
 
 @pytest.mark.parametrize("name", fn.fusion_conventions)
 def test_named_convention_has_a_source_and_methods_that_parse(name):
-    """Conventions of programs say where their choices come from, and which of our methods theirs are."""
     from fastndcg.fusion.methods import FusionMethod
 
     convention = fn.fusion_conventions[name]

@@ -165,7 +165,6 @@ def test_absent_counts_in_methods_that_count_runs():
 
 
 def test_tied_documents_share_the_mean_of_their_points():
-    """By default equal scores do not depend on the order of the input. Other policies give each its own rank."""
     tied = [{"q": {"b": 1.0, "a": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}]
     average = fn.fuse(tied, "rrf(k=0)").to_dict()["q"]
     by_id = fn.fuse(tied, "rrf(k=0)", fusion_convention="default(ties=id_ascending)").to_dict()["q"]

@@ -249,7 +249,6 @@ def test_a_norm_of_each_run_has_the_same_result_in_all_forms():
     ],
 )
 def test_wrong_norms_are_refused(method, message):
-    """Each error names the argument, the offender and the remedy."""
     runs = {"bm25": {"q": {"a": 9.0}}, "dense": {"q": {"a": 0.5}}}
     with pytest.raises(InvalidInputError, match=message):
         fn.fuse(runs, method)

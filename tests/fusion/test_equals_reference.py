@@ -107,7 +107,6 @@ def test_fused_scores_equal_the_reference(case):
     st.sampled_from(["default", "ranx", "default(equal_within=1e-6)", "default(lowest_score=0.001,deviation=sample)"]),
 )
 def test_normalised_scores_of_any_size_equal_the_reference(row, norm, unit, name):
-    """Very large and very small scores are normalised as the exact arithmetic of the reference says."""
     convention = parse_fusion_convention(name)
     scores = {document: score * unit for document, score in row.items()}
     joined = join_runs([fn.Run.from_dict({"q": scores})] * 2, ["a", "b"], convention)
@@ -124,7 +123,6 @@ class Tables:
 
 
 def fuse_dicts(runs, method, convention, weights, absent, tables):
-    """Fuse dicts by the kernels. A query without documents in a run counts as one that the run has."""
     import numpy as np
 
     queries = list(runs[0])

@@ -28,7 +28,6 @@ def test_fused_run_is_evaluated_compared_and_written(tmp_path):
 
 
 def test_all_forms_of_runs_give_the_same_fused_run(tmp_path):
-    """Files, frames, records, arrays of ids, dicts of ranked ids and pairs of names."""
     import pandas as pd
 
     rows = [(query, document, score) for query, row in A.items() for document, score in row.items()]
@@ -45,7 +44,6 @@ def test_all_forms_of_runs_give_the_same_fused_run(tmp_path):
 
 
 def test_lists_of_recommended_items_have_the_numbers_of_users_as_queries():
-    """Arrays of items may be padded, lists may have several lengths, and items keep their type."""
     array = np.array([[5, 7, -1], [7, 5, 3]], "i4")
     lists = fn.Recommendations(np.array([[7], [3]]))
     fused = fn.fuse({"array": array, "lists": lists}, "rrf(k=0)")
@@ -67,7 +65,6 @@ def test_recommendations_with_ids_and_scores_are_read_as_the_run_that_they_becom
 
 
 def test_ids_keep_their_type():
-    """Whole numbers of several dtypes become one that holds them all. Texts stay texts."""
     small = fn.Run(np.array([1], "i4"), np.array([7], "i2"), [1.0])
     wide = fn.Run(np.array([1], "i8"), np.array([2**40], "i8"), [1.0])
     huge = fn.Run(np.array([1], "u8"), np.array([2**64 - 1], "u8"), [1.0])
@@ -83,7 +80,6 @@ def test_ids_keep_their_type():
 
 
 def test_many_queries_on_threads_give_the_same_bytes():
-    """Neither threads nor the order of rows change a bit of the fused scores."""
     rng = np.random.default_rng(5)
     queries = np.repeat(np.arange(3000), 40)
     runs = [
@@ -119,7 +115,6 @@ def test_documents_of_queries_that_are_left_out_are_not_counted_as_cut():
 
 
 def test_queries_of_some_runs_are_refused_fused_or_left_out_and_counted():
-    """The message names a run and a query, and the policies that take them."""
     runs = {"a": A, "b": {"q1": B["q1"], "q7": {"d1": 1.0}}}
     with pytest.raises(fn.InvalidInputError, match=r"'a' lacks query q7, and 2 of 3 .*queries=union.*queries=common"):
         fn.fuse(runs)

@@ -25,7 +25,6 @@ METRICS = [
 
 
 def list_middles(steps):
-    """Return a weight within each interval between two steps of any queries."""
     edges = np.unique(np.concatenate([[0.0], steps.starts, [1.0]]))
     return np.array([(low + high) / 2 for low, high in itertools.pairwise(edges) if high - low > 1e-9])
 
@@ -48,7 +47,6 @@ def check_equals_engine(qrels, run, x, y, metric, convention):
 
 
 def list_ids(run):
-    """Return the query and the document of each row."""
     queries = np.repeat(run.queries.names(), np.diff(run.offsets))
     return queries.tolist(), run.documents.names().tolist()
 
@@ -75,7 +73,6 @@ def test_step_function_equals_the_engine_for_every_metric():
 
 
 def test_step_function_equals_the_twin():
-    """Steps are where exact fractions say, and values are those of the reference."""
     for seed in range(6):
         for metric in ("ndcg@3", "ap", "rr"):
             qrels, run, x, y = draw_case(seed, n_queries=2, most=7, is_coarse=seed % 2 == 0)
@@ -159,7 +156,6 @@ def test_sums_of_folds_equal_the_sums_of_their_queries():
 
 
 def test_metric_that_reads_more_is_refused():
-    """A metric of unjudged documents, by subtopic, with another aggregate, and a convention that rounds scores."""
     qrels, run, _, _ = draw_case(1)
     for metric in ("Judged@5", "alpha_nDCG@5", "gm(ap)"):
         with pytest.raises(InvalidInputError, match=r"`metric` must .* Take a metric such as ndcg@10"):

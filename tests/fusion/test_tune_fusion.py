@@ -322,7 +322,6 @@ def test_the_table_compares_with_runs_equal_weights_and_rrf():
 
 
 def test_noise_is_called_noise():
-    """Runs that know nothing of the labels have no gain, and a note says so."""
     qrels, runs = draw_runs(10, signal=0.0)
     tuned = fn.tune_fusion(qrels, runs, "ndcg@5", WSUM)
     assert not tuned.has_gain
@@ -330,7 +329,6 @@ def test_noise_is_called_noise():
 
 
 def draw_halves(scales, n_queries=60):
-    """Return qrels and two runs with independent noise, which see relevant documents as well as their scales say."""
     rng = np.random.default_rng(0)
     qrels = {f"q{q}": {f"d{d}": int(d < 8) for d in range(20)} for q in range(n_queries)}
     runs = {
@@ -352,7 +350,6 @@ def test_a_gain_is_called_a_gain():
 
 
 def test_a_loss_is_called_a_loss():
-    """Folds of opposite queries choose the wrong run, and the note names the better system."""
     qrels, runs = draw_halves((1.0, 1.0))
     strong = [query for place, query in enumerate(qrels) if place < 30]
     for place, query in enumerate(qrels):
@@ -419,7 +416,6 @@ def test_a_parameter_at_the_end_of_its_grid_is_noted():
 
 
 def test_lower_is_better_for_some_metrics():
-    """A metric that falls with quality is made small."""
     qrels, runs, tuned = tune(12, metric="FallOut@5")
     for weight in np.linspace(0, 1, 51):
         fused = fn.fuse(runs, WSUM[0], weights=[weight, 1 - weight])
@@ -621,7 +617,6 @@ def test_the_grid_has_every_method_and_parameter():
 
 
 def test_the_picture_of_the_grid_has_the_means_of_evaluate():
-    """Each line is the mean against the weight of the first run, and has a highest value of at most the best mean."""
     qrels, runs, tuned = tune(5, ["rrf", *WSUM], "ap")
     place = 40
     weight = tuned.picture.weights[place]

@@ -18,8 +18,6 @@ pytestmark = pytest.mark.peers
 
 
 class Data(NamedTuple):
-    """Documents of many queries, one after the other, with weights of the queries."""
-
     features: np.ndarray
     labels: np.ndarray
     groups: np.ndarray
@@ -58,7 +56,6 @@ def draw(seed=0, highest=4, n_queries=120):
 
 
 def read_example(part):
-    """Return LightGBM's ranking example, "train" or "test"."""
     folder = DATA / "ranking_example"
     features, labels = library("sklearn.datasets").load_svmlight_file(str(folder / f"rank.{part}.gz"), n_features=301)
     groups = np.loadtxt(folder / f"rank.{part}.query", dtype="i8")
@@ -66,8 +63,6 @@ def read_example(part):
 
 
 class LightGBM:
-    """How LightGBM takes data, a metric and its own metrics."""
-
     metrics = {f"{theirs}@{k}": f"{ours}@{k}" for theirs, ours in (("ndcg", "nDCG"), ("map", "AP")) for k in (1, 5, 10)}
     on_grades, highest, exact = metrics, 4, {"rtol": 1e-13}
     groups_are_given = r"Pass lgb\.Dataset\(…, group=…\)"
@@ -87,7 +82,6 @@ class LightGBM:
         return lightgbm.metric(metrics, **options)
 
     def train(self, custom, first, others, own=(), n_rounds=12, callbacks=(), **options):
-        """Return the booster, and the values of each data set by the name of the metric."""
         lgb, log = library("lightgbm"), {}
         own = {"metric": [name.split("@")[0] for name in own], "eval_at": [1, 5, 10]} if own else {"metric": "None"}
         booster = lgb.train(
@@ -174,7 +168,6 @@ each_loop = pytest.mark.parametrize("name", LOOPS)
 
 
 def compare(name, metrics, first, others):
-    """Return pairs of a library's values and ours for each data set and metric, round by round."""
     loop, pairs = LOOPS[name], []
     asked = [[metric] for metric in metrics] if name == "catboost" else [list(metrics)]
     for own in asked:
@@ -272,7 +265,6 @@ def test_sets_are_prepared_once_each_and_forgotten(name, monkeypatch):
 
 @pytest.mark.parametrize("name", ["lightgbm", "xgboost"])
 def test_changed_data_are_prepared_again(name):
-    """New labels, labels changed in place, new groups and new weights."""
     loop, data = LOOPS[name], draw(10).without_empty()
     custom, given, seen = loop.metric("ndcg@5", convention=name), loop.make_set(data), []
     scores = np.random.default_rng(10).random(len(data.labels), "f4")
@@ -305,7 +297,6 @@ def test_sets_without_groups_are_refused(name):
 
 @each_loop
 def test_nan_of_a_diverged_model_is_refused(name):
-    """CatBoost gives the message in its own error."""
     loop, data = LOOPS[name], draw(16)
     start, place = np.zeros(len(data.labels)), data.groups[0] + 2
     first = loop.make_set(data, start=start.copy())
@@ -319,7 +310,6 @@ def test_nan_of_a_diverged_model_is_refused(name):
 
 @each_loop
 def test_metrics_copy_and_know_their_orientation(name):
-    """A copy for CatBoost is the same object. A pickle gives equal values without the pools."""
     loop, data = LOOPS[name], draw(13)
     given = loop.make_set(data)
     custom = loop.metric("ndcg@5", given, convention=name, threads=1)
@@ -339,7 +329,6 @@ def test_metrics_copy_and_know_their_orientation(name):
 
 @each_loop
 def test_cross_validation_and_bad_options(name):
-    """An error is raised where the metric is made, not in the first round."""
     loop, given = LOOPS[name], LOOPS[name].make_set(draw(14))
     for metrics, options in (("map", {"convention": "lightgmb"}), ("map", {"threads": 0}), ("mapp", {})):
         with pytest.raises(fn.FastndcgError):
@@ -372,7 +361,6 @@ def test_lightgbm_stops_by_the_first_metric(metrics):
 
 
 def test_lightgbm_ranker_equals_train():
-    """Also with a copy or a pickle of the metric."""
     loop, data = LOOPS["lightgbm"], draw(13)
     sets = [data, data.first(30)]
     custom = loop.metric("ndcg@5, map")
@@ -448,7 +436,6 @@ def test_xgboost_early_stopping_refuses_what_it_cannot_follow():
 
 @pytest.mark.parametrize("by", ["group", "qid"])
 def test_xgboost_ranker_takes_metrics_as_callbacks(by):
-    """As its `eval_metric` a metric is refused. As callbacks metrics are logged, and stop the training early."""
     ranker_of, data, valid = library("xgboost").XGBRanker, draw(6, 1), draw(7, 1)
     custom = LOOPS["xgboost"].metric("map@5,ndcg@5", convention="xgboost")
     mrr = LOOPS["xgboost"].metric("mrr")

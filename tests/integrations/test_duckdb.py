@@ -53,7 +53,6 @@ def test_types_of_numbers_do_not_matter(connection, label):
 
 
 def test_cutoffs_may_differ_by_row(connection):
-    """The cutoff is a constant or a column."""
     result = fn.evaluate(LABELS, SCORES, "ndcg@1, ndcg@2, ndcg@3", offsets=np.cumsum([0, *SIZES]))
     values = select(connection, "ndcg(labels, scores, 1 + query % 3)", f"({LISTS})")
     np.testing.assert_array_equal(values, result.values[np.arange(3000), np.arange(3000) % 3])
@@ -76,7 +75,6 @@ def test_average_is_the_mean(connection):
 
 
 def test_own_metrics_and_conventions_have_names():
-    """A mapping gives metrics with parameters a name, under any convention."""
     connection = duckdb.connect()
     names = register(connection, {"graded": "nDCG(gain=exp2)", "at_1": fn.P @ 1}, prefix="fn_", convention="sklearn")
     assert names == {"fn_graded": fn.nDCG(gain="exp2"), "fn_at_1": fn.P @ 1}
@@ -88,7 +86,6 @@ def test_own_metrics_and_conventions_have_names():
 
 
 def test_functions_are_replaced_and_built_in_ones_stay():
-    """A second call replaces the functions of the first. DuckDB's own `map` is left as it is."""
     connection = duckdb.connect()
     first = register(connection)
     assert register(connection, convention="sklearn") == first

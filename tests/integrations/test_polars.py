@@ -61,7 +61,6 @@ def test_rows_are_grouped_before():
 
 @pytest.mark.parametrize("dtype", ["Int8", "UInt32", "Float32", "Boolean"])
 def test_types_of_labels(dtype):
-    """Labels of any type of numbers are read as they are."""
     labels = FRAME["label"].list.eval(pl.element() > 1).cast(pl.List(getattr(pl, dtype)))
     frame = FRAME.with_columns(label=labels)
     values = frame.select(metric("map", "label", "score")).to_series().to_numpy()
@@ -69,7 +68,6 @@ def test_types_of_labels(dtype):
 
 
 def test_arrays_of_one_size_are_lists():
-    """A column of the type Array has one array per query."""
     frame = pl.DataFrame({"y": [[0, 1], [1, 0]], "s": [[0.5, 0.1], [0.2, 0.1]]})
     arrays = frame.cast({"y": pl.Array(pl.Int64, 2), "s": pl.Array(pl.Float64, 2)})
     assert arrays.select(metric("rr", "y", "s")).to_series().to_list() == [0.5, 1.0]
@@ -115,7 +113,6 @@ def test_conventions_decide():
     ],
 )
 def test_bad_lists_are_errors(labels, scores, problem):
-    """The error of `evaluate` says where."""
     frame = pl.DataFrame({"y": labels, "s": scores})
     with pytest.raises(Exception, match=problem):
         frame.select(metric("ndcg", "y", "s"))

@@ -29,7 +29,6 @@ OPTIONS = [
 
 
 def make_model():
-    """Return a model that embeds texts of numbers."""
     return dense_cases.StandInModel(torch.as_tensor)
 
 
@@ -110,7 +109,6 @@ def test_sentence_transformers_accuracy_is_the_hit_rate():
 
 
 def test_sentence_transformers_predictions(tmp_path):
-    """Predictions are lines of JSON with the hits in rank order."""
     evaluator = ours.InformationRetrievalEvaluator(
         {"q": "1 0"}, {"a": "0 1", "b": "1 0"}, {"q": {"a"}}, write_predictions=True
     )
@@ -158,7 +156,6 @@ def test_sentence_transformers_errors():
 
 
 def make_hybrid(run, **options):
-    """Return the hybrid evaluator of the drawn texts, whose queries have documents."""
     return ours.HybridRetrievalEvaluator(*dense_cases.draw_texts(), run=run, run_name="bm25", **options)
 
 

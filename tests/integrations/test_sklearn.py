@@ -170,7 +170,6 @@ def test_bad_groups(data, groups, message):
 
 
 def test_bad_options():
-    """Several metrics, and names that there are not, are refused when the scorer is made."""
     with pytest.raises(fn.InvalidInputError, match=r"`metric` must be a single metric, .* a dict of scorers"):
         scorer("ndcg@5,map")
     with pytest.raises(fn.UnknownMetricError):

@@ -27,7 +27,6 @@ TWO, IDS = torch.tensor([0.9, 0.1]), torch.tensor([0, 0])
 @given(data=st.data())
 @examples(25)
 def test_torch_batches_equal_evaluate(data):
-    """Batches of any size and form, in any order, have the means of all at once, to the bit."""
     cuts = sorted(data.draw(st.lists(st.integers(0, 60), max_size=5)))
     spans = data.draw(st.permutations(list(zip([0, *cuts], [*cuts, 60], strict=True))))
     metrics = RankingMetrics(ASKED)
@@ -46,7 +45,6 @@ def test_rows_without_a_mask():
 
 
 def test_torch_query_in_several_batches():
-    """Documents with one index belong together, in whichever batches they come, as in torchmetrics."""
     order = RANDOM.permutation(len(QUERIES))
     metrics = RankingMetrics(ASKED)
     for documents in np.array_split(order, 7):
@@ -220,7 +218,6 @@ MISUSES = {
 
 @pytest.mark.parametrize("name", MISUSES)
 def test_torch_update_raises_on_wrong_tensors(name):
-    """Each is refused with what it is and what to do, and the metric goes on without that batch."""
     arguments, options, message = MISUSES[name]
     metrics = RankingMetrics("ndcg@3, rr")
     with pytest.raises(fn.FastndcgError, match=message):
@@ -258,7 +255,6 @@ def test_options_of_torchmetrics():
 
 
 def test_torch_missing_torchmetrics_error():
-    """An error says how to get it."""
     code = """
         import sys
         sys.modules["torchmetrics"] = None

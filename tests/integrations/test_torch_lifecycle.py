@@ -99,7 +99,6 @@ def test_torch_metric_in_collection():
 
 
 def test_keys_of_a_collection():
-    """A single metric has the key of its entry in a collection. Several metrics of one object have their names."""
     preds, target = torch.tensor([[0.9, 0.1]]), torch.tensor([[0, 1]])
     for given, keys in (("ndcg@10", {"x"}), (fn.nDCG @ 10, {"x"}), ("ndcg@10, map", {"nDCG@10", "AP"})):
         collection = torchmetrics.MetricCollection({"x": RankingMetrics(given)})

@@ -77,7 +77,6 @@ def test_may_average_over_ties(case, k):
 
 
 def test_custom_metric_does_not_depend_on_chunks_or_other_metrics():
-    """Threads, chunks and deeper companions leave the bytes as they are."""
     rankings = strategies.random_rankings()
     convention = fn.conventions["default"].replace(ties="input", negative_labels="zero")
     own = registered(discounted, parameters=[]) @ 3
@@ -102,7 +101,6 @@ def test_custom_metric_behaves_like_catalogue_metric():
 
 
 def test_custom_metric_text_means_last_registration():
-    """Texts are read once, but anew where a metric of the same name has another default."""
     values = []
     for default in (1, 2, 1):
         registered(parameters=[fn.Parameter("rel", "float", default, "relevant from here on", above=0)])

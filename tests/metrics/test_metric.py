@@ -26,7 +26,6 @@ discounts = st.one_of(
 
 
 def evaluate_arrays(parameter):
-    """Any value that a parameter may have."""
     if parameter.type in ("gain", "discount"):
         return gains if parameter.type == "gain" else discounts
     if parameter.type == "choice":
@@ -66,7 +65,6 @@ def test_name_of_trec_eval_reads_back(metric):
 
 @pytest.mark.parametrize(("alias", "name"), NAMES)
 def test_metric_aliases(alias, name):
-    """Canonical names, aliases and trec_eval's names read in any case, with a cutoff and without."""
     for text in (alias, alias.lower(), alias.upper()):
         assert fn.Metric.parse(text) == fn.Metric(name)
         if fn.CATALOG[name].has_cutoff:
@@ -74,7 +72,6 @@ def test_metric_aliases(alias, name):
 
 
 def test_metric_names_are_unique():
-    """A name, an alias or a name of trec_eval's, in any case, belongs to one metric."""
     owners = {}
     for text, name in NAMES:
         assert owners.setdefault(text.lower(), name) == name
@@ -96,7 +93,6 @@ def test_metric_texts(text, metric):
 
 
 def test_cutoffs_and_parameters_make_new_values():
-    """`@` and a call return a new metric. Parameters that are not given again are kept."""
     metric = fn.P(rel=2) @ 5
     assert metric == fn.Metric("P", 5, rel=2) == fn.Metric.parse("P(rel=2)@5")
     assert metric @ 7 == fn.Metric.parse("P(rel=2)@7")
@@ -197,7 +193,6 @@ def test_accuracy_has_two_meanings(text):
     ],
 )  # fmt: skip
 def test_several_cutoffs_in_one_text(text, expected):
-    """A text means the same in Python, in a list, and on the command line."""
     metrics = fn.evaluate([[1]], [[1]], text).metrics
     assert ",".join(map(str, metrics)) == expected
     assert fn.evaluate([[1]], [[1]], [text]).metrics == metrics
@@ -220,7 +215,6 @@ def test_names_of_single_metrics_take_one_cutoff():
     ("text", "hint"), [("ndcg10", "nDCG@10"), ("ndcg_10", "nDCG@10"), ("mrr10", "RR@10"), ("precision5", "P@5")]
 )
 def test_cutoffs_without_at_get_a_hint(text, hint):
-    """A name that ends with its cutoff is an error that says how it is written."""
     with pytest.raises(fn.UnknownMetricError, match=f"Did you mean '{hint}'"):
         fn.Metric.parse(text)
 

@@ -20,7 +20,6 @@ DISCOUNTS = (
 
 
 def refused(error, message, call):
-    """Check that the call raises this error, and that its whole text is `message`."""
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         call()
 
@@ -81,7 +80,6 @@ def test_unknown_metrics_have_their_own_error(metrics):
 
 @pytest.mark.parametrize("k", [True, 2.0, "2", [2], 1 + 0j, float("nan"), np.True_, np.array([2])])
 def test_cutoff_that_is_no_whole_number(k):
-    """A bool, a float, a text or a list is no cutoff, however it is given."""
     for call in (lambda: fn.Metric("ndcg", k), lambda: fn.nDCG @ k, lambda: fn.recall(LABELS, SCORES, OFFSETS, k=k)):
         with pytest.raises(fn.InvalidInputError, match=r"`k` of (nDCG|R) must be (a whole number|1 or more), not "):
             call()

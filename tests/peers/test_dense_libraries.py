@@ -29,13 +29,11 @@ def evaluate_recorded(name):
 
 @pytest.mark.parametrize("name", RECORD["beir"])
 def test_dense_recorded_values_of_beir(name):
-    """The drop-in gives the values that BEIR gave with pytrec_eval."""
     assert evaluate_recorded(name) == RECORD["beir"][name]
 
 
 @pytest.mark.parametrize("kind", RECORD["mteb"])
 def test_dense_recorded_values_of_mteb(kind):
-    """The drop-in gives the values that MTEB gave with pytrec_eval."""
     names = {"HitRate": "Hit Rate"}
     for name, value in RECORD["mteb"][kind].items():
         group, k = name.split("@")
@@ -71,7 +69,6 @@ def test_recorded_p_mrr_of_mteb():
 
 
 def test_definitions_of_mteb():
-    """Worst, best and no confidence, a query without value, and a move of ranks, by hand."""
     run = {"a": {"x": 0.9}, "b": {"y": 0.5}, "c": {"x": 0.7}, "d": {"y": 0.1}}
     truth = {query: {"x": 1} for query in "abc"} | {"d": {"y": 0}}
     result = fn.evaluate(truth, run, "recall@5", convention="trec_eval_9(undefined=nan,no_relevant=defined)")

@@ -13,7 +13,6 @@ N_USERS, N_ITEMS, K = 30, 40, 6
 
 @pytest.fixture(scope="module")
 def drawn():
-    """Return recommended items, a matrix of the users' interactions, and categories of the items."""
     generator = np.random.default_rng(11)
     lists = np.array([generator.permutation(N_ITEMS)[:K] for _ in range(N_USERS)])
     interactions = generator.random((N_USERS, N_ITEMS)) < np.linspace(0.05, 0.9, N_ITEMS)
@@ -23,7 +22,6 @@ def drawn():
 
 
 def long(lists):
-    """Return a frame in RecTools' form, with a row for each recommended item."""
     users, ranks = np.repeat(np.arange(len(lists)), K), np.tile(np.arange(1, K + 1), len(lists))
     return pd.DataFrame({"user_id": users, "item_id": lists.ravel(), "rank": ranks})
 

@@ -27,12 +27,10 @@ class Case(NamedTuple):
 
     @property
     def flat_labels(self):
-        """Labels of all queries."""
         return np.array([label for labels in self.labels for label in labels], "f8")
 
     @property
     def flat_scores(self):
-        """Scores of all queries."""
         return np.array([score for scores in self.scores for score in scores], "f8")
 
     @property

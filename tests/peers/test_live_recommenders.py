@@ -67,7 +67,6 @@ def ours(case, metric, convention):
 
 
 def frame(rows, columns):
-    """Return a pandas frame with one row for each pair of user and item."""
     return library("pandas").DataFrame(rows, columns=columns)
 
 
@@ -75,7 +74,6 @@ def frame(rows, columns):
 @examples(30)
 @given(case=lists())
 def test_live_rectools_values(name, arguments, metric, convention, case):
-    """Ranking and classification metrics equal RecTools' values with each option."""
     metrics = library("rectools.metrics")
     recommended = [(user, item, rank) for user, items in case.recommended.items() for rank, item in enumerate(items, 1)]
     relevant = [(user, item) for user, items in case.relevant.items() for item in items]
@@ -132,8 +130,6 @@ def test_replay_auc(case):
 
 
 class Listed:
-    """A model that recommends given items."""
-
     def __init__(self, ids):
         self.ids = ids
 

@@ -21,7 +21,6 @@ MANY = 1e-12
 
 
 def text_of(name, k):
-    """Return the name of a measure with its cutoff."""
     return name if k is None else f"{name}@{k}"
 
 
@@ -54,7 +53,6 @@ def theirs(rows, run, measures, **options):
 @strategies.examples(80)
 @given(data=judged_runs())
 def test_drawn_values(alpha, beta, data):
-    """Every measure at every cutoff equals pyndeval's value or is on the ledger, with ties and unjudged documents."""
     rows, run = data
     if not {query for query, *_ in rows} & run.keys():
         return
@@ -102,8 +100,6 @@ def test_cutoffs_beyond_20():
 
 
 class TestIrMeasures:
-    """Measures by subtopic in the drop-in for ir_measures."""
-
     @pytest.fixture
     def library(self):
         peer_libraries.library("pyndeval", "test")

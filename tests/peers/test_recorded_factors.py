@@ -71,7 +71,6 @@ def test_rows_of_queries_equal_pykeens_macro_evaluator(ranks):
 
 
 def evaluate(form, case, metric, convention):
-    """Return the values of each user for the items that the user has not seen."""
     if form == "arrays":
         labels, scores, offsets = case.flatten()
         return fn.evaluate(labels, scores, metric, offsets=offsets, convention=convention).values[:, 0]
@@ -121,7 +120,6 @@ def test_factors_equal_lightfm(theirs, form):
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("theirs", SENTENCE_TRANSFORMERS)
 def test_factors_equal_sentence_transformers(theirs, tied):
-    """Means over the queries with relevant documents, with ties ordered by ids."""
     case = factor_cases.draw_tied_case() if tied else factor_cases.draw_case()
     queries, items = map(str, range(len(case.users))), [f"{item:02}" for item in range(len(case.items))]
     qrels, run = (

@@ -26,7 +26,6 @@ METRICS = {
 
 @pytest.fixture(scope="module")
 def case():
-    """Return matrices of training and test, and vectors of users and items."""
     factors = np.load(DATA / "ratings" / "factors.npz")
     return rating_cases.read_case(RATINGS), factors["users"], factors["items"]
 

@@ -30,7 +30,6 @@ def read_run(name):
 
 
 def read_output(name, version):
-    """Return what trec_eval printed about a drawn run."""
     return trec_output(DRAWN_RUNS / "expected" / f"{name}.{version}.txt.gz")
 
 

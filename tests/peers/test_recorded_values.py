@@ -98,7 +98,6 @@ def test_records_with_nan_scores(records):
 
 
 def test_records_that_both_refuse(records):
-    """Input that stops trec_eval with an error raises an error that names the problem."""
     refused = [
         one
         for one in records

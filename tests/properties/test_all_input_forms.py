@@ -39,7 +39,6 @@ def trec():
 
 
 def frame(rows, name):
-    """The rows as columns."""
     queries, documents, values = zip(*rows, strict=True)
     return {"query_id": queries, "doc_id": documents, name: values}
 
@@ -53,7 +52,6 @@ def nested(rows):
 
 
 def forms(qrels, run, folder):
-    """Judgments and run in every form that has ids."""
     columns = frame(qrels, "label"), frame(run, "score")
     dicts = nested(qrels), nested(run)
     yield "dicts", dicts
@@ -109,7 +107,6 @@ def test_trec_data_in_every_form(trec, tmp_path, convention):
 
 @pytest.mark.parametrize("name", LIBRARY_FORMS)
 def test_trec_data_in_forms_of_libraries(trec, tmp_path, name):
-    """Data sets of Hugging Face and frames of Dask."""
     qrels, run = (
         LIBRARY_FORMS[name](pa.table(frame(*one)), tmp_path) for one in zip(trec, ("label", "score"), strict=True)
     )
@@ -219,7 +216,6 @@ class Ranked:
 
 
 def test_lists_and_dicts_skip_forms_of_objects(monkeypatch):
-    """One query in a list or dict is evaluated without the search for data frames and the like."""
     from fastndcg.inputs import forms
 
     def fail(value):

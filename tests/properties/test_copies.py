@@ -31,19 +31,16 @@ def score_rows(users):
 
 
 def compared():
-    """Two systems, compared."""
     return fn.compare(QRELS, {"a": RUN, "b": {query: dict.fromkeys(row, 1.0) for query, row in RUN.items()}}, "rr")
 
 
 def streamed(*, per_query):
-    """A stream of one batch."""
     return fn.StreamingEvaluator("rr", per_query=per_query).update(
         *map(np.ravel, (LABELS, SCORES)), query_ids=np.arange(9) // 3
     )
 
 
 def rows(result):
-    """Return the content of results, with NaN as text."""
     return str(result), str(result.to_dict()), result.metrics, result.convention
 
 
@@ -146,7 +143,6 @@ def test_copies_give_the_same(name):
 @pytest.mark.parametrize("per_query", [False, True])
 @pytest.mark.parametrize("way", WAYS)
 def test_streams_go_on_alone_after_a_copy(way, per_query):
-    """After a copy took a query, the original takes it, too, and neither has the other's values."""
     stream = streamed(per_query=per_query)
     other = WAYS[way](stream)
     more = {"query_ids": [20, 20]}

@@ -22,7 +22,6 @@ TIES = ("average", "input", "input_reversed", "id_descending", "id_ascending")
 @strategies.examples(60)
 @given(data=st.data())
 def test_diversity_metrics_equal_reference(name, data):
-    """Each metric under any tie policy and convention, alone and beside one that takes one label a document."""
     case = data.draw(diverse_cases())
     convention = data.draw(strategies.conventions(case, data.draw(st.sampled_from(TIES))))
     if name == "P_IA" and convention.precision_denominator == "min(k, n_relevant)":  # which is refused
@@ -51,7 +50,6 @@ def test_large_tie_groups_equal_the_reference(name, data):
 
 @pytest.fixture(scope="module")
 def rankings():
-    """Rankings that keep every strategy busy."""
     labels, scores, offsets = random_matrices(200 if strategies.JIT else 20)
     codes, patterns = encode_matrix(labels)
     return Rankings(codes, scores, offsets, tie_keys=np.arange(len(scores)) * 7 % 11, patterns=patterns)
@@ -81,7 +79,6 @@ def test_strategy_changes_no_bit(rankings, convention, strategy):
 
 
 def test_companions_change_no_bit(rankings, convention):
-    """A metric alone gives the bytes that it gives among others, some of which take one label a document."""
     companions = (fn.nDCG @ 10, *METRICS, fn.AP)
     expected = engine.run(rankings, companions, convention).values
     for column, metric in enumerate(companions):
@@ -90,7 +87,6 @@ def test_companions_change_no_bit(rankings, convention):
 
 
 def test_diversity_evaluator_equals_evaluate():
-    """An Evaluator gives the same bytes as `evaluate`, for several systems in turn."""
     labels, scores, offsets = random_matrices()
     evaluator = fn.Evaluator(labels, [*METRICS, "nDCG"], offsets=offsets)
     only = fn.Evaluator(labels, METRICS, offsets=offsets)

@@ -46,7 +46,6 @@ def test_metric_equals_reference(name, data):
 @strategies.examples(48, plain=16)
 @given(data=st.data())
 def test_long_queries_equal_reference(ties, data):
-    """All metrics together on longer queries, whichever way ranks are found."""
     case = data.draw(strategies.long_cases())
     convention = data.draw(strategies.conventions(case, ties)).replace(negative_labels="raise")
     deepest = data.draw(st.sampled_from([3, 10, None]))

@@ -23,12 +23,10 @@ tie_policies = st.sampled_from(strategies.TIES)
 
 
 def evaluate_arrays(rankings, metrics=ALL_METRICS, convention=DEFAULT):
-    """The values of metrics, one row a query."""
     return engine.run(rankings, metrics, convention).values
 
 
 def metrics_for(case, deepest, ties="average"):
-    """All metrics that the labels of a case have a value for, none with ranks below `deepest`."""
     asked = [
         one
         for one in strategies.all_metrics(deepest, ties)
@@ -74,7 +72,6 @@ def test_average_is_the_mean_over_all_orders(documents, unretrieved, denominator
 @strategies.examples(40)
 @given(case=any_case, ties=tie_policies)
 def test_queries_together_give_what_each_gives_alone(deepest, case, ties):
-    """Concatenating queries changes no bit."""
     convention = DEFAULT.replace(ties=ties)
     together = evaluate_arrays(case.rankings, metrics_for(case, deepest, ties), convention)
     for q in range(case.rankings.n_queries):
@@ -100,7 +97,6 @@ TRANSFORMS = {
 @strategies.examples(15)
 @given(data=st.data(), ties=tie_policies)
 def test_monotone_transforms_of_scores_change_no_bit(deepest, transform, data, ties):
-    """Only the order of scores and their equality count."""
     documents = data.draw(st.lists(st.tuples(st.integers(0, 3), st.integers(-60, 60)), min_size=2, max_size=100))
     labels, scores = np.array(documents).T
     rankings = Rankings(labels, scores.astype("f8"), [0, len(labels)], tie_keys=scores[::-1])
@@ -134,7 +130,6 @@ def test_cutoff_beyond_last_rank_changes_nothing(case, ties, denominator):
 
 @st.composite
 def ideal_orders(draw):
-    """Draw labels that fall with the scores. Equal labels have tied or different scores."""
     positive = st.sampled_from([0.1, 0.3, 1.0, 1.5, 2.0, 3.0, 7.0, 30.0])
     labels = sorted(draw(st.lists(positive, min_size=1, max_size=60)), reverse=True)
     labels += [0.0] * draw(st.integers(0, 5))

@@ -51,7 +51,6 @@ def test_adjusted_means_equal_reference(rows, competitors, text, data):
 
 
 def draw_scores(seed, n_queries=40, n_documents=90):
-    """Return labels and scores of queries with ties, some of many and some without relevant documents."""
     random = np.random.default_rng(seed)
     labels = random.integers(0, 3, (n_queries, n_documents)) * (
         random.random((n_queries, n_documents)) < random.choice([0.0, 0.02, 0.2, 0.9], (n_queries, 1))

@@ -55,7 +55,6 @@ def test_evaluate_answers_or_refuses(truth, predictions, metrics, data):
 @settings(max_examples=200, deadline=None)
 @given(arguments=st.tuples(junk, junk, junk), judged=junk, pool=junk, tie_keys=junk, query_ids=junk)
 def test_rankings_answer_or_refuse(arguments, judged, pool, tie_keys, query_ids):
-    """`Rankings` accept arbitrary arguments or raise an expected error, with each option alone and with all."""
     options = {"judged": judged, "pool": pool, "tie_keys": tie_keys, "query_ids": query_ids}
     for name, value in options.items():
         answer(lambda name=name, value=value: fn.Rankings([1, 0], [1, 2], [0, 1, 2], **{name: value}))

@@ -109,7 +109,6 @@ CUTS = [
 
 @pytest.mark.parametrize(("ways", "message"), CUTS, ids=[message[:70] for _, message in CUTS])
 def test_bad_query_boundaries_raise(ways, message):
-    """Offsets, groups and query ids of the wrong form, length or sum, none of them, or two."""
     refused(fn.InvalidInputError, message, lambda: fn.evaluate(LABELS, SCORES, "ndcg", **ways))
 
 
@@ -215,13 +214,11 @@ def test_bad_values_raise_with_first_place(change, message, dtype):
 
 
 def test_place_where_queries_are_interleaved():
-    """The place is that in the user's array, not in the one that was put in order."""
     message = "`scores` must " + NAN_SCORE.format("scores[2] (query 7)")
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
         fn.evaluate([1, 0, 1], [0.1, 0.2, NAN], "ndcg", query_ids=[7, 3, 7])
 
 
 def test_place_in_two_dimensions():
-    """The place is a row and a column."""
     message = "`labels` must " + NEGATIVE.format("labels[1, 0] (query 1)")
     refused(fn.InvalidInputError, message, lambda: fn.evaluate([[1, 0], [-1, 1]], [[1, 2], [2, 3]], "ndcg"))

@@ -14,7 +14,6 @@ LABELS, SCORES, OFFSETS = [3, 0, 1, 0], [0.1, 0.9, 0.5, 0.5], [0, 1, 4]
 
 @pytest.mark.parametrize("dtype", ["?", "u1", "i1", "i2", "i4", "i8", "f4", "f8"])
 def test_labels_are_not_copied(dtype):
-    """Labels of every type that kernels read are a view of the caller's memory, and of the caller's type."""
     labels = np.array(LABELS).astype(dtype)
     rankings = fn.Rankings(labels, SCORES, OFFSETS)
     assert np.shares_memory(rankings.labels, labels)
@@ -125,7 +124,6 @@ def test_pool_that_lacks_what_was_ranked():
 
 
 def test_unjudged_documents_can_be_removed():
-    """Documents without a judgment keep their ranks or are taken out first."""
     rankings = fn.Rankings([0, 1, 0, 0, 1], [5, 4, 3, 2, 1], [0, 3, 5], judged=[False, True, True, False, True])
     assert fn.evaluate(rankings, metrics="rr")["rr"].tolist() == [1 / 2, 1 / 2]
     removed = fn.evaluate(rankings, metrics="rr,num_ret", convention="default(unjudged=removed)")
@@ -158,7 +156,6 @@ def test_tie_keys_order_equal_scores():
     ],
 )
 def test_parts_that_do_not_fit(name, value, message):
-    """Each part is checked when rankings are made."""
     parts = {"labels": LABELS, "scores": SCORES, "offsets": OFFSETS} | {name: value}
     with pytest.raises(fn.InvalidInputError, match=f"^{message}"):
         fn.Rankings(**parts)

@@ -139,7 +139,6 @@ def test_wrong_blocks_of_a_scorer_name_their_users(function, message):
 
 
 def test_scorer_is_called_with_slices():
-    """Metrics that read whole rows call the function for many users at once, and any number of threads may be used."""
     slices = []
 
     def score(rows):

@@ -15,7 +15,6 @@ METRICS = "ndcg@5, recall@7, rr, auc, ap"
 
 
 def make_case():
-    """Return vectors, labels and seen items, as arrays of users by items."""
     rng = np.random.default_rng(4)
     users, items = (rng.integers(-2, 3, (n, 6)).astype("f4") for n in (N_USERS, N_ITEMS))
     drawn = rng.random((N_USERS, N_ITEMS))
@@ -34,7 +33,6 @@ SEEN = scipy.sparse.csr_array(IS_SEEN)
 
 
 def make_frame(is_named):
-    """Return the truth as a frame, by ids or by numbers."""
     queries = [QUERIES[row] for row in ROWS] if is_named else ROWS
     documents = [DOCUMENTS[column] for column in COLUMNS] if is_named else COLUMNS
     return pd.DataFrame({"user_id": queries, "item_id": documents, "rating": GRADES})

@@ -30,7 +30,6 @@ def compute_distances(users, items):
 
 
 def assert_values_of(model, scores, **selection):
-    """Check that ranks and the best items are those of a score matrix, under every tie policy."""
     for ties in TIES:
         results = [
             fn.evaluate(LIKED, own, METRICS, convention=f"default(ties={ties})", **selection)

@@ -59,7 +59,6 @@ def make_model(kind):
 
 
 def assert_same(results, others):
-    """Check that two results have the same values to the bit, rows and notes."""
     assert results.values.tobytes() == others.values.tobytes()
     assert np.array_equal(results.query_ids, others.query_ids)
     assert results.n_tied == others.n_tied
@@ -82,7 +81,6 @@ def test_values_are_those_of_the_score_matrix(kind, selection):
 @pytest.mark.parametrize("rows", ["query", "pair"])
 @pytest.mark.parametrize("competitors", ["all", "nonrelevant"])
 def test_pairs_are_those_of_the_score_matrix(kind, rows, competitors):
-    """Link prediction ranks each relevant item among the others as in the score matrix."""
     for selection in (SELECTIONS["exclude"], SELECTIONS["unretrieved"]):
         for ties in ("average", "input", "worst", "mean_rank"):
             dense, model = (
@@ -100,7 +98,6 @@ def test_pairs_are_those_of_the_score_matrix(kind, rows, competitors):
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("metrics", ["bpref", "Judged@10, ndcg@10"])
 def test_metrics_that_read_unjudged_items(kind, metrics):
-    """Metrics that need more than counts read whole rows."""
     dense, model = (
         fn.evaluate(LIKED, predictions, metrics, exclude=SELECTIONS["exclude"]["exclude"])
         for predictions in (SCORES, make_model(kind))
@@ -123,7 +120,6 @@ def test_conventions_that_change_candidates(field):
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 @pytest.mark.parametrize("n_columns", [1, 7, 64, 131])
 def test_dtypes_and_lengths_of_vectors(dtype, n_columns):
-    """Vectors of any float dtype and length have exact scores where whole numbers are small."""
     liked, users, items = make_case(dtype, n_columns)
     dense = users.astype("f8") @ items.T.astype("f8")
     assert_same(fn.evaluate(liked, fn.Embeddings(users, items), METRICS), fn.evaluate(liked, dense, METRICS))
@@ -223,7 +219,6 @@ def test_equals_reference(data):
 
 
 def test_evaluator_and_compare_take_models():
-    """Many models share one truth, next to score matrices."""
     other = fn.Embeddings(-USERS, ITEMS)
     evaluator = fn.Evaluator(LIKED, METRICS, exclude=SELECTIONS["exclude"]["exclude"])
     for model, scores in ((make_model("embeddings"), SCORES), (other, -SCORES)):

@@ -61,7 +61,6 @@ def test_file_larger_than_memory_is_not_copied(tmp_path):
 
 
 def test_large_results_leave_less_memory_for_rows():
-    """The best items of a block of rows count as memory."""
     rng = np.random.default_rng(4)
     model = fn.Embeddings(rng.standard_normal((4000, 2), "f4"), rng.standard_normal((2500, 2), "f4"))
     result = 4000 * 1000 * 8

@@ -41,12 +41,10 @@ LAYOUTS = {
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
-    """Take tiles that are smaller than the case."""
     monkeypatch.setitem(torch_source.SHAPES, "cpu", (8, 64))
 
 
 def make_vectors(dtype):
-    """Return users and items of small whole numbers."""
     rng = np.random.default_rng(8)
     lowest = 0 if dtype == "u1" else -2
     return tuple(rng.integers(lowest, 3, (n, 5)).astype(dtype) for n in (N_USERS, N_ITEMS))  # type: ignore[return-value]
@@ -55,7 +53,6 @@ def make_vectors(dtype):
 @pytest.mark.parametrize("selection", SELECTIONS.values(), ids=SELECTIONS)
 @pytest.mark.parametrize(("dtype", "similarity"), KINDS)
 def test_values_are_those_of_arrays(dtype, similarity, selection):
-    """Ranks under every tie policy, and the best items, are the same to the bit as those of arrays."""
     arrays = make_vectors(dtype)
     models = [fn.Embeddings(*own, similarity=similarity) for own in (arrays, map(torch.from_numpy, arrays))]
     for ties in ("average", "input", "input_reversed", "worst"):
@@ -131,7 +128,6 @@ def test_cosines_of_one_direction_tie_in_large_tiles(monkeypatch, layout):
 
 
 def test_best_of_many_equal_scores_take_bounded_memory(monkeypatch):
-    """Of a tile whose scores all tie, k of each row are sorted."""
     sizes = []
     sort = torch.sort
 
@@ -173,7 +169,6 @@ def test_precision_of_the_user_is_set_back(monkeypatch):
 
 
 def test_vectors_stay_on_their_device(monkeypatch):
-    """Nothing as large as the vectors or the scores is taken to NumPy."""
     users, items = map(torch.from_numpy, make_vectors("f4"))
     sizes = []
     convert = torch.Tensor.numpy

@@ -21,7 +21,6 @@ def rows_of(*given, **options):
 
 
 def test_takes_what_evaluate_takes(tmp_path):
-    """Dicts, paths, Run objects and finished results give the same rows."""
     qrels, run = tmp_path / "qrels", tmp_path / "run"
     qrels.write_text("".join(f"{q} 0 {d} {v}\n" for q, row in QRELS.items() for d, v in row.items()))
     run.write_text("".join(f"{q} Q0 {d} 1 {v} x\n" for q, row in BAD.items() for d, v in row.items()))
@@ -64,7 +63,6 @@ class TestAlignment:
             fn.compare({"a": results_of(one), "b": results_of(other[:5])})
 
     def test_the_convention_may_skip_what_is_missing(self):
-        """Then the query is left out of the pair, and counted."""
         one, other = drawn(4, 12, lift=0.2)
         convention = fn.conventions["default"].replace(missing_in_run="skip")
         results = {"a": results_of(one), "b": results_of(other[2:], [f"q{place}" for place in range(2, 12)])}
@@ -147,7 +145,6 @@ class TestRows:
             assert bool(row.mark) == row.significant
 
     def test_family_of_a_metric_counts_its_tests(self):
-        """Bonferroni multiplies by the three differences of a metric, and the note names the family."""
         found = fn.compare(
             results_by_name(drawn(10, 40, n_systems=4)), correction="bonferroni", family="metric", interval="t"
         )
@@ -230,7 +227,6 @@ class TestRows:
         assert "]  n/a" in str(found)
 
     def test_pairs_without_a_common_query(self):
-        """Each has values, both together none."""
         one, other = drawn(14, 4)
         one[:2], other[2:] = np.nan, np.nan
         row = fn.compare(results_by_name([one, other])).rows[1]
@@ -247,8 +243,6 @@ class TestRows:
 
 
 class TestTable:
-    """Tests of the printed form of a comparison."""
-
     def test_comparison_notes(self):
         found = fn.compare(
             results_by_name(drawn(16, 40)), seed=7, replicates=1500, level=0.9, correction="bh", interval="percentile"
@@ -365,7 +359,6 @@ def test_bad_input(call, message):
 
 
 def test_conventions_that_differ():
-    """Numbers that mean different things are not compared unless one says so."""
     one, other = drawn(20, 6)
     results = {"a": results_of(one), "b": results_of(other, convention="trec_eval")}
     with pytest.raises(fn.InvalidInputError, match="'a' is under default and 'b' under trec_eval"):

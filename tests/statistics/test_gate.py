@@ -140,7 +140,6 @@ def test_bounds_are_those_of_compare():
 
 
 def test_margins():
-    """Absolute, a share of the baseline's mean, and one for each metric."""
     base, new = results_of([[0.5, 0.8]] * 50), results_of([[0.49, 0.7]] * 50)
     rows = fn.gate(None, base, new, margin={"ndcg@10": "4%", "map": 0.05}, interval="t").rows
     assert [row.margin for row in rows] == pytest.approx([0.02, 0.05])
@@ -242,7 +241,6 @@ def test_sequential_bounds_are_those_of_confseq():
 
 
 def test_sequential_gate_is_wider():
-    """The bounds contain those for a number of queries that was fixed before."""
     both = paired(200, 10, 20)
     fixed, sequential = (fn.gate(None, *both, sequential=flag).rows[0] for flag in (False, True))
     assert sequential.low < fixed.low < fixed.high < sequential.high
@@ -255,7 +253,6 @@ def test_sequential_gate_is_wider():
 
 @pytest.mark.parametrize(("effect", "alpha", "n_tails"), [(0.1, 0.05, 2), (0.5, 0.01, 2), (0.25, 0.05, 1)])
 def test_plan_is_that_of_statsmodels(effect, alpha, n_tails):
-    """The number of queries is the next whole one above statsmodels'."""
     power = pytest.importorskip("statsmodels.stats.power", reason="statsmodels is the oracle of power")
     alternative = "two-sided" if n_tails == 2 else "larger"
     theirs = power.TTestPower().solve_power(effect_size=effect, alpha=alpha, power=0.8, alternative=alternative)
@@ -296,7 +293,6 @@ def test_plan_from_results():
     ],
 )
 def test_bad_plans(call, message):
-    """Each error names the argument and the rule."""
     with pytest.raises(fn.FastndcgError, match=message):
         call()
 

@@ -31,7 +31,6 @@ def shared_queries(seed, n, n_sets, n_systems=2, lift=0.0):
 
 
 def normal(seed, n, n_sets, lift):
-    """Values of two systems whose differences are normal."""
     generator = np.random.default_rng(seed)
     return [generator.normal(system * lift, 0.2, (n, n_sets)) for system in range(2)]
 
@@ -90,7 +89,6 @@ def test_interval_coverage_is_95_percent(interval, values):
 
 @pytest.mark.parametrize("interval", METHODS)
 def test_coverage_of_a_mean(interval):
-    """Likewise of one system's mean, whose values are skewed."""
     assert 0.94 <= sum(held_mean(interval, seed) for seed in range(4)) / (4 * len(DIFFERENCES)) <= 0.96
 
 

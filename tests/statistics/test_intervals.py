@@ -347,7 +347,6 @@ class TestSegments:
         assert "<td style='text-align:left'>x</td>" in table._repr_html_()
 
     def test_clusters_strata_and_weights_go_along(self):
-        """A segment's design is that of its queries."""
         values, generator = drawn(12, 80)[0], np.random.default_rng(1)
         clusters, weights = np.arange(80) // 4, generator.uniform(1, 2, 80)
         segments = np.where(np.arange(80) < 40, "a", "b")

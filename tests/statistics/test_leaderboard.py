@@ -15,7 +15,6 @@ pytest.importorskip("scipy", reason="SciPy has the quantiles")
 
 
 def board(tables, unit="queries", bounds=(0.0, 1.0), **settings):
-    """Return the leaderboard of (n_queries, n_systems) tables, one a data set."""
     n = tables[0].shape[1]
     names = [f"d{place}" for place in range(len(tables))]
     values = _DataSets(names, list(tables), [0] * n, n)
@@ -114,7 +113,6 @@ def test_published_means():
 
 
 def test_comparison():
-    """The queries of a comparison are one data set."""
     generator = np.random.default_rng(2)
     results = {name: results_of(generator.beta(2, 2, (40, 2))) for name in "abc"}
     comparison = fn.compare(results)
@@ -137,7 +135,6 @@ def test_comparison():
     ],
 )
 def test_errors(call, message):
-    """Each error names the argument and the rule."""
     with pytest.raises(fn.FastndcgError, match=message):
         call()
 

@@ -143,7 +143,6 @@ def test_mcnemar_is_statsmodels(wins, losses, ties):
 
 
 def test_mcnemar_refuses_other_values():
-    """A graded value is an error that names the metric, the value and a remedy."""
     results = results_by_name([[[0.0], [1.0]], [[0.5], [1.0]]])
     message = "values must be 0 or 1 with test='mcnemar', but nDCG@10 has 0.5. Take test='randomization'"
     with pytest.raises(fn.InvalidInputError, match=message):

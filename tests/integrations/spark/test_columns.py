@@ -22,13 +22,11 @@ def draw_rows(n=400):
 
 
 def make_frame(session, n=50, **changes):
-    """Return a DataFrame with columns by SQL expressions of the number of the row."""
     columns = {**PAIR, **changes}
     return session.range(n).selectExpr(*(f"{text} AS {name}" for name, text in columns.items()))
 
 
 def collect(frame):
-    """Return the rows of a DataFrame in order."""
     return sorted(tuple(row) for row in frame.collect())
 
 
@@ -100,7 +98,6 @@ def test_orders_under_reserved_words(session, spark):
 
 
 def test_query_ids_of_two_widths(session, spark):
-    """The column of queries has the wider type of judgments and run."""
     frame = make_frame(session, query="int(id % 5)")
     run = make_frame(session, query="IF(id % 5 = 4, 10000000000, id % 5)").drop("label")
     values = spark.evaluate(frame.drop("score"), run, "rr", per_query=True,
@@ -207,7 +204,6 @@ def test_errors_of_arguments(session, spark):
 
 
 def test_values_of_queries_are_not_kept(session, spark):
-    """Each way to the values of single queries says how to keep them. A copy has the same means."""
     import pickle
 
     result = spark.evaluate(make_frame(session), "rr")

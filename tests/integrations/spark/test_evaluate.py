@@ -17,7 +17,6 @@ PARTITIONS = (1, 7, 64)
 
 
 def draw_rows(n=6000, n_queries=150, seed=3):
-    """Return rows with tied scores, in random order. Some queries have nothing relevant, and one has one row."""
     random = np.random.default_rng(seed)
     queries = np.where(np.arange(n) == 0, n_queries, random.integers(0, n_queries, n))
     labels = random.integers(0, 4, n) * (random.random(n) < 0.2) * (queries % 9 > 0)
@@ -131,7 +130,6 @@ def draw_pairs():
 )
 @pytest.mark.parametrize("partitions", [1, 64])
 def test_pairs_equal_one_machine(session, spark, convention, partitions):
-    """Judgments and a run have the bits of one machine, with queries that one side lacks."""
     judged, runs = draw_pairs()
     expected = fn.evaluate(judged, runs["old"], METRICS, convention=convention)
     result = spark.evaluate(
@@ -151,7 +149,6 @@ def check_row(ours, theirs):
 
 @pytest.mark.parametrize("interval", ["auto", "t"])
 def test_comparisons_equal_one_machine(session, spark, interval):
-    """Means, differences, intervals and p-values of several systems are those of fn.compare."""
     judged, runs = draw_pairs()
     with pytest.raises(fn.InvalidInputError, match="`interval` must be 'auto' or 't' for data in parts"):
         spark.compare(session.createDataFrame(judged), {"a": None, "b": None}, "rr", interval="percentile")

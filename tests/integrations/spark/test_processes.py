@@ -72,7 +72,6 @@ def evaluate_here(table, convention="default"):
 
 @pytest.mark.parametrize("scenario", ["cluster", "speculation"])
 def test_cluster_with_lost_tasks(rows, tmp_path, scenario):
-    """Two executors give the bits of one machine, after failed tasks, a lost executor, and a task that is copied."""
     skip_without_spark()
     _, expected = evaluate_here(rows)
     results = run_scenario(scenario, tmp_path)
