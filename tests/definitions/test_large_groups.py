@@ -33,10 +33,8 @@ def test_chances_in_large_tie_groups_are_exact(n, n_relevant, k):
         f"AP@{k}": precisions(n, n_relevant) / n_relevant,
     }
     query = ([1] * n_relevant + [0] * (n - n_relevant), [0.5] * n)
-
     result = fn.evaluate(*query, list(expected), groups=[n])
     hits_only = fn.evaluate(*query, f"AP@{k}", groups=[n], convention="default(ap_denominator=n_hits)")
-
     assert result.mean() == pytest.approx(expected, rel=1e-12, abs=0)
     assert hits_only.means() == pytest.approx([of_hits], rel=1e-12, abs=0)
 

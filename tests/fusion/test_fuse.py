@@ -60,7 +60,6 @@ def test_recommendations_with_ids_and_scores_are_read_as_the_run_that_they_becom
             return fn.Run(["u"], ["item"], [4.0])
 
     fused = fn.fuse({"top": Top([[0]]), "run": {"u": {"item": 2.0, "other": 1.0}}}, "sum")
-
     assert fused.to_dict() == {"u": {"item": 6.0, "other": 1.0}}
 
 

@@ -179,10 +179,8 @@ def test_sentence_transformers_hybrid_search(options, tmp_path):
     model = make_model()
     library = theirs.InformationRetrievalEvaluator(queries, corpus, relevant, name=options.get("name", ""))
     expected = library(model)
-
     for _ in range(2):
         values = evaluator(model, output_path=str(tmp_path), epoch=1, steps=2)
-
     prefix = "n_" if "name" in options else ""
     assert {key: values[key] for key in expected} == pytest.approx(expected, rel=1e-12)
     qrels = {query: dict.fromkeys(own, 1) for query, own in relevant.items() if own and query in queries}

@@ -131,7 +131,6 @@ def test_errors_name_the_metric_and_the_query(compiled):
     with pytest.raises(fn.RegisteredMetricError, match=message) as error:
         fn.evaluate([1, 0, 1, 1], [4, 3, 2, 1], "own", query_ids=["a", "a", "b", "b"])
     assert isinstance(error.value.__cause__, ValueError)
-
     registered(lambda labels: 0.0, parameters=[])
     with pytest.raises(fn.RegisteredMetricError, match=r"Own failed at query a: (TypeError|TypingError)"):
         fn.evaluate([1, 0], [4, 3], "own", query_ids=["a", "a"])

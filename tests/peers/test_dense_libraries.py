@@ -122,7 +122,6 @@ def test_dense_recorded_values_of_sentence_transformers(chunk_size):
     named = {
         f"case_cosine_{name.replace('@k', f'@{k}')}": value for name, row in values.items() for k, value in row.items()
     }
-
     assert named == pytest.approx(RECORD["sentence_transformers"], rel=1e-12)
 
 

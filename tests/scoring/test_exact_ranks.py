@@ -73,7 +73,6 @@ def test_ties_by_id_are_those_of_a_run(make_ids, ties, selection):
     model = fn.Embeddings(users, items, query_ids=queries, document_ids=documents)
     scorer = fn.Scorer(lambda rows: users[rows] @ items.T, n_items=40, query_ids=queries, document_ids=documents)
     convention = f"default(ties={ties})"
-
     for metrics in ("ndcg@5, ap, rr", "bpref, Judged@5"):
         expected = fn.evaluate(qrels, run, metrics, convention=convention)
         for own in (model, scorer):
@@ -98,7 +97,6 @@ def test_ties_by_id_count_the_rows_with_ties_again(monkeypatch):
     names = {"query_ids": ["a", "b"], "document_ids": ["x", "y", "z"]}
     qrels = {"a": {"y": 1}, "b": {"y": 1}}
     model = fn.Embeddings(np.array([[1.0], [0.0]], "f4"), items, **names)  # all scores of b are 0
-
     result = fn.evaluate(qrels, model, "rank", convention="default(ties=id_ascending)", threads=1)
     assert result.values.tolist() == [[2], [2]]
     assert sum(rows) == 3

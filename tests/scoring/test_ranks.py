@@ -207,9 +207,7 @@ def test_equals_reference(data):
     convention = f"default(ties={data.draw(st.sampled_from(TIES))})"
     model = fn.Embeddings(users, items, similarity=similarity, **biases)
     arguments = {"exclude": exclude, "missing_truth": "skip", "convention": convention}
-
     values = fn.evaluate(liked, model, "ndcg@2, rr, ap, recall@3", **arguments).values
-
     if similarity != "cosine":  # whose rounding decides between equal directions
         expected = fn.reference.evaluate(liked, model, "ndcg@2, rr, ap, recall@3", **arguments).values
         np.testing.assert_allclose(values, expected, rtol=1e-12)

@@ -80,7 +80,6 @@ def test_one_block_of_a_function_is_in_memory():
     model = fn.Scorer(score, n_items=500, n_users=300)
     fn.evaluate(make_liked(300, 500), model, "rr", memory="200kB")
     model.top(5, memory="200kB")
-
     assert len(alive) > 6
     assert max(alive) == 0
 
@@ -104,9 +103,7 @@ def test_progress_ends_with_all_users(kind):
     assert n_calls > 1
     assert calls == sorted(calls)
     assert calls[-1] == (3000, 3000)
-
     fn.Evaluator(make_liked(3000, 700), "rr", **arguments).evaluate(models[kind]())
-
     assert calls[n_calls:] == calls[:n_calls]
 
 
@@ -127,7 +124,6 @@ def test_ctrl_c_ends_after_the_tiles_at_work(monkeypatch, threads):
     model, liked = fn.Embeddings(users, items), make_liked(300, 20_000)
     with pytest.raises(KeyboardInterrupt):
         fn.evaluate(liked, model, "rr", memory="200kB", threads=threads)
-
     assert loaded[5:].count(threading.get_ident()) <= 1
     assert len(loaded) < 20_000 // 64
 
