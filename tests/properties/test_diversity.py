@@ -12,6 +12,7 @@ import fastndcg as fn
 from fastndcg.engine import run as engine
 from fastndcg.engine import spans
 from fastndcg.inputs.arrays import encode_matrix
+from fastndcg.metrics.families import CATALOG
 from fastndcg.rankings.rankings import Rankings
 
 TIES = ("average", "input", "input_reversed", "id_descending", "id_ascending")
@@ -129,6 +130,17 @@ def test_diversity_greedy_order_scores_one(alpha):
         names = [f"{name}(alpha={alpha}){k}" for name in ("alpha_nDCG", "nERR_IA") for k in ("", "@1", "@3")]
         values = fn.evaluate(labels, scores, [*names, f"nNRBP(alpha={alpha})"], groups=[len(labels)]).values
         assert (values == 1.0).all()
+
+
+@pytest.mark.parametrize("name", strategies.BY_SUBTOPIC)
+def test_values_lie_in_their_range(name):
+    """Values are from 0 to 1, or up to 1.2 if an order can exceed the greedy ideal."""
+    labels, scores, offsets = random_matrices(400)
+    for k in (None, 1, 7):
+        values = fn.evaluate(labels, scores, strategies.with_cutoff(name, k), offsets=offsets).values
+        values = values[~np.isnan(values)]
+        assert (values >= 0).all()
+        assert (values <= (1 if CATALOG[name].range == "0 to 1" else 1.2)).all()
 
 
 def test_ties_are_counted_down_to_the_rank_of_each_kind_of_metric():
