@@ -183,7 +183,7 @@ FAULTS = (
           'metric.name == "RBP" and convention.rbp_gain == "binary"', "False", TREC),
     Fault("residual_of_nothing: always 1", "metrics/families/judgments.py",
           'variants=(("residual_of_nothing", 0, "judgments.rbp_residual_if_ranked"),),', "",
-          "peers/test_recorded_trec_eval_lines.py cli/test_trec_format.py"),
+          "peers/test_recorded_trec_eval.py cli/test_trec_format.py"),
     Fault("precision_mean: always macro", "metrics/resolve.py",
           'return metric.name == "P" and convention.precision_mean == "micro"', "return False",
           "conventions/test_conventions.py::test_micro_mean"),

@@ -1,11 +1,12 @@
-"""The provider for ir_measures: registration, and values equal to those of the default providers."""
+"""The provider for ir_measures: registration, and values equal to those of the default providers, or definitions."""
 
+import logging
 import math
 import sys
 
 import pytest
 import strategies
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from trec_dicts import dicts
 
@@ -170,3 +171,187 @@ def test_frames_that_tables_refuse(repeated):
     run = pandas.DataFrame(rows, columns=["query_id", "doc_id", "score"])
     for place in (theirs.pytrec_eval, ours.Provider()):
         assert place.calc_aggregate([AP], QRELS, run)[AP] == pytest.approx((1 / 2) / 2 / 3 if repeated else 0)
+
+
+Accuracy, BPM, Compat, IPrec, Judged = theirs.Accuracy, theirs.BPM, theirs.Compat, theirs.IPrec, theirs.Judged
+RBP, SetAP, SetP = theirs.RBP, theirs.SetAP, theirs.SetP
+FURTHER = [
+    Judged, Judged @ 1, Judged @ 3, theirs.Bpref, theirs.Bpref(rel=2), IPrec @ 0.0, IPrec @ 0.1, IPrec @ 1.0,
+    IPrec(rel=2) @ 0.25, SetP(rel=2), SetP(judged_only=True), theirs.SetRelP, theirs.SetR(rel=2), SetAP,
+    SetAP(judged_only=True, rel=2), theirs.infAP, theirs.infAP(rel=2), theirs.NumQ, RBP(rel=1), RBP(rel=2, p=0.5),
+    RBP(rel=1, p=0.9999), BPM(max_rel=3) @ 5, BPM(T=2.0, max_rel=3, min_rel=1) @ 10, BPM(max_rel=2) @ 2000,
+    theirs.SDCG(max_rel=3) @ 5, theirs.SDCG(max_rel=2, min_rel=1) @ 1500, theirs.INST(max_rel=3),
+    theirs.INST(T=2.0, max_rel=2, min_rel=1), theirs.INSQ(max_rel=3), theirs.INSQ(T=3.5, max_rel=1),
+]  # fmt: skip
+COMPAT = [Compat, Compat(p=0.8), Compat(p=0.8, normalize=False), Compat(p=0.99)]
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch):
+    """Silence ir_measures, which logs labels that its providers cut off, to standard error."""
+    monkeypatch.setattr(logging.getLogger("ir_measures"), "handlers", [logging.NullHandler()])
+
+
+def default_provider(measure):
+    return next(
+        provider
+        for provider in theirs.DefaultPipeline.providers
+        if provider.NAME != ours.Provider.NAME and provider.is_available() and provider.supports(measure)
+    )
+
+
+def list_values(provider, measure, qrels, run):
+    values = {one.query_id: one.value for one in provider.iter_calc([measure], qrels, run)}
+    return values, provider.calc_aggregate([measure], qrels, run)[measure]
+
+
+def as_tuples(qrels, run):
+    judgments = [theirs.Qrel(query, document, label) for query, row in qrels.items() for document, label in row.items()]
+    rows = [theirs.ScoredDoc(query, document, score) for query, row in run.items() for document, score in row.items()]
+    return judgments, rows
+
+
+@pytest.mark.parametrize("measure", FURTHER, ids=str)
+@given(data=dicts(), form=st.sampled_from(["dicts", "tuples", "frames"]))
+@example(data=({"q1": {"a": -1, "b": 0}}, {"q1": {"c": 2.0, "a": 2.0, "b": 1.0}}), form="dicts")
+@strategies.examples(25)
+def test_ir_measures_measure_equals_default_provider(measure, data, form):
+    library = default_provider(measure)
+    if library.NAME in ("cwl_eval", "pyndeval"):
+        pytest.importorskip("cwl", reason="cwl-eval is absent: pip install cwl-eval")
+    qrels, run = data
+    judgments, rows = as_tuples(qrels, run)
+    if not judgments or not rows or not all(map(math.isfinite, (row.score for row in rows))):
+        return
+    given_run = {"dicts": run, "tuples": rows}.get(form)
+    if given_run is None:
+        given_run = pytest.importorskip("pandas").DataFrame(rows).astype({"score": "f8"})
+    judged_qrels = {query: row for query, row in qrels.items() if row}
+    values, aggregate = list_values(ours.Provider(), measure, judged_qrels, given_run)
+    expected_values, expected_aggregate = list_values(library, measure, judgments, rows)
+    assert values == pytest.approx(expected_values, rel=1e-9, abs=1e-12)
+    assert aggregate == pytest.approx(expected_aggregate, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", COMPAT, ids=str)
+@given(data=dicts())
+@strategies.examples(25)
+def test_ir_measures_compat_equals_library_without_ties(measure, data):
+    """Compat of different scores above 0 equals the library's, whatever the lengths of both rankings."""
+    qrels = {query: row for query, row in data[0].items() if row}
+    run = {query: {document: 9.0 - place for place, document in enumerate(row)} for query, row in data[1].items()}
+    if not qrels or not run:
+        return
+    values, aggregate = list_values(ours.Provider(), measure, qrels, run)
+    expected_values, expected_aggregate = list_values(theirs.compat, measure, qrels, run)
+    assert values == pytest.approx(expected_values, rel=1e-9, abs=1e-12)
+    assert aggregate == pytest.approx(expected_aggregate, rel=1e-9, abs=1e-12)
+
+
+DEFINED = [  # measure, judgments, documents in rank order, value
+    *((Compat, {"a": 1, "b": 1}, order, 1.0) for order in ("ab", "ba")),
+    # one relevant document at rank 2 of 2: the overlap is 0 at depth 1 and 1/2 at depth 2
+    (Compat(p=0.8), {"b": 1}, "ab", (0.8 / 2) / (1 + 0.8 / 2)),
+    (Compat(p=0.8, normalize=False), {"b": 1}, "ab", (0.8 / 2) / (1 + 0.8)),
+    (theirs.ERR @ 2, {"a": 1, "b": 2}, "ab", 1 / 16 + (1 - 1 / 16) * (3 / 16) / 2),  # stops with (2^grade - 1) / 2^4
+    # labels are the gains of RBP without `rel`, and a cutoff ends the sum
+    (RBP(p=0.5), {"a": 1, "b": 3}, "ab", (1 + 3 / 2) / 2),
+    (RBP(p=0.5) @ 1, {"a": 1, "b": 3}, "ab", 1 / 2),
+    (RBP(p=0.5, rel=1) @ 2, {"a": 1, "b": 3}, "ab", (1 + 1 / 2) / 2),
+]
+
+
+@pytest.mark.parametrize(("measure", "row", "order", "expected"), DEFINED)
+def test_ir_measures_measure_equals_definition(measure, row, order, expected):
+    run = {"q": {document: -float(place) for place, document in enumerate(order)}}
+    assert ours.Provider().calc_aggregate([measure], {"q": row}, run)[measure] == pytest.approx(expected, rel=1e-12)
+
+
+@given(data=dicts())
+@strategies.examples(50)
+def test_ir_measures_accuracy_equals_library(data):
+    qrels, run = data
+    if not qrels or not run:
+        return
+    for measure in (Accuracy, Accuracy(rel=2)):
+        evaluated = {
+            query: row
+            for query, row in run.items()
+            if {qrels.get(query, {}).get(document, 0) >= measure["rel"] for document in row} != {True}
+        }
+        values, aggregate = list_values(ours.Provider(), measure, qrels, evaluated)
+        expected_values, expected_aggregate = list_values(theirs.accuracy, measure, qrels, evaluated)
+        assert values == pytest.approx(expected_values, rel=1e-12)
+        assert aggregate == pytest.approx(expected_aggregate, rel=1e-12, nan_ok=True)
+
+
+def test_ir_measures_accuracy_leaves_out_queries_without_pairs():
+    qrels, run = {"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0}, "r": {"a": 1.0, "b": 2.0}}
+    with pytest.raises(ZeroDivisionError):
+        theirs.accuracy.calc_aggregate([Accuracy], qrels, run)
+    measures = [Accuracy, theirs.AP]
+    found = ours.Provider().calc(measures, qrels, run)
+    assert found.aggregated == {Accuracy: 0, theirs.AP: pytest.approx((1 + 1 / 2) / 2)}
+    assert {one.query_id for one in found.per_query if one.measure == Accuracy} == {"r"}
+
+
+@given(data=dicts())
+@strategies.examples(8)
+def test_ir_measures_err_and_ndcg_equal_gdeval_to_its_digits(data):
+    """ERR@k and nDCG(dcg='exp-log2')@k equal gdeval's five digits."""
+    measures = [theirs.ERR @ 3, theirs.nDCG(dcg="exp-log2") @ 3]
+    if not theirs.gdeval.is_available():
+        pytest.skip("perl is not installed, and gdeval is a Perl script")
+    numbers = {"q1": "1", "q2": "2", "q3": "3"}
+    qrels = {numbers[query]: {d: min(label, 4) for d, label in row.items()} for query, row in data[0].items() if row}
+    run = {
+        numbers[query]: {document: 9.0 - place // 2 for place, document in enumerate(row)}
+        for query, row in data[1].items()
+    }
+    ids = {"é": "e", "𝒹": "f"}  # Perl compares bytes
+    qrels, run = ({q: {ids.get(d, d): n for d, n in row.items()} for q, row in rows.items()} for rows in (qrels, run))
+    if not qrels or not run:
+        return
+    judgments, rows = as_tuples(qrels, run)
+    expected = theirs.gdeval.calc_aggregate(measures, judgments, rows)
+    assert ours.Provider().calc_aggregate(measures, qrels, run) == pytest.approx(expected, abs=6e-6)
+
+
+def test_ir_measures_iprec_takes_all_digits_of_recall():
+    """One of eight relevant documents is 0.125 of them, where pytrec_eval takes recall 0.12."""
+    qrels = {"q": {f"d{i}": 1 for i in range(1, 26)}}
+    run = {"q": {"d1": 9.0, "d2": 8.0, "d3": 7.0, "x": 6.0, "d4": 5.0}}
+    assert ours.Provider().calc_aggregate([IPrec @ 0.125], qrels, run)[IPrec @ 0.125] == pytest.approx(4 / 5)
+    assert theirs.pytrec_eval.calc_aggregate([IPrec @ 0.125], qrels, run)[IPrec @ 0.125] == 1
+
+
+def test_ir_measures_labels_outside_the_grades_are_reported(caplog):
+    measure = BPM(max_rel=2) @ 1
+    qrels, run = {"q": {"a": 5}}, {"q": {"a": 1.0}}
+    with caplog.at_level("WARNING", "ir_measures"):
+        assert ours.Provider().calc_aggregate([measure], qrels, run) == {measure: 1}
+    assert [record.getMessage() for record in caplog.records] == [
+        "labels must be from min_rel=0 to max_rel=2, but there is 5: labels below count as min_rel, labels above as "
+        "max_rel"
+    ]
+
+
+@pytest.mark.parametrize("measure", [theirs.nDCG(gains={1: 2}) @ 3, BPM(max_rel=2) @ 3, Judged])
+@pytest.mark.parametrize("label", ["x", None, [1]])
+def test_ir_measures_labels_that_are_no_numbers(measure, label):
+    with pytest.raises((fn.InvalidTypeError, fn.InvalidInputError), match="`labels` must"):
+        ours.Provider().calc_aggregate([measure], {"q": {"d7": label}}, {"q": {"d7": 1.0}})
+
+
+def test_ir_measures_without_judgments_or_run():
+    """Without judgments means are NaN and sums are 0. Without a run each judged query has the default value."""
+    measures = [theirs.P @ 5, theirs.NumQ, Judged @ 2, Compat, theirs.alpha_nDCG @ 5]
+    provider = ours.Provider()
+    judgments = [theirs.Qrel("q", "d", 1, "0")]
+    for run in ([], [theirs.ScoredDoc("q", "d", 1.0)]):
+        assert list(provider.iter_calc(measures, [], run)) == []
+        aggregates = provider.calc_aggregate(measures, [], run)
+        assert aggregates.pop(theirs.NumQ) == 0
+        assert all(map(math.isnan, aggregates.values()))
+    assert {one.value for one in provider.iter_calc(measures, judgments, [])} == {0}
+    assert set(provider.calc_aggregate(measures, judgments, []).values()) == {0}

@@ -1,12 +1,22 @@
-"""Conventions as values: fields, names that say what was replaced, and what each choice does to a number."""
+"""Conventions as values: fields and names, what named ones print, tie policies, and bugs that are not copied."""
 
+import math
 import pickle
 from itertools import product
 
+import golden_records
+import numpy as np
 import pytest
+from scipy import sparse
 
 import fastndcg as fn
-from fastndcg.named_conventions import CHOICES
+from fastndcg.errors import UnknownMetricError
+from fastndcg.fusion.joined_runs import rank_run
+from fastndcg.fusion.tuning import line_search
+from fastndcg.inputs.table import Run
+from fastndcg.integrations.spark.columns import check_ties
+from fastndcg.named_conventions import CHOICES, FIELDS, fields, parse_convention
+from fastndcg.named_conventions.ties import TIES, TiePolicy
 
 DEFAULT = fn.conventions["default"]
 
@@ -148,3 +158,138 @@ def test_convention_raises_on_undefined_combinations(metric, choices, message):
 def test_conventions_cannot_change():
     with pytest.raises(AttributeError):
         DEFAULT.ties = "best"
+
+
+BUGS = [
+    pytest.param(convention, bug, id=f"{name}-{bug.what[:40]}")
+    for name, convention in fn.conventions.items()
+    for bug in convention.bugs
+]
+
+
+def test_convention_print_shows_every_field():
+    shown = str(fn.conventions["lightgbm"])
+    lines = {line.split()[0]: line.split()[1:] for line in shown.splitlines()[2 : 2 + len(FIELDS)]}
+    assert list(lines) == list(FIELDS)
+    assert lines["ties"] == ["input", "(default:", "average)"]
+    assert lines["gain"] == ["[0,1,3,…,1073741823]", "of", "31", "(default:", "linear)"]
+    assert lines["discount"] == ["log2"]
+    assert shown.startswith("lightgbm: LightGBM 4.7.0\n  src/metric/dcg_calculator.cpp:122")
+    assert "  option label_gain=0,1,2,3: lightgbm(gain=[0,1,2,3])" in shown
+    assert "  not copied: a query without relevant documents adds its 1 without its weight" in shown
+
+
+def test_convention_default_has_first_choices():
+    default = fn.conventions["default"]
+    assert default.choices() == {name: field.choices[0] for name, field in FIELDS.items()}
+    assert "(default:" not in str(default)
+    assert f"{default}" == default.name == "default"
+
+
+def test_convention_differences():
+    """The difference of two conventions names the changed fields with the choices of the first convention."""
+    plain, minus = fn.conventions["xgboost"], fn.conventions["xgboost_minus"]
+    assert plain.difference(minus) == {"undefined": 1}
+    assert minus.difference(plain) == {"undefined": 0}
+    assert plain.difference(plain) == {}
+
+
+@pytest.mark.parametrize("name", fn.conventions)
+def test_options_are_conventions_or_metrics(name):
+    for theirs, ours in fn.conventions[name].options:
+        try:
+            assert fn.Metric.parse(ours)
+        except UnknownMetricError:
+            assert parse_convention(ours) != fn.conventions[name], theirs
+
+
+@pytest.mark.parametrize(("convention", "bug"), BUGS)
+def test_bugs_are_not_copied(convention, bug):
+    assert bug.what
+    assert bug.source
+    assert bool(bug.labels) != bool(bug.case)
+    if not bug.labels:
+        return
+    convention = convention.replace(negative_labels="zero") if "negative" in bug.what else convention
+    offsets = [0]
+    for labels in bug.labels:
+        offsets.append(offsets[-1] + len(labels))
+    labels, scores = ([value for query in queries for value in query] for queries in (bug.labels, bug.scores))
+    ids = list(range(len(labels)))[::-1]
+    rankings = fn.Rankings(labels, scores, offsets, tie_keys=ids)
+    (mean,) = fn.reference.evaluate(rankings, metrics=bug.metric, convention=convention).means(bug.weights)
+    assert mean == pytest.approx(float(bug.ours), rel=1e-9, nan_ok=True)
+    assert bug.theirs != bug.ours
+
+
+@pytest.mark.parametrize(("convention", "bug"), [param for param in BUGS if param.values[1].golden])
+def test_bugs_were_seen(convention, bug):
+    """Each listed bug names a recorded case that contains the wrong number of the other program."""
+    peers = {
+        peer
+        for peer, name in golden_records.CONVENTIONS.items()
+        if name.startswith(convention.name) or convention.name.startswith(name)
+    }
+    found = [one for one in golden_records.every_record() if one["name"] == bug.golden and one["peer"] in peers]
+    assert found
+    if isinstance(bug.theirs, float):
+        numbers = [value for one in found for value in [one["value"], *(one["per_query"] or {}).values()]]
+        assert any(math.isclose(float(value), bug.theirs, rel_tol=1e-6) for value in numbers if is_number(value))
+
+
+def is_number(value):
+    return isinstance(value, int | float)
+
+
+LIKED = sparse.csr_array([[1, 0, 0], [0, 1, 1]])
+TIED = np.ones((2, 3))
+
+
+@pytest.fixture
+def dice(monkeypatch):
+    monkeypatch.setitem(TIES, "dice", TiePolicy("dice"))
+    monkeypatch.setitem(fields.FIELDS, "ties", fields.FIELDS["ties"]._replace(choices=tuple(TIES)))
+    record = fn.RR.record
+    usual = record.ties
+    object.__setattr__(record, "ties", (*usual, "dice"))
+    yield fn.conventions["default"].with_fields(ties="dice", name="diced")
+    object.__setattr__(record, "ties", usual)
+
+
+WAYS = {
+    "arrays": lambda ties: fn.evaluate([[1, 0, 0]], TIED[:1], "rr", convention=ties),
+    "score matrix": lambda ties: fn.evaluate(LIKED, TIED, "rr", convention=ties),
+    "counts": lambda ties: fn.evaluate(LIKED, fn.Embeddings(np.ones((2, 1)), np.ones((3, 1))), "rr", convention=ties),
+    "pairs": lambda ties: fn.evaluate_pairs(LIKED, TIED, "rr", convention=ties),
+    "reference": lambda ties: fn.reference.evaluate([[1, 0, 0]], TIED[:1], "rr", convention=ties),
+    "explain": lambda ties: fn.explain([[1, 0, 0]], TIED[:1], "rr", query=0, convention=ties),
+    "ranks of a run": lambda ties: rank_run(Run(["q", "q"], ["a", "b"], [1.0, 1.0]), ties.ties, 1),
+    "Spark": lambda ties: check_ties(ties, None),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_unknown_order_raises(way, dice):
+    """A policy that is in the table alone is an error wherever equal scores are ordered."""
+    with pytest.raises(NotImplementedError, match="not by 'dice'"):
+        WAYS[way](dice)
+
+
+def test_lines_of_a_tuned_fusion_have_keys_of_known_orders_alone(dice):
+    class Judged:
+        convention = dice
+        rankings = fn.Rankings([1, 0], [1.0, 1.0], [0, 2])
+
+    with pytest.raises(NotImplementedError, match="not by 'dice'"):
+        line_search._make_keys(Judged)
+
+
+def test_choices_follow_the_table():
+    from typing import get_args
+
+    from fastndcg import choices
+    from fastndcg.metrics.families.record import TIE_POLICIES, TIES_AND_MEAN_RANK
+
+    assert tuple(TIES) == fields.CHOICES["ties"] == get_args(choices.TiePolicy) == TIES_AND_MEAN_RANK
+    assert set(TIES) - set(TIE_POLICIES) == {"mean_rank"}
+    assert {policy.orders for policy in TIES.values()} == {"group", "label", "input", "id"}

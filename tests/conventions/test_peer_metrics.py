@@ -28,9 +28,9 @@ LIBRARIES = {
 # tables and tests that hold a program's number against ours, beside the recorded cases of tests/peers/
 LIVE = "peers/test_live_libraries.py"
 PROVEN = {
-    "trec_eval": {"peers/test_recorded_trec_eval_lines.py": ["every metric"],
+    "trec_eval": {"peers/test_recorded_trec_eval.py": ["every metric"],
         "cli/test_trec_format.py": ["every metric"]},
-    "trec_eval_9": {"peers/test_recorded_trec_eval_lines.py": ["every metric"],
+    "trec_eval_9": {"peers/test_recorded_trec_eval.py": ["every metric"],
         "cli/test_trec_format.py": ["every metric"]},
     "trec_eval_9_c": {"cli/test_trec_format.py": ["every metric"],
         "peers/test_live_cwl.py::test_cwl_eval": ["INST", "BPM"], f"{LIVE}::ACCURACY": ["AUC"],
