@@ -92,7 +92,7 @@ FAULTS = (
           "highest_precision = precision", TREC),
     Fault("Compat is not normalised", "kernels/metrics/cascades.py",
           "out[q] = min(out[q] / ideal_overlaps[n_ideal], 1.0) if", "out[q] = min(out[q], 1.0) if",
-          DEFINITIONS.format("compatibility")),
+          METRICS),
     Fault("nDCG_rel: unretrieved documents count 0", "kernels/metrics/gains.py",
           "total = out[q] + (n_unranked * (out_dcg[q] / best) if n_unranked > 0.0 else 0.0)", "total = out[q]", TREC),
     Fault("mean rank of tied documents", "kernels/metrics/first_relevant.py",

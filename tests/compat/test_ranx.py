@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import fastndcg as fn
 from fastndcg.compat import ranx as ours
-from fastndcg.compat.common import distinguish_unjudged
 from fastndcg.compat.dict_qrels import DictQrels
 from fastndcg.compat.ranx.data import order_by_number
 
@@ -223,15 +222,6 @@ def test_numba_stays_as_it_is():
     before = numba.get_num_threads()
     ours.evaluate(QRELS, RUN, "ndcg")
     assert numba.get_num_threads() == before
-
-
-def test_ranx_metrics_do_not_need_judged():
-    for name, metric in ours.METRICS.items():
-        for one in (metric, metric(rel=2)):
-            assert distinguish_unjudged([one], ours.CONVENTION) == (name == "bpref")
-    assert distinguish_unjudged([fn.Metric("bpref")], ours.CONVENTION)
-    assert distinguish_unjudged([fn.Metric("P", 5)], ours.CONVENTION.replace(unjudged="removed"))
-    assert not distinguish_unjudged([], ours.CONVENTION)
 
 
 @pytest.mark.parametrize("kind", [ours.Qrels, ours.Run])

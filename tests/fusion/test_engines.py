@@ -1,4 +1,4 @@
-"""Elasticsearch's retrievers and OpenSearch's hybrid query: values of their tests, and their arithmetic in float32."""
+"""Engines, ranx and trectools: values of their tests and records, and the engines' arithmetic in float32."""
 
 import json
 import math
@@ -10,6 +10,8 @@ from recorded_data import DATA
 
 import fastndcg as fn
 from fastndcg.errors import InvalidInputError
+from fastndcg.fusion.catalog import FUSION_METHODS
+from fastndcg.fusion.methods import FusionMethod
 
 RECORD = json.loads((DATA / "peers" / "hybrid_search.json").read_text())
 F = np.float32
@@ -258,3 +260,43 @@ def test_scores_beyond_float32_are_refused():
     """1e39 is infinite in float32."""
     with pytest.raises(InvalidInputError, match="must have scores that are finite in float32, but that of document b"):
         fn.fuse([{"q": {"a": 1.0, "b": 1e39}}, {"q": {"a": 1.0}}], "wsum", fusion_convention="elasticsearch")
+
+
+FUSED = json.loads((DATA / "peers" / "fusion.json").read_text())
+WEIGHTS = {"a": 0.2, "b": 0.5, "c": 0.3}
+WEIGHTED = ("wsum", "mixed", "wmnz", "wborda", "wcondorcet")
+
+
+def name_runs(runs):
+    return dict(zip(WEIGHTS, runs, strict=False))
+
+
+@pytest.mark.parametrize("text", FUSED["ranx"]["fused"])
+def test_fused_scores_equal_those_of_ranx(text):
+    """Every method and normalisation of ranx, without ties, to 1e-9."""
+    method = FusionMethod.parse(text)
+    runs = name_runs(FUSED["complete_runs" if method.record.points == "ranks" else "runs"])
+    train = (FUSED["qrels"], runs) if method.record.needs_training else None
+    weights = WEIGHTS if method.name in WEIGHTED else None
+    fused = fn.fuse(runs, text, weights=weights, train=train, fusion_convention="ranx")
+    check_fused(fused, FUSED["ranx"]["fused"][text])
+
+
+@pytest.mark.parametrize("text", FUSED["trectools"]["fused"])
+def test_fused_scores_of_two_runs_equal_those_of_trectools(text):
+    runs = name_runs(FUSED["runs"][:2])
+    fused = fn.fuse(runs, text, fusion_convention="trectools")
+    check_fused(fused, FUSED["trectools"]["fused"][text])
+
+
+def test_record_holds_every_method_that_the_catalogue_says_ranx_has():
+    with_twin = {name for name, record in FUSION_METHODS.items() if any(peer == "ranx" for peer, _ in record.peers)}
+    assert {FusionMethod.parse(text).name for text in FUSED["ranx"]["fused"]} == with_twin
+
+
+def check_fused(fused, expected):
+    """Compare fused scores, whose documents may tie."""
+    rows = fused.to_dict()
+    assert rows.keys() == expected.keys()
+    for query, row in expected.items():
+        assert rows[query] == pytest.approx(row, rel=1e-9, abs=1e-9)
