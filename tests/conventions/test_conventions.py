@@ -3,6 +3,7 @@
 import math
 import pickle
 from itertools import product
+from math import log2
 
 import golden_records
 import numpy as np
