@@ -115,7 +115,6 @@ def _numba_cache(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ranx_library():
-    """Import ranx, and set numba's threads back to what they were before it."""
     numba = pytest.importorskip("numba")
     before = numba.config.THREADING_LAYER, numba.get_num_threads()
     library = pytest.importorskip("ranx", reason="ranx is absent: pip install ranx")

@@ -41,14 +41,12 @@ def recommendations(draw):
 
 
 def table(result):
-    """All values, those of all users in every row."""
     return np.stack([np.broadcast_to(result[metric], len(result)) for metric in result.metrics], axis=1)
 
 
 @examples(150)
 @given(case=recommendations())
 def test_equals_reference(case):
-    """Every metric equals the reference. Small chunks and several threads give the same bytes."""
     lists, known = case
     result = fn.beyond_accuracy(lists, ALL, **known)
     np.testing.assert_allclose(table(result), fn.reference.beyond_accuracy(lists, ALL, **known), rtol=1e-12, atol=1e-14)
@@ -59,38 +57,14 @@ def test_equals_reference(case):
     assert table(again).tobytes() == table(result).tobytes()
 
 
-@examples(60)
-@given(case=recommendations(), seed=st.integers(0, 99))
-def test_numbers_of_items_and_order_of_users_do_not_matter(case, seed):
-    """Items with other numbers, and users in another order, give the same values."""
-    lists, known = case
-    generator = np.random.default_rng(seed)
-    n_items = len(known["popularity"])
-    new, users = generator.permutation(n_items), generator.permutation(len(lists))
-    renamed = np.where(lists < 0, -1, new[lists])[users]
-    old = np.argsort(new)
-    moved = {name: known[name][old] for name in ("popularity", "vectors", "categories")}
-    moved |= {"n_users": 9, "liked": known["liked"][users][:, old]}
-    expected, result = (
-        table(fn.beyond_accuracy(*one, ALL, **more)) for one, more in (((lists,), known), ((renamed,), moved))
-    )
-    np.testing.assert_allclose(result, expected[users], rtol=1e-12, atol=1e-14)
-
-
-def test_refuses_a_model_with_the_call_that_lists_its_items():
-    """A model has no lists. Its method `top` makes them."""
+def test_models_and_items_beyond_the_numbers_are_refused():
     model = fn.Embeddings([[1.0]], [[2.0], [3.0]])
     with pytest.raises(fn.InvalidTypeError, match=r"not a model \(Embeddings\). Pass its best items: model.top\(k\)"):
         fn.beyond_accuracy(model, "coverage@1", catalogue=2)
     assert fn.beyond_accuracy(model.top(1), "coverage@1", catalogue=2).mean() == {"coverage@1": 0.5}
-
-
-def test_refuses_items_that_interactions_do_not_number():
-    """Items that would need an array of many gigabytes, and those that another thread made wrong, are an error."""
     huge = fn.Interactions([0, 1 << 40], [1, 1], [0, 2])
     with pytest.raises(fn.InvalidInputError, match=r"`interactions` must .* but one is 1099511627776"):
         fn.beyond_accuracy([[0, 1]], "coverage", interactions=huge)
-
     for wrong in (-1, 3):
         items = np.array([0, 1])
         changed = fn.Interactions(items, [1, 1], [0, 2], n_items=3)
@@ -99,36 +73,11 @@ def test_refuses_items_that_interactions_do_not_number():
             fn.beyond_accuracy([[0, 1]], "coverage", interactions=changed)
 
 
-def test_equals_pandas():
-    """Counts, means and pairs by pandas and scikit-learn's kind of loops, on more users than the reference takes."""
-    pd = pytest.importorskip("pandas")
-    generator = np.random.default_rng(5)
-    n_users, k, n_items = 2000, 10, 300
-    lists = np.argsort(generator.random((n_users, n_items)) ** np.linspace(0.2, 3, n_items))[:, :k]
-    popularity = generator.integers(1, 2000, n_items)
-    result = fn.beyond_accuracy(lists, ALL.replace("serendipity@2,serendipity(rel=2),", ""),
-                                popularity=popularity, n_users=2000, vectors=generator.normal(size=(n_items, 8)),
-                                categories=generator.integers(0, 2, (n_items, 20)))  # fmt: skip
-    rows = pd.DataFrame({"user": np.repeat(np.arange(n_users), k), "item": lists.ravel()})
-    of_users = rows.assign(p=popularity[rows["item"]]).groupby("user")["p"].mean()
-    np.testing.assert_allclose(result["popularity"], of_users, rtol=1e-12)
-    counts = rows["item"].value_counts().reindex(range(n_items), fill_value=0).sort_values().to_numpy()
-    assert result["coverage"] == (counts > 0).mean()
-    ranks = np.arange(1, n_items + 1)
-    assert result["gini"] == pytest.approx(((2 * ranks - n_items - 1) * counts).sum() / (n_items * counts.sum()))
-    shares = counts[counts > 0] / counts.sum()
-    assert result["entropy"] == pytest.approx(-(shares * np.log2(shares)).sum())
-    member = sparse.csr_matrix((np.ones(n_users * k), lists.ravel(), np.arange(n_users + 1) * k), (n_users, n_items))
-    common = (member @ member.T).toarray()
-    assert result["personalisation"] == pytest.approx(1 - np.triu(common, 1).sum() / k / (n_users * (n_users - 1) / 2))
-
-
 POPULARITY = [4, 2, 1, 1]
 ROWS = [[0, 1, -1], [2, 0, 3]]
 
 
 def test_beyond_accuracy_result_table_and_means():
-    """Results have a row per user, or one value for all users. Tables, means and frames tell them apart."""
     result = fn.beyond_accuracy(ROWS, "coverage, popularity@2", popularity=POPULARITY, user_ids=["ann", "bob"])
     assert str(result).splitlines() == [
         "metric          mean  users  undefined",
@@ -147,7 +96,6 @@ def test_beyond_accuracy_result_table_and_means():
 
 
 def test_beyond_accuracy_accepts_every_input_form():
-    """Arrays, masked and ragged lists, and what is known of items in every form, give the same."""
     matrix = sparse.csr_matrix([[1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0], [2, 0, 0, 1]])
     known = {"vectors": np.eye(4)[:, :3] + 1, "categories": [[1, 0], [1, 1], [0, 1], [0, 0]], "liked": matrix[:2]}
     expected = table(fn.beyond_accuracy(ROWS, ALL, interactions=matrix, **known))
@@ -171,7 +119,6 @@ def test_beyond_accuracy_accepts_every_input_form():
 
 
 def test_beyond_accuracy_counts_do_not_overflow():
-    """Hundreds of thousands of pairs with everything in common overflow nothing, and are no distance apart."""
     lists = np.tile(np.arange(100, dtype="i4"), (50_000, 1))
     result = fn.beyond_accuracy(lists, "personalisation, entropy, gini, coverage", catalogue=100)
     assert result.has_one_value[fn.Metric("personalisation")] == 0
@@ -184,7 +131,6 @@ def test_beyond_accuracy_counts_do_not_overflow():
 
 
 def beyond(*arguments, **known):
-    """A call that may fail."""
     return lambda: fn.beyond_accuracy(*arguments, **known)
 
 
@@ -203,10 +149,8 @@ P = {"popularity": POPULARITY}
         (beyond(ROWS, "ILD"), "`vectors` must be given for ILD, but is missing"),
         (beyond(ROWS, "ILD(distance=jaccard)"), "`categories` must be given for ILD(distance=jaccard), but is missing"),
         (beyond(ROWS, "serendipity", **P), "`liked` must be given for serendipity, but is missing"),
-        (
-            beyond([[0, 4]], "popularity", **P),
-            "`recommended` must hold items that `popularity` has, 0 to 3, but place 1 of user 0 is 4",
-        ),
+        (beyond([[0, 4]], "popularity", **P),
+            "`recommended` must hold items that `popularity` has, 0 to 3, but place 1 of user 0 is 4"),
         (beyond([[0, 3]], "ILD", vectors=np.eye(3)), "`recommended` must hold items that `vectors` has, 0 to 2, but"),
         (beyond([[0, 9]], "gini", catalogue=9), "`recommended` must hold items that `catalogue` has, 0 to 8, but"),
         (beyond([[0, 1], [2, 2]], "entropy"), "`recommended` must have each item once in a row, but item 2"),
@@ -214,33 +158,23 @@ P = {"popularity": POPULARITY}
         (beyond([[0.5]], "entropy"), "`recommended` must hold item ids, whole numbers, but its dtype is float64"),
         (beyond([1, 2], "entropy"), "`recommended` must have one row per user, but its shape is (2,)"),
         (beyond([[2**40]], "entropy"), "`recommended` must number items from 0, but one is 1099511627776: number them"),
-        (
-            beyond(fn.Recommendations([[1]], repeated="once"), "entropy"),
-            "`recommended` must have each item once in a row: leave out repeated='once'",
-        ),
-        (
-            beyond([[1, 0]], "novelty@1", popularity=[3, 0], n_users=3),
-            "`popularity` must be above 0 for novelty@1, but that of item 1, which user 0 has, is 0. Leave",
-        ),
+        (beyond(fn.Recommendations([[1]], repeated="once"), "entropy"),
+            "`recommended` must have each item once in a row: leave out repeated='once'"),
+        (beyond([[1, 0]], "novelty@1", popularity=[3, 0], n_users=3),
+            "`popularity` must be above 0 for novelty@1, but that of item 1, which user 0 has, is 0. Leave"),
         (beyond(ROWS, "tail", popularity=[1, -1, 0, 0]), "`popularity` must be finite and 0 or more, but"),
         (beyond(ROWS, "tail", popularity=[1, np.nan]), "`popularity` must be finite and 0 or more, but"),
         (beyond(ROWS, "tail", n_users=3, **P), "`popularity` must be at most `n_users`, 3, but popularity[0] is 4"),
         (beyond(ROWS, "tail", n_users=0, **P), "`n_users` must be a whole number of 1 or more, not 0"),
-        (
-            beyond(ROWS, "tail", interactions=sparse.eye(4).tocsr(), **P),
-            "`popularity` must be left out where `interactions` are given",
-        ),
+        (beyond(ROWS, "tail", interactions=sparse.eye(4).tocsr(), **P),
+            "`popularity` must be left out where `interactions` are given"),
         (beyond(ROWS, "ILD", vectors=np.zeros((4, 2))), "`vectors` must be finite and not all 0, but that of item 0"),
         (beyond(ROWS, "ILD", vectors=[1, 2]), "`vectors` must have one row per item, but its shape is (2,)"),
-        (
-            beyond(ROWS, "ILD(distance=hamming)", categories=[[2]] * 4),
-            "`categories` must be 0 or 1, whether an item has one",
-        ),
+        (beyond(ROWS, "ILD(distance=hamming)", categories=[[2]] * 4),
+            "`categories` must be 0 or 1, whether an item has one"),
         (beyond(ROWS, "serendipity", liked=[[1]], **P), "`liked` must be a scipy.sparse matrix or Interactions"),
-        (
-            beyond(ROWS, "serendipity", liked=sparse.eye(4).tocsr(), **P),
-            "`liked` must have one row per user, 2, but has 4",
-        ),
+        (beyond(ROWS, "serendipity", liked=sparse.eye(4).tocsr(), **P),
+            "`liked` must have one row per user, 2, but has 4"),
         (beyond(ROWS, "coverage", catalogue=0), "`catalogue` must be a whole number of 1 or more, not 0"),
         (beyond(ROWS, "coverage", catalogue="all"), "`catalogue` must be a whole number of 1 or more, not 'all'"),
         (beyond(ROWS, "entropy", user_ids=["ann"]), "`user_ids` must have length 2 (one per list), but its shape is"),
@@ -249,13 +183,11 @@ P = {"popularity": POPULARITY}
     ],
 )  # fmt: skip
 def test_beyond_accuracy_raises_on_wrong_input(call, message):
-    """Wrong input raises InvalidInputError with this message."""
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
         call()
 
 
 def test_first_error_is_named_on_all_threads(monkeypatch):
-    """Of many wrong users the first is named, in spans of any size."""
     monkeypatch.setattr(reading, "SPAN", 1)
     rows = np.array([[0, 1], [1, 2], [2, 2], [3, 3], [1, 1]])
     with pytest.raises(fn.InvalidInputError, match=r"item 2 stands again in place 1 of user 2$"):

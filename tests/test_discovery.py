@@ -21,7 +21,6 @@ from fastndcg.named_conventions import KINDS, conventions
 
 
 def test_list_metrics_has_the_whole_catalogue():
-    """Every metric is listed once, with its facts."""
     rows = {row.name: row for row in fn.list_metrics()}
     own_names = {name for name, row in rows.items() if row.family != "custom"}  # other tests register some
     assert own_names == set(EVERY)
@@ -45,16 +44,11 @@ def test_list_metrics_filters():
     assert "0 metrics" in str(fn.list_metrics("no such words"))
 
 
-def test_list_metrics_has_custom_metrics():
-    """A registered metric is of the family 'custom'."""
+def test_list_conventions_and_custom_metrics():
     fn.register(lambda labels, above, ties, ideal, n_relevant, n_documents, k: 1.0, name="ListedOnce", title="once",
                 formula="1", range="1", undefined="never", source="a test")  # fmt: skip
     assert [row.name for row in fn.list_metrics("listedonce")] == ["ListedOnce"]
     assert "ListedOnce" in {row.name for row in fn.list_metrics(family="custom")}
-
-
-def test_list_conventions_has_all():
-    """Every convention is listed with its kind."""
     assert [row.name for row in fn.list_conventions()] == list(conventions)
     assert {row.name for row in fn.list_conventions(kind="search")} >= {"trec_eval", "ranx"}
     assert {row.name for row in fn.list_conventions("lightgbm")} == {"lightgbm"}
@@ -62,7 +56,6 @@ def test_list_conventions_has_all():
 
 
 def test_list_fusion_methods_has_the_whole_catalogue():
-    """Every method and normalisation is listed with its facts. Words find names in other programs."""
     rows = fn.list_fusion_methods()
     by_name = {(row.kind == "normalization", row.name): row for row in rows}
     assert [row.name for row in rows] == [*FUSION_METHODS, *NORMALIZATIONS]
@@ -75,13 +68,8 @@ def test_list_fusion_methods_has_the_whole_catalogue():
     assert [row.name for row in fn.list_fusion_methods("zmuv")] == ["z_score"]
 
 
-@pytest.mark.parametrize(
-    "listed",
-    [fn.list_metrics(), fn.list_conventions(), fn.list_fusion_methods()],
-    ids=["metrics", "conventions", "fusion methods"],
-)
+@pytest.mark.parametrize("listed", [fn.list_metrics(), fn.list_conventions(), fn.list_fusion_methods()])
 def test_lists_print_and_convert(listed):
-    """Lists are tables in print, in notebooks and in frames."""
     assert len(repr(listed).splitlines()) == len(listed) + 2
     html = listed._repr_html_()
     assert html.count("<tr>") == len(listed) + 2
@@ -101,14 +89,12 @@ def test_lists_print_and_convert(listed):
     ],
 )
 def test_wrong_filters_are_refused(call, message):
-    """The error names the argument and the choices."""
     with pytest.raises(fn.InvalidInputError, match=message.replace("?", r"\?")):
         call()
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_help_explains_each_metric(name):
-    """The docstring of a metric has its formula, parameters, range, source and an example that parses."""
     metric = fn.Metric(name)
     text = inspect.getdoc(metric)
     record = metric.record
@@ -122,16 +108,11 @@ def test_help_explains_each_metric(name):
     assert name in ast.unparse(call)
 
 
-def test_help_shows_the_metric():
-    """`help(fn.nDCG)` is on nDCG, and `help(fn.Metric)` on the class."""
+def test_help_and_notebooks_show_metrics_and_conventions():
     assert "DCG@k / IDCG@k" in pydoc.plain(pydoc.render_doc(fn.nDCG))
     assert "nDCG(gain=exp2)@10: normalised" in fn.Metric("nDCG", 10, gain="exp2").__doc__
     assert "A metric with its parameters and cutoff." in fn.Metric.__doc__
     assert "A metric with its parameters and cutoff." in pydoc.plain(pydoc.render_doc(fn.Metric))
-
-
-def test_metrics_and_conventions_show_in_notebooks():
-    """The tables have the facts, and names are escaped."""
     html = (fn.nDCG @ 10)._repr_html_()
     assert "nDCG@10: normalised discounted cumulative gain" in html
     assert "DCG@k / IDCG@k" in html
@@ -143,7 +124,6 @@ def test_metrics_and_conventions_show_in_notebooks():
 
 
 def test_choices_are_those_of_the_registries():
-    """The generated types have the names that arguments are checked against."""
     from fastndcg.inputs.formats import FORMATS_BY_NAME
     from fastndcg.inputs.recommendations.interactions import REPEATED
     from fastndcg.inputs.recommendations.item_selection import MISSING_TRUTH
@@ -170,7 +150,6 @@ def test_choices_are_those_of_the_registries():
 
 
 def test_choices_of_drop_ins_and_integrations_are_those_of_the_registries():
-    """The generated types have the names that drop-ins and integrations check arguments against."""
     from fastndcg.compat.ranx import comparison, data
     from fastndcg.integrations import sklearn
 
@@ -181,7 +160,6 @@ def test_choices_of_drop_ins_and_integrations_are_those_of_the_registries():
 
 
 def test_mypy_checks_choices(tmp_path):
-    """A wrong choice is an error of mypy, and right ones pass."""
     pytest.importorskip("mypy", reason="mypy is an extra of its own")
     module = tmp_path / "calls.py"
     module.write_text(
@@ -243,12 +221,10 @@ def complete(line):
     ],
 )
 def test_shells_complete_commands_metrics_and_conventions(line, expected):
-    """Completions come from the parser and the registries."""
     assert complete(line) == expected
 
 
 def test_completion_is_for_shells_only(monkeypatch):
-    """Without the variable of argcomplete's shell function nothing is imported."""
     monkeypatch.delenv(completion.REQUESTED, raising=False)
     monkeypatch.setattr(completion, "optional_import", pytest.fail)
     completion.complete(None)
@@ -263,15 +239,6 @@ def test_command_line_without_command_prints_help(capsys):
     out = capsys.readouterr().out
     assert out.startswith("usage: fastndcg")
     assert "register-python-argcomplete fastndcg" in out
-
-
-@pytest.mark.parametrize(("word", "command"), [("eval", "evaluate"), ("comapre", "compare"), ("metric", "metrics")])
-def test_misspelt_commands_get_a_suggestion(word, command, capsys):
-    """The error names the nearest command."""
-    from fastndcg.cli import main
-
-    assert main([word]) == 2
-    assert f"invalid choice: '{word}'. Did you mean '{command}'?" in capsys.readouterr().err
 
 
 def test_no_module_is_called_like_a_public_name():

@@ -87,7 +87,6 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_messages_about_huge_values_are_short(call):
-    """Whatever is refused is refused in a few lines, by the package's own errors or the documented ones."""
     messages = {}
     for name, value in HUGE.items():
         try:
@@ -98,10 +97,22 @@ def test_messages_about_huge_values_are_short(call):
     assert len(messages) > len(HUGE) / 2  # most values are refused
 
 
-def test_shorten_gives_at_most_300_characters():
-    """The beginning of a value is there, and how large it is."""
+def test_shortened_values_and_names():
     for name, value in HUGE.items():
         assert 0 < len(shorten(value)) <= 300, name
+
+    class Broken:
+        def __repr__(self):
+            raise RuntimeError
+
+    assert shorten(Broken()) == "<Broken whose repr raises RuntimeError>"
+    assert join_names(["a", "b"]) == "'a', 'b'"
+    assert join_names([str(place) for place in range(N)]).endswith(f", … ({N} in all)")
+    assert len(join_names([TEXT] * 5)) <= 300
+    systems = {f"system {place} {'x' * 50}": RESULT for place in range(200)}
+    with pytest.raises(fn.InvalidInputError) as refused:
+        fn.compare(systems, baseline="zzz")
+    assert len(str(refused.value)) < MOST
 
 
 def test_shorten_builds_no_more_than_it_shows():
@@ -125,56 +136,8 @@ def test_shorten_of_a_short_value_is_its_repr(value):
     assert shorten(value) == repr(value)
 
 
-def test_shorten_survives_a_repr_that_raises():
-    """The message is about the argument, not about its repr."""
-
-    class Broken:
-        def __repr__(self):
-            raise RuntimeError
-
-    assert shorten(Broken()) == "<Broken whose repr raises RuntimeError>"
-
-
-def test_listed_counts_names_that_do_not_fit():
-    """Few names are all shown, of many the first."""
-    assert join_names(["a", "b"]) == "'a', 'b'"
-    assert join_names([str(place) for place in range(N)]).endswith(f", … ({N} in all)")
-    assert len(join_names([TEXT] * 5)) <= 300
-
-
-def test_messages_name_few_of_many_systems():
-    """An error for an unknown name does not list all of 200 known names."""
-    systems = {f"system {place} {'x' * 50}": RESULT for place in range(200)}
-    with pytest.raises(fn.InvalidInputError) as refused:
-        fn.compare(systems, baseline="zzz")
-    assert len(str(refused.value)) < MOST
-
-
-TrecQrel = collections.namedtuple("TrecQrel", "query_id doc_id relevance iteration")
 ARRAYS = ([[1, 0]], [[2.0, 1.0]])
 MISTAKES = {
-    "several runs": (
-        lambda: fn.evaluate(QRELS, {"a": RUN, "b": RUN}, "rr"),
-        r"is a dict of several \('a', 'b'\). Evaluate them one by one, or give them to fn.compare",
-    ),
-    "several runs that were read": (
-        lambda: fn.evaluate(QRELS, {"a": fn.Run.from_dict(RUN)}, "rr"), "must be one run, .* fn.compare",
-    ),
-    "several paths": (lambda: fn.evaluate(QRELS, {"a": "a.run", "b": "b.run"}, "rr"), "must be one run, .* fn.compare"),
-    "tuples of four": (
-        lambda: fn.evaluate([("q1", "0", "d1", 1)], RUN, "rr"),
-        r"`truth`, row 0: a record must be \(query, document, label\), but is \('q1', '0', 'd1', 1\)",
-    ),
-    "named tuples without a score": (
-        lambda: fn.evaluate(QRELS, [TrecQrel("q1", "d1", 1, "0")], "rr"), "must have one column of score ids or values",
-    ),
-    "an iterator that was used": (
-        lambda: fn.evaluate(iter([]), RUN, "rr"), "a list_iterator without any. An iterator gives its records once",
-    ),
-    "a dict of columns": (
-        lambda: fn.Qrels.from_dict({"query": ["q"], "document": ["d"], "label": [1]}), "pandas.DataFrame",
-    ),
-    "sets as a run": (lambda: fn.evaluate(QRELS, {"q1": {"d1"}}, "rr"), "a set, which has no order. Give a list"),
     "a cutoff by place": (lambda: fn.ndcg(*ARRAYS, 10), "The cutoff is a keyword: k=10"),
     "a cutoff by place, arrays": (lambda: fn.reciprocal_rank(*ARRAYS, 5), "cutoff is a keyword: k=5"),
     "the mean of a metric": (lambda: RESULT.mean("rr"), r"For the mean of one metric take mean\(\)\['RR'\]"),
@@ -186,24 +149,13 @@ MISTAKES = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_typical_mistakes_are_told_what_to_pass(mistake):
-    """The message has the remedy."""
     call, message = MISTAKES[mistake]
     with pytest.raises(fn.InvalidInputError, match=message):
         call()
 
 
-def test_csv_without_a_header_says_so(tmp_path):
-    """The first line is a row, which no column is called by."""
-    pytest.importorskip("pyarrow")
-    for line in ("19335,Q0,8412684,1,0.9\n", "q1,0.5\n"):
-        (tmp_path / "run.csv").write_text(line * 2, encoding="utf-8")
-        with pytest.raises(fn.InvalidInputError, match=r"run.csv, line 1: must be a header .* but is no header: '"):
-            fn.evaluate(QRELS, tmp_path / "run.csv", "rr")
-
-
 @pytest.mark.parametrize("files", [[], ["a.run"]])
 def test_error_on_folder_of_runs_says_to_name_files(files, tmp_path):
-    """A folder is read as Parquet, which runs are not."""
     pytest.importorskip("pyarrow")
     for name in files:
         (tmp_path / name).write_text("q1 Q0 d1 1 0.5 x\n", encoding="utf-8")
@@ -221,44 +173,17 @@ def test_swapped_truth_and_predictions_are_noted():
         assert result.notes == (SWAPPED,)
         assert str(result).splitlines()[-1] == SWAPPED
         assert SWAPPED in result._repr_html_()
+    for truth, run in (
+        ([[1.0, 0.5]], [[1, 0]]), ([[0.9, 0.3]], [[0.5, 2]]), ([[1, 0]], [[1, 0]]), ([[1.0, 0.0]], [[3, 2]]),
+        ({"q1": {"a": 1, "b": 0}}, {"q1": {"a": 2, "b": 1}}),
+    ):  # fmt: skip
+        assert fn.evaluate(truth, run, "ndcg").notes == ()
     named = fn.evaluate([[0.9, 0.3]], [[1, 0]], "ndcg,rr")
     pytest.importorskip("scipy")
     assert SWAPPED in fn.compare({"a": named, "b": named}, test="t", interval="t").notes
 
 
-@pytest.mark.parametrize(
-    ("truth", "run"),
-    [
-        ([[1.0, 0.5]], [[1, 0]]),
-        ([[0.9, 0.3]], [[0.5, 2]]),
-        ([[1, 0]], [[1, 0]]),
-        ([[1.0, 0.0]], [[3, 2]]),
-        ({"q1": {"a": 1, "b": 0}}, {"q1": {"a": 2, "b": 1}}),
-    ],
-)
-def test_usual_labels_have_no_note(truth, run):
-    """Whole labels, or scores with fractions, are as they should be."""
-    assert fn.evaluate(truth, run, "ndcg").notes == ()
-
-
 class TestCommand:
-    """The command line."""
-
-    def test_without_a_command_prints_the_help(self, run):
-        """`fastndcg` alone is a question."""
-        code, out, err = run()
-        assert (code, err) == (0, "")
-        assert out.startswith("usage: fastndcg")
-        assert "evaluate" in out
-
-    @pytest.mark.parametrize(("given", "meant"), [("eval", "evaluate"), ("compar", "compare"), ("metric", "metrics")])
-    def test_suggests_the_nearest_command(self, given, meant, run):
-        """A misspelt command has a hint."""
-        code, _, err = run(given)
-        assert (code, err) == (
-            2, f"fastndcg: error: argument COMMAND: invalid choice: '{given}'. Did you mean '{meant}'?\n",
-        )  # fmt: skip
-
     def test_an_import_that_exits_is_an_error(self, files, run):
         """A file of --import must not end the process in silence."""
         (files / "ends.py").write_text("import sys\nsys.exit(5)\n", encoding="utf-8")
@@ -267,7 +192,6 @@ class TestCommand:
         assert "--import ends.py: the file must not end the process, but it calls sys.exit(5)" in err
 
     def test_messages_are_one_short_line(self, run):
-        """Whatever is given."""
         for arguments in ([TEXT], ["evaluate", "-m", TEXT], ["evaluate", TEXT, TEXT], ["evaluate", "--threads", TEXT]):
             code, _, err = run(*arguments)
             assert code == 2

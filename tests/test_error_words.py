@@ -16,7 +16,6 @@ RUN = "q1 Q0 a 1 0.9 x\nq1 Q0 b 2 0.8 x\n"
 
 
 def test_the_command_line_rewords_the_parts_of_an_error():
-    """The text of an error has Python's arguments, and the command line's has options. Pickles keep the parts."""
     cases = (
         ((Choice("ties", ["worst", "best"]),), "convention.replace(ties='worst' or 'best')",
          "--convention 'NAME(ties=worst)' or 'NAME(ties=best)'"),
@@ -42,7 +41,6 @@ def test_the_command_line_rewords_the_parts_of_an_error():
     ],
 )
 def test_no_front_end_shows_the_other_s_words(tmp_path, run, arguments, call):
-    """An error of the command line names options, the same error in Python arguments."""
     (tmp_path / "qrels").write_text(QRELS + "q3 0 a 0\n")
     (tmp_path / "run").write_text(RUN + "q3 Q0 a 1 1 x\n")
     _, _, shell = run("evaluate", tmp_path / "qrels", tmp_path / "run", *arguments)
@@ -87,11 +85,11 @@ KEYWORDS = {
 
 
 def test_names_that_people_write_are_found_or_explained():
-    """Each name of a metric, a convention or a keyword resolves, or its error says what to write."""
     for text, words in METRICS.items():
         with pytest.raises(fn.InvalidInputError, match=re.escape(words)):
             fn.evaluate([[1, 0]], [[2, 1]], text)
     for name, convention in CONVENTIONS.items():
+        assert name in fn.conventions
         assert fn.conventions[name].name == convention, name
     for name, words in UNKNOWN_CONVENTIONS.items():
         with pytest.raises(fn.UnknownConventionError, match=re.escape(words)):
@@ -115,7 +113,6 @@ def test_kaggle_s_map_has_the_convention_that_is_named():
 
 
 def test_labels_in_rank_order_alone_are_told_their_scores():
-    """Labels without scores are an error that names -rank, which then gives the value of the order."""
     for call in (lambda: fn.ndcg([3, 0, 2]), lambda: fn.evaluate([[3, 0, 2]], metrics="ndcg")):
         with pytest.raises(fn.InvalidInputError, match=re.escape("-rank, such as -numpy.arange")):
             call()

@@ -14,9 +14,7 @@ RUN = {"q1": {"x": 4.0, "a": 3.0, "y": 2.0, "b": 1.0}, "q2": {"a": 2.0, "c": 1.0
 
 
 def test_pairs_have_the_ids_of_queries_and_documents():
-    """Retrieved documents come in the order of the run, those that the run lacks behind them."""
     result = fn.evaluate_pairs(QRELS, RUN, "rank, rr")
-
     assert list(result.query_ids) == ["q1", "q1", "q1", "q2"]
     assert list(result.document_ids) == ["a", "b", "z", "c"]
     assert result["rr"].tolist() == [1 / 2, 1 / 3, 0, 1 / 2]
@@ -26,15 +24,17 @@ def test_pairs_have_the_ids_of_queries_and_documents():
     assert result.to_dict()["q1", "b"]["RR"] == 1 / 3
 
 
-def test_raw_rows_count_the_other_relevant_documents():
-    """Among all documents, b is below a."""
+def test_competitors_gains_and_rel():
     assert fn.evaluate_pairs(QRELS, RUN, "rank", competitors="all")["rank"].tolist()[:2] == [2, 4]
+    result = fn.evaluate_pairs([[2, 0, 1]], [[1.0, 3.0, 2.0]], "dcg, idcg")
+    assert result.values.tolist() == [[2 / np.log2(3), 2], [1 / np.log2(3), 1]]
+    assert fn.evaluate_pairs(QRELS, RUN, "rr(rel=2)").to_dict() == {("q1", "b"): {"RR(rel=2)": 1 / 4}}
+    with pytest.raises(fn.InvalidInputError, match=r"must agree on the lowest relevant label .* RR and P\(rel=2\)@5"):
+        fn.evaluate_pairs(QRELS, RUN, "rr, P(rel=2)@5")
 
 
 def test_rows_of_queries_are_means_over_pairs():
-    """A query has the mean over its three pairs, and one without pairs is undefined."""
     result = fn.evaluate_pairs(QRELS, RUN, "rr", rows="query")
-
     assert result["rr"].tolist()[:2] == [pytest.approx((1 / 2 + 1 / 3 + 0) / 3, rel=1e-15), 1 / 2]
     assert np.isnan(result["rr"][2])
     filled = fn.evaluate_pairs(QRELS, RUN, "rr", rows="query", convention="default(undefined=0)")
@@ -43,27 +43,10 @@ def test_rows_of_queries_are_means_over_pairs():
         fn.evaluate_pairs(QRELS, RUN, "rr", rows="query", convention="default(undefined=raise)")
 
 
-def test_graded_labels_keep_their_gain():
-    """A pair of the label 2 has the DCG 2 / log2(rank + 1), and the ideal of that label."""
-    result = fn.evaluate_pairs([[2, 0, 1]], [[1.0, 3.0, 2.0]], "dcg, idcg")
-
-    assert result.values.tolist() == [[2 / np.log2(3), 2], [1 / np.log2(3), 1]]
-
-
-def test_rel_says_which_documents_have_rows():
-    """Documents below the metrics' `rel` are competitors, and metrics must agree."""
-    assert fn.evaluate_pairs(QRELS, RUN, "rr(rel=2)").to_dict() == {("q1", "b"): {"RR(rel=2)": 1 / 4}}
-    with pytest.raises(fn.InvalidInputError, match=r"must agree on the lowest relevant label .* RR and P\(rel=2\)@5"):
-        fn.evaluate_pairs(QRELS, RUN, "rr, P(rel=2)@5")
-
-
 def test_exports_have_a_column_of_documents(tmp_path):
-    """Frames, CSV and JSON name both ids of a pair, and the table counts pairs. A saved file gives the pairs again."""
     result = fn.evaluate_pairs(QRELS, RUN, "rr")
     result.save(tmp_path / "pairs.json")
-
     assert fn.load_result(tmp_path / "pairs.json").to_dict() == result.to_dict()
-
     assert result.to_csv().splitlines()[:2] == ["query,document,RR", "q1,a,0.5"]
     facts = json.loads(result.to_json())
     assert facts["per_query"][1] == {"query": "q1", "document": "b", "RR": 1 / 3}
@@ -73,12 +56,9 @@ def test_exports_have_a_column_of_documents(tmp_path):
 
 
 def test_score_matrices_rank_candidates_of_each_user():
-    """Excluded items do not compete, and documents are columns."""
     liked = sparse.csr_array([[0, 1, 0, 0, 1], [1, 0, 0, 0, 0]])
     scores = np.array([[9.0, 1.0, 3.0, 2.0, 5.0], [1.0, 2.0, 3.0, 4.0, 5.0]])
-
     result = fn.evaluate_pairs(liked, scores, "rank, num_ret", exclude=[{0}, {4}])
-
     assert list(result.pair_ids) == [(0, 1), (0, 4), (1, 0)]
     assert result.values.tolist() == [[3, 3], [1, 3], [4, 4]]
     unretrieved = fn.evaluate_pairs(liked, scores, "rr", exclude=[{4}, set()], missing_truth="unretrieved")
@@ -86,7 +66,6 @@ def test_score_matrices_rank_candidates_of_each_user():
 
 
 def test_streamed_files_have_pairs(tmp_path):
-    """A Parquet file of rows in any order gives the pairs that a frame gives."""
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     random = np.random.default_rng(1)
@@ -99,21 +78,17 @@ def test_streamed_files_have_pairs(tmp_path):
     )
     frame.to_parquet(tmp_path / "rows.parquet")
     expected = fn.evaluate_pairs(frame, metrics="rank, rr")
-
     result = fn.evaluate_pairs(str(tmp_path / "rows.parquet"), metrics="rank, rr")
-
     np.testing.assert_array_equal(result.values, expected.values)
     assert list(result.query_ids) == list(expected.query_ids)
     assert list(result.document_ids) == list(expected.document_ids)
 
 
 def test_pairs_of_a_query_are_resampled_together():
-    """By default, intervals and comparisons have the queries as clusters."""
     random = np.random.default_rng(2)
     qrels = {f"q{q}": {f"d{d}": 1 for d in random.choice(20, 4, replace=False)} for q in range(10)}
     runs = {name: {q: {f"d{d}": random.random() for d in range(20)} for q in qrels} for name in "ab"}
     result = fn.evaluate_pairs(qrels, runs["a"], "rr")
-
     clustered = result.confidence_interval("rr", clusters=result.query_ids, replicates=500)
     assert result.confidence_interval("rr", replicates=500) == clustered
     own = {"replicates": 500, "test": "t"}
@@ -143,7 +118,6 @@ def test_systems_must_have_rows_of_one_kind():
     ],
 )
 def test_arguments_that_have_no_meaning_are_refused(options, message):
-    """Each error names the argument or the metric."""
     for evaluate in (fn.evaluate_pairs, fn.reference.evaluate_pairs):
         with pytest.raises(fn.InvalidInputError, match=message):
             evaluate(QRELS, RUN, **({"metrics": "rr"} | options))
@@ -151,23 +125,16 @@ def test_arguments_that_have_no_meaning_are_refused(options, message):
 
 @pytest.mark.parametrize("labels", [[1.0, np.nan], [1, -1]])
 def test_wrong_labels_are_refused_for_pairs(labels):
-    """NaN and negative labels are errors, as for queries."""
     with pytest.raises(fn.InvalidInputError, match=r"`labels` must not be (NaN|negative), but labels\[0, 1\]"):
         fn.evaluate_pairs([labels], [[1.0, 2.0]], "rr")
 
 
-def test_nan_scores_are_refused_or_last_for_pairs():
-    """NaN is an error with its place, or below all other scores."""
+def test_nan_scores_and_no_queries():
     given = [[1, 0]], [[np.nan, 1.0]], "rank"
     with pytest.raises(fn.InvalidInputError, match=r"`scores` must not be NaN, but scores\[0, 0\]"):
         fn.evaluate_pairs(*given)
     assert fn.evaluate_pairs(*given, convention="default(nan_scores=last)")["rank"] == [2]
-
-
-def test_no_queries_give_no_pairs():
-    """An empty truth has no rows."""
     result = fn.evaluate_pairs([], [], "rr, amri", offsets=[0])
-
     assert result.values.shape == (0, 2)
     assert len(result.document_ids) == 0
 
@@ -178,7 +145,6 @@ def test_command_line_prints_pairs(tmp_path, capsys):
     qrels.write_text("".join(f"{q} 0 {d} {label}\n" for q, own in QRELS.items() for d, label in own.items()))
     run.write_text("".join(f"{q} Q0 {d} 1 {score} x\n" for q, own in RUN.items() for d, score in own.items()))
     command = ["evaluate-pairs", str(qrels), str(run), "-m", "rr"]
-
     assert main([*command, "--per-query", "--format", "csv"]) == 0
     assert capsys.readouterr().out.splitlines()[:2] == ["run,query,document,RR", "x,q1,a,0.5"]
     assert main([*command, "--per-query", "--format", "json"]) == 0

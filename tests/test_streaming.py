@@ -73,7 +73,6 @@ def test_infinite_values():
 
 
 def test_short_and_long_columns_have_the_same_mean(monkeypatch):
-    """Python and the kernel compute the same mean to the bit."""
     values = np.where(RANDOM.random(5000) < 0.1, np.nan, RANDOM.random(5000) ** 9)
     short = exact_sum.mean(values)
     monkeypatch.setattr(exact_sum, "SMALL", 0)
@@ -96,7 +95,6 @@ def test_batches_give_the_mean_of_the_whole(n_batches):
 
 
 def test_merged_parts_give_the_mean_of_the_whole():
-    """To the bit, in any order of the parts, also when they come from other processes."""
     cuts = [0, 30, 31, 90, 200]
     for order in permutations(range(4)):
         parts = [pickle.loads(pickle.dumps(stream_of(cuts[part], cuts[part + 1]))) for part in order]
@@ -119,7 +117,6 @@ def test_values_of_single_queries_on_request():
 
 
 def test_streaming_accepts_every_kind_of_batch():
-    """Dicts, frames and recommendations, one after the other."""
     pl = pytest.importorskip("polars")
     stream = fn.StreamingEvaluator("rr")
     stream.update({"a": {"x": 1}, "b": {"x": 1}}, {"a": {"x": 1.0}, "z": {"x": 1.0}})
@@ -131,7 +128,6 @@ def test_streaming_accepts_every_kind_of_batch():
 
 
 def test_streaming_raises_on_query_in_two_batches():
-    """A query that comes again is refused by name. The refused batch does not change the mean."""
     stream = stream_of(0, 100)
     before = stream.result().mean()
     with pytest.raises(fn.InvalidInputError, match=f"whole, but query {WITH_IDS.query_ids[3]} comes again. Bring its"):
@@ -175,12 +171,9 @@ BYTES = PARTIAL.to_bytes()
 @examples(100)
 @given(values=st.lists(st.floats(), max_size=20))
 def test_partial_sums_survive_bytes(values):
-    """Sums of any floats, infinite and NaN among them, read back as they were written."""
     array = np.array(values, "f8").reshape(-1, 1)
     partial = PartialSums.from_values((fn.RR,), fn.conventions["default"], array)
-
     read = PartialSums.from_bytes(partial.to_bytes())
-
     assert repr(read) == repr(partial)
     assert repr(read + partial) == repr(partial + partial)
 
@@ -197,7 +190,6 @@ def test_partial_sums_survive_bytes(values):
     ],
 )
 def test_partial_sums_refuse_other_bytes(content, message):
-    """Bytes of another origin, another version, or a damaged copy are an error that says so."""
     with pytest.raises(fn.InvalidInputError, match=message):
         PartialSums.from_bytes(content)
     with pytest.raises(fn.InvalidTypeError, match="must be bytes, not str"):
@@ -217,7 +209,6 @@ def test_partial_sums_refuse_other_bytes(content, message):
     ],
 )
 def test_partial_sums_refuse_other_headers(fields, message):
-    """A header with a correct checksum is checked, too."""
     size = int.from_bytes(BYTES[10:14], "little")
     header = json.dumps(json.loads(BYTES[14 : 14 + size]) | fields).encode()
     content = BYTES[:10] + len(header).to_bytes(4, "little") + header + BYTES[14 + size : -4]
@@ -225,20 +216,24 @@ def test_partial_sums_refuse_other_headers(fields, message):
         PartialSums.from_bytes(content + zlib.crc32(content).to_bytes(4, "little"))
 
 
-def test_partial_sums_of_other_conventions_do_not_add_up():
-    """The error names the first choice that differs."""
+def test_partial_sums_of_other_conventions_or_without_squares_do_not_add_up():
     other = PartialSums.from_values((fn.RR,), fn.conventions["default"].replace(ties="input"), np.ones((1, 1)))
     with pytest.raises(fn.InvalidInputError, match="same convention, but its ties is 'input', not 'average'"):
         PARTIAL + other
     other = PartialSums.from_values((fn.AP,), fn.conventions["default"], np.ones((1, 1)))
     with pytest.raises(fn.InvalidInputError, match="same metrics, RR, not AP"):
         PARTIAL + other
+    numbers = add_up_columns(np.ones((3, 1)))
+    bare = PartialSums.from_numbers((fn.RR,), fn.conventions["default"], numbers, {"n_queries": 3})
+    assert bare.to_bytes()[8] == BYTES[8] == 1
+    assert PartialSums.from_bytes(bare.to_bytes()) == bare
+    with pytest.raises(fn.InvalidInputError, match="must have sums of squares if these sums have some"):
+        bare + PARTIAL
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 @pytest.mark.parametrize("method", ["auto", "t"])
 def test_intervals_of_merged_parts_equal_those_of_all_values(order, method):
-    """Parts that were sent as bytes and merged in any order have the intervals of one evaluation, to the bit."""
     pytest.importorskip("scipy", reason="intervals need SciPy")
     parts = [stream_of(first, stop) for first, stop in ((0, 60), (60, 61), (61, 200))]
     whole = fn.StreamingEvaluator(METRICS)
@@ -267,18 +262,7 @@ def test_sums_know_the_method(metric, method):
     assert found.method == method
 
 
-def test_partial_sums_without_squares():
-    """TorchMetrics adds up no squares. They are of the same version, and add up with their like alone."""
-    numbers = add_up_columns(np.ones((3, 1)))
-    bare = PartialSums.from_numbers((fn.RR,), fn.conventions["default"], numbers, {"n_queries": 3})
-    assert bare.to_bytes()[8] == BYTES[8] == 1
-    assert PartialSums.from_bytes(bare.to_bytes()) == bare
-    with pytest.raises(fn.InvalidInputError, match="must have sums of squares if these sums have some"):
-        bare + PARTIAL
-
-
 def test_intervals_of_streams_that_need_values():
-    """The bootstrap, weights, clusters and strata need the values of single queries. No batch has no interval."""
     pytest.importorskip("scipy", reason="intervals need SciPy")
     result = stream_of(0, 30).result()
     with pytest.raises(fn.InvalidInputError, match="`method` must be 'auto' or 't', as values of single queries"):
@@ -316,7 +300,6 @@ def test_threads_that_share_a_stream_lose_no_query():
 @pytest.mark.parametrize("per_query", [False, True])
 @pytest.mark.parametrize("method", ["update", "merge"])
 def test_a_batch_counts_whole_or_can_be_sent_again(per_query, method):
-    """An interrupt at any line of `_add`, which adds the batch: afterwards all or nothing of it counts."""
     counts = set()
     for line in range(1, 40):
         stream = fn.StreamingEvaluator("rr", threads=1, per_query=per_query)

@@ -25,7 +25,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize("name", data.RECIPES)
 def test_workload_follows_its_recipe(name):
-    """Equal names give equal bytes, the reading sums the arrays, and our values on them equal the reference's."""
     workload, again = (data.make_workload(name, SCALE) for _ in range(2))
     recipe = data.RECIPES[name]
     assert (workload.labels.dtype, workload.scores.dtype) == (recipe.label_dtype, recipe.score_dtype)
@@ -49,18 +48,7 @@ def test_verify_raises_on_a_wrong_value():
         proof.verify_rankings(tied, fn.evaluate(tied, metrics="AP").values, "AP", "default")
 
 
-def test_cut_query_keeps_ndcg():
-    """Documents that nDCG@k does not depend on can be cut off, with ties at rank k too."""
-    workload = data.make_workload("tied", SCALE)
-    rankings = fn.Rankings(workload.labels, workload.scores, workload.offsets)
-    for query in range(10):
-        single = proof.select_query(rankings, query)
-        values = fn.evaluate(proof.cut_query(single, 10), metrics="ndcg@10").values
-        np.testing.assert_allclose(values, fn.evaluate(single, metrics="ndcg@10").values, rtol=0, atol=1e-15)
-
-
 def test_rows_have_what_users_bring():
-    """Shuffled rows of text ids have the same labels as sorted rows of whole numbers, and levels make ties."""
     plain = data.make_rows(20, 50, is_text=False, is_shuffled=False)
     text = data.make_rows(20, 50, is_text=True, is_shuffled=True, levels=5)
     assert plain.labels.sum() == text.labels.sum() > 0
@@ -100,14 +88,7 @@ def test_slow_row(itself, tree, is_slow):
     assert Row("row", itself, tree).is_slow == is_slow
 
 
-def test_rows_are_spread():
-    """A smaller number of rows is taken at even distances."""
-    assert against.select_rows(list("abcdefghij"), 3) == ["b", "f", "i"]
-    assert against.select_rows(list("ab"), 9) == ["a", "b"]
-
-
 def make_worker(seconds, problem=None):
-    """Return a worker whose calls take a known time, or that cannot run a row."""
     return Mock(
         receive=lambda: {"problem": problem} if problem else {"ready": 0.5}, ask=lambda **_: {"seconds": seconds}
     )
@@ -132,7 +113,6 @@ def test_row_that_one_side_cannot_run():
 
 
 def test_peak_of_a_process():
-    """The peak of a process is its own: what it allocates, and not what this process holds."""
     held = np.ones(30_000_000)
     small, large = (processes.measure_peak(f"data = bytearray({size})") for size in (10**6, 10**8))
     assert small < 60 < held.nbytes / 2**20
@@ -170,7 +150,6 @@ RESULT = {
 
 
 def test_line_of_the_history():
-    """A record keeps the times that pages read, and its line of the history has every ratio by row."""
     result = record.trim_result(json.loads(json.dumps(RESULT)))
     assert result["commit_info"] == {"id": "0123456789ab", "dirty": False}
     assert result["benchmarks"][0]["stats"] == {"median": 0.01235}
@@ -181,7 +160,6 @@ def test_line_of_the_history():
 
 
 def test_document_shows_each_comparison_once():
-    """The sentence, the table and the page take one figure from one row, with its interval."""
     text = figures.fill_document(
         "a\n  <!-- headline -->\nold\n  <!-- /headline -->\n<!-- libraries -->\n<!-- /libraries -->\n",
         {"peers": RESULT},
@@ -199,13 +177,11 @@ def test_document_shows_each_comparison_once():
 
 
 def test_saved_figures_are_shown():
-    """The figures in README and docs are those of the saved results."""
     assert figures.write_figures(is_check=True) == 0
 
 
 @pytest.mark.peers
 def test_run_of_a_benchmark(tmp_path):
-    """A benchmark runs under pytest-benchmark, and its JSON has the ratio, the interval and the first call."""
     pytest.importorskip("pytest_benchmark", reason="pytest-benchmark is not installed: pip install . --group bench")
     path = tmp_path / "result.json"
     command = [sys.executable, "-m", "pytest", "benchmarks/bench_core.py", "-k", "sparse8", "--scale", "0.001", "-q"]

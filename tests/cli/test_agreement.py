@@ -6,7 +6,6 @@ import fastndcg as fn
 
 
 def test_cli_agreement_prints_table(files, run):
-    """The command prints the table of the result. --per-query prints each query's values above the table."""
     result = fn.agreement("good.run", "tied.run", "tau_b, rbo(p=0.5)@2")
     assert run("agreement", "good.run", "tied.run", "-m", "tau_b,rbo(p=0.5)@2") == (0, f"{result}\n", "")
     code, out, _ = run("agreement", "good.run", "tied.run", "-m", "rbo(p=0.5)@2", "--per-query")
@@ -19,7 +18,6 @@ def test_cli_agreement_prints_table(files, run):
 
 
 def test_json_and_csv(files, run):
-    """JSON and CSV hold all digits, with null or nan for undefined values. JSON holds the notes too."""
     result = fn.agreement("good.run", "tied.run", "tau_b, rbo")
     found = json.loads(
         run("agreement", "good.run", "tied.run", "-m", "tau_b,rbo", "--format", "json", "--per-query")[1]

@@ -1,15 +1,14 @@
 """Outputs, files and errors of the commands compare and plot."""
 
 import csv
-import errno
 import io
 import json
 import os
-import pty
 import subprocess
 import sys
 
 import pytest
+from terminals import run_on_terminal
 
 import fastndcg as fn
 from fastndcg.cli import files as input_files
@@ -19,7 +18,6 @@ pytest.importorskip("scipy", reason="comparing runs needs SciPy")
 
 @pytest.fixture
 def runs(files):
-    """Write judgments of 12 queries, three runs and segments. Return the names of the judgments and of two runs."""
     queries = [f"q{place}" for place in range(12)]
     qrels = "".join(f"{q} 0 d{i} {(place + i) % 3}\n" for place, q in enumerate(queries) for i in range(5))
     (files / "qrels.txt").write_text(qrels)
@@ -35,49 +33,35 @@ def runs(files):
 BAD = {
     "one run": (["qrels.txt", "base.run"], "compare needs two RUNs or more, got 1. Name another, or"),
     "the same run twice": (["qrels.txt", "base.run", "base.run"], "names, but 'base.run' occurs twice"),
-    "no such baseline": (
-        ["qrels.txt", "base.run", "other.run", "--baseline", "bse"], "got 'bse'. Did you mean 'base'",
-    ),
+    "no such baseline": (["qrels.txt", "base.run", "other.run", "--baseline", "bse"], "got 'bse'. Did you mean 'base'"),
     "no such test": (["qrels.txt", "base.run", "other.run", "--test", "z"], "`test` has no choice 'z'"),
     "no such file": (["qrels.txt", "base.run", "nothing.run"], "nothing.run"),
-    "a report in a folder that is not there": (
-        ["qrels.txt", "base.run", "other.run", "--html", "no/report.html"], "does not exist",
-    ),
-    "the report over an input": (
-        ["qrels.txt", "base.run", "other.run", "--html", "base.run"], "must not name an input file",
-    ),
-    "both into one": (
-        ["qrels.txt", "base.run", "other.run", "--html", "x", "-o", "x"], "-o and --html must name different files",
-    ),
-    "segments of half a line": (
-        ["qrels.txt", "base.run", "other.run", "--segments", "half.txt"], "half.txt: line 2 must have a query id",
-    ),
-    "segments that disagree": (
-        ["qrels.txt", "base.run", "other.run", "--segments", "two.txt"], "query q1 must have one segment",
-    ),
-    "too few names": (
-        ["qrels.txt", "base.run", "other.run", "--names", "a"], "a name for each of the 2 runs, got 1: 'a'",
-    ),
-    "texts without a report": (
-        ["qrels.txt", "base.run", "other.run", "--queries", "half.txt"], "--queries is for the report",
-    ),
-    "segments that are missing": (
-        ["qrels.txt", "base.run", "other.run", "--segments", "few.txt"], "`segments` must have a value for every",
-    ),
+    "a report in a folder that is not there": (["qrels.txt", "base.run", "other.run", "--html", "no/report.html"],
+        "does not exist"),
+    "the report over an input": (["qrels.txt", "base.run", "other.run", "--html", "base.run"],
+        "must not name an input file"),
+    "both into one": (["qrels.txt", "base.run", "other.run", "--html", "x", "-o", "x"],
+        "-o and --html must name different files"),
+    "segments of half a line": (["qrels.txt", "base.run", "other.run", "--segments", "half.txt"],
+        "half.txt: line 2 must have a query id"),
+    "segments that disagree": (["qrels.txt", "base.run", "other.run", "--segments", "two.txt"],
+        "query q1 must have one segment"),
+    "too few names": (["qrels.txt", "base.run", "other.run", "--names", "a"],
+        "a name for each of the 2 runs, got 1: 'a'"),
+    "texts without a report": (["qrels.txt", "base.run", "other.run", "--queries", "half.txt"],
+        "--queries is for the report"),
+    "segments that are missing": (["qrels.txt", "base.run", "other.run", "--segments", "few.txt"],
+        "`segments` must have a value for every"),
 }  # fmt: skip
 
 
 def compared(runs, *more, **options):
-    """Return the comparison of the same runs by `fastndcg.compare`."""
     systems = {name.removesuffix(".run"): name for name in (*runs[1:], *more)}
     return fn.compare(runs[0], systems, "ndcg@10,map", **options)
 
 
 class TestCompare:
-    """`fastndcg compare`."""
-
     def test_prints_a_block_for_each_metric(self, runs, run):
-        """Each metric has a block of means, differences and counts without colours. Notes follow the blocks."""
         code, out, err = run("compare", *runs, "-m", "ndcg@10,map")
         row = compared(runs).rows[1]
         assert (code, err) == (0, "")
@@ -91,7 +75,6 @@ class TestCompare:
 
     @pytest.mark.parametrize("interval", ["auto", "percentile"])
     def test_choices_are_those_of_python(self, runs, run, interval):
-        """The options have the same effect as the parameters of `fastndcg.compare`."""
         given = {"baseline": "other", "test": "t", "correction": "bh", "alternative": "less", "interval": interval,
                  "level": 0.9, "replicates": 300, "seed": 4, "convention": "trec_eval"}  # fmt: skip
         arguments = [part for name, value in given.items() for part in (f"--{name}", str(value))]
@@ -103,19 +86,18 @@ class TestCompare:
 
     @pytest.mark.parametrize("name", ["markdown", "latex", "json"])
     def test_formats(self, runs, run, name):
-        """Each format prints the output of the comparison's method of that name."""
         _, out, _ = run("compare", *runs, "-m", "ndcg@10,map", "--format", name)
         assert out == getattr(compared(runs), f"to_{name}")()
 
-    def test_segments(self, runs, run):
-        """--segments adds a table of segments. JSON has rows for the segments too."""
+    def test_segments(self, runs, run, files):
         _, out, _ = run("compare", *runs, "-m", "map", "--segments", "segments.txt")
         assert out.count("short ones  ") == 2
         _, out, _ = run("compare", *runs, "-m", "map", "--segments", "segments.txt", "--format", "json")
         assert {row["segment"] for row in json.loads(out)["segments"]} == {"short ones", "long"}
+        (files / "s.txt").write_text("q1  a b \nq1 a b\n")
+        assert input_files.read_segments("s.txt") == {"q1": "a b"}
 
     def test_report(self, runs, run, files):
-        """--html writes a page with curves, and the comparison is still printed."""
         pytest.importorskip("jinja2", reason="the report needs it")
         pytest.importorskip("matplotlib", reason="the report needs it")
         (files / "topics.tsv").write_text("".join(f"q{place}\tabout {place}\n" for place in range(12)))
@@ -130,7 +112,6 @@ class TestCompare:
         assert 'id="cutoffs"' in page
 
     def test_names(self, runs, run):
-        """--names names the runs. --baseline takes a name or a file."""
         for baseline in ("B", "other.run", "other"):
             arguments = ("--names", "A,B", "--baseline", baseline, "--family", "metric", "--format", "csv")
             _, out, _ = run("compare", *runs, "-m", "map", *arguments)
@@ -139,39 +120,20 @@ class TestCompare:
             assert {(row["baseline"], row["family"]) for row in rows} == {("B", "metric")}
 
     def test_the_baseline_is_no_system_that_is_compared_with_it(self, runs, run, files):
-        """The title of a report counts the systems without the baseline, and names a single one."""
         pytest.importorskip("jinja2", reason="the report needs it")
         for more, title in (([], "base compared with other"), (["third.run"], "2 systems compared with other")):
             run("compare", *runs, *more, "-m", "map", "--baseline", "other", "--html", "report.html")
             assert f"<title>{title}</title>" in (files / "report.html").read_text(encoding="utf-8")
 
-    def test_output_file(self, runs, run, files):
-        """-o writes the table to a file without colours and prints nothing."""
-        code, out, _ = run("compare", *runs, "-o", "table.txt")
-        assert (code, out) == (0, "")
-        assert (files / "table.txt").read_text(encoding="utf-8").startswith("nDCG@10\n")
-
     @pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal is Unix's")
     @pytest.mark.parametrize("no_color", ["", "1"])
     def test_colours_on_a_terminal(self, runs, no_color):
         """Colours appear on a terminal unless NO_COLOR is set."""
-        ours, theirs = pty.openpty()
         environment = os.environ | {"TERM": "xterm", "NO_COLOR": no_color, "PYTHONIOENCODING": "utf-8"}
         command = [sys.executable, "-m", "fastndcg", "compare", *runs, "-m", "map"]
-        with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment):
-            os.close(theirs)
-            shown = b""
-            while True:
-                try:
-                    part = os.read(ours, 4096)
-                except OSError:  # Linux raises an error once the other side is closed
-                    break
-                if not part:
-                    break
-                shown += part
-        os.close(ours)
-        assert (b"\x1b[1mAP" in shown) == (not no_color)
-        assert b"won/tied/lost" in shown
+        _, shown, _ = run_on_terminal(command, "stdout", env=environment)
+        assert ("\x1b[1mAP" in shown) == (not no_color)
+        assert "won/tied/lost" in shown
 
     def test_terminals_without_unicode(self, runs):
         """Bars consist of plus signs if the encoding is ASCII."""
@@ -193,18 +155,10 @@ class TestCompare:
         assert message in err
         assert err.count("\n") == 1
 
-    def test_segments_may_repeat(self, files):
-        """A repeated line of the segments file is accepted."""
-        (files / "s.txt").write_text("q1  a b \nq1 a b\n")
-        assert input_files.read_segments("s.txt") == {"q1": "a b"}
-
 
 class TestPlot:
-    """`fastndcg plot`."""
-
     @pytest.mark.parametrize("kind", ["forest", "curve", "histogram"])
     def test_draws(self, runs, run, files, kind):
-        """Each kind of plot is written as PNG or SVG, according to the file name."""
         pytest.importorskip("matplotlib", reason="plots are matplotlib's")
         assert run("plot", *runs, "third.run", "-m", "map", "--kind", kind, "-o", f"{kind}.png") == (
             0, "", f"{kind}.png written\n",
@@ -213,27 +167,7 @@ class TestPlot:
         assert run("plot", *runs, "-m", "map", "--kind", kind, "-o", f"{kind}.svg")[0] == 0
         assert b"<svg" in (files / f"{kind}.svg").read_bytes()
 
-    def test_is_written_whole_or_not_at_all(self, runs, run, files, monkeypatch):
-        """A full disk leaves the earlier picture unchanged and leaves no other file behind."""
-        pytest.importorskip("matplotlib", reason="plots are matplotlib's")
-        (files / "x.png").write_text("of before")
-        known = sorted(files.iterdir())
-
-        def refuse(*given):
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        monkeypatch.setattr(os, "replace", refuse)
-        code, out, err = run("plot", *runs, "-o", "x.png")
-        assert (code, out, err) == (
-            2,
-            "",
-            "fastndcg: error: -o x.png cannot be written: No space left on device. Name another file.\n",
-        )
-        assert (files / "x.png").read_text() == "of before"
-        assert sorted(files.iterdir()) == known
-
     def test_bad_input(self, runs, run):
-        """An unknown format, an unknown system and a missing output name are errors."""
         pytest.importorskip("matplotlib", reason="plots are matplotlib's")
         code, _, err = run("plot", *runs, "-o", "x.docx")
         assert code == 2

@@ -41,14 +41,12 @@ PAIR = "users.npy,items.npy"
 
 
 def evaluate(run, *arguments):
-    """Return the means and the notes that the command prints as JSON."""
     code, out, error = run("evaluate", *arguments, "-m", "rr,auc", "--format", "json")
     assert (code, error) == (0, "")
     return json.loads(out)["runs"]
 
 
 def test_values_are_those_of_the_function(vectors, run):
-    """Numbers or ids, seen documents, candidates and similarities give the values of `evaluate`."""
     seen = [{(item + 1) % N_DOCUMENTS} for item in LIKED]
     some = sorted({*LIKED, 0, 1, 2})
     cases = [
@@ -58,15 +56,11 @@ def test_values_are_those_of_the_function(vectors, run):
         (("named.txt", PAIR, *IDS, "--exclude", "seen.txt", "--memory", "1MB"), {"exclude": seen}, "dot"),
         (("named.txt", PAIR, *IDS, "--candidates", "some.txt"), {"candidates": some}, "dot"),
         (("named.txt", PAIR, *IDS, "--candidates", "named.txt"), {"candidates": [[item] for item in LIKED]}, "dot"),
-        (
-            ("named.txt", PAIR, *IDS, "--exclude", "overlap.txt", "--missing-truth", "unretrieved"),
-            {"exclude": [[LIKED[0]], *[[]] * (N_QUERIES - 1)], "missing_truth": "unretrieved"},
-            "dot",
-        ),
-    ]
+        (("named.txt", PAIR, *IDS, "--exclude", "overlap.txt", "--missing-truth", "unretrieved"),
+            {"exclude": [[LIKED[0]], *[[]] * (N_QUERIES - 1)], "missing_truth": "unretrieved"}, "dot"),
+    ]  # fmt: skip
     for arguments, options, similarity in cases:
         (report,) = evaluate(run, *arguments)
-
         expected = fn.evaluate(TRUTH, fn.Embeddings(USERS, ITEMS, similarity=similarity), "rr, auc", **options)
         means = expected.mean().items()
         assert report["mean"] == {name: pytest.approx(mean) if mean == mean else None for name, mean in means}
@@ -75,16 +69,13 @@ def test_values_are_those_of_the_function(vectors, run):
 @pytest.mark.parametrize("names", [("users", "items"), ("queries", "documents")])
 @pytest.mark.parametrize("dtype", ["f4", "f2", "bfloat16"])
 def test_safetensors_give_the_same_values(vectors, run, names, dtype):
-    """A file of safetensors has vectors and biases, in its number formats."""
     save_file = pytest.importorskip("safetensors.numpy").save_file
     if dtype == "bfloat16":
         dtype = pytest.importorskip("ml_dtypes").bfloat16
     biases = np.arange(N_DOCUMENTS, dtype="f4")
     tensors = dict(zip(names, (USERS.astype(dtype), ITEMS.astype(dtype)), strict=True)) | {"item_biases": biases}
     save_file(tensors, "model.safetensors")
-
     (report,) = evaluate(run, "numbers.txt", "model.safetensors")
-
     assert report["run"] == "model"
     assert report["mean"]["RR"] == pytest.approx(fn.evaluate(TRUTH, SCORES + biases, "rr").mean()["RR"])
 
@@ -97,7 +88,6 @@ def test_process_reads_bfloat16(vectors):
     tensors = {"users": USERS, "items": ITEMS, "item_biases": biases}
     save_file({name: values.astype(bfloat16) for name, values in tensors.items()}, "model.safetensors")
     save_file({"users": USERS, "items": ITEMS, "item_bias": biases}, "typo.safetensors")
-
     ended, refused = (
         subprocess.run(
             [sys.executable, "-m", "fastndcg", "evaluate", "numbers.txt", name, "-m", "rr", "--format", "json"],
@@ -105,7 +95,6 @@ def test_process_reads_bfloat16(vectors):
         )
         for name in ("model.safetensors", "typo.safetensors")
     )  # fmt: skip
-
     assert (ended.returncode, ended.stderr) == (0, "")
     (report,) = json.loads(ended.stdout)["runs"]
     assert report["mean"]["RR"] == pytest.approx(fn.evaluate(TRUTH, SCORES + biases, "rr").mean()["RR"])
@@ -115,12 +104,10 @@ def test_process_reads_bfloat16(vectors):
 
 
 def test_compare_explain_and_names(vectors, run):
-    """Models and a run are compared with one truth, and a query is explained."""
     (vectors / "als").mkdir()
     np.save("als/users.npy", -USERS)
     np.save("als/items.npy", ITEMS)
     fn.Embeddings(USERS, ITEMS, query_ids=QUERIES, document_ids=DOCUMENTS).top(30).to_run().write("top.run")
-
     code, out, _ = run(
         "compare", "named.txt", PAIR, "als/users.npy,als/items.npy", "top.run", *IDS, "-m", "rr", "--format", "csv",
         "--names", "plain,als,run",
@@ -163,21 +150,17 @@ def test_errors(vectors, run, arguments, message):
     (vectors / "fake.npy").write_text("text")
     (vectors / "fake.safetensors").write_text("text")
     np.save("narrow.npy", ITEMS[:, :4])
-
     code, out, error = run("evaluate", *arguments, "-m", "rr")
-
     assert (code, out) == (2, "")
     assert message in error
 
 
 def test_vectors_of_numpy_are_not_read_into_memory(vectors):
-    """Rows of a file of NumPy are read when they are needed, and those of Fortran's order at once."""
     from fastndcg.runtime.mapped_files import FileRows
     from fastndcg.scoring.files import read_embeddings
 
     expected = [np.load(path) for path in PAIR.split(",")]
     model = read_embeddings(PAIR)
-
     rows = [2, 0, 1, 1]
     for own, values in zip((model.factors.users, model.factors.items), expected, strict=True):
         assert isinstance(own, FileRows)
@@ -187,11 +170,3 @@ def test_vectors_of_numpy_are_not_read_into_memory(vectors):
     best = model.top(2).items.tolist()
     np.save(PAIR.split(",")[0], np.asfortranarray(expected[0]))
     assert read_embeddings(PAIR).top(2).items.tolist() == best
-
-
-@pytest.mark.parametrize("command", ["evaluate", "compare", "explain", "plot"])
-def test_help_names_the_options(command, run):
-    """The help of each command shows how vectors are given."""
-    _, text, _ = run(command, "--help-all")
-    for part in ("USERS.npy,ITEMS.npy", "--similarity", "--document-ids", "--candidates", "safetensors"):
-        assert part in text

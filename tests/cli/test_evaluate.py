@@ -11,24 +11,17 @@ from pathlib import Path
 import pytest
 
 import fastndcg as fn
-from fastndcg.cli import formats
+from fastndcg.cli import COMMANDS, formats
 
 
 class TestEvaluate:
-    """`fastndcg evaluate`."""
-
     def test_one_run_prints_its_results(self, files, run):
-        """A single run prints the table of its `Results`."""
         result = fn.evaluate("qrels.txt", "good.run", "ndcg@10,map")
         assert run("evaluate", "qrels.txt", "good.run", "-m", "ndcg@10,map") == (0, f"{result}\n", "")
-
-    def test_metrics_may_be_given_several_times(self, files, run):
-        """-m may be repeated, and each -m may hold several metrics."""
         _, out, _ = run("evaluate", "qrels.txt", "good.run", "-m", "rr", "-m", "P(rel=2)@1, ap")
         assert [line.split()[0] for line in out.splitlines()[1:4]] == ["RR", "P(rel=2)@1", "AP"]
 
     def test_several_runs_give_one_row_each(self, files, run):
-        """Several runs print one row per run and one column per metric, followed by counts and notes."""
         _, out, _ = run("evaluate", "qrels.txt", "good.run", "tied.run", "-m", "rr,p@1")
         lines = out.splitlines()
         assert lines[0].split() == ["run", "RR", "P@1", "queries", "undefined", "tied"]
@@ -43,14 +36,12 @@ class TestEvaluate:
         ]
 
     def test_runs_of_the_same_name_are_told_apart(self, files, run):
-        """Runs with equal file names are shown with their paths."""
         (files / "sub").mkdir()
         shutil.copy("good.run", "sub/good.run")
         _, out, _ = run("evaluate", "qrels.txt", "good.run", "sub/good.run", "-m", "rr", "--format", "csv")
         assert [line.partition(",")[0] for line in out.splitlines()] == ["run", "good.run", "sub/good.run"]
 
     def test_per_query_table(self, files, run):
-        """--per-query prints a row for each query in the order of the qrels, then the usual table."""
         _, out, _ = run("evaluate", "qrels.txt", "tied.run", "-m", "rr", "--per-query")
         rows, _, table = out.partition("\n\n")
         assert [row.split() for row in rows.splitlines()] == [
@@ -62,7 +53,6 @@ class TestEvaluate:
         assert table == f"{fn.evaluate('qrels.txt', 'tied.run', 'rr')}\n"
 
     def test_convention_with_choices(self, files, run):
-        """--convention accepts a name with changed choices and evaluates under that convention."""
         convention = "trec_eval(missing_in_run=zero)"
         arguments = ["evaluate", "qrels.txt", "tied.run", "-m", "rr", "--format", "csv", "--convention", convention]
         _, out, _ = run(*arguments)
@@ -71,7 +61,6 @@ class TestEvaluate:
         assert float(row["RR"]) == (1 / 2 + 1 / 2 + 0) / 3  # b, the larger id, comes first in q1
 
     def test_json(self, files, run):
-        """JSON has versions, choices, means and counts, and each query's values with --per-query."""
         arguments = ["evaluate", "qrels.txt", "tied.run", "-m", "rr,p", "--format", "json", "--per-query"]
         _, out, _ = run(*arguments)
         found = json.loads(out)
@@ -97,8 +86,7 @@ class TestEvaluate:
             }
         ]
 
-    def test_csv_has_a_row_a_run(self, files, run):
-        """CSV has one row per run, with all digits and the counts."""
+    def test_rows_of_csv_are_runs_or_queries(self, files, run):
         _, out, _ = run("evaluate", "qrels.txt", "good.run", "tied.run", "-m", "ndcg@2,p", "--format", "csv")
         good, tied = csv.DictReader(io.StringIO(out))
         assert list(good) == [
@@ -107,14 +95,10 @@ class TestEvaluate:
         q1 = 2 * (1 + 1 / log2(3)) / 2 / (2 + 1 / log2(3))
         assert float(tied["nDCG@2"]) == pytest.approx((q1 + 1 / log2(3) + 0) / 3, rel=1e-15)
         assert [tied[name] for name in list(tied)[3:]] == ["3", "0", "1", "1", "1", "default"]
-
-    def test_csv_has_a_row_a_query(self, files, run):
-        """CSV has one row for each query of a run with --per-query."""
         _, out, _ = run("evaluate", "qrels.txt", "tied.run", "-m", "rr,p", "--format", "csv", "--per-query")
         assert out == "run,query,RR,P\ntied,q2,0.5,0.5\ntied,q1,0.75,0.5\ntied,q3,0.0,0.0\n"
 
     def test_output_goes_to_a_file(self, files, run):
-        """-o writes the output to a file, says so on stderr and leaves no other file behind."""
         before = set(os.listdir())
         expected = run("evaluate", "qrels.txt", "good.run")[1]
         assert run("evaluate", "qrels.txt", "good.run", "-o", "out.txt") == (0, "", "out.txt written\n")
@@ -122,7 +106,6 @@ class TestEvaluate:
         assert set(os.listdir()) - before == {"out.txt"}
 
     def test_output_replaces_a_file_and_keeps_its_mode(self, files, run):
-        """-o replaces an older file as a whole, follows a link and keeps the file's permissions."""
         (files / "old.txt").write_text("x" * 10_000, encoding="utf-8")
         (files / "old.txt").chmod(0o640)
         (files / "link.txt").symlink_to("old.txt")
@@ -131,15 +114,7 @@ class TestEvaluate:
         assert (files / "old.txt").read_text(encoding="utf-8").startswith("run,RR,")
         assert (files / "old.txt").stat().st_mode & 0o777 == 0o640
 
-    def test_failed_evaluation_leaves_the_output_alone(self, files, run):
-        """A failed evaluation leaves an older output file unchanged."""
-        (files / "out.txt").write_text("old", encoding="utf-8")
-        (files / "wrong.run").write_text("q1 Q0 a 1 high name\n", encoding="utf-8")
-        assert run("evaluate", "qrels.txt", "wrong.run", "-o", "out.txt")[0] == 2
-        assert (files / "out.txt").read_text(encoding="utf-8") == "old"
-
     def test_demo(self, run):
-        """Without files the command evaluates two rankers on the demo data, and the list-wise ranker is better."""
         code, out, err = run("evaluate")
         lines = out.splitlines()
         assert (code, err) == (0, "")
@@ -147,45 +122,13 @@ class TestEvaluate:
         assert [line.split()[0] for line in lines[1:3]] == ["lambdarank", "pointwise"]
         assert float(lines[1].split()[1]) > float(lines[2].split()[1])
         assert "demo data" in lines[-1]
-
-    def test_demo_is_that_of_the_two_runs(self, run):
-        """The demo's values equal the library's values of the demo's files."""
-        _, out, _ = run("evaluate", "--format", "json", "--per-query", "-m", "ndcg@10")
         demo = Path(fn.__file__).parent / "demo"
-        for one in json.loads(out)["runs"]:
+        for one in json.loads(run("evaluate", "--json", "--per-query", "-m", "ndcg@10")[1])["runs"]:
             assert one["per_query"] == fn.evaluate(demo / "qrels.txt", demo / f"{one['run']}.run", "ndcg@10").to_dict()
-
-    def test_threads_change_nothing(self, files, run):
-        """--threads leaves the values unchanged."""
-        one, two = (run("evaluate", "--format", "json", "--threads", threads)[1] for threads in (1, 2))
-        assert one == two
 
 
 class TestTrecFormat:
-    """`--format trec` prints what trec_eval prints."""
-
-    def test_lines(self, files, run):
-        """Lines have trec_eval's layout, with queries in byte order and `all` at the end. Counts are summed."""
-        _, out, _ = run(
-            "evaluate", "qrels.txt", "good.run", "-m", "num_rel,map,ndcg@10", "--format", "trec", "--per-query"
-        )
-        assert out.splitlines() == [
-            "num_rel               \tq1\t2",
-            "map                   \tq1\t1.0000",
-            "ndcg_cut_10           \tq1\t1.0000",
-            "num_rel               \tq2\t1",
-            "map                   \tq2\t1.0000",
-            "ndcg_cut_10           \tq2\t1.0000",
-            "num_rel               \tq3\t1",
-            "map                   \tq3\t1.0000",
-            "ndcg_cut_10           \tq3\t1.0000",
-            "num_rel               \tall\t4",
-            "map                   \tall\t1.0000",
-            "ndcg_cut_10           \tall\t1.0000",
-        ]
-
     def test_several_runs_begin_with_their_names(self, files, run):
-        """Each block of several runs begins with the line runid."""
         _, out, _ = run("evaluate", "qrels.txt", "good.run", "tied.run", "-m", "recip_rank", "--format", "trec")
         assert out.splitlines() == [
             "runid                 \tall\tgood",
@@ -194,13 +137,9 @@ class TestTrecFormat:
             "recip_rank            \tall\t0.4167",
         ]
 
-    def test_expected_counts_may_be_fractions(self, files, run):
-        """Expected counts under ties=average may be fractions."""
+    def test_counts_may_be_fractions_and_equal_names_stay_apart(self, files, run):
         _, out, _ = run("evaluate", "qrels.txt", "tied.run", "-m", "num_rel_ret@1", "--format", "trec")
         assert out == "num_rel_ret@1         \tall\t0.5000\n"
-
-    def test_metrics_that_share_a_name_keep_their_own(self, files, run):
-        """Metrics that have the same name in trec_eval keep fastndcg's names."""
         _, out, _ = run("evaluate", "qrels.txt", "good.run", "-m", "P@1,P(rel=2)@1,P@2", "--format", "trec")
         assert [line.split()[0] for line in out.splitlines()] == ["P@1", "P(rel=2)@1", "P_2"]
 
@@ -217,49 +156,40 @@ WRONG = {
     "no threads": (["evaluate", "--threads", "0"], "`threads` must be 1 or more, not 0"),
     "threads that are no number": (["evaluate", "--threads", "all"], "argument --threads: invalid int value: 'all'"),
     "qrels without a run": (["evaluate", "qrels.txt"], "RUN is missing"),
-    "memory for files that are not streamed": (
-        ["evaluate", "qrels.txt", "good.run", "--memory", "1GB"], "--memory can only be used for embeddings, or when",
-    ),
+    "memory for files that are not streamed": (["evaluate", "qrels.txt", "good.run", "--memory", "1GB"],
+        "--memory can only be used for embeddings, or when"),
     "absent qrels": (["evaluate", "absent.txt", "good.run"], "absent.txt: No such file or directory"),
     "an absent run": (["evaluate", "qrels.txt", "absent.run"], "absent.run: No such file or directory"),
     "a folder": (["evaluate", "qrels.txt", "."], ". must hold Parquet files"),
-    "a run that is none": (
-        ["evaluate", "qrels.txt", "qrels.txt"], "RUN must be a ranking with scores, but qrels.txt has judgments",
-    ),
-    "files in the wrong order": (
-        ["evaluate", "good.run", "qrels.txt"],
-        "QRELS must be judgments, but good.run is a run. Put qrels.txt first, which has judgments.",
-    ),
-    "tables in the wrong order": (
-        ["evaluate", "run.csv", "qrels.csv"], "Put qrels.csv first, which has judgments.",
-    ),
+    "a run that is none": (["evaluate", "qrels.txt", "qrels.txt"],
+        "RUN must be a ranking with scores, but qrels.txt has judgments"),
+    "files in the wrong order": (["evaluate", "good.run", "qrels.txt"],
+        "QRELS must be judgments, but good.run is a run. Put qrels.txt first, which has judgments."),
+    "tables in the wrong order": (["evaluate", "run.csv", "qrels.csv"], "Put qrels.csv first, which has judgments."),
     "runs alone": (["evaluate", "good.run", "-m", "rr"], "but good.run is a run. Put the judgments first."),
     "a judgment among runs": (["fuse", "good.run", "qrels.txt"], "but qrels.txt has judgments"),
-    "metrics with a blank": (
-        ["evaluate", "qrels.txt", "good.run", "-m", "ndcg@10", "map"],
-        "For several metrics, write commas between them: -m ndcg@10,map",
-    ),
-    "metrics with a blank before the files": (
-        ["evaluate", "-m", "ndcg@10", "map", "qrels.txt", "good.run"], "map is a metric, and no such file exists.",
-    ),
+    "metrics with a blank": (["evaluate", "qrels.txt", "good.run", "-m", "ndcg@10", "map"],
+        "For several metrics, write commas between them: -m ndcg@10,map"),
+    "metrics with a blank before the files": (["evaluate", "-m", "ndcg@10", "map", "qrels.txt", "good.run"],
+        "map is a metric, and no such file exists."),
     "a misspelt option": (["evaluate", "--covention", "sklearn"], "Did you mean '--convention'?"),
     "a file without a command": (["qrels.txt", "good.run"], "name a command first, such as fastndcg evaluate"),
     "a query before the run": (["explain", "qrels.txt", "q1", "good.run"], "QUERY comes last, but good.run is a file."),
     "a misspelt command": (["evalute"], "Did you mean 'evaluate'?"),
     "two formats": (["evaluate", "--json", "--format", "csv"], "--json and --format csv are two formats"),
-    "a role on both sides twice": (
-        ["evaluate", "a.csv", "b.csv", "--columns", "query=a,run.query=b"], "Give each role once, or once as qrels.",
-    ),
+    "a role on both sides twice": (["evaluate", "a.csv", "b.csv", "--columns", "query=a,run.query=b"],
+        "Give each role once, or once as qrels."),
     "a score that is none": (["evaluate", "qrels.txt", "wrong.run"], "wrong.run, line 1: score must be a number"),
     "other queries": (["evaluate", "qrels.txt", "other.run"], "qrels and run must have a query in common"),
-    "a missing query": (
-        ["evaluate", "qrels.txt", "tied.run", "--convention", "trec_eval"], "judged query q3 is missing in the run",
-    ),
+    "a missing query": (["evaluate", "qrels.txt", "tied.run", "--convention", "trec_eval"],
+        "judged query q3 is missing in the run"),
+    "an unknown metric to explain": (["metrics", "ndgc"], "no metric is called 'ndgc'. Did you mean '"),
+    "an unknown convention to show": (["conventions", "lightgmb"], "'lightgmb'. Did you mean 'lightgbm'?"),
+    "standard input twice": (["evaluate", "-", "-"], "- must name at most one file, because standard input"),
     "an output that is a folder": (["evaluate", "-o", "."], "-o must name a file, but . is a folder"),
     "an output in no folder": (["evaluate", "-o", "absent/out.txt"], "-o must name a file in a folder that exists"),
-    "an output that is read": (
-        ["evaluate", "qrels.txt", "good.run", "-o", "good.run"], "-o must not name an input file",
-    ),
+    "an output that is read": (["evaluate", "qrels.txt", "good.run", "-o", "good.run"],
+        "-o must not name an input file"),
 }  # fmt: skip
 
 
@@ -289,8 +219,6 @@ def test_output_without_permission(files, run, monkeypatch):
 
 
 def test_output_on_a_full_disk(files, run, monkeypatch):
-    """A full disk leaves the older output unchanged and no other file behind. The error names the reason."""
-
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -306,48 +234,26 @@ def test_output_on_a_full_disk(files, run, monkeypatch):
     assert set(os.listdir()) == before
 
 
-def test_cli_version(run):
-    """--version prints the version of the package."""
+def test_version_and_help(run):
     assert run("--version") == (0, f"fastndcg {fn.__version__}\n", "")
-
-
-COMMANDS = (
-    "evaluate",
-    "evaluate-pairs",
-    "compare",
-    "fuse",
-    "tune-fusion",
-    "agreement",
-    "plot",
-    "explain",
-    "metrics",
-    "conventions",
-    "warmup",
-)
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_a_command_has_a_description_and_examples(command, run):
-    """The help of a command begins with the usage and ends with examples of the command."""
-    code, out, err = run(command, "--help")
-    assert (code, err) == (0, "")
-    assert out.startswith(f"usage: fastndcg {command}")
-    assert "%%" not in out
-    examples = out.partition("\nexamples:\n")[2].splitlines()
-    assert examples
-    assert all(f"fastndcg {command}" in line for line in examples)
-
-
-def test_help_lists_commands_and_exit_codes(run):
-    """The help without a command has a line for each command and for each exit code."""
     code, out, err = run("--help")
     assert (code, err) == (0, "")
     first_words = {line.split()[0] for line in out.splitlines() if line.strip()}
     assert {*COMMANDS, "0", "2", "130"} <= first_words
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command_has_a_description_and_examples(command, run):
+    code, out, err = run(command, "--help")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"usage: fastndcg {command}")
+    assert "%%" not in out
+    examples = out.partition("\nexamples:\n")[2].splitlines()
+    assert any(f"fastndcg {command}" in line for line in examples)
+    assert all("fastndcg " in line for line in examples)
+
+
 def test_undefined_everywhere_is_null_and_nan(files, run):
-    """A metric without any value has the mean null in JSON and nan in the other formats."""
     (files / "zero.txt").write_text("q1 0 a 0\n", encoding="utf-8")
     outputs = {name: run("evaluate", "zero.txt", "good.run", "-m", "ap", "--format", name) for name in formats.FORMATS}
     assert json.loads(outputs["json"][1])["runs"][0]["mean"] == {"AP": None}
@@ -357,22 +263,13 @@ def test_undefined_everywhere_is_null_and_nan(files, run):
 
 
 def test_standard_output_by_its_name(files, run):
-    """-o - and -o /dev/stdout write to standard output and create no file."""
     expected = run("evaluate", "qrels.txt", "good.run")
     assert run("evaluate", "qrels.txt", "good.run", "-o", "-") == expected
     assert run("evaluate", "qrels.txt", "good.run", "-o", "/dev/stdout") == expected
     assert not (files / "-").exists()
 
 
-def test_standard_input_is_read_once(run, files):
-    """A dash may name only one file, because standard input can be read once."""
-    code, out, err = run("evaluate", "-", "-", "-m", "rr")
-    assert (code, out) == (2, "")
-    assert err.startswith("fastndcg: error: - must name at most one file, because standard input can be read once.")
-
-
 def test_columns_of_each_side(files, run):
-    """--columns names columns of both files, or of one side, in each command that reads tables."""
     (files / "qrels.csv").write_text("q_id,doc,stars\nq1,a,1\nq1,b,0\n")
     for name, scores in (("a", (0.5, 0.7)), ("b", (0.9, 0.7))):
         rows = "".join(f"q1,{document},{score}\n" for document, score in zip("ab", scores, strict=True))
@@ -392,7 +289,6 @@ def test_columns_of_each_side(files, run):
 
 
 def test_every_command_has_the_same_formats(files, run):
-    """--json, --format and the suffix of -o mean the same in all commands that print a table."""
     tables = (
         ["evaluate", "qrels.txt", "good.run", "-m", "rr"], ["explain", "qrels.txt", "good.run", "q1"],
         ["agreement", "good.run", "tied.run"], ["metrics"], ["metrics", "rr"], ["conventions"],

@@ -9,18 +9,14 @@ from fastndcg.cli.fuse import read_weights
 
 
 def test_cli_fuse_prints_lines_of_trec(files, run):
-    """Without -o the fused run goes to standard output, and remarks to standard error."""
     union = "default(queries=union)"
     fused = fn.fuse(["good.run", "tied.run"], "rrf(k=60)", fusion_convention=union)
-
     code, out, err = run("fuse", "good.run", "tied.run", "--method", "rrf(k=60)", "--fusion-convention", union)
-
     assert (code, out) == (0, fused.to_trec(tag="fastndcg"))
     assert err == "queries that some run lacks, fused from the others: 2\n"
 
 
 def test_cli_fuse_writes_a_file_with_weights_depth_and_tag(files, run):
-    """Weights by name, the cut of the runs and of the result, and the tag."""
     options = [
         "--fusion-convention",
         "default(queries=common)",
@@ -32,20 +28,16 @@ def test_cli_fuse_writes_a_file_with_weights_depth_and_tag(files, run):
         "1",
     ]
     assert run("fuse", "good.run", "tied.run", *options, "--tag", "both", "-o", "fused.run")[:2] == (0, "")
-
     assert (files / "fused.run").read_text(encoding="utf-8").splitlines()[0].split() == [
         "q1", "Q0", "a", "1", str(2 / 61), "both",
     ]  # fmt: skip
 
 
 def test_cli_fuse_explains_the_documents_of_a_query(files, run):
-    """--explain prints a table for each of the first documents, with norms of each run. An unknown query is refused."""
     method = "wsum(norms={good:min_max,tied:none})"
     options = ["--method", method, "--fusion-convention", "default(queries=union)"]
     fused = fn.fuse(["good.run", "tied.run"], method, fusion_convention="default(queries=union)")
-
     code, out, _ = run("fuse", "good.run", "tied.run", *options, "--explain", "q1", "--top", "2")
-
     assert code == 0
     assert out == "".join(f"{fused.explain('q1', document)}\n\n" for document in list(fused.to_dict()["q1"])[:2])
     code, _, err = run("fuse", "good.run", "tied.run", *options, "--explain", "q1x")
@@ -54,10 +46,8 @@ def test_cli_fuse_explains_the_documents_of_a_query(files, run):
 
 
 def test_cli_fuse_prints_json(files, run):
-    """--json prints the scores of each query as JSON, and the suffix of -o has the same effect."""
     code, out, _ = run("fuse", "good.run", "good.run", "--names", "a,b", "--json")
     fused = fn.fuse({"a": "good.run", "b": "good.run"}, "rrf")
-
     assert (code, json.loads(out)) == (0, fused.to_dict())
     assert run("fuse", "good.run", "good.run", "--names", "a,b", "-o", "f.json")[0] == 0
     assert json.loads((files / "f.json").read_text()) == fused.to_dict()
@@ -68,13 +58,11 @@ def test_cli_fuse_takes_names_of_runs(files, run):
     code, out, err = run(
         "fuse", "good.run", "good.run", "--names", "a,b", "--method", "wsum", "--weights", "a=3,b=1"
     )  # fmt: skip
-
     fused = fn.fuse({"a": "good.run", "b": "good.run"}, "wsum", weights=[3, 1])
     assert (code, out, err) == (0, fused.to_trec(tag="fastndcg"), "")
 
 
 def test_cli_fuse_learns_from_judgments(files, run):
-    """--train names the judgments and a run for each system."""
     code, out, _ = run(
         "fuse", "good.run", "good2.run", "--method", "mapfuse", "--train", "qrels.txt", "good.run", "good2.run"
     )
@@ -88,12 +76,10 @@ def test_cli_fuse_learns_from_judgments(files, run):
 
 
 def test_cli_fuse_lists_the_catalogue(run):
-    """--list names all methods, normalisations, conventions and fields."""
     from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
     from fastndcg.fusion.conventions import FIELDS
 
     code, out, err = run("fuse", "--list")
-
     first_words = {line.split()[0] for line in out.splitlines() if line.strip()}
     assert (code, err) == (0, "")
     assert {*FUSION_METHODS, *NORMALIZATIONS, *fn.fusion_conventions, *FIELDS} <= first_words

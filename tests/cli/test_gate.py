@@ -16,7 +16,6 @@ QUERIES = [f"q{place:02}" for place in range(30)]
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """Write judgments of 30 queries, a run, and runs in which 2 and 15 queries are worse."""
     monkeypatch.chdir(tmp_path)
     Path("qrels.txt").write_text("".join(f"{query} 0 good 1\n" for query in QUERIES))
     for name, n_worse in (("old", 0), ("two", 2), ("many", 15)):
@@ -30,7 +29,6 @@ def files(tmp_path, monkeypatch):
 
 
 def gate(*arguments):
-    """Return the exit code of ``fastndcg gate`` with Success@1."""
     return cli.main(["gate", "qrels.txt", *arguments, "-m", "success@1"])
 
 
@@ -65,7 +63,6 @@ def test_saved_baseline(files, capsys):
     [("text", "fail\n"), ("markdown", "### "), ("json", "{"), ("junit", "<?xml"), ("github", "::error title=")],
 )
 def test_formats(files, capsys, form, start):
-    """Each format has the verdict, on standard output or in a file."""
     assert gate("many.run", "--baseline", "old.run", "--format", form) == 1
     text = capsys.readouterr().out
     assert text.startswith(start)
@@ -75,7 +72,6 @@ def test_formats(files, capsys, form, start):
 
 
 def test_design_files(files, capsys):
-    """Clusters and weights of files are those of Python."""
     Path("clusters.txt").write_text("".join(f"{query} user{int(query[1:]) // 3}\n" for query in QUERIES))
     Path("weights.txt").write_text("".join(f"{query} {1 + int(query[1:]) % 2}\n" for query in QUERIES))
     options = ["--clusters", "clusters.txt", "--weights", "weights.txt", "--format", "json"]
@@ -103,7 +99,6 @@ def test_floors_of_evaluate(files, capsys):
 
 
 def test_plan_and_audit(files, capsys):
-    """The commands print what the functions do."""
     for name in ("old", "two"):
         cli.main(["evaluate", "qrels.txt", f"{name}.run", "-m", "success@1", "--save-baseline", f"{name}.json"])
     capsys.readouterr()
@@ -118,7 +113,6 @@ def test_plan_and_audit(files, capsys):
 
 
 def test_workflow_of_the_guide(files, tmp_path):
-    """The step of the guide's workflow, run by bash: a summary, and the exit code of the verdict."""
     lines = (ROOT / "docs/guides/in_ci.md").read_text(encoding="utf-8").splitlines()
     start = lines.index("      - id: gate") + 2
     step = "\n".join(line[10:] for line in lines[start : start + 5])

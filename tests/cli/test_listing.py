@@ -9,61 +9,36 @@ from fastndcg.metrics.families import EVERY, OTHER_CATALOG
 
 
 class TestConventions:
-    """`fastndcg conventions`."""
-
-    def test_lists_all(self, run):
-        """Every convention has a line that names its program."""
+    def test_lists_shows_and_compares(self, run):
         code, out, _ = run("conventions")
         lines = {line.split()[0]: line for line in out.splitlines()}
         assert code == 0
         assert all(fn.conventions[name].peer in lines[name] for name in fn.conventions)
-
-    def test_shows_one(self, run):
-        """A single convention is printed as `print` shows it, also with changed choices."""
         assert run("conventions", "lightgbm")[1] == f"{fn.conventions['lightgbm']!s}\n"
         _, out, _ = run("conventions", "lightgbm(ties=average)")
         assert out.startswith("lightgbm(ties=average): LightGBM")
-
-    def test_compares_two(self, run):
-        """Two conventions print a row for each field that differs, with both choices."""
         _, out, _ = run("conventions", "xgboost", "xgboost_minus")
         head, row = (line.split() for line in out.splitlines())
         assert head[:3] == ["field", "xgboost", "xgboost_minus"]
         assert row[:3] == ["undefined", "1", "0"]
         assert run("conventions", "sklearn", "sklearn")[1] == "sklearn and sklearn have the same choices\n"
-
-    def test_json(self, run):
-        """JSON holds every convention with its choices and its program."""
         _, out, _ = run("conventions", "--format", "json")
         shown = json.loads(out)
         assert list(shown) == list(fn.conventions)
         assert shown["catboost"]["choices"]["ties"] == "worst"
         assert shown["default"]["peer"] is None
 
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            (["lightgmb"], "no convention is called 'lightgmb'. Did you mean 'lightgbm'?"),
-            (["sklearn", "--format", "xml"], "argument --format: invalid choice: 'xml'"),
-        ],
-    )
-    def test_wrong_use(self, arguments, message, run):
-        """Wrong arguments print an error and exit with code 2."""
-        code, _, error = run("conventions", *arguments)
-        assert code == 2
-        assert message in error
-
 
 class TestMetrics:
-    """`fastndcg metrics`."""
-
     def test_lists_the_catalogue(self, run):
-        """Every metric has a line with its title and aliases."""
         _, out, _ = run("metrics")
         for name, record in EVERY.items():
             line = next(line for line in out.splitlines() if line.split()[0] == name)
             assert record.title in line
             assert all(alias in line for alias in record.aliases)
+        every = json.loads(run("metrics", "--format", "json")[1])
+        assert [record["name"] for record in every] == [*fn.CATALOG, *OTHER_CATALOG]
+        assert json.loads(run("metrics", "map", "--format", "json")[1]) == next(r for r in every if r["name"] == "AP")
 
     @pytest.mark.parametrize("name", ["nDCG", "ndcg", "ndcg_cut_10", "nDCG(gain=exp2)@5"])
     def test_explains_one(self, name, run):
@@ -78,7 +53,6 @@ class TestMetrics:
 
     @pytest.mark.parametrize("name", list(EVERY))
     def test_explains_each(self, name, run):
-        """The explanation of each metric has a line for every fact."""
         code, out, _ = run("metrics", name)
         assert code == 0
         heads = [line[2:14].strip() for line in out.splitlines()[1:]]
@@ -86,15 +60,3 @@ class TestMetrics:
         if name in OTHER_CATALOG:
             facts.insert(5, "taken by")
         assert [head for head in heads if head] == facts + [peer for peer, _ in EVERY[name].peers]
-
-    def test_json(self, run):
-        """JSON holds all records, or the record of the named metric."""
-        every = json.loads(run("metrics", "--format", "json")[1])
-        assert [record["name"] for record in every] == [*fn.CATALOG, *OTHER_CATALOG]
-        assert json.loads(run("metrics", "map", "--format", "json")[1]) == next(r for r in every if r["name"] == "AP")
-
-    def test_unknown_name_suggests_the_nearest(self, run):
-        """An unknown name is an error that suggests the nearest name."""
-        code, out, err = run("metrics", "ndgc")
-        assert (code, out) == (2, "")
-        assert err.startswith("fastndcg: error: no metric is called 'ndgc'. Did you mean '")

@@ -10,24 +10,22 @@ import time
 from pathlib import Path
 
 import pytest
+from terminals import run_on_terminal
 
 import fastndcg as fn
 
 
 def command(*arguments, **options):
-    """Run the command in a separate process."""
     line = [sys.executable, "-m", "fastndcg", *map(str, arguments)]
     return subprocess.run(line, capture_output=True, text=True, check=False, **options)
 
 
 def test_package_is_run_as_a_module(files):
-    """`python -m fastndcg` runs the command and prints nothing on stderr."""
     done = command("evaluate", "qrels.txt", "good.run", "-m", "rr", "--format", "trec")
     assert (done.returncode, done.stdout, done.stderr) == (0, "recip_rank            \tall\t1.0000\n", "")
 
 
 def test_command_is_installed():
-    """The environment has the command `fastndcg`."""
     script = Path(sys.executable).with_name("fastndcg")
     if not script.exists():
         pytest.skip("the package is not installed: run scripts/test")
@@ -46,7 +44,6 @@ def test_help_and_errors_do_without_numpy_and_numba(files):
 
 
 def test_broken_pipe_ends_quietly(tmp_path):
-    """A reader that closes the pipe early, such as head, causes no error."""
     queries = range(3000)
     (tmp_path / "qrels").write_text("".join(f"query{q} 0 a 1\n" for q in queries), encoding="utf-8")
     (tmp_path / "run").write_text("".join(f"query{q} Q0 a 1 0.5 x\n" for q in queries), encoding="utf-8")
@@ -84,7 +81,6 @@ def test_interrupt_ends_without_a_traceback(files):
 
 
 def open_when_read(pipe, process):
-    """Return the writing end of a named pipe once the process reads the pipe. Fail if the process has ended."""
     while process.poll() is None:
         with contextlib.suppress(OSError):  # ENXIO: no process reads the pipe yet
             return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
@@ -93,7 +89,6 @@ def open_when_read(pipe, process):
 
 
 def test_terminal_without_unicode_gets_the_rest(files):
-    """Standard output escapes a character that its encoding lacks."""
     done = command("metrics", "nDCG", env=os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
     assert done.returncode == 0
     assert r"J\xe4rvelin" in done.stdout
@@ -101,25 +96,9 @@ def test_terminal_without_unicode_gets_the_rest(files):
 
 def on_a_terminal(*arguments):
     """Run the command with stderr on a terminal and stdout in a pipe, and return both texts."""
-    import pty
-
-    master, slave = pty.openpty()
-    line = [sys.executable, "-m", "fastndcg", *map(str, arguments)]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=slave) as process:
-        os.close(slave)
-        shown = b""
-        while True:
-            try:
-                piece = os.read(master, 4096)
-            except OSError:  # Linux raises an error once the other side is closed
-                break
-            if not piece:
-                break
-            shown += piece
-        out = process.stdout.read()
-    os.close(master)
-    assert process.returncode == 0
-    return shown.decode(), out.decode()
+    code, shown, out = run_on_terminal([sys.executable, "-m", "fastndcg", *map(str, arguments)], "stderr")
+    assert code == 0
+    return shown, out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals: run on POSIX")
@@ -135,7 +114,6 @@ def test_progress_shows_on_a_terminal(files):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals: run on POSIX")
 def test_parquet_that_stands_alone(tmp_path):
-    """A Parquet file with queries, labels and scores needs no run. A terminal shows the progress."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"qid": [1, 1, 2], "label": [0, 1, 1], "score": [0.2, 0.1, 0.3]}), path)
@@ -145,7 +123,6 @@ def test_parquet_that_stands_alone(tmp_path):
 
 
 def test_parquet_of_judgments_alone(tmp_path, run):
-    """A Parquet file of judgments without scores is an error that requests a run, or columns of usual names."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "qrels.parquet"
     pq.write_table(pa.table({"qid": [1], "docno": ["a"], "label": [1]}), path)
@@ -168,14 +145,12 @@ def test_progress_needs_tqdm(monkeypatch):
 
 
 def test_closed_standard_output_is_an_error():
-    """A closed standard output is an error of one line that suggests -o."""
     code = "import sys; sys.stdout = None; from fastndcg.cli import main; sys.exit(main(['metrics']))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (2, "fastndcg: error: standard output is closed. Name a file with -o.\n")
 
 
 def test_columns_are_named_on_the_command_line(tmp_path, run):
-    """--columns names columns that have no usual names. Without it the remedy is an option."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "rows.parquet"
     rows = {"member": [1, 2, 1, 2], "opened": [0, 1, 1, 0], "model": [0.9, 0.8, 0.5, 0.7]}
@@ -189,21 +164,3 @@ def test_columns_are_named_on_the_command_line(tmp_path, run):
     assert err.endswith("Give --columns score=NAME\n")
     for wrong in ("label", "label=", "label=a,label=b"):
         assert "--columns must have a name for each role" in run("evaluate", str(path), "--columns", wrong)[2]
-    qrels, ranked = tmp_path / "qrels.csv", tmp_path / "run.csv"
-    qrels.write_text("query,item,stars\n1,a,1\n1,b,0\n")
-    ranked.write_text("query,item,model\n1,a,0.5\n1,b,0.7\n")
-    assert "Give --columns score=NAME" in run("evaluate", str(qrels), str(ranked), "--columns", "label=stars")[2]
-    code, out, _ = run("evaluate", str(qrels), str(ranked), "-m", "rr", "--columns", "label=stars,score=model")
-    assert (code, out.splitlines()[1].split()[1]) == (0, "0.5000")
-    assert run("explain", str(qrels), str(ranked), "1", "-m", "rr", "--columns", "label=stars,score=model")[0] == 0
-
-
-def test_clicks_are_labels_where_nothing_else_is(tmp_path, run):
-    """A column of clicks has the labels, unless a column has a usual name of labels."""
-    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    path = tmp_path / "rows.parquet"
-    rows = {"user_id": [1, 1], "clicked": [0, 1], "prediction": [0.9, 0.5]}
-    pq.write_table(pa.table(rows), path)
-    assert "0.5000" in run("evaluate", str(path), "-m", "rr")[1]
-    pq.write_table(pa.table({**rows, "label": [1, 0]}), path)
-    assert "1.0000" in run("evaluate", str(path), "-m", "rr")[1]

@@ -24,14 +24,14 @@ def files(tmp_path):
 
 
 def test_prints_the_table_of_tune_fusion(files, capsys):
-    """The table, the methods and the folds are those of the function."""
     assert main(["tune-fusion", *files, "-m", "ndcg@5", "--method", METHOD, "--folds", "3"]) == 0
     tuned = fn.tune_fusion(files[0], files[1:], "ndcg@5", [METHOD], folds=3)
     assert capsys.readouterr().out == f"{tuned}\n\n{tuned.methods}\n\n{tuned.folds}\n"
+    assert main(["tune-fusion", *files, "-m", "ndcg@5", "--fusion-convention", "weaviate", "--folds", "3"]) == 0
+    assert "best on all queries" in capsys.readouterr().out
 
 
 def test_writes_the_fused_run_and_other_formats(files, tmp_path, capsys):
-    """``--run`` has the scores of `apply`, and JSON has the rows."""
     fused = tmp_path / "fused.run"
     clusters = tmp_path / "clusters.txt"
     clusters.write_text("".join(f"q{q} user{q % 10}\n" for q in range(30)))
@@ -44,7 +44,6 @@ def test_writes_the_fused_run_and_other_formats(files, tmp_path, capsys):
 
 
 def test_report_and_picture_show_the_curve(files, tmp_path, capsys):
-    """The report has the section on tuning with a figure, and the picture is a PNG file."""
     pytest.importorskip("matplotlib", reason="drawing needs matplotlib")
     pytest.importorskip("jinja2", reason="a report needs Jinja")
     report = tmp_path / "report.html"
@@ -57,12 +56,6 @@ def test_report_and_picture_show_the_curve(files, tmp_path, capsys):
     assert page.count("weights run0") >= 1
     assert picture.read_bytes().startswith(b"\x89PNG")
     capsys.readouterr()
-
-
-def test_the_default_methods_work_where_ranks_begin_at_0(files, capsys):
-    """``--fusion-convention weaviate`` takes no k of 0."""
-    assert main(["tune-fusion", *files, "-m", "ndcg@5", "--fusion-convention", "weaviate", "--folds", "3"]) == 0
-    assert "best on all queries" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("method", ["wmnz(norm=min_max)", "condorcet"])

@@ -3,7 +3,6 @@
 import doctest
 import importlib
 import importlib.util
-import inspect
 import pkgutil
 
 import pytest
@@ -20,7 +19,6 @@ NEEDS |= {f"fastndcg.compat.{drop_in.module}": drop_in.needs for drop_in in comp
 
 
 def examples(name):
-    """Return the doctests of a module, with the package as `fn`."""
     module = importlib.import_module(name)
     return doctest.DocTestFinder(exclude_empty=True).find(module, name, extraglobs={"fn": fn})
 
@@ -28,7 +26,6 @@ def examples(name):
 @pytest.mark.parametrize("name", MODULES)
 @pytest.mark.peers
 def test_docstring_examples(name):
-    """Every example of the module prints what its docstring says."""
     if name.startswith("fastndcg.integrations.spark"):
         skip_without_spark()
         start_session()
@@ -37,17 +34,3 @@ def test_docstring_examples(name):
     runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
     for test in examples(name):
         assert runner.run(test).failed == 0, test.name
-
-
-def test_modules_are_documented():
-    """Each module has a docstring."""
-    for name in MODULES:
-        if name not in NEEDS or importlib.util.find_spec(NEEDS[name]):
-            assert importlib.import_module(name).__doc__, name
-
-
-@pytest.mark.parametrize("name", [name for name in fn.__all__ if inspect.isfunction(getattr(fn, name))])
-def test_public_functions_have_examples(name):
-    """Each public function has an example or a section of raised errors."""
-    documentation = inspect.getdoc(getattr(fn, name))
-    assert ">>> " in documentation or "Raises" in documentation

@@ -33,58 +33,15 @@ def run(*command):
 
 
 def test_every_example_is_tested():
-    """Every example has a test."""
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {*SAYS, SERVICE}
 
 
 @pytest.mark.parametrize("name", SAYS)
 @pytest.mark.peers
 def test_runs(name):
-    """Each example exits without an error and prints its expected text."""
     if name in NEEDS and find_spec(NEEDS[name]) is None:
         pytest.skip(f"{NEEDS[name]} is absent: pip install {NEEDS[name]}")
     assert SAYS[name] in run(EXAMPLES / f"{name}.py")
-
-
-FIRST_REQUEST = """
-    import json
-    from numba.core import event
-    from numba.core.registry import CPUDispatcher
-    import service
-
-    judge = service.Judge({"q": [0, 2, 1] * 30})
-    request = {"query": "q", "scores": [0.1, 0.2, 0.2] * 30}
-
-    class Watch(event.Listener):
-        def on_start(self, compiling):
-            compiled.append(compiling.data["dispatcher"].py_func.__name__)
-
-        def on_end(self, compiling):
-            pass
-
-    def loads():
-        import sys
-        modules = [module for name, module in sys.modules.items() if name.startswith("fastndcg.kernels.")]
-        found = [one for module in modules for one in vars(module).values() if isinstance(one, CPUDispatcher)]
-        looked = [kernel.stats for kernel in set(found)]
-        return [len(modules), sum(sum([*one.cache_hits.values(), *one.cache_misses.values()]) for one in looked)]
-
-    compiled = []
-    event.register("numba:compile", Watch())
-    seen = [loads()]
-    for _ in range(1000):
-        judge.answer(request)
-        seen.append(loads())
-    print(json.dumps([compiled, seen[0], seen[1], seen[-1]]))
-"""
-
-
-def test_the_first_request_is_as_quick_as_the_thousandth():
-    """A request after warmup compiles no code, loads no machine code and imports no kernel."""
-    compiled, before, first, thousandth = json.loads(run("-c", textwrap.dedent(FIRST_REQUEST)))
-    assert compiled == []
-    assert before == first == thousandth
-    assert before[0] > 5
 
 
 MANY_REQUESTS = """
@@ -113,7 +70,6 @@ MANY_REQUESTS = """
 
 
 def test_requests_from_many_threads():
-    """Each request gets the values of its query. A wrong request gets an error that names the problem."""
     requests, answers, labels = json.loads(run("-c", textwrap.dedent(MANY_REQUESTS)))
     for request, (status, values) in zip(requests[:200], answers, strict=False):
         wanted = fn.evaluate([labels[request["query"]]], [request["scores"]], "ndcg@10, rr")

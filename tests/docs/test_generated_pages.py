@@ -10,28 +10,23 @@ import fastndcg as fn
 from fastndcg import errors
 from fastndcg.fusion.catalog import FUSION_METHODS, NORMALIZATIONS
 from fastndcg.fusion.conventions import FIELDS as FUSION_FIELDS
-from fastndcg.metrics.families import CATALOG, OTHER_RECORDS, RECORDS
+from fastndcg.metrics.families import CATALOG
 from fastndcg.named_conventions import FIELDS
-from scripts import site
 from scripts.site import error_page, fusion_pages, numbers_pages, result_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_api_pages_list_every_public_name():
-    """Every public name of the package but the metrics is on a page of the API, and no private one."""
     pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
     listed = re.findall(r"^   (\w+)$", pages, re.MULTILINE)
-
     assert {name for name in fn.__all__ if name not in CATALOG and name != "reference"} <= set(listed)
     assert [name for name in listed if name.startswith("_")] == []
 
 
 def test_classes_of_results_have_pages():
-    """Classes that signatures and docstrings of public names mention are on a page, and can be imported."""
     classes = result_pages.list_classes()
     named = {name.rpartition(".")[2] for name in classes}
-
     assert {"Row", "Design", "CurvePoint", "Segment", "GateRow", "TuningRow", "Step", "MetricRow", "Interval"} <= named
     assert not named & {"Results", "Comparison", "Metric"}
     for path in classes:
@@ -41,12 +36,10 @@ def test_classes_of_results_have_pages():
 
 @pytest.fixture(scope="module")
 def pages():
-    """Return the pages about programs by their paths."""
     return numbers_pages.make_pages()
 
 
 def test_every_program_has_a_page_with_its_bugs(pages):
-    """Each convention that follows a program is on one page, with the place of each of its bugs."""
     for name, convention in fn.conventions.items():
         if convention.peer:
             (page,) = [
@@ -57,7 +50,6 @@ def test_every_program_has_a_page_with_its_bugs(pages):
 
 
 def test_values_of_minimal_cases_are_those_of_the_records(pages):
-    """Every example of a bug prints our value of the record."""
     values = {bug.ours for convention in fn.conventions.values() for bug in convention.bugs}
     numbers = [value for value in values if not isinstance(value, str)]
     printed = [
@@ -66,15 +58,12 @@ def test_values_of_minimal_cases_are_those_of_the_records(pages):
         for value in re.findall(r"\.means\(\)\n *\[(.*)\]\n", str(text))
         if value != "nan"
     ]
-
     assert len(printed) > 10
     assert [value for value in printed if not any(float(value) == pytest.approx(n, abs=1e-4) for n in numbers)] == []
 
 
 def test_every_choice_has_words():
-    """Each choice of each field is described in words."""
     choices = {(name, str(choice)) for name, field in FIELDS.items() for choice in field.choices}
-
     assert choices == set(numbers_pages.WORDS)
 
 
@@ -83,44 +72,13 @@ def test_every_error_has_a_message_and_a_remedy():
     page = "".join(error_page.write_errors())
     classes = [fn.FastndcgError, *fn.FastndcgError.__subclasses__(), *fn.InvalidInputError.__subclasses__()]
     names = [kind.__name__ for kind in classes if kind.__module__ == errors.__name__]
-
     assert re.findall(r"^## (\w+)$", page, re.MULTILINE) == sorted(names, key=page.index)
     assert all(f"\n{name}: " in page for name in names if name != "FastndcgError")
     assert page.count("**Remedy**") == page.count("{code-block} text")
 
 
-def test_landing_page_counts():
-    """The landing page has the number of metrics."""
-    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-
-    assert f"nDCG, MAP, MRR and {len(RECORDS) + len(OTHER_RECORDS) - 3} more" in page
-
-
-def test_pages_that_are_gone_are_removed(tmp_path, monkeypatch):
-    """Writing pages removes generated ones that are gone, leaves others, and does not touch what did not change."""
-    monkeypatch.setattr(site, "GENERATORS", ("error_page",))
-    gone, own, part = tmp_path / "gone.md", tmp_path / "own.md", tmp_path / "_generated" / "pictures" / "gone.svg"
-    part.parent.mkdir(parents=True)
-    part.touch()
-    gone.write_text(f"{site.MARK}# Gone\n", encoding="utf-8")
-    own.write_text("# Own\n", encoding="utf-8")
-
-    site.write_pages(tmp_path)
-    page = tmp_path / "reference" / "errors.md"
-    written = page.stat().st_mtime_ns
-    site.write_pages(tmp_path)
-
-    assert not gone.exists()
-    assert not part.exists()
-    assert own.read_text(encoding="utf-8") == "# Own\n"
-    assert site.is_generated(page)
-    assert page.stat().st_mtime_ns == written
-
-
 def test_page_of_fusion_has_every_record_and_choice():
-    """Each method, normalisation, convention and field is on the page, with its formula."""
     page = fusion_pages.make_pages()["reference/fusion.md"]
-
     for record in FUSION_METHODS.values():
         assert f"| `{record.name}` |" in page
         assert record.latex in page

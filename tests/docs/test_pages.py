@@ -27,7 +27,6 @@ GROUPS_OF_EXAMPLES = ("test", "peers", "dense", "recommenders", "ray")
 
 
 def list_packages(requirements):
-    """Return the names of the distributions of a list of requirements, with those of its groups and extras."""
     names = set()
     for requirement in requirements:
         if isinstance(requirement, dict):
@@ -39,7 +38,6 @@ def list_packages(requirements):
 
 
 def find_group(package):
-    """Return the first group that installs a package, by the name of its module. Groups come with the extra `all`."""
     name = DISTRIBUTIONS.get(package, package)
     packages = {group: list_packages(["fastndcg[all]", *GROUPS[group]]) for group in GROUPS_OF_EXAMPLES}
     return next((group for group, names in packages.items() if name in names), None)
@@ -62,7 +60,6 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def _folder(tmp_path, monkeypatch):
-    """Run examples in an empty folder with two small files."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     write_files(tmp_path)
@@ -70,7 +67,6 @@ def _folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_examples_of_page(name):
-    """Every example prints what the page says. Blocks that need an absent package are left out."""
     check_blocks(PAGES[name], [block for block in read_blocks(PAGES[name]) if block.can_run()])
 
 
@@ -84,8 +80,6 @@ def test_examples_with_package(name, package):
 
 
 def test_groups_install_the_packages_of_examples():
-    """Each package that an example needs is installed by a group."""
     used = {need for path in PAGES.values() for block in read_blocks(path) for need in block.needs}
-
     assert [package for package in sorted(used) if find_group(package) is None] == []
     assert {find_group(package) for package in used} == set(GROUPS_OF_EXAMPLES)

@@ -62,7 +62,6 @@ def shell(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("page", "block"), BLOCKS, ids=[f"{page}-{place}" for place, (page, _) in enumerate(BLOCKS)])
 def test_shell_block_runs_in_bash(page, block, shell, capsys):
-    """Bash runs each line without an error, files that it names are there, and fastndcg's commands succeed."""
     commands = shell(block)
     assert commands
     for program, *arguments in commands:
@@ -74,7 +73,6 @@ def test_shell_block_runs_in_bash(page, block, shell, capsys):
 
 
 def test_commands_with_their_output_are_words_of_bash(shell):
-    """The commands of console blocks, which other tests run, are split by bash as by those tests."""
     lines = [
         line[2:]
         for path in PAGES
@@ -87,7 +85,6 @@ def test_commands_with_their_output_are_words_of_bash(shell):
 
 
 def test_commands_in_sentences_are_understood(shell, capsys):
-    """A command in the text of a page has no syntax that bash refuses, and no option that fastndcg lacks."""
     commands = {line: page for page, text in TEXTS.items() for line in INLINE.findall(" ".join(text.split()))}
     commands = {line: page for line, page in commands.items() if "..." not in line and "[" not in line}
     assert len(commands) > 20

@@ -4,12 +4,12 @@ import itertools
 import json
 import os
 import time
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 from browser import chromium
+from html_tags import Tags
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = Path(os.environ.get("FASTNDCG_SITE", ROOT / "docs" / "_build" / "html")).resolve()
@@ -23,48 +23,20 @@ SHOWN = (
 pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="the site is not built: scripts/docs")
 
 
-class Page(HTMLParser):
-    """The ids, links, loaded files, headings and pictures of a page."""
-
-    def __init__(self, path):
-        super().__init__()
-        self.ids, self.links, self.loaded, self.headings, self.pictures = set(), [], [], [], []
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag, attributes):
-        """Note what an element has."""
-        values = dict(attributes)
-        self.ids.update(filter(None, (values.get("id"), values.get("name") if tag == "a" else None)))
-        if tag == "a" and values.get("href"):
-            self.links.append(values["href"])
-        if tag == "link" and values.get("rel") in ("stylesheet", "preload", "icon", "shortcut icon"):
-            self.loaded.append(values["href"])
-        if values.get("src"):
-            self.loaded.append(values["src"])
-        if tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
-            self.headings.append(int(tag[1]))
-        if tag == "img":
-            self.pictures.append((values.get("src"), values.get("alt")))
-
-
 def list_names():
-    """Return the paths of all pages relative to the site."""
     return sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if "_static" not in path.parts)
 
 
 @pytest.fixture(scope="module")
 def pages():
-    """Return every page by its path relative to the site."""
-    return {name: Page(SITE / name) for name in list_names()}
+    return {name: Tags((SITE / name).read_text(encoding="utf-8")) for name in list_names()}
 
 
 def is_external(link):
-    """Return True if a link leaves the site."""
     return bool(urlsplit(link).scheme or urlsplit(link).netloc)
 
 
 def test_internal_links_and_anchors_exist(pages):
-    """Every link leads to a file of the site, and every fragment to an id of that page."""
     dead = []
     for name, page in pages.items():
         for link in filter(lambda link: not is_external(link), [*page.links, *page.loaded]):
@@ -81,26 +53,23 @@ def test_internal_links_and_anchors_exist(pages):
 
 
 def test_external_links_are_listed(pages):
-    """Every link that leaves the site begins with a line of docs/links.txt, and every line is used."""
     links = {(link, name) for name, page in pages.items() for link in page.links if is_external(link)}
     assert [place for place in sorted(links) if not place[0].startswith(EXTERNAL)] == []
     assert [start for start in EXTERNAL if not any(link.startswith(start) for link, _ in links)] == []
 
 
-def test_pages_load_only_files(pages):
-    """Scripts, styles and pictures are files of the site."""
+def test_pages_load_only_files_and_pictures_have_texts(pages):
     assert [(name, one) for name, page in pages.items() for one in page.loaded if is_external(one)] == []
+    assert [(name, src) for name, page in pages.items() for src, alt in page.pictures if not (alt or "").strip()] == []
 
 
 def test_pages_of_the_api_link_a_guide(pages):
-    """Each page of a function or class links a guide, or the page on coming from its library, in its text."""
     texts = {name: (SITE / name).read_text(encoding="utf-8") for name in pages if name.startswith("reference/api/")}
     assert len(texts) > 80
     assert [name for name, text in texts.items() if "The guide is <a" not in text] == []
 
 
 def test_headings_are_in_order(pages):
-    """Each page has one heading of the first level, and no level is left out."""
     wrong = []
     for name, page in pages.items():
         if name not in OF_SEARCH:
@@ -111,13 +80,7 @@ def test_headings_are_in_order(pages):
     assert wrong == []
 
 
-def test_pictures_have_texts(pages):
-    """Each picture has a text for those who do not see it."""
-    assert [(name, src) for name, page in pages.items() for src, alt in page.pictures if not (alt or "").strip()] == []
-
-
 def test_no_page_is_hidden(pages):
-    """Every page is linked from another page."""
     linked = set()
     for name, page in pages.items():
         for link in page.links:
@@ -127,7 +90,6 @@ def test_no_page_is_hidden(pages):
 
 
 def read_requests(driver):
-    """Return the addresses that the browser requested since the last call."""
     messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
     asked = {one["params"]["request"]["url"] for one in messages if one["method"] == "Network.requestWillBeSent"}
     return {url for url in asked if not url.startswith(("chrome", "data:", "blob:", "about:"))}
@@ -135,14 +97,12 @@ def read_requests(driver):
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
-    """Chromium with an empty profile."""
     with chromium(tmp_path_factory.mktemp("profile")) as driver:
         yield driver
 
 
 @pytest.mark.peers
 def test_pages_load_without_errors_and_requests(driver):
-    """No page writes an error into the console or requests anything but files."""
     problems = []
     for name in list_names():
         driver.get((SITE / name).as_uri())
@@ -168,7 +128,6 @@ def test_pages_load_without_errors_and_requests(driver):
     ],
 )
 def test_search_finds(driver, words, page):
-    """The search from disk lists a page whose address has the word, without a request."""
     driver.get(f"{(SITE / 'search.html').as_uri()}?q={words.replace(' ', '+')}")
     script = "return [...document.querySelectorAll('#search-results ul.search li a')].map(a => a.href)"
     end = time.monotonic() + 20
@@ -243,7 +202,6 @@ def test_pages_fit_a_phone(tmp_path):
 @pytest.mark.peers
 @pytest.mark.parametrize("name", ["index.html", "reference/api.html"])
 def test_keyboard_reaches_links(driver, name):
-    """The Tab key first reaches the link to the content, then links and buttons, each with a visible focus."""
     from selenium.webdriver.common.keys import Keys
 
     driver.get((SITE / name).as_uri())
@@ -262,7 +220,6 @@ def test_keyboard_reaches_links(driver, name):
 
 @pytest.mark.peers
 def test_controls_have_names(driver):
-    """Buttons, links and fields have a name for a screen reader."""
     script = """
       const named = (e) => e.getAttribute('aria-label') || e.title || e.textContent.trim() || e.closest('label')
         || e.querySelector('img[alt]') || e.placeholder;

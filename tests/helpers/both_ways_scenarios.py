@@ -42,12 +42,10 @@ def run_all(rng):
 
 
 def draw_items(rng, n_users, n_each, n_items, dtype="i4"):
-    """Return different items for each user, one user after the other."""
     return np.concatenate([rng.permutation(n_items)[:n_each] for _ in range(n_users)]).astype(dtype)
 
 
 def make_queries(rng, n_queries=30, longest=40):
-    """Return labels, scores with ties, and offsets."""
     offsets = np.concatenate([[0], np.cumsum(rng.integers(0, longest, n_queries))])
     labels = rng.integers(0, 4, offsets[-1]) * (rng.random(offsets[-1]) < 0.5)
     return labels, rng.integers(0, 9, offsets[-1]).astype("f8"), offsets
@@ -118,7 +116,6 @@ def agree(rng):
 
 
 def look_beyond(rng):
-    """Look beyond the accuracy of recommended items by every metric, for ids and labels of all dtypes."""
     names = [name for name, record in OTHER_CATALOG.items() if record.function_name == "beyond_accuracy"]
     metrics = [*names, "ILD(distance=jaccard)", "ILD(distance=hamming)"]
     recommended = np.argsort(rng.random((20, 50)), axis=1)[:, :5]
@@ -172,7 +169,6 @@ def read(rng):
 
 
 def recommend(rng):
-    """Evaluate recommended items, rows of scores and items left out, for ids, labels and scores of all dtypes."""
     for n_items in (50, 5000):
         for dtype in ("i4", "i8"):
             recommended = np.argsort(rng.random((30, n_items)), axis=1)[:, :20].astype(dtype)

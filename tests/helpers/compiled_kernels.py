@@ -44,7 +44,6 @@ def pytest_sessionfinish(session):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
-    """Collect the lines of a worker process."""
     lines = getattr(node, "workeroutput", {}).get("compiled", ())
     node.config.stash.setdefault(COMPILED, set()).update(lines)
 

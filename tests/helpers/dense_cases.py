@@ -36,7 +36,6 @@ def draw_run(seed=1, n_queries=30, n_documents=200):
 
 
 def draw_changed_documents(qrels):
-    """Return some judged documents of each query, and one that no run has."""
     return {query: [*list(own)[:4], "unknown"] for query, own in qrels.items()}
 
 
@@ -56,25 +55,21 @@ class StandInModel:
         self.n_encoded = 0
 
     def encode(self, texts, **options):
-        """Return one row a text."""
         self.n_encoded += len(texts)
         return self.convert(np.array([text.split() for text in texts], "f4"))
 
     encode_query = encode_document = encode
 
     def similarity(self, first, second):
-        """Return the cosine of each pair, rounded so that some are equal."""
         rows = [np.atleast_2d(np.asarray(rows)) for rows in (first, second)]
         units = [row / np.linalg.norm(row, axis=1, keepdims=True) for row in rows]
         return self.convert(np.round(units[0] @ units[1].T, 2))
 
     def set_evaluation_metrics(self, evaluator, metrics, epoch, step):
-        """Store what an evaluator reports, as the data of a model card do."""
         self.stored.append((evaluator, metrics, epoch, step))
 
 
 def draw_texts(seed=2, n_queries=20, n_documents=150):
-    """Return queries, a corpus and relevant documents: {query: set of documents}, some of them not in the corpus."""
     drawn = random.Random(seed)
     queries = {f"q{number}": write_numbers(drawn, 4) for number in range(n_queries)}
     corpus = {f"d{number}": write_numbers(drawn, 4) for number in range(n_documents)}
@@ -99,5 +94,4 @@ def draw_samples(seed=3, n_samples=15):
 
 
 def write_numbers(drawn, n):
-    """Return a text of numbers, which a `StandInModel` embeds."""
     return " ".join(str(drawn.randrange(1, 5)) for _ in range(n))

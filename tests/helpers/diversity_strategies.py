@@ -63,7 +63,6 @@ def diverse_cases(draw, max_queries=3, max_documents=5):
 
 
 def matrix_of(rows, n_subtopics):
-    """Return the labels of documents as a matrix of documents by subtopics."""
     return np.array(rows, "f8").reshape(len(rows), n_subtopics)
 
 

@@ -9,18 +9,15 @@ EVALUATE = pytest.mark.parametrize("evaluate", [fn.evaluate, fn.reference.evalua
 
 
 def exactly(value):
-    """Return a match for the value up to the last digits of float64."""
     return pytest.approx([value], rel=1e-14, abs=0, nan_ok=True)
 
 
 def rank_labels(labels, unretrieved):
-    """Return the rankings of one query: labels in rank order, and labels that were judged and not retrieved."""
     pool = (labels + unretrieved, [0, len(labels) + len(unretrieved)])
     return Rankings(labels, [-rank for rank in range(len(labels))], [0, len(labels)], pool=pool)
 
 
 def rank_groups(groups):
-    """Return the labels and scores of one query from the labels of its tie groups in rank order."""
     labels = [label for group in groups for label in group]
     scores = [-place for place, group in enumerate(groups) for _ in group]
     return labels, scores

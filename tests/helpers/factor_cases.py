@@ -35,11 +35,9 @@ class FactorCase(NamedTuple):
 
     @property
     def scores(self):
-        """The score of each item for each user."""
         return self.users @ self.items.T + self.item_biases
 
     def flatten(self):
-        """Return labels, scores and offsets of the items that users have not seen."""
         is_ranked = ~self.is_seen
         offsets = np.concatenate([[0], np.cumsum(is_ranked.sum(axis=1))])
         return self.labels[is_ranked], self.scores[is_ranked], offsets

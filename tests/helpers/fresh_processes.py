@@ -58,14 +58,12 @@ def answer(process):
 
 
 def compile_toys(folder=None, **environment):
-    """Compile the toy kernels in a fresh process, and return the hits, the misses and the folder of its cache."""
     values, hits, misses, cache, _ = answer(start(COMPILE, folder, **environment))
     assert values == EXPECTED
     return hits, misses, cache
 
 
 def no_cache_of_the_users(folder):
-    """Return an environment in which the user's cache folder cannot be made, because its path leads through a file."""
     file = folder / "a file"
     file.write_text("")
     return {"HOME": file / "home", "XDG_CACHE_HOME": file / "cache", "LOCALAPPDATA": file} | NO_FOLDER

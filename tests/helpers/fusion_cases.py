@@ -9,7 +9,6 @@ from fastndcg.named_conventions import parse_convention
 
 
 def draw_case(seed, *, n_queries=4, most=13, is_coarse=False):
-    """Return qrels, a run with documents, and two scores of each document. Coarse scores tie often."""
     rng = np.random.default_rng(seed)
     rows = []
     judgments = []
@@ -27,7 +26,6 @@ def draw_case(seed, *, n_queries=4, most=13, is_coarse=False):
 
 
 def judge(qrels, run, metric, convention="default"):
-    """Return the judged documents of a run, for a metric under a convention."""
     parsed = parse_convention(convention).for_input(qrels=True)
     return judge_runs(qrels, run, parse_metrics(metric)[0], parsed, 1)
 

@@ -41,44 +41,26 @@ RBP_GAINS = {"ir_measures": "binary", "ranx": "linear"}
 GAINS = {"custom_gain_integer": (0, 5, 9), "custom_gain_fractional": (0, 0.5, 0.9)}
 CHOICES = {  # words of the recorded call, and the choices that they make
     "trec_eval": {" -c ": {"missing_in_run": "zero"}, " -J ": {"unjudged": "removed"}},
-    "ranx": {
-        "(dict": {"ties": "input_reversed"},
-        "make_comparable": {"missing_in_run": "zero", "missing_in_qrels": "skip"},
-    },
-    "scikit-learn": {
-        "roc_auc": {"undefined": "nan"},
-        "label_ranking": {"undefined": 1},
-        "ignore_ties": {"ties": "input_reversed"},
-        " dcg_score": {"negative_labels": "keep"},
-    },
+    "ranx": {"(dict": {"ties": "input_reversed"},
+        "make_comparable": {"missing_in_run": "zero", "missing_in_qrels": "skip"}},
+    "scikit-learn": {"roc_auc": {"undefined": "nan"}, "label_ranking": {"undefined": 1},
+        "ignore_ties": {"ties": "input_reversed"}, " dcg_score": {"negative_labels": "keep"}},
     "xgboost": {"-'": {"undefined": 0}},
     "catboost": {"QueryAUC": {"undefined": 0}, "denominator=Position": {"discount": "1/r"}},
-    "torchmetrics": {
-        "action='pos'": {"undefined": 1},
-        "action='skip'": {"undefined": "nan"},
-        "action='error'": {"undefined": "raise"},
-    },
-    "RecTools": {
-        "divide_by_achievable=True": {"ideal": "judged"},
-        "divide_by_k=True": {"ap_denominator": "k"},
-        "r_precision=True": {"precision_denominator": "min(k, n_relevant)"},
-    },
+    "torchmetrics": {"action='pos'": {"undefined": 1}, "action='skip'": {"undefined": "nan"},
+        "action='error'": {"undefined": "raise"}},
+    "RecTools": {"divide_by_achievable=True": {"ideal": "judged"}, "divide_by_k=True": {"ap_denominator": "k"},
+        "r_precision=True": {"precision_denominator": "min(k, n_relevant)"}},
     "RePlay": {"(dict": {"ties": "input"}},
-    "recommenders": {
-        "'raw'": {"gain": "linear"},
-        "'exp'": {"gain": "exp2"},
-        ".map(": {"ap_denominator": "n_relevant"},
-    },
+    "recommenders": {"'raw'": {"gain": "linear"}, "'exp'": {"gain": "exp2"}, ".map(": {"ap_denominator": "n_relevant"}},
     "lenskit": {"gain='rating'": {"gain": "linear"}},
     "haystack-3.0.0": {"": {"ap_denominator": "n_hits"}},
     "llama_index-0.12.2": {"": {"ideal": "k best"}},
     "llama_index-0.12.3": {"": {"ideal": "min(k, n_retrieved)"}},
-}
+}  # fmt: skip
 
 
 class Answer(NamedTuple):
-    """Values by query and their mean, or the error that was raised."""
-
     values: dict
     mean: float
     error: str = ""
@@ -86,33 +68,27 @@ class Answer(NamedTuple):
 
 @functools.cache
 def every_record():
-    """Return all records of the files."""
     files = (DATA / "peers" / "peers.json.gz", DATA / "peers" / "retrieval_tools.json.gz")
     return [one for file in files for one in json.loads(gzip.decompress(file.read_bytes()))]
 
 
 def records():
-    """Return the records whose peer has a convention."""
     return [one for one in every_record() if one["peer"] in CONVENTIONS]
 
 
 def name_of(record):
-    """Return a description of a record in words."""
     return f"{record['peer']} {record['name']} {record['metric']} k={record['k']} {record['call'][:60]}"
 
 
 def has_metric(record):
-    """Return True if the catalogue has the metric of the record."""
     return "ours" in record or record["metric"] == "rr/p/ndcg" or METRICS.get(record["metric"]) in CATALOG
 
 
 def has_input(record):
-    """Return True if the record holds an input that can be evaluated."""
     return bool(record["scores"]) and record["name"] != "judged_empty_list"
 
 
 def convention_of(record):
-    """Return the convention of the record's peer with the options of the recorded call."""
     peer, call = record["peer"], record["call"]
     convention = fn.conventions[CONVENTIONS[peer]]
     if peer == "ir_measures" and "[RR@" in call:
@@ -196,7 +172,6 @@ def run_of(record):
 
 
 def ours(record, evaluate, **choices):
-    """Return the answer of `evaluate` to the record."""
     convention = convention_of(record).replace(**choices)
     try:
         metric = metric_of(record)
@@ -211,7 +186,6 @@ def ours(record, evaluate, **choices):
 
 
 def first(mapping):
-    """Return the first value of a dict."""
     return next(iter(mapping.values()))
 
 
@@ -233,5 +207,4 @@ def is_reproduced(record, answer):
 
 
 def is_near(theirs, ours, tolerance):
-    """Return True if two numbers are equal up to rounding, or both are NaN."""
     return (math.isnan(theirs) and math.isnan(ours)) or abs(theirs - ours) <= tolerance * max(1, abs(theirs))

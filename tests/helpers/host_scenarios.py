@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import warnings
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -25,7 +25,6 @@ RANDOM = np.random.default_rng(7)
 
 
 def inputs(n_queries):
-    """Return labels, scores with ties, and offsets."""
     offsets = np.concatenate([[0], np.cumsum(RANDOM.integers(0, 40, n_queries))])
     labels = RANDOM.integers(0, 3, offsets[-1], dtype="i1")
     return labels, RANDOM.integers(0, 50, offsets[-1]).astype("f4"), offsets
@@ -44,12 +43,10 @@ def evaluated(threads=4):
 
 
 def say(threads=4):
-    """Evaluate both inputs and print the digest."""
     print(evaluated(threads), flush=True)
 
 
 def our_threads():
-    """Return the live threads that fastndcg started."""
     return [thread for thread in threading.enumerate() if thread.name == "fastndcg"]
 
 
@@ -105,7 +102,6 @@ def fork_first():
 
 
 def interrupted_import():
-    """Send a signal at the imports of the first call, and evaluate in the handler of the signal."""
     labels, scores, offsets = INPUTS[0]
     seen = []
 
@@ -138,22 +134,7 @@ def interrupted_import():
     assert seen[-1] == "", seen[-1]
 
 
-def import_everything():
-    """Use all public names in sixteen threads, each in another order."""
-    sys.setswitchinterval(1e-6)
-    barrier = threading.Barrier(16)
-
-    def use(seed):
-        barrier.wait()
-        return [type(getattr(fn, name)).__name__ for name in np.random.default_rng(seed).permutation(fn.__all__)]
-
-    with ThreadPoolExecutor(16) as pool:
-        found = list(pool.map(use, range(16)))
-    assert all(names.count("module") == 1 for names in found)  # fn.reference
-
-
 def processes(method):
-    """Evaluate in a pool of multiprocessing, and then in the process itself."""
     with multiprocessing.get_context(method).Pool(2) as pool:
         print(*pool.map(evaluated, [2, 4]), sep="\n", flush=True)
         pool.close()
@@ -161,15 +142,7 @@ def processes(method):
     say()
 
 
-def executor(method):
-    """Evaluate in a ProcessPoolExecutor, in a process that has used the package."""
-    say()
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:
-        print(*pool.map(evaluated, [2, 4]), sep="\n")
-
-
 def loop(backend):
-    """Evaluate in a loop of joblib."""
     import joblib
 
     say()
@@ -178,14 +151,12 @@ def loop(backend):
 
 
 def exit_handler(use):
-    """Evaluate in a handler at the interpreter's end, as the first or the second use."""
     if use == "again":
         say()
     atexit.register(say)
 
 
 def threads_end():
-    """Evaluate in a thread after the main thread has ended, and in a handler of the shutdown of threads."""
     threading.Thread(target=lambda: (threading.main_thread().join(), say())).start()
     threading._register_atexit(say)
 
@@ -215,17 +186,7 @@ def daemon():
     sys.exit(0)  # the daemon thread may have helpers
 
 
-def no_thread():
-    """Evaluate when no thread can start, because the stack of a thread exceeds the address space."""
-    threading.stack_size(1 << 47)
-    try:
-        threading.Thread(target=print, args=["a thread has started"]).start()
-    except RuntimeError:
-        say()
-
-
 def long_input(n_queries):
-    """Return queries of a thousand documents, most of them relevant, which take microseconds each."""
     return RANDOM.integers(0, 3, (n_queries, 1000), dtype="i1"), RANDOM.random((n_queries, 1000), "f4")
 
 
@@ -323,19 +284,6 @@ def counting():
     assert counted > 100, counted
     sys.setswitchinterval(0.005)
     say()
-
-
-def affinity():
-    """Check that threads start only if several CPUs are available, and not after the affinity is set to one CPU."""
-    started, start = [], threading.Thread.start
-    threading.Thread.start = lambda thread: (started.append(thread.name), start(thread))[1]
-    say(threads=None)
-    assert set(started) <= {"fastndcg"}
-    assert bool(started) == (fn.runtime.threads.available_cpus() > 1)
-    started.clear()
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    say(threads=None)
-    assert started == []
 
 
 if __name__ == "__main__":

@@ -28,25 +28,21 @@ class Block(NamedTuple):
     needs: tuple[str, ...]
 
     def can_run(self):
-        """Return True if the packages of the example are installed."""
         return all(is_installed(name) for name in self.needs)
 
 
 def is_installed(name):
-    """Return True if a package can be imported. PySpark also needs a JVM."""
     if name == "pyspark":
         return find_missing() is None
     return importlib.util.find_spec(name) is not None
 
 
 def read_blocks(page):
-    """Return the examples of a page in their order."""
     found = FENCE.finditer(page.read_text(encoding="utf-8"))
     return [Block(block["kind"], block["body"], tuple((block["needs"] or "").split())) for block in found]
 
 
 def write_files(folder):
-    """Write the judgments and the run that examples name."""
     (folder / "qrels.txt").write_text(QRELS, encoding="utf-8")
     (folder / "run.txt").write_text(RUN, encoding="utf-8")
 

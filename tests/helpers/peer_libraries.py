@@ -50,12 +50,10 @@ def peer(name, package, *modules, **options):
 
 
 def library(name, extra="peers"):
-    """Return a module, and skip the test if the module is not installed."""
     return pytest.importorskip(name, reason=f"{name} is not installed: pip install 'fastndcg[{extra}]'")
 
 
 def mean(name, case, metric, k=K, **options):
-    """Return the mean over the queries of a library's metric."""
     entry = PEERS[name]
     for module in entry.modules:
         library(module)
@@ -90,7 +88,6 @@ def _prepare_sklearn(case, metric, k):
 
 
 def sklearn_rows(case, metric):
-    """Return the mean of a metric of scores and binary labels over the queries with a value."""
     metrics = library("sklearn.metrics")
     name, arguments = metric
     rows = name != "roc_auc_score"
@@ -135,7 +132,6 @@ def ntcireval(case, metric):
     read=lambda result, _: np.array([next(iter(result[query].values())) for query in sorted(result)]),
 )  # fmt: skip
 def _prepare_pytrec_eval(case, measure, k, **options):
-    """Prepare trec_eval 9.0.8's values of dicts of Python numbers."""
     run = case.run
     evaluator = library("pytrec_eval").RelevanceEvaluator(case.qrels, {measure.format(k=k)}, **options)
     return lambda: evaluator.evaluate(run)
@@ -163,7 +159,6 @@ def _prepare_ir_measures(case, measure, k):
 
 
 def ir_measures(case, measure):
-    """Return the aggregate of a measure."""
     module = library("ir_measures")
     parsed = module.parse_measure(measure)
     return module.calc_aggregate([parsed], case.qrels, case.run)[parsed]
@@ -172,7 +167,6 @@ def ir_measures(case, measure):
 @peer("torchmetrics", "torchmetrics", "torch", "torchmetrics", ndcg=("RetrievalNormalizedDCG", {}),
       convention="torchmetrics", tolerance=1e-6)  # fmt: skip
 def _prepare_torchmetrics(case, metric, k):
-    """Prepare a class of torchmetrics on flat tensors, or a function with one call a query."""
     torch = library("torch")
     name, arguments = metric
     if name.startswith("Retrieval"):
@@ -231,7 +225,6 @@ def _prepare_lightgbm(case, metric, k, threads=1):
     read=lambda result, _: float(re.fullmatch(r"\[0\]\teval-\S+:(\S+)", result)[1]),
 )  # fmt: skip
 def _prepare_xgboost(case, metric, k, threads=1):
-    """Prepare a booster without trees that prints the metric of its margin, the scores."""
     module = library("xgboost")
     name, parameters = metric
     data = module.DMatrix(
@@ -244,7 +237,6 @@ def _prepare_xgboost(case, metric, k, threads=1):
 
 @peer("CatBoost", "catboost", "catboost.utils", ndcg="NDCG:top={k}", convention="catboost")
 def _prepare_catboost(case, metric, k, threads=1):
-    """Prepare eval_metric with the weights of queries."""
     queries = np.repeat(np.arange(len(case.sizes)), case.sizes)
     weights = np.repeat(case.weights, case.sizes)
     evaluate = library("catboost.utils").eval_metric
@@ -256,15 +248,12 @@ def _prepare_catboost(case, metric, k, threads=1):
 
 @peer("implicit", "implicit", ndcg="ndcg", convention="default(ties=input)", is_binary=True, takes_ranked_lists=True)
 def _prepare_implicit(case, metric, k, threads=1):
-    """Prepare the evaluation of a model that recommends the documents with the highest scores."""
     from scipy.sparse import csr_matrix
 
     evaluate = library("implicit.evaluation").ranking_metrics_at_k
     best = rank_documents(case)[:, :k].astype("i4")
 
     class Recommender:
-        """Model with the lists ready."""
-
         def recommend(self, users, *_, **__):
             return best[users], None
 
@@ -278,7 +267,6 @@ def _prepare_implicit(case, metric, k, threads=1):
     takes_ranked_lists=True, read=lambda result, case: align_queries(result.to_dict(), case),
 )  # fmt: skip
 def _prepare_rectools(case, metric, k):
-    """Prepare a metric of frames of pandas in rank order."""
     import pandas as pd
 
     order = rank_documents(case)
@@ -294,7 +282,6 @@ def _prepare_rectools(case, metric, k):
     read=lambda result, case: align_queries(next(iter(result.values())), case),
 )  # fmt: skip
 def _prepare_replay(case, metric, k):
-    """Prepare a metric of frames of Polars."""
     import polars as pl
 
     module = library("replay.metrics")
@@ -324,7 +311,6 @@ def _prepare_numpy(case, metric, k):
     read=lambda result, _: result["ndcg"].to_numpy(),
 )  # fmt: skip
 def _prepare_polars(case, metric, k):
-    """Prepare nDCG of rows in an expression of Polars."""
     del metric
     pl = library("polars")
     queries = np.repeat(np.arange(len(case.sizes)), case.sizes)
@@ -338,5 +324,4 @@ def _prepare_polars(case, metric, k):
 
 
 def rank_documents(case):
-    """Return the documents of each row by falling score, equal scores in the given order."""
     return np.argsort(-case.scores, axis=1, kind="stable")

@@ -18,7 +18,6 @@ class RatingCase(NamedTuple):
 
 
 def read_case(path) -> RatingCase:
-    """Divide the ratings of a file: of each user's liked items, one in 5 is for the test."""
     users, items, ratings = np.loadtxt(path, delimiter=",", skiprows=1, usecols=(0, 1, 2)).T
     _, codes, counts = np.unique(items, return_inverse=True, return_counts=True)
     is_common = counts[codes] >= LEAST_RATINGS

@@ -15,13 +15,11 @@ RUN_NAMES = ("bm25", "dense", "impacts", "likelihood", "reranked")
 
 
 def drawn_run(name):
-    """Return the file of a drawn run."""
     return DRAWN_RUNS / "runs" / f"{name}.gz"
 
 
 @functools.lru_cache(maxsize=8)
 def trec_output(path):
-    """Return the output of trec_eval as {query or 'all': {name of the metric in trec_eval: text of the value}}."""
     content = path.read_bytes()
     text = gzip.decompress(content).decode() if path.suffix == ".gz" else content.decode()
     printed = {}
@@ -32,7 +30,6 @@ def trec_output(path):
 
 
 def our_metrics(trec_names, rel=1):
-    """Return the metrics of fastndcg by trec_eval's names, without the names that fastndcg lacks."""
     found = {name: _our_metric(name, rel) for name in trec_names}
     return {name: metric for name, metric in found.items() if metric is not None}
 
@@ -47,5 +44,4 @@ def _our_metric(trec_name, rel):
 
 
 def trec_mean(result, metric):
-    """Return the value that trec_eval prints for all queries, which is a sum for counts and a mean otherwise."""
     return result[metric].sum() if metric.record.sums_in_trec_eval else result.means()[result.metrics.index(metric)]

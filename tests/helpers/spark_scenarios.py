@@ -73,7 +73,6 @@ def describe(result):
 
 
 def run_cluster(folder):
-    """Evaluate on two executors while a task of each form fails, and while an executor is lost."""
     import pyspark
 
     home = Path(folder) / "home"  # which gets Spark's folder `work`
@@ -138,7 +137,6 @@ def evaluate_while_dying(master, folder, kinds):
 
 @contextlib.contextmanager
 def die_in_tasks(frame, kind, mark):
-    """Let a task of the evaluation die."""
     evaluation = importlib.import_module("fastndcg.integrations.spark.evaluate")  # the package has functions of
     comparison = importlib.import_module("fastndcg.integrations.spark.compare")  # these names
     collect_parts = evaluation.collect_parts

@@ -37,7 +37,6 @@ def find_missing():
 
 
 def skip_without_spark():
-    """Skip a test where Spark cannot run."""
     missing = find_missing()
     if missing:
         pytest.skip(missing)

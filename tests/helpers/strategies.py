@@ -39,14 +39,11 @@ MOST_ORDERS = 100
 
 
 class Case(NamedTuple):
-    """Rankings and the kind of their labels."""
-
     rankings: Rankings
     kind: str
 
 
 def bits(evaluated):
-    """Return the engine's values as bytes, and the number of queries in which ties decide."""
     return evaluated.values.tobytes(), evaluated.n_tied
 
 
@@ -135,7 +132,6 @@ def with_fewer_ties(labels, scores):
 
 @st.composite
 def metrics(draw, name, kind, convention, deepest=None):
-    """Draw a metric of the catalogue with some of its parameters, and with a cutoff if `deepest` is given."""
     known = {parameter.name: parameter_values(parameter) for parameter in CATALOG[name].parameters}
     choices = known | {
         "max_grade": st.sampled_from([4, 5, 10] if kind != "float" else [10, 12]),
@@ -166,13 +162,11 @@ def parameter_values(parameter):
 
 
 def with_cutoff(name, k, **parameters):
-    """Return a metric of the catalogue, with a cutoff if the metric takes one."""
     return fn.Metric(name, k if CATALOG[name].has_cutoff else None, **parameters)
 
 
 @st.composite
 def conventions(draw, case, ties):
-    """Draw a convention that replaces fields of the default convention, as far as the case allows."""
     choices = CHOICES | {"ties": (ties,), "discount": DISCOUNTS, "undefined": ("nan", 0, 1), "default_k": ("all", 2)}
     choices["undefined_ap"] = ("as undefined", "nan", 0, 1)
     if case.kind == "negative":
@@ -196,21 +190,18 @@ def needs_cutoff(name, convention):
 
 
 def kinds_for(name, *, as_it_is=False):
-    """Return the kinds of labels that a metric takes, without parameters if `as_it_is` is True."""
     stops = any(parameter.name == "stop" for parameter in CATALOG[name].parameters)
     refused = (("huge", "float") if as_it_is else ("huge",)) if stops else ()
     return tuple(kind for kind in LABELS if kind not in refused)
 
 
 def has_meaning(gain, kind, negative_labels):
-    """Return True if a gain is defined for all labels of a kind."""
     if isinstance(gain, tuple):
         return kind in ("binary", "graded") or (kind == "negative" and negative_labels != "keep")
     return gain in ("linear", "binary") or kind != "huge"
 
 
 def layouts(values):
-    """Return equal arrays in each layout: as given, strided, reversed, byte-swapped, read-only and a column."""
     swapped = values.astype(values.dtype.newbyteorder()) if values.dtype.itemsize > 1 else values
     fixed = values.copy()
     fixed.flags.writeable = False
@@ -247,12 +238,10 @@ def random_rankings(n_queries=300, most=80, seed=7):
 
 
 def has_gain(record):
-    """Return True if a metric adds up gains of any size."""
     return any(parameter.name == "gain" and parameter.default is None for parameter in record.parameters)
 
 
 def names(ties="average"):
-    """Return the metrics of one label a document that have a value for tied scores under a policy."""
     return [name for name in PLAIN if ties in CATALOG[name].ties]
 
 
@@ -282,7 +271,6 @@ def reordered(rankings, queries, documents=None):
 
 
 def places(offsets, queries):
-    """Return the indices of the documents of some queries, query after query."""
     return np.array([d for q in queries for d in range(offsets[q], offsets[q + 1])], "i8")
 
 

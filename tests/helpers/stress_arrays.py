@@ -38,8 +38,6 @@ CONVENTIONS = (
 
 
 class Arrays:
-    """The arrays of a user, which writers overwrite and calls read."""
-
     def __init__(self, generator):
         self.sizes = generator.choice(SIZES, N_QUERIES)
         self.bounds = np.concatenate([[0], np.cumsum(self.sizes)])
@@ -104,22 +102,16 @@ def content(kind, array, first, generator):
 
 
 def overwrite(targets, seed, has_ended, foreign):
-    """Overwrite arrays until the calls have ended, and note exceptions in `foreign`."""
+    """Overwrite arrays in the order that a seed gives, scores most often, until the calls have ended."""
+    generator = np.random.default_rng(seed)
     try:
-        overwrite_each(targets, seed, has_ended)
+        made = [[content(*target, generator) for _ in range(6)] for target in targets]
+        weights = np.array([12.0 if target[0] == "scores" else 1.0 for target in targets])
+        while not has_ended.is_set():
+            for place in generator.choice(len(targets), 64, p=weights / weights.sum()):
+                targets[place][1][...] = made[place][generator.integers(0, 6)]
     except Exception:
         foreign.append(traceback.format_exc())
-
-
-def overwrite_each(targets, seed, has_ended):
-    """Overwrite one array after the other in the order that a seed gives, and scores most often."""
-    generator = np.random.default_rng(seed)
-    made = [[content(*target, generator) for _ in range(6)] for target in targets]
-    weights = np.array([12.0 if target[0] == "scores" else 1.0 for target in targets])
-    while not has_ended.is_set():
-        for place in generator.choice(len(targets), 64, p=weights / weights.sum()):
-            _, array, _ = targets[place]
-            array[...] = made[place][generator.integers(0, 6)]
 
 
 def forms(arrays, metrics):
@@ -127,23 +119,14 @@ def forms(arrays, metrics):
     scores, labels = itertools.cycle(arrays.scores.values()), itertools.cycle(arrays.labels.values())
     kept = {}
 
-    def by_offsets(convention):
-        given = {"offsets": arrays.bounds, "convention": without_ids(convention)}
-        fn.evaluate(next(labels), next(scores), metrics, threads=2, **given)
-
-    def by_moving_offsets(convention):
-        given = {"offsets": arrays.offsets, "convention": without_ids(convention)}
-        fn.evaluate(next(labels), next(scores), metrics, threads=2, **given)
-
-    def by_ids(convention):
-        given = {"query_ids": arrays.query_ids, "convention": without_ids(convention)}
-        fn.evaluate(next(labels), next(scores), metrics, threads=2, **given)
+    def make_call(**cuts):
+        return lambda convention: fn.evaluate(
+            next(labels), next(scores), metrics, threads=2, convention=without_ids(convention), **cuts
+        )
 
     def rankings(convention):
-        pool = (arrays.pool_labels, arrays.pool_offsets)
-        given = {
-            name: value for name, value in {"judged": arrays.judged, "pool": pool}.items() if random.random() < 0.6
-        }
+        given = {"judged": arrays.judged, "pool": (arrays.pool_labels, arrays.pool_offsets)}
+        given = {name: value for name, value in given.items() if random.random() < 0.6}
         made = fn.Rankings(next(labels), next(scores), arrays.bounds, tie_keys=arrays.tie_keys, **given)
         fn.evaluate(made, metrics=metrics, convention=convention, threads=2)
 
@@ -157,67 +140,38 @@ def forms(arrays, metrics):
     def items(convention):
         fn.evaluate(arrays.liked, arrays.recommended, metrics, convention=without_ids(convention), threads=2)
 
-    return [by_offsets, by_offsets, by_moving_offsets, by_ids, rankings, prepared, items]
+    by_bounds = make_call(offsets=arrays.bounds)
+    moving, by_ids = make_call(offsets=arrays.offsets), make_call(query_ids=arrays.query_ids)
+    return [by_bounds, by_bounds, moving, by_ids, rankings, prepared, items]
 
 
 def without_ids(convention):
-    """Replace the tie policy that needs ids, for inputs without ids."""
     return convention.replace("id_descending", "input")
-
-
-def by_subtopic_of(arrays, metrics):
-    """Return a call that evaluates metrics of labels by subtopic."""
-    scores = itertools.cycle(arrays.scores.values())
-
-    def call(convention):
-        given = {"offsets": arrays.bounds, "convention": without_ids(convention)}
-        fn.evaluate(arrays.subtopics, next(scores), metrics, threads=2, **given)
-
-    return call
-
-
-def two_rankings(arrays, metrics):
-    """Return a call that compares two scores of the same documents."""
-
-    def call(_):
-        fn.agreement(arrays.scores["f4"], arrays.scores["f8"], metrics, offsets=arrays.bounds, threads=2)
-
-    return call
-
-
-def recommended(arrays, metrics):
-    """Return a call that evaluates recommended items."""
-
-    def call(_):
-        fn.beyond_accuracy(
-            arrays.recommended, metrics, interactions=arrays.liked, vectors=arrays.vectors,
-            categories=arrays.categories, liked=arrays.liked, threads=2,
-        )  # fmt: skip
-
-    return call
 
 
 def groups_of(arrays):
     """Return groups of all metrics of the catalogue, each with its names and the calls that evaluate it."""
-    plain = [record for record in CATALOG.values() if not record.by_subtopic]
-    averaged = [name_of(record) for record in plain if "average" in record.ties]
+    texts = {"IPrec": "IPrec(recall=0.3)", "PatR": "PatR(recall=0.5)", "nDCG": "nDCG@10", "P": "P@5"}
+    plain = {record: texts.get(record.name, record.name) for record in CATALOG.values() if not record.by_subtopic}
+    averaged = [text for record, text in plain.items() if "average" in record.ties]
     some = [averaged[first : first + A_GROUP] for first in range(0, len(averaged), A_GROUP)]
-    some.append([name_of(record) for record in plain if "average" not in record.ties])
+    some.append([text for record, text in plain.items() if "average" not in record.ties])
     by_subtopic = [record.name for record in CATALOG.values() if record.by_subtopic]
-    made = [(names, forms(arrays, names)) for names in some]
-    made.append((by_subtopic, [by_subtopic_of(arrays, by_subtopic)]))
-    of_pairs = [record.name for record in OTHER_CATALOG.values() if record.function_name == "agreement"]
-    made.append((of_pairs, [two_rankings(arrays, of_pairs)]))
-    of_items = [record.name for record in OTHER_CATALOG.values() if record.function_name == "beyond_accuracy"]
-    made.append((of_items, [recommended(arrays, [*of_items, "ILD(distance=jaccard)"])]))
-    return made
-
-
-def name_of(record):
-    """Return a metric with its required parameters, and nDCG and P with a cutoff that selection serves."""
-    return {"IPrec": "IPrec(recall=0.3)", "PatR": "PatR(recall=0.5)", "nDCG": "nDCG@10", "P": "P@5"}.get(
-        record.name, record.name
-    )
+    others = {"agreement": [], "beyond_accuracy": []}
+    for record in OTHER_CATALOG.values():
+        others.get(record.function_name, []).append(record.name)
+    of_pairs, of_items = others.values()
+    scores = itertools.cycle(arrays.scores.values())
+    known = {"interactions": arrays.liked, "vectors": arrays.vectors, "categories": arrays.categories}
+    known |= {"liked": arrays.liked, "threads": 2}
+    more = {"offsets": arrays.bounds, "threads": 2}
+    return [
+        *((names, forms(arrays, names)) for names in some),
+        (by_subtopic, [lambda convention: fn.evaluate(
+            arrays.subtopics, next(scores), by_subtopic, convention=without_ids(convention), **more)]),
+        (of_pairs, [lambda _: fn.agreement(*arrays.scores.values(), of_pairs, **more)]),
+        (of_items, [lambda _: fn.beyond_accuracy(arrays.recommended, [*of_items, "ILD(distance=jaccard)"], **known)]),
+    ]  # fmt: skip
 
 
 def call_for(seconds, hang, calls, counts, foreign):
@@ -245,7 +199,6 @@ def call_for(seconds, hang, calls, counts, foreign):
 
 
 def main():
-    """Stress every group of a part, and print the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", type=int)
     parser.add_argument("part", type=int)
@@ -263,7 +216,9 @@ def main():
     groups = [group for group in groups_of(arrays) if asked.only in group[0] or not asked.only]
     for names, calls in groups[asked.part :: asked.parts]:
         counts, foreign = collections.Counter(), []
-        compile_all(calls)
+        for call, convention, _ in itertools.product(calls, CONVENTIONS, range(2)):  # kernels compile before
+            with contextlib.suppress(fn.FastndcgError):
+                call(convention)
         has_ended = threading.Event()
         given = [(targets, seed, has_ended, foreign) for seed in (1, 2)]
         writers = [threading.Thread(target=overwrite, args=arguments, daemon=True) for arguments in given]
@@ -278,13 +233,6 @@ def main():
         for _, array, first in targets:
             array[...] = first
         print(json.dumps({"metrics": names, "counts": counts, "foreign": foreign}), flush=True)
-
-
-def compile_all(calls):
-    """Make each call twice under each convention, so that kernels compile before arrays are overwritten."""
-    for call, convention, _ in itertools.product(calls, CONVENTIONS, range(2)):
-        with contextlib.suppress(fn.FastndcgError):
-            call(convention)
 
 
 if __name__ == "__main__":

@@ -24,21 +24,17 @@ def drawn(seed, n, n_metrics=3, n_systems=2, lift=0.05, missing=0.0):
 
 
 def results_of(values, ids=None, convention="default", metrics=METRICS):
-    """Return finished results with these values."""
     ids = np.array([f"q{place}" for place in range(len(values))], object) if ids is None else np.array(ids)
     return Results(np.asarray(values, "f8"), metrics[: np.shape(values)[1]], ids, fn.conventions[convention])
 
 
 def results_by_name(columns, **given):
-    """Return finished results of systems a, b, c, …."""
     return {name: results_of(values, **given) for name, values in zip("abcdefghij", columns, strict=False)}
 
 
 def simple_design(n, **given):
-    """Return the design of n queries with their numbers as names."""
     return make_design(np.arange(n), **given)
 
 
 def settings(**given):
-    """Return the given settings, with fewer replicates unless a test sets their number."""
     return Settings(**({"replicates": 1000} | given))

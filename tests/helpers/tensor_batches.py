@@ -18,12 +18,10 @@ EXPECTED = fn.evaluate(LABELS, SCORES, ASKED, offsets=OFFSETS).mean()
 
 
 def values(computed):
-    """Return the values of `compute` as Python numbers."""
     return {name: value.item() for name, value in computed.items()}
 
 
 def padded(first, stop):
-    """Return some queries as rows of scores, labels and mask, padded with NaN scores and negative labels."""
     sizes = SIZES[first:stop]
     mask = np.arange(max(sizes, default=0) + 2)[None, :] < sizes[:, None]
     scores, labels = np.full(mask.shape, np.nan, "f4"), np.full(mask.shape, -7)

@@ -5,13 +5,11 @@ from fastndcg.kernels.jit import inline, kernel
 
 @inline
 def twice(value):
-    """Return the double of a value."""
     return value + value
 
 
 @kernel
 def double(values, out):
-    """Write the double of each value."""
     for i in range(values.shape[0]):
         out[i] = twice(values[i])
 

@@ -12,14 +12,12 @@ LINE = f"fastndcg: compiling kernels as they are needed, about 0.6 s each{HINT}"
 
 
 def read_stderr(code=COMPILE, **environment):
-    """Run code in a process whose stderr is a pipe, and return what it writes there."""
     given = make_environment(**({"FASTNDCG_QUIET": "0"} | environment))
     command = [sys.executable, "-c", textwrap.dedent(code)]
     return subprocess.run(command, capture_output=True, text=True, check=True, env=given).stderr
 
 
 def test_compilation_is_announced_once(tmp_path):
-    """A process that compiles two kernels writes one line to a pipe, and one that finds them cached writes none."""
     assert read_stderr(FASTNDCG_CACHE_DIR=tmp_path) == LINE
     assert read_stderr(FASTNDCG_CACHE_DIR=tmp_path) == ""
 
@@ -30,7 +28,6 @@ def test_announcement_can_be_switched_off(tmp_path):
 
 
 def test_announcement_counts_the_kernels_that_were_looked_up(tmp_path):
-    """The line counts the kernels of metrics that have no machine code and wait, and estimates their time."""
     code = """
         from fastndcg.kernels import jit
         import toy_kernels
@@ -44,7 +41,6 @@ def test_announcement_counts_the_kernels_that_were_looked_up(tmp_path):
 
 
 def test_no_line_without_stderr(tmp_path):
-    """A process without stderr compiles, and no error is raised."""
     given = make_environment(FASTNDCG_QUIET="0", FASTNDCG_CACHE_DIR=tmp_path)
     code = "import sys; sys.stderr = None\n" + textwrap.dedent(COMPILE)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=given)

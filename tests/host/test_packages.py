@@ -28,26 +28,13 @@ def required(extra):
     return found
 
 
-def test_frames_can_be_read_with_their_extras():
-    """`fastndcg[pandas]` and `fastndcg[polars]` install pyarrow, which reads both kinds of frames."""
+def test_declarations_of_the_project():
     assert {"pandas", "pyarrow"} <= required("pandas")
     assert {"polars", "pyarrow"} <= required("polars")
-
-
-def test_packages_named_together_are_those_of_the_extra():
-    """The packages that an error names for plots and reports are the packages that their extras install."""
     for extra, packages in NEEDED_TOGETHER.items():
         assert set(packages) == required(extra)
-
-
-def test_numba_has_an_upper_bound():
-    """The kernels use inner interfaces of numba, which the next minor version may change."""
     (numba,) = (one for one in PROJECT["dependencies"] if one.startswith("numba"))
     assert re.fullmatch(r"numba>=\d+\.\d+,<\d+\.\d+", numba)
-
-
-def test_citation_agrees_with_the_project():
-    """CITATION.cff names the project's licence. It has no version, whose only place is the package."""
     lines = (ROOT / "CITATION.cff").read_text(encoding="utf-8").splitlines()
     for line in ("cff-version: 1.2.0", f"license: {PROJECT['license']}"):
         assert line in lines
@@ -55,7 +42,6 @@ def test_citation_agrees_with_the_project():
 
 @pytest.mark.parametrize("extra", ["pandas", "sklearn"])
 def test_absent_package_is_named_as_the_index_calls_it(monkeypatch, extra):
-    """The error for a missing package gives the name that pip uses."""
     name = {"sklearn": "scikit-learn"}.get(extra, extra)
     monkeypatch.setitem(sys.modules, extra, None)
     with pytest.raises(fn.MissingPackageError, match=rf"^this needs {name}\. Install it: pip install {name}$"):
@@ -65,15 +51,13 @@ def test_absent_package_is_named_as_the_index_calls_it(monkeypatch, extra):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (
-            "raise ImportError('pyarrow requires NumPy 2.0 or newer')",
-            "ImportError: pyarrow requires NumPy 2.0 or newer",
-        ),
+        ("raise ImportError('pyarrow requires NumPy 2.0 or newer')",
+            "ImportError: pyarrow requires NumPy 2.0 or newer"),
         ("import no_such_part", "ModuleNotFoundError: No module named 'no_such_part'"),
         ("import broken_package.no_such_part", "ModuleNotFoundError: No module named 'broken_package.no_such_part'"),
         ("raise AttributeError('_ARRAY_API not found')", "AttributeError: _ARRAY_API not found"),
     ],
-)
+)  # fmt: skip
 def test_broken_package_is_reported_with_its_own_error(monkeypatch, tmp_path, source, message):
     """A package that is installed but cannot be imported raises an error that shows the cause."""
     (tmp_path / "broken_package").mkdir()

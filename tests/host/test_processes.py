@@ -19,7 +19,6 @@ NEEDS_SIGNALS = pytest.mark.skipif(sys.platform == "win32", reason="this system 
 
 @pytest.fixture(scope="module")
 def expected():
-    """Return the digest of the plain call in this process."""
     return host_scenarios.evaluated(threads=1)
 
 
@@ -48,7 +47,6 @@ def kill(process):
 
 
 def test_eight_callers_at_once(expected):
-    """Eight threads that evaluate at once get the same values on the first calls of the process and on later calls."""
     assert run("callers") == [expected] * 16
 
 
@@ -67,32 +65,18 @@ def test_fork_during_the_first_call(expected):
 
 @NEEDS_SIGNALS
 def test_signal_handler_during_the_first_call(expected):
-    """A signal handler that interrupts an import gets values or an error that names the remedy."""
     assert run("interrupted_import") == [expected]
-
-
-def test_import_from_many_threads():
-    """Sixteen threads get all public names if all threads use the names first at the same time."""
-    assert run("import_everything") == []
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_host_starts_processes(expected, method):
-    """Processes that start by spawn or forkserver give the same values."""
     if method not in host_scenarios.multiprocessing.get_all_start_methods():
         pytest.skip(f"this system cannot start processes by {method}")
     assert run(f"processes {method}") == [expected] * 3
 
 
-@pytest.mark.parametrize("method", [pytest.param("fork", marks=NEEDS_FORK), "spawn"])
-def test_process_pool_executor(expected, method):
-    """A ProcessPoolExecutor gives the same values in a process that has used the package."""
-    assert run(f"executor {method}") == [expected] * 3
-
-
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_host_uses_joblib(expected, backend):
-    """Loops of joblib in processes and in threads give the same values."""
     pytest.importorskip("joblib", reason="needs joblib: pip install joblib")
     assert run(f"loop {backend}") == [expected] * 4
 
@@ -107,14 +91,7 @@ def test_interpreter_ends(expected, scenario, uses):
 
 
 def test_interpreter_ends_while_another_thread_evaluates(expected):
-    """A daemon thread that evaluates at the end of the program neither blocks nor crashes the process."""
     assert run("daemon") == [expected]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="where stacks too large are refused otherwise")
-def test_host_without_free_threads(expected):
-    """The calling thread does the work if the system can start no thread."""
-    assert run("no_thread") == [expected]
 
 
 @NEEDS_SIGNALS
@@ -125,11 +102,4 @@ def test_control_c(expected, scenario):
 
 
 def test_gil_is_released(expected):
-    """Another thread goes on counting during an evaluation."""
     assert run("counting") == [expected]
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity")
-def test_host_with_one_cpu_starts_no_thread(expected):
-    """A process that may use one CPU starts no thread."""
-    assert run("affinity") == [expected] * 2

@@ -24,7 +24,6 @@ PARTS = 2  # processes side by side
 @pytest.mark.stress
 @pytest.mark.parametrize("bounds_checks", ["0", "1"], ids=["without bounds checks", "with bounds checks"])
 def test_arrays_that_change_give_values_or_errors(bounds_checks, capsys):
-    """Every metric gives a value or raises an error of fastndcg while two threads overwrite its arrays."""
     environment = os.environ | {"NUMBA_BOUNDSCHECK": bounds_checks, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, str(PROGRAM), "--seconds", str(SECONDS), "--hang", str(HANG), str(PARTS)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
@@ -34,7 +33,6 @@ def test_arrays_that_change_give_values_or_errors(bounds_checks, capsys):
     finally:
         for process in processes:
             process.kill()
-
     for process, (_, messages) in zip(processes, ended, strict=True):
         assert process.returncode == 0, messages[-3000:]
     groups = [json.loads(line) for output, _ in ended for line in output.splitlines()]

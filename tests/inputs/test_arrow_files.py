@@ -15,6 +15,7 @@ from fastndcg.cli import main
 
 pa = pytest.importorskip("pyarrow")
 feather = pytest.importorskip("pyarrow.feather")
+pq = pytest.importorskip("pyarrow.parquet")
 pl = pytest.importorskip("polars")
 
 N = 600
@@ -27,11 +28,9 @@ GOOD = pa.table(
         "score": ROWS * 7 % 11 / 2,
     }
 )
-EXPECTED = {"RR": 0.5}
 
 
 def write_stream(table, path):
-    """Write a file in the stream format."""
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
         writer.write_table(table, 100)
 
@@ -64,7 +63,6 @@ def test_files_of_every_writer(tmp_path, writer):
 
 
 def test_categories_with_several_dictionaries(tmp_path):
-    """Categories whose dictionary differs between batches are read as their texts."""
     table = GOOD.set_column(0, "query", pa.chunked_array([GOOD["query"].chunk(0).dictionary_encode()]))
     batches = [table.slice(first, 100).unify_dictionaries() for first in range(0, N, 100)]
     path = tmp_path / "rows.arrows"
@@ -81,12 +79,10 @@ def _columns(table):
 
 
 def _encode_anew(column):
-    """Return categories that list only the texts of a column."""
     return pa.chunked_array([pa.array(column.to_pylist()).dictionary_encode()])
 
 
 def test_arrow_files_on_the_command_line(tmp_path, capsys):
-    """``evaluate`` streams a Feather file with scores, and it and ``compare`` read judgments and runs."""
     paths = [str(tmp_path / name) for name in ("rows.feather", "qrels.feather", "a.feather", "b.arrows")]
     feather.write_feather(GOOD, paths[0])
     feather.write_feather(GOOD.select(["query", "document", "label"]), paths[1])
@@ -102,7 +98,6 @@ def test_arrow_files_on_the_command_line(tmp_path, capsys):
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_arrow_from_standard_input(tmp_path, pack):
-    """A run in Arrow's formats is read from standard input, packed or not."""
     qrels = tmp_path / "qrels.feather"
     feather.write_feather(GOOD.select(["query", "document", "label"]), qrels)
     file = io.BytesIO()
@@ -113,7 +108,6 @@ def test_arrow_from_standard_input(tmp_path, pack):
 
 
 def test_offsets_of_texts_in_files(tmp_path):
-    """A file with string offsets beyond the data raises an error that names the column and the file."""
     path = tmp_path / "rows.feather"
     table = pa.table({"query": ["aaaa", "bbbb", "cccc"], "label": [1, 0, 1], "score": [0.5, 1.0, 2.0]})
     feather.write_feather(table, path, compression="uncompressed")
@@ -123,15 +117,12 @@ def test_offsets_of_texts_in_files(tmp_path):
     for offsets in ([0, 200_000, 8, 12], [0, -5, 8, 12], [0, 4, 8, 4000], [0, 4, 3, 12]):
         path.write_bytes(content.replace(good, np.array(offsets, "i4").tobytes()))
         for call in (lambda: fn.evaluate(path, metrics="rr"), lambda: fn.evaluate(path, metrics="rr", memory="1kB")):
-            with pytest.raises(
-                fn.InvalidInputError, match=r"column 'query' of `.*rows.feather` must hold valid Arrow data"
-            ):
+            with pytest.raises(fn.InvalidInputError, match=r"column 'query' of `.*rows.feather` must hold valid Arrow"):
                 call()
 
 
 @pytest.mark.parametrize("writer", ["feather", "uncompressed", "stream"])
 def test_arrow_files_that_are_cut(tmp_path, writer):
-    """A file that ends early raises an error that names it, and no file stays open."""
     path = tmp_path / "rows"
     WRITERS[writer](GOOD, path)
     content = path.read_bytes()
@@ -149,21 +140,13 @@ def test_feather_before_arrow(tmp_path):
     """A Feather file of version 1, which current pyarrow does not read, raises an error with the remedy."""
     path = tmp_path / "old.feather"
     path.write_bytes(b"FEA1" + bytes(64) + b"FEA1")
-    with pytest.raises(
-        fn.InvalidInputError, match=r"old.feather must be a whole Arrow or Feather file, .* Write it anew"
-    ):
+    with pytest.raises(fn.InvalidInputError, match=r"old.feather must be a whole Arrow or Feather file, .* Write it"):
         fn.read_run(path)
-
-
-def test_arrow_file_that_is_absent(tmp_path):
-    """A path without a file raises the system's error, also where the format is named."""
-    with pytest.raises(FileNotFoundError):
-        fn.read_run(tmp_path / "absent.feather", format="arrow")
 
 
 PEAK = """
 import sys
-import fastndcg as fn, fastndcg.partitions, pyarrow as pa, pyarrow.dataset, pyarrow.ipc
+import fastndcg as fn, fastndcg.partitions, pyarrow as pa, pyarrow.dataset, pyarrow.ipc, pyarrow.parquet
 pa.set_cpu_count(2)  # the rows that a data set reads ahead grow with the CPUs
 pa.set_io_thread_count(2)
 def held(field):
@@ -185,21 +168,25 @@ print(held("VmHWM") - before)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads Linux's account of memory")
-@pytest.mark.parametrize(("order", "n_rows", "most"), [("sorted", 20_000_000, 100), ("mixed", 20_000_000, 300)])
-@pytest.mark.parametrize("kind", ["file", "dataset", "reader"])
+@pytest.mark.parametrize(("order", "most"), [("sorted", 100), ("mixed", 300)])
+@pytest.mark.parametrize("kind", ["file", "dataset", "reader", "parquet"])
 @pytest.mark.stress
-def test_memory_is_bounded(tmp_path, kind, order, n_rows, most):
+def test_memory_is_bounded(tmp_path, kind, order, most):
     """
-    With `memory` of 20 MB, many rows of 17 bytes take little more than 200,000.
+    With `memory` of 20 MB, 20 million rows of 17 bytes take little more than 200,000.
 
     DuckDB takes 150 MB or so. It sorts rows in no order, and those of a reader, which gives them only once.
     """
-    paths = tmp_path / "few.feather", tmp_path / "many.feather"
-    for path, n in zip(paths, (200_000, n_rows), strict=True):
+    suffix = "parquet" if kind == "parquet" else "feather"
+    paths = [tmp_path / f"{name}.{suffix}" for name in ("few", "many")]
+    for path, n in zip(paths, (200_000, 20_000_000), strict=True):
         queries = np.arange(n) // 100 if order == "sorted" else np.arange(n) % (n // 100)
         random = np.random.default_rng(n)
         columns = {"query": queries, "score": random.random(n), "label": (random.random(n) < 0.1).astype("i1")}
-        feather.write_feather(pa.table(columns), path, compression="uncompressed")
+        if kind == "parquet":
+            pq.write_table(pa.table(columns), path, row_group_size=100_000)
+        else:
+            feather.write_feather(pa.table(columns), path, compression="uncompressed")
     command = [sys.executable, "-c", PEAK, kind, *map(str, paths)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert float(done.stdout) < (300 if kind == "reader" else most)
@@ -207,7 +194,6 @@ def test_memory_is_bounded(tmp_path, kind, order, n_rows, most):
 
 @pytest.mark.parametrize("kind", ["path", "address"])
 def test_no_thread_of_arrow_lets_go_of_pythons_bytes(tmp_path, monkeypatch, kind):
-    """Buffers of a file are Arrow's own: a thread that frees Python's while the interpreter ends aborts the process."""
     table = pa.table({"query": ["a", "a"], "document": ["x", "y"], "label": [1, 0], "score": [0.5, 0.7]})
     path = tmp_path / "scored.arrow"
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
@@ -222,6 +208,5 @@ def test_no_thread_of_arrow_lets_go_of_pythons_bytes(tmp_path, monkeypatch, kind
 
     for name in kinds:
         monkeypatch.setattr(pa, name, functools.partial(open_file, name))
-
     assert fn.evaluate(given, metrics="rr").to_dict() == {"a": {"RR": 0.5}}
     assert set(opened) == {("PythonFile", True)}

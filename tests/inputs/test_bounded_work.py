@@ -49,7 +49,6 @@ def count_steps(call):
 @pytest.mark.parametrize("packing", PACKINGS)
 @pytest.mark.parametrize("case", CASES)
 def test_blank_lines_take_no_steps(tmp_path, case, packing):
-    """Ten times as many blank lines take at most a step more for each KiB, and not one for each line."""
     head, line, read = CASES[case]
     steps, path = [], tmp_path / "file"
     for n in (1_000, 400_000, 4_000_000 // len(line)):
@@ -62,7 +61,6 @@ def test_blank_lines_take_no_steps(tmp_path, case, packing):
 
 @pytest.mark.parametrize("suffix", ["stream", "file", "reader"])
 def test_empty_batches_are_bounded(tmp_path, suffix, monkeypatch):
-    """Empty batches take no memory, and an error ends a source that has too many of them one after another."""
     pa = pytest.importorskip("pyarrow")
     from fastndcg.inputs import table_sources
 

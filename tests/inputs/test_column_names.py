@@ -20,23 +20,14 @@ BOTH = {"label": "grade", "score": "bm25"}
 DICT = {"a": {"x": 1, "y": 2}, "b": {"x": 1}}
 
 
-def csv(columns, path):
-    """Write a CSV file and return its path."""
-    pl.DataFrame(columns).write_csv(path)
-    return path
-
-
-def parquet(columns, path):
-    """Write a Parquet file and return its path."""
-    pl.DataFrame(columns).write_parquet(path)
-    return path
-
-
-FORMS = {"polars": lambda columns, _: pl.DataFrame(columns), "csv": csv, "parquet": parquet}
+FORMS = {
+    "polars": lambda columns, _: pl.DataFrame(columns),
+    "csv": lambda columns, path: pl.DataFrame(columns).write_csv(path) or path,
+    "parquet": lambda columns, path: pl.DataFrame(columns).write_parquet(path) or path,
+}
 
 
 def refused(message, *arguments, **ways):
-    """Assert that `evaluate` and the reference raise an error that contains this message."""
     for evaluate in (fn.evaluate, fn.reference.evaluate):
         with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
             evaluate(*arguments, metrics="rr", **ways)
@@ -45,25 +36,15 @@ def refused(message, *arguments, **ways):
 @pytest.mark.parametrize("role", ["query", "document", "label", "score", "subtopic"])
 @pytest.mark.parametrize("form", ["polars", "parquet"])
 def test_column_names_for_single_frame(tmp_path, form, role):
-    """A name that a frame or file of scores and labels lacks raises an error that lists the columns."""
     given = FORMS[form](ROWS, tmp_path / "rows")
     assert fn.evaluate(given, metrics="rr", columns=BOTH).to_dict() == {"a": {"RR": 1.0}, "b": {"RR": 1.0}}
     refused("'qid', 'docno', 'grade', 'bm25'", given, columns=BOTH | {role: "nope"})
     refused("'nope'", given, columns=BOTH | {role: "nope"})
 
 
-@pytest.mark.parametrize("role", ["query", "document"])
-def test_column_names_for_lists(role):
-    """A name that a frame of lists lacks raises an error that lists the columns."""
-    frame = pl.DataFrame({"labels": [[1, 0], [1]], "scores": [[0.5, 1.0], [0.5]]})
-    message = "`truth` must have one column 'nope', but has 0: its columns are 'labels', 'scores'"
-    refused(message, frame, columns={role: "nope"})
-
-
 @pytest.mark.parametrize("role", ["query", "document", "label", "score", "subtopic"])
 @pytest.mark.parametrize("forms", [("polars", "csv"), ("csv", "parquet"), ("parquet", "polars")])
 def test_judgments_and_run(tmp_path, forms, role):
-    """One mapping names the columns of judgments and run. A name that both lack raises an error."""
     given = [FORMS[form](table, tmp_path / name) for form, table, name in zip(forms, (QRELS, RUN), "qr", strict=True)]
     assert fn.evaluate(*given, "rr", columns=BOTH).to_dict() == {"a": {"RR": 0.5}, "b": {"RR": 1.0}}
     refused("'nope'", *given, columns=BOTH | {role: "nope"})
@@ -91,7 +72,6 @@ def test_column_names_without_frame_raise():
 
 
 def test_evaluators_and_agreement():
-    """An Evaluator checks the columns of each run. `agreement` raises an error for a name that both runs lack."""
     evaluator = fn.Evaluator(pl.DataFrame(QRELS), "rr", columns=BOTH)
     assert len(evaluator.evaluate(pl.DataFrame(RUN))) == 2
     assert len(evaluator.evaluate(DICT)) == len(evaluator.evaluate(fn.Run.from_dict(DICT))) == 2
@@ -100,23 +80,8 @@ def test_evaluators_and_agreement():
     runs = pl.DataFrame(RUN), {"a": {"x": 1.0, "y": 2.0}}
     assert len(fn.agreement(*runs, "tau_b", columns={"score": "bm25"})) == 1
     for agreement in (fn.agreement, fn.reference.agreement):
-        with pytest.raises(
-            fn.InvalidInputError,
-            match=r"but none is 'grade', named for label: `first` has 'qid', .*, `second` has none\.",
-        ):
+        with pytest.raises(fn.InvalidInputError, match=r"but none is 'grade', named for label: `first` has 'qid', .*,"):
             agreement(*runs, "tau_b", columns=BOTH)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_tables_that_are_read_alone(tmp_path, form):
-    """One mapping serves readers of judgments and of runs. A name that the table lacks raises an error."""
-    truth, run = (FORMS[form](one, tmp_path / name) for name, one in zip("tr", (QRELS, RUN), strict=True))
-    readers = (fn.Qrels.from_frame, fn.Run.from_frame) if form == "polars" else (fn.read_qrels, fn.read_run)
-    for read, given, roles in zip(readers, (truth, run), (("label", "subtopic"), ("score",)), strict=True):
-        assert len(read(given, columns=BOTH)) == 3
-        for role in ("query", "document", *roles):
-            with pytest.raises(fn.InvalidInputError, match="must have one column 'nope', but has 0: its columns are"):
-                read(given, columns=BOTH | {role: "nope"})
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -134,8 +99,7 @@ def test_column_names_for_subtopics(tmp_path, form):
 
 
 def test_subtopics_out_of_place(tmp_path):
-    """A negative label by subtopic raises an error that names the line. Subtopics next to scores raise an error."""
-    path = csv(
+    path = FORMS["csv"](
         {"qid": ["a", "a"], "docno": ["x", "y"], "subtopic": ["s", "s"], "label": [1, -1]}, tmp_path / "qrels.csv"
     )
     with pytest.raises(fn.InvalidInputError, match=r"that of document y \(.*qrels\.csv, line 3\) is -1"):
@@ -143,7 +107,9 @@ def test_subtopics_out_of_place(tmp_path):
     assert sorted(fn.read_qrels(path).source.numbers.tolist()) == [2, 3]
     rule = "must have no scores if it has subtopics, but column 'intent' has the usual name of one: give the run apart"
     with pytest.raises(fn.InvalidInputError, match=rule):
-        fn.evaluate(parquet(TOPICS | RUN, tmp_path / "rows"), metrics="rr", columns=BOTH | {"subtopic": "intent"})
+        fn.evaluate(
+            FORMS["parquet"](TOPICS | RUN, tmp_path / "rows"), metrics="rr", columns=BOTH | {"subtopic": "intent"}
+        )
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -157,7 +123,6 @@ def test_column_with_misleading_name(tmp_path, form):
 
 
 def test_judgments_that_take_no_subtopics():
-    """A subtopic column in `Qrels` raises an error that names `DiversityQrels`, which reads the column."""
     frame = pl.DataFrame(TOPICS)
     message = "must have no subtopics, but column 'intent' has the usual name of one. Use DiversityQrels"
     with pytest.raises(fn.InvalidInputError, match=message):
@@ -167,7 +132,6 @@ def test_judgments_that_take_no_subtopics():
 
 
 def test_truth_without_columns(tmp_path):
-    """`columns` raises an error for Rankings and for SVMlight files, which have no columns."""
     path = tmp_path / "labels.svm"
     path.write_text("1 qid:1 1:0.5\n0 qid:1 1:0.25\n", encoding="utf-8")
     rankings = fn.Rankings([1, 0], [0.5, 0.25], [0, 2])
@@ -177,7 +141,6 @@ def test_truth_without_columns(tmp_path):
 
 
 def test_guide_lists_all_usual_names():
-    """The table of the guide has each usual name once, and no other."""
     guide = Path(__file__).parents[2] / "docs" / "guides" / "inputs.md"
     table = guide.read_text(encoding="utf-8").partition("### Names of columns")[2].partition("###")[0]
     documented = {}
@@ -199,9 +162,7 @@ def test_guide_lists_all_usual_names():
 
 
 def test_evaluator_takes_scores_of_a_named_column():
-    """A truth whose scores have a name of the user's own needs no predictions."""
     pyarrow = pytest.importorskip("pyarrow")
     frame = {"q": [1, 1, 2], "d": [1, 2, 3], "y": [1, 0, 1], "s": [0.1, 0.2, 0.3]}
     columns = {"query": "q", "document": "d", "label": "y", "score": "s"}
-
     assert fn.Evaluator(pyarrow.table(frame), "rr", columns=columns).evaluate().means() == [(1 / 2 + 1) / 2]

@@ -15,8 +15,6 @@ ROWS = [("1", "b", 3.5), ("1", "a", 2.5), ("2", "c", 1.0)]
 
 @pytest.fixture
 def put(tmp_path):
-    """Return a function that writes a text to a file, and returns its path."""
-
     def write(text, name="file"):
         path = tmp_path / name
         path.write_text(text)
@@ -38,7 +36,7 @@ def put(tmp_path):
         "\ufeffqid,docno,rank\n1,b,1\n1,a,2\n2,c,1\n",
         # numbers without names: ranks, fractions, both in either order
         "1\tb\t1\n1\ta\t2\n2\tc\t1\n",
-        "1,b,1\n1,a,2\n2,c,1\n",
+        "1,a,2\n2,c,1\n1,b,1\n",
         "1;b;3.5\n1;a;2.5\n2;c;1\n",
         "1\tb\t1\t23.5\n1\ta\t2\t22.5\n2\tc\t1\t21.0\n",
         "1 b 23 1\n1 a 22 2\n2 c 21 1\n",
@@ -70,7 +68,6 @@ def test_runs_as_people_have_them(put, text):
     ],
 )
 def test_judgments_as_people_have_them(put, text):
-    """Judgments of each kind give the values of dicts, also by the name of a delimited format."""
     path = put(text)
     assert fn.evaluate(path, RUN, "rr").to_dict() == {"1": {"RR": 1 / 2}, "2": {"RR": 1.0}}
     assert len(fn.read_qrels(path)) >= 2
@@ -89,7 +86,6 @@ def test_judgments_as_people_have_them(put, text):
     ],
 )  # fmt: skip
 def test_labels_and_scores_in_one_file(put, text, capsys):
-    """A file with labels and scores needs no run, in Python and on the command line."""
     path = put(text)
     assert fn.evaluate(path, metrics="rr").means() == [0.75]
     assert main(["evaluate", str(path), "-m", "rr", "--format", "csv"]) == 0
@@ -103,10 +99,10 @@ def test_labels_and_scores_in_one_file(put, text, capsys):
         ("1\tb\t35\n1\ta\t22\n2\tc\t21\n", "has rank 35"),
         ("1,b,35\n1,a,22\n2,c,21\n", "has rank 35"),
         ("1\tb\t7\t35\n1\ta\t9\t22\n", "has rank 7"),
+        ("1\tb\t1\n1\ta\t1\n2\tc\t1\n", "document b of query 1 (line 1) and document a of query 1 (line 2) both"),
     ],
 )
 def test_whole_numbers_that_are_no_ranks(put, text, message):
-    """Whole numbers with gaps or ties could be ranks or scores. The error says how to name them."""
     with pytest.raises(fn.InvalidInputError, match=re.escape(message)) as error:
         fn.evaluate(ONE, put(text), "rr")
     assert "such as query,document,rank or query,document,score" in str(error.value)
@@ -130,7 +126,6 @@ def test_score_files_beside_svmlight(put, capsys):
 
 
 def test_lightgbm_has_sizes_beside_its_labels(put):
-    """The file NAME.query holds the number of documents of each query."""
     labels, scores = put("1 1:0.5 2:0.1\n0 1:0.4\n2 2:0.25\n", "rank.train"), put("0.5\n0.75\n-1\n", "out.txt")
     with pytest.raises(fn.InvalidInputError, match=r"the sizes of its queries in a file beside it, rank.train.q"):
         fn.evaluate(labels, scores, "rr")
@@ -142,7 +137,6 @@ def test_lightgbm_has_sizes_beside_its_labels(put):
 
 
 def test_formats_are_named_on_the_command_line(put, capsys):
-    """`--run-format` and `--qrels-format` name formats, and errors name these options."""
     qrels, run = str(put("1 0 a 1\n2 0 c 1\n", "q")), str(put("1 b 1\n1 a 2\n2 c 1\n", "r"))
     assert main(["evaluate", qrels, run, "-m", "rr", "--run-format", "msmarco", "--format", "csv"]) == 0
     assert ",0.75," in capsys.readouterr().out

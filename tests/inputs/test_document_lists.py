@@ -29,7 +29,6 @@ KINDS = {
 
 
 def views_of(table):
-    """Return the table with its lists as list views."""
     columns = [column.combine_chunks() for column in table.columns]
     views = [
         pa.ListViewArray.from_arrays(one.offsets[:-1], pa.array(SIZES, "i4"), one.values)
@@ -41,7 +40,6 @@ def views_of(table):
 
 
 def parquet_of(table, path):
-    """Write a file with several row groups and return its path."""
     pq.write_table(table, path, row_group_size=5)
     return path
 
@@ -65,7 +63,6 @@ def lists_of(documents, **others):
 
 @pytest.mark.parametrize(("kind", "form", "ties"), pairs(KINDS, FORMS, ["id_ascending", "id_descending"]))
 def test_ties_by_id(tmp_path, kind, form, ties, monkeypatch):
-    """Lists give the values of flat rows in every form and memory limit. The reference gives equal values."""
     monkeypatch.setattr(streams, "MOST_ROWS", 3)
     documents, convention = KINDS[kind](DOCUMENTS), f"default(ties={ties})"
     flat = {"docno": documents, "qid": np.repeat(RANGE, SIZES), "score": ROWS % 3 / 2, "label": ROWS % 4 % 3}
@@ -107,48 +104,29 @@ def test_document_lists_raise_on_repeated_document(tmp_path, kind, form, repeate
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (
-            {"docno": [["a", "x"], ["b"], ["c", "d"]]},
+        ({"docno": [["a", "x"], ["b"], ["c", "d"]]},
             "NAME must have the same number of documents as scores in each row, but row 2 has 2 and 1. "
-            "Give each score its document",
-        ),
-        (
-            {"label": [[1, 0], [1], [0, 1]]},
+            "Give each score its document"),
+        ({"label": [[1, 0], [1], [0, 1]]},
             "NAME must have the same number of labels as scores in each row, but row 2 has 2 and 1. "
-            "Give each score its label",
-        ),
-        (
-            {"docno": [["a", "x"], ["b"], [None]]},
-            "`NAME` must have no null, but column 'docno' has one in row 2. Drop or fill it",
-        ),
-        (
-            {"docno": [["a", "x"], ["b"], None]},
-            "`NAME` must have no null, but column 'docno' has one in row 2. Drop or ",
-        ),
-        (
-            {"score": [[0.5, 1.0], [0.5], [None]]},
-            "`NAME` must have no null, but column 'score' has one in row 2. Drop or ",
-        ),
-        (
-            {"docno": [[0.5]] * 3},
-            "column 'docno' of `NAME` must hold texts or whole numbers, but the type in its lists ",
-        ),
-        (
-            {"docno": [1, 2, 3]},
-            "`NAME` must have lists of scores and of documents, or neither, but column 'score' has the type ",
-        ),
-        (
-            {"label": [1, 2, 3]},
-            "`NAME` must have lists of scores and of labels, or neither, but column 'score' has the type ",
-        ),
-        (
-            {"score": [1, 2, 3], "label": [1, 2, 3]},
-            "`NAME` must have lists of scores and of documents, or neither, but column 'score' has the type ",
-        ),
+            "Give each score its label"),
+        ({"docno": [["a", "x"], ["b"], [None]]},
+            "`NAME` must have no null, but column 'docno' has one in row 2. Drop or fill it"),
+        ({"docno": [["a", "x"], ["b"], None]},
+            "`NAME` must have no null, but column 'docno' has one in row 2. Drop or "),
+        ({"score": [[0.5, 1.0], [0.5], [None]]},
+            "`NAME` must have no null, but column 'score' has one in row 2. Drop or "),
+        ({"docno": [[0.5]] * 3},
+            "column 'docno' of `NAME` must hold texts or whole numbers, but the type in its lists "),
+        ({"docno": [1, 2, 3]},
+            "`NAME` must have lists of scores and of documents, or neither, but column 'score' has the type "),
+        ({"label": [1, 2, 3]},
+            "`NAME` must have lists of scores and of labels, or neither, but column 'score' has the type "),
+        ({"score": [1, 2, 3], "label": [1, 2, 3]},
+            "`NAME` must have lists of scores and of documents, or neither, but column 'score' has the type "),
     ],
-)
+)  # fmt: skip
 def test_lists_that_do_not_fit(tmp_path, form, wrong, message):
-    """Unequal sizes, nulls and columns without lists raise an error that names the row or the column."""
     columns = {
         "qid": [7, 8, 9],
         "docno": [["a", "x"], ["b"], ["c"]],
@@ -164,17 +142,13 @@ def test_lists_that_do_not_fit(tmp_path, form, wrong, message):
 
 
 def test_document_lists_raise_on_null_category():
-    """A null category raises an error that names the row of its list."""
     ids = pa.DictionaryArray.from_arrays(pa.array([0, 0, 1]), pa.array(["a", None]))
     lists = {"label": [[1], [1, 1]], "score": [[0.5], [1.0, 2.0]], "docno": pa.ListArray.from_arrays([0, 1, 3], ids)}
-    with pytest.raises(
-        fn.InvalidInputError, match=r"^`truth` must have no null, but column 'docno' has one in row 1\. "
-    ):
+    with pytest.raises(fn.InvalidInputError, match=r"^`truth` must have no null, but column 'docno' has one in row"):
         fn.evaluate(pa.table(lists), metrics="rr")
 
 
 def test_memory_counts_documents(tmp_path):
-    """Reading documents halves the number of rows that are read at once."""
     path, table = tmp_path / "lists.parquet", lists_of(DOCUMENTS)
     n_read = {}
     for has_documents in (False, True):
@@ -189,7 +163,6 @@ def test_memory_counts_documents(tmp_path):
 @pytest.mark.parametrize("kind", ["texts", "numbers"])
 @pytest.mark.parametrize("rows", [(2, 3), (0, 11), (4, 5)])
 def test_document_lists_raise_on_repeated_query(form, kind, rows, tmp_path):
-    """A repeated query raises an error that names the query and both rows. Without ids, each row is a query."""
     ids = np.array(RANGE) * 7 + 3
     ids[rows[1]] = ids[rows[0]]
     ids[7] = ids[8] if rows != (4, 5) else ids[7]  # later, and not the first that is named
@@ -201,3 +174,63 @@ def test_document_lists_raise_on_repeated_query(form, kind, rows, tmp_path):
         fn.evaluate(truth, metrics="rr")
     without = FORMS[form](lists_of(DOCUMENTS), tmp_path / "without.parquet")
     assert len(fn.evaluate(without, metrics="rr")) == len(SIZES)
+
+
+N_ROWS, N_EACH = 120, 10
+FLAT_ROWS = np.arange(N_ROWS)
+RNG = np.random.default_rng(7)
+FLAT_DOCUMENTS = np.concatenate([RNG.permutation(50)[:N_EACH] for _ in range(N_ROWS // N_EACH)])
+
+
+def table_of(queries, documents):
+    return pa.table(
+        {"qid": queries, "docno": documents, "score": FLAT_ROWS % 3 / 2, "label": FLAT_ROWS % 4 % 3, "row": FLAT_ROWS}
+    )
+
+
+REPEATED_ROWS = [(0, (0, 1)), (3, (0, 8)), (3, (8, 9)), (11, (0, 9))]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("order", "group", "repeated"), pairs(["sorted", "mixed"], [7, 25, N_ROWS], REPEATED_ROWS))
+def test_parquet_raises_on_repeated_document(tmp_path, kind, order, group, repeated):
+    """A repeated document raises an error that names query, document and both rows, unless another column is named."""
+    query, places = repeated
+    queries = FLAT_ROWS // N_EACH if order == "sorted" else FLAT_ROWS % (N_ROWS // N_EACH)
+    documents = np.empty(N_ROWS, "i8")
+    documents[np.argsort(queries, kind="stable")] = FLAT_DOCUMENTS
+    first, second = np.flatnonzero(queries == query)[list(places)].tolist()
+    documents[second] = documents[first]
+    path = tmp_path / "rows.parquet"
+    table = table_of(queries, KINDS[kind](documents))
+    pq.write_table(table, path, row_group_size=group)
+    message = (
+        f"{path}: a document must stand once in a query, but document {table['docno'][second]} of query "
+        f"{query} is in rows {first} and {second}. Keep one of them, or name a column that tells them "
+        "apart: columns={'document': NAME}"
+    )
+    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
+        fn.evaluate(path, metrics="rr")
+    told_apart = fn.evaluate(path, metrics="rr", columns={"document": "row"})
+    assert len(told_apart) == N_ROWS // N_EACH
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("order", "group", "ties"), pairs(["sorted", "mixed"], [1, 33], ["id_ascending", "id_descending"])
+)
+def test_ties_by_id_in_rows(tmp_path, kind, order, group, ties, monkeypatch):
+    monkeypatch.setattr(streams, "MOST_ROWS", 50)
+    queries = FLAT_ROWS // N_EACH if order == "sorted" else RNG.permutation(FLAT_ROWS // N_EACH)
+    documents = np.empty(N_ROWS, "i8")
+    documents[np.argsort(queries, kind="stable")] = FLAT_DOCUMENTS
+    table = table_of(queries, KINDS[kind](documents))
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table, path, row_group_size=group)
+    convention = f"default(ties={ties})"
+    expected = fn.evaluate(table, metrics="ndcg@3,rr", convention=convention)
+    for memory in (None, "9kB"):
+        result = fn.evaluate(path, metrics="ndcg@3,rr", convention=convention, memory=memory)
+        assert result.to_dict() == expected.to_dict()
+    reference = fn.reference.evaluate(path, metrics="ndcg@3,rr", convention=convention)
+    np.testing.assert_allclose(reference.values, expected.values, rtol=1e-14)

@@ -1,6 +1,8 @@
 """Frames of every library, ids of every type and ragged columns give the values of arrays and dicts."""
 
+import random
 import re
+from decimal import Context, Decimal
 
 import numpy as np
 import pytest
@@ -12,8 +14,10 @@ pl = pytest.importorskip("polars")
 pd = pytest.importorskip("pandas")
 duckdb = pytest.importorskip("duckdb")
 ak = pytest.importorskip("awkward")
+pq = pytest.importorskip("pyarrow.parquet")
 
 METRICS = "ndcg,map,rr,p@2,num_ret"
+ROLES = "query, document, label, score, subtopic, importance, rank"
 QUERIES = ["q7", "q3", "q7", "007", "q3", "q7", "007", "q7"]
 DOCUMENTS = ["a", "é", "b", "a", "long document id", "c", "", "d"]
 LABELS = [1, 0, 2, 0, 1, 0, 3, 1]
@@ -29,17 +33,6 @@ EXPECTED = {
 }
 
 
-def duck(columns):
-    """Return a DuckDB relation of the columns."""
-    return duckdb.from_arrow(pa.table(columns))
-
-
-def categories(columns):
-    """Return a Polars frame with categories in place of texts."""
-    frame = pl.DataFrame(columns)
-    return frame.with_columns(pl.col(pl.String).cast(pl.Categorical))
-
-
 MAKERS = {
     "pandas": pd.DataFrame,
     "pandas objects": lambda columns: pd.DataFrame(columns).astype(dict.fromkeys(list(columns)[:1], object)),
@@ -48,7 +41,7 @@ MAKERS = {
     "pandas index": lambda columns: pd.DataFrame(columns).set_index(next(iter(columns))),
     "pandas shuffled index": lambda columns: pd.DataFrame(columns, index=range(len(QUERIES), 0, -1)),
     "polars": pl.DataFrame,
-    "polars categories": categories,
+    "polars categories": lambda columns: pl.DataFrame(columns).with_columns(pl.col(pl.String).cast(pl.Categorical)),
     "polars in chunks": lambda columns: pl.concat(
         [pl.DataFrame(columns)[:3], pl.DataFrame(columns)[3:]], rechunk=False
     ),
@@ -62,44 +55,32 @@ MAKERS = {
         ]
     ),
     "pyarrow stream": lambda columns: pa.table(columns).to_reader(),
-    "duckdb": duck,
+    "duckdb": lambda columns: duckdb.from_arrow(pa.table(columns)),
 }
 
 
 def without(*names):
-    """Return the columns except the named ones."""
     return {name: values for name, values in COLUMNS.items() if name not in names}
 
 
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("convention", EXPECTED)
-def test_frame_of_query_document_label_score(maker, convention):
-    """A frame of query, document, label and score in any order of rows gives the values of dicts."""
-    frame = MAKERS[maker](COLUMNS)
-    assert fn.evaluate(frame, metrics=METRICS, convention=convention).to_dict() == EXPECTED[convention]
+def test_frames_alone_and_beside_others_give_the_values_of_dicts(maker, convention):
+    make = MAKERS[maker]
+    for truth, predictions in (
+        (make(COLUMNS), None),
+        (make(without("score")), make(without("relevance"))),
+        (make(without("score")), RUN),
+        (QRELS, make(without("relevance"))),
+    ):
+        assert fn.evaluate(truth, predictions, METRICS, convention=convention).to_dict() == EXPECTED[convention]
 
 
-@pytest.mark.parametrize("maker", MAKERS)
-@pytest.mark.parametrize("convention", EXPECTED)
-def test_frames_of_judgments_and_run(maker, convention):
-    """Frames of judgments and of runs, also next to a dict, give the values of dicts."""
-    for truth, predictions in (("frame", "frame"), ("frame", "dict"), ("dict", "frame")):
-        truth = MAKERS[maker](without("score")) if truth == "frame" else QRELS
-        predictions = MAKERS[maker](without("relevance")) if predictions == "frame" else RUN
-        result = fn.evaluate(truth, predictions, METRICS, convention=convention)
-        assert result.to_dict() == EXPECTED[convention]
-
-
-def test_frame_without_documents():
-    """A frame of query, score and label gives the values of a frame with documents."""
+def test_frames_without_documents_and_with_other_names():
     result = fn.evaluate(pl.DataFrame(without("docno")), None, METRICS)
     assert result.to_dict() == EXPECTED["default"]
     reference = fn.reference.evaluate(pl.DataFrame(without("docno")), None, METRICS)
     np.testing.assert_allclose(reference.values, result.values, rtol=1e-15)
-
-
-def test_named_columns():
-    """`columns` names the columns of a frame in `evaluate`, `Qrels.from_frame` and `Run.from_frame`."""
     renamed = pd.DataFrame(COLUMNS).set_axis(["A", "B", "C", "D"], axis=1)
     columns = {"query": "A", "document": "B", "label": "C", "score": "D"}
     assert fn.evaluate(renamed, metrics=METRICS, columns=columns).to_dict() == EXPECTED["default"]
@@ -115,7 +96,6 @@ INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("maker", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_frame_integer_ids(dtype, maker):
-    """Integer ids keep their values and their dtype, up to the limits of the dtype."""
     info = np.iinfo(dtype)
     queries = np.array([info.max, info.min, info.max, 5, info.min], dtype)
     documents = np.array([info.max, info.min, 0, info.max, info.max], dtype)
@@ -163,7 +143,6 @@ RAGGED = {
 
 @pytest.mark.parametrize("kind", RAGGED)
 def test_ragged_columns(kind):
-    """Ragged columns with one list per query give the values of arrays with offsets."""
     expected = fn.evaluate([1, 0, 2, 0, 1], [0.5, 0.25, 0.125, 0.5, 0.75], METRICS, offsets=[0, 3, 3, 5]).values
     labels, scores = (RAGGED[kind](lists) for lists in LISTS.values())
     np.testing.assert_array_equal(fn.evaluate(labels, scores, METRICS).values, expected)
@@ -171,7 +150,6 @@ def test_ragged_columns(kind):
 
 
 def test_fixed_lists_and_frames_of_lists():
-    """Each list of fixed length is one query, and so is each row of a frame of lists."""
     expected = fn.evaluate([[1, 0], [0, 1]], [[0.5, 0.75], [0.5, 0.75]], METRICS).values
     lists = [
         pa.array(rows, pa.list_(kind, 2))
@@ -187,63 +165,41 @@ def test_fixed_lists_and_frames_of_lists():
 
 ITS = "its columns are"
 BAD_FRAMES = {
-    "two queries": (
-        {"user_id": [1], "session_id": [1], "label": [1], "score": [1]},
+    "two queries": ({"user_id": [1], "session_id": [1], "label": [1], "score": [1]},
         f"`truth` must have one column of query ids or values, but has more than one of its usual names: {ITS} "
-        "'user_id', 'session_id', 'label', 'score'. Give columns={'query': NAME}",
-    ),
-    "no label": (
-        {"q": [1], "x": [1], "score": [1]},
+        "'user_id', 'session_id', 'label', 'score'. Give columns={'query': NAME}"),
+    "no label": ({"q": [1], "x": [1], "score": [1]},
         f"`truth` must have one column of label ids or values, but has none of its usual names: {ITS} 'q', 'x', "
-        "'score'. Give columns={'label': NAME}",
-    ),
-    "null label": (
-        {"q": [1, 1], "label": [1, None], "score": [1, 2]},
-        "`truth` must have no null, but column 'label' has one in row 1. Drop or fill it",
-    ),
-    "null query": (
-        {"q": ["a", None], "label": [1, 1], "score": [1, 2]},
-        "`truth` must have no null, but column 'q' has one in row 1. Drop or fill it",
-    ),
-    "floats as queries": (
-        {"q": [1.5], "label": [1], "score": [1]},
-        "column 'q' of `truth` must hold texts or whole numbers, but its type is double. Cast it to one of them",
-    ),
-    "texts as scores": (
-        {"q": [1], "label": [1], "score": ["high"]},
+        "'score'. Give columns={'label': NAME}"),
+    "null label": ({"q": [1, 1], "label": [1, None], "score": [1, 2]},
+        "`truth` must have no null, but column 'label' has one in row 1. Drop or fill it"),
+    "null query": ({"q": ["a", None], "label": [1, 1], "score": [1, 2]},
+        "`truth` must have no null, but column 'q' has one in row 1. Drop or fill it"),
+    "floats as queries": ({"q": [1.5], "label": [1], "score": [1]},
+        "column 'q' of `truth` must hold texts or whole numbers, but its type is double. Cast it to one of them"),
+    "texts as scores": ({"q": [1], "label": [1], "score": ["high"]},
         "column 'score' of `truth` must hold numbers, but its type is string_view, such as 'high' in row 0. "
-        "Cast it to int or float",
-    ),
-    "twice": (
-        {"q": ["a", "b", "a"], "doc": ["x", "x", "x"], "label": [1, 1, 0], "score": [1, 2, 3]},
+        "Cast it to int or float"),
+    "twice": ({"q": ["a", "b", "a"], "doc": ["x", "x", "x"], "label": [1, 1, 0], "score": [1, 2, 3]},
         "`truth`: a document must stand once in a query, but document x of query a is in rows 0 and 2. "
-        "Keep one of them, or name a column that tells them apart: columns={'document': NAME}",
-    ),
-    "lists of other lengths": (
-        {"labels": [[1], [1, 0]], "scores": [[0.5], [0.5]]},
+        "Keep one of them, or name a column that tells them apart: columns={'document': NAME}"),
+    "lists of other lengths": ({"labels": [[1], [1, 0]], "scores": [[0.5], [0.5]]},
         "`truth` must have the same number of labels as scores in each row, but row 1 has 2 and 1. "
-        "Give each score its label",
-    ),
-}
+        "Give each score its label"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", BAD_FRAMES)
 def test_bad_frames(case):
-    """An invalid frame raises an error that names the column or the row, and the remedy."""
     columns, message = BAD_FRAMES[case]
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
         fn.evaluate(pl.DataFrame(columns), metrics="rr")
 
 
-def test_frame_null_category():
-    """A null category raises an error that names the column and the row."""
+def test_bad_categories_and_runs():
     ids = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", None]))
     with pytest.raises(fn.InvalidInputError, match=r"`truth` must have no null, but column 'q' has one in row 1. Drop"):
         fn.evaluate(pa.table({"q": ids, "label": [1, 1], "score": [1.0, 2.0]}), metrics="rr")
-
-
-def test_bad_frames_of_runs():
-    """A bad value in a run's frame raises an error that names the row. NaN in pandas is NaN and no null."""
     run = pd.DataFrame({"qid": ["a", "a"], "docid": ["x", "y"], "score": [0.5, np.nan]})
     with pytest.raises(fn.InvalidInputError, match=r"^the run, row 1: score of document y of query a must not be NaN"):
         fn.evaluate({"a": {"x": 1}}, run, "rr")
@@ -258,29 +214,14 @@ def test_bad_frames_of_runs():
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (
-            {"labels": "label"},
-            "`columns` must have keys among query, document, label, score, subtopic, importance, rank, not 'labels'",
-        ),
-        (
-            ["label"],
-            "`columns` must map query, document, label, score, subtopic, importance, rank to names of columns, "
-            "not ['label']",
-        ),
-        (
-            {"label": 3},
-            "`columns` must map query, document, label, score, subtopic, importance, rank to names of columns, "
-            "not {'label': 3}",
-        ),
-        (
-            {"label": "x"},
-            "`truth` must have one column 'x', but has 0: its columns are 'q', 'label', 'score'. Give "
-            "columns={'truth': {'label': NAME}}",
-        ),
+        ({"labels": "label"}, f"`columns` must have keys among {ROLES}, not 'labels'"),
+        (["label"], f"`columns` must map {ROLES} to names of columns, not ['label']"),
+        ({"label": 3}, f"`columns` must map {ROLES} to names of columns, not {{'label': 3}}"),
+        ({"label": "x"}, "`truth` must have one column 'x', but has 0: its columns are 'q', 'label', 'score'. Give "
+            "columns={'truth': {'label': NAME}}"),
     ],
-)
+)  # fmt: skip
 def test_bad_names_of_columns(columns, message):
-    """Unknown roles, names that are no texts and missing columns raise an error."""
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}$"):
         fn.evaluate(pl.DataFrame({"q": [1], "label": [1], "score": [1]}), metrics="rr", columns=columns)
 
@@ -296,39 +237,97 @@ def test_bad_names_of_columns(columns, message):
     ],
 )  # fmt: skip
 def test_bad_lists(labels, scores, message):
-    """Lists of unequal sizes and nulls in lists raise an error."""
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
         fn.evaluate(pl.Series(labels), pl.Series(scores), "rr")
 
 
 def test_inputs_that_do_not_go_together():
-    """Arguments that contradict one another raise an error that names the wrong argument."""
     ragged = pl.Series(LISTS["labels"])
     for message, arguments, ways in (
         ("`labels` and `scores` must be alike, but `scores` are not ragged. Convert them", (ragged, [1.0] * 5), {}),
         ("`labels` and `scores` must be alike, but `scores` are not ragged. Convert them", (ragged, np.ones(5)), {}),
         ("`labels` and `scores` must be alike, but `scores` are ragged. Convert them", ([[1, 2]], ragged), {}),
-        (
-            "`offsets` cuts arrays into queries, but `truth` has its own. Leave it out",
-            (ragged, ragged),
-            {"offsets": [0]},
-        ),
-        (
-            "`columns` can only be used when `truth` is a data frame or a file with columns. Leave it out",
-            ([[1]], [[1]]),
-            {"columns": {}},
-        ),
-    ):
+        ("`offsets` cuts arrays into queries, but `truth` has its own. Leave it out", (ragged, ragged),
+            {"offsets": [0]}),
+        ("`columns` can only be used when `truth` is a data frame or a file with columns. Leave it out",
+            ([[1]], [[1]]), {"columns": {}}),
+    ):  # fmt: skip
         with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
             fn.evaluate(*arguments, metrics="rr", **ways)
 
 
 def test_disjoint_ids_say_what_would_help():
-    """The error for disjoint ids states the change that makes the ids equal: no blanks, or texts on both sides."""
     qrels = {"q1 ": {"a": 1}}
-    with pytest.raises(
-        fn.InvalidInputError, match=r"the run has 'q1'\. Without blanks around them 1 would be the same"
-    ):
+    with pytest.raises(fn.InvalidInputError, match=r"the run has 'q1'\. Without blanks around them 1 would be the"):
         fn.evaluate(qrels, {"q1": {"a": 1.0}}, "rr")
     with pytest.raises(fn.InvalidInputError, match=r"As texts, 1 would be the same: make them texts"):
         fn.evaluate({1: {"a": 1}}, {"1": {"a": 1.0}}, "rr")
+
+
+GENERATOR = random.Random(3)
+DECIMALS = [
+    Decimal(GENERATOR.randrange(-(10**30), 10**30)).scaleb(-9, Context(prec=60)) for _ in range(300)
+]  # fmt: skip
+
+
+def test_decimals_are_the_nearest_floats(tmp_path):
+    """Decimals of pandas, Polars and pyarrow equal float() of their digits in rows, lists and Parquet."""
+    n, queries = len(DECIMALS), np.arange(len(DECIMALS)) // 7
+    labels = [Decimal(i % 4) / 2 for i in range(n)]
+    given = pa.table({"qid": queries, "docno": np.arange(n), "score": pa.array(DECIMALS, pa.decimal128(38, 9))})
+    wide = given.set_column(2, "score", pa.array(DECIMALS, pa.decimal256(60, 20)))
+    floats = np.array(list(map(float, DECIMALS)))
+    for frame in (given, wide, given.to_pandas(), pl.from_arrow(given)):
+        assert fn.Run.from_frame(frame).values.tobytes() == floats.tobytes()
+    expected = fn.evaluate(np.array(labels, "f8"), floats, "dcg,rr", query_ids=queries)
+    rows = given.append_column("label", pa.array(labels))
+    pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=50)
+    offsets = pa.array([*range(0, n, 7), n])
+    lists = (pa.ListArray.from_arrays(offsets, rows[name].chunk(0)) for name in ("label", "score"))
+    for arguments in ((rows,), (tmp_path / "rows.parquet",), tuple(lists)):
+        result = fn.evaluate(*arguments, metrics="dcg,rr")
+        np.testing.assert_array_equal(result.values, expected.values)
+
+
+def test_duckdb_decimal_columns():
+    rows = duckdb.sql(
+        "SELECT q, 0.5 - q / 10.0 AS score, sum(x) AS label FROM (VALUES (1, 2), (1, 3)) t(q, x) GROUP BY q"
+    )
+    assert fn.evaluate(rows, metrics="dcg").to_dict() == {1: {"DCG": 5.0}}
+
+
+PAIRS = pd.DataFrame({"user": [0, 0, 1, 1], "item": [3, 4, 5, 6], "day": [1, 2, 3, 4]})
+RECOMMENDED = np.array([[3, 5], [1, 6]])
+
+
+def test_pairs_without_labels(tmp_path):
+    """Pairs of users and items without labels give the values of label 1, in frames and in files."""
+    kept = PAIRS[PAIRS.item != 4]
+    pairs = kept[["user", "item"]]
+    labelled = pairs.assign(label=1)
+    expected = fn.evaluate(labelled, RECOMMENDED, "rr,recall,ndcg").to_dict()
+    assert expected[1] == {"RR": 0.5, "R": 0.5, "nDCG": expected[1]["nDCG"]}
+    pairs.to_parquet(tmp_path / "pairs.parquet")
+    for frame in (pairs, pl.from_pandas(pairs), pa.table(pairs), tmp_path / "pairs.parquet"):
+        assert fn.evaluate(frame, RECOMMENDED, "rr,recall,ndcg").to_dict() == expected
+    pairs.to_csv(tmp_path / "pairs.csv", index=False)
+    run = {"0": {"3": 2, "5": 1}, "1": {"1": 2, "6": 1}}
+    assert fn.evaluate(tmp_path / "pairs.csv", run, "rr").to_dict() == {"0": {"RR": 1.0}, "1": {"RR": 0.5}}
+
+
+def test_pairs_beside_another_column(tmp_path):
+    """Pairs next to a column that may hold labels raise an error that states the remedy."""
+    message = (
+        " must have one column of label ids or values, but has none of its usual names: its columns are 'user', "
+        "'item', 'day'. Give columns={'label': NAME} or, if each document counts 1, only the columns of "
+        "queries and documents"
+    )
+    PAIRS.to_parquet(tmp_path / "pairs.parquet")
+    PAIRS.to_csv(tmp_path / "pairs.csv", index=False)
+    for truth, name in ((PAIRS, "`truth`"), (tmp_path / "pairs.parquet", ""), (tmp_path / "pairs.csv", "")):
+        with pytest.raises(fn.InvalidInputError, match=f"{name}{re.escape(message)}$"):
+            fn.evaluate(truth, RECOMMENDED, "rr")
+    with pytest.raises(fn.InvalidInputError, match="`truth` must have one column 'grade', but has 0"):
+        fn.evaluate(PAIRS[["user", "item"]], RECOMMENDED, "rr", columns={"label": "grade"})
+    with pytest.raises(fn.InvalidInputError, match=r"none of its usual names: .* Give columns={'label': NAME}$"):
+        fn.evaluate(PAIRS.assign(score=1), metrics="rr")

@@ -44,7 +44,6 @@ def test_ids_give_the_values_of_dicts(truth, run):
 
 
 def test_ids_in_other_functions():
-    """`compare`, `explain`, `agreement` and `from_dict` read ids, too."""
     rows = fn.compare(RELEVANT, {"a": RANKED, "b": {"q1": ["x"], "q2": ["d1"], "q3": ["d7"]}}, "rr").rows
     assert [row.mean for row in rows] == [pytest.approx(1.5 / 3), pytest.approx(2 / 3)]
     explained = fn.explain(RELEVANT, RANKED, "rr", query="q2")
@@ -53,20 +52,14 @@ def test_ids_in_other_functions():
     assert fn.agreement(RANKED, RANKED, "tau_b").mean() == {"tau_b": 1.0}
     assert fn.Run.from_dict(RANKED).values.tolist() == [-1, -2, -3, -1, -2]
     assert fn.Qrels.from_dict(RELEVANT).values.tolist() == [1, 1, 1, 1]
+    odd = ["\ud800", "a\0", "", *("x" * size for size in (31, 32, 33, 1000))]
+    assert fn.Run.from_dict({"q": odd}).documents.names().tolist() == odd
 
 
 def test_ids_without_kernels(monkeypatch):
     """Ids are the same where Python reads the lists."""
     monkeypatch.setattr(dicts, "CAN_READ_OBJECTS", False)
     assert fn.evaluate(RELEVANT, RANKED, METRICS).to_dict() == EXPECTED
-
-
-@pytest.mark.parametrize("size", [0, 31, 33, 1000])
-def test_ids_of_any_length_in_lists(size):
-    """Long ids, and ids with surrogates, are read completely."""
-    ids = [f"{number}{'x' * size}" for number in range(100)]
-    assert fn.Run.from_dict({"q": ids}).documents.names().tolist() == ids
-    assert fn.Run.from_dict({"q": ["\ud800", "a\0", ""]}).documents.names().tolist() == ["\ud800", "a\0", ""]
 
 
 def test_columns_of_ids():
@@ -85,30 +78,19 @@ def test_columns_of_ids():
         assert fn.evaluate(relevant, ranked, METRICS).to_dict() == EXPECTED
 
 
-def test_whole_numbers_in_sets_are_ids():
-    """Sets of whole numbers are ids, and so are lists of a run against them."""
+def test_whole_numbers_empty_lists_and_fractional_labels():
     for run in ({7: [3, 1, 2]}, {7: np.array([3, 1, 2])}, {7: {3: 0.9, 1: 0.5, 2: 0.1}}):
         assert fn.evaluate({7: {1, 2}}, run, "rr,p@2").to_dict() == {7: {"RR": 1 / 2, "P@2": 1 / 2}}
-
-
-def test_a_query_without_ids_is_missing():
-    """An empty list or set counts as an empty dict does: the query is missing on that side."""
     truth, run = {"q1": ["a"], "q2": set(), "q3": ["b"]}, {"q1": ["a"], "q2": ["a"], "q3": []}
     expected = fn.evaluate({"q1": {"a": 1}, "q2": {}, "q3": {"b": 1}}, {"q1": {"a": 1}, "q2": {"a": 1}, "q3": {}}, "rr")
     result = fn.evaluate(truth, run, "rr")
     assert result.to_dict() == expected.to_dict() == {"q1": {"RR": 1.0}, "q3": {"RR": 0.0}}
     assert (result.n_missing_in_run, result.n_missing_in_qrels) == (1, 1)
-
-
-def test_ranked_ids_against_fractional_labels_get_no_note():
-    """Ranks are whole numbers, which is no sign of swapped arguments."""
     result = fn.evaluate({"q": {"a": 0.5, "b": 0.25}}, {"q": ["b", "a"]}, "dcg")
     assert not result.notes
 
 
 class OfRanx:
-    """A table like the `Qrels` and `Run` of ranx, which have a length and items."""
-
     def __len__(self):
         return 1
 
@@ -116,7 +98,6 @@ class OfRanx:
         raise KeyError(query)
 
     def to_dict(self):
-        """Return judgments."""
         return {"q1": {"d1": 1}}
 
 
@@ -131,10 +112,9 @@ BAD = {
     "None": (RELEVANT, {"q1": ["d1", None]}, "where None is no id. Give texts"),
     "mixed ids": (RELEVANT, {"q1": ["d1", 3]}, "all texts or all whole numbers, but query 'q1' has 3"),
     "mixed queries": (RELEVANT, {"q1": ["d1"], 2: ["d1"]}, "ids of queries in the run must be all texts or all"),
-    "a repeated id in a run": (
-        RELEVANT, {"q1": ["d1", "d2", "d1"]}, "the run: a document must stand once in a query, but document 'd1' of "
-        "query 'q1' has places 0 and 2 of its list. Keep one"
-    ),
+    "a repeated id in a run": (RELEVANT, {"q1": ["d1", "d2", "d1"]},
+        "the run: a document must stand once in a query, but document 'd1' of "
+        "query 'q1' has places 0 and 2 of its list. Keep one"),
     "a repeated id in the truth": ({"q1": ["a"], "q2": ["a", "a"]}, RANKED, "the qrels: .* of query 'q2' .* 0 and 1"),
     "a set as a run": (RELEVANT, {"q1": {"d1"}}, "those of query 'q1' are a set, which has no order. Give a list"),
     "lists and dicts": (RELEVANT, {"q1": ["a"], "q2": {"a": 1}}, r"'q1' maps to \['a'\] and 'q2' to {'a': 1}. Use"),
@@ -144,9 +124,8 @@ BAD = {
     "no ids at all": ({"q1": []}, RANKED, "must have a query in common, but the qrels have none"),
     "a set as a column": ({"query": ["q"], "document": {"d"}}, RANKED, "is a dict of columns. Give a frame"),
     "a frame as a column": ({"query": pandas.DataFrame(), "label": [1]}, RANKED, "is a dict of columns. Give a frame"),
-    "columns of two lengths": (
-        {"query": ["q", "q"], "document": ["d"]}, RANKED, "expected length 2 but got length 1. Give them one length"
-    ),
+    "columns of two lengths": ({"query": ["q", "q"], "document": ["d"]}, RANKED,
+        "expected length 2 but got length 1. Give them one length"),
     "a run without numbers in columns": (RELEVANT, {"query": ["q"], "document": ["d"]}, "columns={'score': NAME}"),
     "a generator": (RELEVANT, {"q1": iter(["d1"])}, r"'q1' maps to <list_iterator .*>. Give a list: list\(…\)"),
     "a list of texts": (["d1", "d2"], RANKED, r"is a list of texts: \['d1', 'd2'\]. Give relevant ids as {query: ids}"),
@@ -160,7 +139,6 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_unclear_ids_raise_an_error(case):
-    """The error names the query, the problem and what to pass, and cuts long values."""
     truth, run, message = BAD[case]
     with pytest.raises(fn.InvalidInputError, match=message) as error:
         fn.evaluate(truth, run, "rr")
@@ -185,12 +163,10 @@ SEVERAL = {
 
 @pytest.mark.parametrize("case", SEVERAL)
 def test_several_inputs_at_once_name_compare(case):
-    """Several runs in place of one raise an error that names `compare`."""
     with pytest.raises(fn.InvalidTypeError, match=re.escape("fn.compare")):
         fn.evaluate(*SEVERAL[case], "rr")
 
 
 def test_a_dict_of_items_against_interactions_says_what_to_give():
-    """A dict of recommended items has no place in an array of users."""
     with pytest.raises(fn.InvalidTypeError, match=r"recommended items, one row per user .* but is a dict"):
         fn.evaluate(fn.Interactions([1], offsets=[0, 1]), {0: [1, 2]}, "rr")

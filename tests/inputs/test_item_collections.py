@@ -14,14 +14,11 @@ METRICS = "ndcg@10,map,rr,recall"
 
 
 class Collection:
-    """A collection with the attributes of LensKit's `ItemListCollection` that are read."""
-
     def __init__(self, columns, fields=("user_id",)):
         self.key_fields = fields
         self._columns = columns
 
     def to_df(self):
-        """Return a row for each item."""
         return pytest.importorskip("pandas").DataFrame(self._columns)
 
 
@@ -45,14 +42,12 @@ def test_collections_give_the_values_of_dicts():
 
 
 def test_keys_of_two_fields_are_refused():
-    """The error says what to do."""
     with pytest.raises(fn.InvalidInputError, match=re.escape("of one field, the user or query, but has 'user_id'")):
         fn.evaluate(Collection({}, ("user_id", "fold")), {1: [2]}, "rr")
 
 
 @pytest.mark.peers
 def test_lenskit_collections_give_its_values():
-    """LensKit's own objects, as they are, give the values of LensKit's metrics, and those of its frames to the bit."""
     data, ranking = library("lenskit.data"), library("lenskit.metrics.ranking")
     random = np.random.default_rng(4)
     items = [f"i{number}" for number in range(30)]

@@ -2,9 +2,7 @@
 
 import errno
 import gc
-import os
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -47,19 +45,16 @@ def temporary(tmp_path, monkeypatch):
 
 
 def table_of(ids, rows=slice(None)):
-    """Return rows with an unneeded column of features."""
     return pa.table({"qid": ids, "score": SCORES[rows], "label": LABELS[rows], "features": [["x"]] * len(ids)})
 
 
 def assert_equal(result, expected, ids):
-    """Assert that values, ids and the number of ties equal the expected ones."""
     np.testing.assert_array_equal(result.values, expected.values)
     assert result.query_ids.tolist() == ids.tolist()
     assert result.n_tied == expected.n_tied
 
 
 def firsts(ids):
-    """Return the distinct ids in order of first appearance."""
     _, places = np.unique(ids, return_index=True)
     return ids[np.sort(places)]
 
@@ -67,7 +62,6 @@ def firsts(ids):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("group", "memory"), [(10**6, None), (100, "64kB"), (7, 9000)])
 def test_rows_in_order(tmp_path, kind, group, memory, monkeypatch):
-    """Queries that span row groups and batches stay whole under every memory limit."""
     monkeypatch.setattr(streams, "MOST_ROWS", 500)
     ids = KINDS[kind](QUERIES)
     path = tmp_path / "rows.parquet"
@@ -78,7 +72,6 @@ def test_rows_in_order(tmp_path, kind, group, memory, monkeypatch):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("memory", [None, "100kB"])
 def test_rows_in_any_order(tmp_path, kind, memory):
-    """Unsorted rows give the values of arrays, with queries in order of first appearance."""
     ids = KINDS[kind](QUERIES[SHUFFLED])
     path = tmp_path / "rows.parquet"
     pq.write_table(table_of(ids, SHUFFLED), path, row_group_size=333)
@@ -95,7 +88,6 @@ def test_order_that_breaks_late(tmp_path):
 
 
 def test_folders_patterns_and_partitions(tmp_path):
-    """Several files are read in the order of their names. Names of Hive folders give a column."""
     folder = tmp_path / "folder"
     folder.mkdir()
     for number, rows in enumerate(np.array_split(np.arange(N), 4)):
@@ -122,7 +114,6 @@ def test_folders_named_by_padded_numbers(tmp_path):
 
 
 def test_parquet_folder_with_other_files(tmp_path):
-    """A file of another kind in a folder raises an error that names the file."""
     pq.write_table(pa.table({"user": [1], "score": [0.5], "label": [1]}), tmp_path / "b.parquet")
     (tmp_path / "c.txt").write_text("x")
     with pytest.raises(fn.InvalidInputError, match=r"^.* must be whole Parquet files, but is not: .*c\.txt.*Write it"):
@@ -139,7 +130,6 @@ def test_names_with_points(tmp_path):
 
 @pytest.mark.parametrize("memory", [None, 40_000])
 def test_columns_of_lists(tmp_path, memory):
-    """Each row of lists is one query, with or without query ids."""
     offsets = pa.array(np.cumsum([0, *SIZES]), pa.int32())
     lists = {n: pa.ListArray.from_arrays(offsets, pa.array(v)) for n, v in (("labels", LABELS), ("scores", SCORES))}
     path = tmp_path / "lists.parquet"
@@ -150,38 +140,7 @@ def test_columns_of_lists(tmp_path, memory):
     assert_equal(result, EXPECTED, np.array([f"u{n}" for n in range(300)]))
 
 
-def test_judgments_and_runs(tmp_path):
-    """Parquet judgments and runs are joined on ids, with named columns. The reference reads Parquet, too."""
-    qrels, run = {"a": {"x": 1, "y": 2}, "b": {"x": 1}}, {"a": {"y": 0.5, "z": 0.75}, "b": {"x": 0.25}}
-    for name, rows, column in (("qrels", qrels, "grade"), ("run", run, "bm25")):
-        flat = [(q, d, v) for q, row in rows.items() for d, v in row.items()]
-        q, d, v = zip(*flat, strict=True)
-        pq.write_table(pa.table({"qid": q, "docno": d, column: v}), tmp_path / name)
-    expected = fn.evaluate(qrels, run, METRICS).to_dict()
-    columns = {"label": "grade", "score": "bm25"}
-    assert fn.evaluate(tmp_path / "qrels", tmp_path / "run", METRICS, columns=columns).to_dict() == expected
-    read = fn.read_qrels(tmp_path / "qrels", columns=columns), fn.read_run(tmp_path / "run", columns=columns)
-    assert fn.evaluate(*read, METRICS).to_dict() == expected
-    path = tmp_path / "rows.parquet"
-    pq.write_table(table_of(QUERIES), path)
-    reference = fn.reference.evaluate(path, metrics="ndcg@10,rr")
-    np.testing.assert_allclose(reference.values, EXPECTED.values[:, [0, 2]], rtol=1e-14)
-
-
-def test_streams_are_gone_through_again(tmp_path):
-    """An Evaluator reads the files again at each call. A StreamingEvaluator accepts a file as a batch."""
-    path = tmp_path / "rows.parquet"
-    pq.write_table(table_of(QUERIES), path)
-    evaluator = fn.Evaluator(path, METRICS)
-    for _ in range(2):
-        assert_equal(evaluator.evaluate(), EXPECTED, firsts(QUERIES))
-    assert fn.StreamingEvaluator(METRICS).update(path).result().mean() == EXPECTED.mean()
-    with pytest.raises(fn.InvalidInputError, match="`predictions` must be left out when `truth` is a frame that holds"):
-        evaluator.evaluate([1])
-
-
 def test_progress_counts_rows(tmp_path):
-    """`progress` gets a rising number of rows, up to all rows."""
     path = tmp_path / "rows.parquet"
     pq.write_table(table_of(QUERIES), path, row_group_size=100)
     calls = []
@@ -191,35 +150,7 @@ def test_progress_counts_rows(tmp_path):
     assert calls[-1] == (N, N)
 
 
-PEAK = """
-import sys
-import fastndcg as fn, fastndcg.partitions, pyarrow.dataset, pyarrow.ipc
-def held(field):
-    return next(int(line.split()[1]) / 1000 for line in open("/proc/self/status") if line.startswith(field))
-fn.evaluate(sys.argv[1], metrics="ndcg@10", memory="20MB")
-before = held("VmHWM")
-fn.evaluate(sys.argv[2], metrics="ndcg@10", memory="20MB")
-print(held("VmHWM") - before)
-"""
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads Linux's account of memory")
-@pytest.mark.parametrize(("order", "n_rows", "most"), [("sorted", 4_000_000, 40), ("mixed", 20_000_000, 260)])
-@pytest.mark.stress
-def test_memory_is_bounded(tmp_path, order, n_rows, most):
-    """With `memory` of 20 MB, many rows take little more than 200,000: DuckDB, which sorts them, takes 150 MB or so."""
-    paths = tmp_path / "few.parquet", tmp_path / "many.parquet"
-    for path, n in zip(paths, (200_000, n_rows), strict=True):
-        queries = np.arange(n) // 100 if order == "sorted" else np.arange(n) % (n // 100)
-        random = np.random.default_rng(n)
-        columns = {"query": queries, "score": random.random(n), "label": (random.random(n) < 0.1).astype("i1")}
-        pq.write_table(pa.table(columns), path, row_group_size=100_000)
-    done = subprocess.run([sys.executable, "-c", PEAK, *map(str, paths)], capture_output=True, text=True, check=True)
-    assert float(done.stdout) < most
-
-
 def test_rows_that_do_not_fit_need_duckdb(tmp_path, monkeypatch):
-    """Without DuckDB, unsorted rows are sorted in memory, or an error says what to do."""
     monkeypatch.setitem(sys.modules, "duckdb", None)
     path = tmp_path / "rows.parquet"
     pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path, row_group_size=1000)
@@ -265,27 +196,8 @@ def test_ids_of_every_type_in_any_order(tmp_path, kind, memory, role):
     assert_equal(fn.evaluate(tmp_path, metrics=METRICS, memory=memory), UNSORTED, firsts(TEXTS))
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-@pytest.mark.parametrize("memory", [None, "20kB"])
-def test_categories_of_frames_in_any_order(tmp_path, library, memory):
-    """Categories that differ between files of pandas or row groups of Polars give equal values."""
-    module = pytest.importorskip(library)
-    columns = {"score": SCORES[SHUFFLED], "label": LABELS[SHUFFLED]}
-    if library == "polars":
-        frame = module.DataFrame({"qid": TEXTS.tolist(), **columns})
-        frame = frame.with_columns(module.col("qid").cast(module.Categorical))
-        frame.write_parquet(tmp_path / "rows.parquet", row_group_size=200)
-    else:
-        for number, rows in enumerate(np.array_split(np.arange(N), 3)):
-            part = {name: values[rows] for name, values in columns.items()}
-            frame = module.DataFrame({"qid": module.Categorical(TEXTS[rows]), **part})
-            frame.to_parquet(tmp_path / f"{number}.parquet")
-    assert_equal(fn.evaluate(tmp_path, metrics=METRICS, memory=memory), UNSORTED, firsts(TEXTS))
-
-
 @pytest.mark.parametrize("order", ["sorted", "mixed", "broken at the end"])
 def test_parquet_frees_tables_after_evaluation(tmp_path, order):
-    """Tables are freed without Python's collector after sorted, mixed and late unsorted rows."""
     rows = {"sorted": np.arange(N), "mixed": SHUFFLED, "broken at the end": np.append(np.arange(1, N), 0)}[order]
     path = tmp_path / "rows.parquet"
     pq.write_table(table_of(QUERIES[rows], rows), path, row_group_size=500)
@@ -303,7 +215,6 @@ def test_parquet_frees_tables_after_evaluation(tmp_path, order):
 
 
 def test_columns_with_fewer_values_than_promised(tmp_path, monkeypatch):
-    """A file with fewer rows than its footer states raises an error, for sorted and unsorted rows."""
     path = tmp_path / "rows.parquet"
     pq.write_table(table_of(QUERIES[SHUFFLED], SHUFFLED), path, row_group_size=100)
     iter_batches = pq.ParquetFile.iter_batches
@@ -319,13 +230,11 @@ def test_columns_with_fewer_values_than_promised(tmp_path, monkeypatch):
 
 
 def refused(message, path, **options):
-    """Assert that evaluating the path raises an error that contains this message."""
     with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
         fn.evaluate(path, metrics="rr", **options)
 
 
 def test_files_that_do_not_fit(tmp_path):
-    """A column of the second file that is missing or has another type raises an error that names the column."""
     for number, table in enumerate((
         {"qid": [1], "label": [1], "score": [1.0]},
         {"qid": ["1"], "label": [1], "score": [1.0]},
@@ -337,7 +246,6 @@ def test_files_that_do_not_fit(tmp_path):
 
 
 def test_parquet_raises_on_wrong_input(tmp_path, monkeypatch):
-    """Missing files, broken files, nulls, wrong columns and invalid `memory` raise an error."""
     empty = tmp_path / "empty"
     empty.mkdir()
     refused(f"{empty} must hold Parquet files, but the folder has none", empty)
@@ -364,7 +272,6 @@ def test_parquet_raises_on_wrong_input(tmp_path, monkeypatch):
 
 
 def test_parquet_without_rows(tmp_path):
-    """Files, row groups and lists without rows have no queries and raise no error."""
     path = tmp_path / "rows.parquet"
     table = table_of(QUERIES)
     empty = pa.table({"labels": pa.array([], pa.list_(pa.int8())), "scores": pa.array([], pa.list_(pa.float32()))})
@@ -380,7 +287,6 @@ def test_parquet_without_rows(tmp_path):
 @pytest.mark.parametrize("row", [0, 41, 65, 99])
 @pytest.mark.parametrize("kind", ["sorted", "mixed", "lists"])
 def test_rows_of_bad_numbers_are_named(tmp_path, kind, row):
-    """NaN in any row group or temporary file raises an error that names the row and the query."""
     path, rows = tmp_path / "rows.parquet", np.arange(100)
     ids = rows // 10 if kind == "sorted" else rows % 10
     scores, labels = np.where(rows == row, np.nan, 0.5), rows % 2
@@ -408,11 +314,3 @@ def test_broken_pages(tmp_path, place):
         fn.read_run(path, columns={"document": "label"})
     with pytest.raises(PermissionError), arrow_files.whole_files("x"):
         raise PermissionError(errno.EACCES, "no")
-
-
-def test_progress_that_cannot_be_called(tmp_path):
-    """A `progress` that cannot be called raises an error."""
-    path = tmp_path / "rows.parquet"
-    pq.write_table(table_of(QUERIES, np.arange(len(QUERIES))), path)
-    with pytest.raises(fn.InvalidTypeError, match="`progress` must be True, False or a function of two numbers, not 5"):
-        fn.evaluate(path, metrics="rr", progress=5)

@@ -33,21 +33,18 @@ def test_ranks_and_weights_of_rectools(tmp_path):
         assert fn.evaluate(LIKED.astype(texts), tmp_path / name, METRICS).to_dict() == expected
 
 
-def test_scores_count_where_there_are_ranks_too():
-    """A frame with both is ranked by its scores, unless ranks are named."""
+def test_ranks_and_weights_count_where_there_is_nothing_else():
     both = RECO.assign(score=[9.0, 1.0, 3.0, 8.0, 2.0])
     expected = fn.evaluate(LIKED, both.drop(columns="rank"), METRICS).to_dict()
     assert fn.evaluate(LIKED, both, METRICS).to_dict() == expected != EXPECTED
     assert fn.evaluate(LIKED, both, METRICS, columns={"rank": "rank"}).to_dict() == EXPECTED
     assert fn.evaluate(LIKED, both, METRICS, columns={"rank": "rank", "score": "score"}).to_dict() == expected
-
-
-def test_weights_are_labels_only_without_other_labels():
-    """A column of weights beside one of labels is no second column of labels."""
     both = LIKED.assign(rating=[1, 0, 1])
     expected = fn.evaluate(LIKED.drop(columns="weight").assign(rating=[1, 0, 1]), RECO, METRICS).to_dict()
     assert fn.evaluate(both, RECO, METRICS).to_dict() == expected
     assert fn.evaluate(both, RECO, METRICS, columns={"label": "weight"}).to_dict() == EXPECTED
+    with pytest.raises(fn.InvalidInputError, match="none is 'place', named for rank"):
+        fn.evaluate(LIKED, SCORED, "rr", columns={"rank": "place"})
 
 
 @pytest.mark.parametrize(
@@ -70,9 +67,3 @@ def test_ranks_with_ties_or_gaps_raise_an_error(ranks, message):
     """Ranks that are no permutation of 1, 2, 3 … raise an error that names the row."""
     with pytest.raises(fn.InvalidInputError, match=re.escape(message)):
         fn.evaluate(LIKED, RECO.assign(rank=ranks), "rr")
-
-
-def test_named_ranks_must_be_there():
-    """A name for ranks that no input has raises an error."""
-    with pytest.raises(fn.InvalidInputError, match="none is 'place', named for rank"):
-        fn.evaluate(LIKED, SCORED, "rr", columns={"rank": "place"})

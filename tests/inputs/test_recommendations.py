@@ -35,7 +35,6 @@ def expected(liked=LIKED, recommended=RECOMMENDED, convention="default"):
 
 
 def padded(recommended, dtype="i8", width=None):
-    """Return rows of one width, padded with -1."""
     array = np.full((len(recommended), width or max(map(len, recommended))), -1, dtype)
     for row, found in zip(array, recommended, strict=True):
         row[: len(found)] = found
@@ -43,25 +42,21 @@ def padded(recommended, dtype="i8", width=None):
 
 
 def flat(liked):
-    """Return items, labels and offsets."""
     offsets = np.cumsum([0, *map(len, liked)])
     return [item for row in liked for item in row], [label for row in liked for label in row.values()], offsets
 
 
 def frame(users, items):
-    """Return a table of interactions with label 1."""
     return pytest.importorskip("pyarrow").table({"user": users, "item": items, "label": [1] * len(users)})
 
 
 def matrix(liked, n_items=9):
-    """Return the liked items as a sparse matrix."""
     users = np.repeat(np.arange(len(liked)), list(map(len, liked)))
     found, labels, _ = flat(liked)
     return sparse.csr_matrix((labels, (users, found)), shape=(len(liked), n_items))
 
 
 def truths():
-    """Yield every form of the truth with its name."""
     found, labels, offsets = flat(LIKED)
     yield "csr", matrix(LIKED)
     yield "csc", matrix(LIKED).tocsc()
@@ -89,7 +84,6 @@ def recommendations():
 @pytest.mark.parametrize("name", [name for name, _ in truths()])
 @pytest.mark.parametrize("form", [form for form, _ in recommendations()])
 def test_recommendations_in_every_form(name, form):
-    """Every form gives the values of dicts. Users without likes or without recommendations have values, too."""
     truth, recommended = dict(truths())[name], dict(recommendations())[form]
     if name == "frame" and form == "lists":  # lists next to a frame must be wrapped
         recommended = fn.Recommendations(recommended)
@@ -109,7 +103,6 @@ LIKES = st.lists(st.dictionaries(st.integers(0, 30), st.integers(0, 3), max_size
 @examples(60)
 @given(liked=LIKES, data=st.data())
 def test_equals_dicts(liked, data):
-    """Random users, items and labels give the values of dicts. The size of parts does not change the values."""
     rows = st.lists(st.integers(0, 30), unique=True, max_size=12)
     recommended = data.draw(st.lists(rows, min_size=len(liked), max_size=len(liked)))
     values = fn.evaluate(matrix(liked, 31), padded(recommended, width=12), METRICS).values
@@ -121,31 +114,24 @@ def test_equals_dicts(liked, data):
     np.testing.assert_array_equal(again, values)
 
 
-def test_ids_of_any_magnitude():
-    """Items with ids up to 2**63 - 1 are matched."""
-    liked = fn.Interactions([10**12, 2**62], [1, 1], [0, 1, 2])
-    assert fn.evaluate(liked, [[7, 10**12], [2**62, 2**63 - 1]], "rr")["rr"].tolist() == [1 / 2, 1]
-
-
-def test_unjudged_items_can_be_removed():
-    """With `unjudged=removed`, items without interaction are removed and items with label 0 are kept."""
+def test_unjudged_items_can_be_removed_and_repeated_entries_add_up():
     removed = "default(unjudged=removed)"
     result = fn.evaluate(matrix(LIKED), padded(RECOMMENDED), METRICS, convention=removed)
     assert result.values[0].tolist() == pytest.approx(expected(convention=removed)[0])
     kept = fn.evaluate(fn.Interactions([7, 5], [0, 1], [0, 2]), [[7, 3, 5]], "rr", convention=removed)
     assert kept["rr"].tolist() == [1 / 2]
+    given_matrix = sparse.csr_matrix(([1, 2, 1], [4, 4, 1], [0, 3]), shape=(1, 6))
+    assert fn.evaluate(given_matrix, [[4, 1]], "dcg@1")["dcg@1"].tolist() == [3]
+    assert given_matrix.nnz == 3
 
 
 @pytest.mark.parametrize("convention", ["replay", "trec_eval_c", "default(ties=id_ascending)"])
 def test_lists_take_conventions_that_order_ties_by_id(convention):
-    """Lists have no ties, so a convention that orders ties by id gives the values of ids in rank order."""
     liked = fn.Interactions([1, 3, 0], [1, 4, 2], [0, 2, 3], n_items=4)
     lists = [[3, 2, 1], [1, 0, -1]]
     by_id = {"q0": ["3", "2", "1"], "q1": ["1", "0"]}
     qrels = {"q0": {"1": 1, "3": 4}, "q1": {"0": 2}}
-
     means = fn.evaluate(liked, lists, "ndcg@2, map", convention=convention).means()
-
     assert means == fn.evaluate(qrels, by_id, "ndcg@2, map", convention=convention).means()
     slow = fn.reference.evaluate(liked, lists, "ndcg@2, map", convention=convention)
     assert slow.means() == pytest.approx(means, rel=1e-14)
@@ -166,7 +152,6 @@ def test_repeated_items():
 
 @pytest.mark.parametrize("dtype", ["i4", "i8"])
 def test_recommendations_of_many_users(dtype):
-    """Recommendations of one user do not change the values of others. The error names the first wrong item."""
     n, wide = 1100, 40
     ranks = np.arange(n) % wide
     rows = np.array([np.roll(np.arange(wide), user) for user in range(n)], dtype)
@@ -187,29 +172,6 @@ def test_recommendations_of_many_users(dtype):
             fn.evaluate(liked, wrong, "rr", threads=1)
 
 
-@pytest.mark.parametrize("n_items", [None, 50 * POWER_OF_TWO])
-def test_items_with_equal_low_bits(n_items):
-    """Items with equal low bits are different items, for hits and for repeats."""
-    rows = np.arange(40) * POWER_OF_TWO + np.arange(3)[:, None]
-    liked = fn.Interactions([*rows[:, 7], 45 * POWER_OF_TWO + 2], offsets=[0, 1, 2, 4], n_items=n_items)
-
-    assert fn.evaluate(liked, rows, "rr,R@40").values.tolist() == [[1 / 8, 1], [1 / 8, 1], [1 / 8, 1 / 2]]
-
-    rows[1, 30] = rows[1, 20]
-    with pytest.raises(fn.InvalidInputError, match=f"item {rows[1, 20]} stands again in place 30 of user 1"):
-        fn.evaluate(liked, rows, "rr")
-    repeated = fn.evaluate(liked, fn.Recommendations(rows, repeated="once"), "rr")
-    assert repeated["rr"].tolist() == [1 / 8] * 3
-    assert str(repeated).endswith("counted once: 1")
-
-
-def test_items_twice_in_a_matrix_add_up():
-    """Repeated entries of a matrix are added up, and the matrix stays unchanged."""
-    given_matrix = sparse.csr_matrix(([1, 2, 1], [4, 4, 1], [0, 3]), shape=(1, 6))
-    assert fn.evaluate(given_matrix, [[4, 1]], "dcg@1")["dcg@1"].tolist() == [3]
-    assert given_matrix.nnz == 3
-
-
 CSR = matrix(LIKED)
 ROWS = padded(RECOMMENDED)
 
@@ -218,54 +180,35 @@ ROWS = padded(RECOMMENDED)
     ("call", "message"),
     [
         (lambda: fn.evaluate(CSR, ROWS[:3], "rr"), "`predictions` must have one row per user, 4, but has 3"),
-        (
-            lambda: fn.evaluate(CSR, ROWS * 1.0, "rr"),
+        (lambda: fn.evaluate(CSR, ROWS * 1.0, "rr"),
             "`predictions` must have a row per user and a column per item of the truth, (4, 9), but its shape is "
-            "(4, 4). If these are item ids in rank order, cast them to int",
-        ),
-        (
-            lambda: fn.evaluate(CSR, np.array([[1, 2], [1, -2], [1, 2], [1, 2]]), "rr"),
+            "(4, 4). If these are item ids in rank order, cast them to int"),
+        (lambda: fn.evaluate(CSR, np.array([[1, 2], [1, -2], [1, 2], [1, 2]]), "rr"),
             "`predictions` must hold items of 0 or more, and -1 behind them only, but place 1 of user 1 is -2. "
-            "Pad rows with -1",
-        ),
-        (
-            lambda: fn.evaluate(matrix([{7: 1}, {3: 1, 5: np.inf}], 8), ROWS[:2], "rr"),
-            "`labels` must be finite, but that of item 5 of user 1 is inf. Leave the item out, or give it the label 0",
-        ),
-        (
-            lambda: fn.evaluate(CSR, [1, 2, 3, 4], "rr"),
-            "`predictions` must have one row per user, but its shape is (4,)",
-        ),
-        (
-            lambda: fn.evaluate(CSR, [[1, 9]] * 4, "rr"),
-            "`predictions` must hold items that the matrix has a column for, 0 to 8, but place 1 of user 0 is 9",
-        ),
-        (
-            lambda: fn.evaluate(CSR, [[1, 2], [-1, 2], [1, 2], [1, 2]], "rr"),
-            "`predictions` must hold items of 0 or more, and -1 behind them only, but place 0 of user 1 is -1. Move",
-        ),
-        (
-            lambda: fn.evaluate(frame([0, 4], [1, 2]), ROWS, "rr"),
-            "`truth` must have users from 0 to 3, as `predictions` has one row per user, but one is 4",
-        ),
-        (
-            lambda: fn.evaluate(frame([0, 1], ["a", "b"]), ROWS, "rr"),
-            "`truth` must have whole numbers for users and items where `predictions` is an array, but has 'a'. Number",
-        ),
+            "Pad rows with -1"),
+        (lambda: fn.evaluate(matrix([{7: 1}, {3: 1, 5: np.inf}], 8), ROWS[:2], "rr"),
+            "`labels` must be finite, but that of item 5 of user 1 is inf. Leave the item out, or give it the label 0"),
+        (lambda: fn.evaluate(CSR, [1, 2, 3, 4], "rr"),
+            "`predictions` must have one row per user, but its shape is (4,)"),
+        (lambda: fn.evaluate(CSR, [[1, 9]] * 4, "rr"),
+            "`predictions` must hold items that the matrix has a column for, 0 to 8, but place 1 of user 0 is 9"),
+        (lambda: fn.evaluate(CSR, [[1, 2], [-1, 2], [1, 2], [1, 2]], "rr"),
+            "`predictions` must hold items of 0 or more, and -1 behind them only, but place 0 of user 1 is -1. Move"),
+        (lambda: fn.evaluate(frame([0, 4], [1, 2]), ROWS, "rr"),
+            "`truth` must have users from 0 to 3, as `predictions` has one row per user, but one is 4"),
+        (lambda: fn.evaluate(frame([0, 1], ["a", "b"]), ROWS, "rr"),
+            "`truth` must have whole numbers for users and items where `predictions` is an array, but has 'a'. Number"),
         (lambda: fn.evaluate(CSR, ROWS, "rr", offsets=[0]), "`offsets` cuts arrays into queries, but `truth` has"),
         (lambda: fn.Interactions([1, 2]), "`items` must be cut into users by `offsets`, or be a ragged"),
         (lambda: fn.Interactions([1, -2], offsets=[0, 2]), "`items` must be 0 or more, but items[1] is -2"),
-        (
-            lambda: fn.Interactions([1, 2, 1], offsets=[0, 3]),
-            "`items` must have each item of a user once, but item 1 of user 0 stands twice. Keep one of them",
-        ),
+        (lambda: fn.Interactions([1, 2, 1], offsets=[0, 3]),
+            "`items` must have each item of a user once, but item 1 of user 0 stands twice. Keep one of them"),
         (lambda: fn.Interactions([1], [1, 2], [0, 1]), "`labels` must have length 1 (one per item), got 2"),
         (lambda: fn.Interactions([1], [np.nan], [0, 1]), "`labels` must be finite, but that of item 1 of user 0 is"),
         (lambda: fn.Recommendations([[1]], repeated="twice"), "`repeated` must be 'raise' or 'once', not 'twice'"),
     ],
 )  # fmt: skip
 def test_recommendations_raise_on_wrong_input(call, message):
-    """Invalid shapes, ids and labels raise an error."""
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
         call()
 
@@ -327,7 +270,6 @@ IDS = {
 @pytest.mark.parametrize("ids", IDS)
 @pytest.mark.parametrize("width", [1, 63, 64, 65, 255, 256, 257, 300])
 def test_rows_of_any_length_and_items_of_any_bits(width, ids, once):
-    """Rows and ids of any size give the values of plain sets. A repeated item is counted or raises an error."""
     rng = np.random.default_rng(width)
     sizes = [0, 1, width, width // 2, width, *rng.integers(0, width + 1, 7).tolist()]
     rows, liked = [], []
@@ -342,9 +284,7 @@ def test_rows_of_any_length_and_items_of_any_bits(width, ids, once):
         liked.append({item: int(rng.integers(0, 4)) for item in sorted(some)})
     truth = fn.Interactions(*flat(liked))
     given_rows = padded(rows, "i8", width)
-
     result = fn.evaluate(truth, fn.Recommendations(given_rows, repeated="once" if once else "raise"), "rr,R@20,dcg@20")
-
     for values, own, row in zip(result.values.tolist(), liked, rows, strict=True):
         assert values == pytest.approx(plain(own, row, 20), rel=1e-14, nan_ok=True)
     n_again = sum(len(row) - len(set(row)) for row in rows)
@@ -359,7 +299,6 @@ def test_rows_of_any_length_and_items_of_any_bits(width, ids, once):
 
 @pytest.mark.parametrize("name", ["default", "default(unjudged=removed)", "default(pool=retrieved)", "recommenders"])
 def test_recommendation_metrics_equal_metrics_of_full_labels(name):
-    """Matched items give the values of full labels and scores to the bit, or the same error."""
     liked = [{3: 1, 0: 4}, {}, {5: 2, 1: 1, 2: 0}, {4: 3}, {1: 1, 2: 1}]
     given = items.match_recommendations(fn.Interactions(*flat(liked)), padded([*RECOMMENDED, [2, 0, 1]]))
     made, convention = given.new_builder()(0, 5), parse_convention(name)
@@ -382,3 +321,41 @@ def test_recommendation_metrics_equal_metrics_of_full_labels(name):
                 found = engine.run(made, (metric,), convention, **options).values
                 np.testing.assert_array_equal(found, wanted, str(metric))
             np.testing.assert_array_equal(partitions.run(given, (metric,), convention).values, wanted, str(metric))
+
+
+CHANGES = {
+    "a bound that decreases": lambda matrix: matrix.indptr.__setitem__(1, 10**6),
+    "a bound below 0": lambda matrix: matrix.indptr.__setitem__(0, -5),
+    "a last bound beyond the entries": lambda matrix: matrix.indptr.__setitem__(-1, 10**8),
+    "an index beyond the items": lambda matrix: matrix.indices.__setitem__(0, 10**8),
+    "an index below 0": lambda matrix: matrix.indices.__setitem__(0, -(10**8)),
+    "fewer numbers than indices": lambda matrix: setattr(matrix, "data", matrix.data[:2]),
+    "fewer indices than bounds say": lambda matrix: setattr(matrix, "indices", matrix.indices[:2]),
+    "fewer bounds than users": lambda matrix: setattr(matrix, "indptr", matrix.indptr[:2]),
+}
+
+
+def matrix_of(format):
+    rows = np.array([[1, 0, 0, 2, 0, 1], [0, 3, 0, 0, 0, 1], [1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1]])
+    return sparse.bsr_matrix(rows, blocksize=(2, 3)) if format == "bsr" else sparse.csr_matrix(rows).asformat(format)
+
+
+def test_coordinates_outside_the_shape():
+    matrix = sparse.eye(5, format="coo")
+    matrix.row[2] = 10**6
+    with pytest.raises(fn.InvalidInputError, match="sparse matrix must"):
+        fn.evaluate(matrix, np.zeros((5, 1), int), "rr")
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("format", ["csr", "csc", "bsr"])
+def test_index_arrays_that_do_not_fit(format, change):
+    recommended = np.array([[0, 1, 2]] * 4)
+    assert fn.evaluate(matrix_of(format), recommended, "rr").values[:, 0].tolist() == [1.0, 0.5, 1.0, 0.0]
+    matrix = matrix_of(format)
+    CHANGES[change](matrix)
+    message = r"^a sparse matrix must be valid, but this is not: `(indptr|indices)` must .*. Build it from its entries"
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.evaluate(matrix, recommended, "rr")
+    with pytest.raises(fn.InvalidInputError, match=message):
+        fn.beyond_accuracy([[0, 1]], "coverage", catalogue=6, categories=matrix)

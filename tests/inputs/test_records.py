@@ -22,7 +22,6 @@ Rating = collections.namedtuple("Rating", "user_id item_id score")
 
 
 def rows(table):
-    """Return (query, document, value) for every entry."""
     return [(query, document, value) for query, row in table.items() for document, value in row.items()]
 
 
@@ -31,23 +30,18 @@ FORMS = {
     "lists": lambda: (list(map(list, rows(QRELS))), tuple(map(list, rows(RUN)))),
     "named tuples": lambda: ([TrecQrel(*row, "0") for row in rows(QRELS)], [ScoredDoc(*row) for row in rows(RUN)]),
     "generators": lambda: ((TrecQrel(*row, "0") for row in rows(QRELS)), (ScoredDoc(*row) for row in rows(RUN))),
-    "dicts": lambda: (
-        [{"qid": q, "docno": d, "label": v, "note": [1]} for q, d, v in rows(QRELS)],
-        [{"score": v, "query": q, "document": d} for q, d, v in rows(RUN)],
-    ),
-    "other mappings": lambda: (
-        [collections.ChainMap({"qid": q, "docno": d, "label": v}) for q, d, v in rows(QRELS)],
-        iter([collections.OrderedDict(score=v, query=q, document=d) for q, d, v in rows(RUN)]),
-    ),
+    "dicts": lambda: ([{"qid": q, "docno": d, "label": v, "note": [1]} for q, d, v in rows(QRELS)],
+        [{"score": v, "query": q, "document": d} for q, d, v in rows(RUN)]),
+    "other mappings": lambda: ([collections.ChainMap({"qid": q, "docno": d, "label": v}) for q, d, v in rows(QRELS)],
+        iter([collections.OrderedDict(score=v, query=q, document=d) for q, d, v in rows(RUN)])),
     "records and dicts": lambda: (rows(QRELS), RUN),
     "dicts and records": lambda: (QRELS, rows(RUN)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("has_kernels", [True, False])
 @pytest.mark.parametrize("form", FORMS)
 def test_records_give_the_values_of_dicts(form, has_kernels, monkeypatch):
-    """Every kind of record gives the values of dicts of dicts. Iterators are read once."""
     monkeypatch.setattr(dicts, "CAN_READ_OBJECTS", has_kernels)
     assert fn.evaluate(*FORMS[form](), METRICS).to_dict() == EXPECTED
     truth, run = FORMS[form]()
@@ -55,7 +49,6 @@ def test_records_give_the_values_of_dicts(form, has_kernels, monkeypatch):
 
 
 def test_records_in_other_functions():
-    """`compare`, `explain` and `agreement` read records. `explain` reads an iterator once for two conventions."""
     pairs = fn.compare(
         iter(rows(QRELS)), {"a": iter(rows(RUN)), "b": rows({"q1": {"é": 1}, "q2": {"x": 1}})}, "rr"
     ).rows
@@ -65,40 +58,31 @@ def test_records_in_other_functions():
     assert fn.agreement(rows(RUN), rows(RUN), "tau_b").mean() == {"tau_b": 1.0}
 
 
-def test_records_with_whole_numbers_as_ids():
-    """Named tuples and dicts may have whole numbers as ids."""
+def test_records_of_other_fields():
     truth, run = [TrecQrel(1, 5, 1, "0")], [{"user": 1, "item": 5, "score": 0.5}, {"user": 1, "item": 6, "score": 1}]
     assert fn.evaluate(truth, run, "rr").to_dict() == {1: {"RR": 1 / 2}}
-
-
-def test_pairs_are_relevant_documents():
-    """Records of a query and a document alone have the label 1."""
     assert fn.evaluate([("q", "a"), ("q", "b")], [("q", "c", 2), ("q", "a", 1)], "rr,recall").to_dict() == {
         "q": {"RR": 1 / 2, "R": 1 / 2}
     }
-
-
-def test_records_with_labels_and_scores():
-    """Records that have both need no predictions."""
     scored = [{"query": q, "doc": d, "label": QRELS[q].get(d, 0), "score": v} for q, d, v in rows(RUN)]
     assert fn.evaluate(scored, metrics="rr,p@2").to_dict() == fn.evaluate(QRELS, RUN, "rr,p@2").to_dict()
-
-
-def test_records_by_subtopic():
-    """ir_datasets' judgments by subtopic are read as such."""
     kind = collections.namedtuple("TrecSubtopicQrel", "query_id doc_id relevance subtopic_id")
     truth = (kind("q", document, 1, subtopic) for document, subtopic in (("a", "s"), ("a", "t"), ("b", "s")))
     assert fn.evaluate(truth, {"q": {"b": 2, "a": 1}}, "S_recall@1").to_dict() == {"q": {"S_recall@1": 1 / 2}}
 
 
-def test_named_fields():
-    """`columns` names fields, and a name that is absent raises an error."""
+def test_named_fields(tmp_path):
     run = [{"topic": "q1", "key": "d1", "bm25": 1.5}]
     names = {"document": "key", "score": "bm25", "label": "grade"}
     truth = [{"query": "q1", "key": "d1", "grade": 1}]
     assert fn.evaluate(truth, run, "rr", columns=names).to_dict() == {"q1": {"RR": 1.0}}
     with pytest.raises(fn.InvalidInputError, match=r"must have one column 'bm26', but has 0: its columns are 'topic'"):
         fn.evaluate(truth, run, "rr", columns=names | {"score": "bm26"})
+    path = tmp_path / "run.jsonl"
+    path.write_text('{"a": "q", "b": "d", "c": 0.5}\n')
+    names = {"query": "a", "document": "b", "score": "c"}
+    assert len(fn.read_run(path, columns=names)) == 1
+    assert fn.evaluate({"q": {"d": 1}}, path, "rr", columns=names).to_dict() == {"q": {"RR": 1.0}}
 
 
 BAD = {
@@ -112,10 +96,8 @@ BAD = {
     "a short tuple": ([("q", "d", 1), ("q", "e")], "row 1: a record must be (query, document, score), but is ('q',"),
     "a long tuple": ([("q", "0", "d", 1)], "row 0: a record must be (query, document, score), but is ('q', '0'"),
     "mixed records": ([("q", "d", 1), {"query": "q"}], "row 1: a record must be a tuple, as the first is, but is {'q"),
-    "a record without a field": (
-        [{"query": "q", "doc": "d", "score": 1}, {"query": "q", "doc": "e", "x": 1}],
-        "row 1: a record must have the field 'score', as others have, but is {'query': 'q', 'doc': 'e', 'x': 1}",
-    ),
+    "a record without a field": ([{"query": "q", "doc": "d", "score": 1}, {"query": "q", "doc": "e", "x": 1}],
+        "row 1: a record must have the field 'score', as others have, but is {'query': 'q', 'doc': 'e', 'x': 1}"),
     "no usual names": ([{"query": "q", "key": "d", "score": 1}], "must have one column of document ids or values, but"),
     "numbers of an iterator": (iter([1, 2]), "an iterator of records, but its first item is 1. Give dicts"),
     "an empty generator": ((row for row in ()), "is a generator without any. An iterator gives its records once"),
@@ -125,7 +107,6 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_wrong_records_raise_an_error(case):
-    """The error names the row, the field and the rule."""
     run, message = BAD[case]
     with pytest.raises(fn.InvalidInputError, match=re.escape(message)) as error:
         fn.evaluate({"q": {"d": 1}}, run, "rr")
@@ -133,7 +114,6 @@ def test_wrong_records_raise_an_error(case):
 
 
 def test_an_open_file_is_no_iterator_of_records(tmp_path):
-    """An open file raises an error that says to give its path."""
     path = tmp_path / "qrels"
     path.write_text("q 0 d 1\n")
     with path.open() as file, pytest.raises(fn.InvalidTypeError, match=r"must not be an open file\. Give its path: "):
@@ -163,9 +143,8 @@ BAD_JSON = {
     "a text as score": ('\n{"query": "q", "doc": "d", "score": "x"}', "line 2: score must be a number, but is 'x'."),
     "a number as line": ('{"query": "q", "doc": "d", "score": 1}\n5', "line 2: a record must be a dict, as the first"),
     "a repeated key": ('{"query":"q","doc":"d","doc":"e","score":1}', "line 1: an object must have each key once, but"),
-    "a repeated key that blanks hide": (
-        '{"query":"q","doc":"a:b","doc" :"e","score":1}', "line 1: an object must have each key once, but 'doc' stands",
-    ),
+    "a repeated key that blanks hide": ('{"query":"q","doc":"a:b","doc" :"e","score":1}',
+        "line 1: an object must have each key once, but 'doc' stands"),
     "a repeated inner key": ('{"q": {"a": 1, "a": 2}}', "an object must have each key once, but 'a' stands twice"),
     "a cut line": ('{"query": "q", "doc": "d", "score": 1}\n{"query":', "line 2: must be JSON, but is not: "),
     "two values in a line": ('{"query":"q","doc":"d","score":1} {"query":"q"}', "line 1: must be JSON, but is not: "),
@@ -178,20 +157,17 @@ BAD_JSON = {
     "one number per query": ('{"q1": 5}', "must have one column of query ids or values, but has none"),
     "a list of numbers": ("[1, 2]", "line 1: must be an object {query: {document: value}}, but is [1, 2]"),
     "an empty list": ("[]", "line 1: must be an object {query: {document: value}}, but is []"),
-    "mixed forms": (
-        '{"q": {"d": 1}}\n{"query": "q", "doc": "d", "score": 1}', "must map queries to dicts, but is a dict of",
-    ),
+    "mixed forms": ('{"q": {"d": 1}}\n{"query": "q", "doc": "d", "score": 1}',
+        "must map queries to dicts, but is a dict of"),
 }  # fmt: skip
 
 
 def read(path):
-    """Return the ids and scores of a run."""
     run = fn.read_run(path)
     return run.queries.names().tolist(), run.documents.names().tolist(), list(map(repr, run.values.tolist()))
 
 
 def test_json_keeps_ids_and_digits(tmp_path):
-    """Plain and packed JSON give the same ids and numbers, to the last digit."""
     for case, text in JSON.items():
         runs = []
         for pack in (bytes, gzip.compress):
@@ -203,7 +179,6 @@ def test_json_keeps_ids_and_digits(tmp_path):
 
 
 def test_wrong_json_names_the_line(tmp_path):
-    """Wrong JSON raises an error that names the file and the line."""
     path = tmp_path / "run.jsonl"
     for text, message in BAD_JSON.values():
         path.write_text(text)
@@ -212,17 +187,7 @@ def test_wrong_json_names_the_line(tmp_path):
         assert str(path) in str(error.value)
 
 
-def test_columns_name_fields_of_json(tmp_path):
-    """`columns` names fields of records in JSON."""
-    path = tmp_path / "run.jsonl"
-    path.write_text('{"a": "q", "b": "d", "c": 0.5}\n')
-    names = {"query": "a", "document": "b", "score": "c"}
-    assert len(fn.read_run(path, columns=names)) == 1
-    assert fn.evaluate({"q": {"d": 1}}, path, "rr", columns=names).to_dict() == {"q": {"RR": 1.0}}
-
-
 def test_a_long_first_line_is_parsed_once(tmp_path):
-    """A JSON file on one long line is recognised as JSON, and one with a line for each record as JSON Lines."""
     table = {f"q{number}": {"d}": 1, "e": 2} for number in range(5000)}
     for text in (json.dumps(table), json.dumps(rows(table)), "\n".join(map(json.dumps, rows(table)))):
         path = tmp_path / "run"
@@ -230,14 +195,9 @@ def test_a_long_first_line_is_parsed_once(tmp_path):
         assert len(fn.read_run(path)) == 10_000
 
 
-def test_named_tuples_of_numbers_are_no_score_matrix():
-    """Named tuples with numbers only are records, also where their shape is that of users by items."""
+def test_named_tuples_of_numbers_are_records_and_plain_ones_are_unclear():
     run = [Rating(0, 1, 0.5), Rating(1, 1, 0.4)]
     result = fn.evaluate({0: {0, 1}, 1: {2}}, run, "rr")
     assert result.to_dict() == {0: {"RR": 1.0}, 1: {"RR": 0.0}}
-
-
-def test_tuples_of_numbers_are_unclear():
-    """Rows of two whole numbers and a score could be records or scores of three items."""
     with pytest.raises(fn.InvalidInputError, match=r"such as \(0, 1, 0.5\), could be either. Give np.array\(rows\)"):
         fn.evaluate({0: {0, 1}, 1: {2}}, [(0, 1, 0.5), (1, 1, 0.4)], "rr")

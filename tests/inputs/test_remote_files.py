@@ -1,11 +1,11 @@
 """Files at addresses, by fsspec: every format, patterns and folders, the web, and errors that name the address."""
 
 import functools
-import gzip
 import http.server
 import json
 import pathlib
 import sys
+import tempfile
 import threading
 
 import pytest
@@ -23,39 +23,28 @@ RUN = {"q1": {"d1": 0.5, "d2": 0.7}, "q2": {"d1": 0.1, "d3": 0.9}}
 ROOT = "memory://fastndcg-remote"
 
 
-def flatten(table, name):
-    """Return a dict of dicts as a pyarrow table."""
-    rows = [(query, document, value) for query, row in table.items() for document, value in row.items()]
-    queries, documents, values = zip(*rows, strict=True)
-    return pa.table({"query": queries, "document": documents, name: values})
-
-
 def pack_table(write, table):
-    """Return the bytes that a writer of tables writes."""
     sink = pa.BufferOutputStream()
     write(table, sink)
     return sink.getvalue().to_pybytes()
 
 
-def contents(table, name):
-    """Return the content of a file of each format."""
-    rows = flatten(table, name)
-    lines = [list(map(str, row)) for row in zip(*rows.to_pydict().values(), strict=True)]
-    trec = "".join(f"{q} 0 {d} {v}\n" if name == "label" else f"{q} Q0 {d} 1 {v} tag\n" for q, d, v in lines).encode()
-    return {
-        "trec": trec,
-        "trec.gz": gzip.compress(trec),
-        "csv": f"query,document,{name}\n".encode() + "".join(",".join(line) + "\n" for line in lines).encode(),
-        "json": json.dumps(table).encode(),
-        "jsonl": "".join(json.dumps({query: row}) + "\n" for query, row in table.items()).encode(),
-        "parquet": pack_table(pq.write_table, rows),
-        "feather": pack_table(feather.write_feather, rows),
-    }
+def content(kind, table, format):
+    """Return the content of a file of a format."""
+    if format == "feather":
+        return pack_table(feather.write_feather, kind.from_dict(table).to_arrow())
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / {"trec": "x", "trec.gz": "x.run.gz"}.get(format, f"x.{format}")
+        kind.from_dict(table).write(path)
+        return path.read_bytes()
 
 
-FORMATS = {format: (contents(QRELS, "label")[format], contents(RUN, "score")[format]) for format in contents(RUN, "x")}
+FORMATS = {
+    format: (content(fn.Qrels, QRELS, format), content(fn.Run, RUN, format))
+    for format in ("trec", "trec.gz", "csv", "json", "jsonl", "parquet", "feather")
+}
 EXPECTED = fn.evaluate(QRELS, RUN, "ndcg,rr").to_dict()
-SCORED = flatten(QRELS, "label").append_column("score", flatten(RUN, "score")["score"])
+SCORED = fn.Qrels.from_dict(QRELS).to_arrow().append_column("score", fn.Run.from_dict(RUN).to_arrow()["score"])
 
 
 @pytest.fixture
@@ -73,7 +62,6 @@ def store():
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_format(store, capsys, format):
-    """Judgments and runs of each format are read, in Python, by pathlib and on the command line."""
     qrels, run = (store(f"{name}.{format}", content) for name, content in zip(("q", "r"), FORMATS[format], strict=True))
     assert fn.evaluate(qrels, run, "ndcg,rr").to_dict() == EXPECTED
     assert fn.evaluate(pathlib.PurePosixPath(qrels), pathlib.PurePosixPath(run), "ndcg,rr").to_dict() == EXPECTED
@@ -88,7 +76,6 @@ def test_every_format(store, capsys, format):
 
 @pytest.mark.parametrize("memory", [None, "1kB"])
 def test_rows_with_scores(store, capsys, memory):
-    """Parquet and Feather files with scores are streamed, and so are a pattern and a folder of Parquet files."""
     halves = (SCORED.slice(0, 2), SCORED.slice(2))
     for place, half in enumerate(halves):
         store(f"parts/{place}.parquet", pack_table(pq.write_table, half))
@@ -116,7 +103,6 @@ def test_addresses_keep_their_slashes(store):
 
 
 def test_local_files_by_address(tmp_path):
-    """``file://`` names a local file. A local path with a colon stays one."""
     path = tmp_path / "run.json"
     path.write_text(json.dumps(RUN))
     assert fn.evaluate(QRELS, f"file://{path}", "ndcg,rr").to_dict() == EXPECTED
@@ -129,7 +115,6 @@ def test_local_files_by_address(tmp_path):
 
 
 def test_files_of_the_web(tmp_path):
-    """Files of the web are read, also with a query in the address. An absent one raises the system's error."""
     pytest.importorskip("aiohttp")
     for format in ("trec.gz", "feather", "parquet"):
         (tmp_path / f"r.{format}").write_bytes(FORMATS[format][1])
@@ -149,14 +134,11 @@ def test_files_of_the_web(tmp_path):
 
 
 class QuietHandler(http.server.SimpleHTTPRequestHandler):
-    """Serve files without a log."""
-
     def log_message(self, *_):
         """Write nothing."""
 
 
 def test_unknown_protocols():
-    """An address of no known protocol, and one whose package is absent, raise an error with the remedy."""
     with pytest.raises(fn.InvalidInputError, match=r"'foo://x/y.run' must be the address of .* not known: foo"):
         fn.read_run("foo://x/y.run")
     if "s3fs" not in sys.modules:
@@ -183,14 +165,10 @@ def test_addresses_without_fsspec(monkeypatch, capsys):
 
 
 class BrokenFile:
-    """A file of a library whose errors share no class with Python's."""
-
     def seekable(self):
-        """Return False."""
         return False
 
     def read(self, n):
-        """Raise an error as of a credential that is missing."""
         raise LibraryError(f"no credentials for {n} bytes")
 
     def close(self):
@@ -202,7 +180,6 @@ class LibraryError(Exception):
 
 
 def test_errors_of_libraries_name_the_address(monkeypatch):
-    """Any error while a file is opened or read is an OSError that names the address."""
     system = type(fsspec.filesystem("memory"))
     monkeypatch.setattr(system, "open", lambda *_, **__: BrokenFile())
     with pytest.raises(OSError, match=f"LibraryError: no credentials for .*: '{ROOT}/r.run'"):

@@ -1,6 +1,8 @@
 """Score matrices against the items of users: the bits of explicit candidate lists, in every form of the arguments."""
 
+import pickle
 import re
+import tempfile
 
 import numpy as np
 import pytest
@@ -26,25 +28,21 @@ SCORES = np.random.default_rng(5).integers(0, 4, (4, 7)).astype("f4")
 
 
 def flat(liked):
-    """Return items, labels and offsets."""
     offsets = np.cumsum([0, *map(len, liked)])
     return [item for row in liked for item in row], [label for row in liked for label in row.values()], offsets
 
 
 def matrix(liked, n_items=7):
-    """Return the items of users as a sparse matrix, whose values are labels."""
     users = np.repeat(np.arange(len(liked)), list(map(len, liked)))
     items, labels, _ = flat(liked)
     return sparse.csr_array((labels, (users, items)), shape=(len(liked), n_items))
 
 
 def mask(rows, n_items=7):
-    """Return the items of users as a sparse matrix of ones."""
     return matrix([dict.fromkeys(sorted(row), 1) for row in rows], n_items)
 
 
 def list_by_hand(liked, scores, excluded=None, candidates=None, missing_truth="raise"):
-    """Return rankings of the candidates of each user, written one by one."""
     documents = []
     offsets = [0]
     pool = []
@@ -76,7 +74,6 @@ def list_by_hand(liked, scores, excluded=None, candidates=None, missing_truth="r
 
 
 def assert_same_bits(result, expected):
-    """Check that two results have the same bytes and the same number of tied queries."""
     np.testing.assert_array_equal(result.values, expected.values)
     assert result.values.tobytes() == expected.values.tobytes()
     assert result.n_tied == expected.n_tied
@@ -98,7 +95,6 @@ def score_cases(draw, labels, n_items):
 @strategies.examples(25)
 @given(data=st.data())
 def test_values_are_those_of_explicit_candidates(ties, data):
-    """Any exclusion, candidates, labels, dtype, tie policy and convention give the bits of lists written by hand."""
     kind = data.draw(st.sampled_from(["binary", "graded", "float", "negative"]))
     n_items = data.draw(st.sampled_from([1, 5, 20, 64, 130]))
     liked, scores, excluded, candidates = data.draw(score_cases(strategies.LABELS[kind], n_items))
@@ -120,7 +116,6 @@ def test_values_are_those_of_explicit_candidates(ties, data):
     }
     if candidates is not None and not any(candidates):
         by_hand = list_by_hand(liked, scores, excluded, None, missing_truth)
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(models, "MOST_SCORES", data.draw(st.sampled_from([1, 50, 10**6])))
         patch.setattr(models, "LEAST_PART", 1)
@@ -131,7 +126,6 @@ def test_values_are_those_of_explicit_candidates(ties, data):
                 fn.evaluate(truth, scores, metrics, convention=convention, **selection)
             return
         result = fn.evaluate(truth, scores, metrics, convention=convention, threads=2, **selection)
-
     assert_same_bits(result, expected)
 
 
@@ -139,16 +133,13 @@ def test_values_are_those_of_explicit_candidates(ties, data):
 @strategies.examples(8)
 @given(seed=st.integers(0, 99), missing_truth=st.sampled_from(["skip", "unretrieved"]))
 def test_values_are_those_of_the_reference(ties, seed, missing_truth):
-    """The slow twin, which lists candidates in plain Python, gives the same values."""
     rng = np.random.default_rng(seed)
     liked, excluded = ([dict.fromkeys(rng.permutation(9)[:3].tolist(), 1) for _ in range(3)] for _ in range(2))
     scores = rng.integers(0, 6, (3, 9)) / 2
     arguments = (matrix(liked, 9), scores, "ndcg@3,recall@3,auc,rr")
     options = {"exclude": mask(excluded, 9), "candidates": range(1, 9), "missing_truth": missing_truth}
     options["convention"] = fn.conventions["default"].replace(ties=ties)
-
     result = fn.evaluate(*arguments, **options)
-
     slow = fn.reference.evaluate(*arguments, **options)
     np.testing.assert_allclose(result.values, slow.values, rtol=1e-12)
     assert result.n_tied == slow.n_tied
@@ -159,7 +150,6 @@ def test_values_are_those_of_the_reference(ties, seed, missing_truth):
 @pytest.mark.parametrize("ties", ["average", "input", "id_descending", "worst"])
 @pytest.mark.parametrize("n_relevant", [3, 64, 65, 150])
 def test_strategies_give_the_same_bits(n_relevant, ties, metrics, strategy):
-    """Few and many relevant items, at few ranks and at all, give the bits of explicit lists by every strategy."""
     rng = np.random.default_rng(n_relevant)
     liked = [dict.fromkeys(np.sort(rng.permutation(300)[:n_relevant]).tolist(), 1 + user % 2) for user in range(5)]
     excluded = [
@@ -169,9 +159,7 @@ def test_strategies_give_the_same_bits(n_relevant, ties, metrics, strategy):
     convention = fn.conventions["default"].replace(ties=ties)
     selection = ItemSelection(list(excluded))
     rankings = models.match_scores(Interactions(*flat(liked)), scores, selection).new_builder()(0, 5)
-
     output = engine.run(rankings, parse_metrics(metrics), convention, strategy=strategy)
-
     by_hand = list_by_hand(liked, scores, excluded)
     expected = engine.run(by_hand, parse_metrics(metrics), convention)
     assert strategies.bits(output) == strategies.bits(expected)
@@ -179,23 +167,28 @@ def test_strategies_give_the_same_bits(n_relevant, ties, metrics, strategy):
 
 @pytest.mark.parametrize("name", strategies.PLAIN)
 def test_all_metrics_have_the_bits_of_explicit_candidates(name):
-    """Each metric of the catalogue reads labels, judgments and sizes of candidates alone."""
     liked = [{3: 1, 0: 1}, {}, {5: 0, 1: 1, 2: 0}, {4: 1}]
     scores = np.random.default_rng(6).permutation(28).reshape(4, 7).astype("f8")
     result = fn.evaluate(matrix(liked), scores, [name], exclude=SEEN, missing_truth="skip")
     assert_same_bits(result, fn.evaluate(list_by_hand(liked, scores, SEEN), metrics=[name]))
 
 
-def test_dense_labels_give_the_same_values():
-    """Without exclusions, sparse truth gives the values of dense labels on the same scores."""
+def test_dense_labels_and_truths_of_every_form():
     result = fn.evaluate(matrix(LIKED), SCORES, "ndcg@3,ap,auc,recall@2")
     dense = fn.evaluate(matrix(LIKED).toarray(), SCORES, "ndcg@3,ap,auc,recall@2")
     assert_same_bits(result, dense)
     assert np.isnan(result["ap"][1])
+    pa = pytest.importorskip("pyarrow")
+    rows = [(user, item, label) for user, row in enumerate(LIKED) for item, label in row.items()][::-1]
+    frame = pa.table(dict(zip(("user", "item", "rating"), map(list, zip(*rows, strict=True)), strict=True)))
+    expected = fn.evaluate(matrix(LIKED), SCORES, METRICS)
+    for truth in (frame, matrix(LIKED).tocsc(), matrix(LIKED).tocoo(), fn.Interactions(*flat(LIKED))):
+        assert_same_bits(fn.evaluate(truth, SCORES, METRICS), expected)
+    slow = fn.reference.evaluate(frame, SCORES, METRICS)
+    np.testing.assert_allclose(slow.values, expected.values, rtol=1e-12)
 
 
 def score_forms():
-    """Yield score matrices of every form with a name."""
     yield "float32", SCORES
     yield "float64", SCORES.astype("f8")
     yield "float16", SCORES.astype("f2")
@@ -208,28 +201,22 @@ def score_forms():
     unwritable = SCORES.copy()
     unwritable.flags.writeable = False
     yield "read-only", unwritable
+    with tempfile.TemporaryFile() as file:
+        mapped = np.memmap(file, "f4", "w+", shape=SCORES.shape)
+        mapped[...] = SCORES
+        yield "memory map", mapped
     yield "unaligned", np.frombuffer(b"x" + SCORES.tobytes(), "f4", offset=1).reshape(SCORES.shape)
 
 
 @pytest.mark.parametrize("name", [name for name, _ in score_forms()])
 def test_score_matrices_of_every_form(name):
-    """Every dtype and layout gives the same bits."""
     scores = dict(score_forms())[name]
     result = fn.evaluate(matrix(LIKED), scores, METRICS, exclude=SEEN, missing_truth="skip")
     assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES, SEEN), metrics=METRICS))
 
 
-def test_memory_mapped_scores(tmp_path):
-    """A memory-mapped file of scores is read in place."""
-    np.save(tmp_path / "scores.npy", SCORES)
-    mapped = np.load(tmp_path / "scores.npy", mmap_mode="r")
-    result = fn.evaluate(matrix(LIKED), mapped, METRICS)
-    assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES), metrics=METRICS))
-
-
 @pytest.mark.peers
 def test_torch_scores():
-    """A tensor of floats on the CPU is a score matrix, one of whole numbers is recommended items."""
     torch = pytest.importorskip("torch")
     result = fn.evaluate(matrix(LIKED), torch.from_numpy(SCORES), METRICS)
     assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES), metrics=METRICS))
@@ -237,7 +224,6 @@ def test_torch_scores():
 
 
 def item_forms():
-    """Yield the seen items in every form with a name."""
     yield "csr", mask(SEEN)
     yield "csc", mask(SEEN).tocsc()
     yield "coo", mask(SEEN).tocoo()
@@ -260,7 +246,6 @@ def item_forms():
 
 @pytest.mark.parametrize("name", [name for name, _ in item_forms()])
 def test_exclude_and_candidates_of_every_form(name):
-    """Interactions, lists and masks of users mean the same items, in both keywords."""
     items = dict(item_forms())[name]
     excluded = fn.evaluate(matrix(LIKED), SCORES, METRICS, exclude=items, missing_truth="skip")
     assert_same_bits(excluded, fn.evaluate(list_by_hand(LIKED, SCORES, SEEN), metrics=METRICS))
@@ -273,7 +258,6 @@ def test_exclude_and_candidates_of_every_form(name):
     "items", [[4, 1, 0], {0, 1, 4}, np.array([0, 1, 4], "i1"), np.isin(range(7), [0, 1, 4]), frozenset({0, 1, 4})]
 )
 def test_items_of_all_users_in_every_form(items):
-    """One set of items holds for all users, alone and next to items of users."""
     shared = [{0, 1, 4}] * 4
     result = fn.evaluate(matrix(LIKED), SCORES, METRICS, exclude=items, missing_truth="unretrieved")
     by_hand = list_by_hand(LIKED, SCORES, shared, missing_truth="unretrieved")
@@ -284,20 +268,7 @@ def test_items_of_all_users_in_every_form(items):
     assert_same_bits(result, fn.evaluate(list_by_hand(LIKED, SCORES, shared, SEEN), metrics=METRICS))
 
 
-def test_truths_of_every_form():
-    """A frame of users and items, unsorted Interactions and sparse formats give the values of the CSR matrix."""
-    pa = pytest.importorskip("pyarrow")
-    rows = [(user, item, label) for user, row in enumerate(LIKED) for item, label in row.items()][::-1]
-    frame = pa.table(dict(zip(("user", "item", "rating"), map(list, zip(*rows, strict=True)), strict=True)))
-    expected = fn.evaluate(matrix(LIKED), SCORES, METRICS)
-    for truth in (frame, matrix(LIKED).tocsc(), matrix(LIKED).tocoo(), fn.Interactions(*flat(LIKED))):
-        assert_same_bits(fn.evaluate(truth, SCORES, METRICS), expected)
-    slow = fn.reference.evaluate(frame, SCORES, METRICS)
-    np.testing.assert_allclose(slow.values, expected.values, rtol=1e-12)
-
-
 def test_scores_are_read_in_place():
-    """Scores in C's order are not copied, and metrics of labels make no array of all candidates."""
     liked = Interactions(*flat(LIKED))
     build = models.match_scores(liked, SCORES, ItemSelection(SEEN, missing_truth="skip")).new_builder()
     assert np.shares_memory(build(0, 4).rows.scores, SCORES)
@@ -309,7 +280,6 @@ def test_scores_are_read_in_place():
 
 
 def test_converted_scores_take_the_memory_of_a_part(monkeypatch):
-    """Scores in another order are converted in parts, and each thread reuses its buffer."""
     monkeypatch.setattr(models, "MOST_SCORES", 100)
     monkeypatch.setattr(models, "LEAST_PART", 1)
     scores = np.asfortranarray(np.random.default_rng(0).random((500, 10)))
@@ -323,7 +293,6 @@ def test_converted_scores_take_the_memory_of_a_part(monkeypatch):
 
 
 def test_nan_is_refused_at_candidates_alone():
-    """A NaN score of an excluded item is not read. One of a candidate is an error that names user and item."""
     scores = SCORES.copy()
     scores[0, 6] = scores[3, 0] = np.nan
     result = fn.evaluate(matrix(LIKED), scores, METRICS, exclude=SEEN)
@@ -338,7 +307,6 @@ def test_nan_is_refused_at_candidates_alone():
 
 
 def test_missing_truth_is_counted():
-    """Items of the truth that are no candidates are skipped, or lower the recall, and a note counts them."""
     seen = [{3}, {0}, {1, 5}, {0}]
     skipped = fn.evaluate(matrix(LIKED), SCORES, "recall@7", exclude=seen, missing_truth="skip")
     assert skipped["recall@7"].tolist()[::3] == [1, 1]
@@ -350,7 +318,6 @@ def test_missing_truth_is_counted():
 
 
 def test_evaluator_and_compare_take_the_keywords():
-    """Many score matrices share one truth, whose candidates are found once."""
     systems = {"a": SCORES, "b": np.asfortranarray(-SCORES)}
     options = {"exclude": SEEN, "candidates": range(7), "missing_truth": "skip"}
     results = {name: fn.evaluate(matrix(LIKED), scores, METRICS, **options) for name, scores in systems.items()}
@@ -362,22 +329,13 @@ def test_evaluator_and_compare_take_the_keywords():
         for name, scores in systems.items():
             assert_same_bits(evaluator.evaluate(scores), results[name])
     assert len(calls) == 1
+    assert_same_bits(pickle.loads(pickle.dumps(evaluator)).evaluate(SCORES), results["a"])
     compared = fn.compare(matrix(LIKED), systems, "ndcg@3", **options, replicates=10)
     for row in compared.rows:
         assert row.mean == results[row.system].mean()["nDCG@3"]
 
 
-def test_pickled_evaluator_keeps_its_exclusions():
-    """A pickled evaluator gives the same values."""
-    import pickle
-
-    evaluator = fn.Evaluator(matrix(LIKED), METRICS, exclude=SEEN, missing_truth="skip")
-    expected = evaluator.evaluate(SCORES)
-    assert_same_bits(pickle.loads(pickle.dumps(evaluator)).evaluate(SCORES), expected)
-
-
 def test_explain_shows_the_candidates_of_one_user():
-    """The explanation of a user ranks that user's candidates, named by item number."""
     explanation = fn.explain(matrix(LIKED), SCORES, "ndcg@3", query=2, exclude=[{1}, {1}, {4}, {5}])
     expected = fn.evaluate(matrix(LIKED), SCORES, "ndcg@3", exclude=[{1}, {1}, {4}, {5}])["ndcg@3"][2]
     assert explanation.value == expected
@@ -390,35 +348,21 @@ CSR = matrix(LIKED)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: fn.evaluate(CSR, SCORES[:3], "rr"),
-            "`predictions` must have a row per user and a column per item of the truth, (4, 7), but its shape is",
-        ),
-        (
-            lambda: fn.evaluate(CSR, SCORES[:, :5], "rr"),
-            "`predictions` must have a row per user and a column per item of the truth, (4, 7), but its shape is",
-        ),
-        (
-            lambda: fn.evaluate(fn.Interactions([9], offsets=[0, 1]), SCORES[:1], "rr"),
-            "`predictions` must have a column for each item of the truth, but user 0 likes item 9 and there are 7",
-        ),
-        (
-            lambda: fn.evaluate(CSR, SCORES, "rr", exclude=mask(SEEN)[:3]),
-            "`exclude` must have one row per user, 4, but has 3",
-        ),
-        (
-            lambda: fn.evaluate(CSR, SCORES, "rr", exclude=mask(SEEN, 8)),
-            "`exclude` must have one column per item, 7, but has 8",
-        ),
-        (
-            lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[[1], [2], [7], [3]]),
-            "`exclude` must hold items below 7, the number of items of the predictions, but one of user 2 is 7",
-        ),
+        (lambda: fn.evaluate(CSR, SCORES[:3], "rr"),
+            "`predictions` must have a row per user and a column per item of the truth, (4, 7), but its shape is"),
+        (lambda: fn.evaluate(CSR, SCORES[:, :5], "rr"),
+            "`predictions` must have a row per user and a column per item of the truth, (4, 7), but its shape is"),
+        (lambda: fn.evaluate(fn.Interactions([9], offsets=[0, 1]), SCORES[:1], "rr"),
+            "`predictions` must have a column for each item of the truth, but user 0 likes item 9 and there are 7"),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=mask(SEEN)[:3]),
+            "`exclude` must have one row per user, 4, but has 3"),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=mask(SEEN, 8)),
+            "`exclude` must have one column per item, 7, but has 8"),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[[1], [2], [7], [3]]),
+            "`exclude` must hold items below 7, the number of items of the predictions, but one of user 2 is 7"),
         (lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[1, -2]), "`candidates`: `items` must be 0 or more, but"),
-        (
-            lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[1, 2, 1]),
-            "`candidates`: `items` must have each item of a user once, but item 1 of user 0 stands twice",
-        ),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[1, 2, 1]),
+            "`candidates`: `items` must have each item of a user once, but item 1 of user 0 stands twice"),
         (lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[]), "`candidates` must have an item, but is empty"),
         (lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[[], [], [], []]), "`candidates` must have an item, but"),
         (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=range(7)), "`exclude` must leave a candidate, but has all"),
@@ -426,66 +370,49 @@ CSR = matrix(LIKED)
         (lambda: fn.evaluate(CSR, SCORES, "rr", exclude={"a"}), "`exclude` must hold whole numbers where items"),
         (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[[1], 2]), "`exclude`: rows must be lists, sets or arrays of"),
         (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=3), "`exclude` must be interactions (a scipy.sparse matrix, "),
-        (
-            lambda: fn.evaluate(CSR, SCORES, "rr", exclude=sparse.csr_array(([0, 1], ([0, 1], [1, 2])), shape=(4, 7))),
-            "`exclude`: a sparse matrix must store no 0, but that of item 1 of user 0 is one. Call eliminate_zeros()",
-        ),
-        (
-            lambda: fn.evaluate(CSR, SCORES, "rr", exclude=mask([{1}, {2}, {1, 5}, {0}])),
-            "items of `truth` must not be excluded, but item 1 of user 2 is in `exclude` (in all 2). Take it out",
-        ),
-        (
-            lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[3, 6]),
-            "items of `truth` must not be excluded, but item 3 of user 0 is in `exclude` (in all 1). Take it out",
-        ),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=sparse.csr_array(([0, 1], ([0, 1], [1, 2])), shape=(4, 7))),
+            "`exclude`: a sparse matrix must store no 0, but that of item 1 of user 0 is one. Call eliminate_zeros()"),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=mask([{1}, {2}, {1, 5}, {0}])),
+            "items of `truth` must not be excluded, but item 1 of user 2 is in `exclude` (in all 2). Take it out"),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[3, 6]),
+            "items of `truth` must not be excluded, but item 3 of user 0 is in `exclude` (in all 1). Take it out"),
         (
             lambda: fn.evaluate(CSR, SCORES, "rr", candidates=[0, 1, 2, 3, 5]),
             "items of `truth` must not lie outside the candidates, but item 4 of user 3 is not in `candidates` (in all",
         ),
-        (
-            lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[np.array(0)] * 4),
-            "`exclude`: rows must be lists, sets or arrays of items, but one is array(0)",
-        ),
+        (lambda: fn.evaluate(CSR, SCORES, "rr", exclude=[np.array(0)] * 4),
+            "`exclude`: rows must be lists, sets or arrays of items, but one is array(0)"),
         (lambda: fn.evaluate(CSR, SCORES, "rr", missing_truth="last"), "`missing_truth` must be one of 'raise', 's"),
-        (
-            lambda: fn.evaluate(CSR.toarray(), SCORES, "rr", exclude=[0]),
-            "`exclude` can only be used with a model or a matrix that scores all items, but `truth` is",
-        ),
-        (
-            lambda: fn.evaluate(CSR, np.array([[0, 3]] * 4), "rr", candidates=[0]),
-            "`candidates` can only be used with a model or a matrix that scores all items, but `predic",
-        ),
-        (
-            lambda: fn.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, "rr", missing_truth="skip"),
-            "`missing_truth` can only be used with a model or a matrix that scores all items, but `predic",
-        ),
-        (
-            lambda: fn.compare(dict.fromkeys("ab", fn.evaluate([[1]], [[2]], "rr")), metrics="rr", exclude=[0]),
-            "`exclude` must be left out if all systems are Results or Rankings",
-        ),
+        (lambda: fn.evaluate(CSR.toarray(), SCORES, "rr", exclude=[0]),
+            "`exclude` can only be used with a model or a matrix that scores all items, but `truth` is"),
+        (lambda: fn.evaluate(CSR, np.array([[0, 3]] * 4), "rr", candidates=[0]),
+            "`candidates` can only be used with a model or a matrix that scores all items, but `predic"),
+        (lambda: fn.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, "rr", missing_truth="skip"),
+            "`missing_truth` can only be used with a model or a matrix that scores all items, but `predic"),
+        (lambda: fn.compare(dict.fromkeys("ab", fn.evaluate([[1]], [[2]], "rr")), metrics="rr", exclude=[0]),
+            "`exclude` must be left out if all systems are Results or Rankings"),
         (lambda: fn.evaluate(CSR, SCORES, "rr", offsets=[0]), "`offsets` cuts arrays into queries, but `truth` has"),
-        (
-            lambda: fn.evaluate(CSR, SCORES.astype("longdouble") + np.longdouble(2) ** -60, "rr"),
-            "`predictions` must fit float64 exactly, but predictions[0, ",
-        ),
+        (lambda: fn.evaluate(CSR, SCORES.astype("longdouble") + np.longdouble(2) ** -60, "rr"),
+            "`predictions` must fit float64 exactly, but predictions[0, "),
     ],
 )  # fmt: skip
 def test_wrong_input_raises(call, message):
-    """Wrong shapes, items, overlaps, and keywords for other forms raise an error with the first offender."""
     with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(message)}"):
         call()
 
 
-def test_no_users_and_no_items():
-    """Empty matrices have no values, and users without items are undefined."""
+def test_no_users_no_items_and_nothing_relevant():
     empty = fn.Interactions(np.empty(0, "i4"), offsets=[0])
     assert fn.evaluate(empty, np.empty((0, 5)), "rr").values.shape == (0, 1)
     result = fn.evaluate(sparse.csr_array((2, 0)), np.empty((2, 0)), "rr,ndcg")
     assert np.isnan(result["ndcg"]).all()
+    scores = np.array([[0.2, 0.1], [0.3, 0.4]])
+    expected = fn.evaluate(fn.Interactions([], offsets=[0, 0, 0]), scores, "rr,ndcg").to_dict()
+    for truth in ({}, {0: set()}, {"q": {}}):
+        np.testing.assert_equal(fn.evaluate(truth, scores, "rr,ndcg").to_dict(), expected)
 
 
 def test_large_exclusions_are_matched_in_parts(monkeypatch):
-    """The size of parts does not change the places of items."""
     rng = np.random.default_rng(0)
     liked = [{int(item): 1} for item in rng.integers(0, 7, 4)]
     expected = fn.evaluate(matrix(liked), SCORES, METRICS, exclude=SEEN, candidates=[[*range(7)]] * 4,
@@ -494,11 +421,3 @@ def test_large_exclusions_are_matched_in_parts(monkeypatch):
     result = fn.evaluate(matrix(liked), SCORES, METRICS, exclude=SEEN, candidates=[[*range(7)]] * 4,
                          missing_truth="skip", threads=2)  # fmt: skip
     assert_same_bits(result, expected)
-
-
-def test_a_dict_without_relevant_items():
-    """A dict without any items counts as a sparse matrix without any."""
-    scores = np.array([[0.2, 0.1], [0.3, 0.4]])
-    expected = fn.evaluate(fn.Interactions([], offsets=[0, 0, 0]), scores, "rr,ndcg").to_dict()
-    for truth in ({}, {0: set()}, {"q": {}}):
-        np.testing.assert_equal(fn.evaluate(truth, scores, "rr,ndcg").to_dict(), expected)

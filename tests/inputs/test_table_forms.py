@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from table_forms import IN_MEMORY, LIBRARY_FORMS, TABLE_FORMS, make_reader, write_feather
+from table_forms import BATCH, IN_MEMORY, TABLE_FORMS, write_feather
 
 import fastndcg as fn
 
@@ -39,16 +39,10 @@ FILES = ("feather", "packed feather", "arrow stream", "remote feather", "remote 
 PARAMETERS = pytest.mark.parametrize("name", TABLE_FORMS)
 
 
-def values_by_query(result):
-    """Return the bytes of the values of each query."""
-    return {query: row.tobytes() for query, row in zip(result.query_ids.tolist(), result.values, strict=True)}
-
-
 @pytest.mark.parametrize("memory", [None, "8kB"])
 @pytest.mark.parametrize("table", [GOOD, MIXED], ids=["sorted", "mixed"])
 @PARAMETERS
 def test_rows_with_scores(tmp_path, name, table, memory):
-    """Rows with scores give the bytes of the pyarrow table, with any memory, and ties by id among them."""
     expected = fn.evaluate(table, metrics=METRICS, convention="trec_eval")
     options = {} if memory is None or name in IN_MEMORY else {"memory": memory}
     result = fn.evaluate(TABLE_FORMS[name](table, tmp_path), metrics=METRICS, convention="trec_eval", **options)
@@ -59,7 +53,6 @@ def test_rows_with_scores(tmp_path, name, table, memory):
 
 @PARAMETERS
 def test_judgments_and_runs(tmp_path, name):
-    """Judgments and a run in tables give the bytes of dicts, and so does each of them beside a dict."""
     qrels = {}
     run = {}
     for query, document, label, score in zip(*GOOD.to_pydict().values(), strict=True):
@@ -82,7 +75,6 @@ def test_judgments_and_runs(tmp_path, name):
 
 @pytest.mark.parametrize("name", [name for name in TABLE_FORMS if name not in ("structured array", "Dask")])
 def test_columns_of_lists(tmp_path, name):
-    """Tables with a query in each row give the bytes of the pyarrow table."""
     expected = fn.evaluate(LISTS, metrics=METRICS)
     result = fn.evaluate(TABLE_FORMS[name](LISTS, tmp_path), metrics=METRICS)
     assert result.values.tobytes() == expected.values.tobytes()
@@ -100,21 +92,18 @@ def test_lists_beyond_memory():
 
 BAD = {
     "repeated ids": (GOOD.set_column(1, "document", pa.array(["d"] * N)), "document d of query q0[01] is in rows"),
-    "a null": (
-        GOOD.set_column(0, "query", pa.array([None if row == 30 else "q" for row in ROWS])),
-        "must have no null, but column 'query' has one in row 30|Schema at index|Expected bytes, got a 'float'",
-    ),
+    "a null": (GOOD.set_column(0, "query", pa.array([None if row == 30 else "q" for row in ROWS])),
+        "must have no null, but column 'query' has one in row 30|Schema at index|Expected bytes, got a 'float'"),
     "texts as labels": (GOOD.set_column(2, "label", pa.array(["x"] * N)), "must hold numbers, but its type is "),
     "fractions as ids": (GOOD.set_column(0, "query", pa.array([0.5] * N)), "must hold texts or whole numbers"),
     "unknown columns": (GOOD.rename_columns(["x", "y", "label", "doc"]), "must have one column of query ids"),
     "NaN": (GOOD.set_column(3, "score", pa.array([np.nan] * N)), "`scores` must not be NaN"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", BAD)
 @PARAMETERS
 def test_bad_tables(tmp_path, name, case):
-    """Bad rows raise an error of fastndcg that names the column or the row."""
     table, message = BAD[case]
     with pytest.raises(fn.InvalidInputError, match=message):
         fn.evaluate(TABLE_FORMS[name](table, tmp_path), metrics="rr")
@@ -132,7 +121,6 @@ def test_tables_without_rows(tmp_path, name):
 
 @PARAMETERS
 def test_named_columns(tmp_path, name):
-    """Unusual names are given by `columns`. A name that is absent raises an error."""
     if name == "dict of columns":
         pytest.skip("a dict is one of columns by its usual names: other names need a frame")
     table = GOOD.rename_columns(["a", "b", "c", "d"])
@@ -146,7 +134,6 @@ def test_named_columns(tmp_path, name):
 @pytest.mark.parametrize("memory", [None, "8kB"])
 @PARAMETERS
 def test_evaluators_read_again(tmp_path, name, memory):
-    """An evaluator reads rows again. A reader whose rows exceed the memory raises an error the second time."""
     options = {} if memory is None or name in IN_MEMORY else {"memory": memory}
     evaluator = fn.Evaluator(TABLE_FORMS[name](MIXED, tmp_path), "rr", **options)
     first = evaluator.evaluate().values.tobytes()
@@ -158,20 +145,15 @@ def test_evaluators_read_again(tmp_path, name, memory):
     assert copy.copy(evaluator).evaluate().values.tobytes() == first
 
 
-def test_filters_of_datasets_hold():
-    """The filter of a pyarrow dataset, and that of a scanner, hold."""
+def test_filters_and_progress_of_datasets():
     expected = fn.evaluate(GOOD.slice(0, 30), metrics="rr").to_dict()
     filtered = dataset.dataset(GOOD).filter(dataset.field("query") < "q05")
     assert fn.evaluate(filtered, metrics="rr").to_dict() == expected
     assert fn.evaluate(filtered.scanner(), metrics="rr").to_dict() == expected
-
-
-def test_progress_of_datasets():
-    """Progress counts the rows of a dataset, of which 0 are announced where only reading shows their number."""
     calls = []
     fn.evaluate(dataset.dataset(GOOD), metrics="rr", progress=lambda *counts: calls.append(counts))
     assert calls[-1] == (N, N)
-    fn.evaluate(make_reader(GOOD, None), metrics="rr", memory="8kB", progress=lambda *counts: calls.append(counts))
+    fn.evaluate(GOOD.to_reader(BATCH), metrics="rr", memory="8kB", progress=lambda *counts: calls.append(counts))
     assert calls[-1] == (N, 0)
 
 
@@ -185,7 +167,6 @@ def test_evaluators_of_files_are_pickled(tmp_path):
 
 
 def test_lazy_frames_collect_needed_columns():
-    """A lazy frame is collected once, without columns that have no role."""
     reads = []
     lazy = pl.from_arrow(GOOD).lazy().with_columns(other=pl.col("label").map_batches(_record(reads), pl.Int64))
     assert fn.evaluate(lazy, metrics="rr").to_dict() == fn.evaluate(GOOD, metrics="rr").to_dict()
@@ -225,7 +206,6 @@ def test_lazy_frames_of_other_versions(monkeypatch):
 
 
 def test_connections_without_rows():
-    """A connection of DuckDB without a result, or with one that has been fetched, raises an error with the remedy."""
     message = r"must hold the rows of a query, .* Pass a relation for each: connection.sql\(QUERY\)"
     connection = duckdb.connect()
     connection.register("good", GOOD)
@@ -242,7 +222,6 @@ def test_connections_without_rows():
 
 
 def test_structured_arrays_of_other_shapes():
-    """A structured array of two dimensions, and a masked one, raise an error."""
     records = GOOD.to_pandas().astype({"query": "U3", "document": "U3"}).to_records(index=False)
     fixed = np.array(records.tolist(), [("query", "U3"), ("document", "U3"), ("label", "i4"), ("score", "f4")])
     expected = fn.evaluate(GOOD, metrics=METRICS).values.tobytes()
@@ -267,8 +246,6 @@ def test_dicts_of_columns_of_other_kinds():
 
 @pytest.mark.parametrize("memory", [None, "8kB"])
 def test_columns_that_change_their_type(memory):
-    """A column whose type differs between two batches raises an error that names both and the row."""
-
     class Scanner:  # of pyarrow, whose readers have one schema: as a generator without types
         projected_schema = GOOD.schema
 
@@ -282,10 +259,84 @@ def test_columns_that_change_their_type(memory):
         fn.evaluate(Scanner(), metrics="rr", memory=memory)
 
 
-def test_every_form_is_tested():
-    """Each record of the registry recognises the values of a form of these tests."""
-    from fastndcg.inputs.table_sources import TABLE_FORMS as REGISTERED
+FRAME = pd.DataFrame(
+    {
+        "query_id": ["q1", "q1", "q2", "q2", "q3", "q3"],
+        "doc_id": ["a", "b", "a", "b", "a", "b"],
+        "label": [1, 0, 0, 1, 0, 1],
+        "score": [2.0, 1.0, 2.0, 1.0, 1.0, 2.0],
+    }
+)
 
-    tested = {"Hugging Face Dataset": 2, "pyarrow Dataset, Scanner or RecordBatchReader": 3}  # one form else
-    assert len(LIBRARY_FORMS) == 3
-    assert sum(tested.get(form.name, 1) for form in REGISTERED) == len(TABLE_FORMS) - len(FILES) - 2  # 2 are of frames
+
+class TestHuggingFace:
+    @pytest.fixture
+    def rows(self):
+        datasets = pytest.importorskip("datasets")
+        return datasets.Dataset.from_pandas(FRAME)
+
+    def test_filters_selections_and_formats(self, rows):
+        left = rows.select([0, 1, 4, 5])
+        assert left.data.table.num_rows == len(FRAME)
+        expected = {"q1": {"RR": 1.0}, "q3": {"RR": 1.0}}
+        assert fn.evaluate(left, metrics="rr").to_dict() == expected
+        assert fn.evaluate(rows.filter(lambda row: row["query_id"] != "q2"), metrics="rr").to_dict() == expected
+        expected = fn.evaluate(FRAME, metrics="rr").to_dict()
+        assert fn.evaluate(rows.with_format("numpy"), metrics="rr").to_dict() == expected
+        assert fn.evaluate(rows.with_format("pandas", columns=["label"]), metrics="rr").to_dict() == expected
+
+    def test_order_of_shuffled_rows_holds(self, rows):
+        shuffled = rows.shuffle(seed=3)
+        frame = shuffled.to_pandas()
+        for memory in (None, "4kB"):
+            result = fn.evaluate(shuffled, metrics="ndcg,rr", memory=memory)
+            expected = fn.evaluate(frame, metrics="ndcg,rr")
+            assert result.values.tobytes() == expected.values.tobytes()
+            assert result.query_ids.tolist() == expected.query_ids.tolist()
+        qrels = shuffled.remove_columns("score")
+        run = shuffled.remove_columns("label")
+        assert fn.evaluate(qrels, run, "rr").to_dict() == fn.evaluate(frame, metrics="rr").to_dict()
+
+    def test_dicts_of_splits_raise(self, rows):
+        datasets = pytest.importorskip("datasets")
+        for kind, split in ((datasets.DatasetDict, rows), (datasets.IterableDatasetDict, rows.to_iterable_dataset())):
+            splits = kind({"train": split, "test": split})
+            message = f"`truth` must be one split, but is a {kind.__name__} of 'train', 'test'. Pass one: dataset"
+            with pytest.raises(fn.InvalidTypeError, match=message):
+                fn.evaluate(splits, metrics="rr")
+            with pytest.raises(fn.InvalidTypeError, match="`run` must be one split"):
+                fn.evaluate({"q1": {"a": 1}}, splits, "rr")
+
+    def test_iterable_data_sets_without_rows(self):
+        datasets = pytest.importorskip("datasets")
+        empty = datasets.IterableDataset.from_generator(lambda: iter(()))
+        with pytest.raises(fn.InvalidInputError, match="`truth` must hold rows, but the IterableDataset has none"):
+            fn.evaluate(empty, metrics="rr")
+
+
+class TestDask:
+    def make(self, rows, n_partitions=3):
+        return pytest.importorskip("dask.dataframe").from_pandas(rows, npartitions=n_partitions, sort=False)
+
+    def test_partitions_are_computed_once(self):
+        reads = []
+
+        def record(part):
+            reads.append(len(part))
+            return part
+
+        for rows in (FRAME, FRAME.iloc[[3, 0, 5, 1, 2, 4]]):
+            expected = fn.evaluate(rows, metrics="rr,ndcg").to_dict()
+            for memory in (None, "1kB"):
+                frame = self.make(rows).map_partitions(record, meta=FRAME.iloc[:0])
+                reads.clear()
+                assert fn.evaluate(frame, metrics="rr,ndcg", memory=memory).to_dict() == expected
+                assert len(reads) == 3
+
+    def test_an_index_of_queries_and_missing_scores(self):
+        frame = self.make(FRAME.set_index("query_id"))
+        assert fn.evaluate(frame, metrics="rr").to_dict() == fn.evaluate(FRAME, metrics="rr").to_dict()
+        rows = FRAME.assign(score=[np.nan, 1.0, 2.0, 1.0, 1.0, 2.0])
+        convention = fn.conventions["default"].replace(nan_scores="last")
+        result = fn.evaluate(self.make(rows), metrics="rr", convention=convention)
+        assert result.to_dict() == fn.evaluate(rows, metrics="rr", convention=convention).to_dict()

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import itertools
 import os
 import re
 import subprocess
@@ -17,10 +18,11 @@ from hypothesis import strategies as st
 from strategies import examples
 
 import fastndcg as fn
-from fastndcg.inputs import files, formats
+from fastndcg.inputs import files, formats, text_lines
 from fastndcg.inputs import text_lines as reader
 from fastndcg.inputs.files import File
 from fastndcg.inputs.ids import IdColumn
+from fastndcg.inputs.text_lines import BlockOrder, Documents
 from fastndcg.kernels.inputs.text_lines import PADDING, read_lines
 from fastndcg.rankings.validation import read_only
 
@@ -46,7 +48,6 @@ def plain_rows(content, layout):
 
 
 def read(path, layout, monkeypatch, block_size):
-    """Return the rows of the compiled reader with blocks of the given size."""
     monkeypatch.setattr(reader, "Blocks", lambda file, padding: files.Blocks(file, padding, block_size))
     with File(path) as file:
         file.n_readers = 2
@@ -82,7 +83,6 @@ LINES = st.one_of(
 @examples(150)
 @given(content=st.lists(LINES, max_size=12).map("".join), size=st.sampled_from([1, 7, 40, 1000]), last=st.booleans())
 def test_text_lines_random_lines(tmp_path_factory, content, size, last):
-    """Random lines give the rows, line numbers and errors of plain Python for every block size."""
     path = tmp_path_factory.mktemp("lines") / "run"
     path.write_bytes((content if last else content.rstrip("\r\n")).encode())
     expected = plain_rows(path.read_bytes(), formats.TREC[fn.Run])
@@ -97,7 +97,6 @@ def test_text_lines_random_lines(tmp_path_factory, content, size, last):
 @examples(150)
 @given(content=st.binary(max_size=300), size=st.sampled_from([1, 9, 100]))
 def test_text_lines_random_bytes(tmp_path_factory, content, size):
-    """Random bytes give the rows of plain Python or raise an error that names the file."""
     path = tmp_path_factory.mktemp("bytes") / "run"
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
@@ -130,7 +129,6 @@ def test_numbers_are_rounded_as_python_does(text):
 
 
 def test_text_lines_kernel_parses_most_numbers():
-    """The kernel parses most numbers. Infinity, NaN, subnormal, halfway and long numbers are left to Python."""
     random = np.random.default_rng(3)
     bits = random.integers(0, 2**64, 20_000, dtype="u8").view("f8")
     usual = [value for value in bits.tolist() if np.isfinite(value) and abs(value) > 1e-300]
@@ -151,7 +149,6 @@ QRELS_TEXT = "".join(f"q{q} 0 d{d} {d % 3}\n" for q in range(4) for d in range(0
 
 
 def packings():
-    """Yield every packing of a file with its name."""
     yield "plain", bytes
     yield "gzip", gzip.compress
     yield "bzip2", bz2.compress
@@ -160,7 +157,6 @@ def packings():
 
 @pytest.mark.parametrize("packing", [name for name, _ in packings()])
 def test_packed_files(tmp_path, packing):
-    """The first bytes of a file determine its packing for any file name."""
     pack = dict(packings())[packing]
     qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
     qrels.write_text(QRELS_TEXT)
@@ -171,47 +167,23 @@ def test_packed_files(tmp_path, packing):
     np.testing.assert_array_equal(fn.evaluate(qrels, run, "ndcg,map,rr").values, expected)
 
 
-def test_text_lines_zstandard(tmp_path):
-    """A zstd file is read. A truncated zstd file raises an error."""
-    zstd = pytest.importorskip("backports.zstd")
-    path = tmp_path / "run.zst"
-    path.write_bytes(zstd.compress(RUN_TEXT.encode()))
-    assert repr(fn.read_run(path)) == "Run of 4 queries, 36 documents"
-    path.write_bytes(zstd.compress(RUN_TEXT.encode())[:-7])
-    with pytest.raises(fn.InvalidInputError, match="must be a whole zstd file, but is not: "):
-        fn.read_run(path)
-
-
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress], ids=["gzip", "bzip2"])
-@pytest.mark.parametrize("damage", [lambda content: content[:-6], lambda content: content[:30] + b"junk" * 9])
-def test_broken_packings(tmp_path, pack, damage):
-    """A packed file that ends early or holds junk raises an error that names the file."""
-    path = tmp_path / "run"
-    path.write_bytes(damage(pack(RUN_TEXT.encode())))
-    with pytest.raises(fn.InvalidInputError, match=f"^{re.escape(str(path))} must be a whole (gzip|bzip2) file, but"):
-        fn.read_run(path)
-
-
-@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
-def test_standard_input(monkeypatch, pack):
-    """A dash means standard input, plain or packed. An error names `standard input`."""
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(pack(RUN_TEXT.encode())))))
-    assert repr(fn.read_run("-")) == "Run of 4 queries, 36 documents"
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress], ids=["plain", "gzip", "bzip2"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"q": {"d": 1, "e": 2}}', "query,doc,score\nq,d,1\nq,e,2\n", "q\td\t1\nq\te\t2\n",
+        "q Q0 d 1 2 n\nq Q0 e 2 1 n\n",
+    ],
+)  # fmt: skip
+def test_formats_of_standard_input(monkeypatch, pack, text):
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(pack(text.encode())))))
+    assert repr(fn.read_run("-")) == "Run of 1 queries, 2 documents"
     with pytest.raises(fn.InvalidInputError, match=r"^standard input must hold lines of query"):
         fn.read_run("-")
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress], ids=["plain", "gzip", "bzip2"])
-@pytest.mark.parametrize("text", ['{"q": {"d": 1, "e": 2}}', "query,doc,score\nq,d,1\nq,e,2\n", "q\td\t1\nq\te\t2\n"])
-def test_formats_of_standard_input(monkeypatch, pack, text):
-    """The first unpacked line of standard input determines the format."""
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(pack(text.encode())))))
-    assert repr(fn.read_run("-")) == "Run of 1 queries, 2 documents"
-
-
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_named_pipes(tmp_path, pack):
-    """A named pipe is read to its end, plain or packed."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_bytes, args=(pack(RUN_TEXT.encode()),))
@@ -222,7 +194,6 @@ def test_named_pipes(tmp_path, pack):
 
 
 def test_text_file_raises_when_it_shrinks(tmp_path, monkeypatch):
-    """A file that becomes shorter while it is read raises an error."""
     path = tmp_path / "run"
     path.write_text(RUN_TEXT)
     monkeypatch.setattr(files, "_length", lambda file: path.stat().st_size + 1)
@@ -254,7 +225,6 @@ for moment in (1, 2, 3):
 
 @pytest.mark.parametrize("kind", ["qrels", "run"])
 def test_text_file_cut_while_reading_never_crashes(tmp_path, kind):
-    """A file that is cut at any moment, to any length, raises an error and does not end the process."""
     path = tmp_path / "file"
     line = "q 0 d{:08} 1\n" if kind == "qrels" else "q Q0 d{:08} 1 0.5 n\n"
     path.write_text("".join(map(line.format, range(300_000)))[:4_500_000])
@@ -266,7 +236,6 @@ def test_text_file_cut_while_reading_never_crashes(tmp_path, kind):
 
 
 def test_text_lines_error_names_first_bad_line(tmp_path, monkeypatch):
-    """The error names the first bad line of the file in every order of the threads."""
     path = tmp_path / "run"
     good = "q Q0 d{} 1 0.5 n\n"
     text = [good.format(place) for place in range(2000)]
@@ -281,17 +250,7 @@ def test_text_lines_error_names_first_bad_line(tmp_path, monkeypatch):
     assert threading.active_count() == n_threads
 
 
-def test_text_lines_repeated_document_names_both_lines(tmp_path):
-    """A repeated document raises an error that names both lines. A document may be in several topics."""
-    path = tmp_path / "run"
-    path.write_text("a Q0 d 1 3 n\nb Q0 d 1 2 n\n\na Q0 e 2 1 n\nb Q0 d 1 1 n\n")
-    message = "document d of query b is in lines 2 and 5. Keep one of them"
-    with pytest.raises(fn.InvalidInputError, match=message):
-        fn.read_run(path)
-
-
 def test_interleaved_topics(tmp_path):
-    """Topics with interleaved lines give the values of topics with adjacent lines."""
     random = np.random.default_rng(2)
     shuffled = "".join(random.permutation(RUN_TEXT.splitlines(keepends=True)).tolist())
     paths = [tmp_path / name for name in ("qrels", "run", "shuffled")]
@@ -303,7 +262,6 @@ def test_interleaved_topics(tmp_path):
 
 
 def test_text_lines_hash_collisions():
-    """Different ids in neighbouring slots of the hash table get different codes."""
     random = np.random.default_rng(1)
     texts = [f"d{number}" for number in random.permutation(300_000)]
     column = IdColumn.of_texts(texts)
@@ -313,10 +271,50 @@ def test_text_lines_hash_collisions():
 
 
 def test_long_lines_and_ids(tmp_path):
-    """An id of a million characters and a line longer than a block are read."""
     path = tmp_path / "run"
     long_id = "x" * 1_000_000
     path.write_text(f"q Q0 {long_id} 1 2.5 n\nq Q0 {long_id}y 2 1.5 {'name ' * 700_000}\n")
     run = fn.read_run(path)
     assert run.documents.names().tolist() == [long_id, long_id + "y"]
     assert run.values.tolist() == [2.5, 1.5]
+
+
+BLOCKS = st.lists(st.lists(st.binary(max_size=3), max_size=4), min_size=1, max_size=5)
+
+
+@examples(200)
+@given(blocks=BLOCKS, data=st.data(), size=st.sampled_from([1, 20, 1000]), known=st.booleans())
+def test_blocks_in_any_order(blocks, data, size, known):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_lines, "BUFFER_BYTES", size)
+        gathered = BlockOrder(1, size if known else None)
+        for number in data.draw(st.permutations(range(len(blocks)))):
+            ids = blocks[number]
+            rows = Documents(
+                np.frombuffer(b"".join(ids), "u1").copy(),
+                np.cumsum([len(one) for one in ids], dtype="i8"),
+                np.array([10.0 * number + place for place in range(len(ids))]),
+            )
+            gathered.add(number, sum(len(one) + 2 for one in ids), rows)
+            for array in rows:  # the reader's own memory is used again
+                array[:] = 7
+        documents, values = gathered.collect()
+    assert [name.encode(errors="surrogateescape") for name in _names(documents)] == list(itertools.chain(*blocks))
+    assert values.tolist() == [10.0 * n + place for n, ids in enumerate(blocks) for place in range(len(ids))]
+
+
+def _names(column):
+    offsets, data = column.ids.offsets, column.ids.data
+    return [bytes(data[i:j]).decode(errors="surrogateescape") for i, j in itertools.pairwise(offsets.tolist())]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_shortest_lines(tmp_path, pack):
+    n = 1_200_000  # more than a block of text
+    scores, labels = tmp_path / "scores", tmp_path / "labels"
+    text = np.full(2 * n, ord("\n"), "u1")
+    text[::2] = ord("0") + np.arange(n) % 10
+    scores.write_bytes(pack(text.tobytes()))
+    labels.write_bytes(b"1 qid:1\n" * n)
+    result = fn.evaluate(labels, scores, "num_ret,p@1")
+    assert result.values.tolist() == [[n, 1.0]]

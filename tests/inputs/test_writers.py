@@ -23,7 +23,6 @@ SUBTOPICS = {"q1": {"d2": {"cars": 1, "cats": 2}, "d1": {"dogs": 1}}, "q2": {"a"
 
 
 def skip_without(name):
-    """Skip a test whose format needs a package."""
     if name.endswith((".parquet", ".pq")) or ".csv" in name:
         pytest.importorskip("pyarrow", reason="the format needs pyarrow")
     if name.endswith(".zst"):
@@ -31,7 +30,6 @@ def skip_without(name):
 
 
 def same_bits(first, second):
-    """Return True if two dicts of dicts have the same ids and the same bits of values."""
     return {q: {d: np.float64(v).tobytes() for d, v in row.items()} for q, row in first.items()} == {
         q: {d: np.float64(v).tobytes() for d, v in row.items()} for q, row in second.items()
     }
@@ -39,7 +37,6 @@ def same_bits(first, second):
 
 @pytest.mark.parametrize("name", FILES)
 def test_written_runs_are_read_back(name, tmp_path):
-    """Every format and compression gives the same ids and the same bits."""
     skip_without(name)
     run = fn.Run.from_dict(RUN)
     path = tmp_path / name
@@ -63,7 +60,6 @@ def test_written_qrels_are_read_back(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["x.json", "x.jsonl", "x.csv", "x.parquet", "x.qrels"])
 def test_written_subtopics_are_read_back(name, tmp_path):
-    """Judgments by subtopic keep the names of their subtopics."""
     skip_without(name)
     fn.DiversityQrels.from_dict(SUBTOPICS).write(tmp_path / name)
     again = fn.read_qrels(tmp_path / name, format="trec_diversity" if name == "x.qrels" else None)
@@ -95,16 +91,11 @@ def test_whole_ids_are_kept_by_parquet_and_are_texts_elsewhere(dtype, tmp_path):
         assert fn.read_run(tmp_path / name).to_dict() == {"3": {str(top): 0.5, "3": 0.25}, str(top): {"3": 1.0}}
 
 
-def test_float32_scores_keep_their_bits(tmp_path):
-    """The text of a float32 score is that of its exact value."""
+def test_float32_scores_keep_their_bits_and_nan_is_last(tmp_path):
     run = fn.Run(["q"] * 3, ["a", "b", "c"], np.array([0.1, 1 / 3, 1e-40], "f4"))
     run.write(tmp_path / "x.run")
     assert same_bits(fn.read_run(tmp_path / "x.run").to_dict(), run.to_dict())
     assert run.to_dict()["q"]["a"] == float(np.float32(0.1))
-
-
-def test_nan_scores_are_written_last(tmp_path):
-    """A NaN is the last of its query in TREC's format, and stays NaN in each format."""
     run = fn.Run(["q"] * 3, ["a", "b", "c"], [math.nan, 1.0, 2.0])
     assert [line.split()[2] for line in run.to_trec().splitlines()] == ["c", "b", "a"]
     for name in ("x.run", "x.json"):
@@ -112,16 +103,11 @@ def test_nan_scores_are_written_last(tmp_path):
         assert math.isnan(fn.read_run(tmp_path / name).to_dict()["q"]["a"])
 
 
-def test_trec_run_has_ranks_and_the_tag():
-    """Ranks count from 1 in each query by falling score, and equal scores keep their order."""
+def test_ranks_tag_and_ties_of_trec_runs(tmp_path):
     run = fn.Run.from_dict({"q1": {"b": 1.0, "a": 1.0, "c": 2.0}, "q2": {"x": -1.0}})
     assert run.to_trec(tag="bm25").splitlines() == [
         "q1 Q0 c 1 2.0 bm25", "q1 Q0 b 2 1.0 bm25", "q1 Q0 a 3 1.0 bm25", "q2 Q0 x 1 -1.0 bm25",
     ]  # fmt: skip
-
-
-def test_ties_have_the_same_values_after_writing(tmp_path):
-    """The tie policy of the input's order gives the same value for a run and for its file."""
     labels = {"q": {"a": 0, "b": 1, "c": 1}}
     run = fn.Run.from_dict({"q": {"a": 0.5, "b": 0.5, "c": 0.25}})
     expected = fn.evaluate(labels, run, "ndcg", convention="default(ties=input)")["ndcg"]
@@ -139,7 +125,6 @@ TABLES = st.dictionaries(
 @settings(max_examples=60, deadline=None)
 @given(table=TABLES, suffix=st.sampled_from([".json", ".jsonl", ".run"]))
 def test_any_run_is_read_back_or_refused(table, suffix, tmp_path_factory):
-    """JSON holds every id. TREC's format holds an id or an error names it."""
     path = tmp_path_factory.mktemp("any") / f"x{suffix}"
     is_for_fields = not any(
         re.search("[\0\t-\r ]", text) for text in (*table, *(d for row in table.values() for d in row))
@@ -182,47 +167,32 @@ def test_ids_with_lone_surrogates_are_written_as_json(tmp_path):
     ],
 )  # fmt: skip
 def test_what_cannot_be_written_is_refused(run, name, arguments, message, tmp_path):
-    """An error names the first id or argument, and leaves no file behind."""
     (tmp_path / name).write_text("old")
     with pytest.raises(fn.InvalidInputError, match=message.replace("?", r"\?")):
         fn.Run.from_dict(run).write(tmp_path / name, **arguments)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 
-def test_paths_that_are_none_are_refused():
-    """A number, a file object and bytes are no path."""
+def test_paths_must_be_paths_and_compressed_files_have_no_date(tmp_path):
     for path in (3, None, b"x"):
         with pytest.raises(fn.InvalidTypeError, match="`path` must be the path of a file"):
             fn.Run.from_dict({"q": {"d": 1}}).write(path)
-
-
-def test_compressed_files_have_no_date(tmp_path):
-    """Equal runs give equal bytes."""
     run = fn.Run.from_dict(RUN)
     for name in ("a.json.gz", "b.json.gz"):
         run.write(tmp_path / name)
     assert (tmp_path / "a.json.gz").read_bytes() == (tmp_path / "b.json.gz").read_bytes()
     assert gzip.decompress((tmp_path / "a.json.gz").read_bytes()).decode() == run.to_json()
-
-
-def test_formats_that_are_written_are_read():
-    """Each writer's format is a name that the readers take."""
     from fastndcg.inputs.formats import FORMATS_BY_NAME
 
     assert set(WRITERS) <= set(FORMATS_BY_NAME)
 
 
-def test_top_k_of_a_run():
-    """The best k documents of each query, in order of rank, the earlier ones of equal scores."""
+def test_top_and_filter():
     run = fn.Run.from_dict({"q1": {"a": 1.0, "b": 3.0, "c": 1.0}, "q2": {"x": -1.0}})
     assert [list(row.items()) for row in run.top(2).to_dict().values()] == [[("b", 3.0), ("a", 1.0)], [("x", -1.0)]]
     assert run.top(99).to_dict() == run.to_dict()
     with pytest.raises(fn.InvalidInputError, match="`k` must be a whole number of 1 or more, not 0"):
         run.top(0)
-
-
-def test_filter_keeps_queries():
-    """Queries stay in their order, unknown ones are skipped, and ids of another type are refused."""
     run = fn.Run.from_dict({"q1": {"a": 1.0}, "q2": {"x": -1.0}, "q3": {"y": 0.0}})
     assert run.filter(["q3", "q1", "q9"]).to_dict() == {"q1": {"a": 1.0}, "q3": {"y": 0.0}}
     assert run.filter([]).to_dict() == {}

@@ -17,14 +17,12 @@ ROWS = [(query, document, value) for query, row in TABLE.items() for document, v
 
 
 def parquet(columns):
-    """Return the bytes of a Parquet file."""
     file = io.BytesIO()
     pq.write_table(pa.table(columns), file)
     return file.getvalue()
 
 
 def arrow(columns):
-    """Return the bytes of a Feather file."""
     file = io.BytesIO()
     feather.write_feather(pa.table(columns), file)
     return file.getvalue()
@@ -75,7 +73,6 @@ WHOLE = re.compile(
 @pytest.mark.parametrize("read", [fn.read_qrels, fn.read_run], ids=["qrels", "run"])
 @pytest.mark.parametrize("kind", FILES)
 def test_wrong_file_kinds_raise(tmp_path, kind, read):
-    """A file of a wrong kind raises an error that names the file, the line or row, and a remedy, in every format."""
     path = tmp_path / "file"
     path.write_bytes(FILES[kind] if isinstance(FILES[kind], bytes) else FILES[kind].encode())
     for format, sides in FITTING.items():
@@ -94,7 +91,6 @@ def test_wrong_file_kinds_raise(tmp_path, kind, read):
 
 @pytest.mark.parametrize("kind", [kind for kind in FILES if kind not in ("svmlight", "scores", "msmarco")])
 def test_score_file_reader_rejects_other_formats(tmp_path, kind):
-    """The reader of scores raises an error for every other kind of file."""
     for name in ("svmlight", kind):
         (tmp_path / name).write_bytes(FILES[name] if isinstance(FILES[name], bytes) else FILES[name].encode())
     with pytest.raises(fn.InvalidInputError) as error:

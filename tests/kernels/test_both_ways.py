@@ -94,7 +94,6 @@ def bits(argument):
 
 
 def describe(argument):
-    """Return the type of an argument as signatures.txt writes it."""
     import numba
 
     return native_object.describe_types((numba.typeof(argument),))
@@ -135,7 +134,6 @@ def forget_calls():
 
 
 def test_bits_are_the_same(comparison):
-    """No call differs in a bit."""
     assert comparison.differences == []
 
 
@@ -156,7 +154,6 @@ def run_everything():
 
 
 def evaluate_all(rng, score_dtype, label_dtype):
-    """Evaluate every metric of labels, under every tie policy, with one and with several cutoffs."""
     metrics = tuple(Metric(record.name) for record in RECORDS if not record.by_subtopic)
     sizes = np.array([0, 1, 2, 5, 40, 130, 300])
     offsets = np.concatenate([[0], np.cumsum(sizes)])

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 import fastndcg as fn
-from fastndcg.kernels.ranking import ideal
-from fastndcg.rankings.validation import read_only
 
 
 @pytest.mark.parametrize("highest", [2, 7, 8, 31, 32, 2.5, -1])
@@ -20,9 +18,7 @@ def test_idcg_is_a_sum_of_sorted_labels(n_documents, highest):
     labels[1, :: max(n_documents // 3, 1)] = highest
     labels[2] = 0
     convention = fn.conventions["default"].replace(negative_labels="keep")
-
     found = fn.evaluate(labels, rng.random(labels.shape), "idcg,idcg@10", convention=convention).values
-
     for row, values in zip(labels.tolist(), found.tolist(), strict=True):
         for k, value in zip((n_documents, 10), values, strict=True):
             best = [label for label in sorted(row, reverse=True)[:k] if label > 0]
@@ -33,33 +29,11 @@ def test_idcg_is_a_sum_of_sorted_labels(n_documents, highest):
             assert value == pytest.approx(total, rel=1e-15)
 
 
-@pytest.mark.parametrize("first", [0, 2, 5])
-def test_sorting_goes_on_where_counting_ends(first):
-    """Labels that have to be sorted come first, in the middle or last among queries of every other kind."""
-    queries = [[3.0, 7, 1, 7], [], [31.0, 2, 9], [5.0, 4, 1], [2.0] * 300]
-    queries.insert(first, [0.5, 2.5, -3.0, 2.5])
-    labels, sizes = np.concatenate(queries), [len(query) + 4 for query in queries]
-    offsets, has_one_value = np.append(0, np.cumsum([len(query) for query in queries])), np.cumsum([0, 9, *sizes])
-    ranked, above, bounds = np.empty(len(labels)), np.empty(len(labels), "i4"), np.empty(len(offsets), "i8")
-    out = ranked, above, bounds
-
-    ideal.rank_ideal(read_only(labels), read_only(offsets), 1000, False, out)
-    assert bounds.tolist() == [*offsets[: first + 1], *[-1] * (len(queries) - first)]
-    ideal.rank_ideal_rest(read_only(labels), read_only(offsets), read_only(has_one_value), 1, 1000, False, out)
-
-    assert bounds.tolist() == offsets.tolist()
-    assert ranked.tolist() == [label for query in queries for label in sorted(query, reverse=True)]
-    places = [[r if query[i] > 0 else r + 4 for r, i in enumerate(np.argsort(-np.array(query), kind="stable"))]
-              for query in queries]  # fmt: skip
-    assert above.tolist() == [place for query in places for place in query]
-
-
 GAINS = ("", "@2", "(gain=exp2)", "(gain=binary)", "(rel=2)", "(gain=[0,1,5])", "(gain=[0,2,2])")
 
 
 @pytest.mark.parametrize("gain", GAINS)
 def test_labels_of_1_alone_beside_others(gain):
-    """IDCG of a query is the same alone, beside other queries, and beside another metric."""
     queries = [[1] * 9, [1, 2, 1], [], [1, 1], [0, 1, 0, 2], [2, 2], [1], [0, 0]]
     queries += [[1, 1.5]] if "[" not in gain else []
     scores = [np.arange(len(query), 0.0, -1) for query in queries]
@@ -67,7 +41,6 @@ def test_labels_of_1_alone_beside_others(gain):
     alone = [fn.evaluate(np.array(query), own, metric, offsets=[0, len(query)]).values[0, 0]
              for query, own in zip(queries, scores, strict=True)]  # fmt: skip
     given, offsets = (np.concatenate(queries), np.concatenate(scores)), np.cumsum([0, *map(len, queries)])
-
     for metrics, place in ((metric, 0), (f"{metric},{companion}", 0), (f"{companion},{metric}", 1)):
         values = fn.evaluate(*given, metrics, offsets=offsets).values
         np.testing.assert_array_equal(values[:, place], alone)

@@ -36,21 +36,12 @@ NEEDS_COMPILER = pytest.mark.skipif(
 NOT_FOR_THE_LIST = {"metrics.custom.evaluate_custom_metric"}  # takes a function
 
 
-def test_list_of_signatures_names_every_kernel():
-    """Each kernel has a line but those that take functions and those that users' own loops compile."""
+def test_list_of_signatures_is_complete_sorted_and_has_different_codes():
     listed = {signature.place for signature in signatures.read_signatures()}
     known = {place for place in listing.find_kernels() if not place.startswith("single_query.")}
     assert listed == known - NOT_FOR_THE_LIST
-
-
-def test_list_of_signatures_is_sorted_and_has_no_line_twice():
-    """The lines are sorted, so that a new one has one place."""
     lines = (KERNELS / "signatures.txt").read_text().splitlines()[1:]
     assert lines == sorted(set(lines))
-
-
-def test_codes_of_a_kernel_differ():
-    """No two signatures of a kernel have one code, by which the trampoline chooses."""
     keys = [(signature.place, signature.code) for signature in signatures.read_signatures()]
     assert len(keys) == len(set(keys))
 
@@ -65,7 +56,6 @@ def test_wrong_lines_are_refused(line, monkeypatch, tmp_path):
 
 
 def test_dependencies_are_the_imports_of_a_file():
-    """Machine code depends on the file, on what it imports, and on the instructions and the tuples that it uses."""
     modules = ("ranking.rank", "inputs.join", "metrics.cascades")
     found = build.find_dependencies([line for line in signatures.read_signatures() if line.module in modules])
     assert found["ranking.rank"] >= {"ranking/rank.py", "ranking/candidates.py", "simd.py", "llvm/simd.py"}
@@ -75,7 +65,6 @@ def test_dependencies_are_the_imports_of_a_file():
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """Build two kernels into a copy of the package, and return the folder that holds the copy."""
     folder = tmp_path_factory.mktemp("built")
     folder.chmod(0o755)
     ignored = shutil.ignore_patterns("__pycache__", "built")
@@ -86,7 +75,6 @@ def built(tmp_path_factory):
 
 
 def run_build(folder, *arguments, **environment):
-    """Build the kernels of a copy of the package, and return what the build prints."""
     command = [sys.executable, "-P", "-m", "fastndcg.kernels.build", *map(str, arguments)]
     given = make_environment(folder, FASTNDCG_CACHE_DIR=folder / "cache", **environment)
     return subprocess.run(command, env=given, check=True, capture_output=True, text=True).stderr
@@ -94,7 +82,6 @@ def run_build(folder, *arguments, **environment):
 
 @pytest.fixture
 def copy(built, tmp_path):
-    """Return a copy of the built package for one test, and its folder of machine code."""
     shutil.copytree(built / "fastndcg", tmp_path / "fastndcg")
     return tmp_path, tmp_path / "fastndcg" / "kernels" / "built"
 
@@ -110,7 +97,6 @@ def carry(folder, *, is_blocked, **environment):
 
 
 def change_table(folder, change):
-    """Change the table of machine code in place."""
     table = json.loads((folder / "table.json").read_text())
     change(table)
     (folder / "table.json").write_text(json.dumps(table))
@@ -126,7 +112,6 @@ def test_machine_code_runs_without_numba(built):
 
 @NEEDS_COMPILER
 def test_a_build_compiles_what_changed(built):
-    """A second build compiles nothing, and one after an edit of a file compiles the kernels of that file."""
     assert run_build(built, "--output", built / "again").startswith("0 signatures compiled")
     names = [set(json.loads((folder / "table.json").read_text())["kernels"]) for folder in (built / "again",)]
     assert names == [{"statistics.exact_sum.add_up", "statistics.exact_sum.carry"}]
@@ -141,7 +126,6 @@ def test_a_build_compiles_what_changed(built):
 
 @NEEDS_COMPILER
 def test_two_builds_give_the_same_bytes(built):
-    """Two builds from nothing write the same files."""
     folders = [built / "first", built / "second"]
     for folder in folders:
         shutil.rmtree(built / "cache" / "objects", ignore_errors=True)
@@ -152,7 +136,6 @@ def test_two_builds_give_the_same_bytes(built):
 
 @NEEDS_COMPILER
 def test_two_processes_build_at_once(built):
-    """Two processes that build into one folder leave machine code that runs."""
     target = built / "shared"
     command = [sys.executable, "-P", "-m", "fastndcg.kernels.build", "--output", str(target)]
     given = make_environment(built, FASTNDCG_CACHE_DIR=built / "other_cache")
@@ -165,7 +148,6 @@ def test_two_processes_build_at_once(built):
 
 @NEEDS_COMPILER
 def test_machine_code_in_the_cache_serves_a_package_without(copy):
-    """`fastndcg.warmup` builds into the user's cache, and the next process finds the machine code there."""
     folder, package = copy
     shutil.rmtree(package)
     code = "import fastndcg as fn, json; print(json.dumps(fn.warmup().cache))"
@@ -181,18 +163,7 @@ def test_machine_code_in_the_cache_serves_a_package_without(copy):
 
 
 @NEEDS_COMPILER
-def test_warmup_has_nothing_to_do_in_a_built_package(built):
-    """`fastndcg.warmup` returns the package's folder."""
-    code = "import fastndcg as fn, json; print(json.dumps(fn.warmup().cache))"
-    assert answer(start(code, built, FASTNDCG_CACHE_DIR=built / "unused")) == str(
-        (built / "fastndcg" / "kernels" / "built").resolve()
-    )
-    assert not (built / "unused").exists()
-
-
-@NEEDS_COMPILER
 def test_warmup_without_a_c_compiler_fills_the_cache_of_numba(copy):
-    """Without a C compiler each kernel is cached by itself, and the line says what is missing."""
     folder, package = copy
     shutil.rmtree(package)
     code = """
@@ -216,24 +187,18 @@ FAULTS = {
     "a table of another kind": ("KeyError", lambda folder: (folder / "table.json").write_text("{}")),
     "another format": ("has format 99", lambda folder: change_table(folder, lambda table: table.update(format=99))),
     "another platform": ("it was built for", lambda folder: change_table(folder, lambda t: t.update(platform="vax"))),
-    "a processor level that is too high": (
-        "this processor is below level 9",
-        lambda folder: change_table(folder, lambda table: table["libraries"][0].update(level=9)),
-    ),
-    "a missing symbol": (
-        "has no symbol fn_absent",
-        lambda folder: change_table(folder, lambda t: [row.__setitem__(1, "fn_absent") for row in all_rows(t)]),
-    ),
-}
+    "a processor level that is too high": ("this processor is below level 9",
+        lambda folder: change_table(folder, lambda table: table["libraries"][0].update(level=9))),
+    "a missing symbol": ("has no symbol fn_absent",
+        lambda folder: change_table(folder, lambda t: [row.__setitem__(1, "fn_absent") for row in all_rows(t)])),
+}  # fmt: skip
 
 
 def all_rows(table):
-    """Return the rows of all kernels of a table."""
     return [row for rows in table["kernels"].values() for row in rows]
 
 
 def damage(file):
-    """Change one byte in the middle of a file."""
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
@@ -347,7 +312,6 @@ def test_arguments_keep_their_types_apart(built):
 
 
 def load(folder):
-    """Return the trampoline and the handle of the library in a copy of the package."""
     package = folder / "fastndcg" / "kernels" / "built"
     table = json.loads((package / "table.json").read_text())
     trampoline = machine_code.import_trampoline(package / table["trampoline"]["file"])
@@ -355,14 +319,12 @@ def load(folder):
 
 
 def next_symbol(folder):
-    """Return a symbol of the library in a copy of the package."""
     table = json.loads((folder / "fastndcg" / "kernels" / "built" / "table.json").read_text())
     return all_rows(table)[0][1]
 
 
 @NEEDS_COMPILER
 def test_errors_of_the_fallback_reach_the_caller(built):
-    """An exception that the fallback raises is raised by the call."""
     trampoline, handle = load(built)
 
     def fail(*arguments):

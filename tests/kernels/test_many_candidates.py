@@ -8,7 +8,6 @@ import strategies
 
 import fastndcg as fn
 from fastndcg.engine import run as engine
-from fastndcg.kernels.ranking.many_candidates import is_counting_faster
 from fastndcg.kernels.ranking.rank import COUNT, SORT
 from fastndcg.metrics.metric import parse_metrics
 from fastndcg.named_conventions import parse_convention
@@ -27,7 +26,6 @@ HARD = {
 @pytest.mark.parametrize("kind", HARD)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_rank_matches_brute_force_with_many_candidates(dtype, kind, strategy):
-    """Values of many candidates that are counted or sorted equal the reference."""
     generator = np.random.default_rng(5)
     sizes = np.array([65, 70, 128])
     offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -36,22 +34,11 @@ def test_rank_matches_brute_force_with_many_candidates(dtype, kind, strategy):
     labels = generator.integers(1, 3, offsets[-1], "u1")
     labels[offsets[2] : offsets[2] + 60] = 0
     asked = parse_metrics("ndcg,P@40,AP,RR")
-
     for ties in ("input", "worst"):
         convention = parse_convention("default").replace(ties=ties)
         found = engine.run(fn.Rankings(labels, scores, offsets), asked, convention, strategy=strategy).values
-
         expected = fn.reference.evaluate(labels, scores, asked, offsets=offsets, convention=convention).values
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("n_bytes", [4, 8])
-def test_ranking_sorts_many_candidates_and_counts_few(n_bytes):
-    """Ranking counts if candidates are few, and sorts if they are many."""
-    choose = getattr(is_counting_faster, "py_func", is_counting_faster)
-    for n_documents in (1000, 10_000, 100_000):
-        assert choose(n_documents, 65, n_bytes)
-        assert not choose(n_documents, n_documents // 2, n_bytes)
 
 
 RANDOM = np.random.default_rng(13)
@@ -83,14 +70,12 @@ def ndcg(labels, scores, *, as_given):
 @pytest.mark.parametrize("labels", LABELS)
 @pytest.mark.parametrize("scores", SCORES)
 def test_large_and_small_queries(scores, labels, dtype, ties):
-    """Among small queries, whose ranks are found as ever, a large one has the value of the definition."""
     with np.errstate(over="ignore"):
         values = np.concatenate([[0.5, 0.5, 0.1], SCORES[scores], [0.3, 0.9]]).astype(dtype)
     grades = np.concatenate([[1, 0, 2], LABELS[labels], [0, 1]])
     offsets = [0, 3, 3 + N_DOCUMENTS, 5 + N_DOCUMENTS]
     convention = fn.conventions["default"].replace(ties=ties)
     found = engine.run(fn.Rankings(grades, values, offsets), (fn.nDCG,), convention, strategy=SORT).values[:, 0]
-
     queries = [slice(*bounds) for bounds in pairwise(offsets)]
     expected = [ndcg(grades[query], values[query], as_given=ties == "input") for query in queries]
     np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -33,7 +33,6 @@ TYPES = {
 @given(data=st.data())
 @strategies.examples(60)
 def test_equals_reference(name, types, data):
-    """Each function on each query is the slow reference, at any cutoff, with ties of every extent."""
     kinds = {"i8": ("binary", "graded", "huge"), "f8": tuple(strategies.LABELS)[:4]}.get(types[0], ("binary",))
     case = data.draw(strategies.cases(kinds=kinds) | strategies.long_cases())
     k = data.draw(st.integers(1, 8) | st.just(1000))
@@ -48,7 +47,6 @@ def test_equals_reference(name, types, data):
 
 
 def test_single_query_equals_definition():
-    """Values of one query equal the arithmetic, in which a tie group shares its ranks."""
     labels, scores = np.array([0, 3, 1]), np.array([0.5, 0.5, 0.9])
     reached = 1 / log2(2) + 3 * (1 / log2(3) + 1 / log2(4)) / 2
     assert kernels.dcg(labels, scores) == pytest.approx(reached, rel=1e-15)
@@ -58,16 +56,11 @@ def test_single_query_equals_definition():
     assert kernels.reciprocal_rank(labels, scores, 3, 2.0) == pytest.approx((1 / 2 + 1 / 3) / 2, rel=1e-15)
 
 
-def test_single_query_ideal_order_scores_one():
-    """To the bit, whatever the labels."""
+def test_single_query_in_ideal_order_and_without_relevant_documents():
     random = np.random.default_rng(3)
     for _ in range(200):
         labels = np.sort(random.random(random.integers(1, 40)))[::-1]
         assert kernels.ndcg(labels, -np.arange(len(labels))) == 1.0
-
-
-def test_single_query_without_relevant_documents():
-    """NDCG and AP of a query without relevant documents are NaN. DCG and RR are 0."""
     for labels in (np.zeros(3), np.zeros(0)):
         found = [getattr(kernels, name)(labels, np.zeros(len(labels))) for name in METRICS]
         assert found == pytest.approx([np.nan, 0.0, np.nan, 0.0], nan_ok=True)
@@ -82,7 +75,6 @@ def test_single_query_without_relevant_documents():
     ],
 )  # fmt: skip
 def test_single_query_wrong_input_is_nan(name, labels, scores):
-    """Input that `evaluate` refuses gives NaN in the functions of a single query."""
     assert np.isnan(getattr(kernels, name)(np.array(labels), np.array(scores)))
     with pytest.raises(fn.InvalidInputError):
         fn.evaluate(labels, scores, "ndcg", offsets=[0, 2])
@@ -92,7 +84,6 @@ def test_single_query_wrong_input_is_nan(name, labels, scores):
 @pytest.mark.parametrize("kind", SCORE_KINDS)
 @strategies.examples(30)
 def test_single_query_ranks(kind, scores):
-    """One more than the documents that score higher, and half of the others that score the same."""
     given_scores = np.nan_to_num(np.array(scores), posinf=9, neginf=-9).clip(0 if kind == "u1" else None).astype(kind)
     out = np.empty(len(scores))
     kernels.ranks(given_scores, out)
@@ -131,14 +122,9 @@ def test_inside_users_code():
     assert out.sum() == 55
 
 
-def test_single_query_module_has_no_other_names():
-    """Only what is for users is there."""
+def test_module_of_single_queries_is_apart():
     with pytest.raises(AttributeError, match="public functions are average_precision, dcg"):
         _ = kernels.nonsense
-
-
-def test_engine_does_not_import_single_query():
-    """An evaluation does not import the module of single queries."""
     module = "fastndcg.kernels.single_query"
     code = f"import sys, fastndcg as fn; fn.ndcg([[1]], [[1]]); print({module!r} in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -20,7 +20,6 @@ NAMES = ("base", "better", "worse")
 
 @pytest.fixture(scope="module", autouse=True)
 def _browser():
-    """Skip all tests without a browser, before a report takes time."""
     find_chromium()
 
 
@@ -42,14 +41,12 @@ def report(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def driver(report, tmp_path_factory):
-    """Chromium with the report open."""
     with chromium(tmp_path_factory.mktemp("profile")) as driver:
         driver.get(report[0].as_uri())
         yield driver
 
 
 def rows(driver):
-    """Return the cells of the table of queries."""
     script = (
         "return [...document.querySelectorAll('#query-table tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
     )
@@ -83,7 +80,6 @@ def test_report_page_has_no_errors_or_requests(driver, report):
 
 
 def test_queries_sort(driver, report):
-    """Queries are sorted with the largest difference first. A click on a heading reverses the order or sorts by id."""
     differences = report[1].differences("better", "ndcg@5")
     choose(driver, "system", "1")
     choose(driver, "which", "all")
@@ -99,7 +95,6 @@ def test_queries_sort(driver, report):
 
 
 def test_lists_are_the_same_with_and_without_javascript(driver, report):
-    """The script lists the same queries, in the same order and with the same digits, as the page does without it."""
     for place, name in ((1, "better"), (2, "worse")):
         choose(driver, "metric", "0")
         choose(driver, "system", str(place))
@@ -117,7 +112,6 @@ def test_lists_are_the_same_with_and_without_javascript(driver, report):
 
 
 def test_documents_open_in_the_table_of_all_queries(driver):
-    """A click on the button of a query shows the documents that its list has."""
     choose(driver, "metric", "0")
     choose(driver, "system", "1")
     choose(driver, "which", "most")
@@ -134,7 +128,6 @@ def test_documents_open_in_the_table_of_all_queries(driver):
 
 
 def test_values_are_downloaded_as_csv(driver, report):
-    """The button makes a file with a line for each query and metric, and a column for each system."""
     script = """
       const done = arguments[arguments.length - 1];
       const make = URL.createObjectURL;
@@ -149,7 +142,6 @@ def test_values_are_downloaded_as_csv(driver, report):
 
 
 def test_queries_filter(driver, report):
-    """By metric, system, segment, outcome and part of the id, all together."""
     found = report[1]
     choose(driver, "metric", "1")
     choose(driver, "system", "2")
@@ -169,7 +161,6 @@ def test_queries_filter(driver, report):
 
 
 def test_summary_sorts(driver, report):
-    """A click on the mean puts the best on top, a second one the worst."""
     means = {row.system: row.mean for row in report[1].rows[:3]}
     for order, pick in (("descending", max), ("ascending", min)):
         assert click_head(driver, "#summary table", 1) == order
@@ -178,7 +169,6 @@ def test_summary_sorts(driver, report):
 
 
 def test_marks_speak(driver, report):
-    """Pointing at a mark opens what it says, and a screen reader hears it."""
     marks = driver.find_elements("css selector", "#differences .tip")
     assert len(marks) == 2 * 2
     row = report[1].rows[1]
@@ -193,7 +183,6 @@ def test_marks_speak(driver, report):
 
 
 def test_report_page_is_accessible_to_screen_readers(report, tmp_path):
-    """The accessibility tree of the browser names each figure and each difference."""
     with chromium(tmp_path / "profile") as driver:
         driver.get(report[0].as_uri())
         nodes = driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
@@ -206,7 +195,6 @@ def test_report_page_is_accessible_to_screen_readers(report, tmp_path):
 
 
 def test_bands_show_when_somebody_points(tmp_path):
-    """Of many systems the baseline and the best have their bands, the others while the pointer is on their lines."""
     columns, metrics = drawn(8, 20, n_systems=8), (fn.P @ 1, fn.P @ 2, fn.P @ 5)
     results = {f"s{place}": results_of(values, metrics=metrics) for place, values in enumerate(columns)}
     path = tmp_path / "many.html"
@@ -224,21 +212,9 @@ def test_bands_show_when_somebody_points(tmp_path):
         assert not hidden[0].is_displayed()
 
 
-def test_report_page_elements_have_names(driver):
-    """Figures, tables and controls say what they are."""
-    script = """
-      const named = (e) => e.getAttribute('aria-label') || e.closest('label') || e.textContent.trim();
-      return [...document.querySelectorAll('button, select, input, svg[role=img], [role=region]')]
-        .filter(e => !named(e)).map(e => e.outerHTML.slice(0, 80))
-    """
-    assert driver.execute_script(script) == []
-    assert driver.execute_script("return document.documentElement.lang") == "en"
-
-
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_fits_the_screen_in_both_themes(report, tmp_path, dark, width):
-    """Nothing hangs over the side, text stands out from the ground, and the button turns the theme round."""
     with chromium(tmp_path / "profile", dark, width) as driver:
         driver.get(report[0].as_uri())
         assert driver.execute_script("return document.documentElement.scrollWidth") <= width
@@ -253,14 +229,12 @@ def test_fits_the_screen_in_both_themes(report, tmp_path, dark, width):
 
 
 def brightness(colour):
-    """Relative luminance of 'rgb(r, g, b)', as WCAG defines it."""
     parts = [int(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def test_report_page_is_readable_without_javascript(report, tmp_path):
-    """The page without JavaScript shows tables and figures and hides the filters."""
     with chromium(tmp_path / "profile") as driver:
         driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
         driver.get(report[0].as_uri())
@@ -274,7 +248,6 @@ def test_report_page_is_readable_without_javascript(report, tmp_path):
 
 
 def test_names_are_text(tmp_path):
-    """A name with HTML is shown as text and is not run."""
     columns = drawn(5, 12, n_systems=2)
     ids = [f"<img src=x onerror=alert({place})>" for place in range(12)]
     path = tmp_path / "odd.html"
@@ -287,7 +260,6 @@ def test_names_are_text(tmp_path):
 
 
 def test_recorded_runs(tmp_path):
-    """Five runs of files in one report."""
     runs = {name: drawn_run(name) for name in RUN_NAMES}
     path = tmp_path / "runs.html"
     fn.compare(DRAWN_RUNS / "qrels.txt.gz", runs, "ndcg@10,map", baseline="bm25", curves="ndcg").to_html(path)
@@ -299,7 +271,6 @@ def test_recorded_runs(tmp_path):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_prints_on_white_paper_without_cuts(report, tmp_path, dark):
-    """In either theme ink is dark and paper white, no control is printed, and every figure fits on a page."""
     landscape = 297 - 2 * 12, 210 - 2 * 12  # millimetres of A4 within its margins
     width, height = (round(side / 25.4 * 96) for side in landscape)
     with chromium(tmp_path, dark=dark, width=width) as driver:
@@ -320,7 +291,6 @@ def test_prints_on_white_paper_without_cuts(report, tmp_path, dark):
 
 @pytest.mark.parametrize(("width", "scheme"), [(1100, "light"), (420, "dark")])
 def test_axe_finds_nothing(report, tmp_path, width, scheme):
-    """The rules of axe-core on what keyboards and screen readers need: no violation, wide or narrow, light or dark."""
     axe = pytest.importorskip("axe_core_python.selenium", reason="axe-core-python checks accessibility")
     with chromium(tmp_path) as driver:
         driver.set_window_size(width, 1500)

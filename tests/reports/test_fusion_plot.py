@@ -11,13 +11,11 @@ pytest.importorskip("matplotlib", reason="drawing needs matplotlib")
 
 
 def tune(methods, n_runs=2):
-    """Return the tuned fusion of some runs."""
     qrels, runs = draw_runs(1, n_runs=n_runs)
     return fn.tune_fusion(qrels, runs, "ndcg@5", methods, folds=4)
 
 
 def test_plot_has_the_curve_the_folds_and_the_band():
-    """A step curve with the means, a line for each fold, the held-out mean and the best weight."""
     tuned = tune(["wsum(norm=min_max)"])
     axes = tuned.plot()
     stairs = axes.patches[0]
@@ -30,7 +28,6 @@ def test_plot_has_the_curve_the_folds_and_the_band():
 
 
 def test_plot_has_steps_and_no_legend_above_its_lines():
-    """Folds and band are steps as their means are, and the legend is outside."""
     axes = tune(["wsum(norm=min_max)"]).plot()
     assert [line.get_drawstyle() for line in axes.lines[:4]] == ["steps-mid"] * 4
     heights = axes.collections[0].get_paths()[0].vertices[1:-1, 1]
@@ -40,7 +37,6 @@ def test_plot_has_steps_and_no_legend_above_its_lines():
 
 
 def test_each_run_of_three_has_a_curve():
-    """The curve of a run is found by its name, other names and methods without weights are refused."""
     tuned = tune(["wsum(norm=min_max)"], n_runs=3)
     assert tuned.plot(run="run2").get_xlabel().startswith("weight of run2")
     with pytest.raises(InvalidInputError, match="Did you mean 'run1'"):
@@ -50,7 +46,6 @@ def test_each_run_of_three_has_a_curve():
 
 
 def test_report_has_the_section(tmp_path):
-    """Curve, methods, folds and the verdict are on the page, names are escaped."""
     pytest.importorskip("jinja2", reason="a report needs Jinja")
     qrels, runs = draw_runs(2, signal=0.0)
     named = {"<b>": runs["run0"], "dense": runs["run1"]}
@@ -68,7 +63,6 @@ def test_report_has_the_section(tmp_path):
 
 
 def test_report_names_a_better_system(tmp_path):
-    """A significant loss is no noise."""
     pytest.importorskip("jinja2", reason="a report needs Jinja")
     qrels, runs = draw_runs(2)
     for place, query in enumerate(qrels):

@@ -18,7 +18,6 @@ SCORES = [[4, 3, 2, 1]] * 4
 
 
 def of(text, values, weights=None):
-    """An aggregate of some values."""
     weights = None if weights is None else np.array(weights, "f8")
     return aggregate(fn.Metric.parse(text), np.array(values, "f8"), weights)
 
@@ -41,31 +40,25 @@ def of(text, values, weights=None):
     ],
 )
 def test_aggregates_equal_definition_and_reference(text, expected):
-    """Every aggregate of four queries, and the same from the reference."""
     (mean,) = fn.evaluate(LABELS, SCORES, text).means()
     assert mean == pytest.approx(expected, rel=1e-15)
     assert fn.reference.evaluate(LABELS, SCORES, text).means() == pytest.approx([mean], rel=1e-15)
 
 
-def test_micro_precision_of_lists_of_different_length():
-    """Micro precision without a cutoff is the share of hits among all documents, not the mean of shares."""
+def test_micro_precision_and_undefined_queries():
     result = fn.evaluate([1, 0, 0, 1], [4, 3, 2, 1], "micro(P),P", offsets=[0, 3, 4])
     assert result.mean() == {"micro(P)": 2 / 4, "P": pytest.approx((1 / 3 + 1) / 2)}
-
-
-def test_undefined_queries_are_left_out_and_counted():
-    """A query without a value is in no aggregate, and the table says how many there are."""
     result = fn.evaluate([[1, 0], [0, 0], [0, 1]], [[2, 1]] * 3, "gm(AP),median(AP),worst(AP),AP")
     assert result.means() == pytest.approx([math.sqrt(1 / 2), 3 / 4, 1 / 2, 3 / 4])
     assert result.n_undefined().tolist() == [1, 1, 1, 1]
     assert "gm(AP)" in str(result)
     assert "overall" in str(result)
+    assert fn.explain([[1, 0]], [[2, 1]], "gm(rr)", query=0).value == 1
 
 
 @strategies.examples(100)
 @given(values=st.lists(st.floats(0, 1), min_size=1, max_size=30), weights=st.lists(st.integers(0, 4), min_size=30))
 def test_aggregate_weights_equal_repeated_values(values, weights):
-    """A weight of n counts like n queries of that value, in every aggregate that has weights."""
     weights = weights[: len(values)]
     repeated = np.repeat(values, weights)
     for text in ("rr", "gm(rr)", "worst(rr, share=0.3)"):
@@ -75,7 +68,6 @@ def test_aggregate_weights_equal_repeated_values(values, weights):
 @strategies.examples(100)
 @given(values=st.lists(st.floats(0, 1), min_size=1, max_size=30), q=st.floats(0, 1))
 def test_order_and_bounds(values, q):
-    """Each aggregate lies between the smallest and the largest value in any order. gm is at most the mean."""
     texts = ["rr", f"quantile(rr, q={q!r})", "median(rr)", "worst(rr)", "gm(rr, floor=1e-300)"]
     found = [of(text, values) for text in texts]
     assert found == pytest.approx([of(text, values[::-1]) for text in texts])
@@ -85,7 +77,6 @@ def test_order_and_bounds(values, q):
 
 
 def test_aggregate_worst_takes_highest_values_of_falling_metric(monkeypatch):
-    """A metric that falls as rankings improve has its worst queries at the top."""
     metric = fn.Metric.parse("worst(rr, share=0.5)")
     monkeypatch.setattr(type(metric.record), "higher_is_better", False)
     assert aggregate(metric, np.array(RR), None) == (1 + 1 / 2) / 2
@@ -102,7 +93,6 @@ def test_aggregate_worst_takes_highest_values_of_falling_metric(monkeypatch):
     ],
 )
 def test_texts_read_back(text, canonical):
-    """Texts and pickles of aggregates read back as equal metrics, alone and in a list."""
     metric = fn.Metric.parse(text)
     assert str(metric) == canonical
     assert fn.Metric.parse(canonical) == metric == pickle.loads(pickle.dumps(metric)) != metric.bare
@@ -132,7 +122,6 @@ def test_aggregate_survives_new_cutoff_and_parameters():
     ],
 )
 def test_aggregate_text_raises_when_unreadable(text, message):
-    """An aggregate text that is unreadable or undefined raises an error with the broken rule."""
     with pytest.raises(ValueError, match=r"must|not|has") as error:
         fn.evaluate([[1]], [[1]], text)
     assert message in str(error.value)
@@ -141,7 +130,6 @@ def test_aggregate_text_raises_when_unreadable(text, message):
 
 
 def test_functions_of_means_raise_on_other_aggregates():
-    """Intervals, comparisons and streams without single values say what to take in their place."""
     result = fn.evaluate(LABELS, SCORES, "gm(rr),quantile(rr),rr")
     with pytest.raises(ValueError, match=r"gm\(RR\) is no mean\. Take RR"):
         result.confidence_interval("gm(rr)")
@@ -155,8 +143,3 @@ def test_functions_of_means_raise_on_other_aggregates():
         fn.StreamingEvaluator("micro(R)", per_query=True)
     stream = fn.StreamingEvaluator("gm(rr)", per_query=True).update(LABELS[:2], SCORES[:2])
     assert stream.update(LABELS[2:], SCORES[2:]).result().means() == result.means()[:1]
-
-
-def test_explain_shows_the_query_itself():
-    """An explanation gives the value of one query, which no aggregate changes."""
-    assert fn.explain([[1, 0]], [[2, 1]], "gm(rr)", query=0).value == 1

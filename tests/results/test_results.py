@@ -35,7 +35,6 @@ def test_values_and_columns():
     ],
 )
 def test_columns_that_are_not_there(metric, message):
-    """The error says what there is."""
     with pytest.raises(fn.InvalidInputError, match=message.replace("?", r"\?")):
         RESULT[metric]
 
@@ -75,7 +74,6 @@ def test_ties_that_matter():
 
 
 def test_notebook_table():
-    """A notebook shows the table as HTML with escaped names."""
     table = RESULT._repr_html_()
     assert table.startswith(
         "<table><thead><tr><th style='text-align:left'>metric</th><th style='text-align:right'>mean</th>"
@@ -88,7 +86,6 @@ def test_notebook_table():
 
 
 def test_results_to_dict():
-    """`to_dict` returns plain Python ids and floats and keeps NaN."""
     rows = WITH_IDS.to_dict()
     assert rows["a"] == {"AP": 1.0, "RR": 1.0}
     assert rows["b"] == {"AP": 0.0, "RR": 0.0}
@@ -116,7 +113,6 @@ RESULTS = {
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_results_to_pandas(name):
-    """One row a query, indexed by its id."""
     pandas = pytest.importorskip("pandas")
     frame = RESULTS[name].to_pandas()
     assert isinstance(frame, pandas.DataFrame)
@@ -129,7 +125,6 @@ def test_results_to_pandas(name):
 @pytest.mark.parametrize("name", RESULTS)
 @pytest.mark.parametrize(("package", "method"), [("polars", "to_polars"), ("pyarrow", "to_arrow")])
 def test_polars_and_arrow(name, package, method):
-    """The ids in the column `query`, and one column a metric."""
     pytest.importorskip(package)
     table = getattr(RESULTS[name], method)()
     columns = table.to_dict(as_series=False) if package == "polars" else table.to_pydict()
@@ -143,14 +138,12 @@ def test_polars_and_arrow(name, package, method):
     ("package", "method"), [("pandas", "to_pandas"), ("polars", "to_polars"), ("pyarrow", "to_arrow")]
 )
 def test_missing_packages(monkeypatch, package, method):
-    """The error says how to get the package."""
     monkeypatch.setitem(__import__("sys").modules, package, None)
     with pytest.raises(fn.MissingPackageError, match=rf"needs {package}\. Install it: pip install {package}$"):
         getattr(RESULT, method)()
 
 
 def test_weighted_means():
-    """The mean weights each query and skips queries without a value."""
     result = fn.evaluate([[1, 0], [0, 1], [0, 0]], [[2, 1]] * 3, "rr,map")
     assert result.mean([1, 2, 3]) == {"RR": (1 * 1 + 2 / 2 + 3 * 0) / 6, "AP": (1 * 1 + 2 / 2) / 3}
     assert result.mean(np.array([True, False, True])) == {"RR": (1 + 0) / 2, "AP": 1}
@@ -172,6 +165,5 @@ def test_weighted_means():
     ],
 )
 def test_weights_that_are_refused(weights, message):
-    """The error names the first offender."""
     with pytest.raises(fn.InvalidInputError, match=message):
         RESULT.mean(weights)

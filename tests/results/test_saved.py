@@ -18,7 +18,6 @@ RUN = {"q1": {"b": 1.0, "a": 1.0}, "q2": {"d": 2.0, "c": 1.0}}
 
 
 def saved(tmp_path, **options):
-    """Return the path of saved results."""
     path = tmp_path / "results.json"
     fn.evaluate(QRELS, RUN, "ndcg@10, rr, gm(map)", **options).save(path)
     return path
@@ -27,7 +26,6 @@ def saved(tmp_path, **options):
 @given(st.data())
 @examples(60)
 def test_every_value_comes_back(tmp_path_factory, data):
-    """Values, ids, weights and counts are the same to the bit, of any floats, and of whole numbers and texts as ids."""
     n = data.draw(st.integers(0, 5))
     values = np.array(data.draw(st.lists(st.tuples(FLOATS, FLOATS), min_size=n, max_size=n)), "f8").reshape(n, 2)
     kind = data.draw(st.sampled_from(["text", "number", "none"]))
@@ -50,7 +48,6 @@ def test_every_value_comes_back(tmp_path_factory, data):
 
 
 def test_export_is_the_same_file(tmp_path):
-    """What `to_json` and `fastndcg evaluate -o` write is read as well, and so is a file with other white space."""
     result = fn.evaluate(QRELS, RUN, "ndcg@10, rr, gm(map)", convention="trec_eval")
     path = tmp_path / "results.json"
     for text in (result.to_json(), json.dumps(json.loads(result.to_json()))):
@@ -61,7 +58,6 @@ def test_export_is_the_same_file(tmp_path):
 
 
 def test_every_damage_is_refused(tmp_path):
-    """A changed number, a lost query, a cut file: the checksum is wrong, or it is no JSON."""
     path = saved(tmp_path)
     text = path.read_text()
     rows = json.loads(text)
@@ -94,7 +90,6 @@ def test_later_formats_and_fields(tmp_path):
 
 
 def test_digests(tmp_path):
-    """Equal content has one digest: of dicts in any order, arrays, sets and files; other content has another."""
     path = tmp_path / "qrels.txt"
     path.write_text("q1 0 a 1\n")
     values = [QRELS, {"q1": {"a": 1, "b": 3}}, np.arange(3), np.arange(3.0), [0, 1, 2], {0, 1, 2}, str(path)]

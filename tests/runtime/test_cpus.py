@@ -30,7 +30,6 @@ def limit(tmp_path):
 
 
 def quota(share, folder="cpu,cpuacct"):
-    """Return the quota files of version 1."""
     return {f"{folder}/cpu.cfs_quota_us": f"{share}\n", f"{folder}/cpu.cfs_period_us": "100000\n"}
 
 
@@ -49,7 +48,6 @@ def quota(share, folder="cpu,cpuacct"):
     ],
 )
 def test_cpu_quotas_of_control_groups(limit, files, expected):
-    """A quota is rounded up to whole CPUs, and a file without a valid quota gives no limit."""
     assert limit(ALONE, files) == expected
 
 
@@ -81,7 +79,6 @@ def test_quotas_of_version_1(limit, files, expected):
     ],
 )
 def test_groups_around(limit, files, expected):
-    """The limit is the least quota of a group and of the groups that contain it. Other groups have no effect."""
     assert limit("0::/pod/job\n", files) == expected
 
 
@@ -93,7 +90,6 @@ def test_container_that_shows_its_own_group_alone(limit, group):
 
 
 def test_process_that_is_moved(limit):
-    """A change of the quota or of the group takes effect at the next call."""
     files = {"one/cpu.max": "100000 100000", "two/cpu.max": "200000 100000"}
     assert limit("0::/one\n", files) == 1
     assert limit("0::/one\n", {"one/cpu.max": "300000 100000"}) == 3
@@ -102,12 +98,10 @@ def test_process_that_is_moved(limit):
 
 @pytest.mark.parametrize("groups", ["", "nonsense\n", "1:cpu\n"])
 def test_files_that_say_nothing(limit, groups):
-    """Empty or malformed files of /proc give no limit and no error."""
     assert limit(groups, {}) == NO_LIMIT
 
 
 def test_system_without_control_groups(tmp_path):
-    """A system without /proc has no limit."""
     assert cgroup_limit(tmp_path / "proc") == NO_LIMIT
 
 
@@ -124,7 +118,6 @@ def test_available_cpus(monkeypatch):
 
 
 def test_quotas_are_read_once_a_second(monkeypatch):
-    """Calls within one second share one reading of the quotas, and the next second reads the quotas again."""
     now, limits = [100.2], iter([3, 2])
     monkeypatch.setattr(threads.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(threads, "cgroup_limit", lambda: next(limits))

@@ -21,7 +21,6 @@ NEEDS_ROOT = pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Return the folder of a state with one file, in a temporary cache folder."""
     monkeypatch.setenv("FASTNDCG_CACHE_DIR", str(tmp_path / "cache"))
     found = kernel_cache.StateFolder(STATE)
     found.write("rank.nbc", b"machine code")
@@ -31,7 +30,6 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def open_folder():
-    """Yield a folder that other users can reach."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)
@@ -61,7 +59,6 @@ def test_cache_folder_follows_the_system_and_the_environment(tmp_path, monkeypat
 
 
 def test_package_folder_stays_as_it_was(package_copy):
-    """A compilation writes no file beside the sources of the package."""
     before = sorted((package_copy / "fastndcg").rglob("*"))
     environment = {"FASTNDCG_CACHE_DIR": package_copy / "cache", "PYTHONDONTWRITEBYTECODE": 1}
     assert compile_toys(package_copy, **environment)[:2] == (0, 2)
@@ -70,7 +67,6 @@ def test_package_folder_stays_as_it_was(package_copy):
 
 
 def test_files_of_another_kernel_are_not_used(tmp_path):
-    """Valid cache files under the names of other kernels are not used, and the kernels compile again."""
     *_, place = compile_toys(FASTNDCG_CACHE_DIR=tmp_path)
     files = sorted(Path(place).iterdir())
     contents = [file.read_bytes() for file in files]
@@ -116,7 +112,6 @@ def test_kernel_cache_ignores_folders_of_other_users(folder, place):
 
 @NEEDS_POSIX
 def test_symbolic_links_are_not_read(folder, tmp_path):
-    """A symbolic link to a file is not read from the cache."""
     (tmp_path / "elsewhere").write_bytes(b"machine code")
     (folder / "link.nbc").symlink_to(tmp_path / "elsewhere")
     assert kernel_cache.StateFolder(STATE).read("link.nbc") is None
@@ -138,7 +133,6 @@ def test_folder_is_the_users_alone_whatever_the_umask(tmp_path, monkeypatch):
 
 @NEEDS_ROOT
 def test_container_with_an_unknown_user(open_folder):
-    """A user without a name, a home folder or any rights reads the kernels that root compiled into the image."""
     environment = NO_FOLDER | {"FASTNDCG_CACHE_DIR": open_folder / "cache"}
     assert compile_toys(**environment)[:2] == (0, 2)
     become_nobody = """
@@ -155,15 +149,10 @@ def test_container_with_an_unknown_user(open_folder):
     assert (values, hits, misses, cache is not None) == (EXPECTED, 2, 0, True)
 
 
-def test_world_writable_cache_costs_a_compilation(open_folder):
-    """A cache folder that all users can write to is neither read nor written."""
+def test_kernels_compile_in_memory_without_a_trusted_folder(open_folder, tmp_path):
     open_folder.chmod(0o777)
     assert compile_toys(FASTNDCG_CACHE_DIR=open_folder) == (0, 2, None)
     assert not list(open_folder.iterdir())
-
-
-def test_kernel_cache_without_home_folder_compiles_in_memory(tmp_path):
-    """Kernels compile in memory if no cache folder can be made."""
     assert compile_toys(**no_cache_of_the_users(tmp_path)) == (0, 2, None)
 
 
@@ -193,15 +182,10 @@ def test_states_are_few(folder):
     assert folder.name in left
 
 
-def test_use_is_noted(folder):
-    """A read from a folder renews its time of use, which keeps the folder from being pruned."""
+def test_use_is_noted_and_a_removed_folder_is_made_again(folder):
     os.utime(folder, (0, 0))
     assert kernel_cache.StateFolder(STATE).read("rank.nbc") is not None
     assert folder.stat().st_mtime > time.time() - 3600
-
-
-def test_folder_that_is_removed_meanwhile_is_made_again(folder):
-    """A cache folder that is removed during use is made again at the next write."""
     found = kernel_cache.StateFolder(STATE)
     assert found.read("rank.nbc") is not None
     kernel_cache.clear()
@@ -211,7 +195,6 @@ def test_folder_that_is_removed_meanwhile_is_made_again(folder):
 
 
 def test_warmup_clear_removes_machine_code_alone(folder, run):
-    """`fastndcg warmup --clear` removes all machine code, prints its size, and leaves other files."""
     (folder.parent / "notes.txt").write_text("mine")
     (folder / "rank.nbc").write_bytes(b"0" * 2_000_000)
     code, out, err = run("warmup", "--clear")

@@ -27,7 +27,6 @@ CODE = """
 def test_a_wrong_value_is_an_error_where_numba_would_compile(name, value, rule):
     """Numba raises a traceback for no threads, and LLVM ends the process for such features."""
     message = f"the environment variable {name} must be {rule}, not '{value}'. Correct it, or unset it."
-
     assert answer(start(CODE, **{name: value, "FASTNDCG_MACHINE_CODE": "0"})) == message
 
 

@@ -3,7 +3,6 @@
 import signal
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -21,29 +20,31 @@ PATIENCE = 60  # seconds until a thread counts as hung
 
 
 def our_threads():
-    """Return the live threads that fastndcg started."""
     return [thread for thread in threading.enumerate() if thread.name == "fastndcg"]
 
 
-def test_values_do_not_depend_on_threads():
-    """Values are equal to the bit with any number of threads, and no thread is left."""
+def test_values_and_errors_do_not_depend_on_threads():
     expected = fn.evaluate(LABELS, SCORES, METRICS, threads=1)
     for n in (2, 3, 8, 1000, None):
         result = fn.evaluate(LABELS, SCORES, METRICS, threads=n)
         assert result.values.tobytes() == expected.values.tobytes()
         assert result.n_tied == expected.n_tied
     assert our_threads() == []
+    scores = SCORES.copy()
+    scores[30_000, 7] = np.nan
+    for n in (1, 4):
+        with pytest.raises(fn.InvalidInputError, match=r"scores\[30000, 7\] \(query 30000\) is nan"):
+            fn.evaluate(LABELS, scores, METRICS, threads=n)
+    assert our_threads() == []
 
 
 def test_small_inputs_stay_on_the_calling_thread(monkeypatch):
-    """An evaluation of a small input starts no thread."""
     monkeypatch.setattr(threading.Thread, "start", lambda _: pytest.fail("a thread was started"))
     fn.evaluate(LABELS[:10], SCORES[:10], METRICS, threads=8)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_thread_pool_hands_out_items_once(n_threads):
-    """Each item is done once, at most `n_threads` threads make workers, and no thread is left."""
     done, makers = [], set()
 
     def make_worker():
@@ -72,7 +73,6 @@ def late(monkeypatch):
 
 
 def test_thread_pool_waits_for_late_thread(late, monkeypatch):
-    """The thread pool waits for a thread that begins later than `START_SECONDS`."""
     gate, begun = late
     monkeypatch.setattr(threads, "START_SECONDS", 0.01)
     threading.Timer(0.3, gate.set).start()
@@ -101,8 +101,6 @@ def test_errors_stop_every_worker(error, n_threads):
 
 
 def test_errors_while_a_worker_is_made():
-    """An error while a worker is made is raised to the caller, and no thread is left."""
-
     def make_worker():
         raise MemoryError
 
@@ -189,27 +187,3 @@ def test_thread_pool_with_fewer_threads_than_requested(monkeypatch):
     done = []
     run_all(range(10), lambda: done.append, 4)
     assert done == list(range(10))
-
-
-def test_error_in_a_chunk_reaches_the_caller():
-    """An error in the data raises the same message with several threads as with one."""
-    scores = SCORES.copy()
-    scores[30_000, 7] = np.nan
-    for n in (1, 4):
-        with pytest.raises(fn.InvalidInputError, match=r"scores\[30000, 7\] \(query 30000\) is nan"):
-            fn.evaluate(LABELS, scores, METRICS, threads=n)
-    assert our_threads() == []
-
-
-def test_thread_pool_serves_many_callers():
-    """Eight callers that evaluate different data at the same time get the values of separate calls."""
-    starts = [place * 5000 for place in range(8)]
-
-    def call(start):
-        part = slice(start, start + 5000)
-        return fn.evaluate(LABELS[part], SCORES[part], METRICS, threads=2).values.tobytes()
-
-    expected = [call(start) for start in starts]
-    with ThreadPoolExecutor(8) as pool:
-        for _ in range(3):
-            assert list(pool.map(call, starts)) == expected

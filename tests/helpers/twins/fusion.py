@@ -1,21 +1,14 @@
 """Fuse runs query by query, with plain loops over dicts: the twin of `fastndcg.fusion`."""
 
-from __future__ import annotations
-
+import functools
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-Scores = Mapping[Any, float]
-Points = list[float | None]  # of one document, one for each run, None where a run does not count
-
 
 class Norm(NamedTuple):
-    """A normalisation without bounds."""
-
     name: str
     lower: float | None = None
     upper: float | None = None
@@ -27,41 +20,9 @@ LARGEST = 2.0**480  # the squares of larger scores may overflow
 SHRINK = 2.0**-600
 
 
-def fuse(
-    runs: Sequence[Mapping[Any, Scores]],
-    method: Any,
-    convention: Any,
-    weights: Sequence[float] | None = None,
-    absent: str | None = None,
-    tables: Sequence[Sequence[float]] = (),
-    norms: Sequence[Any] | None = None,
-) -> dict[Any, dict[Any, float]]:
-    """
-    Fuse runs that have the same queries.
-
-    Parameters
-    ----------
-    runs : sequence of {query: {document: score}}
-        The runs.
-    method : FusionMethod
-        Its name, parameters and record are read.
-    convention : FusionConvention
-        Its fields are read.
-    weights : sequence of float, optional
-        One for each run.
-    absent : str, optional
-        What a run gives to a document that it lacks.
-    tables : sequence of sequences of float
-        What a trained method has learned, for each run.
-    norms : sequence of Norm, optional
-        The normalisation of each run, with its bounds. By default the method's.
-
-    Returns
-    -------
-    dict
-        {query: {document: fused score}}, by falling score.
-    """
-    fused: dict[Any, dict[Any, float]] = {}
+def fuse(runs, method, convention, weights=None, absent=None, tables=(), norms=None):
+    """Return {query: {document: fused score}}, by falling score, of runs that have the same queries."""
+    fused = {}
     own_norms = norms or [Norm(method.get("norm") or "none")] * len(runs)
     for query in runs[0]:
         rows = [{document: rounds(score, convention) for document, score in run[query].items()} for run in runs]
@@ -74,15 +35,7 @@ def fuse(
     return fused
 
 
-def fuse_query(
-    rows: Sequence[Scores],
-    documents: Sequence[Any],
-    settings: tuple[Any, Any, Sequence[Any]],
-    weights: Sequence[float] | None,
-    absent: str | None,
-    tables: Sequence[Sequence[float]],
-) -> dict[Any, float]:
-    """Return the fused score of each document of one query."""
+def fuse_query(rows, documents, settings, weights, absent, tables):
     method, convention, norms = settings
     factors = [1.0] * len(rows) if weights is None else [rounds(weight, convention) for weight in weights]
     places = [find_places(row, convention.ties) for row in rows]
@@ -104,13 +57,13 @@ def fuse_query(
         factors = [1.0] * len(rows)
     combine = COMBINATIONS[method.record.kernel]
     number = {"mixed": 0.5, "gmnz": method.get("gamma"), "logn_isr": method.get("sigma")}.get(method.name, 0.0)
-    if convention.precision != "float64" and method.record.kernel in SINGLE_COMBINATIONS:
-        combine = SINGLE_COMBINATIONS[method.record.kernel]
+    if convention.precision != "float64" and method.record.kernel in IN_FLOAT32:
+        combine = functools.partial(combine, single=single)
     scores = {document: combine([column[document] for column in columns], factors, number) for document in documents}
     return {document: rounds(score, convention) for document, score in scores.items()}
 
 
-def find_treatment(method: Any, convention: Any, norm: str, absent: str | None) -> str:
+def find_treatment(method, convention, norm, absent):
     """Return what a run gives to documents that it lacks."""
     reads_normalised = method.record.points == "scores"
     treatment = str(absent or (method.record.absent if convention.absent == "method" else convention.absent))
@@ -121,17 +74,15 @@ def find_treatment(method: Any, convention: Any, norm: str, absent: str | None) 
     return treatment
 
 
-def single(number: float) -> float:
-    """Return a number rounded to float32."""
+def single(number):
     return float(np.float32(number))
 
 
-def rounds(number: float, convention: Any) -> float:
-    """Return a number in the precision of a convention."""
+def rounds(number, convention):
     return float(number) if convention.precision == "float64" else single(number)
 
 
-def find_places(row: Scores, ties: str) -> dict[Any, list[int]]:
+def find_places(row, ties):
     """Return the places from 0 that each document of a run may have: several if equal scores share them."""
     documents = list(row)
     if ties == "id_ascending":
@@ -146,14 +97,7 @@ def find_places(row: Scores, ties: str) -> dict[Any, list[int]]:
     return places
 
 
-def value_documents(
-    row: Scores,
-    places: Mapping[Any, list[int]],
-    documents: Sequence[Any],
-    settings: tuple[Any, Any, Sequence[Any]],
-    learned: tuple[Sequence[float] | None, Sequence[Sequence[float]]],
-    number: int,
-) -> dict[Any, float]:
+def value_documents(row, places, documents, settings, learned, number):
     """Return what one run gives to each document that it has."""
     method, convention, norms = settings
     weights, tables = learned
@@ -175,56 +119,41 @@ def value_documents(
     return points
 
 
-def normalize_any(
-    row: Scores, places: Mapping[Any, list[int]], documents: Sequence[Any], norm: Any, convention: Any
-) -> dict[Any, float]:
-    """Return the normalised scores of a run, by any normalisation."""
+def normalize_any(row, places, documents, norm, convention):
     if norm.name not in ("rank", "borda"):
         return normalize(row, norm, convention)
     n = len(row) if norm.name == "rank" else len(documents)
     return {document: statistics.fmean(1 - place / n for place in places[document]) for document in row}
 
 
-def make_rule(
-    method_and_norm: tuple[Any, str], convention: Any, n: int, n_union: int, table: Sequence[float]
-) -> Callable[[int], float]:
-    """Return the function from a place, from 0, to its points."""
+def make_rule(method_and_norm, convention, n, n_union, table):
     method, norm = method_and_norm
     name = method.record.points if method.record.points != "scores" else norm
     k = convention.rrf_k if method.get("k") is None else method.get("k")
     segment = math.ceil(n / len(table)) if table and n else 1
-    rules: dict[str, Callable[[int], float]] = {
+    decimals = "" if convention.rrf_decimals == "all" else f".{convention.rrf_decimals}f"
+    w = method.get("w")
+    rules = {
         "rank": lambda place: 1 - place / n,
         "borda": lambda place: 1 - place / n_union if norm == "borda" else float(n_union - place),
-        "rrf": lambda place: round_decimals(1 / (k + convention.first_rank + place), convention.rrf_decimals),
+        "rrf": lambda place: float(format(1 / (k + convention.first_rank + place), decimals)),
         "isr": lambda place: 1 / (place + 1) ** 2,
         "rbc": lambda place: (1 - method.get("phi")) * method.get("phi") ** place,
         "bayesfuse": lambda place: table[place] if place < len(table) else UNSEEN,
         "probfuse": lambda place: table[place // segment] / (place // segment + 1),
-        "segfuse": lambda place: next(
-            (value for value, end in zip(table, SEGFUSE_ENDS, strict=False) if place < end), 0.0
-        ),
-        "slidefuse": lambda place: average_window(
-            table, max(place - method.get("w"), 0), min(place + method.get("w"), n - 1)
-        ),
+        "segfuse": lambda place: next((x for x, end in zip(table, SEGFUSE_ENDS, strict=False) if place < end), 0.0),
+        "slidefuse": lambda place: average_window(table, max(place - w, 0), min(place + w, n - 1)),
         "posfuse": lambda place: table[place] if place < len(table) else 0.0,
         "mapfuse": lambda place: table[0] / (place + 1),
     }
     return rules[name]
 
 
-def round_decimals(number: float, decimals: Any) -> float:
-    """Return a number with some decimals, or as it is for 'all'."""
-    return number if decimals == "all" else float(f"{number:.{decimals}f}")
-
-
-def average_window(table: Sequence[float], begin: int, end: int) -> float:
-    """Return the mean of a window of a table, whose entries beyond its end are 0."""
+def average_window(table, begin, end):
     return sum(table[begin : end + 1]) / (end - begin + 1)
 
 
-def normalize(row: Scores, norm: Any, convention: Any) -> dict[Any, float]:
-    """Return the normalised scores of one run and query. `norm` has a name and bounds."""
+def normalize(row, norm, convention):
     if not row:
         return {}
     scores = list(row.values())
@@ -243,19 +172,13 @@ def normalize(row: Scores, norm: Any, convention: Any) -> dict[Any, float]:
     return dict(zip(row, values, strict=True))
 
 
-def scale(scores: list[float], shift: float, divisor: float, convention: Any) -> list[float]:
-    """Return (x - shift) / divisor, 0 for a divisor of 0. Each step has the precision of the convention."""
-    shift = rounds(shift, convention)
-    divisor = rounds(divisor, convention)
+def scale(scores, shift, divisor, convention):
+    shift, divisor = rounds(shift, convention), rounds(divisor, convention)
     return [rounds(rounds(score - shift, convention) / divisor, convention) if divisor else 0.0 for score in scores]
 
 
-def scale_within_bounds(score: float, scores: list[float], norm: Any, unit: float, convention: Any) -> float:
-    """Return min_max of a score, with bounds in place of the lowest and the highest score."""
-    low = min(scores)
-    high = max(scores)
-    bottom = low
-    top = high
+def scale_within_bounds(score, scores, norm, unit, convention):
+    bottom, top = low, high = min(scores), max(scores)
     if norm.lower is not None:
         bound = norm.lower * unit
         counts = high > bound and score > bound if norm.lower_mode == "apply" else high >= bound
@@ -273,14 +196,7 @@ def scale_within_bounds(score: float, scores: list[float], norm: Any, unit: floa
     return scale([score], bottom, max(top - bottom, convention.smallest_divisor), convention)[0]
 
 
-def none(scores: list[float], convention: Any) -> list[float]:
-    """Return the scores."""
-    del convention
-    return scores
-
-
-def min_max(scores: list[float], convention: Any) -> list[float]:
-    """Return (x - min) / (max - min)."""
+def min_max(scores, convention):
     spread = max(scores) - min(scores)
     if len(scores) == 1 and convention.single_document != "equal_scores":
         return [float(convention.single_document)]
@@ -289,26 +205,18 @@ def min_max(scores: list[float], convention: Any) -> list[float]:
     return scale(scores, min(scores), max(spread, convention.smallest_divisor), convention)
 
 
-def min_max_inverted(scores: list[float], convention: Any) -> list[float]:
-    """Return (max - x) / (max - min)."""
-    return min_max([-score for score in scores], convention)
-
-
-def max_norm(scores: list[float], convention: Any) -> list[float]:
-    """Return x / |max|."""
+def max_norm(scores, convention):
     highest = max(scores)
     divisor = max(highest, convention.smallest_divisor) if convention.smallest_divisor else abs(highest)
     return scale(scores, 0.0, divisor, convention)
 
 
-def sum_norm(scores: list[float], convention: Any) -> list[float]:
-    """Return (x - min) / Σ (x - min)."""
+def sum_norm(scores, convention):
     low = min(scores)
     return scale(scores, low, max(sum(score - low for score in scores), convention.smallest_divisor), convention)
 
 
-def z_score(scores: list[float], convention: Any) -> list[float]:
-    """Return (x - mean) / deviation, 0 for a difference that may be rounding."""
+def z_score(scores, convention):
     if max(scores) == min(scores):
         return [0.0] * len(scores)
     compute = statistics.stdev if convention.deviation == "sample" else statistics.pstdev
@@ -318,8 +226,7 @@ def z_score(scores: list[float], convention: Any) -> list[float]:
     return [x if abs(score - mean) > rounding else 0.0 for score, x in zip(scores, values, strict=True)]
 
 
-def l2(scores: list[float], convention: Any) -> list[float]:
-    """Return x / √Σ x²."""
+def l2(scores, convention):
     if convention.precision == "float64":
         length = math.hypot(*scores)
     else:
@@ -335,8 +242,7 @@ def l2(scores: list[float], convention: Any) -> list[float]:
     return scale(scores, 0.0, length, convention)
 
 
-def dbsf(scores: list[float], convention: Any) -> list[float]:
-    """Return (x - (mean - 3 s)) / (6 s)."""
+def dbsf(scores, convention):
     if max(scores) == min(scores):
         return [0.5] * len(scores)
     deviation = statistics.stdev(scores)
@@ -344,17 +250,17 @@ def dbsf(scores: list[float], convention: Any) -> list[float]:
 
 
 NORMALIZATIONS = {
-    "none": none, "min_max": min_max, "min_max_inverted": min_max_inverted, "max": max_norm, "sum": sum_norm,
+    "none": lambda scores, convention: scores, "min_max": min_max,
+    "min_max_inverted": lambda scores, convention: min_max([-score for score in scores], convention),
+    "max": max_norm, "sum": sum_norm,
     "z_score": z_score, "l2": l2, "dbsf": dbsf,
 }  # fmt: skip
 
 
-def fill_absent(
-    row: Scores, values: Mapping[Any, float], documents: Sequence[Any], treatment: str, union: tuple[Any, str, int]
-) -> dict[Any, float | None]:
+def fill_absent(row, values, documents, treatment, union):
     """Return what a run gives to each document of the union."""
     method, norm, n_union = union
-    share: float | None = 0.0
+    share = 0.0
     if treatment == "skip":
         share = None
     elif treatment == "own" and method.record.points == "scores" and norm == "borda":
@@ -368,7 +274,7 @@ def fill_absent(
     return {document: values.get(document, share) for document in documents}
 
 
-def order_documents(scores: Mapping[Any, float], rows: Sequence[Scores], ties: str) -> dict[Any, float]:
+def order_documents(scores, rows, ties):
     """Return documents by falling fused score."""
     documents = list(scores)
     if ties == "id_ascending":
@@ -381,80 +287,11 @@ def order_documents(scores: Mapping[Any, float], rows: Sequence[Scores], ties: s
     return {document: scores[document] for document in documents}
 
 
-def list_counted(points: Points) -> list[float]:
-    """Return the points of the runs that count."""
+def list_counted(points):
     return [value for value in points if value is not None]
 
 
-def comb_min(points: Points, weights: Sequence[float], number: float) -> float:
-    """Return the lowest points."""
-    return min(list_counted(points))
-
-
-def comb_max(points: Points, weights: Sequence[float], number: float) -> float:
-    """Return the highest points."""
-    return max(list_counted(points))
-
-
-def comb_med(points: Points, weights: Sequence[float], number: float) -> float:
-    """Return the median of the points."""
-    return statistics.median(list_counted(points))
-
-
-def weighted_sum(points: Points, weights: Sequence[float], number: float) -> float:
-    """Return the weighted sum of the points."""
-    return sum(weight * value for weight, value in zip(weights, points, strict=True) if value is not None)
-
-
-def comb_anz(points: Points, weights: Sequence[float], number: float) -> float:
-    """Return the mean of the points."""
-    return sum(list_counted(points)) / len(list_counted(points))
-
-
-def comb_mnz(points: Points, weights: Sequence[float], number: float) -> float:
-    """Return the sum of the points times the number of runs."""
-    return sum(list_counted(points)) * len(list_counted(points))
-
-
-def comb_gmnz(points: Points, weights: Sequence[float], number: float) -> float:
-    """Return the weighted sum of the points times a power of the number of runs."""
-    return weighted_sum(points, weights, number) * float(len(list_counted(points)) ** number)
-
-
-def wmnz(points: Points, weights: Sequence[float], number: float) -> float:
-    """Return the sum of the points times the sum of the weights of their runs."""
-    weight = sum(weight for weight, value in zip(weights, points, strict=True) if value is not None)
-    return sum(list_counted(points)) * weight
-
-
-def log_mnz(points: Points, weights: Sequence[float], number: float) -> float:
-    """Return the sum of the points times the logarithm of the number of runs plus a number."""
-    return sum(list_counted(points)) * math.log(len(list_counted(points)) + number)
-
-
-def arithmetic_mean(points: Points, weights: Sequence[float], number: float) -> float:
-    """Return the weighted mean of the points."""
-    pairs = [(weight, value) for weight, value in zip(weights, points, strict=True) if value is not None]
-    total = sum(weight for weight, _ in pairs)
-    return sum(weight * value for weight, value in pairs) / total if total else 0.0
-
-
-def geometric_mean(points: Points, weights: Sequence[float], number: float) -> float:
-    """Return the weighted geometric mean of the points above 0."""
-    pairs = [(weight, value) for weight, value in zip(weights, points, strict=True) if value and value > 0]
-    total = sum(weight for weight, _ in pairs)
-    return math.exp(sum(weight * math.log(value) for weight, value in pairs) / total) if total else 0.0
-
-
-def harmonic_mean(points: Points, weights: Sequence[float], number: float) -> float:
-    """Return the weighted harmonic mean of the points above 0."""
-    pairs = [(weight, value) for weight, value in zip(weights, points, strict=True) if value and value > 0]
-    total = sum(weight for weight, _ in pairs)
-    return total / sum(weight / value for weight, value in pairs) if total else 0.0
-
-
-def single_sum(points: Points, weights: Sequence[float], number: float) -> float:
-    """Return the weighted sum of the points in float32."""
+def weighted_sum(points, weights, number=0.0, single=float):
     total = 0.0
     for weight, value in zip(weights, points, strict=True):
         if value is not None:
@@ -462,35 +299,39 @@ def single_sum(points: Points, weights: Sequence[float], number: float) -> float
     return total
 
 
-def single_arithmetic_mean(points: Points, weights: Sequence[float], number: float) -> float:
-    """Return the weighted mean of the points in float32."""
-    weight = single_sum([None if value is None else 1.0 for value in points], weights, number)
-    return single(single_sum(points, weights, number) / weight) if weight else 0.0
+def sum_weights(points, weights, single=float):
+    return weighted_sum([None if value is None else 1.0 for value in points], weights, single=single)
 
 
-def single_geometric_mean(points: Points, weights: Sequence[float], number: float) -> float:
-    """Return the weighted geometric mean of the points above 0, with sums in float32."""
-    total = 0.0
+def comb_gmnz(points, weights, number):
+    return weighted_sum(points, weights) * float(len(list_counted(points)) ** number)
+
+
+def arithmetic_mean(points, weights, number, single=float):
+    weight = sum_weights(points, weights, single)
+    return single(weighted_sum(points, weights, single=single) / weight) if weight else 0.0
+
+
+def geometric_mean(points, weights, number, single=float):
+    """Return the weighted geometric mean of the points above 0."""
     above = [value if value and value > 0 else None for value in points]
+    total = 0.0
     for weight, value in zip(weights, above, strict=True):
         total = single(total + weight * math.log(value)) if value else total
-    weight = single_sum([None if value is None else 1.0 for value in above], weights, number)
+    weight = sum_weights(above, weights, single)
     return single(math.exp(single(total / weight))) if weight else 0.0
 
 
-def single_harmonic_mean(points: Points, weights: Sequence[float], number: float) -> float:
-    """Return the weighted harmonic mean of the points above 0 in float32."""
-    total = 0.0
+def harmonic_mean(points, weights, number, single=float):
+    """Return the weighted harmonic mean of the points above 0."""
     above = [value if value and value > 0 else None for value in points]
+    total = 0.0
     for weight, value in zip(weights, above, strict=True):
         total = single(total + single(weight / value)) if value else total
-    weight = single_sum([None if value is None else 1.0 for value in above], weights, number)
-    return single(weight / total) if total else 0.0
+    return single(sum_weights(above, weights, single) / total) if total else 0.0
 
 
-def condorcet(
-    places: Sequence[Mapping[Any, list[int]]], documents: Sequence[Any], weights: Sequence[float]
-) -> dict[Any, float]:
+def condorcet(places, documents, weights):
     """Return 1 + the number of majorities + half the number of draws of each document."""
     scores = dict.fromkeys(documents, 1.0)
     for document in documents:
@@ -506,12 +347,15 @@ def condorcet(
     return scores
 
 
-COMBINATIONS: dict[str, Callable[[Points, Sequence[float], float], float]] = {
-    "comb_min": comb_min, "comb_max": comb_max, "comb_med": comb_med, "weighted_sum": weighted_sum,
-    "comb_anz": comb_anz, "comb_mnz": comb_mnz, "comb_gmnz": comb_gmnz, "wmnz": wmnz, "log_mnz": log_mnz,
-    "arithmetic_mean": arithmetic_mean, "geometric_mean": geometric_mean, "harmonic_mean": harmonic_mean,
+COMBINATIONS = {
+    "comb_min": lambda points, weights, number: min(list_counted(points)),
+    "comb_max": lambda points, weights, number: max(list_counted(points)),
+    "comb_med": lambda points, weights, number: statistics.median(list_counted(points)),
+    "comb_anz": lambda points, weights, number: sum(list_counted(points)) / len(list_counted(points)),
+    "comb_mnz": lambda points, weights, number: sum(list_counted(points)) * len(list_counted(points)),
+    "wmnz": lambda points, weights, number: sum(list_counted(points)) * sum_weights(points, weights),
+    "log_mnz": lambda points, weights, number: sum(list_counted(points)) * math.log(len(list_counted(points)) + number),
+    "comb_gmnz": comb_gmnz, "weighted_sum": weighted_sum, "arithmetic_mean": arithmetic_mean,
+    "geometric_mean": geometric_mean, "harmonic_mean": harmonic_mean,
 }  # fmt: skip
-SINGLE_COMBINATIONS: dict[str, Callable[[Points, Sequence[float], float], float]] = {
-    "weighted_sum": single_sum, "arithmetic_mean": single_arithmetic_mean, "geometric_mean": single_geometric_mean,
-    "harmonic_mean": single_harmonic_mean,
-}  # fmt: skip
+IN_FLOAT32 = ("weighted_sum", "arithmetic_mean", "geometric_mean", "harmonic_mean")

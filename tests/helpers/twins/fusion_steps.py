@@ -4,19 +4,13 @@ The metric as a step function of the weight of a fusion, slowly: every crossing 
 x, y    scores of the documents at the weights 1 and 0
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, pairwise
 
-from fastndcg.metrics.metric import Metric
-from fastndcg.named_conventions import Convention
 from fastndcg.rankings.rankings import Rankings
-from fastndcg.rankings.validation import Array
 
 
-def find_steps(x: Sequence[float], y: Sequence[float]) -> list[Fraction]:
+def find_steps(x, y):
     """Return the weights between 0 and 1 at which two documents of a query exchange their order, and both ends."""
     weights = {Fraction(0), Fraction(1)}
     lines = list(zip(map(Fraction, x), map(Fraction, y), strict=True))
@@ -26,24 +20,20 @@ def find_steps(x: Sequence[float], y: Sequence[float]) -> list[Fraction]:
     return sorted(weights)
 
 
-def fuse(x: Sequence[float], y: Sequence[float], weight: Fraction) -> list[int]:
-    """Return whole numbers in the order of the exact fused scores."""
+def fuse(x, y, weight):
     fused = [weight * Fraction(a) + (1 - weight) * Fraction(b) for a, b in zip(x, y, strict=True)]
     places = {value: place for place, value in enumerate(sorted(set(fused)))}
     return [places[value] for value in fused]
 
 
-def compute_steps(
-    rankings: Rankings, x: Array, y: Array, metric: Metric, convention: Convention
-) -> list[list[tuple[Fraction, Fraction, float]]]:
+def compute_steps(rankings, x, y, metric, convention):
     """Return the begin, the end and the value of each interval of weights, for each query."""
     from fastndcg.reference import compute_columns
 
     steps = []
     for start, stop in pairwise(rankings.offsets.tolist()):
-        own: list[tuple[Fraction, Fraction, float]] = []
-        query_x = x[start:stop].tolist()
-        query_y = y[start:stop].tolist()
+        own = []
+        query_x, query_y = x[start:stop].tolist(), y[start:stop].tolist()
         for low, high in pairwise(find_steps(query_x, query_y)):
             scores = fuse(query_x, query_y, (low + high) / 2)
             query = Rankings(rankings.labels[start:stop], scores, [0, stop - start])
