@@ -17,27 +17,16 @@ N = 100_000
 MOST = 2_000  # characters: several values of 300, and the text around them
 TEXT = "x" * N
 HUGE = {
-    "text": TEXT,
-    "control characters": "\x1b" * N,
-    "bytes": b"x" * N,
-    "list": list(range(N)),
-    "list of texts": [TEXT] * 20,
-    "nested list": [[[list(range(N))]]],
-    "tuple": tuple(range(N)),
-    "set": set(range(N)),
-    "dict": dict.fromkeys(range(N)),
-    "dict of dicts": {"q": {"d": {place: [TEXT] for place in range(N)}}},
-    "array": np.arange(N),
-    "array of texts": np.array([TEXT] * 3),
-    "array of objects": np.array([TEXT, None] * 3, object),
-    "bytearray": bytearray(N),
-    "array.array": array.array("d", [0.5]) * N,
-    "range": range(N),
-    "number": 10**5000,
-    "deque": collections.deque(range(N)),
-    "mapping": collections.OrderedDict.fromkeys(range(N)),
-}
+    "text": TEXT, "control characters": "\x1b" * N, "bytes": b"x" * N, "list": list(range(N)),
+    "list of texts": [TEXT] * 20, "nested list": [[[list(range(N))]]], "tuple": tuple(range(N)),
+    "set": set(range(N)), "dict": dict.fromkeys(range(N)),
+    "dict of dicts": {"q": {"d": {place: [TEXT] for place in range(N)}}}, "array": np.arange(N),
+    "array of texts": np.array([TEXT] * 3), "array of objects": np.array([TEXT, None] * 3, object),
+    "bytearray": bytearray(N), "array.array": array.array("d", [0.5]) * N, "range": range(N), "number": 10**5000,
+    "deque": collections.deque(range(N)), "mapping": collections.OrderedDict.fromkeys(range(N)),
+}  # fmt: skip
 RESULT = fn.evaluate(QRELS, RUN, "rr")
+TEXTS = ("title", "formula", "range", "undefined", "source")
 CALLS = {
     "truth": lambda value: fn.evaluate(value, RUN, "rr"),
     "predictions": lambda value: fn.evaluate(QRELS, value, "rr"),
@@ -79,9 +68,7 @@ CALLS = {
     "replicates": lambda value: fn.compare({"a": RESULT, "b": RESULT}, replicates=value),
     "segments": lambda value: fn.compare({"a": RESULT, "b": RESULT}, segments=value),
     "Streaming": lambda value: fn.StreamingEvaluator(value),
-    "a registered name": lambda value: fn.register(
-        len, name=value, title="", formula="", range="", undefined="", source=""
-    ),
+    "a registered name": lambda value: fn.register(len, name=value, **dict.fromkeys(TEXTS, "")),
 }
 
 

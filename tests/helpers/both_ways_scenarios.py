@@ -188,7 +188,6 @@ def recommend(rng):
                             convention=convention,
                         )
                         fn.evaluate(liked, scores, "ndcg,auc", convention=convention)
-
     for dtype in ("i4", "i8"):
         long_rows = np.argsort(rng.random((3, 6 * MAX_MARKED_ROW)), axis=1)[:, : 2 * MAX_MARKED_ROW].astype(dtype)
         for labels in (rng.integers(0, 3, 12), rng.random(12)):
