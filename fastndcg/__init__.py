@@ -37,7 +37,7 @@ _PUBLIC = {
     ],
     "fusion.conventions": ["FusionConvention", "fusion_conventions"],
     "fusion.fuse": ["FusedRun", "fuse"],
-    "fusion.tuning.curve": ["FusionCurve"],
+    "fusion.tuning.step_function": ["FusionCurve"],
     "fusion.tuning.tune": ["tune_fusion"],
     "fusion.tuning.result": ["TunedFusion"],
     "inputs.diversity": ["DiversityQrels"],

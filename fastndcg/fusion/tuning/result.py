@@ -15,8 +15,7 @@ from fastndcg.exports.exportable import Exportable, PrintedTable
 from fastndcg.fusion.conventions import FusionConvention
 from fastndcg.fusion.fuse import FusedRun, fuse
 from fastndcg.fusion.inputs import are_pairs, pair_names
-from fastndcg.fusion.tuning.curve import FusionCurve
-from fastndcg.fusion.tuning.step_function import Interval
+from fastndcg.fusion.tuning.step_function import FusionCurve, Interval
 from fastndcg.metrics.metric import Metric
 from fastndcg.rankings.validation import Array
 from fastndcg.results.results import Results

@@ -317,11 +317,22 @@ def list_grid(n_runs: int) -> list[Array]:
     return [np.array([*rest, n - sum(rest)]) / n for rest in product(range(n + 1), repeat=n_runs - 1) if sum(rest) <= n]
 
 
+class Chosen(NamedTuple):
+    """A choice of one point of a method's grid, by its place, with the best weights."""
+
+    point: int
+    best: BestWeights
+
+
 class MethodGrid(NamedTuple):
     """A method as the user wrote it, with a point for each value of the parameters that its text leaves open."""
 
     text: str
     points: list[GridPoint]
+
+    def evaluate(self, chosen: Chosen) -> Array:
+        """Return the metric of each query at a choice, as the engine gives it."""
+        return self.points[chosen.point].evaluate(chosen.best.weights)
 
 
 def read_methods(

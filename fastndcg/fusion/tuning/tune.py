@@ -15,7 +15,6 @@ from fastndcg.fusion.fuse import make_run
 from fastndcg.fusion.inputs import NamedRuns, read_runs
 from fastndcg.fusion.joined_runs import JoinedRuns, join_runs
 from fastndcg.fusion.methods import AppliedMethod, FusionMethod, apply_method, check_absent
-from fastndcg.fusion.tuning.curve import N_POINTS, FusionCurve, compute_standard_errors, make_curve
 from fastndcg.fusion.tuning.folds import FoldOptions, FoldPlan, plan_folds
 from fastndcg.fusion.tuning.judged_runs import JudgedRuns, judge_runs
 from fastndcg.fusion.tuning.result import (
@@ -30,6 +29,7 @@ from fastndcg.fusion.tuning.result import (
     name_weights,
 )
 from fastndcg.fusion.tuning.search import GridPoint, MethodGrid, PointStore, TrainingSets, note_on_grid, read_methods
+from fastndcg.fusion.tuning.step_function import N_POINTS, FusionCurve, compute_standard_errors, make_curve
 from fastndcg.fusion.tuning.validate import Validation, cross_validate
 from fastndcg.inputs.dispatch import Options, prepare_truth
 from fastndcg.inputs.forms import find_form

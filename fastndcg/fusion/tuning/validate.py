@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from fastndcg.fusion.tuning.folds import FoldPlan, Folds
-from fastndcg.fusion.tuning.search import BestWeights, GridPoint, MethodGrid, TrainingSets
+from fastndcg.fusion.tuning.search import BestWeights, Chosen, MethodGrid, TrainingSets
 from fastndcg.rankings.validation import Array
 from fastndcg.results.exact_sum import mean
 from fastndcg.runtime.progress import track
 
 Tuned = list[list[list[BestWeights]]]  # of each grid, point and training set
-
-
-class Chosen(NamedTuple):
-    """A choice of one point of a method's grid, by its place, with the best weights."""
-
-    point: int
-    best: BestWeights
 
 
 class FoldOutcome(NamedTuple):
@@ -103,17 +96,19 @@ def cross_validate(grids: Sequence[MethodGrid], training: TrainingSets, plan: Fo
         values = []
         for place, grid in enumerate(grids):
             own = [_choose_point(tuned[place], s, sign) for s in range(1, 1 + folds.n)]
-            values.append(evaluate_by_fold(grid, folds.numbers, dict(enumerate(own))))
+            values.append(_join_folds(folds, [(fold, grid.evaluate(choice)) for fold, choice in enumerate(own)]))
             grid_totals[place] += values[place]
             for number, point in enumerate(grid.points):
-                point_totals[place][number] += _hold_out(point, folds, tuned[place][number][1:])
+                own_bests = enumerate(tuned[place][number][1:])
+                point_totals[place][number] += _join_folds(folds, [(f, point.look_up(best)) for f, best in own_bests])
             for fold, choice in enumerate(choices):
                 if choice == place:
                     chosen = confirm(grid, own[fold], masks[1 + fold])
                     is_own = folds.numbers == fold
                     totals[is_own] += values[place][is_own]
                     outcomes.append(FoldOutcome(repeat, fold, place, chosen, values[place][is_own]))
-        equal_totals += _evaluate_equal_weights(grids, outcomes[-folds.n :], folds)
+        last = [(own.fold, grids[own.grid].points[own.chosen.point]) for own in outcomes[-folds.n :]]
+        equal_totals += _join_folds(folds, [(fold, point.evaluate(None)) for fold, point in last])
     n = len(plan.repeats)
     grid_values = [total / n for total in grid_totals]
     everything = np.ones(n_queries, bool)
@@ -142,7 +137,7 @@ def confirm(grid: MethodGrid, chosen: Chosen, mask: Array) -> Chosen:
     weight alone.
     """
     best = chosen.best
-    value = mean(grid.points[chosen.point].evaluate(best.weights)[mask])
+    value = mean(grid.evaluate(chosen)[mask])
     interval = best.interval
     if interval is not None:
         is_same = value == best.mean
@@ -150,29 +145,13 @@ def confirm(grid: MethodGrid, chosen: Chosen, mask: Array) -> Chosen:
     return chosen._replace(best=best._replace(mean=value, interval=interval))
 
 
-def evaluate_by_fold(grid: MethodGrid, folds: Array, choices: Mapping[int, Chosen]) -> Array:
-    """
-    Return the metric of each query with the choice of its fold.
-
-    Queries of other folds get NaN.
-    """
-    judged = grid.points[0].judged
-    by_choice: dict[tuple[int, bytes], list[int]] = {}
-    for fold, (point, best) in choices.items():
-        by_choice.setdefault((point, b"" if best.weights is None else best.weights.tobytes()), []).append(fold)
-    if len(by_choice) == 1:
-        point, best = next(iter(choices.values()))
-        values = grid.points[point].evaluate(best.weights).copy()
-    else:
-        document_folds = np.repeat(folds, np.diff(judged.rankings.offsets))
-        scores = np.zeros(judged.rankings.n_documents)
-        for own in by_choice.values():
-            point, best = choices[own[0]]
-            mask = np.isin(document_folds, own)
-            scores[mask] = grid.points[point].fuse(best.weights)[mask]
-        values = judged.evaluate(scores, grid.points[0].threads)
-    values[~np.isin(folds, list(choices))] = np.nan
-    return values
+def _join_folds(folds: Folds, values: Iterable[tuple[int, Array]]) -> Array:
+    """Return the metric of each query as evaluated for its fold, NaN for queries of other folds."""
+    joined = np.full(len(folds.numbers), np.nan)
+    for fold, own in values:
+        is_own = folds.numbers == fold
+        joined[is_own] = own[is_own]
+    return joined
 
 
 def _search_all(grids: Sequence[MethodGrid], outer: TrainingSets, text: str) -> tuple[Tuned, Tuned]:
@@ -196,39 +175,15 @@ def _choose_point(tuned: list[list[BestWeights]], s: int, sign: int) -> Chosen:
     return Chosen(point, tuned[point][s])
 
 
-def _hold_out(point: GridPoint, folds: Folds, choices: Sequence[BestWeights]) -> Array:
-    """Return the metric of each query with the weights that the other folds choose for one point of a grid."""
-    values = np.empty(len(folds.numbers))
-    for fold, best in enumerate(choices):
-        is_own = folds.numbers == fold
-        values[is_own] = point.look_up(best)[is_own]
-    return values
-
-
-def _evaluate_equal_weights(grids: Sequence[MethodGrid], outcomes: Sequence[FoldOutcome], folds: Folds) -> Array:
-    """Return the metric of each query for equal weights of what the other folds choose."""
-    values = np.empty(len(folds.numbers))
-    for place, grid in enumerate(grids):
-        own = {
-            outcome.fold: Chosen(outcome.chosen.point, BestWeights(None, np.nan))
-            for outcome in outcomes
-            if outcome.grid == place
-        }
-        if own:
-            is_own = np.isin(folds.numbers, list(own))
-            values[is_own] = evaluate_by_fold(grid, folds.numbers, own)[is_own]
-    return values
-
-
 def _choose_grids(grids: Sequence[MethodGrid], tuned: Tuned, folds: Folds) -> list[int]:
     """Return the best method for each fold, by cross-validation within the other folds."""
     pairs, _ = folds.inner_sets
     sign = grids[0].points[0].judged.sign
     means = np.empty((len(grids), folds.n))
     for place, grid in enumerate(grids):
-        choices = {pair: _choose_point(tuned[place], s, sign) for s, pair in enumerate(pairs)}
+        choices = {pair: grid.evaluate(_choose_point(tuned[place], s, sign)) for s, pair in enumerate(pairs)}
         for fold in range(folds.n):
-            own = {g: choices[min(fold, g), max(fold, g)] for g in range(folds.n) if g != fold}
-            means[place, fold] = sign * mean(evaluate_by_fold(grid, folds.numbers, own))
+            own = [(g, choices[min(fold, g), max(fold, g)]) for g in range(folds.n) if g != fold]
+            means[place, fold] = sign * mean(_join_folds(folds, own))
     best: list[int] = np.argmax(means, axis=0).tolist()
     return best
