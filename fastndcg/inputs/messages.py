@@ -90,9 +90,8 @@ def _is_nested(value: Any) -> bool:
 
 def are_columns(rows: Mapping[Any, Any]) -> bool:
     """Return True if keys are usual names of two columns or more."""
-    if len(rows) > MOST_COLUMNS:
-        return False
-    return _count_usual([name for name in list(rows) if isinstance(name, str)]) > 1
+    names = [name for name in list(rows) if isinstance(name, str)] if len(rows) <= MOST_COLUMNS else []
+    return len(names) > 1 and _count_usual(names) > 1
 
 
 def _count_usual(names: list[str]) -> int:

@@ -99,6 +99,11 @@ def run_all(items: Iterable[Item], make_worker: Callable[[], Callable[[Item], No
     The first error, which may be Ctrl-C, stops every worker after its item, or earlier if the worker calls
     `check_stopped`. It is raised after all threads have ended.
     """
+    if threads <= 1:
+        worker = make_worker()
+        for item in items:
+            worker(item)
+        return
     queue = _Queue(items)
     errors: list[BaseException] = []
     helpers: list[_Helper] = []

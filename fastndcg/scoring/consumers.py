@@ -23,6 +23,7 @@ from fastndcg.rankings.known_ranks import RankCounts
 from fastndcg.rankings.validation import Array, read_only
 
 LEAST_SPARE = 64  # entries of a row for items that may replace the best
+NO_LISTS = read_only(np.empty(0, "i4")), read_only(np.zeros(1, "i8"))
 
 
 class Columns(NamedTuple):
@@ -59,7 +60,7 @@ class Columns(NamedTuple):
 
 def make_all_columns(n_items: int) -> Columns:
     """Return columns of all items, which all count."""
-    return Columns(None, n_items, read_only(np.empty(0, "i4")), read_only(np.zeros(1, "i8")), is_shown=False)
+    return Columns(None, n_items, *NO_LISTS, is_shown=False)
 
 
 def select_columns(matched: MatchedItems, rows: Array, n_items: int) -> Columns:
@@ -155,7 +156,7 @@ class RankCounter(Consumer):
 
     def __init__(self, rows: LabelledRows, levels: Array | None) -> None:
         self.label_offsets = rows.offsets
-        self.counts = RankCounts(*(np.zeros(len(rows.items), "i4") for _ in range(3)))
+        self.counts = RankCounts(*np.zeros((3, len(rows.items)), "i4"))
         self._rows = rows
         self._levels = levels
         self._lock = threading.Lock()
@@ -171,7 +172,7 @@ class RankCounter(Consumer):
             levels = scores[np.repeat(np.arange(stop - first), np.diff(offsets)), places]
         elif self._levels is not None:
             levels = self._levels[entries]
-        own = tuple([np.zeros(len(places), "i4") for _ in range(3)])
+        own = tuple(np.zeros((3, len(places)), "i4"))
         return rows.columns.take_lists(first, stop), (places, read_only(levels), offsets), entries, own
 
     def take(self, state: Any, block: Any, scratch: Any) -> None:

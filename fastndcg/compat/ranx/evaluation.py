@@ -1,19 +1,29 @@
-"""ranx's `evaluate`, exported by `fastndcg.compat.ranx`."""
+"""ranx's `evaluate`, exported by `fastndcg.compat.ranx`, and its form for arrays of document ids and numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastndcg.compat.common import distinguish_unjudged, evaluate_judged
-from fastndcg.compat.ranx.arrays import evaluate_arrays
-from fastndcg.compat.ranx.data import MismatchError, Qrels, Run
+from fastndcg.compat.dict_qrels import Judged
+from fastndcg.compat.ranx.data import MismatchError, Qrels, Run, StructureError, Table
 from fastndcg.compat.ranx.metric_names import CONVENTION, parse_metric
 from fastndcg.errors import InvalidTypeError, shorten
+from fastndcg.kernels.lookup import load_kernels
 from fastndcg.metrics.metric import Metric
-from fastndcg.rankings.validation import Array
+from fastndcg.rankings.known_ranks import KnownHits, RankedLists
+from fastndcg.rankings.validation import EXACT_LIMIT, Array, read_only
+
+ARRAY_CONVENTION = CONVENTION.replace(label_fractions="kept")  # ranx cuts off fractions when it reads dicts only
+NUMBERS = "iufb"  # kinds of dtypes
+MAX_SMALL = 127
+WORD = 64
+ANY_NUMBER = 2**64 - 1
+ONE_ROW = "Remove one of its rows."
+FORM = "Pass one (n_documents, 2) array of document ids and numbers for each query."
 
 
 def evaluate(
@@ -131,3 +141,174 @@ def _save(run: Run, queries: list[str], columns: dict[str, Array], means: dict[s
         if has_std:
             run.std_scores[name] = means[name]["std"]
         run.scores[name] = dict(zip(queries, column.tolist(), strict=True))
+
+
+class Pairs(NamedTuple):
+    """Document ids and numbers of all queries, one query after the other."""
+
+    ids: Array
+    numbers: Array
+    offsets: Array
+
+    @classmethod
+    def make(cls, flat: Array, offsets: Array) -> Pairs:
+        """Return the pairs of an (n_rows, 2) array."""
+        return cls(np.ascontiguousarray(flat[:, 0]), np.ascontiguousarray(flat[:, 1]), read_only(offsets))
+
+    @property
+    def queries(self) -> Array:
+        """The place of each row's query."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+
+def evaluate_arrays(qrels: Any, run: Any, metrics: list[Metric], threads: int = 0) -> Array:
+    """
+    Evaluate metrics on arrays. Queries are paired by their places.
+
+    Parameters
+    ----------
+    qrels : (n_queries, n_documents, 2) array, list of (n_documents, 2) arrays, Qrels or dict of dict
+        Ids and labels of the judged documents of each query.
+    run : like `qrels`, or Run
+        Ids and scores of the ranked documents of each query. The rows of arrays are in rank order already, and their
+        scores are not read.
+    metrics : list of Metric
+        The metrics.
+    threads : int
+        The number of threads, 0 for one per available CPU.
+
+    Returns
+    -------
+    (n_queries, n_metrics) float64 array
+
+    Raises
+    ------
+    StructureError
+        If an argument has another form.
+    MismatchError
+        If the numbers of queries differ, a document has two different labels, or a relevant one is ranked twice.
+
+    Examples
+    --------
+    >>> evaluate_arrays([np.array([[7, 1], [8, 2]])], [np.array([[9, 0.8], [8, 0.5]])], [Metric("RR")])
+    array([[0.5]])
+    """
+    truth = read_pairs(qrels, "qrels")
+    ranked = read_pairs(run, "run")
+    n_queries = len(truth.offsets) - 1
+    if len(ranked.offsets) - 1 != n_queries:
+        raise MismatchError(
+            f"`run` must have {n_queries} queries as `qrels` has, but has {len(ranked.offsets) - 1}. "
+            "Pass an array for each query."
+        )
+    rankings = rank(truth, ranked)
+    judged = Judged([str(query) for query in range(n_queries)], None, rankings)
+    return evaluate_judged(judged, metrics, ARRAY_CONVENTION, threads or None)
+
+
+def read_pairs(value: Any, name: str) -> Pairs:
+    """Return one argument's ids and numbers. Errors call it `name`."""
+    if isinstance(value, Table):
+        value = value.to_typed_list()
+    elif isinstance(value, dict):  # its queries keep their order, in which they pair with arrays
+        kind = Qrels if name == "qrels" else Run
+        value = kind.list_pairs(kind.check_rows(value))
+    if isinstance(value, np.ndarray) and value.ndim == 3 and value.shape[2] == 2 and value.dtype.kind in NUMBERS:
+        n_queries, n_documents, _ = value.shape
+        return Pairs.make(value.reshape(-1, 2), np.arange(n_queries + 1) * n_documents)
+    try:
+        tables = list(map(np.asarray, value))
+    except (TypeError, ValueError) as error:
+        raise StructureError(f"`{name}` must be arrays, Qrels, Run or dicts: {shorten(str(error))}. {FORM}") from None
+    for place, table in enumerate(tables):
+        if table.ndim != 2 or table.shape[1] != 2 or table.dtype.kind not in NUMBERS:
+            raise StructureError(
+                f"`{name}` must have an array of numbers of shape (n_documents, 2) for each query, but [{place}] has "
+                f"shape {table.shape} and dtype {table.dtype}. {FORM}"
+            )
+    flat = np.concatenate(tables) if tables else np.zeros((0, 2))
+    return Pairs.make(flat, np.concatenate([[0], np.cumsum(list(map(len, tables)), dtype="i8")]))
+
+
+def rank(truth: Pairs, ranked: Pairs) -> RankedLists:
+    """
+    Look up the label of each ranked document.
+
+    Raises
+    ------
+    MismatchError
+        If a document has two different labels, or a relevant one is ranked twice in a query.
+    """
+    is_wrong = ~(np.abs(truth.numbers) <= EXACT_LIMIT)  # NaN, too
+    rule = "labels in `qrels` must be finite and at most 2**53 in size"
+    _refuse(is_wrong, np.arange(len(is_wrong)), truth, rule, "Correct the label.")
+    pool = _shrink(np.where((truth.numbers > 0) & (truth.numbers < 1), 0, truth.numbers))  # ranx: relevant from 1 on
+    judged_ids, ranked_ids = _number_documents(truth, ranked)
+    nothing = (judged_ids[:0], pool[:0], read_only(np.zeros_like(truth.offsets)))
+    if _find_items((judged_ids, truth.offsets), nothing)[1]:
+        first, second = _find_repeats(judged_ids, truth)
+        is_contrary = pool[first] != pool[second]
+        _refuse(is_contrary, second, truth, "`qrels` must have one label for each document of a query", ONE_ROW)
+    matches, n_repeated = _find_items((ranked_ids, ranked.offsets), (judged_ids, pool, truth.offsets))
+    rankings = RankedLists(matches, ranked.offsets, (pool, truth.offsets), read_only(np.arange(len(truth.offsets) - 1)))
+    if n_repeated:
+        first, second = _find_repeats(ranked_ids, ranked)
+        is_relevant = np.maximum(rankings.labels[first], rankings.labels[second]) > 0
+        _refuse(is_relevant, second, ranked, "`run` must have each relevant document once in a query", ONE_ROW)
+    return rankings
+
+
+def _find_items(ranked: tuple[Array, Array], judged: tuple[Array, Array, Array]) -> tuple[KnownHits, int]:
+    """Return the judged documents among the ranked ones, and how many of these stand again in their query."""
+    kernels = load_kernels("inputs.match_items")
+    ids, labels, offsets = judged
+    n_queries = len(offsets) - 1
+    longest = int(np.diff(ranked[1]).max(initial=0))
+    scratch = np.zeros(-(-longest // WORD), "u8"), np.empty(longest, "i8")
+    above = np.empty(len(ids), "i4")
+    found_labels = np.empty(len(ids), labels.dtype)
+    found_offsets = np.empty(n_queries + 1, "i8")
+    out = (above, found_labels, found_offsets, np.empty(n_queries + 1, "i8"), np.zeros(4, "i8"))
+    kernels.find_items(ranked, judged, np.uint64(ANY_NUMBER), True, 0, n_queries, scratch, out)
+    n_found = found_offsets.item(-1)
+    matches = KnownHits(read_only(above[:n_found]), read_only(found_labels[:n_found]), read_only(found_offsets))
+    return matches, int(out[-1][kernels.N_REPEATED])
+
+
+def _find_repeats(ids: Array, pairs: Pairs) -> tuple[Array, Array]:
+    """Return the rows of equal documents of a query that stand one after the other."""
+    queries = pairs.queries
+    order = np.lexsort((ids, queries))
+    is_repeated = (ids[order][1:] == ids[order][:-1]) & (queries[order][1:] == queries[order][:-1])
+    return order[:-1][is_repeated], order[1:][is_repeated]
+
+
+def _shrink(labels: Array) -> Array:
+    """Return labels as int8 if it holds them all, else as float64: the types that the kernel is compiled for."""
+    small = labels.astype("i1") if labels.size and np.abs(labels).max() <= MAX_SMALL else labels
+    return read_only(small if (small == labels).all() else labels.astype("f8"))
+
+
+def _number_documents(truth: Pairs, ranked: Pairs) -> tuple[Array, Array]:
+    """
+    Return the ids of both sides as int64, equal for equal documents.
+
+    No id is -1, because -1 ends a row in the kernel.
+    """
+    if truth.ids.dtype.kind != "f" and ranked.ids.dtype.kind != "f":
+        sides = [pairs.ids.astype("i8") for pairs in (truth, ranked)]
+        mask = next(mask for mask in range(2**62) if not any((side == ~mask).any() for side in sides))
+        return read_only(sides[0] ^ mask), read_only(sides[1] ^ mask)
+    for pairs, name in ((truth, "qrels"), (ranked, "run")):
+        is_wrong = np.isnan(pairs.ids) if pairs.ids.dtype.kind == "f" else np.abs(pairs.ids) > int(EXACT_LIMIT)
+        rule = f"ids of documents in `{name}` must be numbers that float64 holds, as the other side has them"
+        _refuse(is_wrong, np.arange(len(is_wrong)), pairs, rule, "Pass smaller ids, or whole numbers on both sides.")
+    floats = [pairs.ids.astype("f8") + 0.0 for pairs in (truth, ranked)]  # + 0.0 makes -0.0 equal to 0.0
+    return read_only(floats[0].view("i8")), read_only(floats[1].view("i8"))
+
+
+def _refuse(is_wrong: Array, rows: Array, pairs: Pairs, rule: str, remedy: str) -> None:
+    """Raise MismatchError with the query and the document of the first wrong row."""
+    if is_wrong.any():
+        row = int(rows[is_wrong].min())
+        raise MismatchError(f"{rule}, but not document {pairs.ids[row].item()} of query {pairs.queries[row]}. {remedy}")

@@ -515,7 +515,8 @@ def _convert_labels(labels: Any, n: int, threads: int | None) -> Array:
 
 def _check_parts(parts: list[tuple[int, int]], holds: Callable[[int, int], bool], threads: int | None) -> bool:
     """Return True if a check holds for all parts, on several threads."""
+    if len(parts) == 1:
+        return holds(*parts[0])
     results: list[bool] = []
-    n_threads = min(len(parts), check_threads(threads)) if len(parts) > 1 else 1
-    run_all(parts, lambda: lambda part: results.append(holds(*part)), n_threads)
+    run_all(parts, lambda: lambda part: results.append(holds(*part)), min(len(parts), check_threads(threads)))
     return all(results)
